@@ -70,6 +70,7 @@ endfunction()
 
 # ditron_dialect(LIBRARY DIALECT STEM): generates the C++ of STEM.td of this folder.
 function(ditron_dialect library dialect stem)
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR})
   set(LLVM_TARGET_DEFINITIONS ${stem}.td)
   mlir_tablegen(${stem}.h.inc -gen-op-decls)
   mlir_tablegen(${stem}.cpp.inc -gen-op-defs)
@@ -87,6 +88,7 @@ endfunction()
 
 # ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td.
 function(ditron_passes library)
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR})
   set(LLVM_TARGET_DEFINITIONS transforms/Passes.td)
   mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls -name ${library})
   add_public_tablegen_target(ditron-${library}-passes-gen)

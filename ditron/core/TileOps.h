@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect `tile`: see TileOps.td.
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ditron/core/TileOpsDialect.h.inc"
+#include "ditron/core/TileOpsEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ditron/core/TileOpsTypes.h.inc"
+#define GET_OP_CLASSES
+#include "ditron/core/TileOps.h.inc"
+
+namespace ditron::core {
+
+/// Marks the function of a kernel (unit attribute).
+inline constexpr llvm::StringLiteral kKernelAttr = "tile.kernel";
+/// The name of an argument in the kernel's signature (string attribute of the argument).
+inline constexpr llvm::StringLiteral kNameAttr = "tile.name";
+/// The argument is an input: nothing may write it (unit attribute of the argument).
+inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
+
+/// Bytes of one element in memory; i1 takes one.
+int64_t elementBytes(mlir::Type element);
+
+} // namespace ditron::core
