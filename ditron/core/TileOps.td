@@ -5,10 +5,10 @@
 #ifndef DITRON_CORE_TILEOPS
 #define DITRON_CORE_TILEOPS
 
+include "ditron/core/TileTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
-include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -31,14 +31,6 @@ def Tile_Dialect : Dialect {
 class Tile_Type<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> {
   let mnemonic = typeMnemonic;
 }
-
-def Tile_Element : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I16, I32, I64], "element type">;
-def Tile_Tile : StaticShapeTensorOf<[Tile_Element]>;
-def Tile_View : StridedMemRefOf<[Tile_Element]>;
-def Tile_RowIndices : StaticShapeTensorOf<[I32]>;
-/// A tile, or one element outside of any tile.
-def Tile_TileOrScalar : AnyTypeOf<[Tile_Tile, Tile_Element], "tile or scalar">;
-def Tile_Value : AnyTypeOf<[Tile_Tile, Tile_Element, Index], "tile, scalar or index">;
 
 def Tile_VarType : Tile_Type<"Var", "var"> {
   let summary = "A variable of the program: a place that holds a tile, a scalar or an index";

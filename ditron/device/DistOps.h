@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect `dist`: see DistOps.td.
+#pragma once
+#include "ditron/core/TileOps.h"
+
+#include "ditron/device/DistOpsDialect.h.inc"
+#include "ditron/device/DistOpsEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ditron/device/DistOpsAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ditron/device/DistOpsTypes.h.inc"
+#define GET_OP_CLASSES
+#include "ditron/device/DistOps.h.inc"
+
+namespace ditron::device {
+
+/// Where a memref lives: symmetric memory of this rank, of a peer, or (nullopt) plain memory.
+std::optional<SpaceKind> spaceOf(mlir::Type memref);
+
+/// The type of a view with unknown extents and strides.
+mlir::MemRefType viewType(int64_t rank, mlir::Type element,
+                          std::optional<SpaceKind> space = std::nullopt);
+
+} // namespace ditron::device

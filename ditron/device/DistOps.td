@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The Device level: what cores and ranks exchange.
+#ifndef DITRON_DEVICE_DISTOPS
+#define DITRON_DEVICE_DISTOPS
+
+include "ditron/core/TileTypes.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Dist_Dialect : Dialect {
+  let name = "dist";
+  let summary = "Chunks moved one-sidedly between ranks, and the signals that order them";
+  let description = [{
+    A rank is one device, R of them run the same kernel; on each rank the kernel is one program
+    instance a core. Symmetric buffers and signals exist on every rank under one name; `dist.on` names
+    those of a peer. put and get move chunks without the peer's help, notify releases, wait acquires.
+    docs/memory-model.md says what each promises.
+  }];
+  let cppNamespace = "::ditron::device";
+  let dependentDialects = ["::ditron::core::TileDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===-- Types, attributes and enumerations ----------------------------------------------------===//
+
+def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where symmetric memory lives", [
+    I32EnumAttrCase<"symmetric", 0>, I32EnumAttrCase<"remote", 1>]> {
+  let cppNamespace = "::ditron::device";
+  let genSpecializedAttr = 0;
+}
+
+class Dist_Attr<string name, string attrMnemonic> : AttrDef<Dist_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Dist_SpaceAttr : Dist_Attr<"Space", "space"> {
+  let summary = "Memory space of a memref: symmetric memory of this rank, or the peer's (remote)";
+  let parameters = (ins EnumParameter<Dist_SpaceKind>:$kind);
+  let assemblyFormat = "`<` $kind `>`";
+}
+
+def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
+  let summary = "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
+  let parameters = (ins StringRefParameter<>:$name, DefaultValuedParameter<"int64_t", "1">:$parameter);
+  let assemblyFormat = "`<` $name (`,` $parameter^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
+  let mnemonic = "signals";
+  let summary = "An array of 64-bit counters that only grow, of this rank or of a peer (remote)";
+  let parameters = (ins "int64_t":$rank, DefaultValuedParameter<"bool", "false">:$remote);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Dist_NotifyMode : I32EnumAttr<"NotifyMode", "how a notify changes the counter", [
+    I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"set", 1>]> {
+  let cppNamespace = "::ditron::device";
+}
+def Dist_BarrierScope : I32EnumAttr<"BarrierScope", "who meets", [
+    I32EnumAttrCase<"cores", 0>, I32EnumAttrCase<"ranks", 1>]> {
+  let cppNamespace = "::ditron::device";
+}
+def Dist_Engine : I32EnumAttr<"Engine", "what executes a role", [
+    I32EnumAttrCase<"core", 0>, I32EnumAttrCase<"copy", 1>, I32EnumAttrCase<"nic", 2>]> {
+  let cppNamespace = "::ditron::device";
+}
+def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks", [
+    I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>, I32EnumAttrCase<"local", 2>]> {
+  let cppNamespace = "::ditron::device";
+}
+
+class Dist_Op<string opMnemonic, list<Trait> traits = []> : Op<Dist_Dialect, opMnemonic, traits>;
+
+//===-- Who am I ------------------------------------------------------------------------------===//
+
+class Dist_PlaceOp<string opMnemonic> : Dist_Op<opMnemonic, [Pure]> {
+  let arguments = (ins DefaultValuedAttr<Dist_MeshAxis, "::ditron::device::MeshAxis::world">:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "(`along` $axis^)? attr-dict";
+}
+
+def Dist_RankOp : Dist_PlaceOp<"rank"> {
+  let summary = "This rank's number, in the whole mesh or along one of its axes";
+  let description = [{
+    Example:
+    ```mlir
+    %r = dist.rank
+    %l = dist.rank along local
+    ```
+  }];
+}
+def Dist_NumRanksOp : Dist_PlaceOp<"num_ranks"> {
+  let summary = "How many ranks there are, in the whole mesh or along one of its axes";
+  let description = [{
+    Example:
+    ```mlir
+    %n = dist.num_ranks
+    ```
+  }];
+}
+
+class Dist_CoreOpBase<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead]>]> {
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+def Dist_CoreOp : Dist_CoreOpBase<"core"> {
+  let summary = "This core's number within the running role";
+  let description = [{
+    It depends on the enclosing dist.role, and so must not move across one.
+
+    Example:
+    ```mlir
+    %c = dist.core
+    ```
+  }];
+}
+def Dist_NumCoresOp : Dist_CoreOpBase<"num_cores"> {
+  let summary = "How many cores run the role";
+  let description = [{
+    Example:
+    ```mlir
+    %n = dist.num_cores
+    ```
+  }];
+}
+
+//===-- Symmetric memory ----------------------------------------------------------------------===//
+
+def Dist_SymmetricOp : Dist_Op<"symmetric", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A buffer that every rank has, of the same size";
+  let description = [{
+    Row-major. Its extents depend on arguments' extents, integer arguments and the number of ranks
+    only, so that they are known before the launch. What it holds at the start of a launch is undefined.
+
+    Example:
+    ```mlir
+    %full = dist.symmetric "full"(%r, %m, %k) : memref<?x?x?xf16, strided<[?, ?, ?], offset: ?>, #dist.space<symmetric>>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Index>:$extents);
+  let results = (outs Tile_View:$buffer);
+  let assemblyFormat = "$name `(` $extents `)` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Dist_SignalsOp : Dist_Op<"signals", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "An array of counters that every rank has";
+  let description = [{
+    Within one launch each counter starts at 0 and only grows. Extents as in dist.symmetric.
+
+    Example:
+    ```mlir
+    %ready = dist.signals "ready"(%r, %rows) : !dist.signals<2>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Index>:$extents);
+  let results = (outs Dist_SignalsType:$signals);
+  let assemblyFormat = "$name `(` $extents `)` attr-dict `:` type($signals)";
+  let hasVerifier = 1;
+}
+
+def Dist_OnOp : Dist_Op<"on", [Pure]> {
+  let summary = "The peer's instance of a symmetric buffer or of signals";
+  let description = [{
+    The peer may be this rank.
+
+    Example:
+    ```mlir
+    %theirs = dist.on %ready, %peer : !dist.signals<2> -> !dist.signals<2, remote>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_View, Dist_SignalsType]>:$source, Index:$peer);
+  let results = (outs AnyTypeOf<[Tile_View, Dist_SignalsType]>:$result);
+  let assemblyFormat = "$source `,` $peer attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===-- Movement and order --------------------------------------------------------------------===//
+
+def Dist_PutOp : Dist_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Writes a chunk into symmetric memory of a peer";
+  let description = [{
+    Asynchronous: the source may be read, and the destination written, at any time until the quiet, or
+    the notify, that follows. Both have the same extents; where they differ at run time the smaller
+    one counts.
+
+    Example:
+    ```mlir
+    dist.put %mine, %theirs : memref<?x?xf16, strided<[?, ?], offset: ?>>,
+                              memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Tile_View:$destination);
+  let assemblyFormat = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
+def Dist_GetOp : Dist_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Reads a chunk of symmetric memory of a peer";
+  let description = [{
+    Complete when the op is: what follows in program order may read the destination.
+
+    Example:
+    ```mlir
+    dist.get %theirs, %mine : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>,
+                              memref<?x?xf16, strided<[?, ?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Tile_View:$destination);
+  let assemblyFormat = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+  let hasVerifier = 1;
+}
+
+class Dist_SignalOp<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+
+def Dist_NotifyOp : Dist_SignalOp<"notify"> {
+  let summary = "Raises a counter: release";
+  let description = [{
+    Whoever observes the new value by a wait sees every earlier write and put of this role instance.
+    `add` adds `value`; `set` raises the counter to `value`. A signal is notified in one mode only.
+
+    Example:
+    ```mlir
+    dist.notify %theirs[%s, %i] add %one : !dist.signals<2, remote>
+    ```
+  }];
+  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
+  let assemblyFormat = "$signals `[` $indices `]` $mode $value attr-dict `:` type($signals)";
+  let hasVerifier = 1;
+}
+
+def Dist_PutNotifyOp : Dist_SignalOp<"put_notify"> {
+  let summary = "put, then notify: one operation where the link has it";
+  let description = [{
+    The notify orders this put and every earlier write and put of the role instance.
+
+    Example:
+    ```mlir
+    dist.put_notify %mine, %theirs, %ready[%i] add %one
+        : memref<?x?xf16, strided<[?, ?], offset: ?>>,
+          memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>, !dist.signals<1, remote>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Tile_View:$destination, Dist_SignalsType:$signals,
+                       Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
+  let assemblyFormat = [{ $source `,` $destination `,` $signals `[` $indices `]` $mode $value attr-dict
+                          `:` type($source) `,` type($destination) `,` type($signals) }];
+  let hasVerifier = 1;
+}
+
+def Dist_WaitOp : Dist_SignalOp<"wait"> {
+  let summary = "Waits until a counter of this rank has at least a value: acquire";
+  let description = [{
+    Bounded: a wait that outlives its bound ends the launch on every rank with an error that names it.
+
+    Example:
+    ```mlir
+    dist.wait %ready[%s, %i] >= %tiles : !dist.signals<2>
+    ```
+  }];
+  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Index:$value);
+  let assemblyFormat = "$signals `[` $indices `]` `>` `=` $value attr-dict `:` type($signals)";
+  let hasVerifier = 1;
+}
+
+class Dist_OrderingOp<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+  let assemblyFormat = "attr-dict";
+}
+def Dist_FenceOp : Dist_OrderingOp<"fence"> {
+  let summary = "Orders earlier puts of this core before later ones, to each peer";
+  let description = [{
+    Example:
+    ```mlir
+    dist.fence
+    ```
+  }];
+}
+def Dist_QuietOp : Dist_OrderingOp<"quiet"> {
+  let summary = "Waits until this core's puts are complete and visible";
+  let description = [{
+    Example:
+    ```mlir
+    dist.quiet
+    ```
+  }];
+}
+def Dist_BarrierOp : Dist_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All cores of the running role meet: on this rank (cores) or on every rank (ranks)";
+  let description = [{
+    Release before, acquire after; puts before it are complete after it. Bounded like a wait.
+
+    Example:
+    ```mlir
+    dist.barrier cores
+    ```
+  }];
+  let arguments = (ins Dist_BarrierScope:$scope);
+  let assemblyFormat = "$scope attr-dict";
+}
+
+//===-- Work ----------------------------------------------------------------------------------===//
+
+def Dist_RoleOp : Dist_Op<"role", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
+  let summary = "A part of the program for some cores of the running role";
+  let description = [{
+    Cores `first` to `first + count` execute the body, the others pass by. Within it, dist.core counts
+    from 0 and dist.num_cores is `count`. Where the ranges of two roles overlap, the shared cores
+    execute both in program order.
+
+    Example:
+    ```mlir
+    dist.role "gather" cores %zero for %two {
+      dist.barrier cores
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Index:$first, Index:$count,
+                       DefaultValuedAttr<Dist_Engine, "::ditron::device::Engine::core">:$engine);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name `cores` $first `for` $count (`on` $engine^)? $body attr-dict";
+}
+
+def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "A loop over the tiles of a grid, dealt to the cores of the running role";
+  let description = [{
+    The grid has `extents` tiles. Core c of n executes tiles c, c + n, ... in the given order. `rows`,
+    where an order needs it, is the number of elements that the second last dimension of the grid
+    covers, `height` of them a tile.
+
+    Example:
+    ```mlir
+    dist.tiles (%i, %j) of (%rows, %columns) order <"grouped", 8> {
+      dist.barrier cores
+    }
+    dist.tiles (%i, %j) of (%rows, %columns) order <"own-shard-first"> elements %m height 128 {
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$extents, Optional<Index>:$elements,
+                       DefaultValuedAttr<I64Attr, "1">:$height, Dist_OrderAttr:$order);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+#endif
