@@ -48,8 +48,8 @@ static LogicalResult checkTile(Operation *op, StringRef what, RankedTensorType t
 static LogicalResult checkTileOfView(Operation *op, MemRefType view, size_t coords, size_t tileRank,
                                      Type element) {
   if (static_cast<int64_t>(coords) != view.getRank())
-    return op->emitOpError() << "names " << coords << " coordinates in a view of "
-                             << view.getRank() << " dimensions";
+    return op->emitOpError() << "names " << coords << " coordinates in a view of " << view.getRank()
+                             << " dimensions";
   if (static_cast<int64_t>(tileRank) > view.getRank())
     return op->emitOpError() << "takes a tile of " << tileRank << " dimensions from a view of "
                              << view.getRank();
@@ -131,15 +131,14 @@ static LogicalResult checkRows(Operation *op, RankedTensorType tile, RankedTenso
     return op->emitOpError() << "rows are " << rows << " but the tile has " << tile.getDimSize(0)
                              << " rows";
   if (tile.getElementType() != view.getElementType())
-    return op->emitOpError() << "has elements of " << tile.getElementType()
-                             << " but the view has " << view.getElementType();
+    return op->emitOpError() << "has elements of " << tile.getElementType() << " but the view has "
+                             << view.getElementType();
   return checkTile(op, "tile", tile);
 }
 
 LogicalResult GatherOp::verify() {
   auto type = typeOf(getTile());
-  if (failed(
-          checkRows(*this, type, typeOf(getRows()), cast<MemRefType>(getView().getType()))))
+  if (failed(checkRows(*this, type, typeOf(getRows()), cast<MemRefType>(getView().getType()))))
     return failure();
   return checkPadding(*this, getPadding(), type.getElementType());
 }
@@ -259,8 +258,7 @@ LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> expected;
   for (int64_t dim : permutation)
     expected.push_back(source.getDimSize(dim));
-  if (result.getShape() != ArrayRef(expected) ||
-      result.getElementType() != source.getElementType())
+  if (result.getShape() != ArrayRef(expected) || result.getElementType() != source.getElementType())
     return emitOpError() << "result is " << result << " but the permuted source has shape ["
                          << expected << "] of " << source.getElementType();
   return success();

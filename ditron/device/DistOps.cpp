@@ -86,8 +86,9 @@ void SignalsType::print(AsmPrinter &printer) const {
 /// Symmetric allocations stand at the top of a kernel: their sizes are known before the launch.
 static LogicalResult checkAtTop(Operation *op) {
   if (!isa_and_nonnull<FunctionOpInterface>(op->getParentOp()))
-    return op->emitOpError("must stand outside of loops, branches and roles: every rank allocates it "
-                           "before the launch");
+    return op->emitOpError(
+        "must stand outside of loops, branches and roles: every rank allocates it "
+        "before the launch");
   return success();
 }
 

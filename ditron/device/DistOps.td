@@ -26,8 +26,8 @@ def Dist_Dialect : Dialect {
 
 //===-- Types, attributes and enumerations ----------------------------------------------------===//
 
-def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where symmetric memory lives", [
-    I32EnumAttrCase<"symmetric", 0>, I32EnumAttrCase<"remote", 1>]> {
+def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where symmetric memory lives",
+                                 [I32EnumAttrCase<"symmetric", 0>, I32EnumAttrCase<"remote", 1>]> {
   let cppNamespace = "::ditron::device";
   let genSpecializedAttr = 0;
 }
@@ -43,8 +43,10 @@ def Dist_SpaceAttr : Dist_Attr<"Space", "space"> {
 }
 
 def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
-  let summary = "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
-  let parameters = (ins StringRefParameter<>:$name, DefaultValuedParameter<"int64_t", "1">:$parameter);
+  let summary =
+      "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
+  let parameters = (ins StringRefParameter<>:$name,
+      DefaultValuedParameter<"int64_t", "1">:$parameter);
   let assemblyFormat = "`<` $name (`,` $parameter^)? `>`";
   let genVerifyDecl = 1;
 }
@@ -56,20 +58,23 @@ def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Dist_NotifyMode : I32EnumAttr<"NotifyMode", "how a notify changes the counter", [
-    I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"set", 1>]> {
+def Dist_NotifyMode : I32EnumAttr<"NotifyMode", "how a notify changes the counter",
+                                  [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"set", 1>]> {
   let cppNamespace = "::ditron::device";
 }
-def Dist_BarrierScope : I32EnumAttr<"BarrierScope", "who meets", [
-    I32EnumAttrCase<"cores", 0>, I32EnumAttrCase<"ranks", 1>]> {
+def Dist_BarrierScope
+    : I32EnumAttr<"BarrierScope",
+                  "who meets", [I32EnumAttrCase<"cores", 0>, I32EnumAttrCase<"ranks", 1>]> {
   let cppNamespace = "::ditron::device";
 }
-def Dist_Engine : I32EnumAttr<"Engine", "what executes a role", [
-    I32EnumAttrCase<"core", 0>, I32EnumAttrCase<"copy", 1>, I32EnumAttrCase<"nic", 2>]> {
+def Dist_Engine : I32EnumAttr<"Engine", "what executes a role",
+                              [I32EnumAttrCase<"core", 0>, I32EnumAttrCase<"copy", 1>,
+                               I32EnumAttrCase<"nic", 2>]> {
   let cppNamespace = "::ditron::device";
 }
-def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks", [
-    I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>, I32EnumAttrCase<"local", 2>]> {
+def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",
+                                [I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>,
+                                 I32EnumAttrCase<"local", 2>]> {
   let cppNamespace = "::ditron::device";
 }
 
@@ -195,7 +200,8 @@ def Dist_PutOp : Dist_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
   }];
   let arguments = (ins Tile_View:$source, Tile_View:$destination);
-  let assemblyFormat = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+  let assemblyFormat =
+      "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
   let hasVerifier = 1;
 }
 
@@ -211,7 +217,8 @@ def Dist_GetOp : Dist_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
   }];
   let arguments = (ins Tile_View:$source, Tile_View:$destination);
-  let assemblyFormat = "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+  let assemblyFormat =
+      "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
   let hasVerifier = 1;
 }
 
@@ -228,7 +235,8 @@ def Dist_NotifyOp : Dist_SignalOp<"notify"> {
     dist.notify %theirs[%s, %i] add %one : !dist.signals<2, remote>
     ```
   }];
-  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
+  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Dist_NotifyMode:$mode,
+      Index:$value);
   let assemblyFormat = "$signals `[` $indices `]` $mode $value attr-dict `:` type($signals)";
   let hasVerifier = 1;
 }
@@ -246,8 +254,9 @@ def Dist_PutNotifyOp : Dist_SignalOp<"put_notify"> {
     ```
   }];
   let arguments = (ins Tile_View:$source, Tile_View:$destination, Dist_SignalsType:$signals,
-                       Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
-  let assemblyFormat = [{ $source `,` $destination `,` $signals `[` $indices `]` $mode $value attr-dict
+      Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
+  let assemblyFormat =
+      [{ $source `,` $destination `,` $signals `[` $indices `]` $mode $value attr-dict
                           `:` type($source) `,` type($destination) `,` type($signals) }];
   let hasVerifier = 1;
 }
@@ -267,7 +276,8 @@ def Dist_WaitOp : Dist_SignalOp<"wait"> {
   let hasVerifier = 1;
 }
 
-class Dist_OrderingOp<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
+class Dist_OrderingOp<string opMnemonic>
+    : Dist_Op<opMnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 def Dist_FenceOp : Dist_OrderingOp<"fence"> {
@@ -319,12 +329,13 @@ def Dist_RoleOp : Dist_Op<"role", [SingleBlock, NoTerminator, RecursiveMemoryEff
     ```
   }];
   let arguments = (ins StrAttr:$name, Index:$first, Index:$count,
-                       DefaultValuedAttr<Dist_Engine, "::ditron::device::Engine::core">:$engine);
+      DefaultValuedAttr<Dist_Engine, "::ditron::device::Engine::core">:$engine);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name `cores` $first `for` $count (`on` $engine^)? $body attr-dict";
 }
 
-def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryEffects,
+                                     AttrSizedOperandSegments]> {
   let summary = "A loop over the tiles of a grid, dealt to the cores of the running role";
   let description = [{
     The grid has `extents` tiles. Core c of n executes tiles c, c + n, ... in the given order. `rows`,
@@ -341,7 +352,7 @@ def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryE
     ```
   }];
   let arguments = (ins Variadic<Index>:$extents, Optional<Index>:$elements,
-                       DefaultValuedAttr<I64Attr, "1">:$height, Dist_OrderAttr:$order);
+      DefaultValuedAttr<I64Attr, "1">:$height, Dist_OrderAttr:$order);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loops, branches and variables. The body of a loop or branch is traced once.
+#pragma once
+#include "ditron/lang/Tile.h"
+#include <functional>
+
+namespace ditron {
+
+namespace detail {
+
+/// The loop that a native range-for over a run-time range stands for. Opened by begin(), closed
+/// when the native loop asks for the second iteration; a native break or return leaves it open,
+/// which the destructor reports to the trace.
+class LoopBase {
+public:
+  explicit LoopBase(Location where);
+  LoopBase(const LoopBase &) = delete;
+  ~LoopBase();
+
+protected:
+  void opened(Handle op);
+  void close();
+  bool isDone() const { return done_; }
+  Location where() const { return where_; }
+
+private:
+  Handle op_;
+  bool done_ = false;
+  Location where_;
+};
+
+/// What native range-for needs, once around.
+template <class Loop> struct LoopIterator {
+  Loop *loop;
+  auto operator*() const { return loop->item(); }
+  void operator++() const { loop->finish(); }
+  bool operator!=(const LoopIterator &) const { return !loop->finished(); }
+};
+
+template <class Derived> class Loop : public LoopBase {
+public:
+  using LoopBase::LoopBase;
+  LoopIterator<Derived> begin() {
+    static_cast<Derived *>(this)->open();
+    return {static_cast<Derived *>(this)};
+  }
+  LoopIterator<Derived> end() { return {static_cast<Derived *>(this)}; }
+  void finish() { close(); }
+  bool finished() const { return isDone(); }
+};
+
+} // namespace detail
+
+/// for (auto k : range(n)): k = first, first + step, ... below `end`. step >= 1.
+class range : public detail::Loop<range> {
+public:
+  explicit range(Index end, Location where = Location::current());
+  range(Index first, Index end, Location where = Location::current());
+  range(Index first, Index end, Index step, Location where = Location::current());
+  void open();
+  Index item() const { return item_; }
+
+private:
+  Index first_, end_, step_, item_;
+};
+
+/// A branch taken at run time; both bodies are traced.
+void when(detail::BoolOperand condition, const std::function<void()> &then);
+void when(detail::BoolOperand condition, const std::function<void()> &then,
+          const std::function<void()> &otherwise);
+
+namespace detail {
+Handle declareVar(Operand initial);
+Handle declareVar(IndexOperand initial);
+Tile readTile(Handle var, Location where);
+Index readIndex(Handle var, Location where);
+void writeVar(Handle var, Operand value);
+void writeVar(Handle var, IndexOperand value);
+} // namespace detail
+
+/// What changes: Var acc = zeros<f32>(m, n); acc += dot(x, y);
+template <> class Var<Tile> {
+public:
+  Var(detail::Operand initial) : handle_(detail::declareVar(initial)) {}
+  Var(const Tile &initial, Location where = Location::current())
+      : handle_(detail::declareVar(detail::Operand(initial, where))) {}
+  Var(const Var &) = delete;
+  void operator=(detail::Operand value) { detail::writeVar(handle_, value); }
+  void operator=(const Var &other) { detail::writeVar(handle_, detail::Operand(other)); }
+  void operator+=(detail::Operand value) {
+    detail::writeVar(handle_, {add(*this, value), value.where()});
+  }
+  void operator-=(detail::Operand value) {
+    detail::writeVar(handle_, {sub(*this, value), value.where()});
+  }
+  void operator*=(detail::Operand value) {
+    detail::writeVar(handle_, {mul(*this, value), value.where()});
+  }
+  /// The value now.
+  Tile get(Location where = Location::current()) const { return detail::readTile(handle_, where); }
+  operator Tile() const { return get(); }
+  detail::Handle handle() const { return handle_; }
+
+private:
+  detail::Handle handle_;
+};
+
+/// A run-time integer that changes: Var n = Index(0); n += 1;
+template <> class Var<Index> {
+public:
+  Var(Index initial, Location where = Location::current())
+      : handle_(detail::declareVar(detail::IndexOperand(initial, where))) {}
+  Var(const Var &) = delete;
+  void operator=(detail::IndexOperand value) { detail::writeVar(handle_, value); }
+  void operator+=(detail::IndexOperand value) {
+    detail::writeVar(handle_, {get(value.where()) + value, value.where()});
+  }
+  Index get(Location where = Location::current()) const {
+    return detail::readIndex(handle_, where);
+  }
+  operator Index() const { return get(); }
+  detail::Handle handle() const { return handle_; }
+
+private:
+  detail::Handle handle_;
+};
+
+Var(const Tile &) -> Var<Tile>;
+Var(detail::TileRefData) -> Var<Tile>;
+Var(Index) -> Var<Index>;
+
+inline detail::Operand::Operand(const Var<Tile> &var, Location where)
+    : kind_(Kind::var), value_(var.handle()), where_(where) {}
+inline detail::IndexOperand::IndexOperand(const Var<Index> &var, Location where)
+    : value(var.get(where)), where(where) {}
+
+} // namespace ditron

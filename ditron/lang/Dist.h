@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The Device level: ranks, symmetric memory, signals, roles. Effects keep program order; there is
+// no token to remember. docs/memory-model.md says what each verb promises.
+#pragma once
+#include "ditron/lang/Tensor.h"
+#include <functional>
+#include <string>
+#include <tuple>
+
+namespace ditron {
+
+/// An axis of the mesh of ranks.
+enum class Mesh { world, node, local };
+
+/// This rank's number.
+Index rank(Mesh axis = Mesh::world, Location where = Location::current());
+/// How many ranks there are.
+Index numRanks(Mesh axis = Mesh::world, Location where = Location::current());
+/// This core's number within the running role, and how many cores run it.
+Index core(Location where = Location::current());
+Index numCores(Location where = Location::current());
+
+/// for (auto peer : ranks()): this rank, the next one, ...: no two ranks start with the same peer.
+class ranks : public detail::Loop<ranks> {
+public:
+  explicit ranks(Location where = Location::current());
+  void open();
+  Index item() const { return item_; }
+
+private:
+  Index item_ = 0;
+};
+
+//===-- Symmetric memory ----------------------------------------------------------------------===//
+
+namespace detail {
+ViewData symmetricBuffer(DType type, std::vector<Index> extents, const char *name, Location where);
+Handle symmetricSignals(std::vector<Index> extents, const char *name, Location where);
+Handle signalsOnPeer(Handle signals, Index peer, Location where);
+void notifySignal(Handle signals, const Index *at, int count, bool set, IndexOperand value);
+void waitSignal(Handle signals, const Index *at, int count, IndexOperand value);
+void putChunk(const Handle &source, const Handle &destination, Location where);
+void getChunk(const Handle &source, const Handle &destination, Location where);
+Handle chunkOf(const TileRefData &ref);
+Handle chunkOf(const ViewData &view);
+} // namespace detail
+
+/// A row-major buffer that every rank has: symmetric<f16>({numRanks(), A.rows(), A.cols()}). Its
+/// extents may depend on arguments' extents, integer arguments and the number of ranks. Undefined
+/// at the start of a launch. `name` is for messages.
+template <class T, size_t rank>
+Symmetric<T, static_cast<int>(rank)> symmetric(const Index (&extents)[rank], const char *name = "",
+                                               Location where = Location::current()) {
+  return Symmetric<T, static_cast<int>(rank)>(
+      detail::symmetricBuffer(kDType<T>, {extents, extents + rank}, name, where));
+}
+template <class T>
+Symmetric<T, 2> symmetric(Index rows, Index columns, Location where = Location::current()) {
+  return Symmetric<T, 2>(detail::symmetricBuffer(kDType<T>, {rows, columns}, "", where));
+}
+
+/// One counter of an array of signals; a peer's if `remote`.
+template <bool remote> struct Signal {
+  detail::Handle signals;
+  std::array<Index, 4> at{0, 0, 0, 0};
+  int rank = 0;
+};
+
+/// Counters, 64-bit, that only grow; 0 at the start of a launch.
+template <int rank, bool remote> class SignalArray {
+public:
+  explicit SignalArray(detail::Handle signals) : signals_(signals) {}
+
+  template <std::convertible_to<Index>... I>
+    requires(sizeof...(I) == rank)
+  Signal<remote> operator()(I... at) const {
+    Signal<remote> signal;
+    signal.signals = signals_;
+    int d = 0;
+    ((signal.at[d++] = Index(at)), ...);
+    signal.rank = rank;
+    return signal;
+  }
+  /// The peer's counters: they can be notified, not waited for.
+  SignalArray<rank, true> on(Index peer, Location where = Location::current()) const
+    requires(!remote)
+  {
+    return SignalArray<rank, true>(detail::signalsOnPeer(signals_, peer, where));
+  }
+
+private:
+  detail::Handle signals_;
+};
+
+/// An array of signals that every rank has; extents as of symmetric().
+inline SignalArray<1, false> signals(Index count, const char *name = "",
+                                     Location where = Location::current()) {
+  return SignalArray<1, false>(detail::symmetricSignals({count}, name, where));
+}
+template <size_t rank>
+SignalArray<static_cast<int>(rank), false>
+signals(const Index (&extents)[rank], const char *name = "", Location where = Location::current()) {
+  return SignalArray<static_cast<int>(rank), false>(
+      detail::symmetricSignals({extents, extents + rank}, name, where));
+}
+
+//===-- Verbs ---------------------------------------------------------------------------------===//
+
+/// What put and get move: a tile of a view, cut at its edges, or a whole view.
+class Chunk {
+public:
+  template <class T, Access access>
+  Chunk(const TileRef<T, access> &tile) : handle_(detail::chunkOf(tile)) {}
+  template <class T, int rank, Access access>
+  Chunk(const View<T, rank, access> &view) : handle_(detail::chunkOf(view.data())) {}
+  detail::Handle handle() const { return handle_; }
+
+private:
+  detail::Handle handle_;
+};
+
+/// Writes a chunk into symmetric memory of a peer. Asynchronous until quiet(), or until the notify
+/// that follows it.
+inline void put(Chunk source, Chunk destination, Location where = Location::current()) {
+  detail::putChunk(source.handle(), destination.handle(), where);
+}
+/// Reads a chunk of symmetric memory of a peer; complete when it returns.
+inline void get(Chunk source, Chunk destination, Location where = Location::current()) {
+  detail::getChunk(source.handle(), destination.handle(), where);
+}
+/// Adds to a counter. Release: who observes it sees every earlier write and put of this role
+/// instance.
+template <bool remote> void notify(const Signal<remote> &signal, detail::IndexOperand value = 1) {
+  detail::notifySignal(signal.signals, signal.at.data(), signal.rank, false, value);
+}
+/// Raises a counter to a value. Release. A signal is notified either by adding or by setting.
+template <bool remote> void notifySet(const Signal<remote> &signal, detail::IndexOperand value) {
+  detail::notifySignal(signal.signals, signal.at.data(), signal.rank, true, value);
+}
+/// Waits until a counter of this rank is at least `value`. Acquire, and bounded.
+inline void wait(const Signal<false> &signal, detail::IndexOperand value) {
+  detail::waitSignal(signal.signals, signal.at.data(), signal.rank, value);
+}
+/// Orders this core's earlier puts before its later ones, to each peer.
+void fence(Location where = Location::current());
+/// Waits until this core's puts are complete and visible.
+void quiet(Location where = Location::current());
+/// All cores of the running role on this rank meet.
+void barrier(Location where = Location::current());
+/// All cores of the running role on every rank meet.
+void barrierAll(Location where = Location::current());
+
+//===-- Roles ---------------------------------------------------------------------------------===//
+
+/// Some cores of the running role.
+class Role {
+public:
+  Role(Index first, Index count) : first_(first), count_(count) {}
+  /// These cores execute the body, the others pass by.
+  void run(const char *name, const std::function<void()> &body,
+           Location where = Location::current()) const;
+
+private:
+  Index first_, count_;
+};
+
+namespace detail {
+std::vector<Role> splitCores(const std::vector<int> &sizes, Location where);
+}
+
+/// Divides the cores of the running role: `size` cores and the rest. Each part has at least one
+/// core; with fewer cores than parts, parts share a core and run one after another on it, in
+/// program order.
+inline std::array<Role, 2> splitCores(int size, Location where = Location::current()) {
+  auto roles = detail::splitCores({size}, where);
+  return {roles[0], roles[1]};
+}
+inline std::array<Role, 3> splitCores(int first, int second, Location where = Location::current()) {
+  auto roles = detail::splitCores({first, second}, where);
+  return {roles[0], roles[1], roles[2]};
+}
+
+} // namespace ditron

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel: a signature and a lambda on views and tiles, traced once when it is made.
+#pragma once
+#include "ditron/lang/Dist.h"
+#include "ditron/lang/Signature.h"
+#include <functional>
+#include <memory>
+
+namespace ditron {
+
+namespace detail {
+
+/// One parameter of the lambda.
+struct Parameter {
+  enum class Kind { view, scalar, index } kind;
+  Access access = Access::read;
+  DType dtype = DType::f32;
+  int rank = 0;
+};
+
+template <class P> struct ParameterOf;
+template <class T, int rank> struct ParameterOf<In<T, rank>> {
+  static constexpr Parameter value{Parameter::Kind::view, Access::read, kDType<T>, rank};
+};
+template <class T, int rank> struct ParameterOf<Out<T, rank>> {
+  static constexpr Parameter value{Parameter::Kind::view, Access::write, kDType<T>, rank};
+};
+template <class T, int rank> struct ParameterOf<InOut<T, rank>> {
+  static constexpr Parameter value{Parameter::Kind::view, Access::readWrite, kDType<T>, rank};
+};
+template <class T> struct ParameterOf<Scalar<T>> {
+  static constexpr Parameter value{Parameter::Kind::scalar, Access::read, kDType<T>, 0};
+};
+template <> struct ParameterOf<Index> {
+  static constexpr Parameter value{Parameter::Kind::index, Access::read, DType::i64, 0};
+};
+
+/// The lambda's parameter, made of the value that stands for it in the trace.
+template <class P> P makeParameter(Handle value) {
+  constexpr Parameter parameter = ParameterOf<P>::value;
+  if constexpr (parameter.kind == Parameter::Kind::view)
+    return P(ViewData{value, parameter.dtype});
+  else
+    return P(value);
+}
+
+template <class F> struct BodyTraits : BodyTraits<decltype(&F::operator())> {};
+template <class C, class... P> struct BodyTraits<void (C::*)(P...) const> {
+  static std::vector<Parameter> parameters() {
+    return {ParameterOf<std::remove_cvref_t<P>>::value...};
+  }
+  template <class F> static void call(const F &body, const std::vector<Handle> &values) {
+    [&]<size_t... n>(std::index_sequence<n...>) {
+      body(makeParameter<std::remove_cvref_t<P>>(values[n])...);
+    }(std::make_index_sequence<sizeof...(P)>());
+  }
+};
+
+} // namespace detail
+
+struct TracedKernel; // the IR: lang/Trace.h
+
+/// A kernel, as a value. Launched alone it is a kernel; added to a task graph it is a node.
+class Kernel {
+public:
+  /// Traces `body`, whose parameters are In, Out, InOut, Scalar and Index in the order of the
+  /// signature. CompileError naming the line of the body where something is wrong.
+  template <class F>
+  Kernel(std::string_view signature, const F &body, Location where = Location::current())
+      : Kernel(
+            Signature(signature, where), detail::BodyTraits<F>::parameters(),
+            [&](const std::vector<detail::Handle> &values) {
+              detail::BodyTraits<F>::call(body, values);
+            },
+            where) {}
+
+  const Signature &signature() const;
+  const std::string &name() const { return signature().name(); }
+  const std::vector<detail::Parameter> &parameters() const;
+  /// The IR as text, readable by ditron-opt.
+  std::string ir() const;
+  /// Prints the IR on stdout.
+  void dump() const;
+  /// For the compiler.
+  const TracedKernel &traced() const { return *traced_; }
+
+private:
+  using Body = std::function<void(const std::vector<detail::Handle> &)>;
+  Kernel(Signature signature, std::vector<detail::Parameter> parameters, const Body &body,
+         Location where);
+  std::shared_ptr<const TracedKernel> traced_;
+};
+
+} // namespace ditron

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The signature of a kernel names its arguments and their dimensions, as NumPy's gufuncs do:
+//
+//   gemm(A[M,K], B[K,N]) -> C[M,N]
+//   ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]
+//   scale(x[T,H], factor) -> y[T,H]
+//
+// A dimension is a name, an integer, or a product of such, divided by others: 2*H, R*M, M/R. R is
+// the number of ranks. An argument without brackets is a scalar. Shapes are checked against it, and
+// outputs allocated from it.
+#pragma once
+#include "ditron/support/Error.h"
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ditron {
+
+/// factors multiplied, divided by divisors; each a name or a positive integer.
+struct Dimension {
+  std::vector<std::string> factors, divisors;
+  std::string text() const;
+};
+
+/// An argument of a kernel.
+struct Argument {
+  std::string name;
+  bool isOutput = false;
+  bool isScalar = false;
+  std::vector<Dimension> dims;
+};
+
+/// Extents of the named dimensions.
+using Dimensions = std::map<std::string, int64_t>;
+
+class Signature {
+public:
+  Signature() = default;
+  /// CompileError that shows the place if `text` does not parse.
+  explicit Signature(std::string_view text,
+                     std::source_location where = std::source_location::current());
+
+  const std::string &name() const { return name_; }
+  const std::string &text() const { return text_; }
+  /// Inputs, then outputs, in order.
+  const std::vector<Argument> &arguments() const { return arguments_; }
+
+  /// Binds names to extents from the shapes of `given` arguments (by position, scalars skipped as
+  /// empty); a null shape is not given. CompileError naming dimension, argument, found and expected
+  /// where they contradict: `gemm(A[M,K], B[K,N]) -> C[M,N]: K is 4096 in A but 2048 in B`.
+  Dimensions bind(const std::vector<const std::vector<int64_t> *> &given, int64_t ranks) const;
+
+  /// The shape of an argument; CompileError if a name is unbound or a division leaves a rest.
+  std::vector<int64_t> shape(const Argument &argument, const Dimensions &dims) const;
+
+  /// The named dimensions, in order of appearance, without R.
+  std::vector<std::string> dimensionNames() const;
+
+private:
+  int64_t evaluate(const Dimension &dimension, const Dimensions &dims,
+                   const std::string &argument) const;
+  std::string name_, text_;
+  std::vector<Argument> arguments_;
+};
+
+} // namespace ditron

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory: views of tensors, cut into tiles. a(i, k) names a tile; using it reads, assigning it
+// writes. Edge tiles are masked: reads beyond the view give the padding value, writes are dropped.
+#pragma once
+#include "ditron/lang/Control.h"
+
+namespace ditron {
+
+/// What a kernel may do with memory.
+enum class Access { read, write, readWrite };
+
+namespace detail {
+
+/// The untyped part of a view.
+struct ViewData {
+  Handle view;
+  DType dtype = DType::f32;
+  bool remote = false;
+};
+
+Index dimOf(const ViewData &view, int dim, Location where);
+ViewData dropLeading(const ViewData &view, Index at, Location where);
+ViewData sliceOf(const ViewData &view, int dim, Index first, Index count, Location where);
+ViewData splitLeading(const ViewData &view, Index parts, Location where);
+ViewData transposeOf(const ViewData &view, Location where);
+ViewData onPeer(const ViewData &view, Index peer, Location where);
+Tile readElement(const ViewData &view, const Index *at, int count, Location where);
+void storeTile(const TileRefData &ref, Operand value);
+Tile atomicAddTile(const TileRefData &ref, Operand value);
+Tile gatherRows(const ViewData &view, Operand rows, Index column, int width, double padding,
+                Location where);
+void scatterRows(const ViewData &view, Operand rows, Index column, Operand value);
+Handle handleOf(Index value, Location where);
+
+} // namespace detail
+
+/// A tile of a view: reads when used, writes when assigned.
+template <class T, Access access> class TileRef : public detail::TileRefData {
+public:
+  explicit TileRef(detail::TileRefData data) : TileRefData(data) {}
+  TileRef(const TileRef &) = default;
+
+  operator Tile() const { return detail::Operand(*this, where).read(); }
+
+  void operator=(detail::Operand value) const
+    requires(access != Access::read)
+  {
+    detail::storeTile(*this, value);
+  }
+  void operator=(const TileRef &other) const
+    requires(access != Access::read)
+  {
+    detail::storeTile(*this, detail::Operand(other, other.where));
+  }
+  void operator=(const TileRef &) const
+    requires(access == Access::read)
+  = delete;
+
+  /// Reads `value` beyond the view: a(i, k).padded(-INFINITY).
+  TileRef padded(double value) const {
+    TileRef result = *this;
+    result.padding = value;
+    return result;
+  }
+};
+
+/// Adds to each element atomically, in no order; returns what was there. f32, i32, i64.
+template <class T, Access access>
+  requires(access != Access::read)
+Tile atomicAdd(const TileRef<T, access> &ref, detail::Operand value) {
+  return detail::atomicAddTile(ref, value);
+}
+
+/// In which order tiles are dealt to cores: a name of device/Order.h and its parameter.
+struct Order {
+  const char *name;
+  int parameter = 1;
+};
+namespace order {
+/// Row after row.
+inline constexpr Order rowMajor{"row-major"};
+/// Groups of `rows` rows of tiles, column after column within a group: shared tiles stay in cache.
+constexpr Order grouped(int rows) { return {"grouped", rows}; }
+/// The own shard's rows first, then the next ranks' in ring order: for gathered operands.
+inline constexpr Order ownShardFirst{"own-shard-first"};
+/// The next rank's rows first, the own last: for scattered results.
+inline constexpr Order nextRankFirst{"next-rank-first"};
+/// The same with tiles of a shard in groups of `rows` rows.
+constexpr Order ownShardFirstGrouped(int rows) { return {"own-shard-first", rows}; }
+constexpr Order nextRankFirstGrouped(int rows) { return {"next-rank-first", rows}; }
+} // namespace order
+
+namespace detail {
+
+/// The loop over the tiles dealt to this core.
+class TilesLoopBase : public LoopBase {
+public:
+  TilesLoopBase(std::vector<Index> extents, Index elements, int height, Order order, Location where)
+      : LoopBase(where), extents_(std::move(extents)), elements_(elements), height_(height),
+        order_(order) {}
+  void open();
+
+protected:
+  std::array<Handle, 4> coords_;
+
+private:
+  std::vector<Index> extents_;
+  Index elements_;
+  int height_;
+  Order order_;
+};
+
+template <int rank> class TilesLoop : public TilesLoopBase {
+public:
+  using TilesLoopBase::TilesLoopBase;
+  LoopIterator<TilesLoop> begin() {
+    open();
+    return {this};
+  }
+  LoopIterator<TilesLoop> end() { return {this}; }
+  void finish() { close(); }
+  bool finished() const { return isDone(); }
+
+  std::array<Index, rank> item() const {
+    return [&]<size_t... d>(std::index_sequence<d...>) {
+      return std::array<Index, rank>{Index(coords_[d])...};
+    }(std::make_index_sequence<rank>());
+  }
+};
+
+} // namespace detail
+
+/// A view of `rank` dimensions cut into tiles of its last `tileRank` dimensions.
+template <class T, int rank, int tileRank, Access access> class Tiled {
+public:
+  Tiled(detail::ViewData view, std::array<int64_t, tileRank> shape) : view_(view), shape_(shape) {}
+
+  /// Tiles along dimension d of the view; elements in the leading, untiled dimensions.
+  Index count(int d, Location where = Location::current()) const {
+    Index extent = detail::dimOf(view_, d, where);
+    return d < rank - tileRank ? extent : ceilDiv({extent, where}, {tileExtent(d), where});
+  }
+  /// Tiles along the second last dimension.
+  Index rows(Location where = Location::current()) const
+    requires(rank >= 2)
+  {
+    return count(rank - 2, where);
+  }
+  /// Tiles along the last dimension.
+  Index cols(Location where = Location::current()) const { return count(rank - 1, where); }
+  /// Extents of a tile.
+  int height() const
+    requires(tileRank >= 2)
+  {
+    return static_cast<int>(shape_[tileRank - 2]);
+  }
+  int width() const { return static_cast<int>(shape_[tileRank - 1]); }
+
+  /// The tile at these coordinates: tiles in the tiled dimensions, elements in the leading ones.
+  TileRef<T, access> operator()(Index i, Location where = Location::current()) const
+    requires(rank == 1)
+  {
+    return at<1>({i}, where);
+  }
+  TileRef<T, access> operator()(Index i, Index j, Location where = Location::current()) const
+    requires(rank == 2)
+  {
+    return at<2>({i, j}, where);
+  }
+  TileRef<T, access> operator()(Index i, Index j, Index k,
+                                Location where = Location::current()) const
+    requires(rank == 3)
+  {
+    return at<3>({i, j, k}, where);
+  }
+  TileRef<T, access> operator()(Index i, Index j, Index k, Index l,
+                                Location where = Location::current()) const
+    requires(rank == 4)
+  {
+    return at<4>({i, j, k, l}, where);
+  }
+
+  /// Fixes the leading, untiled coordinate.
+  Tiled<T, rank - 1, tileRank, access> at(Index i, Location where = Location::current()) const
+    requires(rank > tileRank)
+  {
+    return {detail::dropLeading(view_, i, where), shape_};
+  }
+
+  /// for (auto [i, j] : c.tiles()): the tiles dealt to this core, in the given order.
+  detail::TilesLoop<rank> tiles(Order order = order::rowMajor,
+                                Location where = Location::current()) const {
+    std::vector<Index> extents;
+    for (int d = 0; d < rank; ++d)
+      extents.push_back(count(d, where));
+    constexpr int rowDim = rank >= 2 ? rank - 2 : 0;
+    int height = rank >= 2 && rowDim >= rank - tileRank ? static_cast<int>(tileExtent(rowDim)) : 1;
+    return {std::move(extents), detail::dimOf(view_, rowDim, where), height, order, where};
+  }
+
+private:
+  int64_t tileExtent(int d) const { return shape_[d - (rank - tileRank)]; }
+
+  template <size_t n>
+  TileRef<T, access> at(const std::array<Index, n> &coords, Location where) const {
+    detail::TileRefData ref;
+    ref.view = view_.view;
+    ref.numCoords = n;
+    for (size_t d = 0; d < n; ++d)
+      ref.coords[d] = detail::handleOf(coords[d], where);
+    ref.rank = tileRank;
+    for (int d = 0; d < tileRank; ++d)
+      ref.shape[d] = shape_[d];
+    ref.where = where;
+    return TileRef<T, access>(ref);
+  }
+
+  detail::ViewData view_;
+  std::array<int64_t, tileRank> shape_;
+};
+
+/// A tensor, or a part of one: `rank` run-time extents, any strides.
+template <class T, int rank, Access access> class View {
+public:
+  explicit View(detail::ViewData data) : data_(data) {}
+
+  /// Elements along dimension d.
+  Index dim(int d, Location where = Location::current()) const {
+    return detail::dimOf(data_, d, where);
+  }
+  Index rows(Location where = Location::current()) const
+    requires(rank >= 2)
+  {
+    return dim(rank - 2, where);
+  }
+  Index cols(Location where = Location::current()) const { return dim(rank - 1, where); }
+  /// Elements of a view of one dimension.
+  Index size(Location where = Location::current()) const
+    requires(rank == 1)
+  {
+    return dim(0, where);
+  }
+
+  /// Cuts the last dimensions, as many as there are arguments, into tiles.
+  template <std::convertible_to<int>... N>
+    requires(sizeof...(N) >= 1 && sizeof...(N) <= rank)
+  Tiled<T, rank, sizeof...(N), access> tiled(N... extents) const {
+    return {data_, {static_cast<int64_t>(extents)...}};
+  }
+
+  /// The part at index i of the leading dimension.
+  View<T, rank - 1, access> at(Index i, Location where = Location::current()) const
+    requires(rank >= 2)
+  {
+    return View<T, rank - 1, access>(detail::dropLeading(data_, i, where));
+  }
+  /// `count` elements of dimension d from `first` on.
+  View slice(int d, Index first, Index count, Location where = Location::current()) const {
+    return View(detail::sliceOf(data_, d, first, count, where));
+  }
+  /// The leading dimension cut into `parts` equal ones: [R*M, N] becomes [R, M, N].
+  View<T, rank + 1, access> split(Index parts, Location where = Location::current()) const {
+    return View<T, rank + 1, access>(detail::splitLeading(data_, parts, where));
+  }
+  /// The last two dimensions swapped.
+  View transposed(Location where = Location::current()) const
+    requires(rank >= 2)
+  {
+    return View(detail::transposeOf(data_, where));
+  }
+
+  /// One element, as a scalar; read({i, j}).
+  Tile read(const std::array<Index, rank> &at, Location where = Location::current()) const
+    requires(access != Access::write)
+  {
+    return detail::readElement(data_, at.data(), rank, where);
+  }
+
+  /// Row r of the result is row rows[r] (i32) of the view, columns column * width onwards. Rows
+  /// outside of the view read as padding.
+  Tile gather(detail::Operand rows, Index column, int width, double padding = 0,
+              Location where = Location::current()) const
+    requires(rank == 2)
+  {
+    return detail::gatherRows(data_, rows, column, width, padding, where);
+  }
+  /// Writes row r of `value` to row rows[r]; rows outside of the view are dropped.
+  void scatter(detail::Operand rows, Index column, detail::Operand value) const
+    requires(rank == 2 && access != Access::read)
+  {
+    detail::scatterRows(data_, rows, column, value);
+  }
+
+  const detail::ViewData &data() const { return data_; }
+
+private:
+  detail::ViewData data_;
+};
+
+/// Arguments of a kernel: read, written, or both.
+template <class T, int rank = 2> class In : public View<T, rank, Access::read> {
+public:
+  using View<T, rank, Access::read>::View;
+};
+template <class T, int rank = 2> class Out : public View<T, rank, Access::readWrite> {
+public:
+  using View<T, rank, Access::readWrite>::View;
+};
+template <class T, int rank = 2> class InOut : public View<T, rank, Access::readWrite> {
+public:
+  using View<T, rank, Access::readWrite>::View;
+};
+
+/// A buffer that every rank has; on(peer) is the peer's.
+template <class T, int rank> class Symmetric : public View<T, rank, Access::readWrite> {
+public:
+  using View<T, rank, Access::readWrite>::View;
+  View<T, rank, Access::readWrite> on(Index peer, Location where = Location::current()) const {
+    return View<T, rank, Access::readWrite>(detail::onPeer(this->data(), peer, where));
+  }
+};
+
+} // namespace ditron

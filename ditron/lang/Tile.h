@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles and what one core computes with them. Tiles are immutable values of 0 to 4 dimensions; one
+// of 0 dimensions is a scalar. Operands broadcast as in NumPy: missing leading dimensions are added
+// and extents of 1 repeat; a native number takes the type of the other operand.
+#pragma once
+#include "ditron/lang/Value.h"
+#include "ditron/support/DType.h"
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace ditron {
+
+/// A tile of the traced program.
+class Tile {
+public:
+  explicit Tile(detail::Handle value) : value_(value) {}
+  Tile(const Tile &) = default;
+  Tile &operator=(const Tile &) = delete; // values do not change: declare a Var
+
+  DType dtype() const;
+  /// Extents, outermost first; empty for a scalar.
+  std::vector<int64_t> shape() const;
+  detail::Handle handle() const { return value_; }
+
+private:
+  detail::Handle value_;
+};
+
+/// A run-time scalar argument of a kernel: Scalar<f32> eps.
+template <class T> class Scalar : public Tile {
+public:
+  using Tile::Tile;
+};
+
+namespace detail {
+
+/// A tile of a view, not read yet.
+struct TileRefData {
+  Handle view;
+  std::array<Handle, 4> coords;
+  int numCoords = 0;
+  std::array<int64_t, 4> shape{};
+  int rank = 0;
+  double padding = 0;
+  Location where;
+};
+
+/// What an operation takes: a tile, a variable, a tile of a view or a native number. It is read
+/// inside of the operation, operands from left to right.
+class Operand {
+public:
+  Operand(const Tile &tile, Location where = Location::current())
+      : kind_(Kind::tile), value_(tile.handle()), where_(where) {}
+  Operand(const Var<Tile> &var, Location where = Location::current());
+  Operand(const TileRefData &ref, Location where = Location::current())
+      : kind_(Kind::ref), ref_(ref), where_(where) {}
+  template <class N>
+    requires std::integral<N> || std::floating_point<N>
+  Operand(N number, Location where = Location::current())
+      : kind_(Kind::number), number_(static_cast<double>(number)), where_(where) {}
+
+  bool isNumber() const { return kind_ == Kind::number; }
+  double number() const { return number_; }
+  Location where() const { return where_; }
+  /// The value, read now. Not for numbers.
+  Tile read() const;
+
+private:
+  enum class Kind { tile, var, ref, number };
+  Kind kind_;
+  Handle value_;
+  TileRefData ref_;
+  double number_ = 0;
+  Location where_;
+};
+
+/// An Index beside a tile: it takes the tile's element type.
+struct IndexBesideTile {
+  IndexBesideTile(Index value, Location where = Location::current());
+  operator Operand() const { return operand; }
+  Operand operand;
+};
+
+} // namespace detail
+
+//===-- Elementwise: one function a line of core/Elementwise.def ------------------------------===//
+
+#define UNARY(name, ...) Tile name(detail::Operand x);
+#define UNARY_ANY(name, ...) Tile name(detail::Operand x);
+#define BINARY(name, ...) Tile name(detail::Operand x, detail::Operand y);
+#define BINARY_INT(name, ...) Tile name(detail::Operand x, detail::Operand y);
+#define TERNARY(name, ...) Tile name(detail::Operand x, detail::Operand y, detail::Operand z);
+#define COMPARE(name, ...) Tile name(detail::Operand x, detail::Operand y);
+#include "ditron/core/Elementwise.def"
+
+/// The operators, also between a tile and an Index.
+#define DITRON_OPERATOR(symbol, function)                                                          \
+  inline Tile operator symbol(detail::Operand x, detail::Operand y) { return function(x, y); }     \
+  inline Tile operator symbol(detail::Operand x, detail::IndexBesideTile y) {                      \
+    return function(x, y);                                                                         \
+  }                                                                                                \
+  inline Tile operator symbol(detail::IndexBesideTile x, detail::Operand y) {                      \
+    return function(x, y);                                                                         \
+  }
+DITRON_OPERATOR(+, add)
+DITRON_OPERATOR(-, sub)
+DITRON_OPERATOR(*, mul)
+DITRON_OPERATOR(/, div)
+DITRON_OPERATOR(%, rem)
+DITRON_OPERATOR(&, bitAnd)
+DITRON_OPERATOR(|, bitOr)
+DITRON_OPERATOR(^, bitXor)
+DITRON_OPERATOR(<<, shiftLeft)
+DITRON_OPERATOR(>>, shiftRight)
+DITRON_OPERATOR(==, equal)
+DITRON_OPERATOR(!=, notEqual)
+DITRON_OPERATOR(<, less)
+DITRON_OPERATOR(<=, lessEqual)
+DITRON_OPERATOR(>, greater)
+DITRON_OPERATOR(>=, greaterEqual)
+#undef DITRON_OPERATOR
+
+/// -x; integers too.
+Tile operator-(detail::Operand x);
+/// 1 / (1 + exp(-x)).
+Tile sigmoid(detail::Operand x);
+/// `condition` (a tile of i1) elementwise between x and y.
+Tile select(detail::Operand condition, detail::Operand x, detail::Operand y);
+
+//===-- Making and shaping --------------------------------------------------------------------===//
+
+namespace detail {
+Tile splat(DType type, std::vector<int64_t> shape, double value, Location where);
+Tile castTo(DType type, Operand x, int rounding, bool saturate);
+} // namespace detail
+
+/// A tile of one value.
+template <class T>
+Tile full(std::vector<int64_t> shape, double value, Location where = Location::current()) {
+  return detail::splat(kDType<T>, std::move(shape), value, where);
+}
+/// A tile of zeros: zeros<f32>(128, 256).
+template <class T> Tile zeros(int columns, Location where = Location::current()) {
+  return detail::splat(kDType<T>, {columns}, 0, where);
+}
+template <class T> Tile zeros(int rows, int columns, Location where = Location::current()) {
+  return detail::splat(kDType<T>, {rows, columns}, 0, where);
+}
+template <class T>
+Tile zeros(int batch, int rows, int columns, Location where = Location::current()) {
+  return detail::splat(kDType<T>, {batch, rows, columns}, 0, where);
+}
+
+/// How a cast rounds a value between two of the result type's.
+enum class Rounding { nearestEven, towardZero, down, up };
+/// What a cast does with values beyond the result type's finite range: overflow as IEEE (floats) or
+/// wrap (integers), or clamp. Float to integer always clamps, NaN giving 0.
+enum class Overflow { wrap, saturate };
+
+/// x converted to T.
+template <class T>
+Tile cast(detail::Operand x, Rounding rounding = Rounding::nearestEven,
+          Overflow overflow = Overflow::wrap) {
+  return detail::castTo(kDType<T>, x, static_cast<int>(rounding), overflow == Overflow::saturate);
+}
+/// x converted to an element type known while tracing.
+inline Tile cast(DType type, detail::Operand x, Rounding rounding = Rounding::nearestEven,
+                 Overflow overflow = Overflow::wrap) {
+  return detail::castTo(type, x, static_cast<int>(rounding), overflow == Overflow::saturate);
+}
+
+/// i32 0, 1, ..., n-1 in one dimension.
+Tile iota(int n, Location where = Location::current());
+/// i32 counting along `axis` of a tile of this shape.
+Tile iota(std::vector<int64_t> shape, int axis, Location where = Location::current());
+Tile broadcast(detail::Operand x, std::vector<int64_t> shape);
+Tile reshape(detail::Operand x, std::vector<int64_t> shape);
+/// A new dimension of extent 1 before `axis`.
+Tile expand(detail::Operand x, int axis);
+/// Swaps the last two dimensions.
+Tile transpose(detail::Operand x);
+/// Dimension d of the result is dimension permutation[d] of x.
+Tile transpose(detail::Operand x, std::vector<int64_t> permutation);
+/// The Index of a scalar, or of a tile of one element, of integers.
+Index toIndex(detail::Operand x);
+
+//===-- Combining -----------------------------------------------------------------------------===//
+
+/// How dot may read f32 inputs: as they are, or rounded to 10 bits of mantissa.
+enum class Precision { ieee, tf32 };
+
+/// Matrix product of the last two dimensions, in f32 for floats and i32 for i8.
+Tile dot(detail::Operand a, detail::Operand b, Precision precision = Precision::ieee);
+
+/// Reductions along one axis, which stays with extent 1. Narrow floats combine in f32.
+Tile sum(detail::Operand x, int axis);
+Tile prod(detail::Operand x, int axis);
+Tile max(detail::Operand x, int axis);
+Tile min(detail::Operand x, int axis);
+Tile mean(detail::Operand x, int axis);
+/// i32 position of the first largest (smallest) element along one axis, which stays with extent 1.
+Tile argmax(detail::Operand x, int axis);
+Tile argmin(detail::Operand x, int axis);
+/// Running sums, products, maxima and minima along one axis, the element itself included.
+Tile cumsum(detail::Operand x, int axis);
+Tile cumprod(detail::Operand x, int axis);
+Tile cummax(detail::Operand x, int axis);
+Tile cummin(detail::Operand x, int axis);
+
+} // namespace ditron
