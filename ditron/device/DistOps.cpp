@@ -53,8 +53,8 @@ MemRefType viewType(int64_t rank, Type element, std::optional<SpaceKind> space) 
 //===-- Attributes and types ------------------------------------------------------------------===//
 
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                int64_t parameter) {
-  if (!isOrder(std::string_view(name)))
+                                int64_t parameter, ShardedAxis) {
+  if (!findOrder<int64_t>(std::string_view(name)))
     return emitError() << "unknown order '" << name << "', known are " << orderNames();
   if (parameter < 1)
     return emitError() << "order '" << name << "' has parameter " << parameter

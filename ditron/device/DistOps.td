@@ -32,6 +32,12 @@ def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where symmetric memory lives",
   let genSpecializedAttr = 0;
 }
 
+def Dist_ShardedAxis : I32EnumAttr<"ShardedAxis", "which axis of a grid is spread over the ranks", [
+    I32EnumAttrCase<"rows", 0>, I32EnumAttrCase<"batch", 1>]> {
+  let cppNamespace = "::ditron::device";
+  let genSpecializedAttr = 0;
+}
+
 class Dist_Attr<string name, string attrMnemonic> : AttrDef<Dist_Dialect, name> {
   let mnemonic = attrMnemonic;
 }
@@ -45,9 +51,14 @@ def Dist_SpaceAttr : Dist_Attr<"Space", "space"> {
 def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
   let summary =
       "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
+  let description = [{
+    `sharded` says which axis of the grid the ranks share: the rows (in elements) or the batch.
+  }];
   let parameters = (ins StringRefParameter<>:$name,
-      DefaultValuedParameter<"int64_t", "1">:$parameter);
-  let assemblyFormat = "`<` $name (`,` $parameter^)? `>`";
+      DefaultValuedParameter<"int64_t", "1">:$parameter,
+      DefaultValuedParameter<EnumParameter<Dist_ShardedAxis>.cppType,
+          "::ditron::device::ShardedAxis::rows">:$sharded);
+  let assemblyFormat = "`<` $name (`,` $parameter^)? (`over` $sharded^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -114,7 +114,7 @@ public:
   Var(const Var &) = delete;
   void operator=(detail::IndexOperand value) { detail::writeVar(handle_, value); }
   void operator+=(detail::IndexOperand value) {
-    detail::writeVar(handle_, {get(value.where()) + value, value.where()});
+    detail::writeVar(handle_, {get(value.where) + value, value.where});
   }
   Index get(Location where = Location::current()) const {
     return detail::readIndex(handle_, where);

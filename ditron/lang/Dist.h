@@ -18,7 +18,7 @@ Index rank(Mesh axis = Mesh::world, Location where = Location::current());
 /// How many ranks there are.
 Index numRanks(Mesh axis = Mesh::world, Location where = Location::current());
 /// This core's number within the running role, and how many cores run it.
-Index core(Location where = Location::current());
+Index coreId(Location where = Location::current());
 Index numCores(Location where = Location::current());
 
 /// for (auto peer : ranks()): this rank, the next one, ...: no two ranks start with the same peer.

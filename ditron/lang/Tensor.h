@@ -82,9 +82,10 @@ namespace order {
 inline constexpr Order rowMajor{"row-major"};
 /// Groups of `rows` rows of tiles, column after column within a group: shared tiles stay in cache.
 constexpr Order grouped(int rows) { return {"grouped", rows}; }
-/// The own shard's rows first, then the next ranks' in ring order: for gathered operands.
+/// The own shard first, then the next ranks' in ring order: for gathered operands. A shard is an
+/// equal part of the leading dimension of a grid of three or more ([R, M, N]), else of the rows.
 inline constexpr Order ownShardFirst{"own-shard-first"};
-/// The next rank's rows first, the own last: for scattered results.
+/// The next rank's shard first, the own one last: for scattered results.
 inline constexpr Order nextRankFirst{"next-rank-first"};
 /// The same with tiles of a shard in groups of `rows` rows.
 constexpr Order ownShardFirstGrouped(int rows) { return {"own-shard-first", rows}; }

@@ -76,7 +76,14 @@ private:
   Location where_;
 };
 
-/// An Index beside a tile: it takes the tile's element type.
+/// An operand that is no native number.
+struct TileOperand : Operand {
+  TileOperand(const Tile &tile, Location where = Location::current()) : Operand(tile, where) {}
+  TileOperand(const Var<Tile> &var, Location where = Location::current()) : Operand(var, where) {}
+  TileOperand(const TileRefData &ref, Location where = Location::current()) : Operand(ref, where) {}
+};
+
+/// An Index beside a tile: an i32 scalar.
 struct IndexBesideTile {
   IndexBesideTile(Index value, Location where = Location::current());
   operator Operand() const { return operand; }
@@ -98,10 +105,10 @@ struct IndexBesideTile {
 /// The operators, also between a tile and an Index.
 #define DITRON_OPERATOR(symbol, function)                                                          \
   inline Tile operator symbol(detail::Operand x, detail::Operand y) { return function(x, y); }     \
-  inline Tile operator symbol(detail::Operand x, detail::IndexBesideTile y) {                      \
+  inline Tile operator symbol(detail::TileOperand x, detail::IndexBesideTile y) {                  \
     return function(x, y);                                                                         \
   }                                                                                                \
-  inline Tile operator symbol(detail::IndexBesideTile x, detail::Operand y) {                      \
+  inline Tile operator symbol(detail::IndexBesideTile x, detail::TileOperand y) {                  \
     return function(x, y);                                                                         \
   }
 DITRON_OPERATOR(+, add)

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/lang/Trace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Verifier.h"
+#include <cstdio>
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace ditron {
+using namespace detail;
+
+/// The lambda's parameters are the signature's arguments, in kind, number and dimensions.
+static void checkParameters(const Signature &signature, const std::vector<Parameter> &parameters,
+                            Location where) {
+  const std::vector<Argument> &arguments = signature.arguments();
+  if (parameters.size() != arguments.size())
+    throw CompileError(fmt::format("{}: the signature has {} arguments but the lambda takes {}",
+                                   signature.text(), arguments.size(), parameters.size()),
+                       where);
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    const Argument &argument = arguments[n];
+    const Parameter &parameter = parameters[n];
+    bool isView = parameter.kind == Parameter::Kind::view;
+    std::string problem;
+    if (isView == argument.isScalar)
+      problem = argument.isScalar ? "has no dimensions but is a view in the lambda"
+                                  : "has dimensions but is a scalar in the lambda";
+    else if (isView && parameter.rank != static_cast<int>(argument.dims.size()))
+      problem = fmt::format("has {} dimensions but {} in the lambda", argument.dims.size(),
+                            parameter.rank);
+    else if (argument.isOutput && parameter.access == Access::read)
+      problem = "is an output but In in the lambda";
+    else if (!argument.isOutput && parameter.access == Access::write)
+      problem = "is an input but Out in the lambda";
+    if (!problem.empty())
+      throw CompileError(fmt::format("{}: {} {}", signature.text(), argument.name, problem), where);
+  }
+}
+
+static Type typeOf(MLIRContext *context, const Parameter &parameter) {
+  switch (parameter.kind) {
+  case Parameter::Kind::view:
+    return device::viewType(parameter.rank, elementType(context, parameter.dtype));
+  case Parameter::Kind::scalar:
+    return elementType(context, parameter.dtype);
+  case Parameter::Kind::index:
+    break;
+  }
+  return IndexType::get(context);
+}
+
+static std::unique_ptr<MLIRContext> makeContext() {
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  context->loadDialect<core::TileDialect, device::DistDialect, arith::ArithDialect,
+                       func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                       tensor::TensorDialect>();
+  return context;
+}
+
+/// The kernel's function: empty, with named arguments.
+static func::FuncOp makeFunction(OpBuilder &builder, mlir::Location where,
+                                 const TracedKernel &kernel) {
+  SmallVector<Type> types;
+  for (const Parameter &parameter : kernel.parameters)
+    types.push_back(typeOf(builder.getContext(), parameter));
+  auto function = builder.create<func::FuncOp>(where, kernel.signature.name(),
+                                               builder.getFunctionType(types, {}));
+  function->setAttr(ditron::core::kKernelAttr, builder.getUnitAttr());
+  for (auto [n, argument] : llvm::enumerate(kernel.signature.arguments())) {
+    function.setArgAttr(n, ditron::core::kNameAttr, builder.getStringAttr(argument.name));
+    if (kernel.parameters[n].kind == Parameter::Kind::view &&
+        kernel.parameters[n].access == Access::read)
+      function.setArgAttr(n, ditron::core::kReadOnlyAttr, builder.getUnitAttr());
+  }
+  function.addEntryBlock();
+  return function;
+}
+
+/// CompileError with the first message if the IR does not verify.
+static void verifyIR(ModuleOp module) {
+  std::string message;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (message.empty()) {
+      llvm::raw_string_ostream stream(message);
+      if (auto where = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+        stream << llvm::StringRef(where.getFilename().strref()).rsplit('/').second << ":"
+               << where.getLine() << ": ";
+      stream << diagnostic.str();
+    }
+    return success();
+  });
+  if (failed(verify(module)))
+    throw CompileError(message);
+}
+
+Kernel::Kernel(Signature signature, std::vector<Parameter> parameters, const Body &body,
+               Location where) {
+  checkParameters(signature, parameters, where);
+  auto kernel = std::make_shared<TracedKernel>();
+  kernel->signature = std::move(signature);
+  kernel->parameters = std::move(parameters);
+  kernel->context = makeContext();
+  Trace trace(*kernel->context);
+  OpBuilder &builder = trace.builder();
+  mlir::Location at = trace.locationOf(where);
+  kernel->module = ModuleOp::create(at);
+  builder.setInsertionPointToEnd(kernel->module->getBody());
+  func::FuncOp function = makeFunction(builder, at, *kernel);
+  builder.setInsertionPointToEnd(&function.getBody().front());
+
+  std::vector<Handle> values;
+  for (BlockArgument argument : function.getArguments())
+    values.push_back(wrap(argument));
+  struct Restore {
+    Trace *before;
+    ~Restore() { Trace::exchange(before); }
+  } restore{Trace::exchange(&trace)};
+  body(values);
+  trace.checkClosed();
+  builder.create<func::ReturnOp>(at);
+  verifyIR(*kernel->module);
+  traced_ = std::move(kernel);
+}
+
+const Signature &Kernel::signature() const { return traced_->signature; }
+const std::vector<Parameter> &Kernel::parameters() const { return traced_->parameters; }
+
+std::string Kernel::ir() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  traced_->module.get()->print(stream);
+  return text;
+}
+
+void Kernel::dump() const { std::fputs(ir().c_str(), stdout); }
+
+} // namespace ditron

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/lang/Signature.h"
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ditron {
+
+std::string Dimension::text() const {
+  std::string result = fmt::format("{}", fmt::join(factors, "*"));
+  for (const std::string &divisor : divisors)
+    result += "/" + divisor;
+  return result;
+}
+
+//===-- Parsing -------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Recursive descent over `name(argument, ...) -> argument, ...`.
+class Parser {
+public:
+  Parser(std::string_view text, std::source_location where) : text_(text), where_(where) {}
+
+  std::string word(const char *what) {
+    skipSpace();
+    size_t first = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
+                                  text_[at_] == '_' || (text_[at_] == '-' && !peek("->"))))
+      ++at_;
+    if (at_ == first)
+      fail(what);
+    return std::string(text_.substr(first, at_ - first));
+  }
+
+  bool accept(std::string_view token) {
+    skipSpace();
+    if (!peek(token))
+      return false;
+    at_ += token.size();
+    return true;
+  }
+
+  void expect(std::string_view token) {
+    if (!accept(token))
+      fail(fmt::format("'{}'", token));
+  }
+
+  Dimension dimension() {
+    Dimension result;
+    result.factors.push_back(word("a dimension"));
+    while (true) {
+      if (accept("*"))
+        result.factors.push_back(word("a dimension"));
+      else if (accept("/"))
+        result.divisors.push_back(word("a dimension"));
+      else
+        return result;
+    }
+  }
+
+  Argument argument(bool isOutput) {
+    Argument result{word("the name of an argument"), isOutput, false, {}};
+    if (!accept("[")) {
+      result.isScalar = true;
+      return result;
+    }
+    do
+      result.dims.push_back(dimension());
+    while (accept(","));
+    expect("]");
+    return result;
+  }
+
+  void end() {
+    skipSpace();
+    if (at_ != text_.size())
+      fail("the end");
+  }
+
+  [[noreturn]] void fail(std::string_view expected) const {
+    throw CompileError(
+        fmt::format("signature \"{}\": expected {} at column {}", text_, expected, at_ + 1),
+        where_);
+  }
+
+private:
+  bool peek(std::string_view token) const { return text_.substr(at_).starts_with(token); }
+  void skipSpace() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])))
+      ++at_;
+  }
+
+  std::string_view text_;
+  std::source_location where_;
+  size_t at_ = 0;
+};
+
+bool isNumber(const std::string &factor) {
+  return std::all_of(factor.begin(), factor.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+} // namespace
+
+Signature::Signature(std::string_view text, std::source_location where) : text_(text) {
+  Parser parser(text, where);
+  name_ = parser.word("the kernel's name");
+  parser.expect("(");
+  if (!parser.accept(")")) {
+    do
+      arguments_.push_back(parser.argument(false));
+    while (parser.accept(","));
+    parser.expect(")");
+  }
+  parser.expect("->");
+  do
+    arguments_.push_back(parser.argument(true));
+  while (parser.accept(","));
+  parser.end();
+  for (const Argument &argument : arguments_)
+    if (argument.isScalar && argument.isOutput)
+      throw CompileError(
+          fmt::format("signature \"{}\": the output {} has no dimensions", text_, argument.name),
+          where);
+}
+
+//===-- Shapes --------------------------------------------------------------------------------===//
+
+int64_t Signature::evaluate(const Dimension &dimension, const Dimensions &dims,
+                            const std::string &argument) const {
+  auto value = [&](const std::string &factor) {
+    if (isNumber(factor))
+      return static_cast<int64_t>(std::stoll(factor));
+    auto found = dims.find(factor);
+    if (found == dims.end())
+      throw CompileError(fmt::format("{}: {} of {} is not known from the other arguments", text_,
+                                     factor, argument));
+    return found->second;
+  };
+  int64_t result = 1;
+  for (const std::string &factor : dimension.factors)
+    result *= value(factor);
+  for (const std::string &divisor : dimension.divisors) {
+    int64_t by = value(divisor);
+    if (result % by)
+      throw CompileError(fmt::format("{}: {} of {} is {} by {}, which leaves a rest", text_,
+                                     dimension.text(), argument, result, by));
+    result /= by;
+  }
+  return result;
+}
+
+std::vector<int64_t> Signature::shape(const Argument &argument, const Dimensions &dims) const {
+  std::vector<int64_t> result;
+  for (const Dimension &dimension : argument.dims)
+    result.push_back(evaluate(dimension, dims, argument.name));
+  return result;
+}
+
+Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &given,
+                           int64_t ranks) const {
+  Dimensions dims{{"R", ranks}};
+  std::map<std::string, std::string> definedBy;
+  auto eachGiven = [&](auto visit) {
+    for (size_t n = 0; n < arguments_.size() && n < given.size(); ++n)
+      if (given[n] && !arguments_[n].isScalar)
+        visit(arguments_[n], *given[n]);
+  };
+  eachGiven([&](const Argument &argument, const std::vector<int64_t> &shape) {
+    if (shape.size() != argument.dims.size())
+      throw CompileError(fmt::format("{}: {} has {} dimensions, expected {}", text_, argument.name,
+                                     shape.size(), argument.dims.size()));
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const Dimension &dimension = argument.dims[d];
+      if (shape[d] < 1)
+        throw CompileError(fmt::format("{}: {} is {} in {}, expected 1 or more", text_,
+                                       dimension.text(), shape[d], argument.name));
+      const std::string &name = dimension.factors.front();
+      if (dimension.factors.size() != 1 || !dimension.divisors.empty() || isNumber(name))
+        continue;
+      auto [found, isNew] = dims.emplace(name, shape[d]);
+      if (isNew)
+        definedBy[name] = argument.name;
+      else if (found->second != shape[d])
+        throw CompileError(fmt::format("{}: {} is {} in {} but {} in {}", text_, name,
+                                       found->second, name == "R" ? "the run" : definedBy[name],
+                                       shape[d], argument.name));
+    }
+  });
+  eachGiven([&](const Argument &argument, const std::vector<int64_t> &given) {
+    std::vector<int64_t> expected = shape(argument, dims);
+    for (size_t d = 0; d < expected.size(); ++d)
+      if (expected[d] != given[d])
+        throw CompileError(fmt::format("{}: {} is {} in {}, expected {}", text_,
+                                       argument.dims[d].text(), given[d], argument.name,
+                                       expected[d]));
+  });
+  return dims;
+}
+
+std::vector<std::string> Signature::dimensionNames() const {
+  std::vector<std::string> names;
+  auto add = [&](const std::string &factor) {
+    if (factor != "R" && !isNumber(factor) &&
+        std::find(names.begin(), names.end(), factor) == names.end())
+      names.push_back(factor);
+  };
+  for (const Argument &argument : arguments_)
+    for (const Dimension &dimension : argument.dims) {
+      std::for_each(dimension.factors.begin(), dimension.factors.end(), add);
+      std::for_each(dimension.divisors.begin(), dimension.divisors.end(), add);
+    }
+  return names;
+}
+
+} // namespace ditron

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/lang/Trace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace ditron::detail {
+
+static thread_local Trace *currentTrace = nullptr;
+
+Trace &Trace::current(Location where) {
+  if (!currentTrace)
+    throw CompileError("used outside of a kernel: run-time values exist only while a kernel's "
+                       "lambda is traced",
+                       where);
+  return *currentTrace;
+}
+
+Trace *Trace::exchange(Trace *trace) { return std::exchange(currentTrace, trace); }
+
+mlir::Location Trace::locationOf(Location where) {
+  return FileLineColLoc::get(context(), where.file_name(), where.line(), where.column());
+}
+
+Value Trace::constant(int64_t value, Location where) {
+  return create<arith::ConstantIndexOp>(where, value);
+}
+
+Value Trace::value(Index index, Location where) {
+  return index.isConstant() ? constant(index.constant(), where) : unwrap(index.handle());
+}
+
+void Trace::leftOpen(Location loop) { openLoops_.push_back(loop); }
+
+void Trace::checkClosed() const {
+  if (!openLoops_.empty())
+    throw CompileError("a native break or return leaves this loop, whose body is traced once: use "
+                       "when(condition, ...) inside of the body",
+                       openLoops_.front());
+}
+
+mlir::Type elementType(MLIRContext *context, DType type) {
+  Builder builder(context);
+  switch (type) {
+  case DType::f32:
+    return builder.getF32Type();
+  case DType::f16:
+    return builder.getF16Type();
+  case DType::bf16:
+    return builder.getBF16Type();
+  case DType::f8e4m3:
+    return builder.getFloat8E4M3FNType();
+  case DType::f8e5m2:
+    return builder.getFloat8E5M2Type();
+  case DType::i8:
+    return builder.getI8Type();
+  case DType::i16:
+    return builder.getI16Type();
+  case DType::i32:
+    return builder.getI32Type();
+  case DType::i64:
+    return builder.getI64Type();
+  case DType::i1:
+    return builder.getI1Type();
+  }
+  throw InternalError("unknown element type");
+}
+
+DType dtypeOf(mlir::Type element) {
+  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2, DType::i8,
+                     DType::i16, DType::i32, DType::i64, DType::i1})
+    if (elementType(element.getContext(), type) == element)
+      return type;
+  throw InternalError("an element type that the language does not have");
+}
+
+void traceInto(Trace &trace, Block *block, const std::function<void()> &body) {
+  OpBuilder::InsertionGuard guard(trace.builder());
+  if (block->mightHaveTerminator())
+    trace.builder().setInsertionPoint(block->getTerminator());
+  else
+    trace.builder().setInsertionPointToEnd(block);
+  body();
+}
+
+} // namespace ditron::detail

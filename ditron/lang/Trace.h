@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The trace: the IR that grows while a kernel's lambda runs. The one thread-local of ditron says
+// which trace is growing. Not part of the public surface.
+#pragma once
+#include "ditron/device/DistOps.h"
+#include "ditron/lang/Kernel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace ditron {
+
+/// The IR of a kernel, and what the driver needs to launch it.
+struct TracedKernel {
+  Signature signature;
+  std::vector<detail::Parameter> parameters;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+namespace detail {
+
+/// The trace of the running kernel: a builder and the user's location.
+class Trace {
+public:
+  explicit Trace(mlir::MLIRContext &context) : builder_(&context) {}
+
+  /// The growing trace; CompileError at `where` if no kernel is being traced.
+  static Trace &current(Location where);
+  /// Makes `trace` the current one (null: none) and returns the one before.
+  static Trace *exchange(Trace *trace);
+
+  mlir::OpBuilder &builder() { return builder_; }
+  mlir::MLIRContext *context() { return builder_.getContext(); }
+
+  /// Builds an op at the user's location; CompileError with its verifier's message if it is wrong.
+  template <class Op, class... Args> Op create(Location where, Args &&...args) {
+    return builder_.create<Op>(locationOf(where), std::forward<Args>(args)...);
+  }
+  mlir::Location locationOf(Location where);
+
+  mlir::Value constant(int64_t value, Location where);
+  /// The value of an Index: a constant is made here.
+  mlir::Value value(Index index, Location where);
+  Index index(mlir::Value value) const { return Index(Handle{value.getAsOpaquePointer()}); }
+
+  /// A native break or return left a loop open; raised at the end of the trace.
+  void leftOpen(Location loop);
+  /// CompileError if a loop was left open.
+  void checkClosed() const;
+  bool hasLeftLoop() const { return !openLoops_.empty(); }
+
+private:
+  mlir::OpBuilder builder_;
+  std::vector<Location> openLoops_;
+};
+
+inline mlir::Value unwrap(Handle handle) { return mlir::Value::getFromOpaquePointer(handle.impl); }
+inline Handle wrap(mlir::Value value) { return Handle{value.getAsOpaquePointer()}; }
+
+/// MLIR's element type of a DType, and back.
+mlir::Type elementType(mlir::MLIRContext *context, DType type);
+DType dtypeOf(mlir::Type element);
+
+/// Traces `body` inside of `block`, before its terminator if it has one.
+void traceInto(Trace &trace, mlir::Block *block, const std::function<void()> &body);
+
+} // namespace detail
+} // namespace ditron
