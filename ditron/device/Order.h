@@ -7,7 +7,7 @@
 // tile is computed, never what is computed. Two things make one order faster than another.
 //
 // Caches. Cores that run at the same time should share operands. Row after row, 132 cores working
-// on a product of 64 x 64 tiles touch 2 rows of A but all 64 columns of B. `grouped` walks down the
+// on a product of 64 x 64 tiles touch 3 rows of A but all 64 columns of B. `grouped` walks down the
 // columns of a group of rows instead: with groups of 8 the same cores touch 8 rows and 17 columns.
 //
 //     rowMajor        grouped (2)          The last group may have fewer rows:
@@ -48,9 +48,9 @@
 //
 // The functions are templates over the integer, so that one text serves the interpreter and the
 // tests (int64_t) and the compiler, whose integers are values of the IR. Such an I has + - * / %
-// with another I and with an int64_t on the right, < and ==, and min(I, I), min(I, int64_t) and
-// select(condition, I, I), found beside I. Only non-negative integers are divided, so that signed,
-// unsigned, floor and truncating division agree.
+// with another I and with an int64_t on the right, < and ==, and min(I, I), min(I, int64_t), max(I,
+// I) and select(condition, I, I), found beside I. Only non-negative integers are divided, so that
+// signed, unsigned, floor and truncating division agree.
 //
 #pragma once
 #include <cstdint>
@@ -83,6 +83,7 @@ template <class I> struct Place {
 namespace order {
 
 inline int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t max(int64_t a, int64_t b) { return a < b ? b : a; }
 inline int64_t select(bool condition, int64_t a, int64_t b) { return condition ? a : b; }
 
 /// How the sharded axis is visited: from tile `start` on, cyclically.
@@ -113,10 +114,13 @@ template <class I> struct Shards {
 template <class I> Ring<I> gatherRing(I visit, const Grid<I> &grid, const Place<I> &place) {
   Shards<I> shards(place, grid.extent);
   I begin = shards.own * shards.size;
-  I start = (begin + grid.height - 1) / grid.height % grid.rows;
-  // The row that brings the first elements of the shard `step` places after the own one.
+  I whole = (begin + grid.height - 1) / grid.height, start = whole % grid.rows;
+  // The row that brings the first elements of the shard `step` places after the own one, or of a
+  // later one. What follows the own shard within its first, straddling row comes with that row,
+  // last: only the rows after it count.
   auto firstVisit = [&](I step) {
-    I row = (shards.own + step) % shards.count * shards.size / grid.height;
+    I from = (shards.own + step) % shards.count * shards.size, row = from / grid.height;
+    row = select(begin < from, max(row, whole), row);
     return (row + grid.rows - start) % grid.rows;
   };
   I row = (visit + start) % grid.rows, top = row * grid.height;

@@ -76,7 +76,8 @@ bool isFloat(DType type);
 
 /// One element read as a double (integers beyond 2^53 lose precision).
 double loadElement(DType type, const void *element);
-/// One element written from a double: floats round to nearest even, integers truncate and saturate.
+/// One element written from a double: floats round once, to nearest even; integers truncate towards
+/// zero and saturate, and NaN becomes 0; an i1 is `value != 0`.
 void storeElement(DType type, void *element, double value);
 
 /// Calls `fn.template operator()<T>()` with the host type of `type`.
