@@ -24,7 +24,7 @@ struct Request {
   uint32_t refused = 0; ///< this rank cannot do it; `text` says why
   uint64_t bytes = 0;
   uint64_t align = 0;
-  uint64_t offset = 0;
+  uint64_t tag = 0; ///< whatever else must agree
   char name[160] = {};
   char text[256] = {};
 };

@@ -69,6 +69,9 @@ public:
   /// the requests differ from those of the first use.
   Workspace &workspace(const std::string &key, const std::vector<BufferRequest> &requests);
 
+  /// Collective: gives back the memory of a workspace, which must not be used again.
+  void releaseWorkspace(const std::string &key);
+
   /// Ends every rank for good: all calls from here on, here and elsewhere, throw this message.
   void abort(std::string_view message);
 
@@ -90,6 +93,7 @@ public:
 
 private:
   void awaitAll(const std::function<bool(int)> &here, const std::string &what);
+  void awaitRecovery(const std::function<bool(int)> &here);
   void compareRequests(uint64_t meeting);
   void recover();
   void resetAfterError(uint64_t heapOperations);

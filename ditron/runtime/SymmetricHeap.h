@@ -71,6 +71,9 @@ public:
 
 private:
   friend class Rank;
+  friend class Workspace;
+  /// `tag` must be equal on all ranks too.
+  void *allocateTagged(size_t bytes, size_t align, std::string_view name, uint64_t tag);
   /// Allocations and frees done; in a recovery the ranks that are one ahead undo it.
   uint64_t operations() const { return operations_; }
   void rollBackTo(uint64_t operations);

@@ -4,7 +4,6 @@
 // the CPU, then sleeps in short steps, so that ranks that share few CPUs leave them to those with
 // work.
 #pragma once
-#include "ditron/runtime/Control.h"
 #include <chrono>
 
 namespace ditron::runtime {
@@ -24,10 +23,10 @@ private:
 
 enum class WaitResult { ready, stopped, timedOut };
 
-/// Waits until `ready()` holds (ready), the run has an error (stopped) or the bound has passed
+/// Waits until `ready()` holds (ready), `stopped()` does (stopped) or the bound has passed
 /// (timedOut). `ready` must acquire what it waits for.
-template <class Ready>
-WaitResult waitUntil(Ready &&ready, const Control &control, std::chrono::milliseconds bound,
+template <class Ready, class Stopped>
+WaitResult waitUntil(Ready &&ready, Stopped &&stopped, std::chrono::milliseconds bound,
                      bool crowded) {
   if (ready())
     return WaitResult::ready;
@@ -36,7 +35,7 @@ WaitResult waitUntil(Ready &&ready, const Control &control, std::chrono::millise
     bool slow = backoff.pause();
     if (ready())
       return WaitResult::ready;
-    if (control.stopped())
+    if (stopped())
       return WaitResult::stopped;
     if (slow && std::chrono::steady_clock::now() - start > bound)
       return WaitResult::timedOut;
