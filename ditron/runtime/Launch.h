@@ -15,7 +15,7 @@ struct KernelCode {
   void (*entry)(CoreContext *context, const int64_t *arguments) = nullptr;
   size_t scratchBytes = 0; ///< that each core needs
   /// For request i of the workspace, the argument that takes its address in this launch.
-  std::vector<size_t> symmetricArguments;
+  std::vector<size_t> symmetricArguments = {};
 };
 
 /// Launches a kernel on this rank and returns when its cores are done. Ranks that share a workspace

@@ -12,7 +12,7 @@ struct SpawnOptions {
   int processes = 1;
   std::vector<std::string> command; ///< the program's path and its arguments
   /// More variables of the children, as "NAME=value".
-  std::vector<std::string> environment;
+  std::vector<std::string> environment = {};
   /// How long the others may take to end by themselves after one has failed.
   std::chrono::milliseconds grace{10000};
 };

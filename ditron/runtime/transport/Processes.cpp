@@ -51,8 +51,8 @@ struct Joined {
 /// Watches the sockets to the peers.
 class Monitor {
 public:
-  Monitor(Control control, int rank, std::vector<File> peers)
-      : control_(control), rank_(rank), peers_(std::move(peers)), stop_(eventfd(0, EFD_CLOEXEC)) {
+  Monitor(Control control, std::vector<File> peers)
+      : control_(control), peers_(std::move(peers)), stop_(eventfd(0, EFD_CLOEXEC)) {
     if (!stop_)
       throw RuntimeError(fmt::format("an eventfd is refused: {}", std::strerror(errno)));
     thread_ = std::thread([this] { watch(); });
@@ -90,7 +90,6 @@ private:
   }
 
   Control control_;
-  int rank_;
   std::vector<File> peers_;
   File stop_;
   std::thread thread_;
@@ -102,7 +101,7 @@ public:
       : region_(Control::regionBytes(membership.size, options.cores, joined.heapBytes),
                 joined.memory.number()) {
     control_ = Control(region_.data());
-    monitor_ = std::make_unique<Monitor>(control_, membership.rank, std::move(joined.peers));
+    monitor_ = std::make_unique<Monitor>(control_, std::move(joined.peers));
   }
   std::string_view name() const override { return "processes"; }
 
