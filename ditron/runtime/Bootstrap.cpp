@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Bootstrap.h"
-#include "ditron/runtime/Options.h"
+#include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include <cstdlib>
 #include <fmt/format.h>
@@ -10,6 +10,8 @@
 namespace ditron::runtime {
 
 namespace {
+
+constexpr int64_t kMany = 1 << 24; // ranks or hosts
 
 /// The variables of one launcher. It started this process where `rank` and `size` are both set.
 struct Launcher {
@@ -37,13 +39,7 @@ const std::vector<Launcher> &launchers() {
        nullptr,
        {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"},
        true},
-      {"pmi",
-       "PMI_RANK",
-       "PMI_SIZE",
-       "MPI_LOCALNRANKS",
-       nullptr,
-       {"PMI_JOBID", "PMI_PORT"},
-       true},
+      {"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr, {"PMI_JOBID", "PMI_PORT"}, true},
       // A batch script has SLURM_PROCID too; only a step started by srun has tasks.
       {"slurm",
        "SLURM_PROCID",
@@ -63,22 +59,22 @@ const char *value(const char *variable) {
 
 void refuseSeveralHosts(const Launcher &launcher, int64_t size) {
   if (value(launcher.localSize)) {
-    int64_t local = environmentInteger(launcher.localSize, size, 1);
+    int64_t local = *envInteger(launcher.localSize, 1, kMany);
     if (local != size)
-      throw RuntimeError(fmt::format("the {} ranks of this run are on several hosts ({} are on this "
-                                     "one, says {}): transport 'processes' reaches one host only",
-                                     size, local, launcher.localSize));
+      throw RuntimeError(
+          fmt::format("the {} ranks of this run are on several hosts ({} are on this "
+                      "one, says {}): transport 'processes' reaches one host only",
+                      size, local, launcher.localSize));
   }
-  if (int64_t nodes = value(launcher.nodes) ? environmentInteger(launcher.nodes, 1, 1) : 1;
-      nodes > 1)
+  if (int64_t nodes = value(launcher.nodes) ? *envInteger(launcher.nodes, 1, kMany) : 1; nodes > 1)
     throw RuntimeError(fmt::format("the {} ranks of this run are on {} hosts, says {}: transport "
                                    "'processes' reaches one host only",
                                    size, nodes, launcher.nodes));
 }
 
 Membership read(const Launcher &launcher) {
-  int64_t rank = environmentInteger(launcher.rank, 0, 0);
-  int64_t size = environmentInteger(launcher.size, 1, 1);
+  int64_t rank = *envInteger(launcher.rank, 0, kMany);
+  int64_t size = *envInteger(launcher.size, 1, kMany);
   if (rank >= size)
     throw UsageError(fmt::format("{}={} but {}={}: expected a rank below the number of ranks",
                                  launcher.rank, rank, launcher.size, size));

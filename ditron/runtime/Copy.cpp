@@ -49,10 +49,14 @@ void copyLine(std::byte *to, const std::byte *from, int64_t count, int64_t toSte
 void copyRuns(std::byte *to, const std::byte *from, int64_t run, int64_t count, int64_t toStep,
               int64_t fromStep) noexcept {
   switch (run) {
-  case 1: return copyLine<uint8_t>(to, from, count, toStep, fromStep);
-  case 2: return copyLine<uint16_t>(to, from, count, toStep, fromStep);
-  case 4: return copyLine<uint32_t>(to, from, count, toStep, fromStep);
-  case 8: return copyLine<uint64_t>(to, from, count, toStep, fromStep);
+  case 1:
+    return copyLine<uint8_t>(to, from, count, toStep, fromStep);
+  case 2:
+    return copyLine<uint16_t>(to, from, count, toStep, fromStep);
+  case 4:
+    return copyLine<uint32_t>(to, from, count, toStep, fromStep);
+  case 8:
+    return copyLine<uint64_t>(to, from, count, toStep, fromStep);
   default:
     for (int64_t i = 0; i < count; ++i)
       std::memcpy(to + i * toStep, from + i * fromStep, size_t(run));

@@ -55,12 +55,13 @@ template <class... Values>
   leave(context);
 }
 
-/// Waits for `ready` within the bound of the run. Returns false where it has passed; leaves the
-/// kernel where the run has an error.
-template <class Ready> bool await(CoreContext *context, Ready &&ready) {
+/// Waits for `ready` within a bound. Returns false where it has passed; leaves the kernel where the
+/// run has an error.
+template <class Ready>
+bool await(CoreContext *context, std::chrono::milliseconds bound, Ready &&ready) {
   Rank &rank = *context->owner;
-  WaitResult result = waitUntil(ready, [&] { return rank.control().stopped(); },
-                                rank.options().waitTimeout, rank.crowded());
+  WaitResult result =
+      waitUntil(ready, [&] { return rank.control().stopped(); }, bound, rank.crowded());
   if (result == WaitResult::stopped)
     leave(context);
   return result == WaitResult::ready;
@@ -86,25 +87,25 @@ __attribute__((noinline)) void raiseLateSignal(CoreContext *context, SignalCell 
   std::string counter = cell >= context->cells && index < context->cellCount
                             ? context->workspace->cellName(index)
                             : "no counter of this launch";
-  raise(context, fmt::format("waited {} ms for {} ({}): expected {}, seen {}",
-                             context->owner->options().waitTimeout.count(),
-                             site ? site : "a signal", counter, count,
-                             value > base ? value - base : 0));
+  raise(context,
+        fmt::format("waited {} ms for {} ({}): expected {}, seen {}",
+                    context->owner->options().waitTimeout.count(), site ? site : "a signal",
+                    counter, count, value > base ? value - base : 0));
 }
 
 __attribute__((noinline)) void raiseLateCores(CoreContext *context, int64_t first, int64_t count,
                                               uint32_t arrived) {
   raise(context, fmt::format("waited {} ms at a barrier of cores {} to {}: expected {}, seen {}",
-                             context->owner->options().waitTimeout.count(), first,
-                             first + count - 1, count, arrived));
+                             context->owner->meetingTimeout().count(), first, first + count - 1,
+                             count, arrived));
 }
 
 __attribute__((noinline)) void raiseLateRank(CoreContext *context, int64_t first, int64_t count,
                                              int peer) {
-  raise(context, fmt::format("waited {} ms at a barrier of cores {} to {} of all ranks for rank "
-                             "{}, which did not come",
-                             context->owner->options().waitTimeout.count(), first,
-                             first + count - 1, peer));
+  raise(context,
+        fmt::format("waited {} ms at a barrier of cores {} to {} of all ranks for rank "
+                    "{}, which did not come",
+                    context->owner->meetingTimeout().count(), first, first + count - 1, peer));
 }
 
 /// Meets the same cores of the other ranks, for all cores of this one.
@@ -115,12 +116,12 @@ void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count)
   control.barrierRounds(first, count, rank.rank()).store(round, std::memory_order_release);
   int peer = 0;
   auto ready = [&] {
-    while (peer < rank.size() && control.barrierRounds(first, count, peer)
-                                         .load(std::memory_order_acquire) >= round)
+    while (peer < rank.size() &&
+           control.barrierRounds(first, count, peer).load(std::memory_order_acquire) >= round)
       ++peer;
     return peer == rank.size();
   };
-  if (await(context, ready))
+  if (await(context, rank.meetingTimeout(), ready))
     return;
   raiseLateRank(context, first, count, peer);
   leave(context);
@@ -137,8 +138,7 @@ uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elem
       fail(context, "moves a chunk whose dimension {} has the negative extent {}", d, extents[d]);
   Stopwatch stopwatch;
   auto dims = size_t(rank);
-  ChunkShape chunk{
-      size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
+  ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
   copyStrided(to, from, chunk);
   stopwatch.addTo(context->stats.transferNs);
   return chunkBytes(chunk);
@@ -182,9 +182,8 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   uint64_t wanted = context->epoch << 32 | uint64_t(value);
   uint64_t seen = signal->load(std::memory_order_relaxed);
   // Acquire too: a signal that several cores raise hands on what each of them released.
-  while (seen < wanted &&
-         !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
-                                        std::memory_order_relaxed)) {
+  while (seen < wanted && !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
+                                                         std::memory_order_relaxed)) {
   }
 }
 
@@ -196,8 +195,8 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   if (signal->load(std::memory_order_acquire) >= target)
     return;
   Stopwatch stopwatch;
-  bool ready =
-      await(context, [&] { return signal->load(std::memory_order_acquire) >= target; });
+  bool ready = await(context, context->owner->options().waitTimeout,
+                     [&] { return signal->load(std::memory_order_acquire) >= target; });
   stopwatch.addTo(context->stats.waitNs);
   if (ready)
     return;
@@ -223,9 +222,8 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
       meetRanks(context, barrier, int(first), int(count));
     barrier.arrived.store(0, std::memory_order_relaxed);
     barrier.round.store(round + 1, std::memory_order_release);
-  } else if (!await(context, [&] {
-               return barrier.round.load(std::memory_order_acquire) != round;
-             })) {
+  } else if (!await(context,
+                    [&] { return barrier.round.load(std::memory_order_acquire) != round; })) {
     raiseLateCores(context, first, count, barrier.arrived.load(std::memory_order_relaxed));
     leave(context);
   }

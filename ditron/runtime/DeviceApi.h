@@ -46,7 +46,8 @@ void ditron_fence(ditron::runtime::CoreContext *context);
 void ditron_quiet(ditron::runtime::CoreContext *context);
 
 /// Meets the cores [first, first + count): of this rank (allRanks = 0) or of every rank (1). Every
-/// write of any of them before it is seen by all of them after it. Bounded as a wait.
+/// write of any of them before it is seen by all of them after it. Bounded by a quarter more than a
+/// wait.
 void ditron_barrier(ditron::runtime::CoreContext *context, int64_t allRanks, int64_t first,
                     int64_t count);
 

@@ -92,7 +92,8 @@ private:
     std::vector<std::string> changes = options_.environment;
     for (std::string change :
          {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", options_.processes),
-          fmt::format("LOCAL_RANK={}", rank), fmt::format("LOCAL_WORLD_SIZE={}", options_.processes),
+          fmt::format("LOCAL_RANK={}", rank),
+          fmt::format("LOCAL_WORLD_SIZE={}", options_.processes),
           std::string("MASTER_ADDR=127.0.0.1"), std::string("MASTER_PORT=29500"),
           "DITRON_JOB=" + job_, fmt::format("{}={}", kReportVariable, reportEnd_.number())})
       changes.push_back(std::move(change));
@@ -100,8 +101,8 @@ private:
     std::vector<char *> argv = pointers(command), envp = pointers(environment);
     pid_t parent = getpid(), child = fork();
     if (child < 0)
-      throw RuntimeError(fmt::format("the process of rank {} is refused: {}", rank,
-                                     std::strerror(errno)));
+      throw RuntimeError(
+          fmt::format("the process of rank {} is refused: {}", rank, std::strerror(errno)));
     if (child > 0)
       return child;
     // Only what is safe between fork and exec.
@@ -145,9 +146,10 @@ private:
   void noteFailure(int rank, int status) {
     bool exited = WIFEXITED(status);
     if (!failed_)
-      failure_ = exited ? fmt::format("rank {} ended with exit status {}", rank, WEXITSTATUS(status))
-                        : fmt::format("rank {} was ended by signal {} ({})", rank,
-                                      WTERMSIG(status), strsignal(WTERMSIG(status)));
+      failure_ = exited
+                     ? fmt::format("rank {} ended with exit status {}", rank, WEXITSTATUS(status))
+                     : fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(status),
+                                   strsignal(WTERMSIG(status)));
     failed_ = true;
     if (exited && result_.status == 0)
       result_.status = WEXITSTATUS(status);
@@ -194,8 +196,8 @@ SpawnResult spawnRanks(const SpawnOptions &options) {
   if (options.processes < 1)
     throw UsageError(fmt::format("processes is {}: expected 1 or more", options.processes));
   if (options.command.empty() || access(options.command[0].c_str(), X_OK) != 0)
-    throw RuntimeError(fmt::format("'{}' cannot be executed",
-                                   options.command.empty() ? "" : options.command[0]));
+    throw RuntimeError(
+        fmt::format("'{}' cannot be executed", options.command.empty() ? "" : options.command[0]));
   Children children(options);
   children.start();
   return children.wait();

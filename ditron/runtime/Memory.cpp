@@ -66,10 +66,10 @@ size_t groupAvailable() {
     std::string root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     for (std::string path = line.substr(v2 ? 3 : v1 + 8);; path.resize(path.rfind('/'))) {
       std::string folder = root + (path == "/" ? "" : path);
-      least = std::min(least, v2 ? groupLeaves(folder, "/memory.max", "/memory.current",
-                                               "inactive_file")
-                                 : groupLeaves(folder, "/memory.limit_in_bytes",
-                                               "/memory.usage_in_bytes", "total_inactive_file"));
+      least = std::min(least,
+                       v2 ? groupLeaves(folder, "/memory.max", "/memory.current", "inactive_file")
+                          : groupLeaves(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                                        "total_inactive_file"));
       if (path.find('/') == std::string::npos)
         break;
     }

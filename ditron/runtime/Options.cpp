@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Options.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fmt/format.h>
 
 namespace ditron::runtime {
@@ -26,9 +26,12 @@ TransportKind parseTransport(std::string_view text) {
 
 std::string_view name(TransportKind kind) {
   switch (kind) {
-  case TransportKind::threads: return "threads";
-  case TransportKind::processes: return "processes";
-  case TransportKind::automatic: break;
+  case TransportKind::threads:
+    return "threads";
+  case TransportKind::processes:
+    return "processes";
+  case TransportKind::automatic:
+    break;
   }
   return "automatic";
 }
@@ -52,19 +55,8 @@ Straggler Straggler::parse(std::string_view text) {
 }
 
 Straggler Straggler::fromEnvironment() {
-  const char *text = std::getenv("DITRON_STRAGGLER");
-  return text && *text ? parse(text) : Straggler{};
-}
-
-int64_t environmentInteger(const char *variable, int64_t fallback, int64_t least) {
-  const char *text = std::getenv(variable);
-  if (!text || !*text)
-    return fallback;
-  int64_t value = 0;
-  if (!parseInteger(text, value) || value < least)
-    throw UsageError(
-        fmt::format("{}='{}': expected an integer of {} or more", variable, text, least));
-  return value;
+  std::optional<std::string> text = envString("DITRON_STRAGGLER");
+  return text ? parse(*text) : Straggler{};
 }
 
 } // namespace ditron::runtime

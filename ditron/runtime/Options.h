@@ -3,6 +3,7 @@
 // How a run is set up. Every default comes from the environment, so a program that names only what
 // it cares about, `Options{.ranks = 4}`, still obeys the DITRON_ variables.
 #pragma once
+#include "ditron/support/Env.h"
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,24 +34,23 @@ struct Straggler {
   static Straggler fromEnvironment();
 };
 
-/// The integer of an environment variable, `fallback` where it is not set; UsageError where it is
-/// no integer or below `least`.
-int64_t environmentInteger(const char *variable, int64_t fallback, int64_t least);
-
 struct Options {
+  static constexpr int64_t kLongestMs = 86'400'000; ///< a day
+
   int ranks = 1;
   int cores = 1; ///< core threads of each rank
   TransportKind transport = TransportKind::automatic;
   /// Bytes of address space of each rank's symmetric heap; memory is taken when it is touched.
   /// 0 (default of DITRON_HEAP_BYTES): an equal share of the machine's memory.
-  size_t heapBytes = size_t(environmentInteger("DITRON_HEAP_BYTES", 0, 0));
+  size_t heapBytes = size_t(envInteger("DITRON_HEAP_BYTES", 0, int64_t(1) << 46).value_or(0));
   /// The bound of every wait of a kernel and of every meeting of the ranks.
-  std::chrono::milliseconds waitTimeout{environmentInteger("DITRON_WAIT_TIMEOUT_MS", 10000, 1)};
+  std::chrono::milliseconds waitTimeout{
+      envInteger("DITRON_WAIT_TIMEOUT_MS", 1, kLongestMs).value_or(10000)};
   /// How long the processes of a run wait for one another to start.
   std::chrono::milliseconds connectTimeout{
-      environmentInteger("DITRON_CONNECT_TIMEOUT_MS", 30000, 1)};
+      envInteger("DITRON_CONNECT_TIMEOUT_MS", 1, kLongestMs).value_or(30000)};
   /// Fills symmetric memory with 0xFF bytes (NaN in every float type) before each use.
-  bool poison = environmentInteger("DITRON_POISON", 0, 0) != 0;
+  bool poison = envFlag("DITRON_POISON").value_or(false);
   Straggler straggler = Straggler::fromEnvironment();
 };
 

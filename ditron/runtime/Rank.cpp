@@ -15,8 +15,10 @@ std::string describe(const Request &request) {
   switch (request.kind) {
   case Request::allocate:
     return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);
-  case Request::free: return fmt::format("frees the memory at offset {}", request.tag);
-  default: return "is at a barrier";
+  case Request::free:
+    return fmt::format("frees the memory at offset {}", request.tag);
+  default:
+    return "is at a barrier";
   }
 }
 
@@ -109,13 +111,12 @@ void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &wha
     }
     return true;
   };
-  auto result =
-      waitUntil(ready, [&] { return control_.stopped(); }, options_.waitTimeout, crowded_);
+  auto result = waitUntil(ready, [&] { return control_.stopped(); }, meetingTimeout(), crowded_);
   if (result == WaitResult::stopped)
     throwError();
   if (result == WaitResult::timedOut)
     fail(fmt::format("rank {} {} and waited {} ms for rank {}, which did not come", rank_, what,
-                     options_.waitTimeout.count(), peer));
+                     meetingTimeout().count(), peer));
   if (gone >= 0)
     fail(fmt::format("rank {} {}, but rank {} has left the run", rank_, what, gone));
 }
@@ -160,13 +161,13 @@ void Rank::awaitRecovery(const std::function<bool(int)> &here) {
       ++peer;
     return peer == size_;
   };
-  auto result = waitUntil(ready, [&] { return control_.dead(); }, options_.waitTimeout, crowded_);
+  auto result = waitUntil(ready, [&] { return control_.dead(); }, meetingTimeout(), crowded_);
   if (result == WaitResult::stopped)
     throwError();
   if (result == WaitResult::timedOut)
     throw RuntimeError(fmt::format("rank {} waited {} ms for rank {} to recover from this error: "
                                    "{}",
-                                   rank_, options_.waitTimeout.count(), peer, control_.message()));
+                                   rank_, meetingTimeout().count(), peer, control_.message()));
 }
 
 /// Two steps, both idempotent: once all ranks have come no core runs anywhere and each rank may put
@@ -185,8 +186,8 @@ void Rank::recover() {
   if (own.recovery[1].load(std::memory_order_relaxed) < target) {
     uint64_t operations = heap_.operations();
     for (int peer = 0; peer < size_; ++peer)
-      operations = std::min(
-          operations, control_.slot(peer).heapOperations.load(std::memory_order_acquire));
+      operations =
+          std::min(operations, control_.slot(peer).heapOperations.load(std::memory_order_acquire));
     resetAfterError(operations);
     own.recovery[1].store(target, std::memory_order_release);
   }

@@ -56,6 +56,10 @@ public:
   const Control &control() const { return control_; }
   /// Whether there are more core threads on this host than CPUs.
   bool crowded() const { return crowded_; }
+  /// The bound of what waits for ranks or cores to come: barriers, meetings, the start of a launch.
+  /// A quarter more than that of signals, so that a signal that is missing, and not the ranks that
+  /// it keeps from coming, is what the one error names.
+  std::chrono::milliseconds meetingTimeout() const { return options_.waitTimeout * 5 / 4; }
   /// Summed over all launches of this rank.
   const LaunchStats &stats() const { return stats_; }
   LaunchStats &stats() { return stats_; }

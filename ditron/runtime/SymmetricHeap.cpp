@@ -135,8 +135,8 @@ void SymmetricHeap::rollBackTo(uint64_t operations) {
   if (operations_ == operations)
     return;
   if (operations_ != operations + 1)
-    throw InternalError(fmt::format("symmetric heaps are {} and {} operations old", operations_,
-                                    operations));
+    throw InternalError(
+        fmt::format("symmetric heaps are {} and {} operations old", operations_, operations));
   allocator_ = previous_;
   operations_ = operations;
   rank_.control().slot(rank_.rank()).heapOperations.store(operations_, std::memory_order_release);

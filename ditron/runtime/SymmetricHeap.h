@@ -47,9 +47,9 @@ class SymmetricHeap {
 public:
   explicit SymmetricHeap(Rank &rank);
 
-  /// Collective: every rank asks for the same bytes, alignment and name, and gets memory at the same
-  /// offset. RuntimeError on every rank where they differ, where the heap is full, or where the
-  /// machine has not that much memory for all ranks.
+  /// Collective: every rank asks for the same bytes, alignment and name, and gets memory at the
+  /// same offset. RuntimeError on every rank where they differ, where the heap is full, or where
+  /// the machine has not that much memory for all ranks.
   void *allocate(size_t bytes, size_t align = 64, std::string_view name = "");
   /// Collective: gives back what `allocate` returned.
   void free(void *memory);

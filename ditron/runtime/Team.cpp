@@ -43,8 +43,8 @@ Team::Team(int cores, bool crowded, const std::string &name)
     round_.notify_all();
     for (std::thread &thread : threads_)
       thread.join();
-    throw RuntimeError(fmt::format("core thread {} of {} cannot be started: {}", threads_.size() + 1,
-                                   cores, error.what()));
+    throw RuntimeError(fmt::format("core thread {} of {} cannot be started: {}",
+                                   threads_.size() + 1, cores, error.what()));
   }
 }
 

@@ -23,8 +23,8 @@ size_t checkedBytes(DType type, const std::vector<int64_t> &shape) {
       throw CompileError(fmt::format("tensor {}: size {} of dimension {} is not positive",
                                      describeShape(type, shape), shape[d], d));
     if (__builtin_mul_overflow(total, shape[d], &total))
-      throw CompileError(fmt::format("tensor {}: its bytes do not fit 63 bits",
-                                     describeShape(type, shape)));
+      throw CompileError(
+          fmt::format("tensor {}: its bytes do not fit 63 bits", describeShape(type, shape)));
   }
   return size_t(total);
 }
@@ -115,8 +115,8 @@ Tensor Tensor::slice(int dim, int64_t begin, int64_t size) const {
                                    "[0, {}) that is not empty",
                                    begin, begin + size, dim, describe(), whole));
   Tensor part = *this;
-  part.data_ = static_cast<std::byte *>(data_) +
-               begin * strides_[size_t(dim)] * int64_t(byteSize(type_));
+  part.data_ =
+      static_cast<std::byte *>(data_) + begin * strides_[size_t(dim)] * int64_t(byteSize(type_));
   part.shape_[size_t(dim)] = size;
   return part;
 }
@@ -125,8 +125,7 @@ std::string Tensor::describe() const { return describeShape(type_, shape_); }
 
 void Tensor::checkType(DType wanted) const {
   if (wanted != type_)
-    throw CompileError(
-        fmt::format("tensor {} read as {}", describe(), ditron::name(wanted)));
+    throw CompileError(fmt::format("tensor {} read as {}", describe(), ditron::name(wanted)));
 }
 
 } // namespace ditron::runtime

@@ -59,8 +59,8 @@ void Workspace::layOut() {
   bufferBytes_ = roundUp(bufferBytes_, bufferBytes_ >= kPage ? kPage : kLine);
   signalStart_ = kLine; // behind the count of completed launches
   signalStride_ = roundUp(cellCount_ * sizeof(SignalCell), kLine);
-  bufferStart_ = roundUp(signalStart_ + kSignalPages * signalStride_,
-                         bufferBytes_ >= kPage ? kPage : kLine);
+  bufferStart_ =
+      roundUp(signalStart_ + kSignalPages * signalStride_, bufferBytes_ >= kPage ? kPage : kLine);
   bytes_ = bufferStart_ + bufferPages_ * bufferBytes_;
 }
 
@@ -98,7 +98,8 @@ std::byte *Workspace::addressIn(size_t index, uint64_t epoch) const {
 
 std::string Workspace::cellName(size_t cell) const {
   for (size_t i = 0; i < requests_.size(); ++i) {
-    size_t first = offsets_[i] / sizeof(SignalCell), count = requests_[i].bytes / sizeof(SignalCell);
+    size_t first = offsets_[i] / sizeof(SignalCell),
+           count = requests_[i].bytes / sizeof(SignalCell);
     if (requests_[i].kind == BufferRequest::Kind::signals && cell >= first && cell - first < count)
       return fmt::format("'{}'[{}]", requests_[i].name, cell - first);
   }
@@ -110,15 +111,15 @@ void Workspace::begin() {
   for (int peer = 0; peer < rank_.size(); ++peer) {
     SignalCell &theirs = *rank_.heap().peer(&completed(), peer);
     auto result = waitUntil([&] { return theirs.load(std::memory_order_acquire) >= needed; },
-                            [&] { return rank_.control().stopped(); }, rank_.options().waitTimeout,
+                            [&] { return rank_.control().stopped(); }, rank_.meetingTimeout(),
                             rank_.crowded());
     if (result == WaitResult::stopped)
       rank_.throwError();
     if (result == WaitResult::timedOut)
       rank_.fail(fmt::format("rank {} waited {} ms to begin launch {} of '{}' until rank {} has "
                              "completed launch {}: it has completed {}",
-                             rank_.rank(), rank_.options().waitTimeout.count(), next, key_, peer,
-                             needed, theirs.load(std::memory_order_relaxed)));
+                             rank_.rank(), rank_.meetingTimeout().count(), next, key_, peer, needed,
+                             theirs.load(std::memory_order_relaxed)));
   }
   epoch_ = next;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A workspace: the symmetric buffers and signals of one kernel at one set of sizes, kept from launch
-// to launch, and the bookkeeping that lets launches follow one another with no reset and no barrier.
+// A workspace: the symmetric buffers and signals of one kernel at one set of sizes, kept from
+// launch to launch, and the bookkeeping that lets launches follow one another with no reset and no
+// barrier.
 //
 // Launches of a workspace are numbered 1, 2, 3, ... on every rank: the epoch. Before launch e a
 // rank waits until every rank has completed launch e-2, so at most two launches are in flight, and
@@ -58,9 +59,7 @@ public:
   /// Where request `index` lies in the page of launch `epoch()` (of the first launch before it), on
   /// this rank. Between launches it is what the last launch left there.
   std::byte *address(size_t index) const { return addressIn(index, epoch_ ? epoch_ : 1); }
-  SignalCell *signals(size_t index) const {
-    return reinterpret_cast<SignalCell *>(address(index));
-  }
+  SignalCell *signals(size_t index) const { return reinterpret_cast<SignalCell *>(address(index)); }
   /// The same of any launch's page.
   std::byte *addressIn(size_t index, uint64_t epoch) const;
 

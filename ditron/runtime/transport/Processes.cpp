@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks that are processes of one host. The region is a memory file without a name that rank 0 makes
-// and hands to the others over a unix socket, so nothing is left behind however a run ends (see
-// docs/rationale/shared-memory.md).
+// Ranks that are processes of one host. The region is a memory file without a name that rank 0
+// makes and hands to the others over a unix socket, so nothing is left behind however a run ends
+// (see docs/rationale/shared-memory.md).
 //
 // Rank 0 also hands every pair of ranks the two ends of a socket. Nothing is ever sent there: it is
 // how the kernel says that a process is gone. A thread of each rank watches its ends, and makes the
@@ -26,7 +26,7 @@ namespace ditron::runtime {
 namespace {
 
 constexpr uint64_t kProtocol = 0x6469747268656c31; // changes with the layout of the control block
-constexpr int kMaxRanks = 250;                      // files that fit one message
+constexpr int kMaxRanks = 250;                     // files that fit one message
 
 /// What a rank says when it comes.
 struct Hello {
@@ -146,8 +146,8 @@ private:
                                        options_.connectTimeout.count(), missing > 1 ? "s" : "",
                                        fmt::join(absent(), ", ")));
       Hello hello{};
-      Deadline soon = std::min(deadline_, std::chrono::steady_clock::now() +
-                                              std::chrono::seconds(1));
+      Deadline soon =
+          std::min(deadline_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
       if (peerOf(connection).user != getuid() ||
           !receiveMessage(connection, &hello, sizeof(hello), soon))
         continue; // a stranger
@@ -200,15 +200,15 @@ private:
     File memory(memfd_create("ditron", MFD_CLOEXEC));
     size_t bytes = Control::regionBytes(membership_.size, options_.cores, heapBytes);
     if (!memory || ftruncate(memory.number(), off_t(bytes)) != 0)
-      throw RuntimeError(fmt::format("{} bytes of shared memory are refused: {}", bytes,
-                                     std::strerror(errno)));
+      throw RuntimeError(
+          fmt::format("{} bytes of shared memory are refused: {}", bytes, std::strerror(errno)));
     Region region(bytes, memory.number());
     Control control(region.data());
     control.initialise(membership_.size, options_.cores, heapBytes);
     for (int rank = 0; rank < membership_.size; ++rank)
-      control.slot(rank).process.store(
-          rank == 0 ? getpid() : peerOf(connections_[size_t(rank)]).process,
-          std::memory_order_relaxed);
+      control.slot(rank).process.store(rank == 0 ? getpid()
+                                                 : peerOf(connections_[size_t(rank)]).process,
+                                       std::memory_order_relaxed);
     return memory;
   }
 

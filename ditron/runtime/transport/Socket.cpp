@@ -108,8 +108,8 @@ PeerProcess peerOf(const File &socket) {
 bool sendMessage(const File &socket, const void *data, size_t bytes,
                  const std::vector<int> &files) {
   if (files.size() > kMaxFiles)
-    throw RuntimeError(fmt::format("{} open files for one message: {} is the most", files.size(),
-                                   kMaxFiles));
+    throw RuntimeError(
+        fmt::format("{} open files for one message: {} is the most", files.size(), kMaxFiles));
   iovec part{const_cast<void *>(data), bytes};
   msghdr message{};
   message.msg_iov = &part;

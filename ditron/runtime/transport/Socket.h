@@ -52,8 +52,8 @@ PeerProcess peerOf(const File &socket);
 /// Sends one message with open files; false where the other end is gone.
 bool sendMessage(const File &socket, const void *data, size_t bytes,
                  const std::vector<int> &files = {});
-/// Receives one message of exactly `bytes` and its files; false at the deadline, where the other end
-/// is gone, or where the message is another one.
+/// Receives one message of exactly `bytes` and its files; false at the deadline, where the other
+/// end is gone, or where the message is another one.
 bool receiveMessage(const File &socket, void *data, size_t bytes, Deadline deadline,
                     std::vector<File> *files = nullptr);
 

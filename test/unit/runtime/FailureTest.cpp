@@ -29,8 +29,8 @@ void waitingKernel(CoreContext *context, const int64_t *arguments) {
 }
 
 void launchWaiting(Rank &rank, bool missing) {
-  auto &workspace = rank.workspace("waiting", {BufferRequest::signals("ready", 3),
-                                               BufferRequest::signals("other", 5)});
+  auto &workspace = rank.workspace(
+      "waiting", {BufferRequest::signals("ready", 3), BufferRequest::signals("other", 5)});
   KernelCode code{"waiting", waitingKernel, 0, {0}};
   int64_t arguments[] = {0, missing};
   launch(rank, code, arguments, &workspace);
@@ -94,9 +94,7 @@ SCENARIO(mismatchedBytes) {
   throw ditron::RuntimeError(error);
 }
 
-SCENARIO(mismatchedNames) {
-  rank.heap().allocate(64, 64, rank.rank() == 1 ? "mine" : "yours");
-}
+SCENARIO(mismatchedNames) { rank.heap().allocate(64, 64, rank.rank() == 1 ? "mine" : "yours"); }
 
 SCENARIO(mismatchedCalls) {
   if (rank.rank() == 1)
@@ -157,14 +155,14 @@ protected:
 };
 
 TEST_P(Failure, LateSignal) {
-  auto outcome = run("lateSignal", {.ranks = 3, .cores = 2, .waitMs = 300});
-  oneError(outcome, {"rank ", "core 1", "role 'multiply'", "kernel 'waiting'", "waited 300 ms",
+  auto outcome = run("lateSignal", {.ranks = 3, .cores = 2, .waitMs = 500});
+  oneError(outcome, {"rank ", "core 1", "role 'multiply'", "kernel 'waiting'", "waited 500 ms",
                      "signal 'ready' in Waiting.cpp:73", "'ready'[2]", "expected 4, seen 3"});
   EXPECT_LT(outcome.seconds, 5);
 }
 
 TEST_P(Failure, RecoversFromLateSignals) {
-  EXPECT_EQ(run("recovers", {.ranks = 3, .cores = 2, .waitMs = 300}).error, "");
+  EXPECT_EQ(run("recovers", {.ranks = 3, .cores = 2, .waitMs = 500}).error, "");
 }
 
 TEST_P(Failure, RecoversWithEightRanks) {
@@ -219,9 +217,7 @@ TEST_P(Failure, ARankThatLeaves) {
   EXPECT_LT(outcome.seconds, 5);
 }
 
-SCENARIO(tooMuch) {
-  rank.heap().allocate(size_t(2) << 40, 64, "huge");
-}
+SCENARIO(tooMuch) { rank.heap().allocate(size_t(2) << 40, 64, "huge"); }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Failure,
                          testing::Values(TransportKind::threads, TransportKind::processes),

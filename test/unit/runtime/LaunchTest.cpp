@@ -76,8 +76,8 @@ void scatterKernel(CoreContext *context, const int64_t *arguments) {
 
 SCENARIO(backToBack) {
   auto size = size_t(rank.size());
-  auto &workspace = rank.workspace("scatter", {BufferRequest::buffer("box", size * 8),
-                                               BufferRequest::signals("ready", size)});
+  auto &workspace = rank.workspace(
+      "scatter", {BufferRequest::buffer("box", size * 8), BufferRequest::signals("ready", size)});
   KernelCode code{"scatter", scatterKernel, 0, {0, 1}};
   for (int64_t number = 1; number <= 300; ++number) {
     if ((number * 7 + rank.rank() * 3) % 97 == 0)
@@ -121,8 +121,7 @@ void barrierKernel(CoreContext *context, const int64_t *arguments) {
     ditron_barrier(context, round % 2, first, count);
     for (int64_t i = first; i < first + count; ++i)
       for (int64_t peer = 0; peer < context->ranks; ++peer)
-        if ((round % 2 || peer == context->rank) &&
-            peerWords(context, counts, peer)[i] != round)
+        if ((round % 2 || peer == context->rank) && peerWords(context, counts, peer)[i] != round)
           ditron_fail(context, "a core passed the barrier too early");
     ditron_barrier(context, round % 2, first, count);
   }
@@ -131,7 +130,8 @@ void barrierKernel(CoreContext *context, const int64_t *arguments) {
 }
 
 SCENARIO(barriers) {
-  auto *counts = static_cast<int64_t *>(rank.heap().allocate(size_t(rank.cores()) * 8, 64, "counts"));
+  auto *counts =
+      static_cast<int64_t *>(rank.heap().allocate(size_t(rank.cores()) * 8, 64, "counts"));
   KernelCode code{"barriers", barrierKernel};
   int64_t arguments[] = {reinterpret_cast<int64_t>(counts)};
   for (int repeat = 0; repeat < 3; ++repeat)
@@ -161,8 +161,8 @@ void stridedKernel(CoreContext *context, const int64_t *arguments) {
 }
 
 SCENARIO(strided) {
-  auto &workspace = rank.workspace("strided", {BufferRequest::buffer("matrix", 6 * 8 * 4),
-                                               BufferRequest::signals("done", 1)});
+  auto &workspace = rank.workspace(
+      "strided", {BufferRequest::buffer("matrix", 6 * 8 * 4), BufferRequest::signals("done", 1)});
   std::vector<float> source(32);
   std::iota(source.begin(), source.end(), 1.0f);
   KernelCode code{"strided", stridedKernel, 0, {0, 1}};
@@ -222,9 +222,7 @@ protected:
 TEST_P(Launch, Ring) { run("ring"); }
 TEST_P(Launch, BackToBack) { run("backToBack"); }
 TEST_P(Launch, BackToBackPoisoned) { run("backToBack", 1, {"DITRON_POISON=1"}); }
-TEST_P(Launch, BackToBackWithAStraggler) {
-  run("backToBack", 1, {"DITRON_STRAGGLER=rank=0,ms=1"});
-}
+TEST_P(Launch, BackToBackWithAStraggler) { run("backToBack", 1, {"DITRON_STRAGGLER=rank=0,ms=1"}); }
 TEST_P(Launch, SetSignals) { run("setSignals"); }
 TEST_P(Launch, Barriers) { run("barriers", 4); }
 TEST_P(Launch, BarriersOfOddCores) { run("barriers", 3); }

@@ -20,7 +20,7 @@ std::map<std::string, Body> &registry() {
 
 namespace {
 
-constexpr const char *kCores = "DITRON_TEST_CORES", *kFolder = "DITRON_TEST_FOLDER";
+const std::string kCores = "DITRON_TEST_CORES", kFolder = "DITRON_TEST_FOLDER";
 
 /// Runs on every rank of this process, and keeps the message each rank ends with.
 std::string runHere(const std::string &name, const Options &options,
@@ -45,8 +45,9 @@ double since(std::chrono::steady_clock::time_point start) {
 }
 
 int runChild(const char *name) {
-  Options options{.cores = std::atoi(std::getenv(kCores)), .transport = TransportKind::processes};
-  std::string folder = std::getenv(kFolder);
+  Options options{.cores = std::atoi(std::getenv(kCores.c_str())),
+                  .transport = TransportKind::processes};
+  std::string folder = std::getenv(kFolder.c_str());
   std::string error = runHere(name, options, [&](int rank, const std::string &message) {
     std::ofstream(folder + "/" + std::to_string(rank)) << message;
   });
@@ -86,8 +87,8 @@ Outcome runAsProcesses(const std::string &name, const Setup &setup) {
   SpawnOptions spawn{.processes = setup.ranks, .command = {"/proc/self/exe", "--scenario", name}};
   spawn.environment = setup.environment;
   spawn.environment.push_back("DITRON_WAIT_TIMEOUT_MS=" + std::to_string(setup.waitMs));
-  spawn.environment.push_back(kCores + ("=" + std::to_string(setup.cores)));
-  spawn.environment.push_back(kFolder + ("=" + folder));
+  spawn.environment.push_back(kCores + "=" + std::to_string(setup.cores));
+  spawn.environment.push_back(kFolder + "=" + folder);
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   SpawnResult result = spawnRanks(spawn);

@@ -38,9 +38,9 @@ struct Setup {
 };
 
 struct Outcome {
-  std::string error;                 ///< what the run ended with, empty where it went well
-  std::vector<std::string> ofRanks;  ///< the message each rank ended with
-  std::vector<int> waitStatus;       ///< processes only
+  std::string error;                ///< what the run ended with, empty where it went well
+  std::vector<std::string> ofRanks; ///< the message each rank ended with
+  std::vector<int> waitStatus;      ///< processes only
   double seconds = 0;
 };
 
