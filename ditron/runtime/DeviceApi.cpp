@@ -222,7 +222,7 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
       meetRanks(context, barrier, int(first), int(count));
     barrier.arrived.store(0, std::memory_order_relaxed);
     barrier.round.store(round + 1, std::memory_order_release);
-  } else if (!await(context,
+  } else if (!await(context, rank.meetingTimeout(),
                     [&] { return barrier.round.load(std::memory_order_acquire) != round; })) {
     raiseLateCores(context, first, count, barrier.arrived.load(std::memory_order_relaxed));
     leave(context);
