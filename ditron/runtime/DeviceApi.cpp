@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The device functions. What raises an error builds its text in a function of its own that has
+// returned, with nothing left to destroy, before `leave` jumps out of the kernel.
+#include "ditron/runtime/DeviceApi.h"
+#include "ditron/runtime/Copy.h"
+#include "ditron/runtime/Rank.h"
+#include "ditron/runtime/Wait.h"
+#include <algorithm>
+#include <ctime>
+#include <fmt/format.h>
+
+using namespace ditron::runtime;
+
+namespace {
+
+enum SignalMode : int64_t { kAdd = 0, kSet = 1 };
+
+constexpr int64_t kLargestSet = int64_t(UINT32_MAX);
+
+uint64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
+}
+
+/// Adds the time of a scope to a statistic. Has nothing to destroy: a kernel may be left inside.
+struct Stopwatch {
+  uint64_t start = now();
+  void addTo(uint64_t &total) const { total += now() - start; }
+};
+
+[[noreturn]] void leave(CoreContext *context) { std::longjmp(context->leave, 1); }
+
+const CoreContext::Role *role(const CoreContext *context) {
+  int64_t depth = std::min<int64_t>(context->roleDepth, CoreContext::kMaxRoles);
+  return depth > 0 ? &context->roles[depth - 1] : nullptr;
+}
+
+std::string place(const CoreContext *context) {
+  std::string text = fmt::format("rank {}, core {}", context->rank, context->core);
+  if (const CoreContext::Role *inside = role(context))
+    text += fmt::format(", role '{}'", inside->name);
+  return text + fmt::format(" of kernel '{}'", context->kernel);
+}
+
+__attribute__((noinline)) void raise(CoreContext *context, std::string_view what) {
+  context->owner->control().raise(fmt::format("{}: {}", place(context), what));
+}
+
+template <class... Values>
+[[noreturn]] __attribute__((noinline)) void fail(CoreContext *context, std::string_view format,
+                                                 Values... values) {
+  raise(context, fmt::format(fmt::runtime(format), values...));
+  leave(context);
+}
+
+/// Waits for `ready` within a bound. Returns false where it has passed; leaves the kernel where the
+/// run has an error.
+template <class Ready>
+bool await(CoreContext *context, std::chrono::milliseconds bound, Ready &&ready) {
+  Rank &rank = *context->owner;
+  WaitResult result =
+      waitUntil(ready, [&] { return rank.control().stopped(); }, bound, rank.crowded());
+  if (result == WaitResult::stopped)
+    leave(context);
+  return result == WaitResult::ready;
+}
+
+/// What stood in a signal of this rank before this launch: the value to add to a count before
+/// comparing.
+uint64_t baseOf(CoreContext *context, SignalCell *cell, int64_t count, int64_t mode) {
+  size_t index = size_t(cell - context->cells);
+  if (cell < context->cells || index >= context->cellCount)
+    fail(context, "waits for a signal that is none of its rank's in this launch");
+  if (mode == kAdd)
+    return context->bases[index];
+  if (count > kLargestSet)
+    fail(context, "waits for a signal to be set to {}: expected at most {}", count, kLargestSet);
+  return context->epoch << 32;
+}
+
+__attribute__((noinline)) void raiseLateSignal(CoreContext *context, SignalCell *cell,
+                                               int64_t count, uint64_t base, const char *site) {
+  uint64_t value = cell->load(std::memory_order_relaxed);
+  size_t index = size_t(cell - context->cells);
+  std::string counter = cell >= context->cells && index < context->cellCount
+                            ? context->workspace->cellName(index)
+                            : "no counter of this launch";
+  raise(context,
+        fmt::format("waited {} ms for {} ({}): expected {}, seen {}",
+                    context->owner->options().waitTimeout.count(), site ? site : "a signal",
+                    counter, count, value > base ? value - base : 0));
+}
+
+__attribute__((noinline)) void raiseLateCores(CoreContext *context, int64_t first, int64_t count,
+                                              uint32_t arrived) {
+  raise(context, fmt::format("waited {} ms at a barrier of cores {} to {}: expected {}, seen {}",
+                             context->owner->meetingTimeout().count(), first, first + count - 1,
+                             count, arrived));
+}
+
+__attribute__((noinline)) void raiseLateRank(CoreContext *context, int64_t first, int64_t count,
+                                             int peer) {
+  raise(context,
+        fmt::format("waited {} ms at a barrier of cores {} to {} of all ranks for rank "
+                    "{}, which did not come",
+                    context->owner->meetingTimeout().count(), first, first + count - 1, peer));
+}
+
+/// Meets the same cores of the other ranks, for all cores of this one.
+void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count) {
+  Rank &rank = *context->owner;
+  const Control &control = rank.control();
+  uint64_t round = ++barrier.worldRounds;
+  control.barrierRounds(first, count, rank.rank()).store(round, std::memory_order_release);
+  int peer = 0;
+  auto ready = [&] {
+    while (peer < rank.size() &&
+           control.barrierRounds(first, count, peer).load(std::memory_order_acquire) >= round)
+      ++peer;
+    return peer == rank.size();
+  };
+  if (await(context, rank.meetingTimeout(), ready))
+    return;
+  raiseLateRank(context, first, count, peer);
+  leave(context);
+}
+
+uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elementBytes,
+                  int64_t rank, const int64_t *extents, const int64_t *fromStrides,
+                  const int64_t *toStrides) {
+  if (rank < 0 || rank > int64_t(ChunkShape::kMaxDims) || elementBytes <= 0)
+    fail(context, "moves a chunk of {} dimensions of {}-byte elements: expected at most {}", rank,
+         elementBytes, ChunkShape::kMaxDims);
+  for (int64_t d = 0; d < rank; ++d)
+    if (extents[d] < 0)
+      fail(context, "moves a chunk whose dimension {} has the negative extent {}", d, extents[d]);
+  Stopwatch stopwatch;
+  auto dims = size_t(rank);
+  ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
+  copyStrided(to, from, chunk);
+  stopwatch.addTo(context->stats.transferNs);
+  return chunkBytes(chunk);
+}
+
+} // namespace
+
+void *ditron_peer(CoreContext *context, void *pointer, int64_t peer) {
+  if (peer < 0 || peer >= context->ranks)
+    fail(context, "reaches for rank {} of {}", peer, context->ranks);
+  SymmetricHeap &heap = context->owner->heap();
+  if (!heap.contains(pointer))
+    fail(context, "reaches for rank {} through memory that is not symmetric", peer);
+  return heap.peer(static_cast<std::byte *>(pointer), int(peer));
+}
+
+void ditron_put(CoreContext *context, void *to, const void *from, int64_t elementBytes,
+                int64_t rank, const int64_t *extents, const int64_t *fromStrides,
+                const int64_t *toStrides) {
+  context->stats.bytesPut +=
+      transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
+}
+
+void ditron_get(CoreContext *context, void *to, const void *from, int64_t elementBytes,
+                int64_t rank, const int64_t *extents, const int64_t *fromStrides,
+                const int64_t *toStrides) {
+  context->stats.bytesGot +=
+      transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
+}
+
+void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode) {
+  auto *signal = static_cast<SignalCell *>(cell);
+  if (mode == kAdd) {
+    if (value < 0)
+      fail(context, "notifies a signal with {}: expected 0 or more", value);
+    signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
+    return;
+  }
+  if (value < 0 || value > kLargestSet)
+    fail(context, "sets a signal to {}: expected 0 to {}", value, kLargestSet);
+  uint64_t wanted = context->epoch << 32 | uint64_t(value);
+  uint64_t seen = signal->load(std::memory_order_relaxed);
+  // Acquire too: a signal that several cores raise hands on what each of them released.
+  while (seen < wanted && !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
+                                                         std::memory_order_relaxed)) {
+  }
+}
+
+void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
+  auto *signal = static_cast<SignalCell *>(cell);
+  if (count <= 0)
+    return; // holds from the start
+  uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
+  if (signal->load(std::memory_order_acquire) >= target)
+    return;
+  Stopwatch stopwatch;
+  bool ready = await(context, context->owner->options().waitTimeout,
+                     [&] { return signal->load(std::memory_order_acquire) >= target; });
+  stopwatch.addTo(context->stats.waitNs);
+  if (ready)
+    return;
+  raiseLateSignal(context, signal, count, base, site);
+  leave(context);
+}
+
+void ditron_fence(CoreContext *) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+
+void ditron_quiet(CoreContext *) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64_t count) {
+  Rank &rank = *context->owner;
+  if (first < 0 || count < 1 || first > rank.cores() - count)
+    fail(context, "is at a barrier of {} cores from {} on, but its rank has {}", count, first,
+         rank.cores());
+  Stopwatch stopwatch;
+  CoreBarrier &barrier = rank.coreBarrier(int(first), int(count));
+  uint32_t round = barrier.round.load(std::memory_order_acquire);
+  uint32_t before = barrier.arrived.fetch_add(1, std::memory_order_acq_rel);
+  if (before + 1 == uint32_t(count)) {
+    if (allRanks)
+      meetRanks(context, barrier, int(first), int(count));
+    barrier.arrived.store(0, std::memory_order_relaxed);
+    barrier.round.store(round + 1, std::memory_order_release);
+  } else if (!await(context, rank.meetingTimeout(),
+                    [&] { return barrier.round.load(std::memory_order_acquire) != round; })) {
+    raiseLateCores(context, first, count, barrier.arrived.load(std::memory_order_relaxed));
+    leave(context);
+  }
+  stopwatch.addTo(context->stats.waitNs);
+}
+
+void ditron_role_enter(CoreContext *context, const char *name, int64_t first, int64_t count) {
+  if (context->roleDepth < CoreContext::kMaxRoles)
+    context->roles[context->roleDepth] = {name, first, count};
+  ++context->roleDepth;
+}
+
+void ditron_role_leave(CoreContext *context) { --context->roleDepth; }
+
+void ditron_fail(CoreContext *context, const char *message) {
+  raise(context, message);
+  leave(context);
+}
+
+std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
+#define DITRON_SYMBOL(function) {#function, reinterpret_cast<void *>(&function)}
+  static const DeviceSymbol symbols[] = {
+      DITRON_SYMBOL(ditron_peer),       DITRON_SYMBOL(ditron_put),
+      DITRON_SYMBOL(ditron_get),        DITRON_SYMBOL(ditron_notify),
+      DITRON_SYMBOL(ditron_wait),       DITRON_SYMBOL(ditron_fence),
+      DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
+      DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
+      DITRON_SYMBOL(ditron_fail),
+  };
+#undef DITRON_SYMBOL
+  return symbols;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/Launch.h"
+#include "ditron/support/Error.h"
+#include <chrono>
+#include <fmt/format.h>
+#include <thread>
+
+namespace ditron::runtime {
+
+namespace {
+
+/// The frame that a kernel's error jumps back to.
+void enterKernel(CoreContext &context, const KernelCode &code, const int64_t *arguments) {
+  if (setjmp(context.leave) == 0)
+    code.entry(&context, arguments);
+}
+
+void prepare(CoreContext &context, Rank &rank, const KernelCode &code, Workspace *workspace) {
+  context.rank = rank.rank();
+  context.ranks = rank.size();
+  context.cores = rank.cores();
+  context.heapStride = int64_t(rank.heap().stride());
+  context.scratchBytes = int64_t(code.scratchBytes);
+  context.owner = &rank;
+  context.workspace = workspace;
+  context.kernel = code.name.c_str();
+  context.epoch = workspace ? workspace->epoch() : 0;
+  context.cells = workspace ? workspace->cells() : nullptr;
+  context.bases = workspace ? workspace->bases() : nullptr;
+  context.cellCount = workspace ? workspace->cellCount() : 0;
+}
+
+void bindArguments(const KernelCode &code, std::span<int64_t> arguments, Workspace *workspace) {
+  for (size_t request = 0; request < code.symmetricArguments.size(); ++request)
+    arguments[code.symmetricArguments[request]] =
+        reinterpret_cast<int64_t>(workspace->address(request));
+}
+
+void checkArguments(const KernelCode &code, std::span<int64_t> arguments, Workspace *workspace) {
+  if (!code.entry)
+    throw InternalError(fmt::format("kernel '{}' has no entry", code.name));
+  if (!code.symmetricArguments.empty() &&
+      (!workspace || workspace->requests().size() < code.symmetricArguments.size()))
+    throw CompileError(fmt::format("kernel '{}' uses {} symmetric buffers, but its workspace has "
+                                   "{}",
+                                   code.name, code.symmetricArguments.size(),
+                                   workspace ? workspace->requests().size() : 0));
+  for (size_t argument : code.symmetricArguments)
+    if (argument >= arguments.size())
+      throw CompileError(fmt::format("kernel '{}' takes argument {}, but {} are given", code.name,
+                                     argument, arguments.size()));
+}
+
+/// Runs the kernel on all cores; what one of them throws becomes the error of the run.
+LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> arguments,
+                     Workspace *workspace) {
+  std::vector<CoreStats> stats(size_t(rank.cores()));
+  auto start = std::chrono::steady_clock::now();
+  rank.team().launch([&](int core) {
+    CoreContext context{};
+    prepare(context, rank, code, workspace);
+    context.core = core;
+    try {
+      context.scratch = rank.team().scratch(core, code.scratchBytes);
+      enterKernel(context, code, arguments.data());
+    } catch (const std::exception &error) {
+      rank.control().raise(fmt::format("rank {}, core {} of kernel '{}': {}", rank.rank(), core,
+                                       code.name, error.what()));
+    }
+    stats[size_t(core)] = context.stats;
+  });
+  LaunchStats result;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const CoreStats &core : stats)
+    result.cores += core;
+  return result;
+}
+
+} // namespace
+
+LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> arguments,
+                   Workspace *workspace) {
+  checkArguments(code, arguments, workspace);
+  rank.enter();
+  if (const Straggler &straggler = rank.options().straggler; straggler.rank == rank.rank())
+    std::this_thread::sleep_for(straggler.delay);
+  if (workspace) {
+    workspace->begin();
+    bindArguments(code, arguments, workspace);
+  }
+  LaunchStats stats = runCores(rank, code, arguments, workspace);
+  if (rank.control().stopped())
+    rank.throwError();
+  if (workspace)
+    workspace->end();
+  rank.stats().seconds += stats.seconds;
+  rank.stats().cores += stats.cores;
+  return stats;
+}
+
+} // namespace ditron::runtime

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/Launcher.h"
+#include "ditron/runtime/transport/Socket.h"
+#include "ditron/support/Error.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <random>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace ditron::runtime {
+
+namespace {
+
+constexpr const char *kReportVariable = "DITRON_ERROR_FD";
+
+/// Null-terminated pointers to texts, as exec takes them.
+std::vector<char *> pointers(std::vector<std::string> &texts) {
+  std::vector<char *> result;
+  for (std::string &text : texts)
+    result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+/// This environment with `changes` over it.
+std::vector<std::string> environmentWith(const std::vector<std::string> &changes) {
+  std::vector<std::string> result;
+  for (char **entry = environ; *entry; ++entry) {
+    std::string_view old = *entry, name = old.substr(0, old.find('=') + 1);
+    bool replaced = false;
+    for (const std::string &change : changes)
+      replaced |= change.starts_with(name);
+    if (!replaced)
+      result.emplace_back(old);
+  }
+  result.insert(result.end(), changes.begin(), changes.end());
+  return result;
+}
+
+class Children {
+public:
+  explicit Children(const SpawnOptions &options) : options_(options) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      throw RuntimeError(fmt::format("a pipe is refused: {}", std::strerror(errno)));
+    reports_ = File(ends[0]);
+    reportEnd_ = File(ends[1]);
+    job_ = fmt::format("{}-{:08x}", getpid(), std::random_device()());
+  }
+  ~Children() {
+    killAll();
+    while (reapSome()) {
+    }
+  }
+
+  void start() {
+    result_.waitStatus.resize(size_t(options_.processes));
+    for (int rank = 0; rank < options_.processes; ++rank)
+      pids_.push_back(startRank(rank));
+    reportEnd_ = File();
+  }
+
+  SpawnResult wait() {
+    Deadline deadline = Deadline::max();
+    while (running() > 0) {
+      readReports(20);
+      while (reapSome(WNOHANG)) {
+      }
+      auto now = std::chrono::steady_clock::now();
+      if (failed_ && deadline == Deadline::max())
+        deadline = now + options_.grace;
+      if (now > deadline)
+        killAll();
+    }
+    readReports(0);
+    finish();
+    return result_;
+  }
+
+private:
+  pid_t startRank(int rank) {
+    std::vector<std::string> changes = options_.environment;
+    for (std::string change :
+         {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", options_.processes),
+          fmt::format("LOCAL_RANK={}", rank),
+          fmt::format("LOCAL_WORLD_SIZE={}", options_.processes),
+          std::string("MASTER_ADDR=127.0.0.1"), std::string("MASTER_PORT=29500"),
+          "DITRON_JOB=" + job_, fmt::format("{}={}", kReportVariable, reportEnd_.number())})
+      changes.push_back(std::move(change));
+    std::vector<std::string> environment = environmentWith(changes), command = options_.command;
+    std::vector<char *> argv = pointers(command), envp = pointers(environment);
+    pid_t parent = getpid(), child = fork();
+    if (child < 0)
+      throw RuntimeError(
+          fmt::format("the process of rank {} is refused: {}", rank, std::strerror(errno)));
+    if (child > 0)
+      return child;
+    // Only what is safe between fork and exec.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+      _exit(127);
+    fcntl(reportEnd_.number(), F_SETFD, 0); // stays open in the rank
+    execve(argv[0], argv.data(), envp.data());
+    _exit(127);
+  }
+
+  int running() const {
+    int count = 0;
+    for (pid_t pid : pids_)
+      count += pid > 0;
+    return count;
+  }
+
+  void killAll() {
+    for (pid_t pid : pids_)
+      if (pid > 0)
+        kill(pid, SIGKILL);
+    killed_ = true;
+  }
+
+  /// Collects one ended child; false where there is none (yet, with WNOHANG).
+  bool reapSome(int flags = 0) {
+    for (size_t rank = 0; rank < pids_.size(); ++rank) {
+      int status = 0;
+      if (pids_[rank] <= 0 || waitpid(pids_[rank], &status, flags) != pids_[rank])
+        continue;
+      pids_[rank] = 0;
+      result_.waitStatus[rank] = status;
+      if (status != 0 && !killed_)
+        noteFailure(int(rank), status);
+      return true;
+    }
+    return false;
+  }
+
+  void noteFailure(int rank, int status) {
+    bool exited = WIFEXITED(status);
+    if (!failed_)
+      failure_ = exited
+                     ? fmt::format("rank {} ended with exit status {}", rank, WEXITSTATUS(status))
+                     : fmt::format("rank {} was ended by signal {} ({})", rank, WTERMSIG(status),
+                                   strsignal(WTERMSIG(status)));
+    failed_ = true;
+    if (exited && result_.status == 0)
+      result_.status = WEXITSTATUS(status);
+  }
+
+  /// Reads what the ranks report, for at most `ms`. The first message is the run's.
+  void readReports(int ms) {
+    pollfd entry{reports_.number(), POLLIN, 0};
+    if (closed_) {
+      poll(nullptr, 0, ms);
+      return;
+    }
+    for (; poll(&entry, 1, ms) > 0; ms = 0) {
+      char text[4096];
+      ssize_t length = read(reports_.number(), text, sizeof(text));
+      if (length <= 0) {
+        closed_ = length == 0;
+        return;
+      }
+      report_.append(text, size_t(length));
+    }
+  }
+
+  void finish() {
+    if (!failed_)
+      return;
+    if (result_.status == 0)
+      result_.status = 1;
+    size_t end = report_.find('\0');
+    result_.error = end == std::string::npos ? failure_ : report_.substr(0, end);
+  }
+
+  const SpawnOptions &options_;
+  File reports_, reportEnd_;
+  std::string job_, report_, failure_;
+  std::vector<pid_t> pids_;
+  bool failed_ = false, killed_ = false, closed_ = false;
+  SpawnResult result_;
+};
+
+} // namespace
+
+SpawnResult spawnRanks(const SpawnOptions &options) {
+  if (options.processes < 1)
+    throw UsageError(fmt::format("processes is {}: expected 1 or more", options.processes));
+  if (options.command.empty() || access(options.command[0].c_str(), X_OK) != 0)
+    throw RuntimeError(
+        fmt::format("'{}' cannot be executed", options.command.empty() ? "" : options.command[0]));
+  Children children(options);
+  children.start();
+  return children.wait();
+}
+
+bool reportToLauncher(const std::string &message) {
+  const char *text = std::getenv(kReportVariable);
+  if (!text)
+    return false;
+  // One write of at most PIPE_BUF bytes: the messages of several ranks do not mix.
+  std::string report = message.substr(0, 4000);
+  report.push_back('\0');
+  return write(std::atoi(text), report.data(), report.size()) == ssize_t(report.size());
+}
+
+} // namespace ditron::runtime

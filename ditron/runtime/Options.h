@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a run is set up. Every default comes from the environment, so a program that names only what
+// it cares about, `Options{.ranks = 4}`, still obeys the DITRON_ variables.
+#pragma once
+#include "ditron/support/Env.h"
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ditron::runtime {
+
+/// How a rank reaches its peers.
+enum class TransportKind : uint8_t {
+  automatic, ///< processes where the environment names several ranks, threads otherwise
+  threads,   ///< every rank is a host thread of this process
+  processes, ///< every rank is a process of this host
+};
+
+/// "automatic", "threads" or "processes"; UsageError listing them otherwise.
+TransportKind parseTransport(std::string_view name);
+std::string_view name(TransportKind kind);
+
+/// A rank made slow on purpose: it sleeps before each launch. Finds kernels that count on luck.
+struct Straggler {
+  int rank = -1; ///< no rank
+  std::chrono::milliseconds delay{0};
+
+  /// Reads "rank=1,ms=30"; UsageError otherwise.
+  static Straggler parse(std::string_view text);
+  /// DITRON_STRAGGLER, or none.
+  static Straggler fromEnvironment();
+};
+
+struct Options {
+  static constexpr int64_t kLongestMs = 86'400'000; ///< a day
+
+  int ranks = 1;
+  int cores = 1; ///< core threads of each rank
+  TransportKind transport = TransportKind::automatic;
+  /// Bytes of address space of each rank's symmetric heap; memory is taken when it is touched.
+  /// 0 (default of DITRON_HEAP_BYTES): an equal share of the machine's memory.
+  size_t heapBytes = size_t(envInteger("DITRON_HEAP_BYTES", 0, int64_t(1) << 46).value_or(0));
+  /// The bound of every wait of a kernel and of every meeting of the ranks.
+  std::chrono::milliseconds waitTimeout{
+      envInteger("DITRON_WAIT_TIMEOUT_MS", 1, kLongestMs).value_or(10000)};
+  /// How long the processes of a run wait for one another to start.
+  std::chrono::milliseconds connectTimeout{
+      envInteger("DITRON_CONNECT_TIMEOUT_MS", 1, kLongestMs).value_or(30000)};
+  /// Fills symmetric memory with 0xFF bytes (NaN in every float type) before each use.
+  bool poison = envFlag("DITRON_POISON").value_or(false);
+  Straggler straggler = Straggler::fromEnvironment();
+};
+
+} // namespace ditron::runtime

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/Rank.h"
+#include "ditron/runtime/Wait.h"
+#include "ditron/runtime/transport/Transport.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace ditron::runtime {
+
+namespace {
+
+std::string describe(const Request &request) {
+  switch (request.kind) {
+  case Request::allocate:
+    return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);
+  case Request::free:
+    return fmt::format("frees the memory at offset {}", request.tag);
+  default:
+    return "is at a barrier";
+  }
+}
+
+/// How two requests differ; empty where they agree.
+std::string difference(int rank, const Request &theirs, const Request &first) {
+  bool sameName = theirs.kind == first.kind && std::strcmp(theirs.name, first.name) == 0;
+  if (!sameName || (theirs.kind == Request::free && theirs.tag != first.tag))
+    return fmt::format("rank {} {} but rank 0 {}", rank, describe(theirs), describe(first));
+  if (theirs.bytes != first.bytes)
+    return fmt::format("rank {} {} but rank 0 allocates {}", rank, describe(theirs), first.bytes);
+  if (theirs.align != first.align)
+    return fmt::format("rank {} {} aligned to {} but rank 0 aligned to {}", rank, describe(theirs),
+                       theirs.align, first.align);
+  if (theirs.tag != first.tag)
+    return fmt::format("rank {} {} but rank 0 divides them differently", rank, describe(theirs));
+  return "";
+}
+
+Options checked(Options options) {
+  if (options.cores < 1 || options.cores > 1024)
+    throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
+  return options;
+}
+
+} // namespace
+
+Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
+    : transport_(std::move(transport)), control_(transport_->control()), rank_(rank),
+      size_(control_.ranks()), options_(checked(options)),
+      crowded_(runtime::crowded(size_ * options_.cores)), heap_(*this),
+      barriers_(new CoreBarrier[size_t(options_.cores) * size_t(options_.cores)]),
+      team_(options_.cores, crowded_, fmt::format("rank{}", rank)),
+      exceptionsAtStart_(std::uncaught_exceptions()) {}
+
+Rank::~Rank() {
+  if (std::uncaught_exceptions() > exceptionsAtStart_)
+    control_.raiseFatal(control_.stopped() ? control_.message()
+                                           : fmt::format("rank {} ended with an error", rank_));
+  transport_->leave(rank_);
+}
+
+std::string_view Rank::transport() const { return transport_->name(); }
+
+void Rank::throwError() {
+  errorThrown_ = true;
+  throw RuntimeError(control_.message());
+}
+
+void Rank::fail(std::string_view message) {
+  control_.raise(message);
+  throwError();
+}
+
+void Rank::abort(std::string_view message) { control_.raiseFatal(message); }
+
+void Rank::enter() {
+  if (!control_.stopped())
+    return;
+  if (control_.dead() || !errorThrown_)
+    throwError();
+  recover();
+}
+
+void Rank::barrier() { meet(Request{.kind = Request::barrier}); }
+
+void Rank::meet(const Request &request) {
+  enter();
+  uint64_t meeting = ++meetings_;
+  RankSlot &own = control_.slot(rank_);
+  own.requests[meeting & 1] = request;
+  own.arrived.store(meeting, std::memory_order_release);
+  awaitAll(
+      [&](int peer) {
+        return control_.slot(peer).arrived.load(std::memory_order_acquire) >= meeting;
+      },
+      describe(request));
+  compareRequests(meeting);
+}
+
+void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &what) {
+  int peer = 0, gone = -1;
+  auto ready = [&] {
+    for (; peer < size_; ++peer) {
+      bool left = control_.slot(peer).left.load(std::memory_order_acquire) != 0;
+      if (here(peer))
+        continue;
+      if (left)
+        gone = peer;
+      return left;
+    }
+    return true;
+  };
+  auto result = waitUntil(ready, [&] { return control_.stopped(); }, meetingTimeout(), crowded_);
+  if (result == WaitResult::stopped)
+    throwError();
+  if (result == WaitResult::timedOut)
+    fail(fmt::format("rank {} {} and waited {} ms for rank {}, which did not come", rank_, what,
+                     meetingTimeout().count(), peer));
+  if (gone >= 0)
+    fail(fmt::format("rank {} {}, but rank {} has left the run", rank_, what, gone));
+}
+
+void Rank::compareRequests(uint64_t meeting) {
+  const Request &first = control_.slot(0).requests[meeting & 1];
+  for (int peer = 1; peer < size_; ++peer)
+    if (std::string text = difference(peer, control_.slot(peer).requests[meeting & 1], first);
+        !text.empty())
+      throw RuntimeError(text);
+  for (int peer = 0; peer < size_; ++peer)
+    if (const Request &theirs = control_.slot(peer).requests[meeting & 1]; theirs.refused)
+      throw RuntimeError(theirs.text);
+}
+
+Workspace &Rank::workspace(const std::string &key, const std::vector<BufferRequest> &requests) {
+  if (auto known = workspaces_.find(key); known != workspaces_.end()) {
+    if (known->second->requests() != requests)
+      throw CompileError(
+          fmt::format("workspace '{}' is asked for with other buffers than at its first use", key));
+    return *known->second;
+  }
+  enter();
+  std::unique_ptr<Workspace> made(new Workspace(*this, key, requests));
+  Workspace &workspace = *(workspaces_[key] = std::move(made));
+  barrier(); // nobody notifies before its counters are zero
+  return workspace;
+}
+
+void Rank::releaseWorkspace(const std::string &key) {
+  auto known = workspaces_.find(key);
+  if (known == workspaces_.end())
+    throw CompileError(fmt::format("workspace '{}' is released, but was never used", key));
+  heap_.free(known->second->memory_);
+  workspaces_.erase(known);
+}
+
+void Rank::awaitRecovery(const std::function<bool(int)> &here) {
+  int peer = 0;
+  auto ready = [&] {
+    while (peer < size_ && here(peer))
+      ++peer;
+    return peer == size_;
+  };
+  auto result = waitUntil(ready, [&] { return control_.dead(); }, meetingTimeout(), crowded_);
+  if (result == WaitResult::stopped)
+    throwError();
+  if (result == WaitResult::timedOut)
+    throw RuntimeError(fmt::format("rank {} waited {} ms for rank {} to recover from this error: "
+                                   "{}",
+                                   rank_, meetingTimeout().count(), peer, control_.message()));
+}
+
+/// Two steps, both idempotent: once all ranks have come no core runs anywhere and each rank may put
+/// its own state back; once all have done so rank 0 clears the error. A rank that gives up waiting
+/// comes again with its next call.
+void Rank::recover() {
+  RankSlot &own = control_.slot(rank_);
+  uint64_t target = control_.recoveries() + 1;
+  auto reached = [&](int step) {
+    return [this, step, target](int peer) {
+      return control_.slot(peer).recovery[step].load(std::memory_order_acquire) >= target;
+    };
+  };
+  own.recovery[0].store(target, std::memory_order_release);
+  awaitRecovery(reached(0));
+  if (own.recovery[1].load(std::memory_order_relaxed) < target) {
+    uint64_t operations = heap_.operations();
+    for (int peer = 0; peer < size_; ++peer)
+      operations =
+          std::min(operations, control_.slot(peer).heapOperations.load(std::memory_order_acquire));
+    resetAfterError(operations);
+    own.recovery[1].store(target, std::memory_order_release);
+  }
+  awaitRecovery(reached(1));
+  if (rank_ == 0)
+    control_.finishRecovery();
+  else
+    awaitRecovery([&](int) { return control_.recoveries() >= target; });
+  errorThrown_ = false;
+}
+
+void Rank::resetAfterError(uint64_t heapOperations) {
+  heap_.rollBackTo(heapOperations);
+  std::erase_if(workspaces_,
+                [&](auto &entry) { return entry.second->heapOperation_ > heapOperations; });
+  for (auto &[key, workspace] : workspaces_)
+    workspace->reset();
+  for (int first = 0; first < cores(); ++first)
+    for (int count = 1; first + count <= cores(); ++count) {
+      CoreBarrier &barrier = coreBarrier(first, count);
+      barrier.arrived.store(0, std::memory_order_relaxed);
+      barrier.worldRounds = 0;
+      control_.barrierRounds(first, count, rank_).store(0, std::memory_order_relaxed);
+    }
+  meetings_ = 0;
+  control_.slot(rank_).arrived.store(0, std::memory_order_release);
+}
+
+} // namespace ditron::runtime

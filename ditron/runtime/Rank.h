@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A rank: one device of the run, here a group of CPU cores. There are two ways to have one.
+//
+//   runRanks({.ranks = 4, .cores = 2}, [](Rank &rank) { ... });   // threads of this process
+//   auto rank = Rank::fromEnvironment({.cores = 2});              // this process is one of them
+//
+// runRanks does both: started by torchrun, mpirun or spawnRanks it runs the function once, as the
+// rank that the environment names.
+//
+// Errors are shared: the first one ends what every rank is doing, and every rank throws it.
+#pragma once
+#include "ditron/runtime/Bootstrap.h"
+#include "ditron/runtime/Control.h"
+#include "ditron/runtime/Options.h"
+#include "ditron/runtime/Stats.h"
+#include "ditron/runtime/SymmetricHeap.h"
+#include "ditron/runtime/Team.h"
+#include "ditron/runtime/Workspace.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ditron::runtime {
+
+class Transport;
+
+/// Where the cores of one role on one rank meet.
+struct alignas(64) CoreBarrier {
+  std::atomic<uint32_t> arrived{0};
+  std::atomic<uint32_t> round{0};
+  uint64_t worldRounds = 0; ///< touched only by the core that comes last
+};
+
+class Rank {
+public:
+  /// This process as one rank of a run (see Bootstrap.h); the only rank of one where no variable
+  /// says otherwise. `options.ranks` is ignored.
+  static std::unique_ptr<Rank> fromEnvironment(Options options = {});
+  Rank(std::shared_ptr<Transport> transport, int rank, Options options);
+  /// Leaves the run. Where an exception is passing through, the other ranks end with an error.
+  ~Rank();
+  Rank(const Rank &) = delete;
+  Rank &operator=(const Rank &) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  int cores() const { return options_.cores; }
+  const Options &options() const { return options_; }
+  std::string_view transport() const;
+  SymmetricHeap &heap() { return heap_; }
+  Team &team() { return team_; }
+  const Control &control() const { return control_; }
+  /// Whether there are more core threads on this host than CPUs.
+  bool crowded() const { return crowded_; }
+  /// The bound of what waits for ranks or cores to come: barriers, meetings, the start of a launch.
+  /// A quarter more than that of signals, so that a signal that is missing, and not the ranks that
+  /// it keeps from coming, is what the one error names.
+  std::chrono::milliseconds meetingTimeout() const { return options_.waitTimeout * 5 / 4; }
+  /// Summed over all launches of this rank.
+  const LaunchStats &stats() const { return stats_; }
+  LaunchStats &stats() { return stats_; }
+
+  /// Collective, bounded: returns when every rank has come. Writes of every rank before it are
+  /// seen by every rank after it.
+  void barrier();
+
+  /// The workspace of this key; collective at its first use, local afterwards. The reference holds
+  /// as long as the rank, except that an error during the first use drops it. CompileError where
+  /// the requests differ from those of the first use.
+  Workspace &workspace(const std::string &key, const std::vector<BufferRequest> &requests);
+
+  /// Collective: gives back the memory of a workspace, which must not be used again.
+  void releaseWorkspace(const std::string &key);
+
+  /// Ends every rank for good: all calls from here on, here and elsewhere, throw this message.
+  void abort(std::string_view message);
+
+  /// Called first by everything that involves other ranks. Throws the error of the run where there
+  /// is one that this rank has not thrown yet; joins the recovery from it otherwise. Bounded.
+  void enter();
+  /// Throws the error of the run.
+  [[noreturn]] void throwError();
+  /// Ends what every rank is doing with this error, and throws it (or the one that came first).
+  [[noreturn]] void fail(std::string_view message);
+
+  /// Meets all ranks, each bringing a request. RuntimeError with the same text on every rank where
+  /// the requests differ or one was refused.
+  void meet(const Request &request);
+
+  CoreBarrier &coreBarrier(int first, int count) {
+    return barriers_[size_t(first) * size_t(cores()) + size_t(count - 1)];
+  }
+
+private:
+  void awaitAll(const std::function<bool(int)> &here, const std::string &what);
+  void awaitRecovery(const std::function<bool(int)> &here);
+  void compareRequests(uint64_t meeting);
+  void recover();
+  void resetAfterError(uint64_t heapOperations);
+
+  std::shared_ptr<Transport> transport_;
+  Control control_;
+  int rank_, size_;
+  Options options_;
+  bool crowded_;
+  SymmetricHeap heap_;
+  std::unique_ptr<CoreBarrier[]> barriers_;
+  Team team_;
+  std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
+  uint64_t meetings_ = 0;
+  bool errorThrown_ = false;
+  int exceptionsAtStart_;
+  LaunchStats stats_;
+};
+
+/// Runs `body` on every rank. With threads, all of them here: where one throws, the others end with
+/// that error, and it is rethrown here, once. As one process of several, this one: where `body`
+/// throws, the other processes end with that error too, and it is rethrown.
+void runRanks(const Options &options, const std::function<void(Rank &)> &body);
+
+} // namespace ditron::runtime

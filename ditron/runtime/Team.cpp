@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/Team.h"
+#include "ditron/runtime/Memory.h"
+#include "ditron/runtime/Wait.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <system_error>
+#include <utility>
+
+namespace ditron::runtime {
+
+namespace {
+
+constexpr int kSpinsBeforeParking = 4000;
+
+/// Waits until `word` is no longer `old`: spins where there are CPUs to spin on, then sleeps.
+void waitWhile(const std::atomic<uint32_t> &word, uint32_t old, bool crowded) {
+  Backoff backoff(false);
+  for (int i = 0; !crowded && i < kSpinsBeforeParking; ++i) {
+    if (word.load(std::memory_order_acquire) != old)
+      return;
+    if (backoff.pause())
+      break;
+  }
+  word.wait(old, std::memory_order_acquire);
+}
+
+} // namespace
+
+Team::Team(int cores, bool crowded, const std::string &name)
+    : cores_(cores), crowded_(crowded), scratch_(size_t(cores)) {
+  try {
+    for (int core = 1; core < cores; ++core) {
+      threads_.emplace_back([this, core] { work(core); });
+      pthread_setname_np(threads_.back().native_handle(),
+                         fmt::format("{}.{}", name, core).substr(0, 15).c_str());
+    }
+  } catch (const std::system_error &error) {
+    ending_ = true;
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+    for (std::thread &thread : threads_)
+      thread.join();
+    throw RuntimeError(fmt::format("core thread {} of {} cannot be started: {}",
+                                   threads_.size() + 1, cores, error.what()));
+  }
+}
+
+Team::~Team() {
+  ending_ = true;
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  for (std::thread &thread : threads_)
+    thread.join();
+}
+
+void Team::call(int core) {
+  try {
+    (*body_)(core);
+  } catch (...) {
+    std::lock_guard lock(failureLock_);
+    if (!failure_)
+      failure_ = std::current_exception();
+  }
+}
+
+void Team::work(int core) {
+  prctl(PR_SET_TIMERSLACK, 1000); // ns: waits sleep in short steps
+  for (uint32_t seen = 0;; ++seen) {
+    waitWhile(round_, seen, crowded_);
+    if (ending_)
+      return;
+    call(core);
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      running_.notify_all();
+  }
+}
+
+void Team::launch(const std::function<void(int)> &body) {
+  body_ = &body;
+  running_.store(uint32_t(cores_ - 1), std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
+  call(0);
+  for (uint32_t left; (left = running_.load(std::memory_order_acquire)) != 0;)
+    waitWhile(running_, left, crowded_);
+  if (failure_)
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+std::byte *Team::scratch(int core, size_t bytes) {
+  Scratch &scratch = scratch_[size_t(core)];
+  if (scratch.bytes < bytes) {
+    scratch.memory.reset();
+    scratch.bytes = 0;
+    scratch.memory = allocateHost(bytes, fmt::format("the scratch memory of core {}", core));
+    scratch.bytes = bytes;
+  }
+  return scratch.memory.get();
+}
+
+} // namespace ditron::runtime

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ranks that are processes of one host. The region is a memory file without a name that rank 0
+// makes and hands to the others over a unix socket, so nothing is left behind however a run ends
+// (see docs/rationale/shared-memory.md).
+//
+// Rank 0 also hands every pair of ranks the two ends of a socket. Nothing is ever sent there: it is
+// how the kernel says that a process is gone. A thread of each rank watches its ends, and makes the
+// end of a peer that has not left in good order the error of the run.
+#include "ditron/runtime/transport/Socket.h"
+#include "ditron/runtime/transport/Transport.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+namespace ditron::runtime {
+
+namespace {
+
+constexpr uint64_t kProtocol = 0x6469747268656c31; // changes with the layout of the control block
+constexpr int kMaxRanks = 250;                     // files that fit one message
+
+/// What a rank says when it comes.
+struct Hello {
+  uint64_t protocol;
+  int32_t rank, size, cores;
+};
+
+/// What rank 0 answers; with the region's file and the rank's sockets where `accepted`.
+struct Answer {
+  uint64_t protocol;
+  uint32_t accepted;
+  uint64_t heapBytes;
+  char refusal[512];
+};
+
+struct Joined {
+  File memory;
+  size_t heapBytes = 0;
+  std::vector<File> peers; // by rank; none for the own
+};
+
+/// Watches the sockets to the peers.
+class Monitor {
+public:
+  Monitor(Control control, std::vector<File> peers)
+      : control_(control), peers_(std::move(peers)), stop_(eventfd(0, EFD_CLOEXEC)) {
+    if (!stop_)
+      throw RuntimeError(fmt::format("an eventfd is refused: {}", std::strerror(errno)));
+    thread_ = std::thread([this] { watch(); });
+  }
+  ~Monitor() {
+    uint64_t one = 1;
+    while (write(stop_.number(), &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+    thread_.join();
+  }
+
+private:
+  void watch() {
+    std::vector<pollfd> entries{{stop_.number(), POLLIN, 0}};
+    for (const File &peer : peers_)
+      entries.push_back({peer.number(), POLLIN, 0}); // poll skips negative numbers
+    for (;;) {
+      if (poll(entries.data(), entries.size(), -1) < 0)
+        continue;
+      if (entries[0].revents)
+        return;
+      for (size_t i = 1; i < entries.size(); ++i)
+        if (entries[i].revents) {
+          entries[i].fd = -1;
+          report(int(i) - 1);
+        }
+    }
+  }
+
+  void report(int peer) {
+    RankSlot &slot = control_.slot(peer);
+    if (slot.left.load(std::memory_order_acquire) == 0)
+      control_.raiseFatal(fmt::format("rank {} (process {}) died", peer,
+                                      slot.process.load(std::memory_order_relaxed)));
+  }
+
+  Control control_;
+  std::vector<File> peers_;
+  File stop_;
+  std::thread thread_;
+};
+
+class ProcessesTransport final : public Transport {
+public:
+  ProcessesTransport(const Membership &membership, const Options &options, Joined joined)
+      : region_(Control::regionBytes(membership.size, options.cores, joined.heapBytes),
+                joined.memory.number()) {
+    control_ = Control(region_.data());
+    monitor_ = std::make_unique<Monitor>(control_, std::move(joined.peers));
+  }
+  std::string_view name() const override { return "processes"; }
+
+private:
+  Region region_;
+  std::unique_ptr<Monitor> monitor_;
+};
+
+/// Rank 0: collects the others and hands out the region.
+class Hub {
+public:
+  Hub(const Membership &membership, const Options &options, Deadline deadline)
+      : membership_(membership), options_(options), deadline_(deadline),
+        connections_(size_t(membership.size)) {}
+
+  Joined meet(const std::string &name) {
+    listen(name);
+    try {
+      collect();
+      return handOut();
+    } catch (const Error &error) {
+      refuse(error.what());
+      throw;
+    }
+  }
+
+private:
+  void listen(const std::string &name) {
+    while (!(listener_ = listenAt(name))) {
+      if (std::chrono::steady_clock::now() > deadline_)
+        throw RuntimeError(fmt::format("another run with the job key '{}' is alive on this host",
+                                       membership_.job));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  void collect() {
+    for (int missing = membership_.size - 1; missing > 0;) {
+      File connection = acceptFrom(listener_, deadline_);
+      if (!connection)
+        throw RuntimeError(fmt::format("rank 0 waited {} ms for rank{} {} to start",
+                                       options_.connectTimeout.count(), missing > 1 ? "s" : "",
+                                       fmt::join(absent(), ", ")));
+      Hello hello{};
+      Deadline soon =
+          std::min(deadline_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+      if (peerOf(connection).user != getuid() ||
+          !receiveMessage(connection, &hello, sizeof(hello), soon))
+        continue; // a stranger
+      check(hello);
+      connections_[size_t(hello.rank)] = std::move(connection);
+      --missing;
+    }
+  }
+
+  void check(const Hello &hello) const {
+    if (hello.protocol != kProtocol)
+      throw RuntimeError("the ranks run different versions of ditron");
+    if (hello.size != membership_.size)
+      throw RuntimeError(fmt::format("rank {} says that there are {} ranks, but rank 0 says {}",
+                                     hello.rank, hello.size, membership_.size));
+    if (hello.rank <= 0 || hello.rank >= membership_.size || connections_[size_t(hello.rank)])
+      throw RuntimeError(fmt::format("two processes say that they are rank {}", hello.rank));
+    if (hello.cores != options_.cores)
+      throw RuntimeError(fmt::format("rank {} has {} cores but rank 0 has {}", hello.rank,
+                                     hello.cores, options_.cores));
+  }
+
+  std::vector<int> absent() const {
+    std::vector<int> ranks;
+    for (int rank = 1; rank < membership_.size; ++rank)
+      if (!connections_[size_t(rank)])
+        ranks.push_back(rank);
+    return ranks;
+  }
+
+  Joined handOut() {
+    Joined own;
+    own.heapBytes = heapBytesFor(options_, membership_.size);
+    own.memory = makeMemory(own.heapBytes);
+    std::vector<std::vector<File>> ends = makeMesh();
+    Answer answer{kProtocol, 1, own.heapBytes, {}};
+    for (int rank = 1; rank < membership_.size; ++rank) {
+      std::vector<int> files{own.memory.number()};
+      for (const File &end : ends[size_t(rank)])
+        if (end)
+          files.push_back(end.number());
+      if (!sendMessage(connections_[size_t(rank)], &answer, sizeof(answer), files))
+        throw RuntimeError(fmt::format("rank {} died while the run started", rank));
+    }
+    own.peers = std::move(ends[0]);
+    return own;
+  }
+
+  File makeMemory(size_t heapBytes) const {
+    File memory(memfd_create("ditron", MFD_CLOEXEC));
+    size_t bytes = Control::regionBytes(membership_.size, options_.cores, heapBytes);
+    if (!memory || ftruncate(memory.number(), off_t(bytes)) != 0)
+      throw RuntimeError(
+          fmt::format("{} bytes of shared memory are refused: {}", bytes, std::strerror(errno)));
+    Region region(bytes, memory.number());
+    Control control(region.data());
+    control.initialise(membership_.size, options_.cores, heapBytes);
+    for (int rank = 0; rank < membership_.size; ++rank)
+      control.slot(rank).process.store(rank == 0 ? getpid()
+                                                 : peerOf(connections_[size_t(rank)]).process,
+                                       std::memory_order_relaxed);
+    return memory;
+  }
+
+  /// A socket between every two ranks: ends[a][b] is a's end to b.
+  std::vector<std::vector<File>> makeMesh() const {
+    auto size = size_t(membership_.size);
+    std::vector<std::vector<File>> ends(size);
+    for (auto &row : ends)
+      row.resize(size);
+    for (size_t a = 0; a < size; ++a)
+      for (size_t b = a + 1; b < size; ++b)
+        std::tie(ends[a][b], ends[b][a]) = socketPair();
+    return ends;
+  }
+
+  void refuse(const char *message) {
+    Answer answer{kProtocol, 0, 0, {}};
+    std::strncpy(answer.refusal, message, sizeof(answer.refusal) - 1);
+    for (const File &connection : connections_)
+      if (connection)
+        sendMessage(connection, &answer, sizeof(answer));
+  }
+
+  const Membership &membership_;
+  const Options &options_;
+  Deadline deadline_;
+  File listener_;
+  std::vector<File> connections_;
+};
+
+/// A rank other than 0: goes to rank 0 and takes what it hands out.
+Joined join(const Membership &membership, const Options &options, const std::string &name,
+            Deadline deadline) {
+  File connection;
+  while (!(connection = connectTo(name)) || peerOf(connection).user != getuid()) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw RuntimeError(fmt::format("rank {} waited {} ms for rank 0 to start on this host",
+                                     membership.rank, options.connectTimeout.count()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  Hello hello{kProtocol, membership.rank, membership.size, options.cores};
+  Answer answer{};
+  std::vector<File> files;
+  // Rank 0 keeps the same bound; the second more lets its report arrive.
+  if (!sendMessage(connection, &hello, sizeof(hello)) ||
+      !receiveMessage(connection, &answer, sizeof(answer), deadline + std::chrono::seconds(1),
+                      &files) ||
+      answer.protocol != kProtocol)
+    throw RuntimeError(fmt::format("rank {} lost rank 0 while the run started", membership.rank));
+  if (!answer.accepted)
+    throw RuntimeError(answer.refusal);
+  if (files.size() != size_t(membership.size))
+    throw InternalError(fmt::format("{} files for {} ranks", files.size(), membership.size));
+  Joined joined;
+  joined.heapBytes = answer.heapBytes;
+  joined.memory = std::move(files[0]);
+  joined.peers.resize(size_t(membership.size));
+  for (int peer = 0, next = 1; peer < membership.size; ++peer)
+    if (peer != membership.rank)
+      joined.peers[size_t(peer)] = std::move(files[size_t(next++)]);
+  return joined;
+}
+
+} // namespace
+
+std::shared_ptr<Transport> joinProcesses(const Membership &membership, const Options &options) {
+  if (membership.size > kMaxRanks)
+    throw RuntimeError(fmt::format("{} ranks are more than transport 'processes' can take: {}",
+                                   membership.size, kMaxRanks));
+  if (options.cores < 1 || options.cores > 1024)
+    throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
+  std::string name = fmt::format("ditron-{}-{}", getuid(), membership.job);
+  Deadline deadline = std::chrono::steady_clock::now() + options.connectTimeout;
+  Joined joined = membership.rank == 0 ? Hub(membership, options, deadline).meet(name)
+                                       : join(membership, options, name, deadline);
+  return std::make_shared<ProcessesTransport>(membership, options, std::move(joined));
+}
+
+} // namespace ditron::runtime
