@@ -23,7 +23,6 @@ def Tile_Dialect : Dialect {
   }];
   let cppNamespace = "::ditron::core";
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
 }
 
 //===-- Types and enumerations ----------------------------------------------------------------===//
