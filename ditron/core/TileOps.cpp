@@ -8,6 +8,7 @@
 using namespace mlir;
 using namespace ditron::core;
 
+#include "ditron/core/MemorySpace.cpp.inc"
 #include "ditron/core/TileOpsDialect.cpp.inc"
 #include "ditron/core/TileOpsEnums.cpp.inc"
 #define GET_TYPEDEF_CLASSES
@@ -30,46 +31,71 @@ int64_t ditron::core::elementBytes(Type element) {
   return (element.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+bool ditron::core::isTile(RankedTensorType type) {
+  return type.getRank() >= 1 && type.getRank() <= 4 &&
+         llvm::all_of(type.getShape(), [](int64_t extent) { return extent >= 1; });
+}
+
+MemRefType ditron::core::viewType(int64_t rank, Type element, Attribute memorySpace) {
+  SmallVector<int64_t> dynamic(rank, ShapedType::kDynamic);
+  auto layout = StridedLayoutAttr::get(element.getContext(), ShapedType::kDynamic, dynamic);
+  return MemRefType::get(dynamic, element, layout, memorySpace);
+}
+
 //===-- Checks shared by several ops ----------------------------------------------------------===//
 
 static RankedTensorType typeOf(Value tile) { return cast<RankedTensorType>(tile.getType()); }
+static MemRefType viewOf(Value view) { return cast<MemRefType>(view.getType()); }
 
-/// 1 to 4 dimensions, every extent at least 1.
-static LogicalResult checkTile(Operation *op, StringRef what, RankedTensorType type) {
-  if (type.getRank() < 1 || type.getRank() > 4)
-    return op->emitOpError() << what << " has " << type.getRank()
-                             << " dimensions, a tile has 1 to 4";
-  if (llvm::any_of(type.getShape(), [](int64_t extent) { return extent < 1; }))
-    return op->emitOpError() << what << " has an extent below 1: " << type;
+/// Elements of `element` can be read from, or written to, `view` by this core.
+static LogicalResult checkAccess(Operation *op, MemRefType view, Type element) {
+  if (element != view.getElementType())
+    return op->emitOpError() << "tile has elements of " << element << " but view has "
+                             << view.getElementType();
+  auto space = dyn_cast_or_null<MemorySpace>(view.getMemorySpace());
+  if (space && !space.isLocal())
+    return op->emitOpError() << "view is memory of a peer: " << view
+                             << "; expected memory of this rank (only dist.put, dist.get and "
+                                "dist.put_notify reach a peer's)";
   return success();
 }
 
-/// A tile of `shape` at `coords` of `view`.
-static LogicalResult checkTileOfView(Operation *op, MemRefType view, size_t coords, size_t tileRank,
-                                     Type element) {
+/// `coords` name a tile of `tileRank` dimensions in `view`.
+static LogicalResult checkCoords(Operation *op, MemRefType view, size_t coords, int64_t tileRank) {
   if (static_cast<int64_t>(coords) != view.getRank())
-    return op->emitOpError() << "names " << coords << " coordinates in a view of " << view.getRank()
+    return op->emitOpError() << "has " << coords << " coords but view has " << view.getRank()
                              << " dimensions";
-  if (static_cast<int64_t>(tileRank) > view.getRank())
-    return op->emitOpError() << "takes a tile of " << tileRank << " dimensions from a view of "
+  if (tileRank > view.getRank())
+    return op->emitOpError() << "tile has " << tileRank << " dimensions but view only "
                              << view.getRank();
-  if (element != view.getElementType())
-    return op->emitOpError() << "has elements of " << element << " but the view has "
-                             << view.getElementType();
   return success();
+}
+
+static LogicalResult checkTileOfView(Operation *op, Value tile, Value view, size_t coords) {
+  if (failed(checkCoords(op, viewOf(view), coords, typeOf(tile).getRank())))
+    return failure();
+  return checkAccess(op, viewOf(view), typeOf(tile).getElementType());
 }
 
 static LogicalResult checkPadding(Operation *op, std::optional<TypedAttr> padding, Type element) {
   if (padding && padding->getType() != element)
-    return op->emitOpError() << "padding is of " << padding->getType() << " but elements are of "
-                             << element;
+    return op->emitOpError() << "padding has type " << padding->getType()
+                             << " but tile has elements of " << element;
   return success();
 }
 
 static LogicalResult checkAxis(Operation *op, int64_t axis, RankedTensorType type) {
   if (axis < 0 || axis >= type.getRank())
-    return op->emitOpError() << "axis is " << axis << " but the tile has " << type.getRank()
-                             << " dimensions";
+    return op->emitOpError() << "axis is " << axis << ", expected 0 to " << type.getRank() - 1
+                             << " in " << type;
+  return success();
+}
+
+/// Elements that combine or compare: floats and integers, not truth values.
+static LogicalResult checkNumbers(Operation *op, RankedTensorType source) {
+  if (source.getElementType().isInteger(1))
+    return op->emitOpError() << "source has elements of i1, expected floats or integers of 8 bits "
+                                "or more";
   return success();
 }
 
@@ -81,43 +107,33 @@ static LogicalResult checkReduced(Operation *op, int64_t axis, RankedTensorType 
   SmallVector<int64_t> expected(source.getShape());
   expected[axis] = 1;
   if (result.getShape() != ArrayRef(expected))
-    return op->emitOpError() << "result is " << result << " but " << source << " without axis "
-                             << axis << " has shape [" << expected << "]";
-  return success();
+    return op->emitOpError() << "result is " << result << " but " << source
+                             << " reduced along axis " << axis << " has shape [" << expected << "]";
+  return checkNumbers(op, source);
 }
 
 //===-- Memory --------------------------------------------------------------------------------===//
 
 LogicalResult LoadOp::verify() {
-  auto type = typeOf(getTile());
-  if (failed(checkTile(*this, "result", type)) ||
-      failed(checkTileOfView(*this, cast<MemRefType>(getView().getType()), getCoords().size(),
-                             type.getRank(), type.getElementType())))
+  if (failed(checkTileOfView(*this, getTile(), getView(), getCoords().size())))
     return failure();
-  return checkPadding(*this, getPadding(), type.getElementType());
+  return checkPadding(*this, getPadding(), typeOf(getTile()).getElementType());
 }
 
 LogicalResult StoreOp::verify() {
-  auto type = typeOf(getTile());
-  if (failed(checkTile(*this, "operand", type)))
-    return failure();
-  return checkTileOfView(*this, cast<MemRefType>(getView().getType()), getCoords().size(),
-                         type.getRank(), type.getElementType());
+  return checkTileOfView(*this, getTile(), getView(), getCoords().size());
 }
 
 LogicalResult ChunkOp::verify() {
-  auto view = cast<MemRefType>(getView().getType());
-  auto chunk = cast<MemRefType>(getChunk().getType());
-  if (failed(checkTileOfView(*this, view, getCoords().size(), getShape().size(),
-                             chunk.getElementType())))
-    return failure();
+  MemRefType view = viewOf(getView());
+  int64_t rank = getShape().size();
   if (getShape().empty() || llvm::any_of(getShape(), [](int64_t extent) { return extent < 1; }))
-    return emitOpError() << "shape [" << getShape() << "] has an extent below 1";
-  if (chunk.getRank() != static_cast<int64_t>(getShape().size()))
-    return emitOpError() << "result has " << chunk.getRank() << " dimensions but the shape has "
-                         << getShape().size();
-  if (chunk.getMemorySpace() != view.getMemorySpace())
-    return emitOpError("result must live in the memory space of the view");
+    return emitOpError() << "shape is [" << getShape() << "], expected extents of 1 or more";
+  if (failed(checkCoords(*this, view, getCoords().size(), rank)))
+    return failure();
+  MemRefType expected = viewType(rank, view.getElementType(), view.getMemorySpace());
+  if (getChunk().getType() != expected)
+    return emitOpError() << "chunk is " << getChunk().getType() << ", expected " << expected;
   return success();
 }
 
@@ -125,69 +141,70 @@ LogicalResult ChunkOp::verify() {
 static LogicalResult checkRows(Operation *op, RankedTensorType tile, RankedTensorType rows,
                                MemRefType view) {
   if (tile.getRank() != 2 || view.getRank() != 2)
-    return op->emitOpError() << "moves rows of 2 dimensions, found a tile of " << tile.getRank()
-                             << " and a view of " << view.getRank();
-  if (rows.getRank() != 1 || rows.getDimSize(0) != tile.getDimSize(0))
-    return op->emitOpError() << "rows are " << rows << " but the tile has " << tile.getDimSize(0)
-                             << " rows";
-  if (tile.getElementType() != view.getElementType())
-    return op->emitOpError() << "has elements of " << tile.getElementType() << " but the view has "
-                             << view.getElementType();
-  return checkTile(op, "tile", tile);
+    return op->emitOpError() << "moves rows between 2 dimensions, but tile has " << tile.getRank()
+                             << " and view has " << view.getRank();
+  if (rows.getDimSize(0) != tile.getDimSize(0))
+    return op->emitOpError() << "has " << rows.getDimSize(0) << " rows but tile has "
+                             << tile.getDimSize(0);
+  return checkAccess(op, view, tile.getElementType());
 }
 
 LogicalResult GatherOp::verify() {
   auto type = typeOf(getTile());
-  if (failed(checkRows(*this, type, typeOf(getRows()), cast<MemRefType>(getView().getType()))))
+  if (failed(checkRows(*this, type, typeOf(getRows()), viewOf(getView()))))
     return failure();
   return checkPadding(*this, getPadding(), type.getElementType());
 }
 
 LogicalResult ScatterOp::verify() {
-  return checkRows(*this, typeOf(getTile()), typeOf(getRows()),
-                   cast<MemRefType>(getView().getType()));
+  return checkRows(*this, typeOf(getTile()), typeOf(getRows()), viewOf(getView()));
 }
 
 LogicalResult AtomicAddOp::verify() {
-  auto type = typeOf(getTile());
-  Type element = type.getElementType();
+  Type element = typeOf(getTile()).getElementType();
   if (!element.isF32() && !element.isInteger(32) && !element.isInteger(64))
-    return emitOpError() << "adds f32, i32 or i64, found " << element;
-  if (failed(checkTile(*this, "operand", type)))
-    return failure();
-  return checkTileOfView(*this, cast<MemRefType>(getView().getType()), getCoords().size(),
-                         type.getRank(), element);
+    return emitOpError() << "tile has elements of " << element << ", expected f32, i32 or i64";
+  return checkTileOfView(*this, getTile(), getView(), getCoords().size());
 }
 
 //===-- Computation ---------------------------------------------------------------------------===//
 
-LogicalResult DotOp::verify() {
-  auto lhs = typeOf(getLhs()), rhs = typeOf(getRhs()), acc = typeOf(getAcc());
+/// The extents of a product fit: [batch..., M, K] x [batch..., K, N] -> [batch..., M, N].
+static LogicalResult checkDotShapes(DotOp op) {
+  auto lhs = typeOf(op.getLhs()), rhs = typeOf(op.getRhs()), acc = typeOf(op.getAcc());
   int64_t rank = lhs.getRank();
   if (rank < 2 || rhs.getRank() != rank || acc.getRank() != rank)
-    return emitOpError() << "operands need 2 or more dimensions, the same number: " << lhs << ", "
-                         << rhs << ", " << acc;
-  auto batch = [&](RankedTensorType type) { return type.getShape().drop_back(2); };
+    return op.emitOpError() << "lhs, rhs and acc need one number of dimensions, 2 or more; found "
+                            << lhs << ", " << rhs << ", " << acc;
+  auto batch = [](RankedTensorType type) { return type.getShape().drop_back(2); };
   if (batch(lhs) != batch(rhs) || batch(lhs) != batch(acc))
-    return emitOpError() << "batch dimensions differ: " << lhs << ", " << rhs << ", " << acc;
+    return op.emitOpError() << "batch dimensions of lhs, rhs and acc differ: " << lhs << ", " << rhs
+                            << ", " << acc;
   int64_t rows = lhs.getDimSize(rank - 2), depth = lhs.getDimSize(rank - 1);
   int64_t columns = rhs.getDimSize(rank - 1);
   if (rhs.getDimSize(rank - 2) != depth)
-    return emitOpError() << "lhs has " << depth << " columns but rhs has "
-                         << rhs.getDimSize(rank - 2) << " rows";
+    return op.emitOpError() << "lhs has " << depth << " columns but rhs has "
+                            << rhs.getDimSize(rank - 2) << " rows";
   if (acc.getDimSize(rank - 2) != rows || acc.getDimSize(rank - 1) != columns)
-    return emitOpError() << "accumulator is " << acc << " but the product is " << rows << "x"
-                         << columns;
-  Type element = lhs.getElementType();
-  if (rhs.getElementType() != element)
-    return emitOpError() << "lhs has elements of " << element << " but rhs has "
-                         << rhs.getElementType();
-  bool isFloat = isa<FloatType>(element);
-  if (!isFloat && !element.isInteger(8))
-    return emitOpError() << "multiplies floats or i8, found " << element;
-  if (isFloat ? !acc.getElementType().isF32() : !acc.getElementType().isInteger(32))
-    return emitOpError() << "accumulates " << element << " in " << (isFloat ? "f32" : "i32")
-                         << ", found " << acc.getElementType();
+    return op.emitOpError() << "acc is " << acc << " but the product is " << rows << "x" << columns;
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  if (failed(checkDotShapes(*this)))
+    return failure();
+  Type lhs = typeOf(getLhs()).getElementType(), rhs = typeOf(getRhs()).getElementType();
+  Type acc = typeOf(getAcc()).getElementType();
+  if (rhs != lhs)
+    return emitOpError() << "lhs has elements of " << lhs << " but rhs has " << rhs;
+  bool isFloat = isa<FloatType>(lhs);
+  if (!isFloat && !lhs.isInteger(8))
+    return emitOpError() << "lhs has elements of " << lhs << ", expected floats or i8";
+  if (isFloat ? !acc.isF32() : !acc.isInteger(32))
+    return emitOpError() << "acc has elements of " << acc << ", expected "
+                         << (isFloat ? "f32" : "i32") << " for a product of " << lhs;
+  if (getPrecision() == Precision::tf32 && !lhs.isF32())
+    return emitOpError() << "precision tf32 is for f32, but lhs has elements of " << lhs;
   return success();
 }
 
@@ -195,18 +212,23 @@ LogicalResult ReduceOp::verify() {
   auto source = typeOf(getSource()), result = typeOf(getResult());
   if (result.getElementType() != source.getElementType())
     return emitOpError() << "result has elements of " << result.getElementType()
-                         << " but the source has " << source.getElementType();
+                         << " but source has " << source.getElementType();
   return checkReduced(*this, getAxis(), source, result);
 }
 
 LogicalResult ReduceIndexOp::verify() {
   auto source = typeOf(getSource()), result = typeOf(getResult());
   if (!result.getElementType().isInteger(32))
-    return emitOpError() << "gives indices of i32, found " << result.getElementType();
+    return emitOpError() << "result has elements of " << result.getElementType()
+                         << ", expected i32";
   return checkReduced(*this, getAxis(), source, result);
 }
 
-LogicalResult ScanOp::verify() { return checkAxis(*this, getAxis(), typeOf(getSource())); }
+LogicalResult ScanOp::verify() {
+  if (failed(checkAxis(*this, getAxis(), typeOf(getSource()))))
+    return failure();
+  return checkNumbers(*this, typeOf(getSource()));
+}
 
 LogicalResult CastOp::verify() {
   auto shape = [](Type type) {
@@ -214,16 +236,17 @@ LogicalResult CastOp::verify() {
     return tile ? std::optional(tile.getShape()) : std::nullopt;
   };
   if (shape(getSource().getType()) != shape(getResult().getType()))
-    return emitOpError() << "changes the shape: " << getSource().getType() << " to "
-                         << getResult().getType();
+    return emitOpError() << "source is " << getSource().getType() << " but result is "
+                         << getResult().getType() << ", of another shape";
   bool fromFloat = isa<FloatType>(getElementTypeOrSelf(getSource()));
   bool toFloat = isa<FloatType>(getElementTypeOrSelf(getResult()));
   Rounding rounding = getRounding();
   if (!fromFloat && rounding != Rounding::nearest_even)
-    return emitOpError("rounding is stated for a source of integers, which rounds to nearest even");
+    return emitOpError() << "rounding is " << stringifyRounding(rounding)
+                         << " but source has integers, which round to nearest_even only";
   if (toFloat && (rounding == Rounding::down || rounding == Rounding::up))
-    return emitOpError() << "rounds floats to nearest_even or toward_zero, found "
-                         << stringifyRounding(rounding);
+    return emitOpError() << "rounding is " << stringifyRounding(rounding)
+                         << ", expected nearest_even or toward_zero between floats";
   return success();
 }
 
@@ -242,9 +265,9 @@ LogicalResult BroadcastOp::verify() {
                 return from == to || from == 1;
               });
   if (!fits)
-    return emitOpError() << "cannot repeat " << source << " to " << result
-                         << ": only extents of 1 are repeated";
-  return checkTile(*this, "result", result);
+    return emitOpError() << "source " << source << " does not repeat to " << result
+                         << ": only extents of 1 do";
+  return success();
 }
 
 LogicalResult TransposeOp::verify() {
@@ -253,8 +276,8 @@ LogicalResult TransposeOp::verify() {
   SmallVector<int64_t> sorted(permutation);
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, source.getRank())))
-    return emitOpError() << "[" << permutation << "] is no permutation of " << source.getRank()
-                         << " dimensions";
+    return emitOpError() << "permutation is [" << permutation << "], expected each of 0 to "
+                         << source.getRank() - 1 << " once";
   SmallVector<int64_t> expected;
   for (int64_t dim : permutation)
     expected.push_back(source.getDimSize(dim));
@@ -268,13 +291,14 @@ LogicalResult ReshapeOp::verify() {
   auto source = typeOf(getSource()), result = typeOf(getResult());
   if (source.getNumElements() != result.getNumElements() ||
       source.getElementType() != result.getElementType())
-    return emitOpError() << source << " and " << result << " hold different elements";
-  return checkTile(*this, "result", result);
+    return emitOpError() << "source " << source << " and result " << result
+                         << " hold different elements";
+  return success();
 }
 
 LogicalResult IotaOp::verify() {
   auto type = typeOf(getResult());
   if (!type.getElementType().isInteger(32))
-    return emitOpError() << "counts in i32, found " << type.getElementType();
+    return emitOpError() << "result has elements of " << type.getElementType() << ", expected i32";
   return checkAxis(*this, getAxis(), type);
 }

@@ -9,6 +9,7 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "ditron/core/MemorySpace.h.inc"
 #include "ditron/core/TileOpsDialect.h.inc"
 #include "ditron/core/TileOpsEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
@@ -27,5 +28,11 @@ inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);
+
+/// Whether a tensor can be a tile: 1 to 4 static dimensions, every extent 1 or more.
+bool isTile(mlir::RankedTensorType type);
+
+/// The type of a view with unknown extents and strides.
+mlir::MemRefType viewType(int64_t rank, mlir::Type element, mlir::Attribute memorySpace = {});
 
 } // namespace ditron::core

@@ -19,7 +19,8 @@ def Tile_Dialect : Dialect {
     A tile is a builtin ranked tensor of 1 to 4 static dimensions. Tiles are values; memory is touched
     only by tile.load, tile.store, tile.gather, tile.scatter and tile.atomic_add, which name a tile of a
     view: a memref cut into a grid of equal tiles, the last ones ragged. Reads beyond the view give the
-    padding value, writes beyond it are dropped.
+    padding value, writes beyond it are dropped. The memory of a view must be local: a peer's is reached
+    by dist.put and dist.get only.
   }];
   let cppNamespace = "::ditron::core";
   let useDefaultTypePrinterParser = 1;
@@ -170,8 +171,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, TypesMatchWith<"result has the accumulato
   let summary = "acc + lhs x rhs";
   let description = [{
     Matrix product of the last two dimensions, leading ones are batch. Float inputs of one type
-    accumulate in f32, integer inputs (i8) in i32. `precision tf32` allows f32 inputs to be rounded to
-    10 bits of mantissa. The order of the sum over k is not specified, but is the same on every run.
+    accumulate in f32, integer inputs (i8) in i32. `precision tf32`, for f32 inputs only, allows them to
+    be rounded to 10 bits of mantissa. The order of the sum over k is not specified, but is the same on every run.
 
     Example:
     ```mlir
@@ -188,7 +189,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, TypesMatchWith<"result has the accumulato
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "Combines the elements along one axis";
   let description = [{
-    The axis stays with extent 1. Narrow floats combine in f32 and round once; NaN propagates.
+    The axis stays with extent 1. Narrow floats combine in f32 and round once; NaN propagates. i1 does
+    not combine: cast it first.
 
     Example:
     ```mlir
@@ -237,7 +239,8 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let description = [{
     `rounding` says what happens to a value between two of the result's. `saturate` clamps to the
     result's finite range; without it floats overflow as IEEE does (to infinity; to NaN in f8E4M3FN)
-    and integers wrap. Float to integer always saturates and NaN gives 0.
+    and integers wrap. Float to integer always saturates and NaN gives 0. An i1 counts as 0 or 1, and
+    a cast to i1 says whether the value differs from 0, as NaN does.
 
     Example:
     ```mlir
@@ -334,6 +337,12 @@ def Tile_VarOp : Tile_Op<"var", [TypesMatchWith<"variable of the initial value's
 def Tile_GetOp : Tile_Op<"get", [MemoryEffects<[MemRead]>, TypesMatchWith<"variable of the value's type", "value", "var",
                                  "::ditron::core::VarType::get($_self.getContext(), $_self)">]> {
   let summary = "Reads a variable";
+  let description = [{
+    Example:
+    ```mlir
+    %now = tile.get %acc : tensor<128x256xf32>
+    ```
+  }];
   let arguments = (ins Tile_VarType:$var);
   let results = (outs Tile_Value:$value);
   let assemblyFormat = [{ $var attr-dict `:` type($value) }];
@@ -342,6 +351,12 @@ def Tile_GetOp : Tile_Op<"get", [MemoryEffects<[MemRead]>, TypesMatchWith<"varia
 def Tile_SetOp : Tile_Op<"set", [MemoryEffects<[MemWrite]>, TypesMatchWith<"variable of the value's type", "value", "var",
                                  "::ditron::core::VarType::get($_self.getContext(), $_self)">]> {
   let summary = "Writes a variable";
+  let description = [{
+    Example:
+    ```mlir
+    tile.set %acc, %next : tensor<128x256xf32>
+    ```
+  }];
   let arguments = (ins Tile_VarType:$var, Tile_Value:$value);
   let assemblyFormat = [{ $var `,` $value attr-dict `:` type($value) }];
 }

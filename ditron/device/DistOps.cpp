@@ -41,12 +41,11 @@ std::optional<SpaceKind> spaceOf(Type memref) {
 }
 
 MemRefType viewType(int64_t rank, Type element, std::optional<SpaceKind> space) {
-  MLIRContext *context = element.getContext();
-  SmallVector<int64_t> dynamic(rank, ShapedType::kDynamic);
-  auto layout = StridedLayoutAttr::get(context, ShapedType::kDynamic, dynamic);
-  Attribute where = space ? SpaceAttr::get(context, *space) : Attribute();
-  return MemRefType::get(dynamic, element, layout, where);
+  Attribute where = space ? SpaceAttr::get(element.getContext(), *space) : Attribute();
+  return core::viewType(rank, element, where);
 }
+
+bool SpaceAttr::isLocal() const { return getKind() != SpaceKind::remote; }
 
 } // namespace ditron::device
 
@@ -62,6 +61,13 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   return success();
 }
 
+LogicalResult SignalsType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rank,
+                                  bool remote) {
+  if (rank < 0 || rank > 4)
+    return emitError() << "signals have " << rank << " dimensions, expected 0 to 4";
+  return success();
+}
+
 Type SignalsType::parse(AsmParser &parser) {
   int64_t rank = 0;
   bool remote = false;
@@ -74,7 +80,7 @@ Type SignalsType::parse(AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), rank, remote);
+  return parser.getChecked<SignalsType>(parser.getNameLoc(), parser.getContext(), rank, remote);
 }
 
 void SignalsType::print(AsmPrinter &printer) const {
@@ -92,38 +98,44 @@ static LogicalResult checkAtTop(Operation *op) {
   return success();
 }
 
+static LogicalResult checkName(Operation *op, StringRef name) {
+  if (name.empty())
+    return op->emitOpError("name is empty, expected one for messages and traces");
+  return success();
+}
+
 LogicalResult SymmetricOp::verify() {
   auto type = cast<MemRefType>(getBuffer().getType());
-  if (spaceOf(type) != SpaceKind::symmetric)
-    return emitOpError() << "gives symmetric memory, found " << type;
-  if (type.getRank() != static_cast<int64_t>(getExtents().size()))
-    return emitOpError() << "has " << getExtents().size() << " extents but its type has "
-                         << type.getRank();
-  return checkAtTop(*this);
+  int64_t rank = getExtents().size();
+  MemRefType expected = viewType(rank, type.getElementType(), SpaceKind::symmetric);
+  if (type != expected)
+    return emitOpError() << "buffer is " << type << ", expected " << expected << " of " << rank
+                         << " extents";
+  return failed(checkName(*this, getName())) ? failure() : checkAtTop(*this);
 }
 
 LogicalResult SignalsOp::verify() {
   auto type = cast<SignalsType>(getSignals().getType());
   if (type.getRemote())
-    return emitOpError("declares signals of this rank, found remote ones");
+    return emitOpError() << "declares " << type << ", expected signals of this rank";
   if (type.getRank() != static_cast<int64_t>(getExtents().size()))
-    return emitOpError() << "has " << getExtents().size() << " extents but its type has "
-                         << type.getRank();
-  return checkAtTop(*this);
+    return emitOpError() << "has " << getExtents().size() << " extents but " << type << " has "
+                         << type.getRank() << " dimensions";
+  return failed(checkName(*this, getName())) ? failure() : checkAtTop(*this);
 }
 
 LogicalResult OnOp::verify() {
   Type source = getSource().getType(), result = getResult().getType();
   if (auto signals = dyn_cast<SignalsType>(source)) {
-    if (signals.getRemote() ||
-        result != SignalsType::get(getContext(), signals.getRank(), /*remote=*/true))
-      return emitOpError() << "turns own signals into the peer's, found " << source << " to "
-                           << result;
+    Type expected = SignalsType::get(getContext(), signals.getRank(), /*remote=*/true);
+    if (signals.getRemote())
+      return emitOpError() << "source is " << source << ", expected signals of this rank";
+    if (result != expected)
+      return emitOpError() << "result is " << result << ", expected " << expected;
     return success();
   }
   if (spaceOf(source) != SpaceKind::symmetric)
-    return emitOpError() << "names symmetric memory of a peer, but the operand is not symmetric: "
-                         << source;
+    return emitOpError() << "source is " << source << ", expected symmetric memory of this rank";
   auto type = cast<MemRefType>(source);
   auto remote = MemRefType::get(type.getShape(), type.getElementType(), type.getLayout(),
                                 SpaceAttr::get(getContext(), SpaceKind::remote));
@@ -134,8 +146,16 @@ LogicalResult OnOp::verify() {
 
 //===-- Movement and order --------------------------------------------------------------------===//
 
-static LogicalResult checkMove(Operation *op, Type source, Type destination) {
+/// A chunk moves between memory of this rank, and symmetric memory of a peer.
+static LogicalResult checkMove(Operation *op, Type source, Type destination, bool toPeer) {
   auto from = cast<MemRefType>(source), to = cast<MemRefType>(destination);
+  auto remote = [](MemRefType type) { return spaceOf(type) == SpaceKind::remote; };
+  if (remote(from) == toPeer)
+    return op->emitOpError() << "source is " << from << ", expected memory of "
+                             << (toPeer ? "this rank" : "a peer (see dist.on)");
+  if (remote(to) != toPeer)
+    return op->emitOpError() << "destination is " << to << ", expected memory of "
+                             << (toPeer ? "a peer (see dist.on)" : "this rank");
   if (from.getElementType() != to.getElementType())
     return op->emitOpError() << "source has elements of " << from.getElementType()
                              << " but destination has " << to.getElementType();
@@ -145,28 +165,18 @@ static LogicalResult checkMove(Operation *op, Type source, Type destination) {
   return success();
 }
 
-static LogicalResult checkPut(Operation *op, Type source, Type destination) {
-  if (spaceOf(destination) != SpaceKind::remote)
-    return op->emitOpError() << "writes a peer's symmetric memory, but the destination is "
-                             << destination;
-  return checkMove(op, source, destination);
-}
-
 LogicalResult PutOp::verify() {
-  return checkPut(*this, getSource().getType(), getDestination().getType());
+  return checkMove(*this, getSource().getType(), getDestination().getType(), /*toPeer=*/true);
 }
 
 LogicalResult GetOp::verify() {
-  if (spaceOf(getSource().getType()) != SpaceKind::remote)
-    return emitOpError() << "reads a peer's symmetric memory, but the source is "
-                         << getSource().getType();
-  return checkMove(*this, getSource().getType(), getDestination().getType());
+  return checkMove(*this, getSource().getType(), getDestination().getType(), /*toPeer=*/false);
 }
 
 static LogicalResult checkIndices(Operation *op, Type signals, size_t indices) {
   int64_t rank = cast<SignalsType>(signals).getRank();
   if (rank != static_cast<int64_t>(indices))
-    return op->emitOpError() << "names " << indices << " indices in signals of " << rank
+    return op->emitOpError() << "has " << indices << " indices but signals have " << rank
                              << " dimensions";
   return success();
 }
@@ -176,22 +186,39 @@ LogicalResult NotifyOp::verify() {
 }
 
 LogicalResult PutNotifyOp::verify() {
-  if (failed(checkPut(*this, getSource().getType(), getDestination().getType())))
+  if (failed(checkMove(*this, getSource().getType(), getDestination().getType(), /*toPeer=*/true)))
     return failure();
+  if (!cast<SignalsType>(getSignals().getType()).getRemote())
+    return emitOpError() << "signals are " << getSignals().getType()
+                         << ", expected those of a peer (see dist.on)";
   return checkIndices(*this, getSignals().getType(), getIndices().size());
 }
 
 LogicalResult WaitOp::verify() {
   if (cast<SignalsType>(getSignals().getType()).getRemote())
-    return emitOpError("waits on a signal of this rank, found a peer's");
+    return emitOpError() << "signals are " << getSignals().getType()
+                         << ", expected those of this rank: a peer's cannot be waited on";
   return checkIndices(*this, getSignals().getType(), getIndices().size());
 }
 
 //===-- Work ----------------------------------------------------------------------------------===//
 
+LogicalResult RoleOp::verify() { return checkName(*this, getName()); }
+
+LogicalResult BarrierOp::verify() {
+  if ((*this)->getParentOfType<TilesOp>())
+    return emitOpError(
+        "stands inside of dist.tiles: cores run different numbers of tiles, and would "
+        "not all meet");
+  return success();
+}
+
 LogicalResult TilesOp::verify() {
   if (getExtents().empty() || getExtents().size() > 4)
-    return emitOpError() << "deals a grid of 1 to 4 dimensions, found " << getExtents().size();
+    return emitOpError() << "has " << getExtents().size() << " extents, expected 1 to 4";
+  if ((*this)->getParentOfType<TilesOp>())
+    return emitOpError("stands inside of another dist.tiles, whose tiles run on different cores; "
+                       "expected a loop of scf.for");
   if (getHeight() < 1)
     return emitOpError() << "height is " << getHeight() << ", expected 1 or more";
   Block &block = getBody().front();
@@ -200,7 +227,8 @@ LogicalResult TilesOp::verify() {
                          << block.getNumArguments() << " coordinates";
   for (BlockArgument argument : block.getArguments())
     if (!argument.getType().isIndex())
-      return emitOpError() << "coordinates are of index type, found " << argument.getType();
+      return emitOpError() << "coordinate " << argument.getArgNumber() << " is "
+                           << argument.getType() << ", expected index";
   return success();
 }
 
@@ -219,21 +247,23 @@ ParseResult TilesOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseCustomAttributeWithFallback(order, Type(), "order", result.attributes))
     return failure();
   bool hasElements = succeeded(parser.parseOptionalKeyword("elements"));
+  if (hasElements && parser.parseOperand(elements))
+    return failure();
   int64_t height = 1;
-  if (hasElements && (parser.parseOperand(elements) || parser.parseKeyword("height") ||
-                      parser.parseInteger(height)))
+  if (succeeded(parser.parseOptionalKeyword("height")) && parser.parseInteger(height))
     return failure();
   for (OpAsmParser::Argument &coord : coords)
     coord.type = index;
+  Region *body = result.addRegion();
   if (parser.resolveOperands(extents, index, result.operands) ||
       (hasElements && parser.resolveOperand(elements, index, result.operands)) ||
-      parser.parseRegion(*result.addRegion(), coords) ||
-      parser.parseOptionalAttrDict(result.attributes))
+      parser.parseRegion(*body, coords) || parser.parseOptionalAttrDict(result.attributes))
     return failure();
+  if (body->empty())
+    body->emplaceBlock();
   auto &properties = result.getOrAddProperties<TilesOp::Properties>();
   properties.operandSegmentSizes = {static_cast<int32_t>(extents.size()), hasElements ? 1 : 0};
-  if (hasElements)
-    result.addAttribute("height", builder.getI64IntegerAttr(height));
+  result.addAttribute("height", builder.getI64IntegerAttr(height));
   return success();
 }
 
@@ -241,7 +271,9 @@ void TilesOp::print(OpAsmPrinter &printer) {
   printer << " (" << getBody().front().getArguments() << ") of (" << getExtents() << ") order ";
   printer.printStrippedAttrOrType(getOrderAttr());
   if (getElements())
-    printer << " elements " << getElements() << " height " << getHeight();
+    printer << " elements " << getElements();
+  if (getHeight() != 1)
+    printer << " height " << getHeight();
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
   printer.printOptionalAttrDict((*this)->getAttrs(), {"order", "height", "operandSegmentSizes"});

@@ -19,7 +19,7 @@ namespace ditron::device {
 std::optional<SpaceKind> spaceOf(mlir::Type memref);
 
 /// The type of a view with unknown extents and strides.
-mlir::MemRefType viewType(int64_t rank, mlir::Type element,
-                          std::optional<SpaceKind> space = std::nullopt);
+using core::viewType;
+mlir::MemRefType viewType(int64_t rank, mlir::Type element, std::optional<SpaceKind> space);
 
 } // namespace ditron::device

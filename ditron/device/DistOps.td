@@ -4,6 +4,7 @@
 #ifndef DITRON_DEVICE_DISTOPS
 #define DITRON_DEVICE_DISTOPS
 
+include "ditron/core/MemorySpace.td"
 include "ditron/core/TileTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -38,11 +39,13 @@ def Dist_ShardedAxis : I32EnumAttr<"ShardedAxis", "which axis of a grid is sprea
   let genSpecializedAttr = 0;
 }
 
-class Dist_Attr<string name, string attrMnemonic> : AttrDef<Dist_Dialect, name> {
+class Dist_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Dist_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
 }
 
-def Dist_SpaceAttr : Dist_Attr<"Space", "space"> {
+def Dist_SpaceAttr
+    : Dist_Attr<"Space", "space", [DeclareAttrInterfaceMethods<Tile_MemorySpace>]> {
   let summary = "Memory space of a memref: symmetric memory of this rank, or the peer's (remote)";
   let parameters = (ins EnumParameter<Dist_SpaceKind>:$kind);
   let assemblyFormat = "`<` $kind `>`";
@@ -67,6 +70,7 @@ def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
   let summary = "An array of 64-bit counters that only grow, of this rank or of a peer (remote)";
   let parameters = (ins "int64_t":$rank, DefaultValuedParameter<"bool", "false">:$remote);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def Dist_NotifyMode : I32EnumAttr<"NotifyMode", "how a notify changes the counter",
@@ -166,7 +170,8 @@ def Dist_SymmetricOp : Dist_Op<"symmetric", [MemoryEffects<[MemAlloc]>]> {
 def Dist_SignalsOp : Dist_Op<"signals", [MemoryEffects<[MemAlloc]>]> {
   let summary = "An array of counters that every rank has";
   let description = [{
-    Within one launch each counter starts at 0 and only grows. Extents as in dist.symmetric.
+    Within one launch each counter starts at 0 and only grows. Extents as in dist.symmetric; without
+    any it is one counter.
 
     Example:
     ```mlir
@@ -175,7 +180,7 @@ def Dist_SignalsOp : Dist_Op<"signals", [MemoryEffects<[MemAlloc]>]> {
   }];
   let arguments = (ins StrAttr:$name, Variadic<Index>:$extents);
   let results = (outs Dist_SignalsType:$signals);
-  let assemblyFormat = "$name `(` $extents `)` attr-dict `:` type($signals)";
+  let assemblyFormat = "$name `(` $extents `)` attr-dict `:` qualified(type($signals))";
   let hasVerifier = 1;
 }
 
@@ -191,7 +196,8 @@ def Dist_OnOp : Dist_Op<"on", [Pure]> {
   }];
   let arguments = (ins AnyTypeOf<[Tile_View, Dist_SignalsType]>:$source, Index:$peer);
   let results = (outs AnyTypeOf<[Tile_View, Dist_SignalsType]>:$result);
-  let assemblyFormat = "$source `,` $peer attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat =
+      "$source `,` $peer attr-dict `:` qualified(type($source)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -248,7 +254,7 @@ def Dist_NotifyOp : Dist_SignalOp<"notify"> {
   }];
   let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Dist_NotifyMode:$mode,
       Index:$value);
-  let assemblyFormat = "$signals `[` $indices `]` $mode $value attr-dict `:` type($signals)";
+  let assemblyFormat = "$signals `[` $indices `]` $mode $value attr-dict `:` qualified(type($signals))";
   let hasVerifier = 1;
 }
 
@@ -268,7 +274,7 @@ def Dist_PutNotifyOp : Dist_SignalOp<"put_notify"> {
       Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
   let assemblyFormat =
       [{ $source `,` $destination `,` $signals `[` $indices `]` $mode $value attr-dict
-                          `:` type($source) `,` type($destination) `,` type($signals) }];
+                          `:` type($source) `,` type($destination) `,` qualified(type($signals)) }];
   let hasVerifier = 1;
 }
 
@@ -283,7 +289,7 @@ def Dist_WaitOp : Dist_SignalOp<"wait"> {
     ```
   }];
   let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Index:$value);
-  let assemblyFormat = "$signals `[` $indices `]` `>` `=` $value attr-dict `:` type($signals)";
+  let assemblyFormat = "$signals `[` $indices `]` ` ` `>` `` `=` $value attr-dict `:` qualified(type($signals))";
   let hasVerifier = 1;
 }
 
@@ -312,7 +318,8 @@ def Dist_QuietOp : Dist_OrderingOp<"quiet"> {
 def Dist_BarrierOp : Dist_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "All cores of the running role meet: on this rank (cores) or on every rank (ranks)";
   let description = [{
-    Release before, acquire after; puts before it are complete after it. Bounded like a wait.
+    Release before, acquire after; puts before it are complete after it. Bounded like a wait. It cannot
+    stand inside of dist.tiles: cores run different numbers of tiles, and would not all meet.
 
     Example:
     ```mlir
@@ -321,6 +328,7 @@ def Dist_BarrierOp : Dist_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Dist_BarrierScope:$scope);
   let assemblyFormat = "$scope attr-dict";
+  let hasVerifier = 1;
 }
 
 //===-- Work ----------------------------------------------------------------------------------===//
@@ -343,22 +351,26 @@ def Dist_RoleOp : Dist_Op<"role", [SingleBlock, NoTerminator, RecursiveMemoryEff
       DefaultValuedAttr<Dist_Engine, "::ditron::device::Engine::core">:$engine);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$name `cores` $first `for` $count (`on` $engine^)? $body attr-dict";
+  let hasVerifier = 1;
 }
 
 def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryEffects,
                                      AttrSizedOperandSegments]> {
   let summary = "A loop over the tiles of a grid, dealt to the cores of the running role";
   let description = [{
-    The grid has `extents` tiles. Core c of n executes tiles c, c + n, ... in the given order. `rows`,
-    where an order needs it, is the number of elements that the second last dimension of the grid
-    covers, `height` of them a tile.
+    The grid has `extents` tiles. Core c of n executes tiles c, c + n, ... in the given order, and
+    the body takes the coordinates. The last dimension of the grid are the columns, the second last
+    the rows, those before are batch. An order that follows the ranks shards the rows in `elements`,
+    `height` of them in a tile (the last one may have fewer); without them it is rows x height.
+    Loops over tiles do not nest, since the tiles of the outer one run on different cores.
 
     Example:
     ```mlir
     dist.tiles (%i, %j) of (%rows, %columns) order <"grouped", 8> {
-      dist.barrier cores
+      dist.notify %done[%i] add %one : !dist.signals<1>
     }
     dist.tiles (%i, %j) of (%rows, %columns) order <"own-shard-first"> elements %m height 128 {
+      dist.wait %ready[%i] >= %one : !dist.signals<1>
     }
     ```
   }];

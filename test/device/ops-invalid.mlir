@@ -1,0 +1,299 @@
+// RUN: %opt %s --verify-diagnostics
+// Every message of a verifier of `dist`.
+
+// expected-error @+1 {{signals have 5 dimensions, expected 0 to 4}}
+func.func @signals_rank(%s: !dist.signals<5>) { return }
+
+// -----
+
+func.func @order(%n: index) {
+  // expected-error-re @+1 {{unknown order 'spiral', known are row-major, {{.*}}}}
+  dist.tiles (%i) of (%n) order <"spiral"> {}
+  return
+}
+
+// -----
+
+func.func @order_parameter(%n: index) {
+  // expected-error @+1 {{order 'grouped' has parameter 0, expected 1 or more}}
+  dist.tiles (%i) of (%n) order <"grouped", 0> {}
+  return
+}
+
+// -----
+
+func.func @symmetric_type(%n: index) {
+  // expected-error @+1 {{'dist.symmetric' op buffer is 'memref<4xf32>', expected 'memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>' of 1 extents}}
+  %0 = dist.symmetric "b"(%n) : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @symmetric_extents(%n: index) {
+  // expected-error @+1 {{expected 'memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>' of 2 extents}}
+  %0 = dist.symmetric "b"(%n, %n) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+  return
+}
+
+// -----
+
+func.func @symmetric_name(%n: index) {
+  // expected-error @+1 {{'dist.symmetric' op name is empty, expected one for messages and traces}}
+  %0 = dist.symmetric ""(%n) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+  return
+}
+
+// -----
+
+func.func @symmetric_in_role(%n: index) {
+  dist.role "r" cores %n for %n {
+    // expected-error @+1 {{'dist.symmetric' op must stand outside of loops, branches and roles: every rank allocates it before the launch}}
+    %0 = dist.symmetric "b"(%n) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+  }
+  return
+}
+
+// -----
+
+func.func @signals_remote(%n: index) {
+  // expected-error @+1 {{'dist.signals' op declares '!dist.signals<1, remote>', expected signals of this rank}}
+  %0 = dist.signals "s"(%n) : !dist.signals<1, remote>
+  return
+}
+
+// -----
+
+func.func @signals_extents(%n: index) {
+  // expected-error @+1 {{'dist.signals' op has 1 extents but '!dist.signals<2>' has 2 dimensions}}
+  %0 = dist.signals "s"(%n) : !dist.signals<2>
+  return
+}
+
+// -----
+
+func.func @signals_name(%n: index) {
+  // expected-error @+1 {{'dist.signals' op name is empty}}
+  %0 = dist.signals ""(%n) : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @signals_in_loop(%n: index) {
+  scf.for %i = %n to %n step %n {
+    // expected-error @+1 {{'dist.signals' op must stand outside of loops, branches and roles}}
+    %0 = dist.signals "s"(%n) : !dist.signals<1>
+  }
+  return
+}
+
+// -----
+
+func.func @on_plain(%a: memref<?xf32>, %peer: index) {
+  // expected-error @+1 {{'dist.on' op source is 'memref<?xf32>', expected symmetric memory of this rank}}
+  %0 = dist.on %a, %peer : memref<?xf32> -> memref<?xf32, #dist.space<remote>>
+  return
+}
+
+// -----
+
+func.func @on_result(%a: memref<?xf32, #dist.space<symmetric>>, %peer: index) {
+  // expected-error @+1 {{'dist.on' op result is 'memref<?xf16, #dist.space<remote>>', expected 'memref<?xf32, #dist.space<remote>>'}}
+  %0 = dist.on %a, %peer : memref<?xf32, #dist.space<symmetric>> -> memref<?xf16, #dist.space<remote>>
+  return
+}
+
+// -----
+
+func.func @on_remote_signals(%s: !dist.signals<1, remote>, %peer: index) {
+  // expected-error @+1 {{'dist.on' op source is '!dist.signals<1, remote>', expected signals of this rank}}
+  %0 = dist.on %s, %peer : !dist.signals<1, remote> -> !dist.signals<1, remote>
+  return
+}
+
+// -----
+
+func.func @on_signals_result(%s: !dist.signals<1>, %peer: index) {
+  // expected-error @+1 {{'dist.on' op result is '!dist.signals<1>', expected '!dist.signals<1, remote>'}}
+  %0 = dist.on %s, %peer : !dist.signals<1> -> !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @put_destination(%a: memref<?xf32>) {
+  // expected-error @+1 {{'dist.put' op destination is 'memref<?xf32>', expected memory of a peer (see dist.on)}}
+  dist.put %a, %a : memref<?xf32>, memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @put_source(%a: memref<?xf32, #dist.space<remote>>) {
+  // expected-error @+1 {{'dist.put' op source is 'memref<?xf32, #dist.space<remote>>', expected memory of this rank}}
+  dist.put %a, %a : memref<?xf32, #dist.space<remote>>, memref<?xf32, #dist.space<remote>>
+  return
+}
+
+// -----
+
+func.func @put_element(%a: memref<?xf32>, %b: memref<?xf16, #dist.space<remote>>) {
+  // expected-error @+1 {{'dist.put' op source has elements of 'f32' but destination has 'f16'}}
+  dist.put %a, %b : memref<?xf32>, memref<?xf16, #dist.space<remote>>
+  return
+}
+
+// -----
+
+func.func @put_rank(%a: memref<?xf32>, %b: memref<?x?xf32, #dist.space<remote>>) {
+  // expected-error @+1 {{'dist.put' op source has 1 dimensions but destination has 2}}
+  dist.put %a, %b : memref<?xf32>, memref<?x?xf32, #dist.space<remote>>
+  return
+}
+
+// -----
+
+func.func @get_source(%a: memref<?xf32>) {
+  // expected-error @+1 {{'dist.get' op source is 'memref<?xf32>', expected memory of a peer (see dist.on)}}
+  dist.get %a, %a : memref<?xf32>, memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @get_destination(%a: memref<?xf32, #dist.space<remote>>) {
+  // expected-error @+1 {{'dist.get' op destination is 'memref<?xf32, #dist.space<remote>>', expected memory of this rank}}
+  dist.get %a, %a : memref<?xf32, #dist.space<remote>>, memref<?xf32, #dist.space<remote>>
+  return
+}
+
+// -----
+
+func.func @notify_indices(%s: !dist.signals<2, remote>, %i: index) {
+  // expected-error @+1 {{'dist.notify' op has 1 indices but signals have 2 dimensions}}
+  dist.notify %s[%i] add %i : !dist.signals<2, remote>
+  return
+}
+
+// -----
+
+func.func @put_notify_destination(%a: memref<?xf32>, %s: !dist.signals<1, remote>, %i: index) {
+  // expected-error @+1 {{'dist.put_notify' op destination is 'memref<?xf32>', expected memory of a peer (see dist.on)}}
+  dist.put_notify %a, %a, %s[%i] add %i : memref<?xf32>, memref<?xf32>, !dist.signals<1, remote>
+  return
+}
+
+// -----
+
+func.func @put_notify_signals(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<remote>>, %s: !dist.signals<1>, %i: index) {
+  // expected-error @+1 {{'dist.put_notify' op signals are '!dist.signals<1>', expected those of a peer (see dist.on)}}
+  dist.put_notify %a, %b, %s[%i] add %i : memref<?xf32>, memref<?xf32, #dist.space<remote>>, !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @put_notify_indices(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<remote>>, %s: !dist.signals<1, remote>, %i: index) {
+  // expected-error @+1 {{'dist.put_notify' op has 0 indices but signals have 1 dimensions}}
+  dist.put_notify %a, %b, %s[] add %i : memref<?xf32>, memref<?xf32, #dist.space<remote>>, !dist.signals<1, remote>
+  return
+}
+
+// -----
+
+func.func @wait_remote(%s: !dist.signals<1, remote>, %i: index) {
+  // expected-error @+1 {{'dist.wait' op signals are '!dist.signals<1, remote>', expected those of this rank: a peer's cannot be waited on}}
+  dist.wait %s[%i] >= %i : !dist.signals<1, remote>
+  return
+}
+
+// -----
+
+func.func @wait_indices(%s: !dist.signals<1>, %i: index) {
+  // expected-error @+1 {{'dist.wait' op has 2 indices but signals have 1 dimensions}}
+  dist.wait %s[%i, %i] >= %i : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @role_name(%n: index) {
+  // expected-error @+1 {{'dist.role' op name is empty}}
+  dist.role "" cores %n for %n {}
+  return
+}
+
+// -----
+
+func.func @barrier_in_tiles(%n: index) {
+  dist.tiles (%i) of (%n) order <"row-major"> {
+    // expected-error @+1 {{'dist.barrier' op stands inside of dist.tiles: cores run different numbers of tiles, and would not all meet}}
+    dist.barrier cores
+  }
+  return
+}
+
+// -----
+
+func.func @tiles_in_tiles(%n: index) {
+  dist.tiles (%i) of (%n) order <"row-major"> {
+    scf.for %k = %n to %n step %n {
+      // expected-error @+1 {{'dist.tiles' op stands inside of another dist.tiles, whose tiles run on different cores; expected a loop of scf.for}}
+      dist.tiles (%j) of (%n) order <"row-major"> {}
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @tiles_extents(%n: index) {
+  // expected-error @+1 {{'dist.tiles' op has 5 extents, expected 1 to 4}}
+  dist.tiles (%a, %b, %c, %d, %e) of (%n, %n, %n, %n, %n) order <"row-major"> {}
+  return
+}
+
+// -----
+
+func.func @tiles_no_extent() {
+  // expected-error @+1 {{'dist.tiles' op has 0 extents, expected 1 to 4}}
+  dist.tiles () of () order <"row-major"> {}
+  return
+}
+
+// -----
+
+func.func @tiles_coordinates(%n: index) {
+  // expected-error @+1 {{'dist.tiles' op has 2 extents but its body takes 1 coordinates}}
+  dist.tiles (%i) of (%n, %n) order <"row-major"> {}
+  return
+}
+
+// -----
+
+func.func @tiles_height(%n: index) {
+  // expected-error @+1 {{'dist.tiles' op height is 0, expected 1 or more}}
+  dist.tiles (%i) of (%n) order <"row-major"> elements %n height 0 {}
+  return
+}
+
+// -----
+
+func.func @tiles_coordinate_type(%n: index) {
+  // expected-error @+1 {{'dist.tiles' op coordinate 0 is 'i32', expected index}}
+  "dist.tiles"(%n) <{operandSegmentSizes = array<i32: 1, 0>, order = #dist.order<"row-major">, height = 1 : i64}> ({
+  ^bb0(%i: i32):
+  }) : (index) -> ()
+  return
+}
+
+// -----
+
+func.func @tiles_order() {
+  // expected-error @+1 {{requires attribute 'order'}}
+  "dist.tiles"() <{operandSegmentSizes = array<i32: 0, 0>, height = 1 : i64}> ({
+  ^bb0:
+  }) : () -> ()
+  return
+}

@@ -1,0 +1,90 @@
+// RUN: %opt %s | %opt | FileCheck %s
+// Every op of `dist` prints as it reads.
+
+!view = memref<?x?xf16, strided<[?, ?], offset: ?>>
+!shared = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!theirs = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
+
+// CHECK-LABEL: @place
+func.func @place() -> (index, index, index, index, index, index) {
+  // CHECK: dist.rank{{$}}
+  %0 = dist.rank
+  // CHECK: dist.rank along node
+  %1 = dist.rank along node
+  // CHECK: dist.num_ranks{{$}}
+  %2 = dist.num_ranks
+  // CHECK: dist.num_ranks along local
+  %3 = dist.num_ranks along local
+  // CHECK: dist.core
+  %4 = dist.core
+  // CHECK: dist.num_cores
+  %5 = dist.num_cores
+  return %0, %1, %2, %3, %4, %5 : index, index, index, index, index, index
+}
+
+// CHECK-LABEL: @move
+func.func @move(%mine: !view, %m: index, %peer: index, %one: index) {
+  // CHECK: %[[BUFFER:.*]] = dist.symmetric "full"(%{{.*}}, %{{.*}}) : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  %full = dist.symmetric "full"(%m, %m) : !shared
+  // CHECK: %[[READY:.*]] = dist.signals "ready"(%{{.*}}, %{{.*}}) : !dist.signals<2>
+  %ready = dist.signals "ready"(%m, %m) : !dist.signals<2>
+  // CHECK: %[[COUNT:.*]] = dist.signals "count"() : !dist.signals<0>
+  %count = dist.signals "count"() : !dist.signals<0>
+  // CHECK: %[[THEIRS:.*]] = dist.on %[[BUFFER]], %{{.*}} : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> -> memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
+  %theirs = dist.on %full, %peer : !shared -> !theirs
+  // CHECK: %[[THEIR_READY:.*]] = dist.on %[[READY]], %{{.*}} : !dist.signals<2> -> !dist.signals<2, remote>
+  %theirReady = dist.on %ready, %peer : !dist.signals<2> -> !dist.signals<2, remote>
+  // CHECK: dist.put %{{.*}}, %[[THEIRS]] : memref<?x?xf16, strided<[?, ?], offset: ?>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
+  dist.put %mine, %theirs : !view, !theirs
+  // CHECK: dist.get %[[THEIRS]], %[[BUFFER]] : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  dist.get %theirs, %full : !theirs, !shared
+  // CHECK: dist.notify %[[THEIR_READY]][%{{.*}}, %{{.*}}] add %{{.*}} : !dist.signals<2, remote>
+  dist.notify %theirReady[%m, %peer] add %one : !dist.signals<2, remote>
+  // CHECK: dist.notify %[[COUNT]][] set %{{.*}} : !dist.signals<0>
+  dist.notify %count[] set %one : !dist.signals<0>
+  // CHECK: dist.put_notify %{{.*}}, %[[THEIRS]], %[[THEIR_READY]][%{{.*}}, %{{.*}}] add %{{.*}} : memref<?x?xf16, strided<[?, ?], offset: ?>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>, !dist.signals<2, remote>
+  dist.put_notify %mine, %theirs, %theirReady[%m, %peer] add %one : !view, !theirs, !dist.signals<2, remote>
+  // CHECK: dist.wait %[[READY]][%{{.*}}, %{{.*}}] >= %{{.*}} : !dist.signals<2>
+  dist.wait %ready[%m, %m] >= %one : !dist.signals<2>
+  // CHECK: dist.fence
+  dist.fence
+  // CHECK: dist.quiet
+  dist.quiet
+  return
+}
+
+// CHECK-LABEL: @work
+func.func @work(%n: index, %done: !dist.signals<1>) {
+  // CHECK: dist.role "gather" cores %{{.*}} for %{{.*}} {
+  dist.role "gather" cores %n for %n {
+    // CHECK: dist.barrier cores
+    dist.barrier cores
+    // CHECK: dist.role "inner" cores %{{.*}} for %{{.*}} on copy {
+    dist.role "inner" cores %n for %n on copy {
+      // CHECK: dist.barrier ranks
+      dist.barrier ranks
+    }
+  }
+  // CHECK: dist.role "idle"
+  dist.role "idle" cores %n for %n {
+  }
+  // CHECK: dist.tiles (%[[I:.*]], %[[J:.*]]) of (%{{.*}}, %{{.*}}) order <"grouped", 8> {
+  dist.tiles (%i, %j) of (%n, %n) order <"grouped", 8> {
+    // CHECK: dist.notify %{{.*}}[%[[J]]] add %[[I]]
+    dist.notify %done[%j] add %i : !dist.signals<1>
+  }
+  // CHECK: dist.tiles (%{{.*}}) of (%{{.*}}) order <"row-major"> {
+  dist.tiles (%i) of (%n) order <"row-major"> {
+  }
+  // CHECK: dist.tiles ({{.*}}) of ({{.*}}) order <"own-shard-first"> elements %{{.*}} height 128 {
+  dist.tiles (%b, %i, %j) of (%n, %n, %n) order <"own-shard-first"> elements %n height 128 {
+  }
+  // CHECK: order <"next-rank-first"> height 2 {
+  dist.tiles (%b, %i, %j) of (%n, %n, %n) order <"next-rank-first"> height 2 {
+  }
+  // CHECK: order <"own-shard-first"> elements %{{[^ ]*}} {
+  // CHECK: } {note = 1 : i64}
+  dist.tiles (%i, %j) of (%n, %n) order <"own-shard-first"> elements %n {
+  } {note = 1}
+  return
+}
