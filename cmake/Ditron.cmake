@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes
-# and ditron_generated.
+# The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes,
+# ditron_generated and ditron_test.
 
 include(TableGen)
 include(AddLLVM)
@@ -128,7 +128,8 @@ endfunction()
 
 # ditron_dialect(LIBRARY DIALECT STEM): generates the C++ of STEM.td of this folder.
 function(ditron_dialect library dialect stem)
-  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR})
+  include_directories(${PROJECT_SOURCE_DIR})
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
   set(LLVM_TARGET_DEFINITIONS ${stem}.td)
   mlir_tablegen(${stem}.h.inc -gen-op-decls)
   mlir_tablegen(${stem}.cpp.inc -gen-op-defs)
@@ -146,7 +147,8 @@ endfunction()
 
 # ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td.
 function(ditron_passes library)
-  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR})
+  include_directories(${PROJECT_SOURCE_DIR})
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
   set(LLVM_TARGET_DEFINITIONS transforms/Passes.td)
   mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls -name ${library})
   add_public_tablegen_target(ditron-${library}-passes-gen)
@@ -161,16 +163,19 @@ function(ditron_generated target)
   endif()
 endfunction()
 
-# ditron_test(NAME [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
+# ditron_test(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
 # A gtest program of every .cpp of the folder, run by CTest under the folder's name as its label.
 function(ditron_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
   list(TRANSFORM ARG_DEPENDS PREPEND ditron-)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  if(ARG_MLIR)
+    ditron_use_mlir(${name} PRIVATE)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
   set_tests_properties(${name} PROPERTIES LABELS ${label})
