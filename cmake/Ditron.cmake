@@ -145,12 +145,12 @@ function(ditron_dialect library dialect stem)
   set_property(GLOBAL APPEND PROPERTY DITRON_GENERATED ditron-${library}-ops-gen)
 endfunction()
 
-# ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td.
+# ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td, registerPasses() too.
 function(ditron_passes library)
   include_directories(${PROJECT_SOURCE_DIR})
   include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
   set(LLVM_TARGET_DEFINITIONS transforms/Passes.td)
-  mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls -name ${library})
+  mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls)
   add_public_tablegen_target(ditron-${library}-passes-gen)
   set_property(GLOBAL APPEND PROPERTY DITRON_GENERATED ditron-${library}-passes-gen)
 endfunction()
