@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/reference/CoreMachine.h"
+#include "ditron/reference/Semantics.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+
+namespace ditron::reference {
+
+void CoreMachine::start(mlir::func::FuncOp kernel, llvm::ArrayRef<Value> arguments,
+                        int64_t launch) {
+  launch_ = launch;
+  values_.clear();
+  arrivals_.clear();
+  op_ = kernel;
+  mlir::Block &body = kernel.getBody().front();
+  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
+    set(argument, value);
+  Role everyone{"", nullptr, 0, world_.cores};
+  auto once = [first = true](CoreMachine &, const Values &) mutable {
+    return std::exchange(first, false);
+  };
+  enter(body, once, {}, everyone);
+}
+
+Outcome CoreMachine::step() {
+  if (isDone())
+    return Outcome::done;
+  if (wait_) {
+    if (!canStep())
+      return Outcome::blocked;
+    acquire();
+  } else if (Frame &frame = frames_.back(); frame.next == frame.block->end()) {
+    yield({}); // a block without terminator
+  } else {
+    execute(*frame.next++);
+  }
+  return isDone() ? Outcome::done : wait_ ? Outcome::blocked : Outcome::running;
+}
+
+void CoreMachine::execute(mlir::Operation &op) {
+  op_ = &op;
+  try {
+    meaningOf(op)(*this, &op);
+  } catch (const CompileError &error) {
+    std::string_view name = op.getName().getStringRef();
+    throw CompileError(fmt::format("{}: {} {}", describe(), name, error.what()));
+  }
+}
+
+std::string CoreMachine::describe() const {
+  std::string text = fmt::format("rank {}, core {}", rank_, core_);
+  if (!frames_.empty() && !role().name.empty())
+    text += fmt::format(", role '{}'", role().name);
+  return fmt::format("{}, {}", text, reference::describe(op_->getLoc()));
+}
+
+//===-- Values --------------------------------------------------------------------------------===//
+
+const Value &CoreMachine::get(mlir::Value value) const {
+  auto found = values_.find(value);
+  if (found == values_.end())
+    throw InternalError("an operand has no value: " + describe());
+  return found->second;
+}
+
+Values CoreMachine::get(mlir::ValueRange values) const {
+  Values result;
+  for (mlir::Value value : values)
+    result.push_back(get(value));
+  return result;
+}
+
+Extents CoreMachine::integers(mlir::ValueRange values) const {
+  Extents result;
+  for (mlir::Value value : values)
+    result.push_back(integer(value));
+  return result;
+}
+
+void CoreMachine::set(mlir::ValueRange values, const Values &now) {
+  for (auto [value, one] : llvm::zip_equal(values, now))
+    set(value, one);
+}
+
+//===-- Blocks --------------------------------------------------------------------------------===//
+
+void CoreMachine::enter(mlir::Block &block, Continuation again, const Values &initial,
+                        std::optional<Role> role) {
+  if (!again(*this, initial))
+    return;
+  if (!role)
+    role = this->role();
+  frames_.push_back({&block, block.begin(), std::move(again), *std::move(role)});
+}
+
+void CoreMachine::yield(const Values &values) {
+  Frame &frame = frames_.back();
+  if (frame.again(*this, values))
+    frame.next = frame.block->begin();
+  else
+    leave();
+}
+
+/// Values end with the block that made them.
+void CoreMachine::leave() {
+  for (mlir::BlockArgument argument : frames_.back().block->getArguments())
+    values_.erase(argument);
+  for (mlir::Operation &op : *frames_.back().block)
+    for (mlir::Value result : op.getResults())
+      values_.erase(result);
+  frames_.pop_back();
+}
+
+bool CoreMachine::isInside(mlir::Block &block) const {
+  return llvm::any_of(frames_, [&](const Frame &frame) { return frame.block == &block; });
+}
+
+//===-- Others --------------------------------------------------------------------------------===//
+
+void CoreMachine::release(Counter &counter, uint64_t value) {
+  world_.raise(counter, value, op_->getLoc());
+  world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value});
+}
+
+void CoreMachine::waitFor(Wait wait) {
+  wait_ = std::move(wait);
+  if (canStep())
+    acquire();
+}
+
+void CoreMachine::acquire() {
+  Wait wait = *std::exchange(wait_, std::nullopt);
+  world_.observe({Action::Kind::acquire, *this, op_, nullptr, wait.counter, wait.expected});
+}
+
+void CoreMachine::observe(Action::Kind kind, const View *view) const {
+  world_.observe({kind, *this, op_, view});
+}
+
+} // namespace ditron::reference

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One core of one rank, as a machine with an explicit stack. step() executes one operation, so that
+// whoever calls it decides how the cores interleave.
+//
+// A frame of the stack is a block in execution. Before every run of the block, the first one
+// included, the op that entered it is asked whether to run it (again); it is given what the last
+// run yielded. All control flow is an answer to this question:
+//
+//     scf.for      counts, and passes the yielded values on to the next run
+//     scf.if       once; the yielded values become the results
+//     func.call    once, likewise
+//     dist.tiles   once for every tile that is dealt to this core
+//     dist.role    once, if this core is one of the role's
+//
+#pragma once
+#include "ditron/reference/World.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Block.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace ditron::reference {
+
+/// The cores that execute a part of the program together.
+struct Role {
+  std::string name;              ///< "outer/inner"; empty outside of roles
+  mlir::Operation *op = nullptr; ///< dist.role, null outside of roles
+  int64_t first = 0;             ///< the first core, counted on the rank
+  int64_t count = 0;
+};
+
+/// What a core waits for: that `counter` has at least `expected`.
+struct Wait {
+  std::string what; ///< "signal 'ready'[2] of rank 0"
+  const Counter *counter;
+  uint64_t expected;
+};
+
+/// What became of a core by a step.
+enum class Outcome { running, blocked, done };
+
+class CoreMachine {
+public:
+  /// Asked before every run of a block: run it? `yielded` is what the last run yielded, or, before
+  /// the first, what enter() was given. It sets the block's arguments, or the op's results.
+  using Continuation = std::function<bool(CoreMachine &, const Values &yielded)>;
+
+  CoreMachine(World &world, int64_t rank, int64_t core) : world_(world), rank_(rank), core_(core) {}
+
+  /// Puts the core before the first operation of the kernel.
+  void start(mlir::func::FuncOp kernel, llvm::ArrayRef<Value> arguments, int64_t launch);
+
+  /// Executes one operation, or looks whether what the core waits for has come. CompileError with
+  /// location, rank, core and role where the program is wrong.
+  Outcome step();
+  bool isDone() const { return frames_.empty(); }
+  /// False while the core waits for something that has not come.
+  bool canStep() const { return !wait_ || wait_->counter->value >= wait_->expected; }
+
+  //===-- Who and where ---------------------------------------------------------------------===//
+
+  World &world() const { return world_; }
+  int64_t rank() const { return rank_; }
+  int64_t core() const { return core_; } ///< on the rank
+  int64_t launch() const { return launch_; }
+  const Role &role() const { return frames_.back().role; }
+  /// What the core waits for, if it does.
+  const std::optional<Wait> &waiting() const { return wait_; }
+  /// "rank 1, core 0, role 'multiply', gemm.cpp:12".
+  std::string describe() const;
+
+  //===-- For the semantics of operations ---------------------------------------------------===//
+
+  const Value &get(mlir::Value value) const;
+  Values get(mlir::ValueRange values) const;
+  template <class T> const T &get(mlir::Value value) const { return std::get<T>(get(value)); }
+  const Tile &tile(mlir::Value value) const { return *get<TileRef>(value); }
+  int64_t integer(mlir::Value value) const { return get<int64_t>(value); }
+  Extents integers(mlir::ValueRange values) const;
+
+  void set(mlir::Value value, Value now) { values_[value] = std::move(now); }
+  void set(mlir::Value value, Tile now) { set(value, std::make_shared<Tile>(std::move(now))); }
+  void set(mlir::ValueRange values, const Values &now);
+
+  /// Runs a block as often as `again` says. In a role, if one is given.
+  void enter(mlir::Block &block, Continuation again, const Values &initial = {},
+             std::optional<Role> role = std::nullopt);
+  /// Ends a run of the block in execution.
+  void yield(const Values &values);
+  /// Whether a block is in execution, on any level.
+  bool isInside(mlir::Block &block) const;
+
+  /// Raises a counter, after all that the core did before.
+  void release(Counter &counter, uint64_t value);
+  /// Goes on only once the counter is there; then sees all that its releases came after.
+  void waitFor(Wait wait);
+  /// How often this core has arrived at a barrier, this time included.
+  uint64_t arrive(const Barrier &barrier) { return ++arrivals_[&barrier]; }
+  void observe(Action::Kind kind, const View *view = nullptr) const;
+
+private:
+  struct Frame {
+    mlir::Block *block;
+    mlir::Block::iterator next;
+    Continuation again;
+    Role role;
+  };
+
+  void execute(mlir::Operation &op);
+  void acquire();
+  void leave();
+
+  World &world_;
+  int64_t rank_, core_, launch_ = 0;
+  std::vector<Frame> frames_;
+  llvm::DenseMap<mlir::Value, Value> values_;
+  mlir::Operation *op_ = nullptr; ///< in execution, or executed last
+  std::optional<Wait> wait_;
+  std::map<const Barrier *, uint64_t> arrivals_;
+};
+
+} // namespace ditron::reference

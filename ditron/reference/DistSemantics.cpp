@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// dist: what ranks and cores exchange.
+//
+// Here a put is complete when it is executed, which is one of the behaviours that the memory model
+// allows; the observer is told that it may also happen later. So fence and quiet have nothing left
+// to do.
+#include "ditron/device/Order.h"
+#include "ditron/reference/Semantics.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+
+namespace ditron::reference {
+namespace {
+
+using device::MeshAxis;
+using device::NotifyMode;
+
+//===-- Who am I ------------------------------------------------------------------------------===//
+
+/// Ranks are numbered node by node.
+int64_t rankAlong(CoreMachine &core, MeshAxis axis) {
+  int64_t local = core.world().ranks / core.world().nodes;
+  return axis == MeshAxis::node    ? core.rank() / local
+         : axis == MeshAxis::local ? core.rank() % local
+                                   : core.rank();
+}
+
+int64_t ranksAlong(CoreMachine &core, MeshAxis axis) {
+  const World &world = core.world();
+  return axis == MeshAxis::node    ? world.nodes
+         : axis == MeshAxis::local ? world.ranks / world.nodes
+                                   : world.ranks;
+}
+
+void addPlaces(Semantics &semantics) {
+  semantics.addPure<device::RankOp>(
+      [](CoreMachine &core, device::RankOp op) { return rankAlong(core, op.getAxis()); });
+  semantics.addPure<device::NumRanksOp>(
+      [](CoreMachine &core, device::NumRanksOp op) { return ranksAlong(core, op.getAxis()); });
+  semantics.addPure<device::CoreOp>(
+      [](CoreMachine &core, device::CoreOp) { return core.core() - core.role().first; });
+  semantics.addPure<device::NumCoresOp>(
+      [](CoreMachine &core, device::NumCoresOp) { return core.role().count; });
+}
+
+//===-- Symmetric memory ----------------------------------------------------------------------===//
+
+/// The peer's instance of what this rank has.
+View instanceOn(const View &mine, int64_t peer) {
+  View theirs = mine;
+  theirs.memory = mine.memory->symmetric->instances[peer];
+  return theirs;
+}
+Signals instanceOn(const Signals &mine, int64_t peer) { return {mine.array, peer}; }
+
+Value on(CoreMachine &core, device::OnOp op) {
+  int64_t peer = core.integer(op.getPeer());
+  if (peer < 0 || peer >= core.world().ranks)
+    throw CompileError(fmt::format("names rank {} of {} ranks", peer, core.world().ranks));
+  const Value &source = core.get(op.getSource());
+  if (const View *view = std::get_if<View>(&source))
+    return instanceOn(*view, peer);
+  return instanceOn(std::get<Signals>(source), peer);
+}
+
+void addSymmetric(Semantics &semantics) {
+  semantics.addPure<device::SymmetricOp>([](CoreMachine &core, device::SymmetricOp op) {
+    return core.world().symmetric(op, core.rank(), core.launch(), core.integers(op.getExtents()));
+  });
+  semantics.addPure<device::SignalsOp>([](CoreMachine &core, device::SignalsOp op) {
+    return core.world().signals(op, core.rank(), core.launch(), core.integers(op.getExtents()));
+  });
+  semantics.addPure<device::OnOp>(on);
+}
+
+//===-- Movement and order --------------------------------------------------------------------===//
+
+void put(CoreMachine &core, mlir::Value from, mlir::Value to) {
+  const View &source = core.get<View>(from), &destination = core.get<View>(to);
+  copyChunk(source, destination);
+  core.observe(Action::Kind::putSource, &source);
+  core.observe(Action::Kind::putTarget, &destination);
+}
+
+void get(CoreMachine &core, device::GetOp op) {
+  const View &source = core.get<View>(op.getSource());
+  const View &destination = core.get<View>(op.getDestination());
+  copyChunk(source, destination);
+  core.observe(Action::Kind::read, &source);
+  core.observe(Action::Kind::write, &destination);
+}
+
+/// dist.notify, and the second half of dist.put_notify.
+template <class Op> void notify(CoreMachine &core, Op op) {
+  const Signals &signals = core.get<Signals>(op.getSignals());
+  Extents indices = core.integers(op.getIndices());
+  int64_t value = core.integer(op.getValue());
+  Counter &counter = counterAt(signals, indices);
+  NotifyMode mode = op.getMode();
+  if (value < 0)
+    throw CompileError(
+        fmt::format("changes {} by {}: counters only grow", describe(signals, indices), value));
+  if (counter.mode && counter.mode != mode)
+    throw CompileError(fmt::format(
+        "notifies {} by '{}', but {} did by '{}': a signal is notified in one mode",
+        describe(signals, indices), std::string_view(stringifyNotifyMode(mode)),
+        describe(*counter.notifiedAt), std::string_view(stringifyNotifyMode(*counter.mode))));
+  counter.mode = mode;
+  auto amount = static_cast<uint64_t>(value);
+  if (mode == NotifyMode::add)
+    counter.added += amount;
+  core.release(counter,
+               mode == NotifyMode::add ? counter.value + amount : std::max(counter.value, amount));
+}
+
+void wait(CoreMachine &core, device::WaitOp op) {
+  const Signals &signals = core.get<Signals>(op.getSignals());
+  Extents indices = core.integers(op.getIndices());
+  Counter &counter = counterAt(signals, indices);
+  auto expected = static_cast<uint64_t>(std::max<int64_t>(core.integer(op.getValue()), 0));
+  if (!counter.awaitedAt || expected > counter.awaited) {
+    counter.awaited = expected;
+    counter.awaitedAt = op.getLoc();
+  }
+  core.waitFor({describe(signals, indices), &counter, expected});
+}
+
+void barrier(CoreMachine &core, device::BarrierOp op) {
+  const Role &role = core.role();
+  bool acrossRanks = op.getScope() == device::BarrierScope::ranks;
+  Barrier &barrier = core.world().barrier(
+      core.launch(), acrossRanks ? std::nullopt : std::optional(core.rank()), role.op, role.first);
+  if (barrier.cores == 0) {
+    barrier.cores = role.count;
+    barrier.firstRank = core.rank();
+  }
+  if (barrier.cores != role.count)
+    throw CompileError(fmt::format("is among {} cores on rank {} but {} on rank {}", barrier.cores,
+                                   barrier.firstRank, role.count, core.rank()));
+  int64_t participants = barrier.cores * (acrossRanks ? core.world().ranks : 1);
+  uint64_t expected = core.arrive(barrier) * static_cast<uint64_t>(participants);
+  core.release(barrier.arrivals, barrier.arrivals.value + 1);
+  core.waitFor({fmt::format("a barrier of {} cores", participants), &barrier.arrivals, expected});
+}
+
+void addMovement(Semantics &semantics) {
+  semantics.add<device::PutOp>(
+      [](CoreMachine &core, device::PutOp op) { put(core, op.getSource(), op.getDestination()); });
+  semantics.add<device::PutNotifyOp>([](CoreMachine &core, device::PutNotifyOp op) {
+    put(core, op.getSource(), op.getDestination());
+    notify(core, op);
+  });
+  semantics.add<device::GetOp>(get);
+  semantics.add<device::NotifyOp>(notify<device::NotifyOp>);
+  semantics.add<device::WaitOp>(wait);
+  semantics.add<device::BarrierOp>(barrier);
+  semantics.add<device::FenceOp>(
+      [](CoreMachine &core, device::FenceOp) { core.observe(Action::Kind::fence); });
+  semantics.add<device::QuietOp>(
+      [](CoreMachine &core, device::QuietOp) { core.observe(Action::Kind::quiet); });
+}
+
+//===-- Work ----------------------------------------------------------------------------------===//
+
+void runRole(CoreMachine &core, device::RoleOp op) {
+  const Role &outer = core.role();
+  int64_t first = core.integer(op.getFirst()), count = core.integer(op.getCount());
+  std::string_view name = op.getName();
+  if (first < 0 || count < 0 || count > outer.count - first)
+    throw CompileError(fmt::format("'{}' takes {} cores from {} on, but there are {}", name, count,
+                                   first, outer.count));
+  int64_t number = core.core() - outer.first;
+  bool mine = number >= first && number < first + count;
+  auto once = [mine](CoreMachine &, const Values &) mutable { return std::exchange(mine, false); };
+  std::string path =
+      outer.name.empty() ? std::string(name) : fmt::format("{}/{}", outer.name, name);
+  core.enter(op.getBody().front(), once, {}, Role{path, op, outer.first + first, count});
+}
+
+/// A grid of up to 4 dimensions as device/Order.h sees it: the last dimension is its columns, the
+/// one before its rows, the leading ones are flattened into its batch.
+struct TileGrid {
+  Extents extents;
+  device::Grid<int64_t> grid;
+
+  TileGrid(Extents counts, std::optional<int64_t> elements, int64_t height)
+      : extents(std::move(counts)) {
+    llvm::ArrayRef<int64_t> all = extents;
+    int64_t rows = all.size() < 2 ? 1 : all[all.size() - 2];
+    grid = {numElements(all.drop_back(std::min<size_t>(all.size(), 2))), rows, all.back(), 1, rows};
+    if (!elements || all.size() < 2)
+      return;
+    grid.height = height;
+    grid.extent = *elements;
+    if (rows != (*elements + height - 1) / height)
+      throw CompileError(fmt::format("has {} rows of tiles, but {} elements, {} a tile, make {}",
+                                     rows, *elements, height, (*elements + height - 1) / height));
+  }
+
+  int64_t size() const { return numElements(extents); }
+
+  /// Coordinates of a tile, one for each dimension.
+  Values coordinates(const device::TileIndex<int64_t> &tile) const {
+    Values coords(extents.size());
+    int64_t batch = tile.batch;
+    for (int d = static_cast<int>(extents.size()) - 1; d >= 0; --d) {
+      size_t fromEnd = extents.size() - 1 - d;
+      coords[d] = fromEnd == 0 ? tile.col : fromEnd == 1 ? tile.row : batch % extents[d];
+      if (fromEnd >= 2)
+        batch /= extents[d];
+    }
+    return coords;
+  }
+};
+
+void runTiles(CoreMachine &core, device::TilesOp op) {
+  Extents extents = core.integers(op.getExtents());
+  for (int64_t &extent : extents)
+    if (extent < 0)
+      throw CompileError(fmt::format("deals a grid with an extent of {}", extent));
+  std::optional<int64_t> elements;
+  if (op.getElements())
+    elements = core.integer(op.getElements());
+  TileGrid tiles(extents, elements, op.getHeight());
+  device::Place<int64_t> place{core.rank(), core.world().ranks};
+  const auto *order = device::findOrder<int64_t>(std::string_view(op.getOrder().getName()));
+  int64_t group = op.getOrder().getParameter(), cores = core.role().count;
+  auto again = [=, next = core.core() - core.role().first](CoreMachine &core,
+                                                           const Values &) mutable {
+    if (next >= tiles.size())
+      return false;
+    device::TileIndex<int64_t> tile = order->index(next, tiles.grid, place, group);
+    core.set(op.getBody().getArguments(), tiles.coordinates(tile));
+    next += cores;
+    return true;
+  };
+  core.enter(op.getBody().front(), again);
+}
+
+} // namespace
+
+void addDist(Semantics &semantics) {
+  addPlaces(semantics);
+  addSymmetric(semantics);
+  addMovement(semantics);
+  semantics.add<device::RoleOp>(runRole);
+  semantics.add<device::TilesOp>(runTiles);
+}
+
+} // namespace ditron::reference

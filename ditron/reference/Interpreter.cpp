@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/reference/Interpreter.h"
+#include "ditron/support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace mlir;
+
+namespace ditron::reference {
+
+//===-- Arguments -----------------------------------------------------------------------------===//
+
+namespace {
+
+std::string nameOf(func::FuncOp kernel, unsigned argument) {
+  if (auto name = kernel.getArgAttrOfType<StringAttr>(argument, core::kNameAttr))
+    return fmt::format("argument '{}'", name.str());
+  return fmt::format("argument {}", argument);
+}
+
+std::string toString(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+void checkMemory(const std::string &name, MemRefType type, const ArgumentMemory &memory) {
+  if (memory.type != elementType(type))
+    throw CompileError(fmt::format("{} has elements of {}, expected {}", name,
+                                   ditron::name(memory.type), ditron::name(elementType(type))));
+  size_t rank = type.getRank();
+  if (memory.sizes.size() != rank || memory.strides.size() != rank)
+    throw CompileError(fmt::format("{} has {} extents and {} strides, expected {}", name,
+                                   memory.sizes.size(), memory.strides.size(), rank));
+  for (auto [extent, expected] : llvm::zip_equal(memory.sizes, type.getShape()))
+    if (extent < 0 || (!ShapedType::isDynamic(expected) && extent != expected))
+      throw CompileError(fmt::format("{} has extents [{}], expected {}", name,
+                                     fmt::join(memory.sizes, ", "), toString(type)));
+  if (!memory.data && numElements(memory.sizes) > 0)
+    throw CompileError(fmt::format("{} has no memory", name));
+}
+
+Value viewOf(func::FuncOp kernel, unsigned argument, int64_t rank, const ArgumentMemory &borrowed) {
+  checkMemory(nameOf(kernel, argument), cast<MemRefType>(kernel.getArgumentTypes()[argument]),
+              borrowed);
+  auto memory = std::make_shared<Memory>();
+  auto name = kernel.getArgAttrOfType<StringAttr>(argument, core::kNameAttr);
+  memory->name = name ? name.str() : nameOf(kernel, argument);
+  memory->rank = rank;
+  memory->type = borrowed.type;
+  memory->data = static_cast<std::byte *>(borrowed.data);
+  memory->readOnly = bool(kernel.getArgAttr(argument, core::kReadOnlyAttr));
+  return View{memory, 0, Extents(borrowed.sizes.begin(), borrowed.sizes.end()),
+              Extents(borrowed.strides.begin(), borrowed.strides.end())};
+}
+
+Value valueOf(func::FuncOp kernel, unsigned argument, int64_t rank, const ArgumentValue &given) {
+  Type type = kernel.getArgumentTypes()[argument];
+  if (auto *memory = std::get_if<ArgumentMemory>(&given); memory && isa<MemRefType>(type))
+    return viewOf(kernel, argument, rank, *memory);
+  if (auto *integer = std::get_if<int64_t>(&given); integer && type.isIntOrIndex())
+    return wrapTo(elementType(type), *integer);
+  if (auto *number = std::get_if<double>(&given); number && isa<FloatType>(type))
+    return roundTo(elementType(type), *number);
+  constexpr const char *kinds[] = {"memory", "an integer", "a float"};
+  throw CompileError(fmt::format("{} is {}, expected {}", nameOf(kernel, argument),
+                                 kinds[given.index()], toString(type)));
+}
+
+void checkKernel(func::FuncOp kernel) {
+  if (!kernel.getBody().hasOneBlock())
+    throw CompileError(fmt::format("kernel '{}' has {} blocks, expected 1",
+                                   std::string_view(kernel.getName()),
+                                   kernel.getBody().getBlocks().size()));
+}
+
+} // namespace
+
+Interpreter::Interpreter(func::FuncOp kernel,
+                         const std::vector<std::vector<ArgumentValue>> &arguments,
+                         const Options &options)
+    : kernel_(kernel), world_(options.ranks, options.cores, options.nodes, options.observer),
+      launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
+  checkKernel(kernel);
+  if (static_cast<int64_t>(arguments.size()) != options.ranks)
+    throw CompileError(fmt::format("there are arguments for {} ranks, expected {}",
+                                   arguments.size(), options.ranks));
+  for (int64_t rank = 0; rank < options.ranks; ++rank) {
+    if (arguments[rank].size() != kernel.getNumArguments())
+      throw CompileError(fmt::format("kernel '{}' is given {} arguments on rank {}, expected {}",
+                                     std::string_view(kernel.getName()), arguments[rank].size(),
+                                     rank, kernel.getNumArguments()));
+    Values &values = arguments_.emplace_back();
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      values.push_back(valueOf(kernel, i, rank, arguments[rank][i]));
+    for (int64_t core = 0; core < options.cores; ++core)
+      cores_.emplace_back(world_, rank, core);
+    startLaunch(rank);
+  }
+}
+
+//===-- Execution -----------------------------------------------------------------------------===//
+
+void Interpreter::startLaunch(int64_t rank) {
+  if (launches_[rank] == lastLaunch_)
+    return;
+  for (int64_t core = 0; core < world_.cores; ++core)
+    cores_[rank * world_.cores + core].start(kernel_, arguments_[rank], launches_[rank]);
+  ++launches_[rank];
+  unfinished_[rank] = world_.cores;
+}
+
+bool Interpreter::isDone() const {
+  return llvm::all_of(unfinished_, [](int64_t cores) { return cores == 0; });
+}
+
+const std::vector<size_t> &Interpreter::runnable() {
+  if (!stale_)
+    return runnable_;
+  runnable_.clear();
+  for (size_t number = 0; number < cores_.size(); ++number)
+    if (!cores_[number].isDone() && cores_[number].canStep())
+      runnable_.push_back(number);
+  if (runnable_.empty() && !isDone())
+    reportDeadlock();
+  stale_ = false;
+  return runnable_;
+}
+
+Outcome Interpreter::step(size_t number) {
+  CoreMachine &core = cores_[number];
+  uint64_t releases = world_.releases();
+  Outcome outcome = core.step();
+  ++steps_;
+  stale_ |= outcome != Outcome::running || world_.releases() != releases;
+  if (outcome == Outcome::done && --unfinished_[core.rank()] == 0)
+    startLaunch(core.rank());
+  return outcome;
+}
+
+void Interpreter::run(Scheduler &scheduler) {
+  while (!isDone())
+    step(scheduler.pick(runnable()));
+}
+
+void Interpreter::reportDeadlock() const {
+  std::string text = "deadlock: nobody is left to notify those who wait";
+  for (const CoreMachine &core : cores_)
+    if (!core.isDone() && core.waiting())
+      text += fmt::format("\n  {}: waits for {} to reach {}, it is {}", core.describe(),
+                          core.waiting()->what, core.waiting()->expected,
+                          core.waiting()->counter->value);
+  throw RuntimeError(text);
+}
+
+Result interpret(func::FuncOp kernel, const std::vector<std::vector<ArgumentValue>> &arguments,
+                 const Options &options) {
+  Interpreter interpreter(kernel, arguments, options);
+  RoundRobin inTurn;
+  RandomChoice byChance(options.seed);
+  interpreter.run(options.randomSchedule ? static_cast<Scheduler &>(byChance) : inTurn);
+  return interpreter.result();
+}
+
+} // namespace ditron::reference

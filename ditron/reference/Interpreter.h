@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference interpreter: what a kernel means, for R ranks of C cores in one process and one
+// thread. Every other backend is compared with it.
+//
+//   interpret()    runs a kernel to its end
+//   Interpreter    the same step by step, for whoever wants to choose the interleaving
+//
+#pragma once
+#include "ditron/reference/CoreMachine.h"
+#include "ditron/reference/Scheduler.h"
+
+namespace ditron::reference {
+
+/// Memory of the caller: element (i, j, ...) stands at data + (i*strides[0] + j*strides[1] + ...)
+/// elements.
+struct ArgumentMemory {
+  void *data = nullptr;
+  DType type = DType::f32;
+  std::vector<int64_t> sizes, strides; ///< in elements
+};
+/// An argument of a kernel: memory, an index or integer, or a float.
+using ArgumentValue = std::variant<ArgumentMemory, int64_t, double>;
+
+struct Options {
+  int64_t ranks = 1;
+  int64_t cores = 1; ///< of each rank
+  int64_t nodes = 1; ///< into which the ranks divide
+  uint64_t seed = 0;
+  bool randomSchedule = false; ///< by the seed; round robin otherwise
+  int launches = 1;            ///< back to back; a rank may run ahead of another
+  Observer observer;           ///< sees every action on memory and signals, if set
+};
+
+struct Result {
+  /// What is wrong with the kernel though the run ended: signals that a launch notifies more than
+  /// it consumes.
+  std::vector<std::string> warnings;
+  uint64_t steps = 0; ///< operations executed
+};
+
+/// A kernel in execution.
+class Interpreter {
+public:
+  /// `arguments[rank]` are those of the kernel, in its order; the memory is borrowed until the end
+  /// of the run. CompileError, naming the argument, what was found and what was expected, where
+  /// they do not fit.
+  Interpreter(mlir::func::FuncOp kernel, const std::vector<std::vector<ArgumentValue>> &arguments,
+              const Options &options);
+
+  /// Whether every core has finished its last launch.
+  bool isDone() const;
+  /// Numbers (rank * cores + core), ascending, of the cores that can step; empty when all are done.
+  /// RuntimeError if all unfinished cores wait: a deadlock, with what each of them waits for.
+  const std::vector<size_t> &runnable();
+  /// Executes one operation of one runnable core. CompileError where the program is wrong.
+  Outcome step(size_t core);
+  /// Runs to the end.
+  void run(Scheduler &scheduler);
+
+  const CoreMachine &core(size_t number) const { return cores_[number]; }
+  Result result() const { return {world_.unconsumedSignals(), steps_}; }
+
+private:
+  void startLaunch(int64_t rank);
+  [[noreturn]] void reportDeadlock() const;
+
+  mlir::func::FuncOp kernel_;
+  World world_;
+  std::vector<CoreMachine> cores_;
+  std::vector<Values> arguments_;   ///< of each rank
+  std::vector<int64_t> launches_;   ///< started on each rank
+  std::vector<int64_t> unfinished_; ///< cores of each rank, in its launch
+  int64_t lastLaunch_;
+  std::vector<size_t> runnable_;
+  bool stale_ = true; ///< runnable_ has to be found anew
+  uint64_t steps_ = 0;
+};
+
+/// Runs `kernel` on `arguments[rank]`. Throws as Interpreter does.
+Result interpret(mlir::func::FuncOp kernel,
+                 const std::vector<std::vector<ArgumentValue>> &arguments, const Options &options);
+
+} // namespace ditron::reference

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the cores of all ranks share: symmetric buffers, signals and barriers. A core that waits,
+// whether for a signal or in a barrier, waits for one thing: that a counter has at least a value.
+#pragma once
+#include "ditron/device/DistOps.h"
+#include "ditron/reference/Memory.h"
+#include "mlir/IR/Location.h"
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace ditron::reference {
+
+class CoreMachine;
+
+/// A number that only grows, with what was done to it, for reports.
+struct Counter {
+  uint64_t value = 0;
+  uint64_t added = 0;                                  ///< by notifies that add
+  uint64_t awaited = 0;                                ///< the largest value waited for
+  std::optional<device::NotifyMode> mode;              ///< of the notifies so far
+  std::optional<mlir::Location> notifiedAt, awaitedAt; ///< the last notify, the largest wait
+};
+
+/// What one dist.signals declares, in one launch.
+struct SignalArray {
+  std::string name;
+  int64_t launch = 0;
+  Extents extents;
+  int64_t firstRank = 0;                      ///< who met the op first
+  std::vector<std::vector<Counter>> counters; ///< [rank][row-major index]
+};
+
+/// What one dist.symmetric declares.
+struct SymmetricBuffer {
+  std::string name;
+  Extents extents;
+  int64_t firstRank = 0;                          ///< who met the op first
+  std::vector<std::shared_ptr<Memory>> instances; ///< [rank]
+};
+
+/// The cores among which a barrier is, and how often they arrived. A core's n-th arrival waits for
+/// the n-th of all of them.
+struct Barrier {
+  Counter arrivals;
+  int64_t cores = 0;     ///< of each rank
+  int64_t firstRank = 0; ///< who arrived first
+};
+
+/// Something a core did that others can observe.
+struct Action {
+  enum class Kind {
+    read,      ///< of `view`, complete
+    write,     ///< of `view`
+    atomic,    ///< read and write of `view`, element by element
+    putSource, ///< read of `view`, at any time until the next notify or quiet
+    putTarget, ///< write of `view`, likewise
+    release,   ///< `counter` was raised to `value`
+    acquire,   ///< `counter` was seen to have at least `value`
+    fence,
+    quiet
+  };
+  Kind kind;
+  const CoreMachine &core;
+  mlir::Operation *op;
+  const View *view = nullptr;
+  const Counter *counter = nullptr;
+  uint64_t value = 0;
+};
+using Observer = std::function<void(const Action &)>;
+
+/// The ranks, and what they share. One thread.
+class World {
+public:
+  /// `nodes` divides `ranks`; CompileError otherwise.
+  World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer);
+
+  const int64_t ranks, cores, nodes;
+
+  /// The instance of `rank`, made on all ranks by the first core that asks. It is filled with 0xFF,
+  /// and used again in every second launch. CompileError if the extents differ between ranks.
+  View symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
+                 llvm::ArrayRef<int64_t> extents);
+  /// The counters of a launch, 0 at first. CompileError if the extents differ between ranks.
+  Signals signals(device::SignalsOp op, int64_t rank, int64_t launch,
+                  llvm::ArrayRef<int64_t> extents);
+  /// The barrier of a role (null outside of roles) whose cores start at `first`; of `rank`, or, if
+  /// that is nullopt, of all ranks.
+  Barrier &barrier(int64_t launch, std::optional<int64_t> rank, mlir::Operation *role,
+                   int64_t first);
+
+  /// How often any counter was raised: what a waiting core waits for is among them.
+  uint64_t releases() const { return releases_; }
+  void raise(Counter &counter, uint64_t value, mlir::Location where) {
+    counter.value = value;
+    counter.notifiedAt = where;
+    ++releases_;
+  }
+
+  /// Tells the observer, if there is one.
+  void observe(const Action &action) const {
+    if (observer_)
+      observer_(action);
+  }
+
+  /// Signals that were notified, by adding, more than any wait of the launch asked for: in the next
+  /// launch such a wait would pass early.
+  std::vector<std::string> unconsumedSignals() const;
+
+private:
+  using BarrierKey = std::tuple<int64_t, int64_t, mlir::Operation *, int64_t>;
+
+  Observer observer_;
+  uint64_t releases_ = 0;
+  std::map<std::pair<mlir::Operation *, int64_t>, SymmetricBuffer> buffers_;
+  std::map<std::pair<mlir::Operation *, int64_t>, std::shared_ptr<SignalArray>> signals_;
+  std::vector<std::shared_ptr<SignalArray>> signalsInOrder_;
+  std::map<BarrierKey, Barrier> barriers_;
+};
+
+/// The counter at `indices`; CompileError if there is none.
+Counter &counterAt(const Signals &signals, llvm::ArrayRef<int64_t> indices);
+/// "signal 'ready'[2, 0] of rank 1".
+std::string describe(const Signals &signals, llvm::ArrayRef<int64_t> indices);
+/// `file:line`, the file without its folders; the caller's line where one was inlined.
+std::string describe(mlir::Location location);
+
+} // namespace ditron::reference
