@@ -172,6 +172,10 @@ std::optional<AccessCost> accessCost(const Layout &memory, const Layout &registe
   if (memory.size() != registers.size())
     throw InternalError(fmt::format("access of {} of {} elements by {} of {}", memory.print(),
                                     memory.size(), registers.print(), registers.size()));
+  if (elementBytes < 1 || vector < 1 || banks.count < 1 || banks.wordBytes < 1)
+    throw InternalError(fmt::format("access of {} elements of {} bytes in {} banks of {} bytes: "
+                                    "expected 1 or more of each",
+                                    vector, elementBytes, banks.count, banks.wordBytes));
   // One instruction of one warp: the addresses, in elements, of the registers of each lane.
   using Warp = std::array<int64_t, kAxisCount>;
   std::map<std::pair<Warp, int64_t>, std::map<int64_t, std::map<int64_t, int64_t>>> instructions;

@@ -71,7 +71,8 @@ struct AccessCost {
 
 /// Every warp of `registers` accesses `memory`, `vector` consecutive registers at a time; lanes are
 /// served in groups of as many as fill the banks once. Without a value if the elements of such a
-/// vector are not consecutive and aligned in memory. InternalError if the sizes differ.
+/// vector are not consecutive and aligned in memory. InternalError if the sizes differ or a number
+/// is not positive.
 std::optional<AccessCost> accessCost(const Layout &memory, const Layout &registers,
                                      int64_t elementBytes, int64_t vector, Banks banks = {});
 
