@@ -55,8 +55,9 @@
 // next.stride * next.extent, same axis) and drop extents of 1. What is left is unique: the last
 // iter's extent is the first x at which the map stops being linear, the rest follows by induction.
 // So two layouts without swizzle map alike if and only if their canonical iters are equal, and any
-// function of an index is a layout if and only if `recognise` finds its iters. Slices, compositions
-// and inverses are exact for that reason: a result, or the certainty that no layout says it.
+// function of an index is a layout if and only if `recognise` finds its iters. For that reason
+// slices, compositions and inverses of layouts without swizzle are exact: a result, or the
+// certainty that no layout says it. A swizzle is carried along where it stays one swizzle.
 //
 // The named axes and replication follow the Axe layout, the view of a layout as a function and of a
 // conversion as a quotient of two Triton's linear layouts, strides in mixed radix and XOR swizzles
@@ -197,8 +198,8 @@ private:
 };
 
 //===-- The algebra ---------------------------------------------------------------------------===//
-// An operation without a value says that no layout is the answer, not that it was hard to find.
-// (`recognise` and what rests on it look at every element of what they are asked about.)
+// Some questions have no layout as their answer; such an operation has no value then. `recognise`
+// and what rests on it (slice, compose) look at every element that they are asked about.
 
 /// The iters of a function of an index below `size`, if it is `f(0)` plus the map of some iters.
 std::optional<Iters> recognise(int64_t size, const std::function<Coordinates(int64_t)> &f);
