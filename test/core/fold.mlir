@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --canonicalize | FileCheck %s
 
 //===-- Shapes: what changes nothing goes ------------------------------------------------------===//

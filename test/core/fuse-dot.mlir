@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --tile-fuse-dot | FileCheck %s
 
 !a = tensor<8x4xf16>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --tile-promote-vars --verify-diagnostics
 
 func.func @written_in_tiles(%x: f32, %n: index) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --tile-promote-vars | FileCheck %s
 // No variable is left anywhere.
 // CHECK-NOT: tile.var

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --dist-check-effects --verify-diagnostics
 // What the check finds; kernels that it lets pass stand at the end.
 

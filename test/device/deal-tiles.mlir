@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --dist-deal-tiles --canonicalize --cse | FileCheck %s
 // That the coordinates are those of device/Order.h: test/unit/device/DealTilesTest.cpp.
 // CHECK-NOT: dist.tiles

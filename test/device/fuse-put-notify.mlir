@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --dist-fuse-put-notify | FileCheck %s
 
 !view = memref<?xf16, strided<[?], offset: ?>>
