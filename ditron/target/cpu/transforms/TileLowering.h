@@ -77,7 +77,7 @@ public:
   int64_t scratchBytes() const { return scratch_.peak(); }
 
   /// Rows and vectors of columns of a product that the micro-kernel keeps in registers.
-  struct Block {
+  struct RegisterBlock {
     int64_t rows, vectors;
   };
 
