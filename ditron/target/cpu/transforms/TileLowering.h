@@ -195,7 +195,4 @@ mlir::Type storageType(mlir::Type element);
 /// arguments marked core::kUnitStrideAttr, symmetric memory, and parts of those.
 bool hasUnitStride(mlir::Value view);
 
-/// The bytes of scratch memory that a lowered kernel needs (i64 attribute of the function).
-inline constexpr llvm::StringLiteral kScratchAttr = "tile.scratch_bytes";
-
 } // namespace ditron::cpu
