@@ -12,6 +12,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 using namespace mlir;
 
@@ -111,8 +112,12 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
 }
 
 std::string compilerIdentity() {
-  return fmt::format("ditron {} build {} LLVM {} {}", DITRON_VERSION, DITRON_BUILD,
-                     LLVM_VERSION_STRING, cpu::HostMachine::identity());
+  // Another build of the compiler may make other code: this program's own file says which it is.
+  struct stat self{};
+  stat("/proc/self/exe", &self);
+  return fmt::format("ditron {} build {}.{}.{} LLVM {} {}", DITRON_VERSION, self.st_size,
+                     self.st_mtim.tv_sec, self.st_mtim.tv_nsec, LLVM_VERSION_STRING,
+                     cpu::HostMachine::identity());
 }
 
 } // namespace ditron

@@ -142,8 +142,8 @@ LoadedCode::LoadedCode(const std::string &object, const std::vector<Symbol> &sym
       engine.getDataLayout().getGlobalPrefix())));
   require(engine.addObjectFile(
       llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object), "kernel")));
-  kernel_ = require(engine.lookup("ditron_kernel")).toPtr<Entry>();
-  plan_ = require(engine.lookup("ditron_plan")).toPtr<Entry>();
+  kernel_ = require(engine.lookup("ditron_kernel")).toPtr<Kernel>();
+  plan_ = require(engine.lookup("ditron_plan")).toPtr<Plan>();
   const char *info = require(engine.lookup("ditron_kernel_info")).toPtr<const char *>();
   llvm::json::Value parsed = require(llvm::json::parse(info));
   const llvm::json::Object &fields = *parsed.getAsObject();

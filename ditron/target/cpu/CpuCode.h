@@ -2,7 +2,7 @@
 //
 // Machine code for this machine's CPU: made from LLVM IR, kept as an ELF object, loaded by ORC.
 //
-// The object of a kernel has three symbols: the entry point `ditron_kernel(context, words, null)`,
+// The object of a kernel has three symbols: the entry point `ditron_kernel(context, words)`,
 // `ditron_plan(context, words, extents)`, which stores the extents of the symmetric memory that a
 // launch with these arguments needs, and `ditron_kernel_info`, the text of KernelInfo.
 #pragma once
@@ -57,21 +57,23 @@ struct Request {
 /// A kernel's code in memory; gone with this object.
 class LoadedCode {
 public:
-  using Entry = void (*)(void *context, const int64_t *words, int64_t *out);
+  using Kernel = void (*)(void *context, const int64_t *words);
+  using Plan = void (*)(void *context, const int64_t *words, int64_t *extents);
 
   /// RuntimeError where the object is none of ours.
   LoadedCode(const std::string &object, const std::vector<Symbol> &symbols);
   ~LoadedCode();
 
-  Entry kernel() const { return kernel_; }
-  Entry plan() const { return plan_; }
+  Kernel kernel() const { return kernel_; }
+  Plan plan() const { return plan_; }
   int64_t scratchBytes() const { return scratchBytes_; }
   const std::vector<Request> &requests() const { return requests_; }
 
 private:
   struct Jit;
   std::unique_ptr<Jit> jit_;
-  Entry kernel_ = nullptr, plan_ = nullptr;
+  Kernel kernel_ = nullptr;
+  Plan plan_ = nullptr;
   int64_t scratchBytes_ = 0;
   std::vector<Request> requests_;
 };

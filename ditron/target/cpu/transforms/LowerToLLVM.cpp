@@ -79,13 +79,15 @@ public:
       : callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
     b_.setInsertionPointAfter(callee);
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()),
-                                            {pointer, pointer, pointer});
+    bool isPlan = name == "ditron_plan";
+    SmallVector<Type> parameters(isPlan ? 3 : 2, pointer);
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, name, type);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     context_ = block->getArgument(0), words_ = block->getArgument(1);
-    out_ = block->getArgument(2);
+    out_ = isPlan ? block->getArgument(2) : Value();
     for (Type argument : arguments)
       add(argument);
     b_.create<LLVM::CallOp>(loc_, callee, values_);
