@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes
-# and ditron_generated.
+# The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes,
+# ditron_generated and ditron_test.
 
 include(TableGen)
 include(AddLLVM)
@@ -13,7 +13,7 @@ endif()
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 # One flag for libraries and programs (not -fPIE for programs), so that both can share the
 # precompiled header.
-add_compile_options(-fPIC)
+add_compile_options(-fPIC -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=lld)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
@@ -23,12 +23,8 @@ file(RELATIVE_PATH up ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
 add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${up}=)
 
 if(DITRON_SANITIZE)
-  add_compile_options(-fsanitize=${DITRON_SANITIZE} -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=${DITRON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${DITRON_SANITIZE})
-endif()
-if(DITRON_STATIC)
-  add_compile_options(-ffunction-sections -fdata-sections)
-  add_link_options(-Wl,--as-needed -static-libstdc++ -static-libgcc)
 endif()
 
 # ccache: the base directory and the checksum of the precompiled header (see ditron-mlir-pch) let
@@ -42,10 +38,18 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
+# ditron-fmt: fmt from an archive.
+find_package(fmt REQUIRED)
+add_library(ditron-fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/Fmt.cpp)
+get_target_property(fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+if(fmt_include)
+  target_include_directories(ditron-fmt SYSTEM PUBLIC ${fmt_include})
+endif()
+
 # ditron-mlir: everything that includes MLIR links this. A program with the property DITRON_ARCHIVES
-# gets MLIR and LLVM from their archives: its empty main then starts in 4 ms, which is 15 ms with the
-# shared libraries (a hundred thousand relocations, and the static objects of every LLVM target).
-# Tests use the shared libraries and are small.
+# gets MLIR and LLVM from their archives, so that it runs anywhere and its empty main starts in 4 ms:
+# with the shared libraries that is 15 ms (half a million relocations, and the static objects of
+# every LLVM target). Tests use the shared libraries and stay small.
 include(StaticMLIR)
 add_library(ditron-mlir INTERFACE)
 target_include_directories(ditron-mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
@@ -85,16 +89,6 @@ function(ditron_use_mlir target scope)
   endif()
 endfunction()
 
-# Links the libraries that a library or program names; a static build takes what can be had
-# without a shared library.
-function(ditron_link target scope)
-  if(DITRON_STATIC)
-    list(TRANSFORM ARGN REPLACE "^fmt::fmt$" "fmt::fmt-header-only")
-    list(TRANSFORM ARGN REPLACE "^xxhash$" "libxxhash.a")
-  endif()
-  target_link_libraries(${target} ${scope} ${ARGN})
-endfunction()
-
 # ditron_library(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
 # One folder, one library: every .cpp of the folder, with the libraries it may include.
 function(ditron_library name)
@@ -105,22 +99,26 @@ function(ditron_library name)
   list(TRANSFORM ARG_DEPENDS PREPEND ditron-)
   add_library(ditron-${name} STATIC ${ARG_SOURCES})
   target_include_directories(ditron-${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-  ditron_link(ditron-${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK})
+  target_link_libraries(ditron-${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK})
   if(ARG_MLIR)
     ditron_use_mlir(ditron-${name} PUBLIC)
   endif()
 endfunction()
 
-# ditron_program(NAME [MLIR] SOURCES file... [DEPENDS ditron-library...] [LINK library...])
-# A program of build/bin/ that is installed and packed by ./dev dist.
+# ditron_program(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
+# A program of build/bin/ that ./dev dist packs: of the system's libraries it may need libc, libm,
+# libstdc++, libz and libzstd, no other. Without SOURCES it is NAME.cpp.
 function(ditron_program name)
   cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cpp)
+  endif()
   list(TRANSFORM ARG_DEPENDS PREPEND ditron-)
   add_executable(${name} ${ARG_SOURCES})
-  ditron_link(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LINK})
-  target_link_options(${name} PRIVATE -Wl,--gc-sections)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LINK})
   if(NOT DITRON_SANITIZE)
     set_target_properties(${name} PROPERTIES DITRON_ARCHIVES ON)
+    target_link_options(${name} PRIVATE -Wl,--gc-sections -static-libstdc++ -static-libgcc)
   endif()
   if(ARG_MLIR)
     ditron_use_mlir(${name} PRIVATE)
@@ -130,7 +128,8 @@ endfunction()
 
 # ditron_dialect(LIBRARY DIALECT STEM): generates the C++ of STEM.td of this folder.
 function(ditron_dialect library dialect stem)
-  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR})
+  include_directories(${PROJECT_SOURCE_DIR})
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
   set(LLVM_TARGET_DEFINITIONS ${stem}.td)
   mlir_tablegen(${stem}.h.inc -gen-op-decls)
   mlir_tablegen(${stem}.cpp.inc -gen-op-defs)
@@ -146,11 +145,12 @@ function(ditron_dialect library dialect stem)
   set_property(GLOBAL APPEND PROPERTY DITRON_GENERATED ditron-${library}-ops-gen)
 endfunction()
 
-# ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td.
+# ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td, registerPasses() too.
 function(ditron_passes library)
-  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${PROJECT_SOURCE_DIR})
+  include_directories(${PROJECT_SOURCE_DIR})
+  include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
   set(LLVM_TARGET_DEFINITIONS transforms/Passes.td)
-  mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls -name ${library})
+  mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls)
   add_public_tablegen_target(ditron-${library}-passes-gen)
   set_property(GLOBAL APPEND PROPERTY DITRON_GENERATED ditron-${library}-passes-gen)
 endfunction()
@@ -163,16 +163,19 @@ function(ditron_generated target)
   endif()
 endfunction()
 
-# ditron_test(NAME [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
+# ditron_test(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
 # A gtest program of every .cpp of the folder, run by CTest under the folder's name as its label.
 function(ditron_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
   list(TRANSFORM ARG_DEPENDS PREPEND ditron-)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  if(ARG_MLIR)
+    ditron_use_mlir(${name} PRIVATE)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
   set_tests_properties(${name} PROPERTIES LABELS ${label})

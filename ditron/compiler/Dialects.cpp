@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/compiler/Dialects.h"
 #include "ditron/core/TileOps.h"
+#include "ditron/core/transforms/Passes.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/device/transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/Passes.h"
 
 void ditron::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<core::TileDialect, device::DistDialect>();
@@ -14,4 +17,10 @@ void ditron::registerAllDialects(mlir::DialectRegistry &registry) {
               mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
               mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
+}
+
+void ditron::registerAllPasses() {
+  mlir::registerTransformsPasses();
+  core::registerPasses();
+  device::registerPasses();
 }

@@ -8,4 +8,7 @@ namespace ditron {
 /// `dist` and those of MLIR that they live among. Nothing is loaded until it is used.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
+/// Makes ditron's passes, and MLIR's general ones, known by name.
+void registerAllPasses();
+
 } // namespace ditron

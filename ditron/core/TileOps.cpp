@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/core/TileOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -248,10 +250,6 @@ LogicalResult CastOp::verify() {
     return emitOpError() << "rounding is " << stringifyRounding(rounding)
                          << ", expected nearest_even or toward_zero between floats";
   return success();
-}
-
-OpFoldResult CastOp::fold(FoldAdaptor) {
-  return getSource().getType() == getResult().getType() ? getSource() : OpFoldResult();
 }
 
 //===-- Shape ---------------------------------------------------------------------------------===//

@@ -23,7 +23,9 @@ def Tile_Dialect : Dialect {
     by dist.put and dist.get only.
   }];
   let cppNamespace = "::ditron::core";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
   let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 //===-- Types and enumerations ----------------------------------------------------------------===//
@@ -255,6 +257,7 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let assemblyFormat = [{ $source (`rounding` $rounding^)? (`saturate` $saturate^)? attr-dict `:` type($source) `to` type($result) }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 //===-- Shape ---------------------------------------------------------------------------------===//
@@ -271,6 +274,8 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{ $source attr-dict `:` type($source) `->` type($result) }];
   let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
@@ -285,6 +290,8 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{ $source $permutation attr-dict `:` type($source) `->` type($result) }];
   let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
@@ -299,6 +306,8 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{ $source attr-dict `:` type($source) `->` type($result) }];
   let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {

@@ -94,10 +94,9 @@ __attribute__((noinline)) void raiseLateSignal(CoreContext *context, SignalCell 
 }
 
 __attribute__((noinline)) void raiseLateCores(CoreContext *context, int64_t first, int64_t count,
-                                              uint32_t arrived) {
+                                              uint32_t arrived, int64_t ms) {
   raise(context, fmt::format("waited {} ms at a barrier of cores {} to {}: expected {}, seen {}",
-                             context->owner->meetingTimeout().count(), first, first + count - 1,
-                             count, arrived));
+                             ms, first, first + count - 1, count, arrived));
 }
 
 __attribute__((noinline)) void raiseLateRank(CoreContext *context, int64_t first, int64_t count,
@@ -214,6 +213,8 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
     fail(context, "is at a barrier of {} cores from {} on, but its rank has {}", count, first,
          rank.cores());
   Stopwatch stopwatch;
+  // The core that comes last waits for the other ranks, and is the one to report one that is late.
+  auto bound = rank.meetingTimeout() * (allRanks ? 6 : 5) / 5;
   CoreBarrier &barrier = rank.coreBarrier(int(first), int(count));
   uint32_t round = barrier.round.load(std::memory_order_acquire);
   uint32_t before = barrier.arrived.fetch_add(1, std::memory_order_acq_rel);
@@ -224,7 +225,8 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
     barrier.round.store(round + 1, std::memory_order_release);
   } else if (!await(context, rank.meetingTimeout(),
                     [&] { return barrier.round.load(std::memory_order_acquire) != round; })) {
-    raiseLateCores(context, first, count, barrier.arrived.load(std::memory_order_relaxed));
+    raiseLateCores(context, first, count, barrier.arrived.load(std::memory_order_relaxed),
+                   bound.count());
     leave(context);
   }
   stopwatch.addTo(context->stats.waitNs);

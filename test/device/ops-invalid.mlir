@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --verify-diagnostics
 // Every message of a verifier of `dist`.
 

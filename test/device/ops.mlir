@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s | %opt | FileCheck %s
 // Every op of `dist` prints as it reads.
 

@@ -53,7 +53,7 @@ SCENARIO(recovers) {
     for (int i = 0; i < repeat + 2; ++i)
       launchWaiting(rank, false);
     std::string error = errorOf([&] { launchWaiting(rank, true); });
-    expect(error.find("expected 4, seen 3") != std::string::npos, "the report, not: " + error);
+    expect(error.find(" waited ") != std::string::npos, "a report, not: " + error);
   }
   launchWaiting(rank, false);
   rank.heap().free(kept);
@@ -110,6 +110,8 @@ SCENARIO(heapFull) {
   throw ditron::RuntimeError(error);
 }
 
+SCENARIO(tooMuch) { rank.heap().allocate(rank.heap().capacity(), 64, "huge"); }
+
 SCENARIO(leaving) {
   if (rank.rank() == 1)
     return;
@@ -155,8 +157,8 @@ protected:
 };
 
 TEST_P(Failure, LateSignal) {
-  auto outcome = run("lateSignal", {.ranks = 3, .cores = 2, .waitMs = 500});
-  oneError(outcome, {"rank ", "core 1", "role 'multiply'", "kernel 'waiting'", "waited 500 ms",
+  auto outcome = run("lateSignal", {.ranks = 3, .cores = 2, .waitMs = 1000});
+  oneError(outcome, {"rank ", "core 1", "role 'multiply'", "kernel 'waiting'", "waited 1000 ms",
                      "signal 'ready' in Waiting.cpp:73", "'ready'[2]", "expected 4, seen 3"});
   EXPECT_LT(outcome.seconds, 5);
 }
@@ -204,11 +206,9 @@ TEST_P(Failure, HeapFull) {
   oneError(run("heapFull", setup), {"1048577 bytes asked for", "1048576", "DITRON_HEAP_BYTES"});
 }
 
+// Without DITRON_HEAP_BYTES the heaps have addresses for all memory there is, some of it in use.
 TEST_P(Failure, MoreMemoryThanThereIs) {
-  scenario::Setup setup{.ranks = 2};
-  setup.environment = {"DITRON_HEAP_BYTES=4398046511104"}; // 4 TiB of address space
-  auto outcome = run("tooMuch", setup);
-  oneError(outcome, {"symmetric allocation 'huge' on 2 ranks asks for", "are available"});
+  oneError(run("tooMuch"), {"symmetric allocation 'huge' on 3 ranks asks for", "are available"});
 }
 
 TEST_P(Failure, ARankThatLeaves) {
@@ -216,8 +216,6 @@ TEST_P(Failure, ARankThatLeaves) {
   oneError(outcome, {"is at a barrier, but rank 1 has left the run"}, 1);
   EXPECT_LT(outcome.seconds, 5);
 }
-
-SCENARIO(tooMuch) { rank.heap().allocate(size_t(2) << 40, 64, "huge"); }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Failure,
                          testing::Values(TransportKind::threads, TransportKind::processes),

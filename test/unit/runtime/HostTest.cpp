@@ -15,6 +15,7 @@
 #include <numeric>
 #include <random>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace ditron;
 using namespace ditron::runtime;
@@ -113,7 +114,7 @@ TEST(Copy, AgreesWithElementByElement) {
     for (size_t d = dims; d-- > 0;) {
       extents[d] = pick(0, 20) == 0 ? 0 : pick(1, 5);
       from[d] = fromSize, to[d] = toSize;
-      fromSize *= std::max<int64_t>(extents[d], 1) + pick(-2, 2) / 2 * 0 + (pick(0, 3) == 0);
+      fromSize *= std::max<int64_t>(extents[d], 1) + (pick(0, 3) == 0);
       toSize *= std::max<int64_t>(extents[d], 1) + (pick(0, 3) == 0);
     }
     std::vector<uint8_t> source(size_t(fromSize) * bytes), target(size_t(toSize) * bytes, 0);
@@ -218,9 +219,10 @@ TEST(Membership, RefusesNonsense) {
 }
 
 TEST(Membership, AbsentRanksAreNamed) {
+  std::string job = "absent" + std::to_string(getpid());
   Environment environment{{"RANK", "0"},
                           {"WORLD_SIZE", "3"},
-                          {"DITRON_JOB", "absent"},
+                          {"DITRON_JOB", job.c_str()},
                           {"DITRON_CONNECT_TIMEOUT_MS", "100"}};
   EXPECT_EQ(messageOf<RuntimeError>([] { Rank::fromEnvironment(); }),
             "rank 0 waited 100 ms for ranks 1, 2 to start");

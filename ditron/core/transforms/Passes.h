@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of this level: see Passes.td.
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace ditron::core {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "ditron/core/transforms/Passes.h.inc"
+
+} // namespace ditron::core

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DealTiles: a loop over tiles becomes the loop over the tiles of this core.
+//
+//     dist.tiles (%i, %j) of (%rows, %columns) order <"row-major"> {
+//       body(%i, %j)
+//     }
+//  ->
+//     %core = dist.core
+//     %cores = dist.num_cores
+//     %tiles = arith.muli %rows, %columns
+//     scf.for %t = %core to %tiles step %cores {
+//       %i = arith.remui (arith.divui %t, %columns), %rows
+//       %j = arith.remui %t, %columns
+//       body(%i, %j)
+//     }
+//
+// The coordinates of tile %t come from the functions of device/Order.h, which emit IR when given an
+// integer that does. test/device/deal-tiles.mlir shows the result.
+//
+#include "ditron/device/DistOps.h"
+#include "ditron/device/Order.h"
+#include "ditron/device/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Iterators.h"
+
+namespace ditron::device {
+#define GEN_PASS_DEF_DEALTILES
+#include "ditron/device/transforms/Passes.h.inc"
+} // namespace ditron::device
+
+using namespace mlir;
+using namespace ditron::device;
+
+namespace {
+
+/// An integer of the program that is compiled: computing with it emits `arith` ops on index. Only
+/// non-negative integers are divided, so the unsigned division is right, and cheaper.
+class Integer {
+public:
+  Integer(ImplicitLocOpBuilder &builder, Value value) : builder_(&builder), value_(value) {}
+
+  Value value() const { return value_; }
+  Integer constant(int64_t value) const {
+    return {*builder_, builder_->create<arith::ConstantIndexOp>(value)};
+  }
+  template <class Op> Integer emit(Integer other) const {
+    return {*builder_, builder_->createOrFold<Op>(value_, other.value_)};
+  }
+  Value compare(arith::CmpIPredicate predicate, Integer other) const {
+    return builder_->createOrFold<arith::CmpIOp>(predicate, value_, other.value_);
+  }
+  Integer select(Value condition, Integer otherwise) const {
+    return {*builder_,
+            builder_->createOrFold<arith::SelectOp>(condition, value_, otherwise.value_)};
+  }
+
+private:
+  ImplicitLocOpBuilder *builder_;
+  Value value_;
+};
+
+Integer operator+(Integer a, Integer b) { return a.emit<arith::AddIOp>(b); }
+Integer operator-(Integer a, Integer b) { return a.emit<arith::SubIOp>(b); }
+Integer operator*(Integer a, Integer b) { return a.emit<arith::MulIOp>(b); }
+Integer operator/(Integer a, Integer b) { return a.emit<arith::DivUIOp>(b); }
+Integer operator%(Integer a, Integer b) { return a.emit<arith::RemUIOp>(b); }
+Integer min(Integer a, Integer b) { return a.emit<arith::MinSIOp>(b); }
+Integer operator+(Integer a, int64_t b) { return a + a.constant(b); }
+Integer operator-(Integer a, int64_t b) { return a - a.constant(b); }
+Integer operator*(Integer a, int64_t b) { return a * a.constant(b); }
+Integer operator/(Integer a, int64_t b) { return a / a.constant(b); }
+Integer operator%(Integer a, int64_t b) { return a % a.constant(b); }
+Integer min(Integer a, int64_t b) { return min(a, a.constant(b)); }
+Value operator<(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::slt, b); }
+Value operator==(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::eq, b); }
+Value operator<(Integer a, int64_t b) { return a < a.constant(b); }
+Value operator==(Integer a, int64_t b) { return a == a.constant(b); }
+Integer select(Value condition, Integer a, Integer b) { return a.select(condition, b); }
+
+/// The grid of a loop over tiles: the dimensions before the last two are one batch.
+Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<Integer> elements) {
+  Integer one = height.constant(1), batch = one;
+  Integer columns = extents.back();
+  Integer rows = extents.size() > 1 ? extents[extents.size() - 2] : one;
+  for (Integer extent : extents.drop_back(std::min<size_t>(2, extents.size())))
+    batch = batch * extent;
+  return {batch, rows, columns, height, elements ? *elements : rows * height};
+}
+
+/// The coordinates of a tile of the grid: one for each extent.
+SmallVector<Value> coordinatesOf(TileIndex<Integer> tile, ArrayRef<Integer> extents) {
+  SmallVector<Value> coordinates{tile.col.value()};
+  if (extents.size() > 1)
+    coordinates.push_back(tile.row.value());
+  if (extents.size() <= 2)
+    return {coordinates.rbegin(), coordinates.rend()};
+  Integer batch = tile.batch;
+  for (Integer extent : llvm::reverse(extents.drop_front().drop_back(2))) {
+    coordinates.push_back((batch % extent).value());
+    batch = batch / extent;
+  }
+  coordinates.push_back(batch.value());
+  return {coordinates.rbegin(), coordinates.rend()};
+}
+
+void deal(TilesOp tiles) {
+  ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
+  auto integer = [&](Value value) { return Integer(builder, value); };
+  auto extents = llvm::map_to_vector(tiles.getExtents(), integer);
+  std::optional<Integer> elements;
+  if (Value given = tiles.getElements())
+    elements = integer(given);
+  Integer height = integer(builder.create<arith::ConstantIndexOp>(tiles.getHeight()));
+  Grid<Integer> grid = gridOf(extents, height, elements);
+  Place<Integer> place{integer(builder.create<RankOp>()), integer(builder.create<NumRanksOp>())};
+  Integer total = grid.batch * grid.rows * grid.cols;
+  auto loop = builder.create<scf::ForOp>(builder.create<CoreOp>(), total.value(),
+                                         builder.create<NumCoresOp>());
+  loop->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
+
+  builder.setInsertionPointToStart(loop.getBody());
+  const Order<Integer> *order = findOrder<Integer>(std::string_view(tiles.getOrder().getName()));
+  TileIndex<Integer> tile =
+      order->index(integer(loop.getInductionVar()), grid, place, tiles.getOrder().getParameter());
+  SmallVector<Value> coordinates = coordinatesOf(tile, extents);
+  Block &body = tiles.getBody().front();
+  for (auto [argument, coordinate] : llvm::zip(body.getArguments(), coordinates))
+    argument.replaceAllUsesWith(coordinate);
+  loop.getBody()->getOperations().splice(loop.getBody()->getTerminator()->getIterator(),
+                                         body.getOperations());
+  tiles.erase();
+}
+
+/// Erases what an order computed and nobody uses, users first.
+void eraseDead(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
+struct DealTiles : ditron::device::impl::DealTilesBase<DealTiles> {
+  void runOnOperation() override {
+    getOperation().walk(deal);
+    eraseDead(getOperation());
+  }
+};
+
+} // namespace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FusePutNotify: a put and the notify behind it become one operation.
+//
+//     dist.put %mine, %theirs
+//     dist.notify %ready[%i] add %one     ->    dist.put_notify %mine, %theirs, %ready[%i] add %one
+//
+// Links that deliver a signal with the data save a fence and a message. Both must go to the same
+// peer, with nothing between them that touches memory. test/device/fuse-put-notify.mlir shows it.
+//
+#include "ditron/device/Provenance.h"
+#include "ditron/device/transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace ditron::device {
+#define GEN_PASS_DEF_FUSEPUTNOTIFY
+#include "ditron/device/transforms/Passes.h.inc"
+} // namespace ditron::device
+
+using namespace mlir;
+using namespace ditron::device;
+
+namespace {
+
+/// The notify that follows `put` with nothing but computation between.
+NotifyOp notifyBehind(PutOp put) {
+  Operation *next = put->getNextNode();
+  while (next && isMemoryEffectFree(next))
+    next = next->getNextNode();
+  return dyn_cast_or_null<NotifyOp>(next);
+}
+
+bool haveSamePeer(PutOp put, NotifyOp notify) {
+  OnOp data = peerOf(put.getDestination()), signal = peerOf(notify.getSignals());
+  if (!data || !signal)
+    return false;
+  APInt one, other;
+  return data.getPeer() == signal.getPeer() ||
+         (matchPattern(data.getPeer(), m_ConstantInt(&one)) &&
+          matchPattern(signal.getPeer(), m_ConstantInt(&other)) && one == other);
+}
+
+struct FusePutNotify : ditron::device::impl::FusePutNotifyBase<FusePutNotify> {
+  void runOnOperation() override {
+    getOperation().walk([](PutOp put) {
+      NotifyOp notify = notifyBehind(put);
+      if (!notify || !haveSamePeer(put, notify))
+        return;
+      OpBuilder builder(notify);
+      builder.create<PutNotifyOp>(builder.getFusedLoc({put.getLoc(), notify.getLoc()}),
+                                  put.getSource(), put.getDestination(), notify.getSignals(),
+                                  notify.getIndices(), notify.getMode(), notify.getValue());
+      notify.erase();
+      put.erase();
+    });
+  }
+};
+
+} // namespace

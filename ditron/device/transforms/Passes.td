@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of the Device level. Each stands in the file of its name.
+#ifndef DITRON_DEVICE_PASSES
+#define DITRON_DEVICE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def CheckEffects : Pass<"dist-check-effects", "::mlir::func::FuncOp"> {
+  let summary = "Refuses kernels that write inputs, wait in vain or allocate unevenly";
+}
+
+def FusePutNotify : Pass<"dist-fuse-put-notify", "::mlir::func::FuncOp"> {
+  let summary = "Joins a put and the notify behind it";
+}
+
+def DealTiles : Pass<"dist-deal-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Turns loops over tiles into loops over the tiles of this core";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+#endif

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checks of tools/ find what is wrong, and nothing else, in small trees made for it.
+
+usage: checks_test.py TOOLS_FOLDER
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(sys.argv.pop(1))
+LICENSE = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+GOOD = {
+    "ditron/ditron.h": '#include "ditron/low/Low.h"\n',
+    "ditron/low/CMakeLists.txt": "ditron_library(low LINK pthread)\n",
+    "ditron/low/Low.h": "#include <vector>\n",
+    "ditron/mid/CMakeLists.txt": "ditron_library(pure SOURCES Pure.cpp)\nditron_library(mid MLIR\n  DEPENDS low pure)\n",
+    "ditron/mid/Mid.cpp": '#include "Pure.h"\n#include "ditron/low/Low.h"\n#include "mlir/IR/Value.h"\n',
+    "ditron/mid/Pure.h": "",
+    "ditron/mid/transforms/Pass.cpp": '#include "ditron/mid/Pure.h"\n',
+    "ditron/top/CMakeLists.txt": "ditron_library(top DEPENDS mid) # DEPENDS nothing\n",
+    "ditron/top/Top.cpp": '#include "ditron/low/Low.h"\n#include "ditron/ditron.h"\n',
+}
+
+
+def run(check, files):
+    """Exit status and output of a check on a tree of these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = pathlib.Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        command = [sys.executable, TOOLS / f"check_{check}.py", root]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+
+class Checks(unittest.TestCase):
+    def finds(self, check, files, message):
+        status, output = run(check, files)
+        self.assertIn(message, output)
+        self.assertEqual(status, 1)
+
+    def test_layers_accepts_what_the_links_cover(self):
+        self.assertEqual(run("layers", GOOD), (0, "check_layers: 3 folders, each within its links\n"))
+
+    def test_layers_finds_an_include_without_a_link(self):
+        self.finds("layers", GOOD | {"ditron/low/A.cpp": '\n#include "ditron/mid/Pure.h"\n'},
+                   "ditron/low/A.cpp:2: includes ditron/mid/Pure.h, but no library of ditron/low links one of ditron/mid")
+
+    def test_layers_finds_an_include_of_no_library(self):
+        self.finds("layers", GOOD | {"ditron/low/A.cpp": '#include "ditron/none/None.h"\n'}, "which no ditron_library holds")
+
+    def test_layers_finds_mlir_where_no_library_says_so(self):
+        self.finds("layers", GOOD | {"ditron/top/A.cpp": '#include "llvm/ADT/StringRef.h"\n'},
+                   "includes llvm/ADT/StringRef.h, but no library of ditron/top says MLIR")
+
+    def test_layers_finds_mlir_behind_the_public_header(self):
+        self.finds("layers", GOOD | {"ditron/ditron.h": '#include "ditron/mid/Mid.h"\n',
+                                     "ditron/mid/Mid.h": '#include "ditron/mid/Ops.h.inc"\n'},
+                   "ditron/mid/Mid.h:1: includes ditron/mid/Ops.h.inc, and ditron/ditron.h includes it")
+
+    def test_sizes_finds_a_long_file(self):
+        self.finds("sizes", {"ditron/a/Long.cpp": "int x();\n" * 601}, "ditron/a/Long.cpp: 601 lines, the limit is 600")
+
+    def test_sizes_finds_a_long_function(self):
+        body = "namespace a {\ntemplate <class T>\nauto B<T>::go(int x) const -> int {\n" + "  ++x;\n" * 79 + "}\n}\n"
+        self.finds("sizes", {"tools/Long.cpp": body}, "tools/Long.cpp:3: a::B::go has 81 lines, the limit is 80")
+
+    def test_sizes_finds_many_longish_functions(self):
+        body = "".join(f"void f{i}() {{\n" + "  g();\n" * 50 + "}\n" for i in range(5))
+        self.finds("sizes", {"ditron/a/Many.cpp": body}, "one function in ten is longer than 40 lines")
+
+    def test_spdx_finds_a_file_without_its_line(self):
+        self.finds("spdx", {"ditron/a/A.cpp": "int a;\n", "ditron/a/B.cpp": LICENSE}, "ditron/a/A.cpp: no line")
+
+
+unittest.main()
