@@ -78,15 +78,27 @@ if(CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(DITRON_PCH ${pch})
 endif()
 
-# ditron_use_mlir(TARGET SCOPE): the target includes MLIR, links it and uses the precompiled header.
+# ditron_use_mlir(TARGET SCOPE): the target includes MLIR, links it and uses the precompiled header,
+# but for the sources that the folder's CMakeLists.txt gives the property SKIP_PRECOMPILE_HEADERS.
 function(ditron_use_mlir target scope)
   target_link_libraries(${target} ${scope} ditron-mlir)
   if(DITRON_PCH)
     add_dependencies(${target} ditron-mlir-pch)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-include-pch ${DITRON_PCH}>)
-    get_target_property(sources ${target} SOURCES)
-    set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${DITRON_PCH})
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL ditron_precompiled [[${target}]])")
   endif()
+endfunction()
+
+# Called at the end of a folder, when the properties of its sources are known.
+function(ditron_precompiled target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_source_file_property(skip ${source} SKIP_PRECOMPILE_HEADERS)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(NOT skip AND NOT "-include-pch" IN_LIST options)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -include-pch ${DITRON_PCH})
+      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${DITRON_PCH})
+    endif()
+  endforeach()
 endfunction()
 
 # ditron_library(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])

@@ -180,8 +180,8 @@ static Value roundToF16(OpBuilder &b, const Bits &v, Value x, Rounding rounding)
   Value one = b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(shorts, APInt(16, 1)));
   Value below = b.create<arith::SubIOp>(v.loc, b.create<arith::BitcastOp>(v.loc, shorts, nearest),
                                         one);
-  Value stepped = b.create<arith::ExtFOp>(v.loc, v.floats(),
-                                          b.create<arith::BitcastOp>(v.loc, half, below));
+  Value halfBelow = b.create<arith::BitcastOp>(v.loc, half, below);
+  Value stepped = b.create<arith::ExtFOp>(v.loc, v.floats(), halfBelow);
   Value isInfinite = v.equal(v.both(v.asInt(x), v.i(0x7fffffff)), v.i(0x7f800000));
   Value grew = v.greater(v.absolute(wide), v.absolute(x));
   return v.select(isInfinite, x, v.select(grew, stepped, wide));

@@ -24,7 +24,7 @@ namespace ditron::cpu {
 
 namespace {
 
-using Block = TileLowering::Block;
+using Block = TileLowering::RegisterBlock;
 
 /// The block that wastes least of a tile of m rows: acc, one row of rhs and one element of lhs in
 /// registers.
@@ -189,7 +189,7 @@ void TileLowering::packRows(const DotPlan &plan) {
   Value used = mul(plan.blocks, index(plan.block.rows));
   used = b_.create<arith::MinSIOp>(loc_, used, index(plan.m));
   int64_t full = plan.depth / plan.lanes * plan.lanes, rest = plan.depth - full;
-  Value lhs = plan.op.getLhs();
+  Value lhs = core::DotOp(plan.op).getLhs();
   forRange(index(0), used, 1, [&](Value i) {
     forRange(index(0), index(full), plan.lanes, [&](Value k) {
       storeBuffer(emitFactor(plan, lhs, i, k, plan.lanes), plan.rows, {i, k});
@@ -203,7 +203,7 @@ void TileLowering::multiplyPanel(const DotPlan &plan, Value column, ArrayRef<int
   forRange(index(0), plan.knownDepth, 1, [&](Value k) {
     int64_t j = 0;
     for (int64_t width : widths) {
-      Value part = emitFactor(plan, plan.op.getRhs(), k, add(column, index(j)), width);
+      Value part = emitFactor(plan, core::DotOp(plan.op).getRhs(), k, add(column, index(j)), width);
       storeBuffer(part, plan.panel, {k, index(j)});
       j += width;
     }

@@ -31,6 +31,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
@@ -78,13 +79,15 @@ public:
       : callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
     b_.setInsertionPointAfter(callee);
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()),
-                                            {pointer, pointer, pointer});
+    bool isPlan = name == "ditron_plan";
+    SmallVector<Type> parameters(isPlan ? 3 : 2, pointer);
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, name, type);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     context_ = block->getArgument(0), words_ = block->getArgument(1);
-    out_ = block->getArgument(2);
+    out_ = isPlan ? block->getArgument(2) : Value();
     for (Type argument : arguments)
       add(argument);
     b_.create<LLVM::CallOp>(loc_, callee, values_);
@@ -140,6 +143,28 @@ private:
   SmallVector<Value> values_;
 };
 
+/// What the launcher needs to know of a kernel, as JSON in a constant of the module.
+void describeKernel(func::FuncOp kernel) {
+  llvm::json::Array requests;
+  if (auto described = kernel->getAttrOfType<ArrayAttr>(lower::kRequestsAttr))
+    for (auto request : described.getAsRange<DictionaryAttr>())
+      requests.push_back(llvm::json::Object{
+          {"name", request.getAs<StringAttr>("name").str()},
+          {"kind", request.getAs<StringAttr>("kind").str()},
+          {"bytes", request.getAs<IntegerAttr>("bytes").getInt()},
+          {"rank", request.getAs<IntegerAttr>("rank").getInt()}});
+  auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttr);
+  llvm::json::Object info{{"scratch_bytes", scratch ? scratch.getInt() : 0},
+                          {"requests", std::move(requests)}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(info));
+  text += '\0';
+  OpBuilder b(kernel);
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
+  b.create<LLVM::GlobalOp>(kernel.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::External,
+                           "ditron_kernel_info", b.getStringAttr(text));
+}
+
 /// A function before its conversion.
 struct Function {
   std::string name, entry;
@@ -152,6 +177,8 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     SmallVector<Function> functions;
     for (auto function : module.getOps<func::FuncOp>()) {
       bool isKernel = function->hasAttr(core::kKernelAttr);
+      if (isKernel)
+        describeKernel(function);
       functions.push_back({function.getName().str(), isKernel ? "ditron_kernel" : "ditron_plan",
                            SmallVector<Type>(function.getArgumentTypes())});
       function.setPrivate();

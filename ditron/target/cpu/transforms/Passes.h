@@ -12,4 +12,7 @@ namespace ditron::cpu {
 #define GEN_PASS_REGISTRATION
 #include "ditron/target/cpu/transforms/Passes.h.inc"
 
+/// The bytes of scratch memory that a lowered kernel needs (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kScratchAttr = "tile.scratch_bytes";
+
 } // namespace ditron::cpu

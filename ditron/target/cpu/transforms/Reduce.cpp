@@ -59,7 +59,7 @@ static SmallVector<Value> carry(OpBuilder &b, mlir::Location loc, Value first, V
   SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
   if (!initial.empty())
     b.create<scf::YieldOp>(loc, next);
-  return llvm::to_vector(loop.getResults());
+  return SmallVector<Value>(loop.getResults());
 }
 
 /// All of row `at` (its last index is replaced) combined into a scalar.

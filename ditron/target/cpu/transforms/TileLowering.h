@@ -77,7 +77,7 @@ public:
   int64_t scratchBytes() const { return scratch_.peak(); }
 
   /// Rows and vectors of columns of a product that the micro-kernel keeps in registers.
-  struct Block {
+  struct RegisterBlock {
     int64_t rows, vectors;
   };
 
@@ -194,8 +194,5 @@ mlir::Type storageType(mlir::Type element);
 /// Whether the elements of the view's last dimension are neighbours, as far as the program says:
 /// arguments marked core::kUnitStrideAttr, symmetric memory, and parts of those.
 bool hasUnitStride(mlir::Value view);
-
-/// The bytes of scratch memory that a lowered kernel needs (i64 attribute of the function).
-inline constexpr llvm::StringLiteral kScratchAttr = "tile.scratch_bytes";
 
 } // namespace ditron::cpu

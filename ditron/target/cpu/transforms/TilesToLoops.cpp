@@ -359,7 +359,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       })
       .Default([&](Operation *op) {
         for (Region &region : op->getRegions())
-          for (Block &block : region)
+          for (mlir::Block &block : region)
             if (failed(lowerBlock(block)))
               return failure();
         if (op->getNumResults() == 1 && isTile(op->getResult(0)))
@@ -387,7 +387,7 @@ LogicalResult TileLowering::lowerExpression(Operation *op) {
   return success();
 }
 
-LogicalResult TileLowering::lowerBlock(Block &block) {
+LogicalResult TileLowering::lowerBlock(mlir::Block &block) {
   int64_t mark = scratch_.mark();
   SmallVector<Operation *> ops;
   for (Operation &op : block)
@@ -426,7 +426,7 @@ static Operation *withoutTiles(Operation *op) {
   for (Region &region : fresh->getRegions()) {
     if (region.empty())
       continue;
-    Block &block = region.front();
+    mlir::Block &block = region.front();
     Operation *yield = block.getTerminator();
     for (unsigned n = op->getNumResults(); n-- > 0;) {
       if (!isTile(op->getResult(n)))
