@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/kernels/Config.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <numeric>
+
+namespace ditron::kernels {
+
+//===-- Reading text --------------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>> parseAssignments(std::string_view text,
+                                                                  std::string_view what) {
+  std::vector<std::pair<std::string, std::string>> result;
+  while (!text.empty()) {
+    std::string_view part = text.substr(0, text.find(','));
+    size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size())
+      throw UsageError(fmt::format("{}: found '{}', expected name=value", what, part));
+    result.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+  }
+  return result;
+}
+
+int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < minimum)
+    throw UsageError(
+        fmt::format("{} is '{}', expected an integer of at least {}", name, text, minimum));
+  return value;
+}
+
+/// How many single-character edits turn x into y.
+static size_t editDistance(std::string_view x, std::string_view y) {
+  std::vector<size_t> row(y.size() + 1);
+  std::iota(row.begin(), row.end(), size_t(0));
+  for (size_t i = 1; i <= x.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= y.size(); ++j) {
+      size_t replaced = diagonal + (x[i - 1] != y[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string suggestion(std::string_view given, const std::vector<std::string> &known) {
+  const std::string *best = nullptr;
+  size_t least = std::max<size_t>(2, given.size() / 2);
+  for (const std::string &name : known) {
+    size_t distance = editDistance(given, name);
+    if (distance <= least && (!best || distance < least)) {
+      best = &name;
+      least = distance;
+    }
+  }
+  return best ? fmt::format("; did you mean {}?", *best) : "";
+}
+
+//===-- Config --------------------------------------------------------------------------------===//
+
+Config::Value *Config::find(std::string_view name) {
+  auto found = std::find_if(values_.begin(), values_.end(),
+                            [&](const Value &value) { return value.name == name; });
+  return found == values_.end() ? nullptr : &*found;
+}
+
+int64_t Config::operator[](std::string_view name) const {
+  if (const Value *found = const_cast<Config *>(this)->find(name))
+    return found->value;
+  throw InternalError(fmt::format("a configuration has no {}", name));
+}
+
+void Config::set(std::string_view name, int64_t value) {
+  Value *found = find(name);
+  if (!found)
+    throw InternalError(fmt::format("a configuration has no {}", name));
+  found->value = value;
+}
+
+/// The number that stands for a value by name.
+static int64_t parseName(const ConfigParameter &parameter, const std::string &text) {
+  auto found = std::find(parameter.names.begin(), parameter.names.end(), text);
+  if (found == parameter.names.end())
+    throw UsageError(fmt::format("{} is '{}', expected one of {}", parameter.name, text,
+                                 fmt::join(parameter.names, ", ")));
+  return found - parameter.names.begin();
+}
+
+void Config::parse(std::string_view text, const std::vector<ConfigParameter> &parameters) {
+  for (const auto &[name, value] : parseAssignments(text, "config")) {
+    auto found = std::find_if(parameters.begin(), parameters.end(),
+                              [&](const ConfigParameter &p) { return p.name == name; });
+    if (found == parameters.end()) {
+      std::vector<std::string> known;
+      for (const ConfigParameter &parameter : parameters)
+        known.push_back(parameter.name);
+      throw UsageError(fmt::format("config: unknown '{}', expected one of {}{}", name,
+                                   fmt::join(known, ", "), suggestion(name, known)));
+    }
+    set(name, found->names.empty() ? parseInteger(name, value, found->minimum)
+                                   : parseName(*found, value));
+  }
+}
+
+std::string Config::text(const std::vector<ConfigParameter> &parameters) const {
+  std::vector<std::string> parts;
+  for (const ConfigParameter &parameter : parameters) {
+    int64_t value = (*this)[parameter.name];
+    parts.push_back(parameter.names.empty()
+                        ? fmt::format("{}={}", parameter.name, value)
+                        : fmt::format("{}={}", parameter.name, parameter.names.at(value)));
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+} // namespace ditron::kernels

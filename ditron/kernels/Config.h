@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What may be chosen about a kernel of the library: tile sizes, numbers of communicating cores,
+// variants. A Config changes the traced program; the tuner walks the candidates.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ditron::kernels {
+
+/// One choice.
+struct ConfigParameter {
+  std::string name, summary;
+  std::vector<int64_t> candidates; ///< what the tuner tries; others may be given by hand
+  std::vector<std::string> names =
+      {}; ///< of the values 0, 1, ... where they are names, not numbers
+  int64_t minimum = 1;
+};
+
+/// A value for every choice of a kernel, in the order of its parameters.
+class Config {
+public:
+  struct Value {
+    std::string name;
+    int64_t value;
+  };
+
+  Config(std::initializer_list<Value> values) : values_(values) {}
+
+  /// The value of a choice; InternalError if there is none of that name.
+  int64_t operator[](std::string_view name) const;
+  /// The same as an int, for tile sizes.
+  int get(std::string_view name) const { return static_cast<int>((*this)[name]); }
+  /// Changes a value; InternalError if there is none of that name.
+  void set(std::string_view name, int64_t value);
+  const std::vector<Value> &values() const { return values_; }
+
+  /// Changes the values named in "m=64,activation=relu". UsageError that names what is wrong and
+  /// what is known: an unknown name, a value that is no number, one below the minimum.
+  void parse(std::string_view text, const std::vector<ConfigParameter> &parameters);
+  /// "m=64,n=256,...": what parse reads.
+  std::string text(const std::vector<ConfigParameter> &parameters) const;
+
+private:
+  Value *find(std::string_view name);
+  std::vector<Value> values_;
+};
+
+/// The pairs of "a=1,b=x"; UsageError naming `what` where a part is not `name=value`.
+std::vector<std::pair<std::string, std::string>> parseAssignments(std::string_view text,
+                                                                  std::string_view what);
+/// A decimal integer; UsageError "`name` is `text`, expected an integer of at least `minimum`".
+int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum);
+/// The one of `known` that looks most like `given`: "; did you mean X?", or nothing if none does.
+std::string suggestion(std::string_view given, const std::vector<std::string> &known);
+
+} // namespace ditron::kernels

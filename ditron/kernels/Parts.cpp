@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/kernels/Parts.h"
+#include <cmath>
+
+namespace ditron::kernels {
+
+Tile activate(Activation activation, const Tile &x) {
+  switch (activation) {
+  case Activation::relu:
+    return maximum(x, 0);
+  case Activation::silu:
+    return x * sigmoid(x);
+  case Activation::gelu:
+    return x * (erf(x * std::sqrt(0.5)) + 1) * 0.5;
+  case Activation::none:
+    break;
+  }
+  return x;
+}
+
+//===-- Configurations ------------------------------------------------------------------------===//
+
+std::vector<ConfigParameter> gemmParameters() {
+  return {{"m", "rows of a tile of C", {16, 32, 64, 128, 256}},
+          {"n", "columns of a tile of C", {32, 64, 128, 256}},
+          {"k", "terms a step adds", {32, 64, 128, 256}},
+          {"group", "rows of tiles walked together", {1, 4, 8, 16}}};
+}
+
+GemmConfig gemmTile(const Problem &problem, int64_t rows) {
+  GemmConfig tile;
+  bool isGpu = problem.machine == Machine::gpu;
+  tile.m = static_cast<int>(fit(rows, isGpu ? 128 : 64));
+  tile.n = static_cast<int>(fit(problem["N"], isGpu ? 256 : 128));
+  tile.k = static_cast<int>(fit(problem["K"], isGpu ? 64 : 256));
+  return tile;
+}
+
+std::vector<ConfigParameter> rowParameters() {
+  return {{"rows", "rows of a tile", {1, 2, 4, 8, 16}},
+          {"width", "columns of a tile", {256, 512, 1024, 2048, 4096, 8192}}};
+}
+
+Config rowDefaults(const Problem &problem) {
+  // One tile a row where the row and what is computed from it stay in a core's cache.
+  constexpr int64_t kWidest = 8192, kElements = 8192;
+  int64_t H = problem["H"], width = H <= kWidest ? fit(H, kWidest) : 2048;
+  return {
+      {"rows", fit(problem["T"], std::max<int64_t>(1, std::min<int64_t>(8, kElements / width)))},
+      {"width", width}};
+}
+
+RowConfig rowConfig(const Config &config) { return {config.get("rows"), config.get("width")}; }
+
+std::vector<ConfigParameter> chunkParameters() {
+  return {{"rows", "rows of a chunk", {1, 4, 16, 64}},
+          {"columns", "columns of a chunk", {512, 1024, 4096, 16384}}};
+}
+
+static Config chunksOf(int64_t elements, int64_t rows, int64_t columns) {
+  int64_t width = fit(columns, elements);
+  return {{"rows", fit(rows, elements / width)}, {"columns", width}};
+}
+
+Config movedChunks(const Problem &problem, int64_t rows, int64_t columns) {
+  // From 64 KB on, signals cost nothing.
+  return chunksOf(65536 / static_cast<int64_t>(byteSize(problem.type)), rows, columns);
+}
+
+Config summedChunks(int64_t rows, int64_t columns) {
+  // A sum stays in a core's cache while the parts go by.
+  return chunksOf(8192, rows, columns);
+}
+
+ChunkConfig chunkConfig(const Config &config) {
+  return {config.get("rows"), config.get("columns")};
+}
+
+std::vector<ConfigParameter> fusedParameters() {
+  std::vector<ConfigParameter> parameters = gemmParameters();
+  parameters.push_back({"comm",
+                        "cores that move data (0: all do, before or after they multiply)",
+                        {0, 1, 2},
+                        {},
+                        0});
+  return parameters;
+}
+
+Config fusedDefaults(const Problem &problem, int64_t rows) {
+  GemmConfig tile = gemmTile(problem, rows);
+  int64_t comm = problem.machine == Machine::gpu ? 16 : problem.cores >= 4 ? 1 : 0;
+  return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
+}
+
+FusedGemmConfig fusedConfig(const Config &config) {
+  GemmConfig tile;
+  tile.m = config.get("m");
+  tile.n = config.get("n");
+  tile.k = config.get("k");
+  tile.group = config.get("group");
+  return {tile, config.get("comm")};
+}
+
+std::vector<Dimensions> fusedTestShapes() {
+  return {{{"M", 1}, {"N", 1}, {"K", 1}},
+          {{"M", 7}, {"N", 13}, {"K", 11}},
+          {{"M", 1}, {"N", 48}, {"K", 5}},
+          {{"M", 2}, {"N", 3}, {"K", 4099}},
+          {{"M", 33}, {"N", 48}, {"K", 96}}};
+}
+
+//===-- References ----------------------------------------------------------------------------===//
+
+static double activated(Activation activation, double x) {
+  switch (activation) {
+  case Activation::relu:
+    return std::max(x, 0.0);
+  case Activation::silu:
+    return x / (1 + std::exp(-x));
+  case Activation::gelu:
+    return x * (std::erf(x * std::sqrt(0.5)) + 1) * 0.5;
+  case Activation::none:
+    break;
+  }
+  return x;
+}
+
+double roundTo(DType type, double value) {
+  alignas(8) std::byte element[8];
+  storeElement(type, element, value);
+  return loadElement(type, element);
+}
+
+Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation) {
+  if (!isFloat(type))
+    return Expected::exact(sum.value);
+  // The slope of each activation is below 1.13, and its own arithmetic adds a few roundings.
+  double magnitude = activation == Activation::none ? sum.magnitude : 2 * sum.magnitude;
+  double plain = roundTo(DType::f32, activated(activation, sum.plain));
+  return {activated(activation, sum.value), roundTo(type, plain), magnitude, sum.terms};
+}
+
+ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
+                       int64_t column, int64_t K) {
+  ReferenceSum sum;
+  for (int64_t k = 0; k < K; ++k)
+    sum.addProduct(in.at(rank, 0, row, k), in.at(rank, 1, firstOfB + k, column));
+  return sum;
+}
+
+std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t inputRow) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(run.inputs.at(r, 0, inputRow, column));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
+}
+
+std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(productOf(run.inputs, r, inputRow, 0, column, run.problem["K"]));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
+}
+
+} // namespace ditron::kernels

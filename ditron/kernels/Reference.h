@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel is to compute, and how its results are judged. Inputs are pure functions of (seed,
+// rank, argument, element), so that no rank needs another one's memory to know what to expect; the
+// reference computes single rows of an output in double, so that large problems can be sampled.
+#pragma once
+#include "ditron/lang/Kernel.h"
+#include <functional>
+#include <span>
+
+namespace ditron::kernels {
+
+struct KernelEntry;
+class Config;
+
+/// What kind of core a kernel is to run on: it decides about tile sizes.
+enum class Machine { cpu, gpu };
+
+/// A kernel's task on one machine.
+struct Problem {
+  Dimensions dims; ///< those of the signature, as one rank sees them; without R
+  DType type = DType::f32;
+  int64_t ranks = 1;
+  int64_t cores = 1; ///< of a rank
+  Machine machine = Machine::cpu;
+
+  /// The extent of a dimension, R being the number of ranks. UsageError if there is none.
+  int64_t operator[](const std::string &name) const;
+};
+
+/// The inputs of every rank.
+class Inputs {
+public:
+  /// The value of an element before it is rounded to its type.
+  using Function = std::function<double(int64_t rank, size_t argument, int64_t element)>;
+
+  /// Random inputs: uniform in [-1, 1) for floats, in [-8, 8] for integers, or what the entry says.
+  Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem, uint64_t seed);
+  /// Inputs by a function; scalars are the entry's.
+  Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem, Function value);
+
+  /// The shape and type of an argument (by number in the signature) on every rank.
+  const std::vector<int64_t> &shape(size_t argument) const { return shapes_[argument]; }
+  DType type(size_t argument) const { return types_[argument]; }
+  /// The value of a scalar argument.
+  double scalar(size_t argument) const { return scalars_[argument]; }
+
+  /// One element as the kernel reads it: rounded to the argument's type. Row-major number, or row
+  /// and column where the leading dimensions together count the rows.
+  double at(int64_t rank, size_t argument, int64_t element) const;
+  double at(int64_t rank, size_t argument, int64_t row, int64_t column) const {
+    return at(rank, argument, row * shapes_[argument].back() + column);
+  }
+  /// Writes a whole argument, dense and row-major.
+  void fill(int64_t rank, size_t argument, void *memory) const;
+
+  /// For an entry's own inputs: what they would be without it, and a number uniform in [0, 1).
+  double standard(int64_t rank, size_t argument, int64_t element) const;
+  double uniform(int64_t rank, size_t argument, int64_t element) const;
+
+private:
+  void describe(const KernelEntry &entry, const Kernel &kernel, const Problem &problem);
+  Function value_;
+  uint64_t seed_ = 0;
+  std::vector<std::vector<int64_t>> shapes_;
+  std::vector<DType> types_;
+  std::vector<double> scalars_;
+};
+
+/// A run whose results are judged.
+struct Case {
+  const Problem &problem;
+  const Config &config;
+  const Inputs &inputs;
+};
+
+/// Some columns of a row of an output. The leading dimensions together count the rows.
+struct OutputRow {
+  int64_t rank;
+  size_t argument; ///< by number in the signature
+  int64_t row;
+  std::span<const int64_t> columns;
+};
+
+/// What an element is to be, and how far from it is allowed.
+struct Expected {
+  double value = 0;     ///< computed in double
+  double baseline = 0;  ///< a plain computation in the kernel's types
+  double magnitude = 0; ///< sum of the absolute values of the terms; 0: nothing is rounded
+  int64_t terms = 1;    ///< how many are added
+  bool isDefined = true;
+
+  /// An element that is moved, or computed exactly.
+  static Expected exact(double value) { return {value, value}; }
+  static Expected undefined() { return {.isDefined = false}; }
+};
+
+/// |value - expected| up to this is right: |baseline - value| + sqrt(terms) * eps32 * magnitude,
+/// and the rounding to the output's type.
+double tolerance(const Expected &expected, DType type);
+
+/// The verdict on results.
+struct Verdict {
+  bool ok = true;
+  double error = 0;     ///< of the worst element, relative to the largest one expected
+  double tolerance = 0; ///< what was allowed there, relative to the same
+  int64_t checked = 0;  ///< elements
+  std::string failure;  ///< names the worst element if not ok
+
+  /// Joins the verdict on another output or rank.
+  void merge(const Verdict &other);
+};
+
+/// Judges one output of one rank: dense row-major memory. At most about `maxElements` elements are
+/// compared, in rows and columns spread over all of the output, the first and the last included.
+Verdict verify(const KernelEntry &entry, const Case &run, int64_t rank, size_t argument,
+               const void *memory, int64_t maxElements = 4096);
+
+} // namespace ditron::kernels

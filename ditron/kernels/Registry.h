@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The registry of the kernel library. A kernel's file holds its body, its reference and an entry
+// that describes both; tests, `ditron run`, the benchmarks and the tuner walk the entries and know
+// no kernel by name. A line of Kernels.def adds one.
+#pragma once
+#include "ditron/kernels/Config.h"
+#include "ditron/kernels/Reference.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ditron::kernels {
+
+/// What a machine runs fast is measured against.
+enum class Baseline {
+  none,
+  copy,            ///< a copy of as many bytes
+  gemm,            ///< the library's product
+  gatherThenGemm,  ///< library collective, then library product
+  gemmThenScatter, ///< library product, then library reduce-scatter
+  gemmThenReduce   ///< library product, then library all-reduce
+};
+
+/// A default value of a scalar argument.
+struct ScalarDefault {
+  std::string name;
+  double value;
+};
+
+/// A kernel of the library. Shapes give the named dimensions of the signature, except R, as one
+/// rank sees them.
+struct KernelEntry {
+  std::string name; ///< in kebab case
+  std::string summary;
+  std::vector<DType> dtypes; ///< the element types it is made for
+  bool isDistributed = false;
+
+  std::vector<ConfigParameter> parameters;
+  /// A good configuration for a problem, tiles no larger than it.
+  Config (*defaults)(const Problem &problem);
+  /// The kernel. CompileError if the configuration does not make one.
+  Kernel (*make)(DType type, const Config &config);
+
+  Dimensions shape; ///< what `ditron run` takes for what is not given
+  std::vector<Dimensions> testShapes, benchShapes;
+  std::vector<ScalarDefault> scalars = {};
+  /// Variants that tests and `ditron list` show beside the default: "activation=relu,bias=1".
+  std::vector<std::string> variants = {};
+  /// What the dimensions must fulfil beyond being 1 or more; UsageError if they do not.
+  void (*check)(const Problem &problem) = nullptr;
+
+  /// Operations, and bytes of memory or link traffic, of one rank: the denominators of rates.
+  double (*flops)(const Problem &problem) = nullptr; ///< null where bytes count
+  double (*bytes)(const Problem &problem) = nullptr;
+  Baseline baseline = Baseline::none;
+
+  /// The element `element` (row-major) of an input, where it is not uniform random.
+  double (*input)(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
+                  int64_t element) = nullptr;
+  /// What one row of an output is to be.
+  std::vector<Expected> (*reference)(const Case &run, const OutputRow &row);
+
+  bool supports(DType type) const;
+  /// Makes the kernel for a problem's element type; UsageError naming the supported ones otherwise.
+  Kernel kernel(DType type, const Config &config) const;
+  /// "M=64,N=32" over this kernel's default shape; UsageError for unknown names and sizes below 1.
+  Dimensions parseShape(std::string_view text) const;
+};
+
+/// Every kernel, in the order of Kernels.def.
+const std::vector<KernelEntry> &registry();
+
+/// The kernel of that name; UsageError that lists the known ones and suggests the nearest.
+const KernelEntry &findKernel(std::string_view name);
+
+} // namespace ditron::kernels
