@@ -9,6 +9,7 @@
 #include "ditron/reference/Semantics.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace ditron::reference {
 namespace {
@@ -184,18 +185,21 @@ struct TileGrid {
   Extents extents;
   device::Grid<int64_t> grid;
 
-  TileGrid(Extents counts, std::optional<int64_t> elements, int64_t height)
-      : extents(std::move(counts)) {
+  TileGrid(CoreMachine &core, device::TilesOp op) : extents(core.integers(op.getExtents())) {
     llvm::ArrayRef<int64_t> all = extents;
-    int64_t rows = all.size() < 2 ? 1 : all[all.size() - 2];
-    grid = {numElements(all.drop_back(std::min<size_t>(all.size(), 2))), rows, all.back(), 1, rows};
-    if (!elements || all.size() < 2)
-      return;
-    grid.height = height;
-    grid.extent = *elements;
-    if (rows != (*elements + height - 1) / height)
-      throw CompileError(fmt::format("has {} rows of tiles, but {} elements, {} a tile, make {}",
-                                     rows, *elements, height, (*elements + height - 1) / height));
+    for (int64_t extent : extents)
+      if (extent < 0)
+        throw CompileError(fmt::format("deals a grid of [{}] tiles", fmt::join(extents, ", ")));
+    bool hasRows = all.size() >= 2;
+    int64_t rows = hasRows ? all[all.size() - 2] : 1, height = op.getHeight();
+    int64_t batch = numElements(all.drop_back(std::min<size_t>(all.size(), 2)));
+    int64_t elements = op.getElements() && hasRows ? core.integer(op.getElements()) : rows * height;
+    bool byBatch = op.getOrder().getSharded() == device::ShardedAxis::batch;
+    grid = {batch,  rows,     all.back(),
+            height, elements, byBatch ? device::Sharded::batch : device::Sharded::rows};
+    if (rows != (elements + height - 1) / height)
+      throw CompileError(fmt::format("has {} rows of tiles, but {} elements, {} in a tile, make {}",
+                                     rows, elements, height, (elements + height - 1) / height));
   }
 
   int64_t size() const { return numElements(extents); }
@@ -215,14 +219,7 @@ struct TileGrid {
 };
 
 void runTiles(CoreMachine &core, device::TilesOp op) {
-  Extents extents = core.integers(op.getExtents());
-  for (int64_t &extent : extents)
-    if (extent < 0)
-      throw CompileError(fmt::format("deals a grid with an extent of {}", extent));
-  std::optional<int64_t> elements;
-  if (op.getElements())
-    elements = core.integer(op.getElements());
-  TileGrid tiles(extents, elements, op.getHeight());
+  TileGrid tiles(core, op);
   device::Place<int64_t> place{core.rank(), core.world().ranks};
   const auto *order = device::findOrder<int64_t>(std::string_view(op.getOrder().getName()));
   int64_t group = op.getOrder().getParameter(), cores = core.role().count;

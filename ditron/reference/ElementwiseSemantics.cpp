@@ -2,7 +2,6 @@
 //
 // arith and math: on tiles, scalars and indices alike. Those of the language stand in
 // core/Elementwise.def, which says what they compute; a line there is all that a new one needs.
-// This file is compiled so that signed integers wrap.
 #include "ditron/reference/Semantics.h"
 #include "ditron/reference/TileMath.h"
 #include "ditron/support/Error.h"
@@ -14,6 +13,9 @@ using namespace mlir;
 
 namespace ditron::reference {
 namespace {
+
+/// Integers are computed where they cannot overflow, and then wrapped to their width.
+using Wide = __int128;
 
 /// fn of the elements of the operands, all read as `Element`.
 template <class Op, class Element, class Fn> void addUnary(Semantics &semantics, Fn fn) {
@@ -39,14 +41,13 @@ void addLanguage(Semantics &semantics) {
   addUnary<FloatOp, double>(semantics, [](double x) -> double { return expression; });
 #define UNARY_ANY(name, FloatOp, IntegerOp, expression, integerExpression)                         \
   addUnary<FloatOp, double>(semantics, [](double x) -> double { return expression; });             \
-  addUnary<IntegerOp, int64_t>(semantics, [](int64_t x) -> int64_t { return integerExpression; });
+  addUnary<IntegerOp, int64_t>(semantics, [](Wide x) -> Wide { return integerExpression; });
 #define BINARY(name, FloatOp, IntegerOp, expression, integerExpression)                            \
   addBinary<FloatOp, double>(semantics, [](double x, double y) -> double { return expression; });  \
-  addBinary<IntegerOp, int64_t>(                                                                   \
-      semantics, [](int64_t x, int64_t y) -> int64_t { return integerExpression; });
-#define BINARY_INT(name, IntegerOp, expression)                                                    \
   addBinary<IntegerOp, int64_t>(semantics,                                                         \
-                                [](int64_t x, int64_t y) -> int64_t { return expression; });
+                                [](Wide x, Wide y) -> Wide { return integerExpression; });
+#define BINARY_INT(name, IntegerOp, expression)                                                    \
+  addBinary<IntegerOp, int64_t>(semantics, [](Wide x, Wide y) -> Wide { return expression; });
 #define TERNARY(name, FloatOp, expression)                                                         \
   addTernary<FloatOp, double>(semantics,                                                           \
                               [](double x, double y, double z) -> double { return expression; });
@@ -137,14 +138,10 @@ Value select(CoreMachine &core, arith::SelectOp op) {
 //===-- Indices and unsigned integers ---------------------------------------------------------===//
 
 /// The quotient truncated, or rounded down or up; by zero it is 0.
-int64_t divide(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? -x : x / y; }
-bool isInexact(int64_t x, int64_t y) { return y != 0 && y != -1 && x % y != 0; }
-int64_t divideDown(int64_t x, int64_t y) {
-  return divide(x, y) - (isInexact(x, y) && (x < 0) != (y < 0));
-}
-int64_t divideUp(int64_t x, int64_t y) {
-  return divide(x, y) + (isInexact(x, y) && (x < 0) == (y < 0));
-}
+Wide divide(Wide x, Wide y) { return y == 0 ? 0 : x / y; }
+bool isInexact(Wide x, Wide y) { return y != 0 && x % y != 0; }
+Wide divideDown(Wide x, Wide y) { return divide(x, y) - (isInexact(x, y) && (x < 0) != (y < 0)); }
+Wide divideUp(Wide x, Wide y) { return divide(x, y) + (isInexact(x, y) && (x < 0) == (y < 0)); }
 
 /// fn of operands read as unsigned numbers of their width.
 template <class Op, class Fn> void addUnsigned(Semantics &semantics, Fn fn) {

@@ -19,15 +19,13 @@ using llvm::ArrayRef;
 
 namespace {
 
-/// What tile.cast takes an integer for: an i1 is 0 or 1, the others are signed.
+/// What tile.cast takes an integer for: an i1 counts as 0 or 1, the others are signed.
 int64_t numberOf(DType type, int64_t value) { return type == DType::i1 ? value != 0 : value; }
 
 struct Range {
   int64_t least, largest;
 };
 Range rangeOf(DType type) {
-  if (type == DType::i1)
-    return {0, 1};
   return {std::numeric_limits<int64_t>::min() >> (64 - bitWidth(type)),
           std::numeric_limits<int64_t>::max() >> (64 - bitWidth(type))};
 }
@@ -73,6 +71,8 @@ double floatToFloat(DType to, double value, Rounding rounding, bool saturate) {
 }
 
 int64_t floatToInteger(DType to, double value, Rounding rounding) {
+  if (to == DType::i1)
+    return value != 0;
   if (std::isnan(value))
     return 0;
   double whole = rounding == Rounding::nearest_even  ? std::nearbyint(value)
@@ -97,6 +97,8 @@ double roundInteger(DType to, const llvm::APSInt &value) {
 }
 
 int64_t integerToInteger(DType to, int64_t value, bool saturate) {
+  if (to == DType::i1)
+    return value != 0;
   Range range = rangeOf(to);
   return saturate ? std::clamp(value, range.least, range.largest) : value;
 }
@@ -281,14 +283,6 @@ Extents without(const Tile &source, int64_t axis) {
   return shape;
 }
 
-/// Reductions compare truth values as 0 and 1, while arith's integers are signed.
-Tile asNumbers(Tile tile) {
-  if (tile.type == DType::i1)
-    for (int64_t &element : tile.as<int64_t>())
-      element = element != 0;
-  return tile;
-}
-
 } // namespace
 
 Tile reduce(ReduceKind kind, const Tile &source, int64_t axis) {
@@ -296,7 +290,7 @@ Tile reduce(ReduceKind kind, const Tile &source, int64_t axis) {
   if (isFloat(source.type))
     reduceLines<double>(kind, source, axis, result);
   else
-    reduceLines<int64_t>(kind, asNumbers(source), axis, result);
+    reduceLines<int64_t>(kind, source, axis, result);
   normalize(result);
   return result;
 }
@@ -306,7 +300,7 @@ Tile reduceIndex(Extremum kind, const Tile &source, int64_t axis) {
   if (isFloat(source.type))
     findExtrema<double>(kind, source, axis, result);
   else
-    findExtrema<int64_t>(kind, asNumbers(source), axis, result);
+    findExtrema<int64_t>(kind, source, axis, result);
   return result;
 }
 
@@ -315,7 +309,7 @@ Tile scan(ReduceKind kind, const Tile &source, int64_t axis) {
   if (isFloat(source.type))
     scanLines<double>(kind, source, axis, result);
   else
-    scanLines<int64_t>(kind, asNumbers(source), axis, result);
+    scanLines<int64_t>(kind, source, axis, result);
   normalize(result);
   return result;
 }

@@ -15,8 +15,7 @@ namespace ditron::reference {
 template <class Element, class Compute, class... Operands>
 Value mapElements(mlir::Type result, Compute &&compute, const Operands &...operands);
 
-/// `source` converted to the type of `result`, as tile.cast says. Casts of i1 read true as 1; a
-/// saturating cast to i1 clamps to 0 and 1.
+/// `source` converted to the type of `result`, as tile.cast says.
 Value castTo(mlir::Type source, mlir::Type result, const Value &value,
              core::Rounding rounding = core::Rounding::nearest_even, bool saturate = false);
 

@@ -87,7 +87,8 @@ TEST(Gemm, EveryCoreCount) {
   std::string text = kTypes + std::string(kHead) + R"(
   %a = memref.cast %A : !in to !in
   dist.tiles (%i, %j) of (%iTiles, %jTiles) order <"grouped", 3> elements %m height 10 {
-)" + productOf("!in") + "  }\n  return\n}";
+)" + productOf("!in") +
+                     "  }\n  return\n}";
   Program program(text);
   for (int64_t cores : {1, 2, 3, 50}) {
     auto a = matrixA<f16>(0, M);
@@ -136,7 +137,8 @@ std::string agGemm() {
       scf.for %s = %from to %past step %c1 {
         dist.wait %ready[%s] >= %c1 : !dist.signals<1>
       }
-)" + productOf("!sym") + "    }\n  }\n  return\n}";
+)" + productOf("!sym") +
+         "    }\n  }\n  return\n}";
 }
 
 TEST(Gemm, GatheredFromRanks) {

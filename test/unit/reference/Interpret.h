@@ -49,10 +49,10 @@ inline std::string view(int rank, const std::string &element, const std::string 
 class Program {
 public:
   explicit Program(const std::string &text) {
-    context_.loadDialect<core::TileDialect, device::DistDialect, mlir::arith::ArithDialect,
-                         mlir::func::FuncDialect, mlir::math::MathDialect,
-                         mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                         mlir::tensor::TensorDialect>();
+    context_
+        .loadDialect<core::TileDialect, device::DistDialect, mlir::arith::ArithDialect,
+                     mlir::func::FuncDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                     mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
     context_.allowUnregisteredDialects();
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_, "test.mlir");
     EXPECT_TRUE(module_) << text;
@@ -71,8 +71,7 @@ private:
 };
 
 /// What `fn` throws says each of `parts`, in this order.
-template <class Error, class Fn>
-void expectError(Fn &&fn, const std::vector<std::string> &parts) {
+template <class Error, class Fn> void expectError(Fn &&fn, const std::vector<std::string> &parts) {
   try {
     fn();
     FAIL() << "no error; expected one that says: " << parts.front();
