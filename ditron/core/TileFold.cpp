@@ -140,15 +140,12 @@ static llvm::RoundingMode modeOf(Rounding rounding) {
   llvm_unreachable("all roundings are above");
 }
 
-/// A float as another float type; nothing where overflow would depend on the direction of rounding.
-static std::optional<APFloat> convert(APFloat value, FloatType to, CastOp op) {
-  bool wasNaN = value.isNaN(), negative = value.isNegative(), loses = false;
-  auto status = value.convert(to.getFloatSemantics(), modeOf(op.getRounding()), &loses);
-  bool overflows = (status & APFloat::opOverflow) || (!wasNaN && !value.isFinite());
-  if (overflows && op.getSaturate())
+/// A float as another float type.
+static APFloat convert(APFloat value, FloatType to, CastOp op) {
+  bool isNumber = !value.isNaN(), negative = value.isNegative(), loses = false;
+  value.convert(to.getFloatSemantics(), modeOf(op.getRounding()), &loses);
+  if (op.getSaturate() && isNumber && !value.isFinite())
     return APFloat::getLargest(to.getFloatSemantics(), negative);
-  if ((status & APFloat::opOverflow) && op.getRounding() != Rounding::nearest_even)
-    return std::nullopt;
   return value;
 }
 
@@ -172,15 +169,14 @@ static APInt convert(const APInt &value, unsigned width, bool saturate) {
                                                  : value.sextOrTrunc(width);
 }
 
-/// One constant element as the result's; null if it is not known.
+/// One constant element as the result's; null if it is neither a float nor an integer.
 static TypedAttr foldElement(Attribute element, Type to, CastOp op) {
   auto toFloat = dyn_cast<FloatType>(to);
   if (auto from = dyn_cast<FloatAttr>(element)) {
     if (!toFloat)
       return IntegerAttr::get(
           to, convert(from.getValue(), to.getIntOrFloatBitWidth(), op.getRounding()));
-    std::optional<APFloat> value = convert(from.getValue(), toFloat, op);
-    return value ? FloatAttr::get(toFloat, *value) : FloatAttr();
+    return FloatAttr::get(toFloat, convert(from.getValue(), toFloat, op));
   }
   auto from = dyn_cast<IntegerAttr>(element);
   if (!from)
@@ -191,8 +187,7 @@ static TypedAttr foldElement(Attribute element, Type to, CastOp op) {
   APFloat exact(APFloat::IEEEquad()); // holds every i64
   exact.convertFromAPInt(value, /*IsSigned=*/value.getBitWidth() > 1,
                          llvm::RoundingMode::NearestTiesToEven);
-  std::optional<APFloat> rounded = convert(exact, toFloat, op);
-  return rounded ? FloatAttr::get(toFloat, *rounded) : FloatAttr();
+  return FloatAttr::get(toFloat, convert(exact, toFloat, op));
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {

@@ -240,9 +240,10 @@ def Tile_CastOp : Tile_Op<"cast", [Pure]> {
   let summary = "Converts elements to another type";
   let description = [{
     `rounding` says what happens to a value between two of the result's. `saturate` clamps to the
-    result's finite range; without it floats overflow as IEEE does (to infinity; to NaN in f8E4M3FN)
-    and integers wrap. Float to integer always saturates and NaN gives 0. An i1 counts as 0 or 1, and
-    a cast to i1 says whether the value differs from 0, as NaN does.
+    result's finite range, infinities too. Without it floats overflow as IEEE does: to infinity, or
+    toward_zero to the largest finite value, where f8E4M3FN has NaN instead of infinities; and integers
+    wrap. Float to integer always saturates and NaN gives 0. An i1 counts as 0 or 1, and a cast to i1
+    says whether the value differs from 0, as NaN does.
 
     Example:
     ```mlir

@@ -43,42 +43,45 @@ public:
   Integer(ImplicitLocOpBuilder &builder, Value value) : builder_(&builder), value_(value) {}
 
   Value value() const { return value_; }
+  /// Another integer of the same program.
   Integer constant(int64_t value) const {
     return {*builder_, builder_->create<arith::ConstantIndexOp>(value)};
   }
+
+  friend Integer operator+(Integer a, Integer b) { return a.emit<arith::AddIOp>(b); }
+  friend Integer operator-(Integer a, Integer b) { return a.emit<arith::SubIOp>(b); }
+  friend Integer operator*(Integer a, Integer b) { return a.emit<arith::MulIOp>(b); }
+  friend Integer operator/(Integer a, Integer b) { return a.emit<arith::DivUIOp>(b); }
+  friend Integer operator%(Integer a, Integer b) { return a.emit<arith::RemUIOp>(b); }
+  friend Integer min(Integer a, Integer b) { return a.emit<arith::MinSIOp>(b); }
+  friend Integer max(Integer a, Integer b) { return a.emit<arith::MaxSIOp>(b); }
+  friend Value operator<(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::slt, b); }
+  friend Value operator==(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::eq, b); }
+
+  friend Integer operator+(Integer a, int64_t b) { return a + a.constant(b); }
+  friend Integer operator-(Integer a, int64_t b) { return a - a.constant(b); }
+  friend Integer operator*(Integer a, int64_t b) { return a * a.constant(b); }
+  [[maybe_unused]] friend Integer operator/(Integer a, int64_t b) { return a / a.constant(b); }
+  [[maybe_unused]] friend Integer operator%(Integer a, int64_t b) { return a % a.constant(b); }
+  friend Integer min(Integer a, int64_t b) { return min(a, a.constant(b)); }
+  [[maybe_unused]] friend Value operator<(Integer a, int64_t b) { return a < a.constant(b); }
+  friend Value operator==(Integer a, int64_t b) { return a == a.constant(b); }
+
+  friend Integer select(Value condition, Integer a, Integer b) {
+    return {*a.builder_, a.builder_->createOrFold<arith::SelectOp>(condition, a.value_, b.value_)};
+  }
+
+private:
   template <class Op> Integer emit(Integer other) const {
     return {*builder_, builder_->createOrFold<Op>(value_, other.value_)};
   }
   Value compare(arith::CmpIPredicate predicate, Integer other) const {
     return builder_->createOrFold<arith::CmpIOp>(predicate, value_, other.value_);
   }
-  Integer select(Value condition, Integer otherwise) const {
-    return {*builder_,
-            builder_->createOrFold<arith::SelectOp>(condition, value_, otherwise.value_)};
-  }
 
-private:
   ImplicitLocOpBuilder *builder_;
   Value value_;
 };
-
-Integer operator+(Integer a, Integer b) { return a.emit<arith::AddIOp>(b); }
-Integer operator-(Integer a, Integer b) { return a.emit<arith::SubIOp>(b); }
-Integer operator*(Integer a, Integer b) { return a.emit<arith::MulIOp>(b); }
-Integer operator/(Integer a, Integer b) { return a.emit<arith::DivUIOp>(b); }
-Integer operator%(Integer a, Integer b) { return a.emit<arith::RemUIOp>(b); }
-Integer min(Integer a, Integer b) { return a.emit<arith::MinSIOp>(b); }
-Integer operator+(Integer a, int64_t b) { return a + a.constant(b); }
-Integer operator-(Integer a, int64_t b) { return a - a.constant(b); }
-Integer operator*(Integer a, int64_t b) { return a * a.constant(b); }
-Integer operator/(Integer a, int64_t b) { return a / a.constant(b); }
-Integer operator%(Integer a, int64_t b) { return a % a.constant(b); }
-Integer min(Integer a, int64_t b) { return min(a, a.constant(b)); }
-Value operator<(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::slt, b); }
-Value operator==(Integer a, Integer b) { return a.compare(arith::CmpIPredicate::eq, b); }
-Value operator<(Integer a, int64_t b) { return a < a.constant(b); }
-Value operator==(Integer a, int64_t b) { return a == a.constant(b); }
-Integer select(Value condition, Integer a, Integer b) { return a.select(condition, b); }
 
 /// The grid of a loop over tiles: the dimensions before the last two are one batch.
 Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<Integer> elements) {
@@ -115,10 +118,12 @@ void deal(TilesOp tiles) {
     elements = integer(given);
   Integer height = integer(builder.create<arith::ConstantIndexOp>(tiles.getHeight()));
   Grid<Integer> grid = gridOf(extents, height, elements);
-  Place<Integer> place{integer(builder.create<RankOp>()), integer(builder.create<NumRanksOp>())};
+  Type index = builder.getIndexType();
+  Place<Integer> place{integer(builder.create<RankOp>(index, MeshAxis::world)),
+                       integer(builder.create<NumRanksOp>(index, MeshAxis::world))};
   Integer total = grid.batch * grid.rows * grid.cols;
-  auto loop = builder.create<scf::ForOp>(builder.create<CoreOp>(), total.value(),
-                                         builder.create<NumCoresOp>());
+  auto loop = builder.create<scf::ForOp>(builder.create<CoreOp>(index), total.value(),
+                                         builder.create<NumCoresOp>(index));
   loop->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
 
   builder.setInsertionPointToStart(loop.getBody());

@@ -23,12 +23,12 @@ using namespace ditron::device;
 
 namespace {
 
-/// The notify that follows `put` with nothing but computation between.
-NotifyOp notifyBehind(PutOp put) {
-  Operation *next = put->getNextNode();
-  while (next && isMemoryEffectFree(next))
-    next = next->getNextNode();
-  return dyn_cast_or_null<NotifyOp>(next);
+/// The put before `notify` with nothing but computation between.
+PutOp putBefore(NotifyOp notify) {
+  Operation *previous = notify->getPrevNode();
+  while (previous && isMemoryEffectFree(previous))
+    previous = previous->getPrevNode();
+  return dyn_cast_or_null<PutOp>(previous);
 }
 
 bool haveSamePeer(PutOp put, NotifyOp notify) {
@@ -43,9 +43,9 @@ bool haveSamePeer(PutOp put, NotifyOp notify) {
 
 struct FusePutNotify : ditron::device::impl::FusePutNotifyBase<FusePutNotify> {
   void runOnOperation() override {
-    getOperation().walk([](PutOp put) {
-      NotifyOp notify = notifyBehind(put);
-      if (!notify || !haveSamePeer(put, notify))
+    getOperation().walk([](NotifyOp notify) {
+      PutOp put = putBefore(notify);
+      if (!put || !haveSamePeer(put, notify))
         return;
       OpBuilder builder(notify);
       builder.create<PutNotifyOp>(builder.getFusedLoc({put.getLoc(), notify.getLoc()}),

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --dist-deal-tiles --canonicalize --cse | FileCheck %s
+// That the coordinates are those of device/Order.h: test/unit/device/DealTilesTest.cpp.
+// CHECK-NOT: dist.tiles
+
+// CHECK-LABEL: @row_major
+// CHECK-SAME: (%[[S:.*]]: !dist.signals<2>, %[[ROWS:.*]]: index, %[[COLUMNS:.*]]: index)
+func.func @row_major(%s: !dist.signals<2>, %rows: index, %columns: index) {
+  // CHECK-DAG: %[[TILES:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+  // CHECK-DAG: %[[CORE:.*]] = dist.core
+  // CHECK-DAG: %[[CORES:.*]] = dist.num_cores
+  // CHECK-NOT: dist.rank
+  // CHECK: scf.for %[[T:.*]] = %[[CORE]] to %[[TILES]] step %[[CORES]] {
+  // CHECK:   %[[ROW:.*]] = arith.divui %[[T]], %[[COLUMNS]]
+  // CHECK:   %[[I:.*]] = arith.remui %[[ROW]], %[[ROWS]]
+  // CHECK:   %[[J:.*]] = arith.remui %[[T]], %[[COLUMNS]]
+  // CHECK:   dist.notify %[[S]][%[[I]], %[[J]]] add %[[I]]
+  // CHECK: } {note}
+  dist.tiles (%i, %j) of (%rows, %columns) order <"row-major"> {
+    dist.notify %s[%i, %j] add %i : !dist.signals<2>
+  } {note}
+  return
+}
+
+// The number of the core is the role's: it is asked inside.
+// CHECK-LABEL: @role
+func.func @role(%s: !dist.signals<1>, %n: index) {
+  // CHECK: dist.role "r"
+  dist.role "r" cores %n for %n {
+    // CHECK-DAG: %[[CORE:.*]] = dist.core
+    // CHECK-DAG: %[[CORES:.*]] = dist.num_cores
+    // CHECK: scf.for %{{.*}} = %[[CORE]] to %{{.*}} step %[[CORES]]
+    dist.tiles (%j) of (%n) order <"row-major"> {
+      dist.notify %s[%j] add %n : !dist.signals<1>
+    }
+  }
+  return
+}
+
+// Leading dimensions are one batch, taken apart again.
+// CHECK-LABEL: @batch
+// CHECK-SAME: %[[B:[^:]*]]: index, %[[C:[^:]*]]: index, %[[N:[^:]*]]: index)
+func.func @batch(%s: !dist.signals<2>, %b: index, %c: index, %n: index) {
+  // CHECK-DAG: %[[BATCH:.*]] = arith.muli %[[B]], %[[C]]
+  // CHECK-DAG: arith.muli %[[BATCH]], %[[N]]
+  // CHECK: scf.for
+  // CHECK: %[[Y:.*]] = arith.remui %[[INDEX:.*]], %[[C]]
+  // CHECK: %[[X:.*]] = arith.divui %[[INDEX]], %[[C]]
+  // CHECK: dist.notify %{{.*}}[%[[X]], %[[Y]]]
+  dist.tiles (%x, %y, %i, %j) of (%b, %c, %n, %n) order <"grouped", 8> {
+    dist.notify %s[%x, %y] add %i : !dist.signals<2>
+  }
+  return
+}
+
+// Orders that follow the ranks ask which one this is.
+// CHECK-LABEL: @ranks
+func.func @ranks(%s: !dist.signals<1>, %m: index, %n: index) {
+  // CHECK-DAG: dist.rank
+  // CHECK-DAG: dist.num_ranks
+  // CHECK: scf.for
+  dist.tiles (%i, %j) of (%n, %n) order <"own-shard-first"> elements %m height 128 {
+    dist.notify %s[%i] add %j : !dist.signals<1>
+  }
+  return
+}
