@@ -78,15 +78,27 @@ if(CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(DITRON_PCH ${pch})
 endif()
 
-# ditron_use_mlir(TARGET SCOPE): the target includes MLIR, links it and uses the precompiled header.
+# ditron_use_mlir(TARGET SCOPE): the target includes MLIR, links it and uses the precompiled header,
+# but for the sources that the folder's CMakeLists.txt gives the property SKIP_PRECOMPILE_HEADERS.
 function(ditron_use_mlir target scope)
   target_link_libraries(${target} ${scope} ditron-mlir)
   if(DITRON_PCH)
     add_dependencies(${target} ditron-mlir-pch)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-include-pch ${DITRON_PCH}>)
-    get_target_property(sources ${target} SOURCES)
-    set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${DITRON_PCH})
+    cmake_language(EVAL CODE "cmake_language(DEFER CALL ditron_precompiled [[${target}]])")
   endif()
+endfunction()
+
+# Called at the end of a folder, when the properties of its sources are known.
+function(ditron_precompiled target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    get_source_file_property(skip ${source} SKIP_PRECOMPILE_HEADERS)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(NOT skip AND NOT "-include-pch" IN_LIST options)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -include-pch ${DITRON_PCH})
+      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${DITRON_PCH})
+    endif()
+  endforeach()
 endfunction()
 
 # ditron_library(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
@@ -145,12 +157,16 @@ function(ditron_dialect library dialect stem)
   set_property(GLOBAL APPEND PROPERTY DITRON_GENERATED ditron-${library}-ops-gen)
 endfunction()
 
-# ditron_passes(LIBRARY): generates the declarations of transforms/Passes.td, registerPasses() too.
+# ditron_passes(LIBRARY [FOLDER]): generates the declarations of FOLDER/Passes.td (transforms/).
 function(ditron_passes library)
+  set(folder transforms/)
+  if(ARGC GREATER 1)
+    set(folder ${ARGV1})
+  endif()
   include_directories(${PROJECT_SOURCE_DIR})
   include_directories(SYSTEM ${MLIR_INCLUDE_DIRS})
-  set(LLVM_TARGET_DEFINITIONS transforms/Passes.td)
-  mlir_tablegen(transforms/Passes.h.inc -gen-pass-decls)
+  set(LLVM_TARGET_DEFINITIONS ${folder}Passes.td)
+  mlir_tablegen(${folder}Passes.h.inc -gen-pass-decls)
   add_public_tablegen_target(ditron-${library}-passes-gen)
   set_property(GLOBAL APPEND PROPERTY DITRON_GENERATED ditron-${library}-passes-gen)
 endfunction()

@@ -5,6 +5,7 @@
 usage: check_spdx.py [ROOT]
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -15,9 +16,12 @@ ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__)
 
 def sourceFiles():
     """The files git knows or would add; all files of the tree where there is no git."""
-    git = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
-    names = git.stdout.splitlines() if git.returncode == 0 else [
-        p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*") if "build" not in p.relative_to(ROOT).parts]
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    git = subprocess.run(command, cwd=ROOT, capture_output=True, text=True) if shutil.which("git") else None
+    if git and git.returncode == 0:
+        names = git.stdout.splitlines()
+    else:
+        names = [p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*") if "build" not in p.relative_to(ROOT).parts]
     return [n for n in names if n.endswith(ENDINGS) and (ROOT / n).is_file()]
 
 

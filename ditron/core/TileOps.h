@@ -26,6 +26,9 @@ inline constexpr llvm::StringLiteral kNameAttr = "tile.name";
 /// The argument is an input: nothing may write it (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
+/// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
+inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
+
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/compiler/Compiler.h"
+#include "ditron/compiler/Pipeline.h"
+#include "ditron/core/TileOps.h"
+#include "ditron/support/Error.h"
+#include "ditron/target/cpu/CpuCode.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+using namespace mlir;
+
+namespace ditron {
+
+namespace {
+
+/// Collects the errors of a compilation.
+class Diagnostics {
+public:
+  explicit Diagnostics(MLIRContext *context)
+      : handler_(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            add(diagnostic);
+          return success();
+        }) {}
+
+  [[noreturn]] void raise(llvm::StringRef doing) const {
+    throw CompileError(text_.empty() ? fmt::format("{} failed", doing.str()) : text_);
+  }
+
+private:
+  void add(Diagnostic &diagnostic) {
+    if (!text_.empty())
+      text_ += "\n";
+    diagnostic.getLocation()->walk([&](Location where) {
+      auto file = dyn_cast<FileLineColLoc>(where);
+      if (!file)
+        return WalkResult::advance();
+      llvm::StringRef name = file.getFilename();
+      text_ += fmt::format("{}:{}: ", name.substr(name.find_last_of('/') + 1).str(),
+                           file.getLine());
+      return WalkResult::interrupt();
+    });
+    text_ += diagnostic.str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      add(note);
+  }
+
+  std::string text_;
+  ScopedDiagnosticHandler handler_;
+};
+
+OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &specialization) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  copy->walk([&](func::FuncOp function) {
+    for (auto [n, isUnit] : llvm::enumerate(specialization.unitStride))
+      if (isUnit && n < function.getNumArguments() &&
+          isa<MemRefType>(function.getArgument(n).getType()))
+        function.setArgAttr(n, core::kUnitStrideAttr, UnitAttr::get(module.getContext()));
+  });
+  return copy;
+}
+
+std::string printed(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream);
+  return text;
+}
+
+} // namespace
+
+std::string compileForCpu(ModuleOp module, const Specialization &specialization, Emit emit) {
+  MLIRContext *context = module.getContext();
+  Diagnostics diagnostics(context);
+  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
+  cpu::HostMachine host;
+  PassManager passes(context);
+  passes.enableVerifier(false);
+  if (emit == Emit::ir)
+    addFrontPipeline(passes);
+  else
+    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26});
+  if (failed(passes.run(*kernel)))
+    diagnostics.raise("compilation");
+  if (emit == Emit::ir)
+    return printed(*kernel);
+
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context->appendDialectRegistry(registry);
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(*kernel, llvmContext);
+  if (!code)
+    diagnostics.raise("translation to LLVM IR");
+  host.optimize(*code);
+  switch (emit) {
+  case Emit::assembly: return host.emitAssembly(*code);
+  case Emit::object: return host.emitObject(*code);
+  default: break;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << *code;
+  return text;
+}
+
+std::string compilerIdentity() {
+  // Another build of the compiler may make other code: this program's own file says which it is.
+  struct stat self{};
+  stat("/proc/self/exe", &self);
+  return fmt::format("ditron {} build {}.{}.{} LLVM {} {}", DITRON_VERSION, self.st_size,
+                     self.st_mtim.tv_sec, self.st_mtim.tv_nsec, LLVM_VERSION_STRING,
+                     cpu::HostMachine::identity());
+}
+
+} // namespace ditron

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the IR of a kernel to code. Inside the compiler errors are diagnostics and LogicalResult;
+// here, and only here, they become one CompileError.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
+
+namespace ditron {
+
+/// What a compilation gives.
+enum class Emit {
+  ir,       ///< the kernel after the passes that all targets share
+  llvm,     ///< LLVM IR
+  assembly, ///< of the target
+  object,   ///< an ELF object; see target/cpu/CpuCode.h for its symbols
+};
+
+/// What the code may assume of a launch.
+struct Specialization {
+  /// For each argument of the kernel: its last dimension has stride 1.
+  std::vector<bool> unitStride;
+};
+
+/// Compiles the kernel of `module`, which is not changed, for this machine's CPU. CompileError with
+/// the user's line where it cannot be.
+std::string compileForCpu(mlir::ModuleOp module, const Specialization &specialization, Emit emit);
+
+/// What the compiler itself depends on: its version, LLVM's and this machine's CPU. Part of the key
+/// of whatever is kept of compilations.
+std::string compilerIdentity();
+
+} // namespace ditron

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The whole compiler, in order.
+#include "ditron/compiler/Pipeline.h"
+#include "ditron/core/transforms/Passes.h"
+#include "ditron/device/transforms/Passes.h"
+#include "ditron/lower/Passes.h"
+#include "ditron/target/cpu/transforms/Passes.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron {
+
+void addFrontPipeline(OpPassManager &passes) {
+  OpPassManager &kernel = passes.nest<func::FuncOp>();
+  kernel.addPass(device::createCheckEffects());  // refuse what cannot be right
+  kernel.addPass(core::createPromoteVars());     // variables become values
+  kernel.addPass(core::createFuseDot());         // acc + dot(a, b) accumulates
+  kernel.addPass(device::createFusePutNotify()); // put, then notify: one operation
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+}
+
+void addCpuPipeline(OpPassManager &passes, const TargetTraits &target) {
+  addFrontPipeline(passes);
+  passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
+  OpPassManager &kernel = passes.nest<func::FuncOp>();
+  kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(cpu::createTilesToLoops({target.vectorBytes, target.vectorRegisters,
+                                          target.coreMemoryBytes}));
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  passes.addPass(cpu::createDistToRuntime()); // verbs become calls
+  passes.addPass(cpu::createLowerToLLVM());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+} // namespace ditron

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiler's table of contents.
+#pragma once
+#include "mlir/Pass/PassManager.h"
+
+namespace ditron {
+
+/// What the lowering may ask of a target: capabilities, never names of chips.
+struct TargetTraits {
+  int64_t vectorBytes = 16;          ///< of a vector register
+  int64_t vectorRegisters = 16;
+  int64_t coreMemoryBytes = 1 << 26; ///< for the tiles of one core
+};
+
+/// What is the same for every target: the kernel as the user wrote it, checked and simplified.
+void addFrontPipeline(mlir::OpPassManager &passes);
+
+/// The rest of the way to the LLVM dialect for a CPU.
+void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target);
+
+} // namespace ditron

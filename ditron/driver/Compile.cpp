@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/driver/Compile.h"
+#include "ditron/compiler/Cache.h"
+#include "ditron/compiler/Compiler.h"
+#include "ditron/lang/Trace.h"
+#include "ditron/runtime/DeviceApi.h"
+#include "ditron/support/Hash.h"
+#include "ditron/target/cpu/CpuCode.h"
+#include <chrono>
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+
+namespace ditron {
+
+/// One compilation at a time: a kernel's IR belongs to a context that is not for several threads.
+static std::mutex &compileMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
+                         const std::vector<bool> &unitStride) {
+  std::string ir;
+  llvm::raw_string_ostream stream(ir);
+  kernel.traced().module.get()->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
+  std::string strides;
+  for (bool isUnit : unitStride)
+    strides += isUnit ? '1' : '0';
+  return Hasher()
+      .add(ir)
+      .add(fmt::format("warps {} stages {}", schedule.warps, schedule.stages))
+      .add(strides)
+      .add(compilerIdentity())
+      .hex();
+}
+
+static std::vector<cpu::Symbol> runtimeSymbols() {
+  std::vector<cpu::Symbol> symbols;
+  for (const runtime::DeviceSymbol &symbol : runtime::deviceSymbols())
+    symbols.push_back({symbol.name, symbol.address});
+  return symbols;
+}
+
+/// A cached object that does not load is compiled anew.
+static std::shared_ptr<const cpu::LoadedCode> loadCached(const KernelCache &cache,
+                                                         const std::string &key) {
+  std::optional<std::string> object = cache.find(key);
+  if (!object)
+    return nullptr;
+  try {
+    return std::make_shared<cpu::LoadedCode>(*object, runtimeSymbols());
+  } catch (const RuntimeError &) {
+    return nullptr;
+  }
+}
+
+LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
+                        const std::vector<bool> &unitStride) {
+  std::lock_guard lock(compileMutex());
+  static std::map<std::string, LoadedKernel> loaded;
+  auto start = std::chrono::steady_clock::now();
+  std::string key = keyOf(kernel, schedule, unitStride);
+  if (auto found = loaded.find(key); found != loaded.end())
+    return found->second;
+  LoadedKernel result;
+  KernelCache cache = KernelCache::fromEnvironment();
+  result.code = loadCached(cache, key);
+  result.report.fromCache = result.code != nullptr;
+  if (!result.code) {
+    std::string object =
+        compileForCpu(kernel.traced().module.get(), {unitStride}, Emit::object);
+    cache.store(key, object);
+    result.code = std::make_shared<cpu::LoadedCode>(object, runtimeSymbols());
+  }
+  result.report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return loaded.emplace(key, result).first->second;
+}
+
+std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
+                      CompileOutput output) {
+  if (target != "x86-64")
+    throw UnavailableError(
+        fmt::format("target '{}' is not in this build, which has x86-64", target));
+  std::lock_guard lock(compileMutex());
+  std::vector<bool> unitStride(kernel.parameters().size(), true);
+  return compileForCpu(kernel.traced().module.get(), {unitStride}, static_cast<Emit>(output));
+}
+
+} // namespace ditron

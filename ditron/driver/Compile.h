@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compilation of kernels, shared by the ranks of a process and kept on disk.
+#pragma once
+#include "ditron/driver/Context.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ditron {
+
+namespace cpu {
+class LoadedCode;
+}
+
+/// What `ditron compile` can print of a kernel.
+enum class CompileOutput { ir, llvm, assembly, object };
+
+/// The kernel compiled for `target` as text or, an object, as bytes. UnavailableError for a target
+/// that this build does not have.
+std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
+                      CompileOutput output);
+
+/// Code in memory, and what it took to get there.
+struct LoadedKernel {
+  std::shared_ptr<const cpu::LoadedCode> code;
+  CompileReport report;
+};
+
+/// The kernel's code for arguments of which `unitStride` have neighbouring elements in the last
+/// dimension: from this process, else from the cache on disk, else compiled.
+LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
+                        const std::vector<bool> &unitStride);
+
+} // namespace ditron

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/driver/Context.h"
+#include "ditron/driver/Compile.h"
+#include "ditron/runtime/Launch.h"
+#include "ditron/runtime/Rank.h"
+#include "ditron/target/cpu/CpuCode.h"
+#include <bit>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace ditron {
+
+using detail::Parameter;
+
+//===-- Program -------------------------------------------------------------------------------===//
+
+struct Program::Impl {
+  Impl(runtime::Rank &rank, Kernel kernel, Schedule schedule)
+      : rank(rank), kernel(std::move(kernel)), schedule(schedule) {}
+
+  runtime::Rank &rank;
+  Kernel kernel;
+  Schedule schedule;
+  std::map<std::vector<bool>, LoadedKernel> variants;
+  CompileReport lastReport;
+};
+
+namespace {
+
+[[noreturn]] void refuse(const Signature &signature, const std::string &problem) {
+  throw CompileError(fmt::format("{}: {}", signature.text(), problem));
+}
+
+const char *kindName(const KernelArgument &argument) {
+  constexpr const char *names[] = {"a tensor", "an integer", "a float"};
+  return names[argument.index()];
+}
+
+/// Kinds, element types and shapes of the arguments fit the signature.
+void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
+                    int64_t ranks) {
+  const Signature &signature = kernel.signature();
+  const std::vector<Parameter> &parameters = kernel.parameters();
+  if (arguments.size() != parameters.size())
+    refuse(signature, fmt::format("launched with {} arguments, expected {}", arguments.size(),
+                                  parameters.size()));
+  std::vector<const std::vector<int64_t> *> shapes;
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    const Parameter &parameter = parameters[n];
+    const std::string &name = signature.arguments()[n].name;
+    const auto *tensor = std::get_if<Tensor>(&arguments[n]);
+    shapes.push_back(tensor ? &tensor->shape() : nullptr);
+    bool isView = parameter.kind == Parameter::Kind::view;
+    bool isIndex = parameter.kind == Parameter::Kind::index;
+    if (isView != (tensor != nullptr) || (isIndex && !std::holds_alternative<int64_t>(arguments[n])))
+      refuse(signature, fmt::format("{} is {}, expected {}", name, kindName(arguments[n]),
+                                    isView ? "a tensor" : isIndex ? "an integer" : "a number"));
+    if (isView && tensor->dtype() != parameter.dtype)
+      refuse(signature, fmt::format("{} is of {}, expected {}", name, ditron::name(tensor->dtype()),
+                                    ditron::name(parameter.dtype)));
+  }
+  signature.bind(shapes, ranks);
+}
+
+std::vector<bool> unitStrides(const std::vector<KernelArgument> &arguments) {
+  std::vector<bool> result;
+  for (const KernelArgument &argument : arguments) {
+    const auto *tensor = std::get_if<Tensor>(&argument);
+    result.push_back(tensor && (tensor->strides().empty() || tensor->strides().back() == 1 ||
+                                tensor->shape().back() == 1));
+  }
+  return result;
+}
+
+/// A scalar in the bits of its type, in a word.
+int64_t scalarWord(DType type, double value) {
+  int64_t word = 0;
+  storeElement(type, &word, value);
+  return word;
+}
+
+/// The 64-bit words of the arguments: a view's address, extents and strides, a scalar's value.
+std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
+  std::vector<int64_t> words;
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    if (const auto *tensor = std::get_if<Tensor>(&arguments[n])) {
+      words.push_back(std::bit_cast<int64_t>(tensor->data()));
+      words.insert(words.end(), tensor->shape().begin(), tensor->shape().end());
+      words.insert(words.end(), tensor->strides().begin(), tensor->strides().end());
+    } else if (kernel.parameters()[n].kind == Parameter::Kind::index) {
+      words.push_back(std::get<int64_t>(arguments[n]));
+    } else {
+      double value = std::visit(
+          [](const auto &v) -> double {
+            if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(v)>>)
+              return static_cast<double>(v);
+            return 0;
+          },
+          arguments[n]);
+      words.push_back(scalarWord(kernel.parameters()[n].dtype, value));
+    }
+  }
+  return words;
+}
+
+/// The symmetric memory of one launch: what to ask for, and the words that describe it.
+struct SymmetricArguments {
+  std::vector<runtime::BufferRequest> requests;
+  std::vector<size_t> addressWords; ///< the word of each request's address
+  std::string key;
+};
+
+/// Runs the kernel's plan, and appends the words of its symmetric memory.
+SymmetricArguments planSymmetric(const cpu::LoadedCode &code, runtime::Rank &rank,
+                                 std::vector<int64_t> &words) {
+  SymmetricArguments result;
+  size_t extents = 0;
+  for (const cpu::Request &request : code.requests())
+    extents += static_cast<size_t>(request.rank);
+  std::vector<int64_t> planned(extents);
+  runtime::CoreContext place{};
+  place.rank = rank.rank(), place.ranks = rank.size(), place.cores = rank.cores();
+  if (extents)
+    code.plan()(&place, words.data(), planned.data());
+  size_t next = 0;
+  for (const cpu::Request &request : code.requests()) {
+    std::vector<int64_t> shape(planned.begin() + static_cast<ptrdiff_t>(next),
+                               planned.begin() + static_cast<ptrdiff_t>(next) + request.rank);
+    next += static_cast<size_t>(request.rank);
+    int64_t elements = 1;
+    for (int64_t extent : shape) {
+      if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements))
+        throw CompileError(fmt::format("symmetric '{}' has shape [{}]", request.name,
+                                       fmt::join(shape, ", ")));
+    }
+    result.addressWords.push_back(words.size());
+    words.push_back(0);
+    words.insert(words.end(), shape.begin(), shape.end());
+    std::vector<int64_t> strides(shape.size(), 1);
+    for (size_t d = shape.size(); d-- > 1;)
+      strides[d - 1] = strides[d] * shape[d];
+    words.insert(words.end(), strides.begin(), strides.end());
+    auto count = static_cast<size_t>(elements);
+    result.requests.push_back(
+        request.isSignals
+            ? runtime::BufferRequest::signals(request.name, count)
+            : runtime::BufferRequest::buffer(request.name,
+                                             count * static_cast<size_t>(request.elementBytes)));
+    result.key += fmt::format("|{}[{}]", request.name, fmt::join(shape, ","));
+  }
+  return result;
+}
+
+} // namespace
+
+LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
+  Impl &impl = *impl_;
+  checkArguments(impl.kernel, arguments, impl.rank.size());
+  std::vector<bool> strides = unitStrides(arguments);
+  auto [variant, isNew] = impl.variants.try_emplace(strides);
+  if (isNew)
+    variant->second = loadKernel(impl.kernel, impl.schedule, strides);
+  impl.lastReport = variant->second.report;
+  const cpu::LoadedCode &code = *variant->second.code;
+
+  std::vector<int64_t> words = toWords(impl.kernel, arguments);
+  SymmetricArguments symmetric = planSymmetric(code, impl.rank, words);
+  runtime::Workspace *workspace = nullptr;
+  if (!symmetric.requests.empty())
+    workspace =
+        &impl.rank.workspace(impl.kernel.signature().text() + symmetric.key, symmetric.requests);
+  runtime::KernelCode launched;
+  launched.name = impl.kernel.name();
+  launched.scratchBytes = static_cast<size_t>(code.scratchBytes());
+  launched.symmetricArguments = symmetric.addressWords;
+  launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
+  return runtime::launch(impl.rank, launched, words, workspace);
+}
+
+CompileReport Program::report() const { return impl_->lastReport; }
+const Signature &Program::signature() const { return impl_->kernel.signature(); }
+
+//===-- Context -------------------------------------------------------------------------------===//
+
+struct Context::Impl {
+  std::unique_ptr<runtime::Rank> owned;
+  runtime::Rank *rank = nullptr;
+};
+
+Context Context::init(const Options &options) {
+  auto owned = runtime::Rank::fromEnvironment(options);
+  Context context(*owned);
+  context.impl_->owned = std::move(owned);
+  return context;
+}
+
+Context::Context(runtime::Rank &rank) : impl_(std::make_unique<Impl>()) { impl_->rank = &rank; }
+Context::Context(Context &&) noexcept = default;
+Context::~Context() = default;
+
+int Context::rank() const { return impl_->rank->rank(); }
+int Context::ranks() const { return impl_->rank->size(); }
+int Context::cores() const { return impl_->rank->cores(); }
+void Context::barrier() { impl_->rank->barrier(); }
+runtime::Rank &Context::runtimeRank() { return *impl_->rank; }
+
+Program Context::compile(const Kernel &kernel, const Schedule &schedule) {
+  return Program(std::make_shared<Program::Impl>(*impl_->rank, kernel, schedule));
+}
+
+void runRanks(const Options &options, const std::function<void(Context &)> &body) {
+  runtime::runRanks(options, [&](runtime::Rank &rank) {
+    Context context(rank);
+    body(context);
+  });
+}
+
+} // namespace ditron

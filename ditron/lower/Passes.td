@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lowering shared by the backends. Each pass stands in the file of its name.
+#ifndef DITRON_LOWER_PASSES
+#define DITRON_LOWER_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def HoistSymmetric : Pass<"lower-hoist-symmetric", "::mlir::ModuleOp"> {
+  let summary = "Turns symmetric buffers and signals into arguments, and adds the function that "
+                "computes their extents";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Masked reads and writes of tiles of views. An element is named by its indices in the view; lanes
+// beyond the last dimension, and whole vectors beyond the others, are masked off.
+#include "ditron/target/cpu/transforms/TileLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace ditron::cpu {
+
+bool hasUnitStride(Value view) {
+  if (auto argument = dyn_cast<BlockArgument>(view)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function &&
+           function.getArgAttr(argument.getArgNumber(), core::kUnitStrideAttr) != Attribute();
+  }
+  Operation *op = view.getDefiningOp();
+  if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+    AffineMap map = transpose.getPermutation();
+    bool lastStays = cast<AffineDimExpr>(map.getResults().back()).getPosition() ==
+                     map.getNumResults() - 1;
+    return lastStays && hasUnitStride(transpose.getIn());
+  }
+  if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, core::ChunkOp>(op))
+    return hasUnitStride(op->getOperand(0));
+  return false;
+}
+
+Access TileLowering::accessOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,
+                              TypedAttr padding) {
+  auto type = cast<MemRefType>(view.getType());
+  Access access;
+  access.element = type.getElementType();
+  access.unitStride = hasUnitStride(view);
+  auto metadata = b_.create<memref::ExtractStridedMetadataOp>(loc_, view);
+  access.offset = metadata.getOffset();
+  access.sizes.assign(metadata.getSizes().begin(), metadata.getSizes().end());
+  access.strides.assign(metadata.getStrides().begin(), metadata.getStrides().end());
+  auto base = cast<MemRefType>(metadata.getBaseBuffer().getType());
+  auto stored = MemRefType::get({}, storageType(access.element), AffineMap(), base.getMemorySpace());
+  Value memory = metadata.getBaseBuffer();
+  if (stored != base)
+    memory = b_.create<UnrealizedConversionCastOp>(loc_, stored, memory).getResult(0);
+  auto flat = MemRefType::get({ShapedType::kDynamic}, stored.getElementType(),
+                              StridedLayoutAttr::get(b_.getContext(), 0, {1}),
+                              stored.getMemorySpace());
+  access.memory = b_.create<memref::ReinterpretCastOp>(
+      loc_, flat, memory, b_.getIndexAttr(0),
+      ArrayRef<OpFoldResult>{index(std::numeric_limits<int64_t>::max())},
+      ArrayRef<OpFoldResult>{b_.getIndexAttr(1)});
+  size_t lead = coords.size() - shape.size();
+  for (auto [d, coord] : llvm::enumerate(coords))
+    access.start.push_back(d < lead ? coord : mul(coord, index(shape[d - lead])));
+  Type compute = computeType(access.element);
+  access.padding = splat(compute, 1, 0);
+  if (padding)
+    access.padding = isa<FloatType>(compute)
+                         ? splat(compute, 1, cast<FloatAttr>(padding).getValueAsDouble())
+                         : integers(compute, 1, cast<IntegerAttr>(padding).getInt());
+  return access;
+}
+
+TileLowering::At TileLowering::elementAt(const Access &access, const At &at) {
+  At element(access.start.begin(), access.start.end());
+  size_t lead = element.size() - at.size();
+  for (auto [d, offset] : llvm::enumerate(at))
+    element[lead + d] = add(element[lead + d], offset);
+  return element;
+}
+
+std::pair<Value, Value> TileLowering::bounds(const Access &access, const At &element,
+                                             int64_t lanes) {
+  Value inside = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+  for (size_t d = 0; d + 1 < element.size(); ++d) { // unsigned: a negative index is outside too
+    Value fits = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, element[d],
+                                          access.sizes[d]);
+    inside = b_.create<arith::AndIOp>(loc_, inside, fits);
+  }
+  Value starts = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, element.back(),
+                                          access.sizes.back());
+  inside = b_.create<arith::AndIOp>(loc_, inside, starts);
+  Value rest = b_.create<arith::SubIOp>(loc_, access.sizes.back(), element.back());
+  rest = b_.create<arith::MinSIOp>(loc_, rest, index(lanes));
+  return {inside, b_.create<arith::SelectOp>(loc_, inside, rest, index(0))};
+}
+
+Value TileLowering::linear(const Access &access, const At &element) {
+  Value result = access.offset;
+  for (size_t d = 0; d < element.size(); ++d) {
+    bool isUnit = access.unitStride && d + 1 == element.size();
+    result = add(result, isUnit ? element[d] : mul(element[d], access.strides[d]));
+  }
+  return result;
+}
+
+/// 0, 1, 2, ... as a vector of integers.
+static Value count(OpBuilder &b, mlir::Location loc, Type element, int64_t lanes) {
+  SmallVector<Attribute> values;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    values.push_back(b.getIntegerAttr(element, lane));
+  return b.create<arith::ConstantOp>(
+      loc, DenseElementsAttr::get(VectorType::get({lanes}, element), values));
+}
+
+/// Lanes below `valid`.
+static Value maskOf(OpBuilder &b, mlir::Location loc, Value valid, int64_t lanes) {
+  Type i32 = b.getI32Type();
+  Value limit = b.create<arith::IndexCastOp>(loc, i32, valid);
+  Value limits = b.create<vector::BroadcastOp>(loc, VectorType::get({lanes}, i32), limit);
+  return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, count(b, loc, i32, lanes), limits);
+}
+
+/// Element offsets of the lanes of a strided vector.
+static Value offsetsOf(OpBuilder &b, mlir::Location loc, Value stride, int64_t lanes) {
+  Type i64 = b.getI64Type();
+  Value step = b.create<arith::IndexCastOp>(loc, i64, stride);
+  auto type = VectorType::get({lanes}, i64);
+  return b.create<arith::MulIOp>(loc, count(b, loc, i64, lanes),
+                                 b.create<vector::BroadcastOp>(loc, type, step));
+}
+
+Value TileLowering::read(const Access &access, const At &element, int64_t lanes) {
+  auto [inside, valid] = bounds(access, element, lanes);
+  Value mask = maskOf(b_, loc_, valid, lanes);
+  Value at = linear(access, element);
+  auto stored = VectorType::get({lanes}, storageType(access.element));
+  Value nothing = b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(stored));
+  Value found;
+  if (access.unitStride)
+    found = b_.create<vector::MaskedLoadOp>(loc_, stored, access.memory, at, mask, nothing);
+  else
+    found = b_.create<vector::GatherOp>(loc_, stored, access.memory, at,
+                                        offsetsOf(b_, loc_, access.strides.back(), lanes), mask,
+                                        nothing);
+  Value vector = fromStorage(found, access.element);
+  if (matchPattern(access.padding, m_Zero()) || matchPattern(access.padding, m_AnyZeroFloat()))
+    return vector;
+  Value pad = lanes == 1 ? access.padding
+                         : repeat(b_.create<vector::ExtractOp>(loc_, access.padding, 0), lanes);
+  return b_.create<arith::SelectOp>(loc_, mask, vector, pad);
+}
+
+void TileLowering::write(Value vector, const Access &access, const At &element) {
+  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
+  auto [inside, valid] = bounds(access, element, lanes);
+  Value mask = maskOf(b_, loc_, valid, lanes);
+  Value at = linear(access, element);
+  Value stored = toStorage(vector, access.element);
+  if (access.unitStride)
+    b_.create<vector::MaskedStoreOp>(loc_, access.memory, at, mask, stored);
+  else
+    b_.create<vector::ScatterOp>(loc_, access.memory, at,
+                                 offsetsOf(b_, loc_, access.strides.back(), lanes), mask, stored);
+}
+
+LogicalResult TileLowering::lowerStore(core::StoreOp op) {
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  Access access = accessOf(op.getView(), op.getCoords(), tile.getShape(), {});
+  forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
+    write(emit(op.getTile(), at, lanes), access, elementAt(access, at));
+  });
+  return success();
+}
+
+LogicalResult TileLowering::lowerScatter(core::ScatterOp op) {
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  SmallVector<Value> coords{index(0), op.getCoord()};
+  Access access = accessOf(op.getView(), coords, tile.getShape(), {});
+  forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
+    Value row = b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(),
+                                              scalarAt(op.getRows(), {at[0]}));
+    At element = elementAt(access, at);
+    element[0] = row;
+    write(emit(op.getTile(), at, lanes), access, element);
+  });
+  return success();
+}
+
+LogicalResult TileLowering::lowerAtomicAdd(core::AtomicAddOp op) {
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  Access access = accessOf(op.getView(), op.getCoords(), tile.getShape(), {});
+  Value old = bufferFor(tile);
+  buffers_[op.getOld()] = old;
+  auto kind = isa<FloatType>(tile.getElementType()) ? arith::AtomicRMWKind::addf
+                                                    : arith::AtomicRMWKind::addi;
+  forEachElement(tile.getShape(), [&](const At &at) {
+    At element = elementAt(access, at);
+    Value inside = bounds(access, element, 1).first;
+    auto branch = b_.create<scf::IfOp>(loc_, tile.getElementType(), inside, true);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(branch.thenBlock());
+      Value before = b_.create<memref::AtomicRMWOp>(loc_, kind, scalarAt(op.getTile(), at),
+                                                    access.memory, linear(access, element));
+      b_.create<scf::YieldOp>(loc_, before);
+      b_.setInsertionPointToStart(branch.elseBlock());
+      Value zero = b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(tile.getElementType()));
+      b_.create<scf::YieldOp>(loc_, zero);
+    }
+    storeBuffer(repeat(branch.getResult(0), 1), old, at);
+  });
+  return success();
+}
+
+} // namespace ditron::cpu

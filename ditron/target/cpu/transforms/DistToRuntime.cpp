@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cpu-dist-to-runtime: the verbs become calls of runtime/DeviceApi.h.
+//
+//   dist.wait %ready[%s, %i] >= %n : !dist.signals<2>
+// becomes
+//   %cell = address of %ready[%s, %i]
+//   llvm.call @ditron_wait(%context, %cell, %n, %mode, %site)
+//
+// A role becomes a branch on the core's number; dist.core and dist.num_cores within it become the
+// role's. The CoreContext (runtime/CoreContext.h) comes as a new last argument of every function.
+// test/target/cpu/dist-to-runtime.mlir shows it.
+#include "ditron/device/DistOps.h"
+#include "ditron/target/cpu/transforms/Passes.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ditron::cpu {
+
+#define GEN_PASS_DEF_DISTTORUNTIME
+#include "ditron/target/cpu/transforms/Passes.h.inc"
+
+namespace {
+
+/// Byte offsets of the fields of CoreContext.
+enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24 };
+
+/// The most dimensions of a chunk.
+constexpr int64_t kMaxRank = 8;
+
+/// "File.cpp:12" of an op, for messages.
+std::string placeOf(Operation *op) {
+  std::string place;
+  op->getLoc()->walk([&](mlir::Location loc) {
+    auto file = dyn_cast<FileLineColLoc>(loc);
+    if (!file)
+      return WalkResult::advance();
+    llvm::StringRef name = file.getFilename();
+    name = name.substr(name.find_last_of('/') + 1); // npos + 1 is 0
+    place = name.str() + ":" + std::to_string(file.getLine());
+    return WalkResult::interrupt();
+  });
+  return place;
+}
+
+/// The signals behind a value: the array that was declared.
+Value rootOf(Value signals) {
+  while (auto on = signals.getDefiningOp<device::OnOp>())
+    signals = on.getSource();
+  return signals;
+}
+
+class FunctionLowering {
+public:
+  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
+      : function_(function), module_(function->getParentOfType<ModuleOp>()), types_(types),
+        b_(function.getContext()), loc_(function.getLoc()) {}
+
+  LogicalResult run() {
+    Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
+    unsigned n = function_.getNumArguments();
+    function_.insertArgument(n, pointer, {}, loc_);
+    context_ = function_.getArgument(n);
+    b_.setInsertionPointToStart(&function_.getBody().front());
+    core_ = field(Field::core);
+    cores_ = field(Field::cores);
+    findModes();
+    if (failed(lowerBlock(function_.getBody().front())))
+      return failure();
+    for (Operation *op : llvm::reverse(erasedLater_))
+      op->erase();
+    return success();
+  }
+
+private:
+  //===-- Small things ------------------------------------------------------------------------===//
+
+  Value word(int64_t value) {
+    return b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(value));
+  }
+  Value asWord(Value index) {
+    return b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), index);
+  }
+  Value asIndex(Value word) {
+    return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), word);
+  }
+  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
+  Type pointer() { return context_.getType(); }
+
+  Value field(Field which) {
+    Value address = b_.create<LLVM::GEPOp>(
+        loc_, pointer(), b_.getI8Type(), context_,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(which)});
+    return asIndex(b_.create<LLVM::LoadOp>(loc_, b_.getI64Type(), address));
+  }
+
+  Value call(StringRef name, ValueRange arguments, Type result = {}) {
+    SmallVector<Type> types(arguments.getTypes());
+    Type returns = result ? result : Type(LLVM::LLVMVoidType::get(b_.getContext()));
+    auto callee = LLVM::lookupOrCreateFn(module_, name, types, returns);
+    auto op = b_.create<LLVM::CallOp>(loc_, callee, arguments);
+    return result ? op.getResult() : Value();
+  }
+
+  /// A constant C string.
+  Value text(const std::string &value) {
+    std::string name = "text_" + std::to_string(std::distance(module_.begin(), module_.end()));
+    OpBuilder top(module_.getBodyRegion());
+    std::string bytes = value + '\0';
+    auto type = LLVM::LLVMArrayType::get(b_.getI8Type(), bytes.size());
+    auto global = top.create<LLVM::GlobalOp>(loc_, type, /*isConstant=*/true,
+                                             LLVM::Linkage::Internal, name,
+                                             b_.getStringAttr(bytes));
+    return b_.create<LLVM::AddressOfOp>(loc_, global);
+  }
+
+  /// The address of the first element of a view.
+  Value addressOf(Value view, Value offset) {
+    int64_t bytes = core::elementBytes(cast<MemRefType>(view.getType()).getElementType());
+    Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, view);
+    Value start = b_.create<arith::MulIOp>(loc_, offset, index(bytes));
+    Value address = asWord(b_.create<arith::AddIOp>(loc_, base, start));
+    return b_.create<LLVM::IntToPtrOp>(loc_, pointer(), address);
+  }
+
+  //===-- Signals -----------------------------------------------------------------------------===//
+
+  /// Signals are notified in one mode: by it the waiting side knows how to compare.
+  void findModes() {
+    function_.walk([&](Operation *op) {
+      if (auto notify = dyn_cast<device::NotifyOp>(op))
+        modes_[rootOf(notify.getSignals())] = notify.getMode();
+      if (auto notify = dyn_cast<device::PutNotifyOp>(op))
+        modes_[rootOf(notify.getSignals())] = notify.getMode();
+    });
+  }
+
+  Value modeOf(Value signals) {
+    return word(static_cast<int64_t>(modes_.lookup(rootOf(signals))));
+  }
+
+  /// The declared array: memory of 64-bit counters.
+  Value countersOf(Value signals) {
+    auto cast = rootOf(signals).getDefiningOp<UnrealizedConversionCastOp>();
+    return cast.getOperand(0);
+  }
+
+  Value cellOf(Value signals, ValueRange indices) {
+    auto counters =
+        b_.create<memref::ExtractStridedMetadataOp>(loc_, countersOf(signals));
+    Value offset = counters.getOffset();
+    for (auto [n, at] : llvm::enumerate(indices)) {
+      Value part = b_.create<arith::MulIOp>(loc_, at, counters.getStrides()[n]);
+      offset = b_.create<arith::AddIOp>(loc_, offset, part);
+    }
+    Value cell = addressOf(countersOf(signals), offset);
+    if (auto on = signals.getDefiningOp<device::OnOp>())
+      cell = call("ditron_peer", {context_, cell, asWord(on.getPeer())}, pointer());
+    return cell;
+  }
+
+  std::string nameOf(Value signals) {
+    auto argument = dyn_cast<BlockArgument>(countersOf(signals));
+    auto name = function_.getArgAttrOfType<StringAttr>(argument.getArgNumber(), core::kNameAttr);
+    return name ? name.str() : "";
+  }
+
+  void lowerNotify(Value signals, ValueRange indices, device::NotifyMode mode, Value value) {
+    call("ditron_notify", {context_, cellOf(signals, indices), asWord(value),
+                           word(static_cast<int64_t>(mode))});
+  }
+
+  void lowerWait(device::WaitOp wait) {
+    std::string site = "signal '" + nameOf(wait.getSignals()) + "' in " + placeOf(wait);
+    call("ditron_wait", {context_, cellOf(wait.getSignals(), wait.getIndices()),
+                         asWord(wait.getValue()), modeOf(wait.getSignals()), text(site)});
+  }
+
+  //===-- Memory ------------------------------------------------------------------------------===//
+
+  /// Room for the extents and strides of a chunk, on the stack, once a function.
+  Value room() {
+    if (!room_) {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(&function_.getBody().front());
+      room_ = b_.create<LLVM::AllocaOp>(loc_, pointer(), b_.getI64Type(), word(3 * kMaxRank));
+    }
+    return room_;
+  }
+
+  Value roomFor(int64_t array, ValueRange values) {
+    auto at = [&](int64_t n) {
+      return b_.create<LLVM::GEPOp>(loc_, pointer(), b_.getI64Type(), room(),
+                                    ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(n)});
+    };
+    for (auto [n, value] : llvm::enumerate(values))
+      b_.create<LLVM::StoreOp>(loc_, asWord(value), at(array * kMaxRank + n));
+    return at(array * kMaxRank);
+  }
+
+  void lowerMove(StringRef name, Value source, Value destination) {
+    auto from = b_.create<memref::ExtractStridedMetadataOp>(loc_, source);
+    auto to = b_.create<memref::ExtractStridedMetadataOp>(loc_, destination);
+    SmallVector<Value> extents;
+    for (auto [x, y] : llvm::zip(from.getSizes(), to.getSizes()))
+      extents.push_back(b_.create<arith::MinSIOp>(loc_, x, y));
+    auto type = cast<MemRefType>(source.getType());
+    call(name, {context_, addressOf(destination, to.getOffset()),
+                addressOf(source, from.getOffset()),
+                word(core::elementBytes(type.getElementType())), word(type.getRank()),
+                roomFor(0, extents), roomFor(1, from.getStrides()), roomFor(2, to.getStrides())});
+  }
+
+  /// The same view on a peer: its descriptor with another base.
+  void lowerOn(device::OnOp on) {
+    Type structure = types_.convertType(on.getSource().getType());
+    Value own = b_.create<UnrealizedConversionCastOp>(loc_, structure, on.getSource()).getResult(0);
+    MemRefDescriptor descriptor(own);
+    Value base = descriptor.alignedPtr(b_, loc_);
+    Value theirs = call("ditron_peer", {context_, base, asWord(on.getPeer())}, pointer());
+    descriptor.setAllocatedPtr(b_, loc_, theirs);
+    descriptor.setAlignedPtr(b_, loc_, theirs);
+    Value view =
+        b_.create<UnrealizedConversionCastOp>(loc_, on.getResult().getType(), Value(descriptor))
+            .getResult(0);
+    on.getResult().replaceAllUsesWith(view);
+  }
+
+  void lowerChunk(core::ChunkOp chunk) {
+    auto view = cast<MemRefType>(chunk.getView().getType());
+    ArrayRef<int64_t> shape = chunk.getShape();
+    size_t lead = view.getRank() - shape.size();
+    SmallVector<OpFoldResult> offsets, sizes, strides(view.getRank(), b_.getIndexAttr(1));
+    Value inside;
+    for (auto [d, coord] : llvm::enumerate(chunk.getCoords())) {
+      Value extent = b_.create<memref::DimOp>(loc_, chunk.getView(), static_cast<int64_t>(d));
+      if (d < lead) {
+        Value fits = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, coord, extent);
+        inside = inside ? b_.create<arith::AndIOp>(loc_, inside, fits).getResult() : fits;
+        offsets.push_back(coord);
+        sizes.push_back(b_.getIndexAttr(1));
+        continue;
+      }
+      Value whole = index(shape[d - lead]);
+      Value start = b_.create<arith::MulIOp>(loc_, coord, whole);
+      Value rest = b_.create<arith::SubIOp>(loc_, extent, start);
+      Value size = b_.create<arith::MaxSIOp>(
+          loc_, b_.create<arith::MinSIOp>(loc_, rest, whole), index(0));
+      if (d == lead && inside)
+        size = b_.create<arith::SelectOp>(loc_, inside, size, index(0));
+      offsets.push_back(start);
+      sizes.push_back(size);
+    }
+    auto type = cast<MemRefType>(chunk.getChunk().getType());
+    Value part = b_.create<memref::SubViewOp>(loc_, type, chunk.getView(), offsets, sizes, strides);
+    chunk.getChunk().replaceAllUsesWith(part);
+  }
+
+  //===-- Roles and the walk ------------------------------------------------------------------===//
+
+  LogicalResult lowerRole(device::RoleOp role) {
+    if (role.getEngine() != device::Engine::core)
+      return role.emitOpError() << "runs on engine " << device::stringifyEngine(role.getEngine())
+                                << ", but the CPU target has cores only";
+    Value first = role.getFirst(), count = role.getCount();
+    Value number = b_.create<arith::SubIOp>(loc_, core_, first);
+    Value mine = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, number, count);
+    auto branch = b_.create<scf::IfOp>(loc_, mine, /*withElseRegion=*/false);
+    Operation *end = branch.thenBlock()->getTerminator();
+    b_.setInsertionPoint(end);
+    Value start = b_.create<arith::AddIOp>(loc_, base_ ? base_ : index(0), first);
+    call("ditron_role_enter",
+         {context_, text(role.getName().str()), asWord(start), asWord(count)});
+    Block &body = role.getBody().front();
+    branch.thenBlock()->getOperations().splice(end->getIterator(), body.getOperations());
+    b_.setInsertionPoint(end);
+    call("ditron_role_leave", {context_});
+    role.erase();
+
+    Value core = std::exchange(core_, number), cores = std::exchange(cores_, count);
+    Value base = std::exchange(base_, start);
+    LogicalResult result = lowerBlock(*branch.thenBlock());
+    core_ = core, cores_ = cores, base_ = base;
+    return result;
+  }
+
+  Value placeAlong(device::MeshAxis axis, Field which, int64_t alongNode) {
+    return axis == device::MeshAxis::node ? index(alongNode) : field(which); // one node
+  }
+
+  /// Lowers one op; true if it is to be erased.
+  FailureOr<bool> lowerOp(Operation *op) {
+    auto replaceBy = [&](Value value) {
+      op->getResult(0).replaceAllUsesWith(value);
+      return true;
+    };
+    return llvm::TypeSwitch<Operation *, FailureOr<bool>>(op)
+        .Case([&](device::RankOp op) { return replaceBy(placeAlong(op.getAxis(), Field::rank, 0)); })
+        .Case([&](device::NumRanksOp op) {
+          return replaceBy(placeAlong(op.getAxis(), Field::ranks, 1));
+        })
+        .Case([&](device::CoreOp) { return replaceBy(core_); })
+        .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
+        .Case([&](device::OnOp on) {
+          if (isa<device::SignalsType>(on.getSource().getType()))
+            return later(on);
+          lowerOn(on);
+          return true;
+        })
+        .Case([&](core::ChunkOp chunk) { return lowerChunk(chunk), true; })
+        .Case([&](device::PutOp put) {
+          return lowerMove("ditron_put", put.getSource(), put.getDestination()), true;
+        })
+        .Case([&](device::GetOp get) {
+          return lowerMove("ditron_get", get.getSource(), get.getDestination()), true;
+        })
+        .Case([&](device::NotifyOp op) {
+          return lowerNotify(op.getSignals(), op.getIndices(), op.getMode(), op.getValue()), true;
+        })
+        .Case([&](device::PutNotifyOp op) {
+          lowerMove("ditron_put", op.getSource(), op.getDestination());
+          return lowerNotify(op.getSignals(), op.getIndices(), op.getMode(), op.getValue()), true;
+        })
+        .Case([&](device::WaitOp wait) { return lowerWait(wait), true; })
+        .Case([&](device::FenceOp) { return call("ditron_fence", {context_}), true; })
+        .Case([&](device::QuietOp) { return call("ditron_quiet", {context_}), true; })
+        .Case([&](device::BarrierOp op) {
+          bool all = op.getScope() == device::BarrierScope::ranks;
+          Value first = base_ ? base_ : index(0);
+          call("ditron_barrier", {context_, word(all), asWord(first), asWord(cores_)});
+          return true;
+        })
+        .Default([&](Operation *) { return false; });
+  }
+
+  /// Signals of a peer are looked through by their users; the op goes when they are gone.
+  bool later(Operation *op) {
+    erasedLater_.push_back(op);
+    return false;
+  }
+
+  LogicalResult lowerBlock(Block &block) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    for (Operation *op : ops) {
+      b_.setInsertionPoint(op);
+      loc_ = op->getLoc();
+      if (auto role = dyn_cast<device::RoleOp>(op)) {
+        if (failed(lowerRole(role)))
+          return failure();
+        continue;
+      }
+      for (Region &region : op->getRegions())
+        for (Block &inner : region)
+          if (failed(lowerBlock(inner)))
+            return failure();
+      b_.setInsertionPoint(op);
+      loc_ = op->getLoc();
+      FailureOr<bool> isDone = lowerOp(op);
+      if (failed(isDone))
+        return failure();
+      if (*isDone)
+        op->erase();
+    }
+    return success();
+  }
+
+  func::FuncOp function_;
+  ModuleOp module_;
+  const LLVMTypeConverter &types_;
+  OpBuilder b_;
+  mlir::Location loc_;
+  Value context_, core_, cores_;
+  Value base_; ///< the first core of the running role, of all of the rank
+  Value room_;
+  llvm::DenseMap<Value, device::NotifyMode> modes_;
+  SmallVector<Operation *> erasedLater_;
+};
+
+class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
+  void runOnOperation() override {
+    LLVMTypeConverter types(&getContext());
+    types.addTypeAttributeConversion(
+        [](BaseMemRefType, device::SpaceAttr space) { return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0); });
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (failed(FunctionLowering(function, types).run()))
+        return signalPassFailure();
+    getOperation().walk([](UnrealizedConversionCastOp cast) { // to signals, now without users
+      if (cast.use_empty())
+        cast.erase();
+    });
+  }
+};
+
+} // namespace
+} // namespace ditron::cpu

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of the CPU backend: see Passes.td.
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/Pass.h"
+
+namespace ditron::cpu {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "ditron/target/cpu/transforms/Passes.h.inc"
+
+/// The bytes of scratch memory that a lowered kernel needs (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kScratchAttr = "tile.scratch_bytes";
+
+} // namespace ditron::cpu

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles on a CPU core.
+//
+// A tile is an expression: emit(tile, at, lanes) writes the code that computes `lanes` neighbouring
+// elements of its last dimension, as one vector, from the vectors of its operands. Loads,
+// elementwise work and changes of shape are emitted where they are consumed, so a chain of them
+// runs in registers with no tile in memory. What cannot be computed element by element (dot,
+// reduce, scan, what loops carry), or would be computed more than once, is materialised: computed
+// by a nest of loops into a buffer of the core's scratch memory, from which emit() then loads.
+//
+// Vectors hold elements in their compute type: narrow floats are widened to f32, holding values
+// that the narrow type has. Memory holds their storage type: bf16 as i16, fp8 and i1 as i8.
+//
+//   TilesToLoops.cpp   the pass: walks the program, decides what is materialised
+//   Emit.cpp           one case an op: its vector from its operands' vectors
+//   Access.cpp         masked reads and writes of tiles of views
+//   Convert.cpp        element types: storage, widening, rounding, saturation
+//   Dot.cpp            packing and the register-blocked micro-kernel
+//   Reduce.cpp         reductions, scans
+#pragma once
+#include "ditron/device/DistOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseMap.h"
+#include <functional>
+#include <optional>
+
+namespace ditron::cpu {
+
+/// What the lowering asks of the machine.
+struct VectorTarget {
+  int64_t vectorBytes = 16; ///< of a vector register
+  int64_t registers = 16;   ///< vector registers
+};
+
+/// Memory of one core for tiles, given out in a stack's order and known in size when the kernel is
+/// compiled.
+class Scratch {
+public:
+  int64_t allocate(int64_t bytes) {
+    int64_t offset = used_;
+    used_ += (bytes + 63) / 64 * 64;
+    peak_ = std::max(peak_, used_);
+    return offset;
+  }
+  int64_t mark() const { return used_; }
+  void release(int64_t mark) { used_ = mark; }
+  int64_t peak() const { return peak_; }
+
+private:
+  int64_t used_ = 0, peak_ = 0;
+};
+
+/// A tile of a view, ready to be read or written element by element.
+struct Access {
+  mlir::Value memory;                    ///< one dimension of storage elements
+  mlir::Value offset;                    ///< of element (0, 0, ...) of the view
+  llvm::SmallVector<mlir::Value> sizes;  ///< of the view
+  llvm::SmallVector<mlir::Value> strides;
+  llvm::SmallVector<mlir::Value> start;  ///< element of the view where the tile starts
+  mlir::Type element;
+  bool unitStride = false;               ///< of the last dimension
+  mlir::Value padding;                   ///< scalar of compute type; reads only
+};
+
+class TileLowering {
+public:
+  using At = llvm::SmallVector<mlir::Value, 4>;
+
+  TileLowering(mlir::func::FuncOp function, const VectorTarget &target);
+
+  /// Lowers every tile op of the function; afterwards no value is a tile. Emits an error at an op
+  /// that has no lowering.
+  llvm::LogicalResult run();
+  int64_t scratchBytes() const { return scratch_.peak(); }
+
+  /// Rows and vectors of columns of a product that the micro-kernel keeps in registers.
+  struct RegisterBlock {
+    int64_t rows, vectors;
+  };
+
+private:
+  //===-- TilesToLoops.cpp --------------------------------------------------------------------===//
+  llvm::LogicalResult lowerBlock(mlir::Block &block);
+  llvm::LogicalResult lowerOp(mlir::Operation *op);
+  llvm::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  llvm::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  llvm::LogicalResult lowerExpression(mlir::Operation *op);
+  void lowerScalar(mlir::Operation *op);
+  void lowerYield(mlir::Operation *yield, llvm::ArrayRef<mlir::Value> buffers);
+  void materialise(mlir::Value tile);
+  void eraseTiles();
+  void computeInto(mlir::Value tile, mlir::Value buffer);
+  void fill(mlir::Value tile, mlir::Value buffer);
+  bool updatesInPlace(mlir::Value tile, mlir::Value carried);
+  bool staysInline(mlir::Operation *op);
+  bool isReadEarly(mlir::Operation *load);
+
+  /// A buffer of scratch memory for elements of `compute` type.
+  mlir::Value allocate(llvm::ArrayRef<int64_t> shape, mlir::Type compute);
+  mlir::Value bufferFor(mlir::RankedTensorType tile);
+  void copy(mlir::Value from, mlir::Value to);
+  /// Loops over all elements, a vector at a time; the last vector of a row may be shorter.
+  void forEachVector(llvm::ArrayRef<int64_t> shape,
+                     const std::function<void(const At &, int64_t)> &body);
+  void forEachElement(llvm::ArrayRef<int64_t> shape, const std::function<void(const At &)> &body);
+  void forRange(mlir::Value first, mlir::Value end, int64_t step,
+                const std::function<void(mlir::Value)> &body);
+
+  //===-- Emit.cpp ----------------------------------------------------------------------------===//
+  mlir::Value emit(mlir::Value tile, const At &at, int64_t lanes);
+  mlir::Value emitOp(mlir::Operation *op, const At &at, int64_t lanes);
+  mlir::Value emitElementwise(mlir::Operation *op, const At &at, int64_t lanes);
+  mlir::Value emitBroadcast(core::BroadcastOp op, const At &at, int64_t lanes);
+  mlir::Value emitTranspose(core::TransposeOp op, const At &at, int64_t lanes);
+  mlir::Value emitReshape(core::ReshapeOp op, const At &at, int64_t lanes);
+  mlir::Value emitIota(core::IotaOp op, const At &at, int64_t lanes);
+  mlir::Value scalarAt(mlir::Value tile, const At &at);
+  /// The same in the tile's element type, as scalars of the program are.
+  mlir::Value scalarOf(mlir::Value tile, const At &at);
+  /// A scalar of the program as a vector of one storage element.
+  mlir::Value asStorage(mlir::Value scalar);
+  mlir::Value loadBuffer(mlir::Value buffer, const At &at, int64_t lanes);
+  void storeBuffer(mlir::Value vector, mlir::Value buffer, const At &at);
+
+  //===-- Access.cpp --------------------------------------------------------------------------===//
+  Access accessOf(mlir::Value view, mlir::ValueRange coords, llvm::ArrayRef<int64_t> shape,
+                  mlir::TypedAttr padding);
+  /// Element indices of the view at `at` of the tile.
+  At elementAt(const Access &access, const At &at);
+  /// Whether the leading elements lie in the view, and how many of `lanes` do.
+  std::pair<mlir::Value, mlir::Value> bounds(const Access &access, const At &element,
+                                             int64_t lanes);
+  mlir::Value linear(const Access &access, const At &element);
+  mlir::Value read(const Access &access, const At &element, int64_t lanes);
+  void write(mlir::Value vector, const Access &access, const At &element);
+  llvm::LogicalResult lowerStore(core::StoreOp op);
+  llvm::LogicalResult lowerScatter(core::ScatterOp op);
+  llvm::LogicalResult lowerAtomicAdd(core::AtomicAddOp op);
+
+  //===-- Convert.cpp -------------------------------------------------------------------------===//
+  mlir::Value fromStorage(mlir::Value vector, mlir::Type element);
+  mlir::Value toStorage(mlir::Value vector, mlir::Type element);
+  /// f32 rounded to the values of a narrower float.
+  mlir::Value roundTo(mlir::Value vector, mlir::Type element, core::Rounding rounding,
+                      bool saturate);
+  mlir::Value convert(mlir::Value vector, mlir::Type from, mlir::Type to, core::Rounding rounding,
+                      bool saturate);
+
+  //===-- Dot.cpp, Reduce.cpp -----------------------------------------------------------------===//
+  struct DotPlan;
+  void lowerDot(core::DotOp op, mlir::Value result);
+  void multiplyMatrix(DotPlan &plan);
+  void multiplyPanel(const DotPlan &plan, mlir::Value column, llvm::ArrayRef<int64_t> widths);
+  void packRows(const DotPlan &plan);
+  mlir::Value emitFactor(const DotPlan &plan, mlir::Value operand, mlir::Value i, mlir::Value j,
+                         int64_t lanes);
+  const Access *edgeOf(mlir::Value operand);
+  void lowerReduce(core::ReduceOp op, mlir::Value result);
+  void lowerReduceIndex(core::ReduceIndexOp op, mlir::Value result);
+  void lowerScan(core::ScanOp op, mlir::Value result);
+  mlir::Value combine(core::ReduceKind kind, mlir::Value x, mlir::Value y);
+  mlir::Value reduceRow(mlir::Value tile, At at, core::ReduceKind kind);
+  mlir::Value rounded(mlir::Value vector, mlir::Type element);
+
+  //===-- Constants ---------------------------------------------------------------------------===//
+  mlir::Value index(int64_t value);
+  mlir::Value splat(mlir::Type element, int64_t lanes, double value);
+  mlir::Value integers(mlir::Type element, int64_t lanes, int64_t value);
+  mlir::Value repeat(mlir::Value scalar, int64_t lanes);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+
+  int64_t lanesOf(mlir::Type compute) const;
+
+  mlir::func::FuncOp function_;
+  VectorTarget target_;
+  mlir::OpBuilder b_;
+  mlir::Location loc_;
+  Scratch scratch_;
+  mlir::Value arena_; ///< the core's scratch memory: memref<?xi8>
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers_; ///< of the tiles that have one
+  llvm::DenseMap<mlir::Value, mlir::Value> targets_; ///< where tiles are to be computed
+  llvm::SmallVector<mlir::Operation *> dead_;
+  llvm::DenseMap<mlir::Operation *, Access> accesses_;
+};
+
+/// The type in which vectors hold elements of a type, and the one in which memory does.
+mlir::Type computeType(mlir::Type element);
+mlir::Type storageType(mlir::Type element);
+
+/// Whether the elements of the view's last dimension are neighbours, as far as the program says:
+/// arguments marked core::kUnitStrideAttr, symmetric memory, and parts of those.
+bool hasUnitStride(mlir::Value view);
+
+} // namespace ditron::cpu
