@@ -73,7 +73,7 @@ std::shared_ptr<Memory> makeInstance(SymmetricBuffer &buffer, DType type, int64_
 View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
                       ArrayRef<int64_t> extents) {
   SymmetricBuffer &buffer = buffers_[{op, launch % 2}];
-  std::string what = fmt::format("symmetric buffer '{}'", std::string_view(op.getName()));
+  std::string what = fmt::format("'{}'", std::string_view(op.getName()));
   if (buffer.instances.empty()) {
     int64_t elements = checkedSize(what, extents);
     buffer.name = op.getName();
@@ -84,10 +84,10 @@ View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
       for (int64_t peer = 0; peer < ranks; ++peer)
         buffer.instances.push_back(makeInstance(buffer, type, peer, elements));
     } catch (const std::bad_alloc &) {
-      throw RuntimeError(fmt::format("{} of [{}] takes {} bytes on each of {} ranks: there is not "
-                                     "that much memory",
-                                     what, fmt::join(extents, ", "), elements * byteSize(type),
-                                     ranks));
+      throw RuntimeError(fmt::format(
+          "symmetric buffer {} of [{}] takes {} bytes on each of {} ranks: there is not "
+          "that much memory",
+          what, fmt::join(extents, ", "), elements * byteSize(type), ranks));
     }
   }
   checkSameExtents(what, buffer.extents, buffer.firstRank, extents, rank);
@@ -97,7 +97,7 @@ View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
 Signals World::signals(device::SignalsOp op, int64_t rank, int64_t launch,
                        ArrayRef<int64_t> extents) {
   std::shared_ptr<SignalArray> &array = signals_[{op, launch}];
-  std::string what = fmt::format("signals '{}'", std::string_view(op.getName()));
+  std::string what = fmt::format("'{}'", std::string_view(op.getName()));
   if (!array) {
     int64_t size = checkedSize(what, extents);
     array = std::make_shared<SignalArray>();
