@@ -36,6 +36,78 @@ GemmConfig gemmTile(const Problem &problem, int64_t rows) {
   return tile;
 }
 
+std::vector<ConfigParameter> rowParameters() {
+  return {{"rows", "rows of a tile", {1, 2, 4, 8, 16}},
+          {"width", "columns of a tile", {256, 512, 1024, 2048, 4096, 8192}}};
+}
+
+Config rowDefaults(const Problem &problem) {
+  // One tile a row where the row and what is computed from it stay in a core's cache.
+  constexpr int64_t kWidest = 8192, kElements = 8192;
+  int64_t H = problem["H"], width = H <= kWidest ? fit(H, kWidest) : 2048;
+  return {
+      {"rows", fit(problem["T"], std::max<int64_t>(1, std::min<int64_t>(8, kElements / width)))},
+      {"width", width}};
+}
+
+RowConfig rowConfig(const Config &config) { return {config.get("rows"), config.get("width")}; }
+
+std::vector<ConfigParameter> chunkParameters() {
+  return {{"rows", "rows of a chunk", {1, 4, 16, 64}},
+          {"columns", "columns of a chunk", {512, 1024, 4096, 16384}}};
+}
+
+static Config chunksOf(int64_t elements, int64_t rows, int64_t columns) {
+  int64_t width = fit(columns, elements);
+  return {{"rows", fit(rows, elements / width)}, {"columns", width}};
+}
+
+Config movedChunks(const Problem &problem, int64_t rows, int64_t columns) {
+  // From 64 KB on, signals cost nothing.
+  return chunksOf(65536 / static_cast<int64_t>(byteSize(problem.type)), rows, columns);
+}
+
+Config summedChunks(int64_t rows, int64_t columns) {
+  // A sum stays in a core's cache while the parts go by.
+  return chunksOf(8192, rows, columns);
+}
+
+ChunkConfig chunkConfig(const Config &config) {
+  return {config.get("rows"), config.get("columns")};
+}
+
+std::vector<ConfigParameter> fusedParameters() {
+  std::vector<ConfigParameter> parameters = gemmParameters();
+  parameters.push_back({"comm",
+                        "cores that move data (0: all do, before or after they multiply)",
+                        {0, 1, 2},
+                        {},
+                        0});
+  return parameters;
+}
+
+Config fusedDefaults(const Problem &problem, int64_t rows) {
+  GemmConfig tile = gemmTile(problem, rows);
+  int64_t comm = problem.machine == Machine::gpu ? 16 : problem.cores >= 4 ? 1 : 0;
+  return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
+}
+
+FusedGemmConfig fusedConfig(const Config &config) {
+  GemmConfig tile;
+  tile.m = config.get("m");
+  tile.n = config.get("n");
+  tile.k = config.get("k");
+  tile.group = config.get("group");
+  return {tile, config.get("comm")};
+}
+
+std::vector<Dimensions> fusedTestShapes() {
+  return {{{"M", 1}, {"N", 1}, {"K", 1}},
+          {{"M", 7}, {"N", 13}, {"K", 11}},
+          {{"M", 1}, {"N", 48}, {"K", 5}},
+          {{"M", 33}, {"N", 48}, {"K", 96}}};
+}
+
 //===-- References ----------------------------------------------------------------------------===//
 
 static double activated(Activation activation, double x) {
@@ -73,6 +145,28 @@ ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firs
   for (int64_t k = 0; k < K; ++k)
     sum.addProduct(in.at(rank, 0, row, k), in.at(rank, 1, firstOfB + k, column));
   return sum;
+}
+
+std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t inputRow) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(run.inputs.at(r, 0, inputRow, column));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
+}
+
+std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(productOf(run.inputs, r, inputRow, 0, column, run.problem["K"]));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
 }
 
 } // namespace ditron::kernels

@@ -33,6 +33,7 @@ template <class... T> struct Types {
 using Floats = Types<f32, f16, bf16>;
 using Numbers = Types<f32, f16, bf16, i32, i64>;
 using Any = Types<f32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64>;
+using Sums = Types<f32, f16, bf16, i32>;
 using DotTypes = Types<f32, f16, bf16, f8e4m3, f8e5m2, i8>;
 
 /// What sums and products are accumulated in: f32 for floats; i32 for narrow integers.
@@ -79,6 +80,35 @@ Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, acc
   return acc;
 }
 
+/// The sum over the ranks, in their order, of tile (i, j) of `parts`, whose leading dimension
+/// counts them.
+template <class T, Access access>
+Tile sumOverRanks(const Tiled<T, 3, 2, access> &parts, Index i, Index j) {
+  Var total = zeros<Accumulator<T>>(parts.height(), parts.width());
+  for (auto r : range(numRanks()))
+    total += cast<Accumulator<T>>(parts(r, i, j));
+  return total;
+}
+
+/// The same of tiles that lie on the ranks: from(r) is rank r's, fetched into `incoming`.
+template <class T, Access access>
+Tile fetchSum(const auto &from, const TileRef<T, access> &incoming) {
+  Var total = zeros<T>(static_cast<int>(incoming.shape[0]), static_cast<int>(incoming.shape[1]));
+  for (auto r : range(numRanks())) {
+    get(from(r), incoming);
+    total += incoming;
+  }
+  return total;
+}
+
+/// Roles of `commCores` cores and of the rest; with 0, both are all cores: one role after the
+/// other.
+inline std::array<Role, 2> splitRoles(int commCores) {
+  if (commCores > 0)
+    return splitCores(commCores);
+  return {Role(0, numCores()), Role(0, numCores())};
+}
+
 /// activation(x), x in f32.
 Tile activate(Activation activation, const Tile &x);
 
@@ -89,9 +119,39 @@ inline int64_t fit(int64_t extent, int64_t most) {
   return std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))));
 }
 
+/// The parameters of a RowConfig, and a good choice: rows of H elements that fit are read once.
+std::vector<ConfigParameter> rowParameters();
+Config rowDefaults(const Problem &problem);
+RowConfig rowConfig(const Config &config);
+
+/// The parameters of a ChunkConfig, and a good choice for a matrix of `rows` x `columns`, to move
+/// it or to sum it.
+std::vector<ConfigParameter> chunkParameters();
+Config movedChunks(const Problem &problem, int64_t rows, int64_t columns);
+Config summedChunks(int64_t rows, int64_t columns);
+ChunkConfig chunkConfig(const Config &config);
+
+/// Columns of A that ag-gemm sends at a time: contiguous runs that no cache holds twice.
+inline constexpr int kChunkColumns = 4096;
+
+/// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `rows` rows at a
+/// time.
+std::vector<ConfigParameter> fusedParameters();
+Config fusedDefaults(const Problem &problem, int64_t rows);
+FusedGemmConfig fusedConfig(const Config &config);
+std::vector<Dimensions> fusedTestShapes();
+
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();
 GemmConfig gemmTile(const Problem &problem, int64_t rows);
+
+/// Elements of an extent that belong to no rank below `rank`, in equal parts of `size`, the last
+/// ones smaller or empty: the part of this rank is view.slice(0, first, count).
+struct Shard {
+  Index first, count;
+  Shard(Index rank, Index size, Index extent)
+      : first(min(rank * size, extent)), count(min(size, extent - first)) {}
+};
 
 //===-- References ----------------------------------------------------------------------------===//
 
@@ -107,6 +167,13 @@ struct ReferenceSum {
     magnitude += std::abs(term);
     plain += static_cast<float>(term);
     ++terms;
+  }
+  /// A sum of its own: what another rank adds.
+  void add(const ReferenceSum &part) {
+    value += part.value;
+    magnitude += part.magnitude;
+    plain += part.plain;
+    terms += part.terms;
   }
   /// a * b as one term.
   void addProduct(double a, double b) {
@@ -127,5 +194,10 @@ Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation 
 /// column `column` of argument 1, whose row 0 is here `firstOfB`; K terms.
 ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
                        int64_t column, int64_t K);
+
+/// Row `inputRow` of argument 0, summed over the ranks.
+std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t inputRow);
+/// Row `inputRow` of every rank's argument 0 times its argument 1, summed over the ranks.
+std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow);
 
 } // namespace ditron::kernels

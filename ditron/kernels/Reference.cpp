@@ -69,8 +69,7 @@ Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &pr
     return;
   }
   value_ = [this](int64_t rank, size_t argument, int64_t element) {
-    double x = uniform(rank, argument, element);
-    return isFloat(types_[argument]) ? 2 * x - 1 : std::floor(17 * x) - 8;
+    return standard(rank, argument, element);
   };
 }
 
@@ -83,6 +82,11 @@ Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &pr
 double Inputs::uniform(int64_t rank, size_t argument, int64_t element) const {
   uint64_t stream = mix(seed_ + static_cast<uint64_t>(rank) * 64 + argument);
   return static_cast<double>(mix(stream ^ static_cast<uint64_t>(element)) >> 11) * 0x1p-53;
+}
+
+double Inputs::standard(int64_t rank, size_t argument, int64_t element) const {
+  double x = uniform(rank, argument, element);
+  return isFloat(types_[argument]) ? 2 * x - 1 : std::floor(17 * x) - 8;
 }
 
 double Inputs::at(int64_t rank, size_t argument, int64_t element) const {

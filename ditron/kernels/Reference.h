@@ -54,7 +54,8 @@ public:
   /// Writes a whole argument, dense and row-major.
   void fill(int64_t rank, size_t argument, void *memory) const;
 
-  /// A number, uniform in [0, 1), for an entry's own inputs.
+  /// For an entry's own inputs: what they would be without it, and a number uniform in [0, 1).
+  double standard(int64_t rank, size_t argument, int64_t element) const;
   double uniform(int64_t rank, size_t argument, int64_t element) const;
 
 private:

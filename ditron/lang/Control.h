@@ -87,7 +87,8 @@ public:
       : handle_(detail::declareVar(detail::Operand(initial, where))) {}
   Var(const Var &) = delete;
   void operator=(detail::Operand value) { detail::writeVar(handle_, value); }
-  void operator=(const Var &other) { detail::writeVar(handle_, detail::Operand(other)); }
+  // Not const: a temporary Var made of the right side is no candidate then.
+  void operator=(Var &other) { detail::writeVar(handle_, detail::Operand(other)); }
   void operator+=(detail::Operand value) {
     detail::writeVar(handle_, {add(*this, value), value.where()});
   }
@@ -113,6 +114,7 @@ public:
       : handle_(detail::declareVar(detail::IndexOperand(initial, where))) {}
   Var(const Var &) = delete;
   void operator=(detail::IndexOperand value) { detail::writeVar(handle_, value); }
+  void operator=(Var &other) { detail::writeVar(handle_, detail::IndexOperand(other)); }
   void operator+=(detail::IndexOperand value) {
     detail::writeVar(handle_, {get(value.where) + value, value.where});
   }

@@ -199,6 +199,18 @@ public:
     int height = rank >= 2 && rowDim >= rank - tileRank ? static_cast<int>(tileExtent(rowDim)) : 1;
     return {std::move(extents), detail::dimOf(view_, rowDim, where), height, order, where};
   }
+  /// for (auto [i] : y.bands()): the rows of tiles dealt to this core; for kernels that walk along
+  /// a row by themselves.
+  detail::TilesLoop<rank - 1> bands(Order order = order::rowMajor,
+                                    Location where = Location::current()) const
+    requires(rank >= 2 && tileRank >= 2)
+  {
+    std::vector<Index> extents;
+    for (int d = 0; d + 1 < rank; ++d)
+      extents.push_back(count(d, where));
+    extents.push_back(1);
+    return {std::move(extents), detail::dimOf(view_, rank - 2, where), height(), order, where};
+  }
 
 private:
   int64_t tileExtent(int d) const { return shape_[d - (rank - tileRank)]; }

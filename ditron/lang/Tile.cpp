@@ -63,11 +63,7 @@ IndexBesideTile::IndexBesideTile(Index value, Location where)
     : operand([&] {
         if (value.isConstant())
           return Operand(value.constant(), where);
-        Trace &trace = Trace::current(where);
-        Type i32 = trace.builder().getI32Type();
-        return Operand(
-            Tile(wrap(trace.create<arith::IndexCastOp>(where, i32, unwrap(value.handle())))),
-            where);
+        return Operand(toTile({value, where}), where);
       }()) {}
 
 /// A scalar constant of a type.
@@ -342,6 +338,12 @@ Index toIndex(Operand x) {
   }
   return trace.index(
       trace.create<arith::IndexCastOp>(where, trace.builder().getIndexType(), value));
+}
+
+Tile toTile(IndexOperand x) {
+  Trace &trace = Trace::current(x.where);
+  Type i32 = trace.builder().getI32Type();
+  return Tile(wrap(trace.create<arith::IndexCastOp>(x.where, i32, trace.value(x.value, x.where))));
 }
 
 //===-- Combining -----------------------------------------------------------------------------===//

@@ -192,6 +192,8 @@ Tile transpose(detail::Operand x);
 Tile transpose(detail::Operand x, std::vector<int64_t> permutation);
 /// The Index of a scalar, or of a tile of one element, of integers.
 Index toIndex(detail::Operand x);
+/// An Index as a scalar of i32: what mixes with tiles.
+Tile toTile(detail::IndexOperand x);
 
 //===-- Combining -----------------------------------------------------------------------------===//
 

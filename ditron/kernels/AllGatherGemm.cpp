@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The product of every rank's rows of A with this rank's B. Some cores send the own rows to every
+// rank, the own one first; the others multiply rows as they arrive.
+#include "ditron/kernels/Parts.h"
+
+namespace ditron::kernels {
+
+template <class T> static Kernel allGatherGemmOf(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
+            auto [m, n, k, group, bias, activation] = cfg.tile;
+            auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
+            auto a = full.tiled(m, k);
+            auto b = B.tiled(k, n);
+            auto c = C.split(numRanks()).tiled(m, n);
+            auto mine = A.tiled(m, kChunkColumns);
+            auto ready = signals({numRanks(), mine.rows()}, "ready");
+            auto [comm, compute] = splitRoles(cfg.commCores);
+
+            comm.run("gather", [&] {
+              for (auto peer : ranks())
+                for (auto [i, part] : mine.tiles()) {
+                  put(mine(i, part), full.on(peer).tiled(m, kChunkColumns)(rank(), i, part));
+                  notify(ready.on(peer)(rank(), i));
+                }
+            });
+            compute.run("multiply", [&] {
+              for (auto [s, i, j] : c.tiles(order::ownShardFirstGrouped(group))) {
+                wait(ready(s, i), mine.cols());
+                c(s, i, j) = cast<Y>(product(a.at(s), i, b, j));
+              }
+            });
+          }};
+}
+
+Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
+  return DotTypes::dispatch(type, "ag-gemm", [&]<class T> { return allGatherGemmOf<T>(config); });
+}
+
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  int64_t M = run.problem["M"];
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    // The row of A is another rank's, B is this rank's.
+    ReferenceSum sum;
+    for (int64_t k = 0; k < run.problem["K"]; ++k)
+      sum.addProduct(run.inputs.at(row.row / M, 0, row.row % M, k),
+                     run.inputs.at(row.rank, 1, k, column));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
+}
+
+KernelEntry allGatherGemmEntry() {
+  return {
+      .name = "ag-gemm",
+      .summary = "all-gather of A's rows, overlapped with their product with B",
+      .dtypes = DotTypes::list(),
+      .isDistributed = true,
+      .parameters = fusedParameters(),
+      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"]); },
+      .make = [](DType type,
+                 const Config &config) { return allGatherGemm(type, fusedConfig(config)); },
+      .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
+      .testShapes = fusedTestShapes(),
+      .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
+                      {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
+      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .flops = [](const Problem &p) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
+      .baseline = Baseline::gatherThenGemm,
+      .reference = reference,
+  };
+}
+
+} // namespace ditron::kernels
