@@ -38,9 +38,8 @@ Backend parseBackend(const std::string &text) {
     return Backend::cpu;
   if (text == "nvidia")
     throw UnavailableError("backend 'nvidia' is not in this build");
-  throw UsageError(
-      fmt::format("unknown backend '{}', expected one of reference, cpu, nvidia{}", text,
-                  kernels::suggestion(text, {"reference", "cpu", "nvidia"})));
+  throw UsageError(fmt::format("unknown backend '{}', expected one of reference, cpu, nvidia{}",
+                               text, kernels::suggestion(text, {"reference", "cpu", "nvidia"})));
 }
 
 TransportKind parseTransport(const std::string &text) {
@@ -59,9 +58,9 @@ TransportKind parseTransport(const std::string &text) {
 
 /// The reference runs all ranks in one thread: it has neither processes nor a transport.
 void refuseForReference(const LaunchArguments &arguments) {
-  for (auto [option, text] : {std::pair("--procs", &arguments.procs),
-                              std::pair("--transport", &arguments.transport),
-                              std::pair("--straggler", &arguments.straggler)})
+  for (auto [option, text] :
+       {std::pair("--procs", &arguments.procs), std::pair("--transport", &arguments.transport),
+        std::pair("--straggler", &arguments.straggler)})
     if (!text->empty())
       throw UsageError(fmt::format("{} {}: backend 'reference' runs every rank in one thread of "
                                    "one process; expected backend 'cpu' with it",
@@ -84,8 +83,8 @@ void placeProcesses(Placement &placement, const LaunchArguments &arguments) {
   if (placement.transport != TransportKind::threads)
     membership = runtime::membershipFromEnvironment();
   if (membership && (membership->size > 1 || processes)) {
-    std::string started = fmt::format("{} started {} processes", membership->launcher,
-                                      membership->size);
+    std::string started =
+        fmt::format("{} started {} processes", membership->launcher, membership->size);
     if (!arguments.ranks.empty())
       checkEqual("--ranks", placement.ranks, started, membership->size);
     if (processes)
@@ -168,8 +167,8 @@ std::string_view Placement::transportName() const {
 std::string Placement::describe() const {
   std::string text = fmt::format("{} rank{} x {} core{}, ", ranks, ranks == 1 ? "" : "s", cores,
                                  cores == 1 ? "" : "s");
-  return text + (backend == Backend::reference ? "reference"
-                                               : fmt::format("cpu, {}", transportName()));
+  return text +
+         (backend == Backend::reference ? "reference" : fmt::format("cpu, {}", transportName()));
 }
 
 Placement parsePlacement(const LaunchArguments &arguments) {

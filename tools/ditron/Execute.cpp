@@ -16,11 +16,16 @@ namespace {
 
 /// What a rank tells the others after its launches.
 struct RankReport {
-  bool ok, isComplete, fromCache;
-  double error, tolerance;
-  int64_t checked, elements, projected;
+  bool fromCache;
   double compileSeconds;
   uint64_t waitNs, transferNs;
+};
+
+/// Findings, fit for symmetric memory.
+struct PlainFindings {
+  bool ok, isComplete;
+  double error, tolerance;
+  int64_t checked, elements, projected;
   char failure[512];
 };
 
@@ -48,8 +53,8 @@ private:
   int setCount() {
     constexpr int kMost = 16;
     double share = double(runtime::availableMemory()) / 4 / context_.ranks();
-    int count = std::clamp(int(std::min(share / operandBytes(task_), double(kMost))), 1,
-                           options_.launches);
+    int count =
+        std::clamp(int(std::min(share / operandBytes(task_), double(kMost))), 1, options_.launches);
     for (const auto &other : gather<int>(rank_, {count}))
       count = std::min(count, other[0]);
     return count;
@@ -89,14 +94,7 @@ private:
 
   RankReport report() const {
     CompileReport compiled = program_.report();
-    RankReport report{findings_.verdict.ok,      findings_.isComplete,
-                      compiled.fromCache,        findings_.verdict.error,
-                      findings_.verdict.tolerance, findings_.verdict.checked,
-                      findings_.elements,        findings_.projected,
-                      compiled.seconds,          stats_.waitNs,
-                      stats_.transferNs,         {}};
-    findings_.verdict.failure.copy(report.failure, sizeof(report.failure) - 1);
-    return report;
+    return {compiled.fromCache, compiled.seconds, stats_.waitNs, stats_.transferNs};
   }
 
   RunResult summary() {
@@ -104,16 +102,12 @@ private:
     result.seed = seed_;
     result.seconds = seconds_;
     result.fromCache = true;
+    result.findings = mergeFindings(rank_, findings_);
     for (const auto &times : gather(rank_, seconds_))
       for (size_t n = 0; n < times.size(); ++n)
         result.seconds[n] = std::max(result.seconds[n], times[n]);
     for (const auto &one : gather<RankReport>(rank_, {report()})) {
       const RankReport &other = one[0];
-      Findings found{{other.ok, other.error, other.tolerance, other.checked, other.failure},
-                     other.elements,
-                     other.projected,
-                     other.isComplete};
-      result.findings.merge(found);
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
       result.fromCache &= other.fromCache;
       result.waitSeconds += 1e-9 * double(other.waitNs);
@@ -135,6 +129,22 @@ private:
 };
 
 } // namespace
+
+Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
+  const kernels::Verdict &verdict = mine.verdict;
+  PlainFindings plain{verdict.ok,      mine.isComplete, verdict.error,  verdict.tolerance,
+                      verdict.checked, mine.elements,   mine.projected, {}};
+  verdict.failure.copy(plain.failure, sizeof(plain.failure) - 1);
+  Findings result;
+  for (const auto &one : gather<PlainFindings>(rank, {plain})) {
+    const PlainFindings &other = one[0];
+    result.merge({{other.ok, other.error, other.tolerance, other.checked, other.failure},
+                  other.elements,
+                  other.projected,
+                  other.isComplete});
+  }
+  return result;
+}
 
 std::optional<double> RunResult::hidden() const {
   if (transferSeconds <= 0)

@@ -4,6 +4,11 @@
 #pragma once
 #include "Report.h"
 #include "Verify.h"
+#include <optional>
+
+namespace ditron::runtime {
+class Rank;
+}
 
 namespace ditron::tools {
 
@@ -33,6 +38,9 @@ RunResult runReference(const Task &task, const Placement &placement, const RunOp
 
 /// The ranks of this process on CPU cores. Every process of the run gets the same result.
 RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options);
+
+/// The findings of all ranks, on each of them; collective.
+Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
 
 /// The options that the runtime is started with.
 runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler);

@@ -15,12 +15,12 @@ reference::ArgumentValue argumentOf(const Operands::Value &value) {
   if (auto *number = std::get_if<double>(&value))
     return *number;
   const auto &tensor = std::get<runtime::Tensor>(value);
-  return reference::ArgumentMemory{tensor.data(), tensor.dtype(), tensor.shape(),
-                                   tensor.strides()};
+  return reference::ArgumentMemory{tensor.data(), tensor.dtype(), tensor.shape(), tensor.strides()};
 }
 
 mlir::func::FuncOp functionOf(const Kernel &kernel) {
-  for (auto function : kernel.traced().module->getOps<mlir::func::FuncOp>())
+  mlir::ModuleOp module = kernel.traced().module.get();
+  for (auto function : module.getOps<mlir::func::FuncOp>())
     return function;
   throw InternalError(fmt::format("the trace of {} has no function", kernel.name()));
 }
@@ -66,8 +66,7 @@ RunResult runReference(const Task &task, const Placement &placement, const RunOp
     kernels::Inputs inputs(task.entry, task.kernel, task.problem, seed);
     for (int rank = 0; rank < placement.ranks; ++rank)
       operands[size_t(rank)].fill(inputs, rank);
-    result.seconds.push_back(
-        interpret(task, placement, operands, seed, progress, result.warnings));
+    result.seconds.push_back(interpret(task, placement, operands, seed, progress, result.warnings));
     for (int rank = 0; rank < placement.ranks; ++rank) {
       progress.show(fmt::format("{}: verifying rank {}", task.entry.name, rank));
       result.findings.merge(verify(task, inputs, rank, operands[size_t(rank)]));

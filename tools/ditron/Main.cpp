@@ -102,9 +102,8 @@ static int guardedMain(int argc, char **argv) {
   } catch (const UnavailableError &error) {
     return answerError(error.what(), kUnavailable);
   } catch (const InternalError &error) {
-    return answerError(fmt::format("{}\nThis is a mistake of ditron's: please report it.",
-                                   error.what()),
-                       kFailed);
+    return answerError(
+        fmt::format("{}\nThis is a mistake of ditron's: please report it.", error.what()), kFailed);
   } catch (const Error &error) {
     return answerError(error.what(), kFailed);
   } catch (const std::bad_alloc &) {

@@ -62,8 +62,8 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
 }
 
 std::string describeCheck(const Findings &findings) {
-  std::string text = fmt::format("{} of {} elements compared", findings.verdict.checked,
-                                 findings.elements);
+  std::string text =
+      fmt::format("{} of {} elements compared", findings.verdict.checked, findings.elements);
   if (findings.isComplete)
     return text;
   return text + (findings.projected == findings.elements
@@ -75,9 +75,9 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   const kernels::Verdict &verdict = result.findings.verdict;
   std::string launches =
       result.seconds.size() == 1 ? "" : fmt::format(", median of {}", result.seconds.size());
-  std::string text = fmt::format("{} {} {}: {}, seed {}\n", task.entry.name,
-                                 name(task.problem.type), formatShape(task.problem.dims),
-                                 placement.describe(), result.seed);
+  std::string text =
+      fmt::format("{} {} {}: {}, seed {}\n", task.entry.name, name(task.problem.type),
+                  formatShape(task.problem.dims), placement.describe(), result.seed);
   text += fmt::format("  {:<9} {}\n", verdict.ok ? "verified" : "WRONG",
                       describeCheck(result.findings));
   text += fmt::format("  error     {:.3g} of the largest, {:.3g} allowed\n", verdict.error,
@@ -95,8 +95,8 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   return text;
 }
 
-int runShape(const LaunchArguments &arguments, const Placement &placement,
-             const std::string &shape, uint64_t seed) {
+int runShape(const LaunchArguments &arguments, const Placement &placement, const std::string &shape,
+             uint64_t seed) {
   Task task = makeTask(arguments, shape, placement);
   requireMemory(task, placement.ranks);
   RunOptions options{.seed = seed, .launches = parseRepeat(arguments, 1)};

@@ -122,11 +122,10 @@ Findings judge(const Output &output, double seconds) {
                                      output.memory.data(), most);
   std::string failure;
   if (!findings.isComplete) {
-    failure = dispatch(output.memory.dtype(),
-                       [&]<class T> { return findUnwritten<T>(output); });
+    failure = dispatch(output.memory.dtype(), [&]<class T> { return findUnwritten<T>(output); });
     if (failure.empty() && isProjectable(output.task)) {
-      failure = checkProjection(output.task, output.run.inputs, output.rank, output.memory)
-                    .value_or("");
+      failure =
+          checkProjection(output.task, output.run.inputs, output.rank, output.memory).value_or("");
       findings.projected = findings.elements;
     }
   }

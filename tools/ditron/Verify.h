@@ -17,8 +17,8 @@ namespace ditron::tools {
 /// What was found on one rank in one launch, or the sum of several.
 struct Findings {
   kernels::Verdict verdict;
-  int64_t elements = 0;    ///< of the outputs
-  int64_t projected = 0;   ///< of them, those in projected rows
+  int64_t elements = 0;   ///< of the outputs
+  int64_t projected = 0;  ///< of them, those in projected rows
   bool isComplete = true; ///< every element was compared
 
   void merge(const Findings &other);
