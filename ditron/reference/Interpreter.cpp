@@ -83,6 +83,8 @@ Interpreter::Interpreter(func::FuncOp kernel,
     : kernel_(kernel), world_(options.ranks, options.cores, options.nodes, options.observer),
       launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
   checkKernel(kernel);
+  if (options.launches < 1)
+    throw CompileError(fmt::format("a run needs 1 or more launches, found {}", options.launches));
   if (static_cast<int64_t>(arguments.size()) != options.ranks)
     throw CompileError(fmt::format("there are arguments for {} ranks, expected {}",
                                    arguments.size(), options.ranks));

@@ -33,8 +33,9 @@ struct Options {
 };
 
 struct Result {
-  /// What is wrong with the kernel though the run ended: signals that a launch notifies more than
-  /// it consumes.
+  /// What is wrong with the kernel although the run ended: signals that a launch notifies, by
+  /// adding, more than any of its waits asks for, with where. In a later launch waits would pass
+  /// early.
   std::vector<std::string> warnings;
   uint64_t steps = 0; ///< operations executed
 };
@@ -47,6 +48,8 @@ public:
   /// they do not fit.
   Interpreter(mlir::func::FuncOp kernel, const std::vector<std::vector<ArgumentValue>> &arguments,
               const Options &options);
+  Interpreter(const Interpreter &) = delete; // the cores refer to what they share
+  Interpreter &operator=(const Interpreter &) = delete;
 
   /// Whether every core has finished its last launch.
   bool isDone() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/reference/World.h"
+#include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -80,15 +81,11 @@ View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
     buffer.extents = Extents(extents);
     buffer.firstRank = rank;
     DType type = elementType(op.getBuffer().getType());
-    try {
-      for (int64_t peer = 0; peer < ranks; ++peer)
-        buffer.instances.push_back(makeInstance(buffer, type, peer, elements));
-    } catch (const std::bad_alloc &) {
-      throw RuntimeError(fmt::format(
-          "symmetric buffer {} of [{}] takes {} bytes on each of {} ranks: there is not "
-          "that much memory",
-          what, fmt::join(extents, ", "), elements * byteSize(type), ranks));
-    }
+    runtime::requireMemory(llvm::SaturatingMultiply<size_t>(elements * byteSize(type), ranks),
+                           fmt::format("symmetric buffer {} of [{}] on {} ranks", what,
+                                       fmt::join(extents, ", "), ranks));
+    for (int64_t peer = 0; peer < ranks; ++peer)
+      buffer.instances.push_back(makeInstance(buffer, type, peer, elements));
   }
   checkSameExtents(what, buffer.extents, buffer.firstRank, extents, rank);
   return {buffer.instances[rank], 0, buffer.extents, denseStrides(buffer.extents)};
@@ -100,6 +97,10 @@ Signals World::signals(device::SignalsOp op, int64_t rank, int64_t launch,
   std::string what = fmt::format("'{}'", std::string_view(op.getName()));
   if (!array) {
     int64_t size = checkedSize(what, extents);
+    runtime::requireMemory(
+        llvm::SaturatingMultiply<size_t>(size,
+                                         llvm::SaturatingMultiply<size_t>(ranks, sizeof(Counter))),
+        fmt::format("signals {} of [{}] on {} ranks", what, fmt::join(extents, ", "), ranks));
     array = std::make_shared<SignalArray>();
     array->name = op.getName();
     array->launch = launch;

@@ -79,7 +79,8 @@ public:
   const int64_t ranks, cores, nodes;
 
   /// The instance of `rank`, made on all ranks by the first core that asks. It is filled with 0xFF,
-  /// and used again in every second launch. CompileError if the extents differ between ranks.
+  /// and used again in every second launch. CompileError if the extents differ between ranks,
+  /// RuntimeError if there is not that much memory.
   View symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
                  llvm::ArrayRef<int64_t> extents);
   /// The counters of a launch, 0 at first. CompileError if the extents differ between ranks.

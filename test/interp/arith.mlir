@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-interpret %s | FileCheck %s
 // arith and math beyond what unit/reference/ElementwiseTest.cpp sweeps.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: not ditron-interpret %s | FileCheck %s
 // What is wrong, where, on which rank and core.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-interpret %s | FileCheck %s
 
 // CHECK-LABEL: kernel gather

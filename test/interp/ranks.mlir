@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-interpret %s | FileCheck %s
 // Who am I: ranks, nodes, cores, roles, and the tiles dealt to them.
 

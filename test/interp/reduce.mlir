@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-interpret %s | FileCheck %s
 // reduce, reduce_index and scan.
 

@@ -213,6 +213,10 @@ TEST(Arguments, RanksCoresAndNodes) {
   options.cores = 0;
   expectError<CompileError>([&] { interpret(program.kernel(), {{c}}, options); },
                             {"a run needs 1 or more ranks, cores and nodes, found 1, 0, 1"});
+  options = {};
+  options.launches = 0;
+  expectError<CompileError>([&] { interpret(program.kernel(), {{c}}, options); },
+                            {"a run needs 1 or more launches, found 0"});
 }
 
 /// Sizes that no machine has are an error, not a crash.
@@ -225,8 +229,9 @@ func.func @kernel(%n: index) {
 })";
   Program program(text);
   expectError<RuntimeError>([&] { program.run({{int64_t(1) << 28}}); },
-                            {"symmetric buffer 'b' of [268435456, 268435456] takes",
-                             "bytes on each of 1 ranks: there is not that much memory"});
+                            {"symmetric buffer 'b' of [268435456, 268435456] on 1 ranks asks for "
+                             "288230376151711744 bytes of memory, but ",
+                             " are available"});
   expectError<CompileError>([&] { program.run({{int64_t(1) << 40}}); },
                             {"'b' has extents [1099511627776, 1099511627776], expected none below "
                              "0 and a product that fits memory"});

@@ -86,7 +86,8 @@ std::vector<Coordinates> visits(ModuleOp module, const Case &test) {
   Evaluator evaluator(*module.getContext(), test.place);
   scf::ForOp loop;
   for (Operation &op : (*module.getOps<func::FuncOp>().begin()).getBody().front()) {
-    if ((loop = dyn_cast<scf::ForOp>(op)))
+    loop = dyn_cast<scf::ForOp>(op);
+    if (loop)
       break;
     if (!isa<CoreOp, NumCoresOp>(op))
       evaluator.run(op);

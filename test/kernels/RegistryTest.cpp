@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The registry, configurations, inputs and the judgement of results.
+#include "Harness.h"
+#include "ditron/kernels/kernels.h"
+#include "ditron/support/Error.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace ditron::kernels {
+namespace {
+
+template <class E> std::string messageOf(const std::function<void()> &fn) {
+  try {
+    fn();
+  } catch (const E &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Registry, UnknownKernelListsTheKnownOnesAndSuggests) {
+  std::string message = messageOf<UsageError>([] { findKernel("gem-rs"); });
+  EXPECT_NE(message.find("unknown kernel 'gem-rs', expected one of vector-add, gemm"),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("; did you mean gemm-rs?"), std::string::npos) << message;
+  EXPECT_EQ(messageOf<UsageError>([] { findKernel("quicksort"); }).find("did you mean"),
+            std::string::npos);
+}
+
+TEST(Registry, EntriesAreComplete) {
+  for (const KernelEntry &entry : registry()) {
+    SCOPED_TRACE(entry.name);
+    Problem problem{entry.shape, entry.dtypes.front(), 2, 2};
+    Config config = entry.defaults(problem);
+    Kernel kernel = entry.kernel(problem.type, config);
+    EXPECT_EQ(kernel.name(), entry.name);
+    EXPECT_FALSE(entry.summary.empty());
+    EXPECT_TRUE(entry.flops || entry.bytes);
+    ASSERT_EQ(config.values().size(), entry.parameters.size());
+    for (size_t n = 0; n < entry.parameters.size(); ++n)
+      EXPECT_EQ(config.values()[n].name, entry.parameters[n].name);
+    for (const std::string &dimension : kernel.signature().dimensionNames())
+      EXPECT_TRUE(entry.shape.contains(dimension)) << dimension;
+    for (const auto *shapes : {&entry.testShapes, &entry.benchShapes})
+      for (const Dimensions &shape : *shapes)
+        for (const auto &[dimension, extent] : entry.shape)
+          EXPECT_TRUE(shape.contains(dimension)) << dimension;
+  }
+}
+
+TEST(Registry, ShapesAndTypesInText) {
+  const KernelEntry &gemm = findKernel("gemm");
+  EXPECT_EQ(gemm.parseShape("M=3,K=5"), (Dimensions{{"K", 5}, {"M", 3}, {"N", 512}}));
+  EXPECT_EQ(messageOf<UsageError>([&] { gemm.parseShape("X=3"); }),
+            "shape: gemm has no dimension 'X', expected K, M, N");
+  EXPECT_EQ(messageOf<UsageError>([&] { gemm.parseShape("M=-1"); }),
+            "M is '-1', expected an integer of at least 1");
+  EXPECT_EQ(messageOf<UsageError>([&] { gemm.parseShape("M"); }),
+            "shape: found 'M', expected name=value");
+  const KernelEntry &softmax = findKernel("softmax");
+  Problem problem{softmax.shape};
+  EXPECT_EQ(messageOf<UsageError>([&] { softmax.kernel(DType::i32, softmax.defaults(problem)); }),
+            "softmax has no variant for i32, expected one of f32, f16, bf16");
+}
+
+TEST(Config, ReadsAndPrints) {
+  const KernelEntry &gemm = findKernel("gemm");
+  Config config = gemm.defaults({{{"M", 1}, {"N", 2752}, {"K", 64}}});
+  EXPECT_EQ(config.get("m"), 1) << "one row is not worth more";
+  config.parse("m=8,activation=gelu", gemm.parameters);
+  EXPECT_EQ(config["activation"], 3);
+  std::string text = config.text(gemm.parameters);
+  EXPECT_TRUE(text.starts_with("m=8,")) << text;
+  EXPECT_TRUE(text.ends_with(",bias=no,activation=gelu")) << text;
+  auto error = [&](const char *given) {
+    return messageOf<UsageError>([&] { config.parse(given, gemm.parameters); });
+  };
+  EXPECT_EQ(error("activaton=relu"), "config: unknown 'activaton', expected one of m, n, k, group, "
+                                     "bias, activation; did you mean activation?");
+  EXPECT_EQ(error("activation=tanh"),
+            "activation is 'tanh', expected one of none, relu, silu, gelu");
+  EXPECT_EQ(error("m=0"), "m is '0', expected an integer of at least 1");
+}
+
+TEST(Kernels, IntegerProductsTakeNoActivation) {
+  GemmConfig config;
+  config.activation = Activation::silu;
+  EXPECT_EQ(messageOf<CompileError>([&] { gemm(DType::i8, config); }),
+            "gemm: a product of i8 takes neither bias nor activation");
+}
+
+TEST(Inputs, AreFunctionsOfSeedRankArgumentAndElement) {
+  const KernelEntry &entry = findKernel("gemm");
+  Problem problem{{{"M", 64}, {"N", 64}, {"K", 64}}, DType::bf16, 2};
+  Kernel kernel = entry.kernel(problem.type, entry.defaults(problem));
+  Inputs x(entry, kernel, problem, 1), same(entry, kernel, problem, 1);
+  Inputs other(entry, kernel, problem, 2);
+  double sum = 0;
+  for (int64_t n = 0; n < 4096; ++n) {
+    EXPECT_EQ(x.at(0, 0, n), same.at(0, 0, n));
+    EXPECT_EQ(x.at(0, 0, n), float(bf16(float(x.at(0, 0, n)))));
+    sum += x.at(0, 0, n);
+  }
+  EXPECT_LT(std::abs(sum / 4096), 0.05);
+  EXPECT_NE(x.at(0, 0, 5), other.at(0, 0, 5));
+  EXPECT_NE(x.at(0, 0, 5), x.at(1, 0, 5));
+  EXPECT_NE(x.at(0, 0, 5), x.at(0, 1, 5));
+}
+
+TEST(Tolerance, IsTheBaselinesErrorPlusRounding) {
+  EXPECT_EQ(tolerance(Expected::exact(3), DType::f32), 0);
+  Expected sum{.value = 1, .baseline = 1, .magnitude = 1, .terms = 4};
+  EXPECT_NEAR(tolerance(sum, DType::f32), 2 * 0x1p-23 + 0x1p-24, 1e-12);
+  EXPECT_NEAR(tolerance(sum, DType::bf16), 2 * 0x1p-23 + 0x1p-8, 1e-9);
+  sum.baseline = 1.5;
+  EXPECT_NEAR(tolerance(sum, DType::f32), 0.5, 1e-6);
+}
+
+/// A run of vector-add of 100 numbers, judged after `spoil` changed its output.
+Verdict judgeSpoiled(const std::function<void(float *)> &spoil, int64_t maxElements) {
+  const KernelEntry &entry = findKernel("vector-add");
+  Problem problem{{{"N", 1000}}};
+  Config config = entry.defaults(problem);
+  Kernel kernel = entry.kernel(problem.type, config);
+  Inputs inputs(entry, kernel, problem, 3);
+  std::vector<float> out(1000);
+  for (int64_t n = 0; n < 1000; ++n)
+    out[n] = static_cast<float>(inputs.at(0, 0, n)) + static_cast<float>(inputs.at(0, 1, n));
+  spoil(out.data());
+  return verify(entry, {problem, config, inputs}, 0, 2, out.data(), maxElements);
+}
+
+TEST(Verify, FindsWhatIsWrong) {
+  EXPECT_TRUE(judgeSpoiled([](float *) {}, 4096).ok);
+  Verdict wrong = judgeSpoiled([](float *z) { z[17] += 0.001f; }, 4096);
+  EXPECT_FALSE(wrong.ok);
+  EXPECT_EQ(wrong.checked, 1000);
+  EXPECT_GT(wrong.error, wrong.tolerance);
+  EXPECT_NE(wrong.failure.find("row 0 column 17: found"), std::string::npos) << wrong.failure;
+  Verdict unwritten = judgeSpoiled([](float *z) { z[999] = NAN; }, 64);
+  EXPECT_FALSE(unwritten.ok) << "the last element is always compared";
+  EXPECT_LT(unwritten.checked, 100);
+  EXPECT_FALSE(judgeSpoiled([](float *z) { z[0] = INFINITY; }, 64).ok);
+}
+
+TEST(Verdict, MergesTheWorst) {
+  Verdict all;
+  all.merge({true, 0.1, 1, 5, ""});
+  all.merge({false, 2, 1, 5, "this one"});
+  all.merge({true, 0.5, 1, 5, ""});
+  EXPECT_FALSE(all.ok);
+  EXPECT_EQ(all.checked, 15);
+  EXPECT_EQ(all.failure, "this one");
+}
+
+} // namespace
+} // namespace ditron::kernels
