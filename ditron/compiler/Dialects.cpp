@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/compiler/Dialects.h"
+#include "ditron/compiler/Pipeline.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/core/transforms/Passes.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/device/transforms/Passes.h"
+#include "ditron/lower/Passes.h"
+#include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,4 +26,11 @@ void ditron::registerAllPasses() {
   mlir::registerTransformsPasses();
   core::registerPasses();
   device::registerPasses();
+  lower::registerPasses();
+  cpu::registerPasses();
+  mlir::PassPipelineRegistration<>("ditron-front", "The passes that all targets share",
+                                   addFrontPipeline);
+  mlir::PassPipelineRegistration<>(
+      "ditron-cpu", "The whole way to the LLVM dialect, for a CPU with 64-byte vectors",
+      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32, 1 << 26}); });
 }

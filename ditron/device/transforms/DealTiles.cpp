@@ -84,13 +84,15 @@ private:
 };
 
 /// The grid of a loop over tiles: the dimensions before the last two are one batch.
-Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<Integer> elements) {
+Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<Integer> elements,
+                     ShardedAxis sharded) {
   Integer one = height.constant(1), batch = one;
   Integer columns = extents.back();
   Integer rows = extents.size() > 1 ? extents[extents.size() - 2] : one;
   for (Integer extent : extents.drop_back(std::min<size_t>(2, extents.size())))
     batch = batch * extent;
-  return {batch, rows, columns, height, elements ? *elements : rows * height};
+  return {batch,  rows, columns, height, elements ? *elements : rows * height,
+          sharded == ShardedAxis::batch ? Sharded::batch : Sharded::rows};
 }
 
 /// The coordinates of a tile of the grid: one for each extent.
@@ -117,7 +119,7 @@ void deal(TilesOp tiles) {
   if (Value given = tiles.getElements())
     elements = integer(given);
   Integer height = integer(builder.create<arith::ConstantIndexOp>(tiles.getHeight()));
-  Grid<Integer> grid = gridOf(extents, height, elements);
+  Grid<Integer> grid = gridOf(extents, height, elements, tiles.getOrder().getSharded());
   Type index = builder.getIndexType();
   Place<Integer> place{integer(builder.create<RankOp>(index, MeshAxis::world)),
                        integer(builder.create<NumRanksOp>(index, MeshAxis::world))};

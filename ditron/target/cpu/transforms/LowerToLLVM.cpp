@@ -14,6 +14,7 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/target/cpu/transforms/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -25,10 +26,12 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/JSON.h"
@@ -45,13 +48,40 @@ namespace {
 /// Bytes from the start of CoreContext.
 constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 
+/// A view with a leading dimension split in two, any of whose extents may be known only at run time:
+/// MLIR's own expansion takes one unknown extent a group.
+struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
+  explicit ExpandShape(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
+
+  LogicalResult matchAndRewrite(memref::ExpandShapeOp op, PatternRewriter &b) const override {
+    auto source = b.create<memref::ExtractStridedMetadataOp>(op.getLoc(), op.getSrc());
+    SmallVector<OpFoldResult> sizes = getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
+    SmallVector<OpFoldResult> strides(sizes.size());
+    for (auto [n, group] : llvm::enumerate(op.getReassociationIndices())) {
+      Value stride = source.getStrides()[n]; // of the innermost of the group
+      for (int64_t d : llvm::reverse(group)) {
+        strides[d] = stride;
+        Value size = getValueOrCreateConstantIndexOp(b, op.getLoc(), sizes[d]);
+        stride = b.create<arith::MulIOp>(op.getLoc(), stride, size);
+      }
+    }
+    b.replaceOpWithNewOp<memref::ReinterpretCastOp>(
+        op, cast<MemRefType>(op.getType()), source.getBaseBuffer(),
+        OpFoldResult(source.getOffset()), sizes, strides);
+    return success();
+  }
+};
+
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
+  patterns.add<ExpandShape>(module.getContext());
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
+  populateAffineToStdConversionPatterns(patterns);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
+  vector::populateVectorBroadcastLoweringPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 

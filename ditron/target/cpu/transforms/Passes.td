@@ -25,7 +25,9 @@ def DistToRuntime : Pass<"cpu-dist-to-runtime", "::mlir::ModuleOp"> {
 
 def LowerToLLVM : Pass<"cpu-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Turns loops, vectors and memory into the LLVM dialect, and adds the entry points";
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 #endif

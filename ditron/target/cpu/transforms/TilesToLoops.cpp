@@ -315,7 +315,7 @@ LogicalResult TileLowering::lowerIf(scf::IfOp branch) {
 
 /// A scalar op on narrow floats, computed in f32; other scalar ops stay.
 void TileLowering::lowerScalar(Operation *op) {
-  auto isNarrow = [](Type type) { return isa<FloatType>(type) && !type.isF32(); };
+  auto isNarrow = [](Type type) { return type && isa<FloatType>(type) && !type.isF32(); };
   bool isArithmetic = isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect());
   if (!isa<core::CastOp>(op) &&
       (!isArithmetic || !isNarrow(op->getNumOperands() ? op->getOperand(0).getType() : Type())))

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ditron bench: the time of a kernel, verified in the same run, beside what the machine can do.
+#include "Execute.h"
+#include "Gather.h"
+#include "Machine.h"
+#include "Rival.h"
+#include "Verbs.h"
+#include "ditron/support/Error.h"
+#include "llvm/Config/llvm-config.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+namespace ditron::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *kFooter = R"(
+A launch is timed around the call that launches it, after the ranks have met; the slowest rank counts.
+Launches of the kernel and of its baseline take turns. rate is that of one rank. Bytes count what is read
+and written. Results are verified before the first timed launch and after the last one.
+
+--baseline: of gemm in f32 OpenBLAS with as many threads as all ranks have cores, in other types ditron's
+own f32; of kernels that move memory a memcpy of as many bytes by as many threads between large buffers;
+of kernels that overlap a product with a collective ditron's kernels for the two, one after the other.)";
+
+struct BenchArguments : LaunchArguments {
+  bool baseline = false, save = false;
+  std::string folder = "bench/baselines";
+};
+
+struct BenchResult {
+  Findings findings;
+  uint64_t seed = 0;
+  std::vector<double> seconds, rivalSeconds; ///< of each launch: the slowest rank's
+  std::string rival, rivalVersion;           ///< empty: none
+  double compileSeconds = 0;
+  bool fromCache = false;
+};
+
+/// The element-wise largest of every rank's numbers.
+std::vector<double> slowest(runtime::Rank &rank, const std::vector<double> &mine) {
+  std::vector<double> result = mine;
+  for (const std::vector<double> &other : gather(rank, mine))
+    for (size_t n = 0; n < result.size(); ++n)
+      result[n] = std::max(result[n], other[n]);
+  return result;
+}
+
+/// One rank of a benchmark.
+class RankBench {
+public:
+  RankBench(Context &context, const Task &task, const BenchArguments &arguments, uint64_t seed,
+            Progress &progress)
+      : context_(context), task_(task), arguments_(arguments), progress_(progress),
+        seed_(gather<uint64_t>(context.runtimeRank(), {seed})[0][0]),
+        inputs_(task.entry, task.kernel, task.problem, seed_), operands_(task),
+        program_(context.compile(task.kernel)) {}
+
+  BenchResult run() {
+    show("making inputs");
+    operands_.fill(inputs_, context_.rank());
+    if (arguments_.baseline)
+      rival_ = makeRival(context_, task_, operands_);
+    show("warming up");
+    context_.barrier();
+    program_.launch(operands_.values());
+    Findings findings = verify(task_, inputs_, context_.rank(), operands_);
+    int launches = warmUp();
+    time(launches);
+    show("verifying");
+    findings.merge(verify(task_, inputs_, context_.rank(), operands_));
+    return summary(findings);
+  }
+
+private:
+  void show(const std::string &what) {
+    if (context_.rank() == 0)
+      progress_.show(
+          fmt::format("{} {}: {}", task_.entry.name, formatShape(task_.problem.dims), what));
+  }
+
+  double launch() {
+    context_.barrier();
+    auto start = std::chrono::steady_clock::now();
+    program_.launch(operands_.values());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  double runRival() {
+    context_.barrier();
+    return rival_->run();
+  }
+
+  /// How many launches to time: those of a second, at least 7 and at most 200.
+  int warmUp() {
+    launch();
+    double one = launch();
+    if (rival_) {
+      runRival();
+      one += runRival();
+    }
+    one = slowest(context_.runtimeRank(), {one})[0];
+    return parseRepeat(arguments_, int(std::clamp(1 / std::max(one, 1e-6), 7.0, 200.0)));
+  }
+
+  void time(int launches) {
+    for (int n = 0; n < launches; ++n) {
+      show(fmt::format("launch {} of {}", n + 1, launches));
+      seconds_.push_back(launch());
+      if (rival_)
+        rivalSeconds_.push_back(runRival());
+    }
+  }
+
+  BenchResult summary(const Findings &findings) {
+    runtime::Rank &rank = context_.runtimeRank();
+    BenchResult result{.seed = seed_,
+                       .seconds = slowest(rank, seconds_),
+                       .rivalSeconds = slowest(rank, rivalSeconds_)};
+    if (rival_) {
+      result.rival = rival_->name();
+      result.rivalVersion = rival_->version();
+    }
+    result.findings = mergeFindings(rank, findings);
+    result.compileSeconds = slowest(rank, {program_.report().seconds})[0];
+    result.fromCache = program_.report().fromCache;
+    return result;
+  }
+
+  Context &context_;
+  const Task &task_;
+  const BenchArguments &arguments_;
+  Progress &progress_;
+  uint64_t seed_;
+  kernels::Inputs inputs_;
+  Operands operands_;
+  Program program_;
+  std::unique_ptr<Rival> rival_;
+  std::vector<double> seconds_, rivalSeconds_;
+};
+
+BenchResult benchOnCpu(const Task &task, const Placement &placement,
+                       const BenchArguments &arguments, uint64_t seed) {
+  Progress progress(placement.reports());
+  std::mutex lock;
+  BenchResult result;
+  runRanks(runtimeOptions(placement, runtime::Straggler::fromEnvironment()), [&](Context &context) {
+    BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
+    std::lock_guard guard(lock);
+    if (context.rank() == 0 || placement.rank != 0)
+      result = std::move(mine);
+  });
+  return result;
+}
+
+/// Operations or bytes of a launch on one rank, in the unit's millions of millions or thousands of
+/// millions.
+std::pair<double, const char *> workOf(const Task &task) {
+  if (task.entry.flops)
+    return {task.entry.flops(task.problem) * 1e-12, "TFLOP/s"};
+  return {task.entry.bytes ? task.entry.bytes(task.problem) * 1e-9 : 0, "GB/s"};
+}
+
+Json jsonOf(const Task &task, const Placement &placement, const BenchResult &result) {
+  auto [least, most] = std::minmax_element(result.seconds.begin(), result.seconds.end());
+  double middle = median(result.seconds);
+  auto [work, unit] = workOf(task);
+  const kernels::Verdict &verdict = result.findings.verdict;
+  Json json{{"kernel", task.entry.name},
+            {"backend", "cpu"},
+            {"ranks", placement.ranks},
+            {"shape", shapeJson(task.problem.dims)},
+            {"dtype", name(task.problem.type)},
+            {"median_s", middle},
+            {"min_s", *least},
+            {"max_s", *most},
+            {"rate", work / middle},
+            {"unit", unit},
+            {"baseline", nullptr},
+            {"baseline_median_s", nullptr},
+            {"ratio", nullptr},
+            {"ok", verdict.ok},
+            {"max_rel_error", verdict.error},
+            {"tolerance", verdict.tolerance},
+            {"coverage", result.findings.coverage()},
+            {"cores", placement.cores},
+            {"transport", placement.transportName()},
+            {"config", task.config.text(task.entry.parameters)},
+            {"seed", result.seed},
+            {"launches", result.seconds.size()},
+            {"compile_s", result.compileSeconds},
+            {"from_cache", result.fromCache}};
+  if (!result.rival.empty()) {
+    double rival = median(result.rivalSeconds);
+    json["baseline"] = result.rival;
+    json["baseline_median_s"] = rival;
+    json["ratio"] = rival / middle;
+  }
+  return json;
+}
+
+std::string textOf(const Task &task, const Placement &placement, const BenchResult &result) {
+  auto [least, most] = std::minmax_element(result.seconds.begin(), result.seconds.end());
+  double middle = median(result.seconds);
+  auto [work, unit] = workOf(task);
+  std::string text =
+      fmt::format("{} {} {}, {}: {} ({} to {}, {} launches), {:.4g} {} a rank", task.entry.name,
+                  name(task.problem.type), formatShape(task.problem.dims), placement.describe(),
+                  formatSeconds(middle), formatSeconds(*least), formatSeconds(*most),
+                  result.seconds.size(), work / middle, unit);
+  if (!result.rival.empty()) {
+    double rival = median(result.rivalSeconds);
+    text += fmt::format("; {} {}: {:.2f} of its speed", result.rival, formatSeconds(rival),
+                        rival / middle);
+  }
+  return text + (result.findings.verdict.ok ? ", verified" : ", WRONG");
+}
+
+/// Appends the line to the file of this machine.
+void save(Json line, const BenchResult &result, const std::string &folder) {
+  Machine machine = Machine::inspect();
+  char date[32];
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+  line["date"] = date;
+  line["machine"] = fmt::format("{}, {} CPUs", machine.cpu, machine.usable);
+  line["versions"] = {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}};
+  if (!result.rivalVersion.empty())
+    line["versions"][result.rival] = result.rivalVersion;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::string path = fmt::format("{}/{}.jsonl", folder, machine.slug());
+  std::ofstream file(path, std::ios::app);
+  file << line.dump() + "\n" << std::flush;
+  if (!file)
+    throw RuntimeError(fmt::format("'{}' cannot be written", path));
+}
+
+int benchShape(const BenchArguments &arguments, const Placement &placement,
+               const std::string &shape, uint64_t seed) {
+  Task task = makeTask(arguments, shape, placement);
+  requireMemory(task, placement.ranks, arguments.baseline ? 2 : 1);
+  if (placement.spawns)
+    return kVerified; // the processes go on from here
+  BenchResult result = benchOnCpu(task, placement, arguments, seed);
+  const kernels::Verdict &verdict = result.findings.verdict;
+  if (placement.reports()) {
+    Json line = jsonOf(task, placement, result);
+    if (arguments.json)
+      printJson(line);
+    printText(textOf(task, placement, result), arguments.json);
+    if (!verdict.ok)
+      printFailure(verdict.failure);
+    else if (arguments.save)
+      save(line, result, arguments.folder);
+  }
+  return verdict.ok ? kVerified : kFailed;
+}
+
+/// The shapes that were typed, or those that the kernel's entry names.
+std::vector<std::string> shapesOf(const BenchArguments &arguments) {
+  if (!arguments.shapes.empty() || arguments.kernel.empty())
+    return arguments.shapes.empty() ? std::vector<std::string>{""} : arguments.shapes;
+  std::vector<std::string> shapes;
+  for (const Dimensions &dims : kernels::findKernel(arguments.kernel).benchShapes) {
+    std::string shape = formatShape(dims);
+    std::replace(shape.begin(), shape.end(), ' ', ',');
+    shapes.push_back(shape);
+  }
+  return shapes.empty() ? std::vector<std::string>{""} : shapes;
+}
+
+int benchKernel(const BenchArguments &arguments) {
+  if (arguments.backend == "reference")
+    throw UsageError("backend 'reference' says what a kernel means, not how fast it is: expected "
+                     "backend 'cpu'");
+  Placement placement = parsePlacement(arguments);
+  uint64_t seed = parseSeed(arguments);
+  int status = kVerified;
+  for (const std::string &shape : shapesOf(arguments))
+    status = std::max(status, benchShape(arguments, placement, shape, seed));
+  if (!placement.spawns)
+    return status;
+  std::vector<std::string> command = commandLine("bench", arguments, seed);
+  if (arguments.baseline)
+    command.push_back("--baseline");
+  if (arguments.save)
+    command.insert(command.end(), {"--save", "--save-to", arguments.folder});
+  return spawnProcesses(placement, std::move(command));
+}
+
+} // namespace
+
+Verb addBench(CLI::App &program) {
+  CLI::App *verb = program.add_subcommand("bench", "time a kernel, and its baseline beside it");
+  auto arguments = std::make_shared<BenchArguments>();
+  addLaunchOptions(*verb, *arguments);
+  verb->add_flag("--baseline", arguments->baseline, "time what it competes with, in turn");
+  verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
+  verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
+  verb->footer(kFooter);
+  return {verb, [arguments] { return benchKernel(*arguments); }};
+}
+
+} // namespace ditron::tools

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ditron compile: what a kernel becomes on its way to the machine.
+#include "ditron/driver/Compile.h"
+#include "Arguments.h"
+#include "Report.h"
+#include "Verbs.h"
+#include "ditron/support/Error.h"
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace ditron::tools {
+
+namespace {
+
+struct CompileArguments : KernelArguments {
+  std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1";
+  bool json = false;
+};
+
+CompileOutput parseEmit(const std::string &text) {
+  for (auto [known, output] :
+       {std::pair("ir", CompileOutput::ir), std::pair("llvm", CompileOutput::llvm),
+        std::pair("asm", CompileOutput::assembly), std::pair("object", CompileOutput::object)})
+    if (text == known)
+      return output;
+  throw UsageError(fmt::format("unknown --emit '{}', expected one of ir, llvm, asm, object{}", text,
+                               kernels::suggestion(text, {"ir", "llvm", "asm", "object"})));
+}
+
+/// UnavailableError for the targets of the contract that this build lacks, UsageError for others.
+void checkTarget(const std::string &text) {
+  if (text == "x86-64")
+    return;
+  if (text == "sm_90a" || text == "gfx942" || text == "sm_80" || text == "sm_89")
+    throw UnavailableError(fmt::format("target '{}' is not in this build, only x86-64 is", text));
+  throw UsageError(fmt::format("unknown target '{}', expected one of x86-64, sm_90a, gfx942{}",
+                               text, kernels::suggestion(text, {"x86-64", "sm_90a", "gfx942"})));
+}
+
+/// Writes to the file, to stdout where none is named.
+void writeOutput(const std::string &path, const std::string &contents) {
+  if (path.empty() || path == "-") {
+    std::fwrite(contents.data(), 1, contents.size(), stdout);
+    return;
+  }
+  std::FILE *file = std::fopen(path.c_str(), "wb");
+  bool written = file && std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
+  int error = errno;
+  if (file && std::fclose(file) != 0 && written) {
+    written = false;
+    error = errno;
+  }
+  if (!written)
+    throw RuntimeError(fmt::format("'{}' cannot be written: {}", path, std::strerror(error)));
+}
+
+int compileKernel(const CompileArguments &arguments) {
+  CompileOutput output = parseEmit(arguments.emit);
+  checkTarget(arguments.target);
+  bool toFile = !arguments.output.empty() && arguments.output != "-";
+  if (!toFile && (output == CompileOutput::object || arguments.json))
+    throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
+                                 arguments.json ? " with --json" : ""));
+  int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1);
+  int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1);
+  Task task = makeTask(arguments, arguments.shape, int(std::min<int64_t>(ranks, 1 << 20)),
+                       int(std::min<int64_t>(cores, 1 << 20)));
+  auto start = std::chrono::steady_clock::now();
+  std::string text = compileTo(task.kernel, {}, arguments.target, output);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  writeOutput(arguments.output, text);
+  if (arguments.json)
+    printJson({{"kernel", task.entry.name},
+               {"target", arguments.target},
+               {"emit", arguments.emit},
+               {"dtype", name(task.problem.type)},
+               {"config", task.config.text(task.entry.parameters)},
+               {"file", arguments.output},
+               {"bytes", text.size()},
+               {"seconds", seconds}});
+  if (toFile)
+    printText(fmt::format("{}: {} of {} for {}, {} bytes, {}", arguments.output, arguments.emit,
+                          task.entry.name, arguments.target, text.size(), formatSeconds(seconds)),
+              arguments.json);
+  return kVerified;
+}
+
+} // namespace
+
+Verb addCompile(CLI::App &program) {
+  CLI::App *verb = program.add_subcommand("compile", "print or keep what a kernel compiles to");
+  auto arguments = std::make_shared<CompileArguments>();
+  addKernelOptions(*verb, *arguments);
+  verb->add_option("--target", arguments->target, "x86-64: this machine's CPU (the default)");
+  verb->add_option("--emit", arguments->emit, "ir (the default), llvm, asm or object");
+  verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
+  verb->add_option("--shape", arguments->shape,
+                   "sizes that the default configuration is chosen for");
+  verb->add_option("--ranks", arguments->ranks, "likewise (1)");
+  verb->add_option("--cores", arguments->cores, "likewise (1)");
+  verb->add_flag("--json", arguments->json, "one JSON object about the file on stdout");
+  return {verb, [arguments] { return compileKernel(*arguments); }};
+}
+
+} // namespace ditron::tools

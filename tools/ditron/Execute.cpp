@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Execute.h"
+#include "Gather.h"
+#include "ditron/driver/Context.h"
+#include "ditron/runtime/Launcher.h"
+#include "ditron/runtime/Memory.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <mutex>
+#include <unistd.h>
+
+namespace ditron::tools {
+
+namespace {
+
+/// What a rank tells the others after its launches.
+struct RankReport {
+  bool fromCache;
+  double compileSeconds;
+  uint64_t waitNs, transferNs;
+};
+
+/// Findings, fit for symmetric memory.
+struct PlainFindings {
+  bool ok, isComplete;
+  double error, tolerance;
+  int64_t checked, elements, projected;
+  char failure[512];
+};
+
+/// One rank's launches.
+class RankRun {
+public:
+  RankRun(Context &context, const Task &task, const RunOptions &options, Progress &progress)
+      : context_(context), rank_(context.runtimeRank()), task_(task), options_(options),
+        progress_(progress), program_(context.compile(task.kernel)) {
+    seed_ = gather<uint64_t>(rank_, {options.seed})[0][0];
+  }
+
+  RunResult run() {
+    std::vector<Operands> sets;
+    for (int n = 0, count = setCount(); n < count; ++n)
+      sets.emplace_back(task_);
+    for (int first = 0; first < options_.launches; first += int(sets.size()))
+      runBatch(first, sets);
+    return summary();
+  }
+
+private:
+  /// How many launches follow one another with no pause: as many as there is memory for inputs of
+  /// their own.
+  int setCount() {
+    constexpr int kMost = 16;
+    double share = double(runtime::availableMemory()) / 4 / context_.ranks();
+    int count =
+        std::clamp(int(std::min(share / operandBytes(task_), double(kMost))), 1, options_.launches);
+    for (const auto &other : gather<int>(rank_, {count}))
+      count = std::min(count, other[0]);
+    return count;
+  }
+
+  void show(const char *what, int launch) {
+    if (context_.rank() == 0)
+      progress_.show(fmt::format("{}: {}, launch {} of {}", task_.entry.name, what, launch + 1,
+                                 options_.launches));
+  }
+
+  void runBatch(int first, std::vector<Operands> &sets) {
+    int count = std::min(int(sets.size()), options_.launches - first);
+    for (int n = 0; n < count; ++n) {
+      show("making inputs", first + n);
+      sets[size_t(n)].fill(inputsOf(first + n), context_.rank());
+    }
+    context_.barrier();
+    for (int n = 0; n < count; ++n) {
+      show("running", first + n);
+      LaunchStats stats = program_.launch(sets[size_t(n)].values());
+      seconds_.push_back(stats.seconds);
+      stats_ += stats.cores;
+    }
+    for (int n = 0; n < count; ++n) {
+      show("verifying", first + n);
+      Findings found = verify(task_, inputsOf(first + n), context_.rank(), sets[size_t(n)]);
+      if (!found.verdict.ok && options_.launches > 1)
+        found.verdict.failure += fmt::format(" (launch {})", first + n + 1);
+      findings_.merge(found);
+    }
+  }
+
+  kernels::Inputs inputsOf(int launch) const {
+    return {task_.entry, task_.kernel, task_.problem, seed_ + uint64_t(launch)};
+  }
+
+  RankReport report() const {
+    CompileReport compiled = program_.report();
+    return {compiled.fromCache, compiled.seconds, stats_.waitNs, stats_.transferNs};
+  }
+
+  RunResult summary() {
+    RunResult result;
+    result.seed = seed_;
+    result.seconds = seconds_;
+    result.fromCache = true;
+    result.findings = mergeFindings(rank_, findings_);
+    for (const auto &times : gather(rank_, seconds_))
+      for (size_t n = 0; n < times.size(); ++n)
+        result.seconds[n] = std::max(result.seconds[n], times[n]);
+    for (const auto &one : gather<RankReport>(rank_, {report()})) {
+      const RankReport &other = one[0];
+      result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
+      result.fromCache &= other.fromCache;
+      result.waitSeconds += 1e-9 * double(other.waitNs);
+      result.transferSeconds += 1e-9 * double(other.transferNs);
+    }
+    return result;
+  }
+
+  Context &context_;
+  runtime::Rank &rank_;
+  const Task &task_;
+  const RunOptions &options_;
+  Progress &progress_;
+  Program program_;
+  uint64_t seed_ = 0;
+  std::vector<double> seconds_;
+  runtime::CoreStats stats_;
+  Findings findings_;
+};
+
+} // namespace
+
+Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
+  const kernels::Verdict &verdict = mine.verdict;
+  PlainFindings plain{verdict.ok,      mine.isComplete, verdict.error,  verdict.tolerance,
+                      verdict.checked, mine.elements,   mine.projected, {}};
+  verdict.failure.copy(plain.failure, sizeof(plain.failure) - 1);
+  Findings result;
+  for (const auto &one : gather<PlainFindings>(rank, {plain})) {
+    const PlainFindings &other = one[0];
+    result.merge({{other.ok, other.error, other.tolerance, other.checked, other.failure},
+                  other.elements,
+                  other.projected,
+                  other.isComplete});
+  }
+  return result;
+}
+
+std::optional<double> RunResult::hidden() const {
+  if (transferSeconds <= 0)
+    return std::nullopt;
+  return std::max(0.0, 1 - waitSeconds / transferSeconds);
+}
+
+runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler) {
+  runtime::Options options;
+  options.ranks = placement.ranks;
+  options.cores = placement.cores;
+  options.transport = placement.transport;
+  options.straggler = straggler;
+  return options;
+}
+
+RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options) {
+  runtime::Options setUp = runtimeOptions(placement, options.straggler);
+  setUp.poison = true;
+  Progress progress(placement.reports());
+  std::mutex lock;
+  RunResult result;
+  runRanks(setUp, [&](Context &context) {
+    RunResult mine = RankRun(context, task, options, progress).run();
+    std::lock_guard guard(lock);
+    result = std::move(mine); // the same on every rank
+  });
+  return result;
+}
+
+int spawnProcesses(const Placement &placement, std::vector<std::string> command) {
+  char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  if (length <= 0)
+    throw RuntimeError("/proc/self/exe cannot be read: the path of this program is needed to start "
+                       "processes");
+  command.insert(command.begin(), std::string(path, size_t(length)));
+  runtime::SpawnResult result =
+      runtime::spawnRanks({.processes = placement.ranks, .command = std::move(command)});
+  if (!result.error.empty())
+    printError(result.error);
+  return result.status;
+}
+
+std::vector<std::string> commandLine(const std::string &verb, const LaunchArguments &arguments,
+                                     uint64_t seed) {
+  std::vector<std::string> command{verb, arguments.kernel, "--seed", std::to_string(seed)};
+  for (auto [option, text] :
+       {std::pair("--dtype", &arguments.dtype), std::pair("--config", &arguments.config),
+        std::pair("--ranks", &arguments.ranks), std::pair("--cores", &arguments.cores),
+        std::pair("--backend", &arguments.backend), std::pair("--procs", &arguments.procs),
+        std::pair("--transport", &arguments.transport), std::pair("--repeat", &arguments.repeat),
+        std::pair("--straggler", &arguments.straggler)})
+    if (!text->empty())
+      command.insert(command.end(), {option, *text});
+  for (const std::string &shape : arguments.shapes)
+    command.insert(command.end(), {"--shape", shape});
+  if (arguments.json)
+    command.push_back("--json");
+  return command;
+}
+
+} // namespace ditron::tools

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launches a task on a backend and verifies every launch.
+#pragma once
+#include "Report.h"
+#include "Verify.h"
+#include <optional>
+
+namespace ditron::runtime {
+class Rank;
+}
+
+namespace ditron::tools {
+
+struct RunOptions {
+  uint64_t seed = 0; ///< launch n takes its inputs from seed + n
+  int launches = 1;
+  runtime::Straggler straggler = runtime::Straggler::fromEnvironment();
+};
+
+struct RunResult {
+  Findings findings;           ///< of all ranks and launches
+  uint64_t seed = 0;           ///< of rank 0, which all ranks took
+  std::vector<double> seconds; ///< of each launch: the slowest rank's
+  double compileSeconds = 0;   ///< from the traced kernel to code; the slowest rank's
+  bool fromCache = false;      ///< that code came from the kernel cache on disk
+  double waitSeconds = 0;      ///< in waits and barriers, summed over launches, ranks and cores
+  double transferSeconds = 0;  ///< in put and get, summed likewise
+  std::vector<std::string> warnings;
+
+  /// How much of the transfers was hidden behind computation: 1 - waits / transfers, at least 0.
+  /// Nothing where nothing was transferred or not measured.
+  std::optional<double> hidden() const;
+};
+
+/// All ranks in this thread, step by step, in an interleaving that follows from the seed.
+RunResult runReference(const Task &task, const Placement &placement, const RunOptions &options);
+
+/// The ranks of this process on CPU cores. Every process of the run gets the same result.
+RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options);
+
+/// The findings of all ranks, on each of them; collective.
+Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
+
+/// The options that the runtime is started with.
+runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler);
+
+/// Starts the processes of a run, each with `command` as its arguments, and waits for them; their
+/// exit status.
+int spawnProcesses(const Placement &placement, std::vector<std::string> command);
+
+/// The options as they were typed, for processes that are to do the same; with this seed.
+std::vector<std::string> commandLine(const std::string &verb, const LaunchArguments &arguments,
+                                     uint64_t seed);
+
+} // namespace ditron::tools

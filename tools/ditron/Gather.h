@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/runtime/Rank.h"
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+namespace ditron::tools {
+
+/// What every rank brings, by rank, on every rank; through symmetric memory. Collective: all ranks
+/// bring equally many.
+template <class T>
+std::vector<std::vector<T>> gather(runtime::Rank &rank, const std::vector<T> &mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  size_t bytes = mine.size() * sizeof(T);
+  void *memory = rank.heap().allocate(std::max<size_t>(bytes, 1), 64, "gather");
+  std::memcpy(memory, mine.data(), bytes);
+  rank.barrier();
+  std::vector<std::vector<T>> all;
+  for (int peer = 0; peer < rank.size(); ++peer) {
+    all.emplace_back(mine.size());
+    std::memcpy(all.back().data(), rank.heap().peer(static_cast<std::byte *>(memory), peer), bytes);
+  }
+  rank.barrier();
+  rank.heap().free(memory);
+  return all;
+}
+
+} // namespace ditron::tools

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ditron: lists, runs, times and compiles the kernels of the library. The verbs are in the files of
+// their names; here are the command line as a whole and the exit statuses.
+#include "Report.h"
+#include "Verbs.h"
+#include "ditron/kernels/Config.h"
+#include "ditron/support/Error.h"
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <new>
+
+namespace ditron::tools {
+
+namespace {
+
+constexpr const char *kFooter =
+    "Exit status: 0 done and verified, 1 a check or a rank failed, 2 wrong usage, 3 the machine or "
+    "this build lacks what was asked for.";
+
+std::vector<Verb> addVerbs(CLI::App &program) {
+  std::vector<Verb> verbs{addList(program), addInfo(program), addRun(program), addBench(program),
+                          addCompile(program)};
+  for (Verb &verb : addAbsent(program))
+    verbs.push_back(std::move(verb));
+  for (Verb &verb : verbs)
+    verb.app->allow_extras();
+  return verbs;
+}
+
+/// UsageError where the first word is no verb.
+void checkVerb(const std::vector<Verb> &verbs, int argc, char **argv) {
+  std::vector<std::string> known;
+  for (const Verb &verb : verbs)
+    known.push_back(verb.app->get_name());
+  if (argc < 2)
+    throw UsageError(fmt::format("no verb is given, expected one of {}; ditron --help says more",
+                                 fmt::join(known, ", ")));
+  std::string word = argv[1];
+  if (word.starts_with("-") || std::find(known.begin(), known.end(), word) != known.end())
+    return;
+  throw UsageError(fmt::format("unknown verb '{}', expected one of {}{}", word,
+                               fmt::join(known, ", "), kernels::suggestion(word, known)));
+}
+
+/// UsageError where the verb was given what it does not know.
+void checkRemaining(const Verb &verb) {
+  std::vector<std::string> rest = verb.app->remaining();
+  if (rest.empty() || verb.takesAnything)
+    return;
+  std::string name = verb.app->get_name();
+  for (const std::string &word : rest) {
+    if (!word.starts_with("-"))
+      continue;
+    std::vector<std::string> known;
+    for (const CLI::Option *option : verb.app->get_options())
+      for (const std::string &longName : option->get_lnames())
+        known.push_back("--" + longName);
+    throw UsageError(fmt::format("unknown option '{}' of ditron {}, expected one of {}{}", word,
+                                 name, fmt::join(known, ", "), kernels::suggestion(word, known)));
+  }
+  throw UsageError(fmt::format("ditron {}: unexpected argument '{}'", name, rest.front()));
+}
+
+int runProgram(int argc, char **argv) {
+  CLI::App program("ditron compiles tile programs for machines of many devices.", "ditron");
+  program.set_version_flag("--version", std::string("ditron ") + DITRON_VERSION);
+  program.footer(kFooter);
+  std::vector<Verb> verbs = addVerbs(program);
+  checkVerb(verbs, argc, argv);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::Success &answer) { // --help, --version
+    return program.exit(answer);
+  } catch (const CLI::ParseError &error) {
+    throw UsageError(error.what());
+  }
+  for (const Verb &verb : verbs)
+    if (verb.app->parsed()) {
+      checkRemaining(verb);
+      return verb.run();
+    }
+  throw UsageError("no verb is given; ditron --help lists them");
+}
+
+int answerError(const std::string &message, int status) {
+  printFailure(message);
+  return status;
+}
+
+} // namespace
+
+static int guardedMain(int argc, char **argv) {
+  try {
+    return runProgram(argc, argv);
+  } catch (const UsageError &error) {
+    return answerError(error.what(), kWrongUsage);
+  } catch (const CompileError &error) {
+    return answerError(error.what(), kWrongUsage);
+  } catch (const UnavailableError &error) {
+    return answerError(error.what(), kUnavailable);
+  } catch (const InternalError &error) {
+    return answerError(
+        fmt::format("{}\nThis is a mistake of ditron's: please report it.", error.what()), kFailed);
+  } catch (const Error &error) {
+    return answerError(error.what(), kFailed);
+  } catch (const std::bad_alloc &) {
+    return answerError("the machine has no more memory to give", kUnavailable);
+  } catch (const std::exception &error) {
+    return answerError(error.what(), kFailed);
+  }
+}
+
+} // namespace ditron::tools
+
+int main(int argc, char **argv) {
+  std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
+  return ditron::tools::guardedMain(argc, argv);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "OpenBlas.h"
+#include <dlfcn.h>
+
+namespace ditron::tools {
+
+std::optional<OpenBlas> OpenBlas::load() {
+  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    library = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return std::nullopt;
+  OpenBlas blas;
+  blas.gemm_ = reinterpret_cast<Gemm>(dlsym(library, "cblas_sgemm"));
+  blas.setThreads_ = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
+  blas.config_ = reinterpret_cast<char *(*)()>(dlsym(library, "openblas_get_config"));
+  if (!blas.gemm_ || !blas.setThreads_ || !blas.config_)
+    return std::nullopt;
+  return blas;
+}
+
+std::string OpenBlas::version() const {
+  std::string text = config_();
+  while (text.ends_with(' '))
+    text.pop_back();
+  return text;
+}
+
+void OpenBlas::gemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B,
+                    float *C) const {
+  constexpr int kRowMajor = 101, kNoTrans = 111;
+  gemm_(kRowMajor, kNoTrans, kNoTrans, int(M), int(N), int(K), 1, A, int(K), B, int(N), 0, C,
+        int(N));
+}
+
+} // namespace ditron::tools

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Projection.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <random>
+
+namespace ditron::tools {
+
+using kernels::Baseline;
+using kernels::Inputs;
+
+namespace {
+
+constexpr size_t kVectors = 2;
+constexpr double kEps32 = 0x1p-23;
+
+/// Which rows of which ranks' A, times which B, a row of an output is the sum of.
+struct Structure {
+  Baseline kind;
+  int64_t ranks, rank, rowsOfA, rows; ///< rows: of the output
+
+  bool sumsOverRanks() const {
+    return kind == Baseline::gemmThenScatter || kind == Baseline::gemmThenReduce;
+  }
+  /// Calls fn(rank, row of A) for each term of an output's row.
+  template <class Fn> void forTerms(int64_t row, const Fn &fn) const {
+    if (kind == Baseline::gemm)
+      fn(rank, row);
+    else if (kind == Baseline::gatherThenGemm)
+      fn(row / rowsOfA, row % rowsOfA);
+    else
+      for (int64_t peer = 0; peer < ranks; ++peer)
+        fn(peer, kind == Baseline::gemmThenScatter ? rank * rows + row : row);
+  }
+};
+
+/// B x for every vector x, and the squared norm of B.
+struct ProjectedB {
+  std::vector<double> values; ///< kVectors numbers a row of B
+  double squares = 0;
+};
+
+/// Half a unit in the last place, relative and absolute.
+std::pair<double, double> rounding(DType type) {
+  switch (type) {
+  case DType::f32:
+    return {0x1p-24, 0x1p-150};
+  case DType::f16:
+    return {0x1p-11, 0x1p-25};
+  case DType::bf16:
+    return {0x1p-8, 0x1p-134};
+  case DType::f8e4m3:
+    return {0x1p-4, 0x1p-10};
+  case DType::f8e5m2:
+    return {0x1p-3, 0x1p-17};
+  default:
+    return {0, 0};
+  }
+}
+
+class Projection {
+public:
+  Projection(const Task &task, const Inputs &inputs, int64_t rank, const runtime::Tensor &output)
+      : inputs_(inputs), output_(output), type_(output.dtype()), K_(inputs.shape(1)[0]),
+        N_(output.shape()[1]), structure_{task.entry.baseline, task.problem.ranks, rank,
+                                          inputs.shape(0)[0], output.shape()[0]} {
+    std::mt19937_64 random(static_cast<uint64_t>(1e15 * inputs.uniform(rank, 63, 0)));
+    for (int64_t n = 0; n < N_ * int64_t(kVectors); ++n)
+      signs_.push_back(random() & (uint64_t(1) << 40) ? 1.0 : -1.0);
+    for (int64_t peer = 0; peer < structure_.ranks; ++peer)
+      projected_.push_back(peer == rank || structure_.sumsOverRanks() ? projectB(peer)
+                                                                      : ProjectedB());
+  }
+
+  std::optional<std::string> check() const {
+    double worst = 1;
+    std::optional<std::string> message;
+    for (int64_t row = 0; row < structure_.rows; ++row) {
+      Row expected = rowOfProducts(row), found = rowOfOutput(row);
+      double bound = 8 * std::sqrt(expected.allowedSquares + found.allowedSquares);
+      for (size_t v = 0; v < kVectors; ++v) {
+        double error = std::abs(found.values[v] - expected.values[v]);
+        double ratio = error <= bound ? 0 : bound > 0 ? error / bound : HUGE_VAL;
+        if (std::isnan(error) || ratio > worst) {
+          worst = std::isnan(error) ? HUGE_VAL : ratio;
+          message = fmt::format("row {} of rank {}'s output times a random vector of +1 and -1: "
+                                "found {}, expected {} within {:.3g}",
+                                row, structure_.rank, found.values[v], expected.values[v], bound);
+        }
+      }
+    }
+    return message;
+  }
+
+private:
+  struct Row {
+    double values[kVectors] = {};
+    double allowedSquares = 0;
+  };
+
+  ProjectedB projectB(int64_t rank) const {
+    ProjectedB result;
+    result.values.resize(size_t(K_) * kVectors);
+    for (int64_t k = 0; k < K_; ++k)
+      for (int64_t n = 0; n < N_; ++n) {
+        double b = inputs_.at(rank, 1, k, n);
+        result.squares += b * b;
+        for (size_t v = 0; v < kVectors; ++v)
+          result.values[size_t(k) * kVectors + v] += b * signs_[size_t(n) * kVectors + v];
+      }
+    return result;
+  }
+
+  Row rowOfProducts(int64_t row) const {
+    Row result;
+    double squaresOfA = 0, squaresOfB = 0;
+    int64_t terms = 0;
+    structure_.forTerms(row, [&](int64_t rank, int64_t rowOfA) {
+      // A kernel that multiplies by the own B has no other.
+      const ProjectedB &b = projected_[structure_.sumsOverRanks() ? rank : structure_.rank];
+      for (int64_t k = 0; k < K_; ++k) {
+        double a = inputs_.at(rank, 0, rowOfA, k);
+        squaresOfA += a * a;
+        for (size_t v = 0; v < kVectors; ++v)
+          result.values[v] += a * b.values[size_t(k) * kVectors + v];
+      }
+      squaresOfB += b.squares;
+      terms += K_;
+    });
+    if (isFloat(type_))
+      result.allowedSquares = 4 * double(terms) * kEps32 * kEps32 * squaresOfA * squaresOfB;
+    return result;
+  }
+
+  Row rowOfOutput(int64_t row) const {
+    Row result;
+    auto [relative, absolute] = rounding(type_);
+    auto *elements = static_cast<const std::byte *>(output_.data()) + row * N_ * byteSize(type_);
+    for (int64_t n = 0; n < N_; ++n) {
+      double c = loadElement(type_, elements + n * byteSize(type_));
+      double half = std::abs(c) * relative + absolute;
+      result.allowedSquares += half * half;
+      for (size_t v = 0; v < kVectors; ++v)
+        result.values[v] += c * signs_[size_t(n) * kVectors + v];
+    }
+    return result;
+  }
+
+  const Inputs &inputs_;
+  const runtime::Tensor &output_;
+  DType type_;
+  int64_t K_, N_;
+  Structure structure_;
+  std::vector<double> signs_;
+  std::vector<ProjectedB> projected_; ///< by rank
+};
+
+} // namespace
+
+bool isProjectable(const Task &task) {
+  if (task.entry.baseline == Baseline::none || task.entry.baseline == Baseline::copy)
+    return false;
+  for (const kernels::Config::Value &value : task.config.values())
+    if ((value.name == "bias" || value.name == "activation") && value.value != 0)
+      return false;
+  return task.kernel.signature().arguments().size() == 3;
+}
+
+std::optional<std::string> checkProjection(const Task &task, const Inputs &inputs, int64_t rank,
+                                           const runtime::Tensor &output) {
+  return Projection(task, inputs, rank, output).check();
+}
+
+} // namespace ditron::tools

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Report.h"
+#include "ditron/runtime/Launcher.h"
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace ditron::tools {
+
+using Json = nlohmann::ordered_json;
+
+void printJson(const Json &object) {
+  // One write, so that the lines of several processes do not mix.
+  std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+void printText(const std::string &line, bool json) {
+  std::FILE *stream = json ? stderr : stdout;
+  fmt::print(stream, "{}\n", line);
+  std::fflush(stream);
+}
+
+void printError(const std::string &message) { fmt::print(stderr, "ditron: {}\n", message); }
+
+void printFailure(const std::string &message) {
+  if (!runtime::reportToLauncher(message))
+    printError(message);
+}
+
+std::string formatSeconds(double seconds) {
+  if (seconds >= 1)
+    return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3)
+    return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.1f} us", seconds * 1e6);
+}
+
+std::string formatBytes(double bytes) {
+  constexpr const char *kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit)
+    bytes /= 1024;
+  return unit == 0 ? fmt::format("{:.0f} bytes", bytes)
+                   : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+std::string formatShape(const Dimensions &dims) {
+  std::string text;
+  for (const auto &[name, extent] : dims)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, extent);
+  return text;
+}
+
+Json shapeJson(const Dimensions &dims) {
+  Json shape = Json::object();
+  for (const auto &[name, extent] : dims)
+    shape[name] = extent;
+  return shape;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  size_t middle = values.size() / 2;
+  return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+Progress::Progress(bool enabled)
+    : enabled_(enabled && isatty(STDERR_FILENO)),
+      next_(Clock::now() + std::chrono::milliseconds(400)) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::show(const std::string &text) {
+  if (!enabled_ || Clock::now() < next_)
+    return;
+  next_ = Clock::now() + std::chrono::milliseconds(50);
+  fmt::print(stderr, "\r\033[K{}", text);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_)
+    fmt::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+} // namespace ditron::tools

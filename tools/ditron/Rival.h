@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel is timed beside. A rival is made on every rank and runs on all of them in turn with
+// the kernel, so that both see the same machine.
+#pragma once
+#include "Operands.h"
+#include "ditron/driver/Context.h"
+#include <memory>
+
+namespace ditron::tools {
+
+class Rival {
+public:
+  virtual ~Rival() = default;
+  /// What it is, for the report: "openblas", "copy", "all-gather, gemm", ...
+  virtual std::string name() const = 0;
+  /// Where its numbers come from, for a line of bench/baselines: "OpenBLAS 0.3.21 ..."
+  virtual std::string version() const { return ""; }
+  /// Runs this rank's part once; its seconds. Every rank calls it.
+  virtual double run() = 0;
+};
+
+/// The entry's baseline on this machine:
+///   a copy      of as many bytes as the kernel moves, by as many threads, between large buffers
+///   a product   in f32 by OpenBLAS with the threads of all ranks, on rank 0; of other types by
+///               ditron's own product in f32
+///   a sequence  of ditron's kernels, for those that overlap a product with a collective
+/// Null where the entry has none. UnavailableError where the machine lacks it.
+std::unique_ptr<Rival> makeRival(Context &context, const Task &task, const Operands &operands);
+
+} // namespace ditron::tools
