@@ -40,6 +40,19 @@ SmallVector<Operation *> requestsOf(func::FuncOp kernel) {
   return requests;
 }
 
+/// The extents of a symmetric buffer are the operands that made it: so those of another one that
+/// follow from them need no memory.
+void resolveExtents(func::FuncOp kernel) {
+  kernel.walk([](memref::DimOp dim) {
+    auto buffer = dim.getSource().getDefiningOp<device::SymmetricOp>();
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!buffer || !index)
+      return;
+    dim.replaceAllUsesWith(buffer->getOperand(*index));
+    dim.erase();
+  });
+}
+
 /// A function of the kernel's arguments that stores the extents of all requests.
 void makePlan(func::FuncOp kernel, ArrayRef<Operation *> requests) {
   OpBuilder b(kernel);
@@ -110,6 +123,7 @@ class HoistSymmetric : public impl::HoistSymmetricBase<HoistSymmetric> {
       if (function->hasAttr(core::kKernelAttr))
         kernels.push_back(function);
     for (func::FuncOp kernel : kernels) {
+      resolveExtents(kernel);
       SmallVector<Operation *> requests = requestsOf(kernel);
       makePlan(kernel, requests);
       SmallVector<Attribute> described;
