@@ -4,6 +4,7 @@
 // beyond the last dimension, and whole vectors beyond the others, are masked off.
 #include "ditron/target/cpu/transforms/TileLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -157,12 +158,74 @@ void TileLowering::write(Value vector, const Access &access, const At &element) 
                                  offsetsOf(b_, loc_, access.strides.back(), lanes), mask, stored);
 }
 
+/// Views from this size on leave a cache anyway: stores go past it, and the lines are not read
+/// before they are overwritten.
+static constexpr int64_t kStreamBytes = int64_t(1) << 25;
+
+Value TileLowering::canStream(const Access &access, RankedTensorType tile) {
+  int64_t bytes = core::elementBytes(storageType(access.element));
+  int64_t vector = bytes * (target_.vectorBytes / 4), rank = access.sizes.size();
+  if (!access.unitStride || tile.getShape().back() * bytes % vector || vector < 16)
+    return {};
+  auto both = [&](Value x, Value y) { return b_.create<arith::AndIOp>(loc_, x, y).getResult(); };
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    return b_.create<arith::CmpIOp>(loc_, predicate, x, y).getResult();
+  };
+  Value volume = index(bytes), lead = index(0), result;
+  for (int64_t d = 0; d < rank; ++d) {
+    volume = mul(volume, access.sizes[d]);
+    int64_t extent = d < rank - tile.getRank() ? 1 : tile.getDimSize(d - rank + tile.getRank());
+    Value end = add(access.start[d], index(extent));
+    Value fits = both(compare(arith::CmpIPredicate::ule, end, access.sizes[d]),
+                      compare(arith::CmpIPredicate::sge, access.start[d], index(0)));
+    result = result ? both(result, fits) : fits;
+    if (d + 1 < rank)
+      lead = b_.create<arith::OrIOp>(loc_, lead, mul(access.strides[d], index(bytes)));
+  }
+  Value address = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
+  Value start = add(address, mul(linear(access, elementAt(access, {})), index(bytes)));
+  Value misaligned = b_.create<arith::AndIOp>(
+      loc_, b_.create<arith::OrIOp>(loc_, lead, start), index(vector - 1));
+  result = both(result, compare(arith::CmpIPredicate::eq, misaligned, index(0)));
+  return both(result, compare(arith::CmpIPredicate::uge, volume, index(kStreamBytes)));
+}
+
+/// A store of a whole, aligned vector past the caches.
+void TileLowering::stream(Value vector, const Access &access, const At &element) {
+  Value stored = toStorage(vector, access.element);
+  int64_t bytes = core::elementBytes(storageType(access.element));
+  Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
+  Value address = add(base, mul(linear(access, element), index(bytes)));
+  Value word = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), address);
+  Value pointer = b_.create<LLVM::IntToPtrOp>(
+      loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
+  int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
+  b_.create<LLVM::StoreOp>(loc_, stored, pointer, static_cast<unsigned>(lanes * bytes),
+                           /*isVolatile=*/false, /*isNonTemporal=*/true);
+}
+
 LogicalResult TileLowering::lowerStore(core::StoreOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Access access = accessOf(op.getView(), op.getCoords(), tile.getShape(), {});
+  auto masked = [&] {
+    forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
+      write(emit(op.getTile(), at, lanes), access, elementAt(access, at));
+    });
+  };
+  Value streams = canStream(access, tile);
+  if (!streams)
+    return masked(), success();
+  auto branch = b_.create<scf::IfOp>(loc_, streams, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
   forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
-    write(emit(op.getTile(), at, lanes), access, elementAt(access, at));
+    stream(emit(op.getTile(), at, lanes), access, elementAt(access, at));
   });
+  // Such stores are not ordered with later ones, a notify's among them, but by a fence.
+  b_.create<LLVM::CallIntrinsicOp>(loc_, TypeRange(), b_.getStringAttr("llvm.x86.sse.sfence"),
+                                   ValueRange(), LLVM::FastmathFlagsAttr());
+  b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  masked();
   return success();
 }
 

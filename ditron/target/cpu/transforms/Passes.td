@@ -10,7 +10,7 @@ def TilesToLoops : Pass<"cpu-tiles-to-loops", "::mlir::func::FuncOp"> {
   let summary = "Turns tiles into loops over vectors, with buffers in the core's scratch memory";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::vector::VectorDialect"];
+                           "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "64", "Bytes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "Vector registers">,

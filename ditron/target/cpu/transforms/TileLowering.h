@@ -136,6 +136,9 @@ private:
   mlir::Value linear(const Access &access, const At &element);
   mlir::Value read(const Access &access, const At &element, int64_t lanes);
   void write(mlir::Value vector, const Access &access, const At &element);
+  /// Whether a tile may be stored past the caches: whole, aligned, and of a large view. Null: never.
+  mlir::Value canStream(const Access &access, mlir::RankedTensorType tile);
+  void stream(mlir::Value vector, const Access &access, const At &element);
   llvm::LogicalResult lowerStore(core::StoreOp op);
   llvm::LogicalResult lowerScatter(core::ScatterOp op);
   llvm::LogicalResult lowerAtomicAdd(core::AtomicAddOp op);
