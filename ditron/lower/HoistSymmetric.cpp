@@ -40,17 +40,17 @@ SmallVector<Operation *> requestsOf(func::FuncOp kernel) {
   return requests;
 }
 
-/// The extents of a symmetric buffer are the operands that made it: so those of another one that
-/// follow from them need no memory.
-void resolveExtents(func::FuncOp kernel) {
-  kernel.walk([](memref::DimOp dim) {
-    auto buffer = dim.getSource().getDefiningOp<device::SymmetricOp>();
-    std::optional<int64_t> index = dim.getConstantIndex();
-    if (!buffer || !index)
-      return;
-    dim.replaceAllUsesWith(buffer->getOperand(*index));
-    dim.erase();
-  });
+/// An extent of a symmetric buffer is what it was declared with: no plan reads it from memory.
+void forwardExtents(ArrayRef<Operation *> requests) {
+  for (Operation *request : requests)
+    for (Operation *user : llvm::make_early_inc_range(request->getUsers())) {
+      auto dim = dyn_cast<memref::DimOp>(user);
+      std::optional<int64_t> n = dim ? dim.getConstantIndex() : std::nullopt;
+      if (!n)
+        continue;
+      dim.getResult().replaceAllUsesWith(request->getOperand(*n));
+      dim.erase();
+    }
 }
 
 /// A function of the kernel's arguments that stores the extents of all requests.
@@ -123,8 +123,8 @@ class HoistSymmetric : public impl::HoistSymmetricBase<HoistSymmetric> {
       if (function->hasAttr(core::kKernelAttr))
         kernels.push_back(function);
     for (func::FuncOp kernel : kernels) {
-      resolveExtents(kernel);
       SmallVector<Operation *> requests = requestsOf(kernel);
+      forwardExtents(requests);
       makePlan(kernel, requests);
       SmallVector<Attribute> described;
       for (Operation *request : requests)

@@ -123,7 +123,8 @@ private:
 
   BenchResult summary(const Findings &findings) {
     runtime::Rank &rank = context_.runtimeRank();
-    BenchResult result{.seed = seed_,
+    BenchResult result{.findings = {},
+                       .seed = seed_,
                        .seconds = slowest(rank, seconds_),
                        .rivalSeconds = slowest(rank, rivalSeconds_)};
     if (rival_) {

@@ -25,6 +25,13 @@ mlir::func::FuncOp functionOf(const Kernel &kernel) {
   throw InternalError(fmt::format("the trace of {} has no function", kernel.name()));
 }
 
+reference::Options optionsFor(const Placement &placement) {
+  reference::Options options;
+  options.ranks = placement.ranks;
+  options.cores = placement.cores;
+  return options;
+}
+
 /// Interprets one launch of all ranks; returns the seconds that it took.
 double interpret(const Task &task, const Placement &placement, std::vector<Operands> &operands,
                  uint64_t seed, Progress &progress, std::vector<std::string> &warnings) {
@@ -39,7 +46,7 @@ double interpret(const Task &task, const Placement &placement, std::vector<Opera
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   reference::Interpreter interpreter(functionOf(task.kernel), arguments,
-                                     {.ranks = placement.ranks, .cores = placement.cores});
+                                     optionsFor(placement));
   reference::RandomChoice scheduler(seed);
   for (uint64_t step = 0; !interpreter.isDone(); ++step) {
     interpreter.step(scheduler.pick(interpreter.runnable()));

@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "OpenBlas.h"
+#include <cstdlib>
 #include <dlfcn.h>
 
 namespace ditron::tools {
 
+namespace {
+
+/// OpenBLAS picks its kernels by the CPU's model when it is loaded, and models newer than itself get
+/// very slow ones. Where the CPU has AVX-512 it is told so, unless the user has.
+void nameCore() {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+  else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+}
+
+} // namespace
+
 std::optional<OpenBlas> OpenBlas::load() {
+  nameCore();
   void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     library = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
