@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpu-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then
-// each function gets an entry point that the launcher can call:
+// cpu-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then each
+// function gets an entry point that the launcher can call:
 //
 //   func.func @k(%A: memref<?x?xf32, ...>, %n: index, %scratch: memref<?xi8>, %context: !llvm.ptr)
 // becomes
@@ -21,7 +21,6 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
@@ -48,15 +47,14 @@ namespace {
 /// Bytes from the start of CoreContext.
 constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 
-/// A view with a leading dimension split in two, any of whose extents may be known only at run
-/// time: MLIR's own expansion takes one unknown extent a group.
+/// A view with a leading dimension split in two, any of whose extents may be known only at run time:
+/// MLIR's own expansion takes one unknown extent a group.
 struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
   explicit ExpandShape(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
 
   LogicalResult matchAndRewrite(memref::ExpandShapeOp op, PatternRewriter &b) const override {
     auto source = b.create<memref::ExtractStridedMetadataOp>(op.getLoc(), op.getSrc());
-    SmallVector<OpFoldResult> sizes =
-        getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
+    SmallVector<OpFoldResult> sizes = getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
     SmallVector<OpFoldResult> strides(sizes.size());
     for (auto [n, group] : llvm::enumerate(op.getReassociationIndices())) {
       Value stride = source.getStrides()[n]; // of the innermost of the group
@@ -86,18 +84,6 @@ LogicalResult simplify(ModuleOp module) {
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
-/// The functions that are instructions. The conversion would have the choice to call libm for them,
-/// element by element.
-LogicalResult convertInstructions(ModuleOp module, LLVMTypeConverter &types) {
-  ConversionTarget target(*module.getContext());
-  target.addIllegalOp<math::FmaOp, math::RoundEvenOp, math::FloorOp, math::CeilOp, math::TruncOp,
-                      math::SqrtOp, math::RsqrtOp, math::AbsFOp, math::CopySignOp>();
-  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-  RewritePatternSet patterns(module.getContext());
-  populateMathToLLVMConversionPatterns(types, patterns);
-  return applyPartialConversion(module, target, std::move(patterns));
-}
-
 LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
   MLIRContext *context = module.getContext();
   LLVMConversionTarget target(*context);
@@ -108,7 +94,6 @@ LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
   populateFuncToLLVMConversionPatterns(types, patterns);
   arith::populateArithToLLVMConversionPatterns(types, patterns);
   populateMathToLLVMConversionPatterns(types, patterns);
-  populateMathToLibmConversionPatterns(patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
   populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
                                          /*force32BitVectorIndices=*/true);
@@ -124,7 +109,8 @@ public:
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
     bool isPlan = name == "ditron_plan";
     SmallVector<Type> parameters(isPlan ? 3 : 2, pointer);
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, name, type);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
@@ -190,10 +176,11 @@ void describeKernel(func::FuncOp kernel) {
   llvm::json::Array requests;
   if (auto described = kernel->getAttrOfType<ArrayAttr>(lower::kRequestsAttr))
     for (auto request : described.getAsRange<DictionaryAttr>())
-      requests.push_back(llvm::json::Object{{"name", request.getAs<StringAttr>("name").str()},
-                                            {"kind", request.getAs<StringAttr>("kind").str()},
-                                            {"bytes", request.getAs<IntegerAttr>("bytes").getInt()},
-                                            {"rank", request.getAs<IntegerAttr>("rank").getInt()}});
+      requests.push_back(llvm::json::Object{
+          {"name", request.getAs<StringAttr>("name").str()},
+          {"kind", request.getAs<StringAttr>("kind").str()},
+          {"bytes", request.getAs<IntegerAttr>("bytes").getInt()},
+          {"rank", request.getAs<IntegerAttr>("rank").getInt()}});
   auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttr);
   llvm::json::Object info{{"scratch_bytes", scratch ? scratch.getInt() : 0},
                           {"requests", std::move(requests)}};
@@ -229,8 +216,7 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
-    if (failed(simplify(module)) || failed(convertInstructions(module, types)) ||
-        failed(convert(module, types)))
+    if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
     for (const Function &function : functions) {
       auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function.name);
