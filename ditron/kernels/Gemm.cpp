@@ -98,7 +98,8 @@ static KernelEntry commonEntry() {
     return Config{{"m", tile.m},         {"n", tile.n}, {"k", tile.k},
                   {"group", tile.group}, {"bias", 0},   {"activation", 0}};
   };
-  entry.variants = {"bias=yes", "bias=yes,activation=relu", "activation=silu", "activation=gelu"};
+  entry.variants = {"m=10,n=9,k=20", "bias=yes", "bias=yes,activation=relu", "activation=silu",
+                    "activation=gelu"};
   entry.baseline = Baseline::gemm;
   entry.reference = reference;
   return entry;

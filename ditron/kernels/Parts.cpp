@@ -65,7 +65,8 @@ static GemmConfig cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
 
 GemmConfig gemmTile(const Problem &problem, int64_t rows) {
   if (problem.machine != Machine::gpu)
-    return cpuGemmTile(rows, problem["N"], problem["K"], static_cast<int>(std::max<int64_t>(1, problem.cores)));
+    return cpuGemmTile(rows, problem["N"], problem["K"],
+                       static_cast<int>(std::max<int64_t>(1, problem.cores)));
   GemmConfig tile;
   tile.m = static_cast<int>(fit(rows, 128));
   tile.n = static_cast<int>(fit(problem["N"], 256));
@@ -78,13 +79,20 @@ std::vector<ConfigParameter> rowParameters() {
           {"width", "columns of a tile", {256, 512, 1024, 2048, 4096, 8192}}};
 }
 
+/// Columns of a tile that holds a row of H elements if `most` are enough: whole vectors on a CPU.
+static int64_t rowWidth(const Problem &problem, int64_t H, int64_t most) {
+  if (problem.machine == Machine::gpu || H <= 16)
+    return fit(H, most);
+  return std::min(most, (H + 15) / 16 * 16);
+}
+
 Config rowDefaults(const Problem &problem) {
-  // One tile a row where the row and what is computed from it stay in a core's cache.
-  constexpr int64_t kWidest = 8192, kElements = 8192;
-  int64_t H = problem["H"], width = H <= kWidest ? fit(H, kWidest) : 2048;
-  return {
-      {"rows", fit(problem["T"], std::max<int64_t>(1, std::min<int64_t>(8, kElements / width)))},
-      {"width", width}};
+  // One tile a row where the row and what is computed from it stay in a core's cache; few rows, for
+  // several to share the overhead of a tile in the first-level cache.
+  constexpr int64_t kWidest = 8192, kElements = 2048;
+  int64_t H = problem["H"], width = H <= kWidest ? rowWidth(problem, H, kWidest) : 2048;
+  return {{"rows", fit(problem["T"], std::clamp<int64_t>(kElements / width, 1, 8))},
+          {"width", width}};
 }
 
 RowConfig rowConfig(const Config &config) { return {config.get("rows"), config.get("width")}; }

@@ -61,21 +61,20 @@ Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &pr
                uint64_t seed)
     : seed_(mix(seed)) {
   describe(entry, kernel, problem);
-  if (entry.input) {
-    // Copies: the entry's function outlives this object, and the problem may not.
-    value_ = [input = entry.input, problem, this](int64_t rank, size_t argument, int64_t element) {
-      return input(problem, *this, rank, argument, element);
+  if (entry.input)
+    value_ = [input = entry.input, problem](const Inputs &self, int64_t rank, size_t argument,
+                                            int64_t element) {
+      return input(problem, self, rank, argument, element);
     };
-    return;
-  }
-  value_ = [this](int64_t rank, size_t argument, int64_t element) {
-    return standard(rank, argument, element);
-  };
+  else
+    value_ = &Inputs::standard;
 }
 
 Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem,
                Function value)
-    : value_(std::move(value)) {
+    : value_(
+          [value = std::move(value)](const Inputs &, int64_t rank, size_t argument,
+                                     int64_t element) { return value(rank, argument, element); }) {
   describe(entry, kernel, problem);
 }
 
@@ -90,14 +89,14 @@ double Inputs::standard(int64_t rank, size_t argument, int64_t element) const {
 }
 
 double Inputs::at(int64_t rank, size_t argument, int64_t element) const {
-  return rounded(types_[argument], value_(rank, argument, element));
+  return rounded(types_[argument], value_(*this, rank, argument, element));
 }
 
 void Inputs::fill(int64_t rank, size_t argument, void *memory) const {
   DType type = types_[argument];
   auto *bytes = static_cast<std::byte *>(memory);
   for (int64_t n = 0, count = numElements(shapes_[argument]); n < count; ++n)
-    storeElement(type, bytes + n * byteSize(type), value_(rank, argument, n));
+    storeElement(type, bytes + n * byteSize(type), value_(*this, rank, argument, n));
 }
 
 //===-- Judging -------------------------------------------------------------------------------===//

@@ -60,7 +60,8 @@ public:
 
 private:
   void describe(const KernelEntry &entry, const Kernel &kernel, const Problem &problem);
-  Function value_;
+  /// By which this object makes its values; no reference to it is kept, so it may be copied.
+  std::function<double(const Inputs &, int64_t rank, size_t argument, int64_t element)> value_;
   uint64_t seed_ = 0;
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<DType> types_;

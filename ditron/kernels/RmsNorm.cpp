@@ -70,7 +70,7 @@ KernelEntry rmsNormEntry() {
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 5}, {"H", 37}}, {{"T", 13}, {"H", 128}}},
       .benchShapes = {{{"T", 16384}, {"H", 1024}}, {{"T", 4096}, {"H", 4096}}},
       .scalars = {{"eps", 1e-6}},
-      .variants = {"rows=2,width=16"},
+      .variants = {"rows=2,width=16", "rows=3,width=10"},
       .bytes = [](const Problem &p) { return 2.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .reference = reference,

@@ -43,16 +43,12 @@ KernelEntry siluMulEntry() {
       .summary = "silu(left half) * right half of each row",
       .dtypes = Floats::list(),
       .parameters = rowParameters(),
-      .defaults =
-          [](const Problem &p) {
-            int64_t width = fit(p["H"], 2048);
-            return Config{{"rows", fit(p["T"], 2048 / width)}, {"width", width}};
-          },
+      .defaults = rowDefaults,
       .make = [](DType type, const Config &config) { return siluMul(type, rowConfig(config)); },
       .shape = {{"T", 512}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 5}, {"H", 37}}, {{"T", 13}, {"H", 128}}},
       .benchShapes = {{{"T", 8192}, {"H", 1376}}, {{"T", 2048}, {"H", 11008}}},
-      .variants = {"rows=2,width=16"},
+      .variants = {"rows=2,width=16", "rows=3,width=10"},
       .bytes = [](const Problem &p) { return 3.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .reference = reference,

@@ -73,7 +73,7 @@ KernelEntry softmaxEntry() {
       .shape = {{"T", 512}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 5}, {"H", 37}}, {{"T", 13}, {"H", 128}}},
       .benchShapes = {{{"T", 16384}, {"H", 1024}}, {{"T", 4096}, {"H", 4096}}},
-      .variants = {"rows=2,width=16"},
+      .variants = {"rows=2,width=16", "rows=3,width=10"},
       .bytes = [](const Problem &p) { return 2.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .reference = reference,
