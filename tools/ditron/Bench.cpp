@@ -123,10 +123,10 @@ private:
 
   BenchResult summary(const Findings &findings) {
     runtime::Rank &rank = context_.runtimeRank();
-    BenchResult result{.findings = {},
-                       .seed = seed_,
-                       .seconds = slowest(rank, seconds_),
-                       .rivalSeconds = slowest(rank, rivalSeconds_)};
+    BenchResult result;
+    result.seed = seed_;
+    result.seconds = slowest(rank, seconds_);
+    result.rivalSeconds = slowest(rank, rivalSeconds_);
     if (rival_) {
       result.rival = rival_->name();
       result.rivalVersion = rival_->version();
