@@ -40,6 +40,19 @@ SmallVector<Operation *> requestsOf(func::FuncOp kernel) {
   return requests;
 }
 
+/// An extent of a symmetric buffer is what it was declared with: no plan reads it from memory.
+void forwardExtents(ArrayRef<Operation *> requests) {
+  for (Operation *request : requests)
+    for (Operation *user : llvm::make_early_inc_range(request->getUsers())) {
+      auto dim = dyn_cast<memref::DimOp>(user);
+      std::optional<int64_t> n = dim ? dim.getConstantIndex() : std::nullopt;
+      if (!n)
+        continue;
+      dim.getResult().replaceAllUsesWith(request->getOperand(*n));
+      dim.erase();
+    }
+}
+
 /// A function of the kernel's arguments that stores the extents of all requests.
 void makePlan(func::FuncOp kernel, ArrayRef<Operation *> requests) {
   OpBuilder b(kernel);
@@ -111,6 +124,7 @@ class HoistSymmetric : public impl::HoistSymmetricBase<HoistSymmetric> {
         kernels.push_back(function);
     for (func::FuncOp kernel : kernels) {
       SmallVector<Operation *> requests = requestsOf(kernel);
+      forwardExtents(requests);
       makePlan(kernel, requests);
       SmallVector<Attribute> described;
       for (Operation *request : requests)

@@ -8,8 +8,6 @@
 namespace ditron::reference {
 namespace {
 
-using llvm::ArrayRef;
-
 //===-- Memory --------------------------------------------------------------------------------===//
 
 /// A tile of type `result` that is all padding.

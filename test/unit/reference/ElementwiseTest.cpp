@@ -3,6 +3,8 @@
 // Every line of core/Elementwise.def, on tiles and on scalars of every element type, against the
 // line's own expression.
 #include "Interpret.h"
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -77,9 +79,12 @@ std::string program(const std::string &op, int operands, const std::string &type
 /// What a line's expression is computed in.
 template <class T> using Wide = std::conditional_t<std::is_integral_v<T>, __int128, double>;
 
+template <class T> std::array<std::byte, sizeof(T)> bytesOf(T value) {
+  return std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
+}
 /// Bit for bit, but for the sign of a NaN: IEEE leaves it open.
 template <class T> bool same(T a, T b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0 || (float(a) != float(a) && float(b) != float(b));
+  return bytesOf(a) == bytesOf(b) || (std::isnan(float(a)) && std::isnan(float(b)));
 }
 
 template <class R, class T, class Fn>
