@@ -17,6 +17,7 @@
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace ditron::tools {
 
@@ -97,7 +98,9 @@ private:
   }
   double runRival() {
     context_.barrier();
-    return rival_->run();
+    double seconds = rival_->run();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // until its threads sleep
+    return seconds;
   }
 
   /// How many launches to time: those of a second, at least 7 and at most 200.
