@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Harness.h"
+#include "ditron/driver/Context.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/reference/Interpreter.h"
+#include <algorithm>
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 #include <numeric>
 
 namespace ditron::kernels {
@@ -57,6 +58,28 @@ void interpretKernel(const Kernel &kernel, const Problem &problem, const Inputs 
     ADD_FAILURE() << warning;
 }
 
+void launchKernel(const Kernel &kernel, const Problem &problem, const Inputs &inputs,
+                  Outputs &arguments, int launches) {
+  const auto &descriptions = kernel.signature().arguments();
+  Options options;
+  options.ranks = static_cast<int>(problem.ranks);
+  options.cores = static_cast<int>(problem.cores);
+  options.heapBytes = size_t(1) << 24;
+  options.poison = true;
+  runRanks(options, [&](Context &context) {
+    std::vector<KernelArgument> values;
+    for (size_t n = 0; n < descriptions.size(); ++n)
+      if (descriptions[n].isScalar)
+        values.emplace_back(inputs.scalar(n));
+      else
+        values.emplace_back(
+            Tensor::borrow(arguments[context.rank()][n].data(), inputs.type(n), inputs.shape(n)));
+    Program program = context.compile(kernel);
+    for (int n = 0; n < launches; ++n)
+      program.launch(values);
+  });
+}
+
 Verdict judge(const KernelEntry &entry, const Case &run, const Kernel &kernel,
               const Outputs &arguments) {
   Verdict verdict;
@@ -76,17 +99,33 @@ std::string describe(const KernelEntry &entry, const Problem &problem, const Con
   return text + " " + config.text(entry.parameters);
 }
 
-void expectRight(const KernelEntry &entry, const Problem &problem, const std::string &variant) {
+void expectRight(Backend backend, const KernelEntry &entry, const Problem &problem,
+                 const std::string &variant) {
   Config config = entry.defaults(problem);
   config.parse(variant, entry.parameters);
   SCOPED_TRACE(describe(entry, problem, config));
   Kernel kernel = entry.kernel(problem.type, config);
   Inputs inputs(entry, kernel, problem, /*seed=*/7);
   Outputs arguments = makeArguments(kernel, problem, inputs);
-  interpretKernel(kernel, problem, inputs, arguments);
+  if (backend == Backend::cpu)
+    launchKernel(kernel, problem, inputs, arguments, /*launches=*/3);
+  else
+    interpretKernel(kernel, problem, inputs, arguments);
   Verdict verdict = judge(entry, {problem, config, inputs}, kernel, arguments);
   EXPECT_TRUE(verdict.ok) << verdict.failure;
   EXPECT_GT(verdict.checked, 0);
 }
 
+std::vector<std::string> kernelNames() {
+  std::vector<std::string> result;
+  for (const KernelEntry &entry : registry())
+    result.push_back(entry.name);
+  return result;
+}
+
+std::string testName(const testing::TestParamInfo<std::string> &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 } // namespace ditron::kernels

@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/kernels/Registry.h"
 #include <cstddef>
+#include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ Outputs makeArguments(const Kernel &kernel, const Problem &problem, const Inputs
 void interpretKernel(const Kernel &kernel, const Problem &problem, const Inputs &inputs,
                      Outputs &arguments, uint64_t schedule = 0);
 
+/// Compiles the kernel for this machine and launches it `launches` times, back to back, by ranks
+/// that are threads; symmetric memory is poisoned.
+void launchKernel(const Kernel &kernel, const Problem &problem, const Inputs &inputs,
+                  Outputs &arguments, int launches = 1);
+
 /// The verdict on all outputs of all ranks, every element compared.
 Verdict judge(const KernelEntry &entry, const Case &run, const Kernel &kernel,
               const Outputs &arguments);
@@ -26,9 +32,16 @@ Verdict judge(const KernelEntry &entry, const Case &run, const Kernel &kernel,
 /// "gemm f32 R=2 cores=1 K=1 M=1 N=1 m=1,...": for messages.
 std::string describe(const KernelEntry &entry, const Problem &problem, const Config &config);
 
+enum class Backend { reference, cpu };
+
 /// Runs and judges one problem, and expects all to be right. `variant` changes the default
 /// configuration.
-void expectRight(const KernelEntry &entry, const Problem &problem, const std::string &variant = "");
+void expectRight(Backend backend, const KernelEntry &entry, const Problem &problem,
+                 const std::string &variant = "");
+
+/// The names of the registry, and a name of theirs that gtest takes.
+std::vector<std::string> kernelNames();
+std::string testName(const testing::TestParamInfo<std::string> &info);
 
 /// The integer golden: A(i,k) = ((7i + 3k) mod 5) - 2 and B(k,j) = ((5k + 11j) mod 7) - 3.
 inline double goldenA(int64_t i, int64_t k) { return double((7 * i + 3 * k) % 5 - 2); }

@@ -10,8 +10,8 @@
 //     for each `rows` rows of lhs:            rows[rows][depth]
 //       registers = acc; for k: registers += rows[:, k] x packed[k, :]; result = registers
 //
-// Operands read from the edge of a view are zero beyond it: the loops stop at the last row of lhs
-// and the last k that hold anything.
+// Operands read from the edge of a view are zero beyond it: the loops stop at the last row of lhs,
+// column of rhs and k that hold anything.
 #include "ditron/target/cpu/transforms/TileLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -235,8 +235,9 @@ void TileLowering::multiplyMatrix(DotPlan &plan) {
   packRows(plan);
   SmallVector<int64_t> full(plan.block.vectors, plan.lanes), last;
   int64_t width = plan.block.vectors * plan.lanes, fullColumns = plan.n / width * width;
-  forRange(index(0), index(fullColumns), width,
-           [&](Value column) { multiplyPanel(plan, column, full); });
+  Value knownColumns = knownExtent(b_, loc_, rhs, 1, plan.n);
+  Value end = b_.create<arith::MinSIOp>(loc_, knownColumns, index(fullColumns));
+  forRange(index(0), end, width, [&](Value column) { multiplyPanel(plan, column, full); });
   for (int64_t left = plan.n - fullColumns; left > 0; left -= plan.lanes)
     last.push_back(std::min(left, plan.lanes));
   if (!last.empty())
