@@ -17,6 +17,7 @@
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace ditron::tools {
 
@@ -97,7 +98,9 @@ private:
   }
   double runRival() {
     context_.barrier();
-    return rival_->run();
+    double seconds = rival_->run();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // until its threads sleep
+    return seconds;
   }
 
   /// How many launches to time: those of a second, at least 7 and at most 200.
@@ -123,10 +126,10 @@ private:
 
   BenchResult summary(const Findings &findings) {
     runtime::Rank &rank = context_.runtimeRank();
-    BenchResult result{.findings = {},
-                       .seed = seed_,
-                       .seconds = slowest(rank, seconds_),
-                       .rivalSeconds = slowest(rank, rivalSeconds_)};
+    BenchResult result;
+    result.seed = seed_;
+    result.seconds = slowest(rank, seconds_);
+    result.rivalSeconds = slowest(rank, rivalSeconds_);
     if (rival_) {
       result.rival = rival_->name();
       result.rivalVersion = rival_->version();

@@ -45,8 +45,7 @@ double interpret(const Task &task, const Placement &placement, std::vector<Opera
   auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  reference::Interpreter interpreter(functionOf(task.kernel), arguments,
-                                     optionsFor(placement));
+  reference::Interpreter interpreter(functionOf(task.kernel), arguments, optionsFor(placement));
   reference::RandomChoice scheduler(seed);
   for (uint64_t step = 0; !interpreter.isDone(); ++step) {
     interpreter.step(scheduler.pick(interpreter.runnable()));

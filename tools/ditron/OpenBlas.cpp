@@ -7,9 +7,13 @@ namespace ditron::tools {
 
 namespace {
 
-/// OpenBLAS picks its kernels by the CPU's model when it is loaded, and models newer than itself get
-/// very slow ones. Where the CPU has AVX-512 it is told so, unless the user has.
-void nameCore() {
+/// Settings of OpenBLAS that the user has not made, for it reads them when it is loaded.
+///
+/// Its threads spin for 2^26 cycles after a product, on CPUs that the other side's launch needs:
+/// 2^20 are enough to find them awake in a sequence of products. And it picks its kernels by the
+/// CPU's model; models newer than itself get very slow ones, so it is told what the CPU has.
+void configure() {
+  setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0);
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
     setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
@@ -20,7 +24,7 @@ void nameCore() {
 } // namespace
 
 std::optional<OpenBlas> OpenBlas::load() {
-  nameCore();
+  configure();
   void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     library = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);

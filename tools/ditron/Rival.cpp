@@ -114,21 +114,33 @@ private:
     std::vector<Operands::Value> values;
   };
 
+  /// The one name in a dimension such as R*M, and what it is where the dimension is `extent`.
+  std::pair<std::string, int64_t> solve(const Dimension &dimension, int64_t extent) const {
+    std::string unknown;
+    for (const std::string &factor : dimension.factors)
+      if (factor == "R")
+        extent /= context_.ranks();
+      else
+        unknown = factor;
+    for (const std::string &divisor : dimension.divisors)
+      if (divisor == "R")
+        extent *= context_.ranks();
+    return {unknown, extent};
+  }
+
   /// The kernel at the sizes that the tensors have.
   Task taskFor(const char *kernel, DType type, const std::vector<Tensor> &inputs) {
     KernelArguments arguments;
     arguments.kernel = kernel;
     arguments.dtype = ditron::name(type);
     Task probe = makeTask(arguments, "", context_.ranks(), context_.cores());
-    std::vector<const std::vector<int64_t> *> shapes;
-    for (const Tensor &tensor : inputs)
-      shapes.push_back(&tensor.shape());
-    shapes.resize(probe.kernel.signature().arguments().size());
-    Dimensions dims = probe.kernel.signature().bind(shapes, context_.ranks());
-    dims.erase("R");
+    const std::vector<Argument> &parameters = probe.kernel.signature().arguments();
     std::string shape;
-    for (const auto &[name, extent] : dims)
-      shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", name, extent);
+    for (size_t n = 0; n < inputs.size(); ++n)
+      for (size_t d = 0; d < parameters[n].dims.size(); ++d) {
+        auto [name, extent] = solve(parameters[n].dims[d], inputs[n].shape()[d]);
+        shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", name, extent);
+      }
     return makeTask(arguments, shape, context_.ranks(), context_.cores());
   }
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programs that are wrong: each is told what is wrong, where, what was found and what was expected.
+#include "ditron/ditron.h"
+#include "ditron/kernels/kernels.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace ditron;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+namespace {
+
+template <class E> std::string messageOf(const std::function<void()> &call) {
+  try {
+    call();
+  } catch (const E &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The error of a run of this kernel on so many ranks.
+template <class E> std::string runError(int ranks, const std::function<void(Context &)> &body) {
+  Options options;
+  options.ranks = ranks;
+  options.waitTimeout = std::chrono::milliseconds(300);
+  return messageOf<E>([&] { runRanks(options, body); });
+}
+
+Kernel copy(int tile) {
+  return {"copy(x[N]) -> y[N]", [=](In<f32, 1> x, Out<f32, 1> y) {
+            auto xs = x.tiled(tile), ys = y.tiled(tile);
+            for (auto [i] : ys.tiles())
+              ys(i) = xs(i);
+          }};
+}
+
+TEST(Trace, NativeBreak) {
+  std::string message = messageOf<CompileError>([] {
+    Kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+      auto xs = x.tiled(4), ys = y.tiled(4);
+      for (auto [i] : ys.tiles()) {
+        ys(i) = xs(i);
+        break;
+      }
+    });
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("ErrorTest.cpp:"), HasSubstr("native break or return")));
+}
+
+TEST(Trace, NativeReturn) {
+  std::string message = messageOf<CompileError>([] {
+    Kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+      for (auto i : range(4)) {
+        (void)i;
+        return;
+      }
+    });
+  });
+  EXPECT_THAT(message, HasSubstr("native break or return"));
+}
+
+TEST(Trace, SymmetricMemoryInALoop) {
+  std::string message = messageOf<CompileError>([] {
+    Kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+      for (auto i : range(x.rows())) {
+        (void)i;
+        auto buffer = symmetric<f32>({x.rows()}, "buffer");
+      }
+    });
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("ErrorTest.cpp:"), HasSubstr("every rank allocates")));
+}
+
+TEST(Launch, MismatchedShapes) {
+  std::string message = runError<CompileError>(1, [](Context &context) {
+    auto A = context.tensor<f32>({8, 4096}), B = context.tensor<f32>({2048, 8}),
+         C = context.tensor<f32>({8, 8});
+    context.compile(kernels::gemm(DType::f32))(A, B, C);
+  });
+  EXPECT_EQ(message, "gemm(A[M,K], B[K,N]) -> C[M,N]: K is 4096 in A but 2048 in B");
+}
+
+TEST(Launch, WrongTypeAndCount) {
+  std::string message = runError<CompileError>(1, [](Context &context) {
+    auto A = context.tensor<f16>({8, 8}), B = context.tensor<f32>({8, 8});
+    context.compile(kernels::gemm(DType::f32))(A, B, B);
+  });
+  EXPECT_THAT(message, ContainsRegex("gemm.*A.*f16.*f32"));
+  message = runError<CompileError>(1, [](Context &context) {
+    auto A = context.tensor<f32>({8, 8});
+    context.compile(kernels::gemm(DType::f32))(A, A);
+  });
+  EXPECT_THAT(message, ContainsRegex("gemm.*2.*3"));
+}
+
+TEST(Compile, TileLargerThanTheCoresMemory) {
+  std::string message = runError<CompileError>(1, [](Context &context) {
+    auto x = context.tensor<f32>({64, 64});
+    Kernel kernel("k(x[N,M]) -> y[N,M]", [](In<f32> x, Out<f32> y) {
+      auto xs = x.tiled(16384, 16384), ys = y.tiled(16384, 16384);
+      for (auto [i, j] : ys.tiles())
+        ys(i, j) = transpose(xs(i, j)) + transpose(exp(xs(i, j)));
+    });
+    context.compile(kernel)(x, x);
+  });
+  EXPECT_THAT(message, ContainsRegex("the tiles of this kernel need [0-9]+ bytes of a core's "
+                                     "memory, which has [0-9]+"));
+}
+
+TEST(Run, SignalThatNobodyNotifies) {
+  std::string message = runError<RuntimeError>(2, [](Context &context) {
+    auto x = context.tensor<f32>({16}), y = context.tensor<f32>({16});
+    Kernel kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+      auto ready = signals(2, "ready");
+      auto xs = x.tiled(4), ys = y.tiled(4);
+      for (auto [i] : ys.tiles()) {
+        wait(ready(1), 3);
+        ys(i) = xs(i);
+      }
+    });
+    context.compile(kernel)(x, y);
+  });
+  EXPECT_THAT(message, AllOf(ContainsRegex("rank [01]"), ContainsRegex("core 0"),
+                             HasSubstr("'ready'"), ContainsRegex("ErrorTest.cpp:[0-9]+")));
+  EXPECT_THAT(message, ContainsRegex("3")) << "expected";
+  EXPECT_THAT(message, ContainsRegex("0")) << "seen";
+}
+
+TEST(Run, RanksThatAllocateDifferently) {
+  std::string message = runError<RuntimeError>(2, [](Context &context) {
+    int64_t size = 16 + 16 * context.rank();
+    auto x = context.tensor<f32>({size});
+    Kernel kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+      auto buffer = symmetric<f32>({x.rows()}, "buffer");
+      auto xs = x.tiled(4), ys = y.tiled(4), parts = buffer.tiled(4);
+      for (auto [i] : ys.tiles()) {
+        put(xs(i), buffer.on(rank()).tiled(4)(i));
+        ys(i) = parts(i);
+      }
+    });
+    context.compile(kernel)(x, context.tensor<f32>({size}));
+  });
+  EXPECT_THAT(message, AllOf(HasSubstr("rank 0"), HasSubstr("rank 1")));
+}
+
+TEST(Run, ARankThatThrowsEndsTheOthers) {
+  std::string message = runError<std::runtime_error>(3, [](Context &context) {
+    if (context.rank() == 1)
+      throw std::runtime_error("no bread");
+    context.barrier();
+  });
+  EXPECT_THAT(message, HasSubstr("no bread"));
+}
+
+TEST(Run, TheProcessGoesOnAfterAnError) {
+  Options options;
+  options.ranks = 2;
+  runRanks(options, [](Context &context) {
+    auto x = context.tensor<f32>({16}), y = context.tensor<f32>({16}), z = context.tensor<f32>({8});
+    Program program = context.compile(copy(8));
+    for (int n = 0; n < 16; ++n)
+      x.as<float>()[n] = float(n);
+    EXPECT_THROW(program(x, z), CompileError);
+    program(x, y);
+    EXPECT_EQ(y.at({15}), 15);
+  });
+}
+
+TEST(Tensor, Sizes) {
+  for (int64_t size : {int64_t(0), int64_t(-3)})
+    EXPECT_THAT(messageOf<CompileError>([&] { Tensor::own(DType::f32, {4, size}); }),
+                HasSubstr(std::to_string(size)));
+  EXPECT_THAT(messageOf<RuntimeError>([] { Tensor::own(DType::f32, {1 << 22, 1 << 22}); }),
+              ContainsRegex("asks for 70368744177664 bytes of memory, but [0-9]+ are available"));
+}
+
+} // namespace

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the types of the language forbid: the C++ compiler refuses it, at the line of the mistake.
+
+usage: refused_test.py COMPILER FLAG...
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COMPILER, sys.argv[1:] = sys.argv[1:], []
+
+FRAME = """#include "ditron/ditron.h"
+using namespace ditron;
+Kernel kernel() {
+  return {"copy(x[N,M]) -> y[N,M]", [](In<f32> x, Out<f32> y) {
+    auto xs = x.tiled(4, 4), ys = y.tiled(4, 4);
+    for (auto [i, j] : ys.tiles()) {
+      BODY
+    }
+  }};
+}
+"""
+LINE = 1 + FRAME[:FRAME.index("BODY")].count("\n")
+
+
+def build(body):
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "kernel.cpp")
+        source.write_text(FRAME.replace("BODY", body))
+        return subprocess.run([*COMPILER, "-std=c++20", "-fsyntax-only", str(source)],
+                              capture_output=True, text=True)
+
+
+class Refused(unittest.TestCase):
+    def refuse(self, body, message):
+        result = build(body)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, rf"kernel.cpp:{LINE}:\d+: error: {message}")
+
+    def testRightOneCompiles(self):
+        result = build("ys(i, j) = xs(i, j);")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def testStoreToAnInput(self):
+        self.refuse("xs(i, j) = ys(i, j);", "")
+        self.refuse("xs(i, j) = zeros<f32>(4, 4);", "")
+
+    def testNativeIf(self):
+        self.refuse("if (i < j) ys(i, j) = xs(i, j);", "")
+
+    def testNativeLoopCondition(self):
+        self.refuse("while (i < j) ys(i, j) = xs(i, j);", "")
+
+    def testAssignmentToAValue(self):
+        self.refuse("Tile t = zeros<f32>(4, 4); t = t + t;", "")
+
+    def testNumOfCoresAsArraySize(self):
+        self.refuse("int sizes[numCores()];", "")
+
+
+if __name__ == "__main__":
+    unittest.main()

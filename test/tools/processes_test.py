@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs of several processes: one report, one error, nothing left behind.
+
+usage: processes_test.py DITRON
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+DITRON = sys.argv.pop(1)
+SMALL = ["--shape", "M=16,N=16,K=16"]
+
+
+def shared():
+    return set(os.listdir("/dev/shm"))
+
+
+def childrenOf(process):
+    return [int(child) for child in
+            pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+
+class Processes(unittest.TestCase):
+    def setUp(self):
+        self.before = shared()
+
+    def tearDown(self):
+        self.assertLessEqual(shared(), self.before)
+
+    def testOneReport(self):
+        result = subprocess.run([DITRON, "run", "ag-gemm", "--procs", "3", *SMALL, "--json"],
+                                capture_output=True, text=True, timeout=60)
+        line, = map(json.loads, result.stdout.splitlines())
+        self.assertEqual((result.returncode, line["ok"], line["ranks"], line["transport"]),
+                         (0, True, 3, "processes"))
+        self.assertEqual(result.stderr.count("verified"), 1)
+
+    def testStartedByALauncher(self):
+        for rankName, sizeName in (("RANK", "WORLD_SIZE"),
+                                   ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+                                   ("PMI_RANK", "PMI_SIZE")):
+            with self.subTest(rankName):
+                running = [subprocess.Popen(
+                    [DITRON, "run", "gemm-rs", *SMALL, "--json"], stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=dict(os.environ, **{rankName: str(rank), sizeName: "2"}))
+                    for rank in range(2)]
+                first, second = (process.communicate(timeout=60)[0] for process in running)
+                self.assertEqual([process.returncode for process in running], [0, 0])
+                self.assertEqual((json.loads(first)["ranks"], second), (2, b""))
+
+    def testAWaitThatOutlivesItsBound(self):
+        for place in ("threads", "processes"):
+            with self.subTest(place):
+                start = time.monotonic()
+                result = subprocess.run(
+                    [DITRON, "run", "ag-gemm", "--ranks", "2", "--transport", place, *SMALL,
+                     "--straggler", "rank=1,ms=4000"], capture_output=True, text=True, timeout=60,
+                    env=dict(os.environ, DITRON_WAIT_TIMEOUT_MS="300"))
+                self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+                self.assertRegex(result.stderr, r"(?s)^ditron: .*rank 0.*(wait|rank 1)")
+                self.assertEqual(result.stderr.count("ditron: "), 1)
+                self.assertLess(time.monotonic() - start, 30)
+
+    def testAKilledProcess(self):
+        process = subprocess.Popen(
+            [DITRON, "run", "ag-gemm", "--procs", "3", *SMALL, "--straggler", "rank=2,ms=8000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 20
+        while len(childrenOf(process)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(1)  # they have met, and wait for the straggler
+        os.kill(childrenOf(process)[1], signal.SIGKILL)
+        out, error = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, out), (1, ""))
+        self.assertRegex(error, r"^ditron: .*rank 1 (\(process \d+\) died|was ended by signal 9)")
+        self.assertEqual(error.count("ditron: "), 1)
+
+    def testTheLauncherIsKilled(self):
+        process = subprocess.Popen(
+            [DITRON, "run", "ag-gemm", "--procs", "2", *SMALL, "--straggler", "rank=1,ms=8000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while len(childrenOf(process)) < 2:
+            time.sleep(0.01)
+        children = childrenOf(process)
+        process.kill()
+        process.communicate()
+        deadline = time.monotonic() + 10
+        alive = children
+        while alive and time.monotonic() < deadline:
+            alive = [child for child in children if isAlive(child)]
+            time.sleep(0.01)
+        self.assertEqual(alive, [])
+
+
+def isAlive(child):
+    try:
+        return pathlib.Path(f"/proc/{child}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+if __name__ == "__main__":
+    unittest.main()

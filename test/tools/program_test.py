@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The verbs that answer: the fields of the contract, verified kernels, the kernel cache.
+
+usage: program_test.py DITRON
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+DITRON = sys.argv.pop(1)
+
+# Sizes that are odd, prime and one.
+SIZES = (1, 7, 61)
+
+
+def call(*arguments, status=0, **variables):
+    result = subprocess.run([DITRON, *arguments], env=dict(os.environ, **variables),
+                            capture_output=True, text=True, timeout=120)
+    if result.returncode != status:
+        raise AssertionError(f"ditron {' '.join(arguments)}: {result.returncode}\n{result.stderr}")
+    return result
+
+
+def jsonLines(*arguments, **variables):
+    return [json.loads(line) for line in call(*arguments, "--json", **variables).stdout.splitlines()]
+
+
+def shapeOf(kernel, size):
+    return ",".join(f"{dim}={size}" for dim in kernel["dims"])
+
+
+class Program(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.environ["DITRON_CACHE_DIR"] = cls.folder.name
+        cls.kernels = jsonLines("list")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def testList(self):
+        names = {kernel["name"] for kernel in self.kernels}
+        self.assertLessEqual({"vector-add", "gemm", "softmax", "rms-norm", "silu-mul", "all-gather",
+                              "reduce-scatter", "all-reduce", "all-to-all", "ag-gemm", "gemm-rs",
+                              "gemm-ar"}, names)
+        text = call("list").stdout
+        for kernel in self.kernels:
+            for field in ("summary", "signature", "dtypes", "dims", "config", "distributed"):
+                self.assertIn(field, kernel)
+            self.assertIn(kernel["name"], text)
+            self.assertTrue(kernel["signature"].startswith(kernel["name"] + "("))
+            self.assertIn(kernel["signature"], call("list", kernel["name"]).stdout)
+
+    def testInfo(self):
+        info, = jsonLines("info")
+        for field in ("cpu", "cpus", "features", "memory_bytes", "caches", "backends", "transports",
+                      "launcher", "openblas", "cache", "versions"):
+            self.assertIn(field, info)
+        self.assertEqual(info["cache"]["folder"], os.environ["DITRON_CACHE_DIR"])
+        self.assertIn(info["versions"]["llvm"], call("info").stdout)
+
+    def testEveryKernel(self):
+        for kernel in self.kernels:
+            for ranks in (1, 2, 3):
+                for place in (["--backend", "reference"], ["--transport", "threads"],
+                              ["--transport", "processes"]):
+                    shapes = [part for size in SIZES for part in ("--shape", shapeOf(kernel, size))]
+                    with self.subTest(kernel=kernel["name"], ranks=ranks, place=place[1]):
+                        lines = jsonLines("run", kernel["name"], "--ranks", str(ranks), "--cores",
+                                          "2", *place, *shapes)
+                        self.assertEqual(len(lines), len(SIZES))
+                        self.assertTrue(all(line["ok"] for line in lines))
+
+    def testRunFields(self):
+        line, = jsonLines("run", "ag-gemm", "--ranks", "2", "--cores", "1", "--shape",
+                          "M=64,N=48,K=96", "--dtype", "bf16", "--config", "m=32", "--repeat", "3")
+        self.assertEqual(list(line)[:9], ["kernel", "backend", "ranks", "shape", "dtype", "ok",
+                                          "max_rel_error", "tolerance", "seconds"])
+        self.assertEqual(line["shape"], {"K": 96, "M": 64, "N": 48})
+        self.assertEqual((line["backend"], line["ranks"], line["cores"], line["dtype"],
+                          line["transport"], line["launches"]),
+                         ("cpu", 2, 1, "bf16", "threads", 3))
+        self.assertIn("m=32", line["config"])
+        self.assertLessEqual(line["max_rel_error"], line["tolerance"])
+        self.assertGreater(line["seconds"], 0)
+        for field in ("compile_s", "from_cache", "hidden", "seed", "coverage", "compared"):
+            self.assertIn(field, line)
+
+    def testTextAndJsonGoApart(self):
+        plain = call("run", "gemm", "--shape", "M=16,N=16,K=16")
+        self.assertIn("verified", plain.stdout)
+        self.assertEqual(plain.stderr, "")
+        both = call("run", "gemm", "--shape", "M=16,N=16,K=16", "--json")
+        self.assertEqual(len(both.stdout.splitlines()), 1)
+        self.assertIn("verified", both.stderr)
+        self.assertNotIn("\033", both.stderr)
+
+    def testTheSeedDecides(self):
+        def error(seed):
+            line, = jsonLines("run", "softmax", "--shape", "T=16,H=64", "--seed", seed)
+            self.assertEqual(line["seed"], int(seed))
+            return line["max_rel_error"]
+        self.assertEqual(error("5"), error("5"))
+        self.assertNotEqual(error("5"), error("6"))
+        seeds = {jsonLines("run", "vector-add", "--shape", "N=16")[0]["seed"] for _ in range(3)}
+        self.assertGreater(len(seeds), 1)
+
+    def testStraggler(self):
+        line, = jsonLines("run", "ag-gemm", "--ranks", "3", "--shape", "M=16,N=16,K=16",
+                          "--straggler", "rank=1,ms=30", "--repeat", "3")
+        self.assertTrue(line["ok"])
+
+    def testTheCacheSurvivesWhatHappensToIt(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def run():
+                line, = jsonLines("run", "gemm", "--shape", "M=16,N=16,K=16", DITRON_CACHE_DIR=folder)
+                self.assertTrue(line["ok"])
+                return line["from_cache"]
+            self.assertEqual((run(), run()), (False, True))
+            entry, = [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
+            whole = entry.read_bytes()
+            for damaged in (b"", whole[:100], whole[:-1], whole[:500] + b"x" * 8 + whole[508:],
+                            whole + b"x", b"x" * len(whole)):
+                entry.write_bytes(damaged)
+                self.assertEqual((run(), run()), (False, True), len(damaged))
+            self.assertEqual(jsonLines("run", "gemm", "--shape", "M=16,N=16,K=16",
+                                       DITRON_CACHE="0")[0]["from_cache"], False)
+
+    def testProcessesShareTheCache(self):
+        with tempfile.TemporaryDirectory() as folder:
+            variables = dict(os.environ, DITRON_CACHE_DIR=folder)
+            command = [DITRON, "run", "rms-norm", "--shape", "T=16,H=64", "--json"]
+            running = [subprocess.Popen(command, env=variables, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL) for _ in range(6)]
+            for process in running:
+                self.assertTrue(json.loads(process.communicate(timeout=60)[0])["ok"])
+
+    def testStartsFast(self):
+        command = [DITRON, "run", "gemm", "--shape", "M=16,N=16,K=16"]
+        times = []
+        for _ in range(8):
+            start = time.perf_counter()
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+            times.append(time.perf_counter() - start)
+        self.assertLess(min(times), 0.2)  # 8 ms on an idle machine
+
+    def testBench(self):
+        line, = jsonLines("bench", "gemm", "--shape", "M=64,N=64,K=64", "--repeat", "5")
+        self.assertEqual(list(line)[:13], ["kernel", "backend", "ranks", "shape", "dtype", "median_s",
+                                           "min_s", "max_s", "rate", "unit", "baseline",
+                                           "baseline_median_s", "ratio"])
+        self.assertEqual((line["unit"], line["baseline"], line["ok"]), ("TFLOP/s", None, True))
+        self.assertTrue(line["min_s"] <= line["median_s"] <= line["max_s"])
+
+    def testBenchBaselines(self):
+        for kernel, ranks, shape, dtype, baseline in (
+                ("gemm", 1, "M=64,N=64,K=64", "f32", "openblas"),
+                ("gemm", 1, "M=64,N=64,K=64", "bf16", "ditron gemm f32"),
+                ("softmax", 1, "T=64,H=64", "f32", "copy"),
+                ("ag-gemm", 2, "M=64,N=64,K=64", "f32", "ditron all-gather f32, gemm f32"),
+                ("gemm-rs", 2, "M=64,N=64,K=64", "f32", "ditron gemm f32, reduce-scatter f32"),
+                ("gemm-ar", 2, "M=64,N=64,K=64", "f32", "ditron gemm f32, all-reduce f32")):
+            if baseline == "openblas" and jsonLines("info")[0]["openblas"] is None:
+                continue
+            for place in ("threads", "processes"):
+                with self.subTest(kernel=kernel, dtype=dtype, place=place), \
+                        tempfile.TemporaryDirectory() as folder:
+                    line, = jsonLines("bench", kernel, "--ranks", str(ranks), "--shape", shape,
+                                      "--dtype", dtype, "--transport", place, "--repeat", "3",
+                                      "--baseline", "--save", "--save-to", folder)
+                    self.assertEqual(line["baseline"], baseline)
+                    self.assertAlmostEqual(line["ratio"],
+                                           line["baseline_median_s"] / line["median_s"], 6)
+                    saved, = pathlib.Path(folder).glob("*.jsonl")
+                    saved, = map(json.loads, saved.read_text().splitlines())
+                    self.assertEqual(saved["median_s"], line["median_s"])
+                    for field in ("date", "machine", "versions"):
+                        self.assertIn(field, saved)
+
+    def testCompile(self):
+        for emit, sign in (("ir", "func.func"), ("llvm", "define "), ("asm", ".text")):
+            with self.subTest(emit=emit):
+                self.assertIn(sign, call("compile", "gemm", "--emit", emit).stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "gemm.o")
+            line, = jsonLines("compile", "gemm", "--emit", "object", "-o", str(path))
+            self.assertEqual(path.read_bytes()[:4], b"\x7fELF")
+            self.assertEqual(path.stat().st_size, line["bytes"])
+
+
+if __name__ == "__main__":
+    unittest.main()
