@@ -58,8 +58,8 @@ struct Bits {
         loc, DenseElementsAttr::get(ints(), APInt(32, static_cast<uint32_t>(value))));
   }
   Value f(double value) const {
-    return b.create<arith::ConstantOp>(
-        loc, DenseElementsAttr::get(floats(), static_cast<float>(value)));
+    return b.create<arith::ConstantOp>(loc,
+                                       DenseElementsAttr::get(floats(), static_cast<float>(value)));
   }
   Value asInt(Value x) const { return b.create<arith::BitcastOp>(loc, ints(), x); }
   Value asFloat(Value x) const { return b.create<arith::BitcastOp>(loc, floats(), x); }
@@ -71,9 +71,7 @@ struct Bits {
   Value left(Value x, int by) const { return op<arith::ShLIOp>(x, i(by)); }
   Value right(Value x, int by) const { return op<arith::ShRUIOp>(x, i(by)); }
   Value mulf(Value x, Value y) const { return op<arith::MulFOp>(x, y); }
-  Value select(Value c, Value x, Value y) const {
-    return b.create<arith::SelectOp>(loc, c, x, y);
-  }
+  Value select(Value c, Value x, Value y) const { return b.create<arith::SelectOp>(loc, c, x, y); }
   Value less(Value x, Value y) const { // signed integers
     return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
   }
@@ -114,11 +112,10 @@ Value encodeFloat8(const Bits &v, Value x, const Format &format) {
   Value magnitude = v.both(bits, v.i(0x7fffffff));
   Value normal =
       v.sub(v.right(magnitude, 23 - format.mantissa), v.i((127 - format.bias) << format.mantissa));
-  Value scaled = v.mulf(v.asFloat(magnitude),
-                        v.f(std::ldexp(1.0, format.mantissa - format.minExponent())));
+  Value scaled =
+      v.mulf(v.asFloat(magnitude), v.f(std::ldexp(1.0, format.mantissa - format.minExponent())));
   Value small = v.less(magnitude, v.i((format.minExponent() + 127) << 23));
-  Value subnormal = v.b.create<arith::FPToSIOp>(v.loc, v.ints(),
-                                                v.select(small, scaled, v.f(0)));
+  Value subnormal = v.b.create<arith::FPToSIOp>(v.loc, v.ints(), v.select(small, scaled, v.f(0)));
   Value result = v.select(small, subnormal, normal);
   int infinity = ((1 << (7 - format.mantissa)) - 1) << format.mantissa;
   Value isSpecial = v.less(v.i(0x7f7fffff), magnitude);
@@ -178,8 +175,8 @@ static Value roundToF16(OpBuilder &b, const Bits &v, Value x, Rounding rounding)
     return wide;
   auto shorts = VectorType::get({v.lanes}, b.getI16Type());
   Value one = b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(shorts, APInt(16, 1)));
-  Value below = b.create<arith::SubIOp>(v.loc, b.create<arith::BitcastOp>(v.loc, shorts, nearest),
-                                        one);
+  Value below =
+      b.create<arith::SubIOp>(v.loc, b.create<arith::BitcastOp>(v.loc, shorts, nearest), one);
   Value halfBelow = b.create<arith::BitcastOp>(v.loc, half, below);
   Value stepped = b.create<arith::ExtFOp>(v.loc, v.floats(), halfBelow);
   Value isInfinite = v.equal(v.both(v.asInt(x), v.i(0x7fffffff)), v.i(0x7f800000));
@@ -234,16 +231,25 @@ Value TileLowering::roundTo(Value vector, Type element, Rounding rounding, bool 
 }
 
 /// Float to integer: rounded, clamped to the integer's range, NaN as 0.
-static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to, Rounding rounding) {
+static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to,
+                       Rounding rounding) {
   int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
   Bits v{b, loc, lanes};
   auto result = VectorType::get({lanes}, to);
   Value whole;
   switch (rounding) {
-  case Rounding::nearest_even: whole = b.create<math::RoundEvenOp>(loc, x); break;
-  case Rounding::toward_zero: whole = b.create<math::TruncOp>(loc, x); break;
-  case Rounding::down: whole = b.create<math::FloorOp>(loc, x); break;
-  case Rounding::up: whole = b.create<math::CeilOp>(loc, x); break;
+  case Rounding::nearest_even:
+    whole = b.create<math::RoundEvenOp>(loc, x);
+    break;
+  case Rounding::toward_zero:
+    whole = b.create<math::TruncOp>(loc, x);
+    break;
+  case Rounding::down:
+    whole = b.create<math::FloorOp>(loc, x);
+    break;
+  case Rounding::up:
+    whole = b.create<math::CeilOp>(loc, x);
+    break;
   }
   unsigned width = to.getWidth();
   double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
@@ -254,10 +260,9 @@ static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to
   Value tooSmall = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, whole, v.f(-limit));
   Value outside = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, whole, whole);
   outside = b.create<arith::OrIOp>(loc, outside, b.create<arith::OrIOp>(loc, tooLarge, tooSmall));
-  Value number =
-      b.create<arith::FPToSIOp>(loc, result, v.select(outside, v.f(0), whole));
-  number = b.create<arith::SelectOp>(loc, tooLarge, constant(APInt::getSignedMaxValue(width)),
-                                     number);
+  Value number = b.create<arith::FPToSIOp>(loc, result, v.select(outside, v.f(0), whole));
+  number =
+      b.create<arith::SelectOp>(loc, tooLarge, constant(APInt::getSignedMaxValue(width)), number);
   return b.create<arith::SelectOp>(loc, tooSmall, constant(APInt::getSignedMinValue(width)),
                                    number);
 }

@@ -17,9 +17,7 @@ static RankedTensorType tileOf(Value tile) { return cast<RankedTensorType>(tile.
 
 //===-- Constants and small arithmetic --------------------------------------------------------===//
 
-Value TileLowering::index(int64_t value) {
-  return b_.create<arith::ConstantIndexOp>(loc_, value);
-}
+Value TileLowering::index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
 
 Value TileLowering::splat(Type element, int64_t lanes, double value) {
   auto type = VectorType::get({lanes}, element);
@@ -204,8 +202,8 @@ Value TileLowering::emitTranspose(core::TransposeOp op, const At &at, int64_t la
     return emit(op.getSource(), inner, lanes);
   int64_t across = permutation.back(); // the source's dimension that the lanes run along
   Type element = computeType(tileOf(op.getSource()).getElementType());
-  Value result = b_.create<arith::ConstantOp>(
-      loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
+  Value result =
+      b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     At one(inner);
     one[across] = add(at.back(), index(lane));
@@ -236,8 +234,8 @@ Value TileLowering::emitReshape(core::ReshapeOp op, const At &at, int64_t lanes)
   // [n, 1] read as [n]: the lanes run along another dimension of the source.
   int64_t across = from.back().second;
   Type element = computeType(source.getElementType());
-  Value vector = b_.create<arith::ConstantOp>(
-      loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
+  Value vector =
+      b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     At one(inner);
     one[across] = add(inner[across], index(lane));
