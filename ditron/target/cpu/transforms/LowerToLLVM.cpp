@@ -13,6 +13,7 @@
 // test/target/cpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Passes.h"
+#include "ditron/target/cpu/transforms/Exponentials.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -77,6 +78,7 @@ LogicalResult simplify(ModuleOp module) {
   patterns.add<ExpandShape>(module.getContext());
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  populateExponentialPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
   vector::populateVectorMaskOpLoweringPatterns(patterns);

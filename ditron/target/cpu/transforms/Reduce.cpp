@@ -62,14 +62,18 @@ static SmallVector<Value> carry(OpBuilder &b, mlir::Location loc, Value first, V
   return SmallVector<Value>(loop.getResults());
 }
 
-/// All of row `at` (its last index is replaced) combined into a scalar.
-Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind) {
+/// All of row `at` (its last index is replaced) combined into a scalar. The elements are also kept in
+/// a buffer, if there is one.
+Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind, Value keep) {
   auto type = cast<RankedTensorType>(tile.getType());
   Type element = computeType(type.getElementType());
   int64_t extent = type.getShape().back(), lanes = lanesOf(element);
   auto part = [&](Value j, int64_t width) {
     at.back() = j;
-    return emit(tile, at, width);
+    Value vector = emit(tile, at, width);
+    if (keep)
+      storeBuffer(vector, keep, at);
+    return vector;
   };
   auto kindOfVector = combiningKind(kind, isa<FloatType>(element));
   auto across = [&](Value vector) -> Value {
@@ -109,14 +113,14 @@ Value TileLowering::rounded(Value vector, Type element) {
                                  : vector;
 }
 
-void TileLowering::lowerReduce(core::ReduceOp op, Value result) {
+void TileLowering::lowerReduce(core::ReduceOp op, Value result, Value keep) {
   Value source = op.getSource();
   auto type = cast<RankedTensorType>(source.getType());
   auto reduced = cast<RankedTensorType>(op.getResult().getType());
   int64_t axis = op.getAxis();
   if (axis == type.getRank() - 1) {
     forEachElement(reduced.getShape(), [&](const At &at) {
-      Value scalar = reduceRow(source, at, op.getKind());
+      Value scalar = reduceRow(source, at, op.getKind(), keep);
       storeBuffer(rounded(repeat(scalar, 1), type.getElementType()), result, at);
     });
     return;

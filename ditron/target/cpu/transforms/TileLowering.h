@@ -91,6 +91,7 @@ private:
   void lowerScalar(mlir::Operation *op);
   void lowerYield(mlir::Operation *yield, llvm::ArrayRef<mlir::Value> buffers);
   void materialise(mlir::Value tile);
+  core::ReduceOp reductionOnTheWay(mlir::Value tile);
   void eraseTiles();
   void computeInto(mlir::Value tile, mlir::Value buffer);
   void fill(mlir::Value tile, mlir::Value buffer);
@@ -161,11 +162,11 @@ private:
   mlir::Value emitFactor(const DotPlan &plan, mlir::Value operand, mlir::Value i, mlir::Value j,
                          int64_t lanes);
   const Access *edgeOf(mlir::Value operand);
-  void lowerReduce(core::ReduceOp op, mlir::Value result);
+  void lowerReduce(core::ReduceOp op, mlir::Value result, mlir::Value keep = {});
   void lowerReduceIndex(core::ReduceIndexOp op, mlir::Value result);
   void lowerScan(core::ScanOp op, mlir::Value result);
   mlir::Value combine(core::ReduceKind kind, mlir::Value x, mlir::Value y);
-  mlir::Value reduceRow(mlir::Value tile, At at, core::ReduceKind kind);
+  mlir::Value reduceRow(mlir::Value tile, At at, core::ReduceKind kind, mlir::Value keep);
   mlir::Value rounded(mlir::Value vector, mlir::Type element);
 
   //===-- Constants ---------------------------------------------------------------------------===//

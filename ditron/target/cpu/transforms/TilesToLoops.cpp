@@ -222,6 +222,23 @@ void TileLowering::computeInto(Value tile, Value buffer) {
   fill(tile, buffer);
 }
 
+/// The first reduction along the rows of a tile that is computed element by element: it can be done
+/// while the tile is, which saves a walk.
+core::ReduceOp TileLowering::reductionOnTheWay(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (isWhole(op))
+    return {};
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    auto reduce = dyn_cast<core::ReduceOp>(next);
+    bool isOfRows = reduce && reduce.getSource() == tile &&
+                    static_cast<int64_t>(reduce.getAxis()) ==
+                        cast<RankedTensorType>(tile.getType()).getRank() - 1;
+    if (isOfRows && !targets_.count(reduce.getResult()))
+      return reduce;
+  }
+  return {};
+}
+
 void TileLowering::materialise(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   if (movesElements(tile.getDefiningOp())) { // the source's memory under another shape
@@ -242,7 +259,13 @@ void TileLowering::materialise(Value tile) {
   Value buffer = targets_.lookup(tile);
   if (!buffer)
     buffer = bufferFor(type);
-  computeInto(tile, buffer);
+  if (core::ReduceOp reduce = reductionOnTheWay(tile)) {
+    Value reduced = bufferFor(cast<RankedTensorType>(reduce.getResult().getType()));
+    lowerReduce(reduce, reduced, buffer);
+    buffers_[reduce.getResult()] = reduced;
+  } else {
+    computeInto(tile, buffer);
+  }
   buffers_[tile] = buffer;
 }
 
@@ -382,7 +405,7 @@ LogicalResult TileLowering::lowerExpression(Operation *op) {
     accesses_[op] = accessOf(gather.getView(), {index(0), gather.getCoord()},
                              cast<RankedTensorType>(gather.getTile().getType()).getShape(),
                              gather.getPadding().value_or(TypedAttr()));
-  if (!op->use_empty() && !staysInline(op))
+  if (!op->use_empty() && !buffers_.count(op->getResult(0)) && !staysInline(op))
     materialise(op->getResult(0));
   return success();
 }
