@@ -32,6 +32,10 @@ std::vector<ConfigParameter> gemmParameters() {
 /// was fitted to 1024 x 1024 x 1024 in f32 (0.82 of OpenBLAS at 128 x 256, 0.90 at 512 x 512).
 static double cpuCost(int64_t M, int64_t N, int64_t m, int64_t n, int cores) {
   constexpr double kPacking = 12;
+  constexpr double kMany = 1 << 14; // of which every core gets as much as the others
+  double rows = std::ceil(double(M) / double(m)), columns = std::ceil(double(N) / double(n));
+  if (rows * columns > kMany * cores)
+    return (double(M) * double(N) + kPacking * (columns * double(M) + rows * double(N))) / cores;
   std::vector<double> load(static_cast<size_t>(cores));
   size_t core = 0;
   for (int64_t i = 0; i < M; i += m)

@@ -16,7 +16,8 @@ FRAME = """#include "ditron/ditron.h"
 using namespace ditron;
 Kernel kernel() {
   return {"copy(x[N,M]) -> y[N,M]", [](In<f32> x, Out<f32> y) {
-    auto xs = x.tiled(4, 4), ys = y.tiled(4, 4);
+    auto xs = x.tiled(4, 4);
+    auto ys = y.tiled(4, 4);
     for (auto [i, j] : ys.tiles()) {
       BODY
     }

@@ -82,7 +82,8 @@ void placeProcesses(Placement &placement, const LaunchArguments &arguments) {
   std::optional<runtime::Membership> membership;
   if (placement.transport != TransportKind::threads)
     membership = runtime::membershipFromEnvironment();
-  if (membership && (membership->size > 1 || processes)) {
+  bool asksForProcesses = processes || placement.transport == TransportKind::processes;
+  if (membership && (membership->size > 1 || asksForProcesses)) {
     std::string started =
         fmt::format("{} started {} processes", membership->launcher, membership->size);
     if (!arguments.ranks.empty())
@@ -97,7 +98,7 @@ void placeProcesses(Placement &placement, const LaunchArguments &arguments) {
   if (processes && !arguments.ranks.empty())
     checkEqual("--ranks", placement.ranks,
                fmt::format("--procs {} makes every process a rank", processes), processes);
-  placement.spawns = processes || placement.transport == TransportKind::processes;
+  placement.spawns = asksForProcesses;
   placement.ranks = processes ? processes : placement.ranks;
   placement.transport = placement.spawns ? TransportKind::processes : TransportKind::threads;
 }

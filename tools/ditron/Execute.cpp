@@ -6,6 +6,7 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
 #include <unistd.h>
@@ -176,6 +177,8 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 }
 
 int spawnProcesses(const Placement &placement, std::vector<std::string> command) {
+  if (std::getenv("DITRON_JOB"))
+    throw InternalError("a rank of a run is about to start the run's processes again");
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   if (length <= 0)

@@ -531,7 +531,7 @@ public:
       return signalPassFailure();
     if (lowering.scratchBytes() > memoryBytes) {
       function.emitError() << "the tiles of this kernel need " << lowering.scratchBytes()
-                           << " bytes of a core's memory, which has " << memoryBytes
+                           << " bytes of a core's memory, which has " << memoryBytes.getValue()
                            << ": choose smaller tiles";
       return signalPassFailure();
     }
