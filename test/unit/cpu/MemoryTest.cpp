@@ -181,7 +181,7 @@ TEST(Memory, atomicAddOfSeveralCores) {
 }
 
 TEST(Memory, inPlace) {
-  Kernel kernel("inPlace() -> x[M,N], y[N,N]", [](InOut<f32> x, InOut<f32> y) {
+  Kernel kernel("inPlace() -> x[M,N], y[P,P]", [](InOut<f32> x, InOut<f32> y) {
     auto xs = x.tiled(3, 20);
     for (auto [i, j] : xs.tiles())
       xs(i, j) = xs(i, j) * xs(i, j) - 1;
