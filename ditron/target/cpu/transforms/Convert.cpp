@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using ditron::core::Rounding;
@@ -42,6 +43,8 @@ Format formatOf(Type element) {
     return {2, 15, 57344, true};
   if (element.isF16())
     return {10, 15, 65504, true};
+  if (element.isF32())
+    return {23, 127, std::numeric_limits<float>::max(), true};
   return {7, 127, std::ldexp(255.0 / 128, 127), true}; // bf16
 }
 
@@ -202,12 +205,14 @@ static Value roundToFloat8(OpBuilder &b, const Bits &v, Value x, Rounding roundi
 }
 
 Value TileLowering::roundTo(Value vector, Type element, Rounding rounding, bool saturate) {
-  if (element.isF32())
+  if (element.isF32() && !saturate)
     return vector;
   Bits v{b_, loc_, cast<VectorType>(vector.getType()).getNumElements()};
   Format format = formatOf(element);
   Value rounded;
-  if (element.isBF16())
+  if (element.isF32())
+    rounded = vector;
+  else if (element.isBF16())
     rounded = roundToBf16(v, vector, rounding);
   else if (element.isF16())
     rounded = roundToF16(b_, v, vector, rounding);
@@ -221,11 +226,12 @@ Value TileLowering::roundTo(Value vector, Type element, Rounding rounding, bool 
     return v.asFloat(v.either(v.asInt(v.f(magnitude)), sign));
   };
   Value overflow = v.greater(v.absolute(rounded), v.f(format.largest));
-  bool clamps = saturate || (rounding == Rounding::toward_zero && format.hasInfinity);
-  Value beyond = clamps ? withSign(format.largest) : withSign(format.hasInfinity ? INFINITY : NAN);
-  if (clamps && !saturate) { // toward zero a finite value stays finite, infinity stays
+  bool clamps = saturate || rounding == Rounding::toward_zero;
+  Value infinity = withSign(format.hasInfinity ? INFINITY : NAN);
+  Value beyond = clamps ? withSign(format.largest) : infinity;
+  if (clamps && !saturate) { // toward zero a finite value stays finite, infinity does not
     Value isInfinite = v.equal(v.asInt(v.absolute(vector)), v.i(0x7f800000));
-    beyond = v.select(isInfinite, vector, beyond);
+    beyond = v.select(isInfinite, infinity, beyond);
   }
   return v.select(overflow, beyond, rounded);
 }
@@ -267,6 +273,33 @@ static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to
                                    number);
 }
 
+/// Integer to f32. On the way to a narrow type a number of more than 24 bits loses the low ones but
+/// leaves a trace in the last bit kept, so that the second rounding comes out as a single one would.
+static Value toFloat(OpBuilder &b, mlir::Location loc, Value x, Type narrow) {
+  auto type = cast<VectorType>(x.getType());
+  unsigned width = type.getElementTypeBitWidth();
+  auto floats = VectorType::get(type.getShape(), b.getF32Type());
+  if (width == 1)
+    return b.create<arith::UIToFPOp>(loc, floats, x);
+  Value nearest = b.create<arith::SIToFPOp>(loc, floats, x);
+  if (narrow.isF32() || width <= 24)
+    return nearest;
+  auto constant = [&](int64_t value) -> Value {
+    return b.create<arith::ConstantOp>(
+        loc, DenseElementsAttr::get(type, APInt(width, static_cast<uint64_t>(value))));
+  };
+  Value magnitude = b.create<math::AbsIOp>(loc, x);
+  Value zeros = b.create<math::CountLeadingZerosOp>(loc, magnitude);
+  Value extra = b.create<arith::MaxSIOp>(
+      loc, b.create<arith::SubIOp>(loc, constant(width - 24), zeros), constant(0));
+  Value kept = b.create<arith::ShRUIOp>(loc, magnitude, extra);
+  Value isInexact = b.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::ne, b.create<arith::ShLIOp>(loc, kept, extra), magnitude);
+  Value marked = b.create<arith::OrIOp>(loc, kept, b.create<arith::ExtUIOp>(loc, type, isInexact));
+  Value whole = b.create<arith::ShLIOp>(loc, marked, extra); // of 24 bits: exact as f32
+  return b.create<math::CopySignOp>(loc, b.create<arith::UIToFPOp>(loc, floats, whole), nearest);
+}
+
 /// Integer to integer; i1 counts as 0 and 1.
 static Value toWidth(OpBuilder &b, mlir::Location loc, Value x, IntegerType to, bool saturate) {
   auto type = cast<VectorType>(x.getType());
@@ -294,14 +327,10 @@ Value TileLowering::convert(Value vector, Type from, Type to, Rounding rounding,
   if (from == to)
     return vector;
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  auto floats = VectorType::get({lanes}, b_.getF32Type());
   if (isa<FloatType>(from) && isa<FloatType>(to))
     return roundTo(vector, to, rounding, saturate);
-  if (isa<FloatType>(to)) {
-    Value wide = from.isInteger(1) ? Value(b_.create<arith::UIToFPOp>(loc_, floats, vector))
-                                   : Value(b_.create<arith::SIToFPOp>(loc_, floats, vector));
-    return roundTo(wide, to, rounding, saturate);
-  }
+  if (isa<FloatType>(to))
+    return roundTo(toFloat(b_, loc_, vector, to), to, rounding, saturate);
   if (isa<FloatType>(from)) {
     if (to.isInteger(1))
       return b_.create<arith::CmpFOp>(loc_, arith::CmpFPredicate::UNE, vector,

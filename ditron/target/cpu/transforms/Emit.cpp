@@ -144,35 +144,10 @@ Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {
       .Default([&](Operation *op) { return emitElementwise(op, at, lanes); });
 }
 
-/// x / y and x % y of integers, with 0 for y = 0 and wrapping for the lowest by -1.
-static Value divideSafely(OpBuilder &b, mlir::Location loc, Operation *op, Value x, Value y) {
-  Type type = x.getType();
-  auto constant = [&](int64_t value) -> Value {
-    Type element = getElementTypeOrSelf(type);
-    return b.create<arith::ConstantOp>(
-        loc, cast<TypedAttr>(Attribute(DenseElementsAttr::get(
-                 cast<ShapedType>(type), Attribute(b.getIntegerAttr(element, value))))));
-  };
-  Value zero = constant(0), one = constant(1), minusOne = constant(-1);
-  auto is = [&](Value value) {
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, y, value);
-  };
-  Value special = b.create<arith::OrIOp>(loc, is(zero), is(minusOne));
-  Value safe = b.create<arith::SelectOp>(loc, special, one, y);
-  if (isa<arith::RemSIOp>(op)) // by 1, and so 0, in the special cases
-    return b.create<arith::RemSIOp>(loc, x, safe);
-  Value quotient = b.create<arith::DivSIOp>(loc, x, safe);
-  Value negated = b.create<arith::SubIOp>(loc, zero, x);
-  quotient = b.create<arith::SelectOp>(loc, is(minusOne), negated, quotient);
-  return b.create<arith::SelectOp>(loc, is(zero), zero, quotient);
-}
-
 Value TileLowering::emitElementwise(Operation *op, const At &at, int64_t lanes) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(emit(operand, at, lanes));
-  if (isa<arith::DivSIOp, arith::RemSIOp>(op))
-    return divideSafely(b_, loc_, op, operands[0], operands[1]);
   Type element = tileOf(op->getResult(0)).getElementType();
   auto type = VectorType::get({lanes}, computeType(element));
   OperationState state(loc_, op->getName(), operands, type, op->getAttrs());

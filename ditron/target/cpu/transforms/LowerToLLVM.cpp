@@ -13,6 +13,7 @@
 // test/target/cpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Passes.h"
+#include "ditron/target/cpu/transforms/Arithmetic.h"
 #include "ditron/target/cpu/transforms/Exponentials.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -217,6 +218,7 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
+    defineIntegers(module);
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
     for (const Function &function : functions) {
