@@ -377,11 +377,7 @@ void TileLowering::lowerScalar(Operation *op) {
                          op->getAttrs());
     result = rounded(b_.create(state)->getResult(0), to);
   }
-  Value stored = toStorage(result, to);
-  if (storageType(to) != to)
-    stored = to.isInteger(1) ? result
-                             : b_.create<arith::BitcastOp>(loc_, VectorType::get({1}, to), stored);
-  op->getResult(0).replaceAllUsesWith(b_.create<vector::ExtractOp>(loc_, stored, 0));
+  op->getResult(0).replaceAllUsesWith(asScalar(result, to));
   dead_.push_back(op);
 }
 
