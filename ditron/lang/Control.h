@@ -85,6 +85,8 @@ public:
   Var(detail::Operand initial) : handle_(detail::declareVar(initial)) {}
   Var(const Tile &initial, Location where = Location::current())
       : handle_(detail::declareVar(detail::Operand(initial, where))) {}
+  Var(const detail::TileRefData &initial)
+      : handle_(detail::declareVar(detail::Operand(initial, initial.where))) {}
   Var(const Var &) = delete;
   void operator=(detail::Operand value) { detail::writeVar(handle_, value); }
   // Not const: a temporary Var made of the right side is no candidate then.

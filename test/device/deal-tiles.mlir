@@ -11,9 +11,8 @@ func.func @row_major(%s: !dist.signals<2>, %rows: index, %columns: index) {
   // CHECK-DAG: %[[CORES:.*]] = dist.num_cores
   // CHECK-NOT: dist.rank
   // CHECK: scf.for %[[T:.*]] = %[[CORE]] to %[[TILES]] step %[[CORES]] {
-  // CHECK:   %[[ROW:.*]] = arith.divui %[[T]], %[[COLUMNS]]
-  // CHECK:   %[[I:.*]] = arith.remui %[[ROW]], %[[ROWS]]
-  // CHECK:   %[[J:.*]] = arith.remui %[[T]], %[[COLUMNS]]
+  // CHECK-DAG: %[[I:.*]] = arith.divui %[[T]], %[[COLUMNS]]
+  // CHECK-DAG: %[[J:.*]] = arith.remui %[[T]], %[[COLUMNS]]
   // CHECK:   dist.notify %[[S]][%[[I]], %[[J]]] add %[[I]]
   // CHECK: } {note}
   dist.tiles (%i, %j) of (%rows, %columns) order <"row-major"> {

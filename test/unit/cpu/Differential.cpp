@@ -171,8 +171,13 @@ static std::vector<Argument> interpret(const Kernel &kernel, std::vector<Argumen
                                                     block->strides()});
     else if (const auto *index = std::get_if<int64_t>(&argument))
       values.emplace_back(*index);
-    else
+    else if (isFloat(kernel.parameters()[values.size()].dtype))
       values.emplace_back(std::get<double>(argument));
+    else if (double number = std::get<double>(argument);
+             kernel.parameters()[values.size()].dtype == DType::i1)
+      values.emplace_back(int64_t(number != 0));
+    else
+      values.emplace_back(static_cast<int64_t>(number));
   auto function = *kernel.traced().module.get().getOps<mlir::func::FuncOp>().begin();
   reference::Options options;
   options.cores = cores;

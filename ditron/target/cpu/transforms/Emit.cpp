@@ -89,22 +89,23 @@ Value TileLowering::scalarAt(Value tile, const At &at) {
 
 Value TileLowering::asStorage(Value scalar) {
   Type element = scalar.getType(), stored = storageType(element);
-  Value one = repeat(scalar, 1);
   if (element.isInteger(1))
-    return b_.create<arith::ExtUIOp>(loc_, VectorType::get({1}, stored), one);
-  return stored == element
-             ? one
-             : b_.create<arith::BitcastOp>(loc_, VectorType::get({1}, stored), one).getResult();
+    scalar = b_.create<arith::ExtUIOp>(loc_, stored, scalar);
+  else if (stored != element)
+    scalar = b_.create<arith::BitcastOp>(loc_, stored, scalar);
+  return repeat(scalar, 1);
+}
+
+Value TileLowering::asScalar(Value vector, Type element) {
+  if (!element.isInteger(1))
+    vector = toStorage(vector, element);
+  Value scalar = b_.create<vector::ExtractOp>(loc_, vector, 0);
+  return scalar.getType() == element ? scalar
+                                     : b_.create<arith::BitcastOp>(loc_, element, scalar).getResult();
 }
 
 Value TileLowering::scalarOf(Value tile, const At &at) {
-  Type element = tileOf(tile).getElementType();
-  Value vector = emit(tile, at, 1);
-  if (!element.isInteger(1))
-    vector = toStorage(vector, element);
-  if (storageType(element) != element && !element.isInteger(1))
-    vector = b_.create<arith::BitcastOp>(loc_, VectorType::get({1}, element), vector);
-  return b_.create<vector::ExtractOp>(loc_, vector, 0);
+  return asScalar(emit(tile, at, 1), tileOf(tile).getElementType());
 }
 
 Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {

@@ -107,8 +107,9 @@ LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
 /// Adds an entry point that takes a context and the words of the arguments.
 class EntryBuilder {
 public:
-  EntryBuilder(LLVM::LLVMFuncOp callee, ArrayRef<Type> arguments, StringRef name)
-      : callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
+  EntryBuilder(LLVM::LLVMFuncOp callee, ArrayRef<Type> arguments, StringRef name,
+               const LLVMTypeConverter &types)
+      : types_(types), callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
     b_.setInsertionPointAfter(callee);
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
     bool isPlan = name == "ditron_plan";
@@ -150,7 +151,7 @@ private:
       if (isa<LLVM::LLVMPointerType>(argument))
         values_.push_back(context_);
       else
-        values_.push_back(nextWord(isa<IndexType>(argument) ? i64 : argument));
+        values_.push_back(nextWord(types_.convertType(argument)));
       return;
     }
     if (view.getRank() == 1 && view.getLayout().isIdentity()) { // scratch, or a plan's result
@@ -166,6 +167,7 @@ private:
       values_.push_back(nextWord(i64));
   }
 
+  const LLVMTypeConverter &types_;
   LLVM::LLVMFuncOp callee_;
   OpBuilder b_;
   mlir::Location loc_;
@@ -218,13 +220,16 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
+    // Scalars of it are bits, as vectors are: LLVM's bfloat asks for library calls.
+    types.addConversion(
+        [](BFloat16Type type) -> Type { return IntegerType::get(type.getContext(), 16); });
     defineIntegers(module);
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
     for (const Function &function : functions) {
       auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function.name);
       callee.setLinkage(LLVM::Linkage::Internal);
-      EntryBuilder(callee, function.arguments, function.entry);
+      EntryBuilder(callee, function.arguments, function.entry, types);
     }
   }
 };

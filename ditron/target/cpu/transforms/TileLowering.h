@@ -125,6 +125,8 @@ private:
   mlir::Value scalarOf(mlir::Value tile, const At &at);
   /// A scalar of the program as a vector of one storage element.
   mlir::Value asStorage(mlir::Value scalar);
+  /// A vector of one element of compute type as a scalar of the program.
+  mlir::Value asScalar(mlir::Value vector, mlir::Type element);
   mlir::Value loadBuffer(mlir::Value buffer, const At &at, int64_t lanes);
   void storeBuffer(mlir::Value vector, mlir::Value buffer, const At &at);
 

@@ -144,31 +144,47 @@ static bool movesElements(Operation *op) {
   return proper(reshape.getSource()) != proper(reshape.getResult());
 }
 
+/// Ops that read their source at another place than they are asked for.
+static bool readsElsewhere(Operation *user) {
+  return isa<core::TransposeOp, core::BroadcastOp, core::ReshapeOp, core::GatherOp>(user);
+}
+
+/// The memory that a view is a part of.
+static Value rootOf(Value view) {
+  while (Operation *op = view.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::TransposeOp, memref::ExpandShapeOp, memref::CastOp,
+             core::ChunkOp>(op))
+      break;
+    view = op->getOperand(0);
+  }
+  return view;
+}
+
 /// Whether something between a load and the op that consumes its value in the end could change the
 /// memory it reads, so that it has to be read where it stands.
 bool TileLowering::isReadEarly(Operation *load) {
   Operation *consumer = load;
-  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) && !isWhole(consumer) &&
-         consumer->hasOneUse()) {
+  bool isElementwise = isa<core::LoadOp>(load);
+  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) &&
+         !isWhole(consumer) && consumer->hasOneUse()) {
     Operation *next = *consumer->user_begin();
     if (next->getBlock() != load->getBlock())
       return true;
+    isElementwise = isElementwise && !readsElsewhere(next);
     consumer = next;
   }
   for (Operation *op = load->getNextNode(); op && op != consumer; op = op->getNextNode())
     if (!isMemoryEffectFree(op) &&
         !isa<core::LoadOp, core::GatherOp, device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
       return true;
-  if (auto store = dyn_cast<core::StoreOp>(consumer)) { // in place, an element after the other
-    auto read = dyn_cast<core::LoadOp>(load);
-    return !read || read.getView() == store.getView();
+  if (auto store = dyn_cast<core::StoreOp>(consumer)) {
+    Value view = load->getOperand(0); // of a load or a gather
+    bool isInPlace = isElementwise && view == store.getView() &&
+                     load->getResult(0).getType() == store.getTile().getType() &&
+                     cast<core::LoadOp>(load).getCoords() == store.getCoords();
+    return !isInPlace && rootOf(view) == rootOf(store.getView());
   }
   return isa<core::ScatterOp, core::AtomicAddOp>(consumer);
-}
-
-/// Ops that read their source at another place than they are asked for.
-static bool readsElsewhere(Operation *user) {
-  return isa<core::TransposeOp, core::BroadcastOp, core::ReshapeOp, core::GatherOp>(user);
 }
 
 bool TileLowering::staysInline(Operation *op) {
@@ -181,9 +197,9 @@ bool TileLowering::staysInline(Operation *op) {
   Operation *user = *op->user_begin();
   if (user->getBlock() != op->getBlock())
     return false;
-  if (isa<core::BroadcastOp>(user) || movesElements(user)) // would be computed again and again
+  if (isa<core::BroadcastOp>(user)) // would be computed again and again
     return isa<core::LoadOp>(op) && !isReadEarly(op);
-  if (isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user))
+  if (isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) || movesElements(user))
     return false;
   if (isa<core::LoadOp, core::GatherOp>(op))
     return !isReadEarly(op);
@@ -246,9 +262,13 @@ core::ReduceOp TileLowering::reductionOnTheWay(Value tile) {
 void TileLowering::materialise(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   if (movesElements(tile.getDefiningOp())) { // the source's memory under another shape
-    Value source = buffers_.lookup(tile.getDefiningOp()->getOperand(0));
-    auto shape =
-        MemRefType::get(type.getShape(), cast<MemRefType>(source.getType()).getElementType());
+    Value operand = tile.getDefiningOp()->getOperand(0), source = buffers_.lookup(operand);
+    if (!source) { // cheap to compute, and so nowhere yet
+      source = bufferFor(cast<RankedTensorType>(operand.getType()));
+      fill(operand, source);
+    }
+    auto shape = MemRefType::get(type.getShape(),
+                                 cast<MemRefType>(source.getType()).getElementType());
     SmallVector<OpFoldResult> sizes, strides;
     int64_t stride = 1;
     for (int64_t extent : llvm::reverse(type.getShape())) {
@@ -292,7 +312,7 @@ void TileLowering::lowerYield(Operation *yield, ArrayRef<Value> buffers) {
       fill(value, buffer);
       continue;
     }
-    bool mayBeReplaced = !computed || isa<BlockArgument>(value);
+    bool mayBeReplaced = !computed || isa<BlockArgument>(value) || isa_and_nonnull<core::ReshapeOp>(value.getDefiningOp());
     if (mayBeReplaced) {
       computed = bufferFor(cast<RankedTensorType>(value.getType()));
       fill(value, computed);
@@ -366,11 +386,7 @@ void TileLowering::lowerScalar(Operation *op) {
                          op->getAttrs());
     result = rounded(b_.create(state)->getResult(0), to);
   }
-  Value stored = toStorage(result, to);
-  if (storageType(to) != to)
-    stored = to.isInteger(1) ? result
-                             : b_.create<arith::BitcastOp>(loc_, VectorType::get({1}, to), stored);
-  op->getResult(0).replaceAllUsesWith(b_.create<vector::ExtractOp>(loc_, stored, 0));
+  op->getResult(0).replaceAllUsesWith(asScalar(result, to));
   dead_.push_back(op);
 }
 
