@@ -5,6 +5,7 @@
 // depend on what the CPU or LLVM knows of these types.
 #include "ditron/target/cpu/transforms/TileLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 #include <limits>
@@ -130,10 +131,22 @@ Value encodeFloat8(const Bits &v, Value x, const Format &format) {
 
 } // namespace
 
+/// f16 to f32. The fence keeps LLVM from computing in f16 what is written in f32: its f16 minimum and
+/// maximum lose NaN on CPUs that only convert f16.
+static Value extendF16(OpBuilder &b, mlir::Location loc, Value x) {
+  Type wide = cast<VectorType>(x.getType()).clone(b.getF32Type());
+  Value extended = b.create<arith::ExtFOp>(loc, wide, x);
+  return b
+      .create<LLVM::CallIntrinsicOp>(loc, TypeRange(wide),
+                                     b.getStringAttr("llvm.arithmetic.fence"),
+                                     ValueRange(extended), LLVM::FastmathFlagsAttr())
+      .getResult(0);
+}
+
 Value TileLowering::fromStorage(Value vector, Type element) {
   Bits v{b_, loc_, cast<VectorType>(vector.getType()).getNumElements()};
   if (element.isF16())
-    return b_.create<arith::ExtFOp>(loc_, v.floats(), vector);
+    return extendF16(b_, loc_, vector);
   if (element.isBF16())
     return v.asFloat(v.left(b_.create<arith::ExtUIOp>(loc_, v.ints(), vector), 16));
   if (element.isFloat8E4M3FN() || element.isFloat8E5M2())
@@ -173,7 +186,7 @@ static Value roundToBf16(const Bits &v, Value x, Rounding rounding) {
 static Value roundToF16(OpBuilder &b, const Bits &v, Value x, Rounding rounding) {
   auto half = VectorType::get({v.lanes}, b.getF16Type());
   Value nearest = b.create<arith::TruncFOp>(v.loc, half, x);
-  Value wide = b.create<arith::ExtFOp>(v.loc, v.floats(), nearest);
+  Value wide = extendF16(b, v.loc, nearest);
   if (rounding == Rounding::nearest_even)
     return wide;
   auto shorts = VectorType::get({v.lanes}, b.getI16Type());
