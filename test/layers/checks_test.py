@@ -76,5 +76,27 @@ class Checks(unittest.TestCase):
     def test_spdx_finds_a_file_without_its_line(self):
         self.finds("spdx", {"ditron/a/A.cpp": "int a;\n", "ditron/a/B.cpp": LICENSE}, "ditron/a/A.cpp: no line")
 
+    def test_docs_accepts_what_is_there(self):
+        text = ("# A b\n[a](a/A.cpp) [b](#a-b) `ditron/a/{A,B}.cpp` `ditron/a/X.cpp` [c](https://c)\n"
+                "<!-- from ditron/a/A.cpp -->\n```cpp\nint a;\n// ...\nint c;\n```\n```\nanything\n```\n")
+        files = {"ditron/a/A.cpp": "  int a;\n  int b;\n  int c;\n", "ditron/a/B.cpp": "", "a/A.cpp": "", "A.md": text}
+        self.assertEqual(run("docs", files), (0, "check_docs: 1 files, as the source tree is\n"))
+
+    def test_docs_finds_a_link_to_nothing(self):
+        self.finds("docs", {"docs/A.md": "\n[a](B.md)\n"}, "docs/A.md:2: the link B.md leads nowhere")
+
+    def test_docs_finds_a_heading_that_is_not_there(self):
+        self.finds("docs", {"A.md": "# B\n[b](#c)\n"}, "A.md:2: A.md has no heading #c")
+
+    def test_docs_finds_a_path_to_nothing(self):
+        self.finds("docs", {"A.md": "`ditron/a/{A,B}.h`\n", "ditron/a/A.h": ""}, "A.md:1: there is no ditron/a/B.h")
+
+    def test_docs_finds_code_that_is_not_in_its_file(self):
+        self.finds("docs", {"A.md": "<!-- from a.cpp -->\n```cpp\nint b;\n```\n", "a.cpp": "int a;\n"},
+                   "a.cpp does not hold `int b;`")
+
+    def test_docs_finds_code_from_nowhere(self):
+        self.finds("docs", {"A.md": "```cpp\nint b;\n```\n"}, "a cpp block without a line <!-- from FILE -->")
+
 
 unittest.main()
