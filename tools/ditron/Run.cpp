@@ -23,8 +23,9 @@ every element must be written and finite, and every row of a product must fulfil
 "coverage" says which: full, projected or sampled.
 
 hidden: how much of the transfers was hidden behind computation, 1 - (time in waits) / (time in put and
-get), each summed over the cores of all ranks, at least 0. Where there are more cores than CPUs, waits
-include the time in which another core had the CPU, and it comes out lower.
+get), each summed over the cores of all ranks, at least 0. A transfer that nobody waits for counts as hidden,
+also where the core that computes makes it. Where there are more cores than CPUs, waits include the time
+in which another core had the CPU, and it comes out lower.
 
 seconds: from the first core's start to the last core's end, of the slowest rank; the median of the
 launches. Inputs and outputs are in memory then; code and symmetric memory may be touched for the first
