@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes,
-# ditron_generated and ditron_test.
+# ditron_generated, ditron_test and ditron_package.
 
 include(TableGen)
 include(AddLLVM)
@@ -64,18 +64,19 @@ target_link_libraries(ditron-mlir INTERFACE
 # file itself holds absolute paths. The sources name it by a path relative to the build folder (and
 # not by REUSE_FROM, which names it by an absolute one), so that work trees share what they compile.
 set(pch CMakeFiles/ditron-mlir-pch.dir/cmake_pch.hxx.pch)
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/mlir-pch/empty.cpp CONTENT "")
-add_library(ditron-mlir-pch OBJECT ${CMAKE_BINARY_DIR}/mlir-pch/empty.cpp)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/mlir-pch/empty.cpp CONTENT "")
+add_library(ditron-mlir-pch OBJECT ${PROJECT_BINARY_DIR}/mlir-pch/empty.cpp)
 target_link_libraries(ditron-mlir-pch PRIVATE ditron-mlir)
 target_precompile_headers(ditron-mlir-pch PRIVATE ${CMAKE_CURRENT_LIST_DIR}/MlirPrecompiled.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
              ${CMAKE_CURRENT_LIST_DIR}/MlirPrecompiled.h)
 file(SHA256 ${CMAKE_CURRENT_LIST_DIR}/MlirPrecompiled.h pch_checksum)
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${pch}.sum
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${pch}.sum
      CONTENT "${pch_checksum} ${LLVM_PACKAGE_VERSION}\n")
 set(DITRON_PCH OFF)
 if(CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  set(DITRON_PCH ${pch})
+  # As the compiler sees it, which Ninja starts in the build folder of the whole project.
+  file(RELATIVE_PATH DITRON_PCH ${CMAKE_BINARY_DIR} ${PROJECT_BINARY_DIR}/${pch})
 endif()
 
 # ditron_use_mlir(TARGET SCOPE): the target includes MLIR, links it and uses the precompiled header,
@@ -112,6 +113,7 @@ function(ditron_library name)
   add_library(ditron-${name} STATIC ${ARG_SOURCES})
   target_include_directories(ditron-${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(ditron-${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY DITRON_LIBRARIES ditron-${name})
   if(ARG_MLIR)
     ditron_use_mlir(ditron-${name} PUBLIC)
   endif()
@@ -195,4 +197,19 @@ function(ditron_test name)
   add_test(NAME ${name} COMMAND ${name})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
   set_tests_properties(${name} PROPERTIES LABELS ${label})
+endfunction()
+
+# ditron_package(): ditron::ditron, what a program of somebody else's links, and the files by which
+# find_package(ditron) finds it in this build folder.
+function(ditron_package)
+  add_library(ditron-all INTERFACE)
+  add_library(ditron::ditron ALIAS ditron-all)
+  target_link_libraries(ditron-all INTERFACE ditron-driver ditron-kernels)
+  target_compile_features(ditron-all INTERFACE cxx_std_20)
+  set_target_properties(ditron-all PROPERTIES EXPORT_NAME ditron)
+  get_property(libraries GLOBAL PROPERTY DITRON_LIBRARIES)
+  export(TARGETS ditron-all ${libraries} ditron-fmt ditron-mlir ditron-mlir-archives
+         NAMESPACE ditron:: FILE ${PROJECT_BINARY_DIR}/ditronTargets.cmake)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/ditronConfig.cmake.in
+                 ${PROJECT_BINARY_DIR}/ditronConfig.cmake @ONLY)
 endfunction()

@@ -78,6 +78,7 @@ std::string printed(ModuleOp module) {
 
 std::string compileForCpu(ModuleOp module, const Specialization &specialization, Emit emit) {
   MLIRContext *context = module.getContext();
+  context->printOpOnDiagnostic(false); // messages are for the user of the language
   Diagnostics diagnostics(context);
   OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
   cpu::HostMachine host;

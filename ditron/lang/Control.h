@@ -90,13 +90,13 @@ public:
   // Not const: a temporary Var made of the right side is no candidate then.
   void operator=(Var &other) { detail::writeVar(handle_, detail::Operand(other)); }
   void operator+=(detail::Operand value) {
-    detail::writeVar(handle_, {add(*this, value), value.where()});
+    detail::writeVar(handle_, {add({*this, value.where()}, value), value.where()});
   }
   void operator-=(detail::Operand value) {
-    detail::writeVar(handle_, {sub(*this, value), value.where()});
+    detail::writeVar(handle_, {sub({*this, value.where()}, value), value.where()});
   }
   void operator*=(detail::Operand value) {
-    detail::writeVar(handle_, {mul(*this, value), value.where()});
+    detail::writeVar(handle_, {mul({*this, value.where()}, value), value.where()});
   }
   /// The value now.
   Tile get(Location where = Location::current()) const { return detail::readTile(handle_, where); }

@@ -126,8 +126,11 @@ Value castTo(mlir::Type source, mlir::Type result, const Value &value, Rounding 
     return mapElements<int64_t>(
         result,
         [=](int64_t x) {
-          double exact = integerToFloat(to, numberOf(from, x));
-          return saturate ? floatToFloat(to, exact, rounding, saturate) : exact;
+          int64_t number = numberOf(from, x);
+          double largest = largestFinite(to);
+          if (saturate && std::fabs(static_cast<double>(number)) > largest)
+            return number < 0 ? -largest : largest;
+          return integerToFloat(to, number);
         },
         value);
   return mapElements<int64_t>(

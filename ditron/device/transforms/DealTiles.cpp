@@ -91,7 +91,11 @@ Grid<Integer> gridOf(ArrayRef<Integer> extents, Integer height, std::optional<In
   Integer rows = extents.size() > 1 ? extents[extents.size() - 2] : one;
   for (Integer extent : extents.drop_back(std::min<size_t>(2, extents.size())))
     batch = batch * extent;
-  return {batch,  rows, columns, height, elements ? *elements : rows * height,
+  return {batch,
+          rows,
+          columns,
+          height,
+          elements ? *elements : rows * height,
           sharded == ShardedAxis::batch ? Sharded::batch : Sharded::rows};
 }
 
@@ -133,6 +137,12 @@ void deal(TilesOp tiles) {
   TileIndex<Integer> tile =
       order->index(integer(loop.getInductionVar()), grid, place, tiles.getOrder().getParameter());
   SmallVector<Value> coordinates = coordinatesOf(tile, extents);
+  // Row after row with no batch, the number of a tile needs no reduction to the grid.
+  if (extents.size() <= 2 && order->index == &order::rowMajor<Integer>) {
+    Integer number = integer(loop.getInductionVar());
+    coordinates.back() = extents.size() == 1 ? number.value() : (number % grid.cols).value();
+    coordinates.front() = extents.size() == 1 ? number.value() : (number / grid.cols).value();
+  }
   Block &body = tiles.getBody().front();
   for (auto [argument, coordinate] : llvm::zip(body.getArguments(), coordinates))
     argument.replaceAllUsesWith(coordinate);

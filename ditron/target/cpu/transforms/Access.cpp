@@ -22,8 +22,8 @@ bool hasUnitStride(Value view) {
   Operation *op = view.getDefiningOp();
   if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
     AffineMap map = transpose.getPermutation();
-    bool lastStays = cast<AffineDimExpr>(map.getResults().back()).getPosition() ==
-                     map.getNumResults() - 1;
+    bool lastStays =
+        cast<AffineDimExpr>(map.getResults().back()).getPosition() == map.getNumResults() - 1;
     return lastStays && hasUnitStride(transpose.getIn());
   }
   if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, core::ChunkOp>(op))
@@ -42,13 +42,14 @@ Access TileLowering::accessOf(Value view, ValueRange coords, ArrayRef<int64_t> s
   access.sizes.assign(metadata.getSizes().begin(), metadata.getSizes().end());
   access.strides.assign(metadata.getStrides().begin(), metadata.getStrides().end());
   auto base = cast<MemRefType>(metadata.getBaseBuffer().getType());
-  auto stored = MemRefType::get({}, storageType(access.element), AffineMap(), base.getMemorySpace());
+  auto stored =
+      MemRefType::get({}, storageType(access.element), AffineMap(), base.getMemorySpace());
   Value memory = metadata.getBaseBuffer();
   if (stored != base)
     memory = b_.create<UnrealizedConversionCastOp>(loc_, stored, memory).getResult(0);
-  auto flat = MemRefType::get({ShapedType::kDynamic}, stored.getElementType(),
-                              StridedLayoutAttr::get(b_.getContext(), 0, {1}),
-                              stored.getMemorySpace());
+  auto flat =
+      MemRefType::get({ShapedType::kDynamic}, stored.getElementType(),
+                      StridedLayoutAttr::get(b_.getContext(), 0, {1}), stored.getMemorySpace());
   access.memory = b_.create<memref::ReinterpretCastOp>(
       loc_, flat, memory, b_.getIndexAttr(0),
       ArrayRef<OpFoldResult>{index(std::numeric_limits<int64_t>::max())},
@@ -77,8 +78,8 @@ std::pair<Value, Value> TileLowering::bounds(const Access &access, const At &ele
                                              int64_t lanes) {
   Value inside = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
   for (size_t d = 0; d + 1 < element.size(); ++d) { // unsigned: a negative index is outside too
-    Value fits = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, element[d],
-                                          access.sizes[d]);
+    Value fits =
+        b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, element[d], access.sizes[d]);
     inside = b_.create<arith::AndIOp>(loc_, inside, fits);
   }
   Value starts = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, element.back(),
@@ -96,6 +97,49 @@ Value TileLowering::linear(const Access &access, const At &element) {
     result = add(result, isUnit ? element[d] : mul(element[d], access.strides[d]));
   }
   return result;
+}
+
+void TileLowering::findNext(core::LoadOp load, Access &access) {
+  auto shape = cast<RankedTensorType>(load.getTile().getType()).getShape();
+  size_t lead = load.getCoords().size() - shape.size();
+  SmallVector<Value> next(access.start);
+  bool moves = false;
+  for (auto [d, coord] : llvm::enumerate(load.getCoords())) {
+    auto variable = dyn_cast<BlockArgument>(coord);
+    auto loop = variable ? dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp()) : scf::ForOp();
+    if (!loop || variable != loop.getInductionVar())
+      continue;
+    Value step = d < lead ? loop.getStep() : mul(loop.getStep(), index(shape[d - lead]));
+    next[d] = add(next[d], step);
+    moves = true;
+  }
+  if (moves && access.unitStride)
+    access.next = next;
+}
+
+void TileLowering::prefetch(const Access &access, const At &at) {
+  At element(access.next.begin(), access.next.end());
+  size_t lead = element.size() - at.size();
+  for (auto [d, offset] : llvm::enumerate(at))
+    element[lead + d] = add(element[lead + d], offset);
+  Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
+  int64_t bytes = core::elementBytes(storageType(access.element));
+  Value address = add(base, mul(linear(access, element), index(bytes)));
+  Value word = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), address);
+  Value pointer =
+      b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
+  b_.create<LLVM::Prefetch>(loc_, pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+}
+
+std::vector<Access> TileLowering::takePrefetches(ArrayRef<int64_t> shape) {
+  std::vector<Access> taken;
+  llvm::erase_if(prefetches_, [&](const auto &pending) {
+    if (ArrayRef(pending.first) != shape)
+      return false;
+    taken.push_back(pending.second);
+    return true;
+  });
+  return taken;
 }
 
 /// 0, 1, 2, ... as a vector of integers.
@@ -184,8 +228,8 @@ Value TileLowering::canStream(const Access &access, RankedTensorType tile) {
   }
   Value address = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
   Value start = add(address, mul(linear(access, elementAt(access, {})), index(bytes)));
-  Value misaligned = b_.create<arith::AndIOp>(
-      loc_, b_.create<arith::OrIOp>(loc_, lead, start), index(vector - 1));
+  Value misaligned =
+      b_.create<arith::AndIOp>(loc_, b_.create<arith::OrIOp>(loc_, lead, start), index(vector - 1));
   result = both(result, compare(arith::CmpIPredicate::eq, misaligned, index(0)));
   return both(result, compare(arith::CmpIPredicate::uge, volume, index(kStreamBytes)));
 }
@@ -197,8 +241,8 @@ void TileLowering::stream(Value vector, const Access &access, const At &element)
   Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
   Value address = add(base, mul(linear(access, element), index(bytes)));
   Value word = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), address);
-  Value pointer = b_.create<LLVM::IntToPtrOp>(
-      loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
+  Value pointer =
+      b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
   b_.create<LLVM::StoreOp>(loc_, stored, pointer, static_cast<unsigned>(lanes * bytes),
                            /*isVolatile=*/false, /*isNonTemporal=*/true);
@@ -207,8 +251,11 @@ void TileLowering::stream(Value vector, const Access &access, const At &element)
 LogicalResult TileLowering::lowerStore(core::StoreOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Access access = accessOf(op.getView(), op.getCoords(), tile.getShape(), {});
+  std::vector<Access> prefetches = takePrefetches(tile.getShape());
   auto masked = [&] {
     forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
+      for (const Access &ahead : prefetches)
+        prefetch(ahead, at);
       write(emit(op.getTile(), at, lanes), access, elementAt(access, at));
     });
   };
@@ -219,6 +266,8 @@ LogicalResult TileLowering::lowerStore(core::StoreOp op) {
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPoint(branch.thenBlock()->getTerminator());
   forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
+    for (const Access &ahead : prefetches)
+      prefetch(ahead, at);
     stream(emit(op.getTile(), at, lanes), access, elementAt(access, at));
   });
   // Such stores are not ordered with later ones, a notify's among them, but by a fence.
@@ -234,8 +283,8 @@ LogicalResult TileLowering::lowerScatter(core::ScatterOp op) {
   SmallVector<Value> coords{index(0), op.getCoord()};
   Access access = accessOf(op.getView(), coords, tile.getShape(), {});
   forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
-    Value row = b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(),
-                                              scalarAt(op.getRows(), {at[0]}));
+    Value row =
+        b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), scalarAt(op.getRows(), {at[0]}));
     At element = elementAt(access, at);
     element[0] = row;
     write(emit(op.getTile(), at, lanes), access, element);

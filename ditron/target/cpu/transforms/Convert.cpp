@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using ditron::core::Rounding;
@@ -42,6 +43,8 @@ Format formatOf(Type element) {
     return {2, 15, 57344, true};
   if (element.isF16())
     return {10, 15, 65504, true};
+  if (element.isF32())
+    return {23, 127, std::numeric_limits<float>::max(), true};
   return {7, 127, std::ldexp(255.0 / 128, 127), true}; // bf16
 }
 
@@ -58,8 +61,8 @@ struct Bits {
         loc, DenseElementsAttr::get(ints(), APInt(32, static_cast<uint32_t>(value))));
   }
   Value f(double value) const {
-    return b.create<arith::ConstantOp>(
-        loc, DenseElementsAttr::get(floats(), static_cast<float>(value)));
+    return b.create<arith::ConstantOp>(loc,
+                                       DenseElementsAttr::get(floats(), static_cast<float>(value)));
   }
   Value asInt(Value x) const { return b.create<arith::BitcastOp>(loc, ints(), x); }
   Value asFloat(Value x) const { return b.create<arith::BitcastOp>(loc, floats(), x); }
@@ -71,9 +74,7 @@ struct Bits {
   Value left(Value x, int by) const { return op<arith::ShLIOp>(x, i(by)); }
   Value right(Value x, int by) const { return op<arith::ShRUIOp>(x, i(by)); }
   Value mulf(Value x, Value y) const { return op<arith::MulFOp>(x, y); }
-  Value select(Value c, Value x, Value y) const {
-    return b.create<arith::SelectOp>(loc, c, x, y);
-  }
+  Value select(Value c, Value x, Value y) const { return b.create<arith::SelectOp>(loc, c, x, y); }
   Value less(Value x, Value y) const { // signed integers
     return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
   }
@@ -114,11 +115,10 @@ Value encodeFloat8(const Bits &v, Value x, const Format &format) {
   Value magnitude = v.both(bits, v.i(0x7fffffff));
   Value normal =
       v.sub(v.right(magnitude, 23 - format.mantissa), v.i((127 - format.bias) << format.mantissa));
-  Value scaled = v.mulf(v.asFloat(magnitude),
-                        v.f(std::ldexp(1.0, format.mantissa - format.minExponent())));
+  Value scaled =
+      v.mulf(v.asFloat(magnitude), v.f(std::ldexp(1.0, format.mantissa - format.minExponent())));
   Value small = v.less(magnitude, v.i((format.minExponent() + 127) << 23));
-  Value subnormal = v.b.create<arith::FPToSIOp>(v.loc, v.ints(),
-                                                v.select(small, scaled, v.f(0)));
+  Value subnormal = v.b.create<arith::FPToSIOp>(v.loc, v.ints(), v.select(small, scaled, v.f(0)));
   Value result = v.select(small, subnormal, normal);
   int infinity = ((1 << (7 - format.mantissa)) - 1) << format.mantissa;
   Value isSpecial = v.less(v.i(0x7f7fffff), magnitude);
@@ -178,8 +178,8 @@ static Value roundToF16(OpBuilder &b, const Bits &v, Value x, Rounding rounding)
     return wide;
   auto shorts = VectorType::get({v.lanes}, b.getI16Type());
   Value one = b.create<arith::ConstantOp>(v.loc, DenseElementsAttr::get(shorts, APInt(16, 1)));
-  Value below = b.create<arith::SubIOp>(v.loc, b.create<arith::BitcastOp>(v.loc, shorts, nearest),
-                                        one);
+  Value below =
+      b.create<arith::SubIOp>(v.loc, b.create<arith::BitcastOp>(v.loc, shorts, nearest), one);
   Value halfBelow = b.create<arith::BitcastOp>(v.loc, half, below);
   Value stepped = b.create<arith::ExtFOp>(v.loc, v.floats(), halfBelow);
   Value isInfinite = v.equal(v.both(v.asInt(x), v.i(0x7fffffff)), v.i(0x7f800000));
@@ -205,12 +205,14 @@ static Value roundToFloat8(OpBuilder &b, const Bits &v, Value x, Rounding roundi
 }
 
 Value TileLowering::roundTo(Value vector, Type element, Rounding rounding, bool saturate) {
-  if (element.isF32())
+  if (element.isF32() && !saturate)
     return vector;
   Bits v{b_, loc_, cast<VectorType>(vector.getType()).getNumElements()};
   Format format = formatOf(element);
   Value rounded;
-  if (element.isBF16())
+  if (element.isF32())
+    rounded = vector;
+  else if (element.isBF16())
     rounded = roundToBf16(v, vector, rounding);
   else if (element.isF16())
     rounded = roundToF16(b_, v, vector, rounding);
@@ -224,26 +226,36 @@ Value TileLowering::roundTo(Value vector, Type element, Rounding rounding, bool 
     return v.asFloat(v.either(v.asInt(v.f(magnitude)), sign));
   };
   Value overflow = v.greater(v.absolute(rounded), v.f(format.largest));
-  bool clamps = saturate || (rounding == Rounding::toward_zero && format.hasInfinity);
-  Value beyond = clamps ? withSign(format.largest) : withSign(format.hasInfinity ? INFINITY : NAN);
-  if (clamps && !saturate) { // toward zero a finite value stays finite, infinity stays
+  bool clamps = saturate || rounding == Rounding::toward_zero;
+  Value infinity = withSign(format.hasInfinity ? INFINITY : NAN);
+  Value beyond = clamps ? withSign(format.largest) : infinity;
+  if (clamps && !saturate) { // toward zero a finite value stays finite, infinity does not
     Value isInfinite = v.equal(v.asInt(v.absolute(vector)), v.i(0x7f800000));
-    beyond = v.select(isInfinite, vector, beyond);
+    beyond = v.select(isInfinite, infinity, beyond);
   }
   return v.select(overflow, beyond, rounded);
 }
 
 /// Float to integer: rounded, clamped to the integer's range, NaN as 0.
-static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to, Rounding rounding) {
+static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to,
+                       Rounding rounding) {
   int64_t lanes = cast<VectorType>(x.getType()).getNumElements();
   Bits v{b, loc, lanes};
   auto result = VectorType::get({lanes}, to);
   Value whole;
   switch (rounding) {
-  case Rounding::nearest_even: whole = b.create<math::RoundEvenOp>(loc, x); break;
-  case Rounding::toward_zero: whole = b.create<math::TruncOp>(loc, x); break;
-  case Rounding::down: whole = b.create<math::FloorOp>(loc, x); break;
-  case Rounding::up: whole = b.create<math::CeilOp>(loc, x); break;
+  case Rounding::nearest_even:
+    whole = b.create<math::RoundEvenOp>(loc, x);
+    break;
+  case Rounding::toward_zero:
+    whole = b.create<math::TruncOp>(loc, x);
+    break;
+  case Rounding::down:
+    whole = b.create<math::FloorOp>(loc, x);
+    break;
+  case Rounding::up:
+    whole = b.create<math::CeilOp>(loc, x);
+    break;
   }
   unsigned width = to.getWidth();
   double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
@@ -254,12 +266,38 @@ static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to
   Value tooSmall = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, whole, v.f(-limit));
   Value outside = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, whole, whole);
   outside = b.create<arith::OrIOp>(loc, outside, b.create<arith::OrIOp>(loc, tooLarge, tooSmall));
-  Value number =
-      b.create<arith::FPToSIOp>(loc, result, v.select(outside, v.f(0), whole));
-  number = b.create<arith::SelectOp>(loc, tooLarge, constant(APInt::getSignedMaxValue(width)),
-                                     number);
+  Value number = b.create<arith::FPToSIOp>(loc, result, v.select(outside, v.f(0), whole));
+  number =
+      b.create<arith::SelectOp>(loc, tooLarge, constant(APInt::getSignedMaxValue(width)), number);
   return b.create<arith::SelectOp>(loc, tooSmall, constant(APInt::getSignedMinValue(width)),
                                    number);
+}
+
+/// Integer to f32. On the way to a narrow type a number of more than 24 bits loses the low ones but
+/// leaves a trace in the last bit kept, so that the second rounding comes out as a single one would.
+static Value toFloat(OpBuilder &b, mlir::Location loc, Value x, Type narrow) {
+  auto type = cast<VectorType>(x.getType());
+  unsigned width = type.getElementTypeBitWidth();
+  auto floats = VectorType::get(type.getShape(), b.getF32Type());
+  if (width == 1)
+    return b.create<arith::UIToFPOp>(loc, floats, x);
+  Value nearest = b.create<arith::SIToFPOp>(loc, floats, x);
+  if (narrow.isF32() || width <= 24)
+    return nearest;
+  auto constant = [&](int64_t value) -> Value {
+    return b.create<arith::ConstantOp>(
+        loc, DenseElementsAttr::get(type, APInt(width, static_cast<uint64_t>(value))));
+  };
+  Value magnitude = b.create<math::AbsIOp>(loc, x);
+  Value zeros = b.create<math::CountLeadingZerosOp>(loc, magnitude);
+  Value extra = b.create<arith::MaxSIOp>(
+      loc, b.create<arith::SubIOp>(loc, constant(width - 24), zeros), constant(0));
+  Value kept = b.create<arith::ShRUIOp>(loc, magnitude, extra);
+  Value isInexact = b.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::ne, b.create<arith::ShLIOp>(loc, kept, extra), magnitude);
+  Value marked = b.create<arith::OrIOp>(loc, kept, b.create<arith::ExtUIOp>(loc, type, isInexact));
+  Value whole = b.create<arith::ShLIOp>(loc, marked, extra); // of 24 bits: exact as f32
+  return b.create<math::CopySignOp>(loc, b.create<arith::UIToFPOp>(loc, floats, whole), nearest);
 }
 
 /// Integer to integer; i1 counts as 0 and 1.
@@ -289,14 +327,10 @@ Value TileLowering::convert(Value vector, Type from, Type to, Rounding rounding,
   if (from == to)
     return vector;
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  auto floats = VectorType::get({lanes}, b_.getF32Type());
   if (isa<FloatType>(from) && isa<FloatType>(to))
     return roundTo(vector, to, rounding, saturate);
-  if (isa<FloatType>(to)) {
-    Value wide = from.isInteger(1) ? Value(b_.create<arith::UIToFPOp>(loc_, floats, vector))
-                                   : Value(b_.create<arith::SIToFPOp>(loc_, floats, vector));
-    return roundTo(wide, to, rounding, saturate);
-  }
+  if (isa<FloatType>(to))
+    return roundTo(toFloat(b_, loc_, vector, to), to, rounding, saturate);
   if (isa<FloatType>(from)) {
     if (to.isInteger(1))
       return b_.create<arith::CmpFOp>(loc_, arith::CmpFPredicate::UNE, vector,

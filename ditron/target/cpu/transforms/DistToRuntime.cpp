@@ -85,19 +85,14 @@ private:
   Value word(int64_t value) {
     return b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(value));
   }
-  Value asWord(Value index) {
-    return b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), index);
-  }
-  Value asIndex(Value word) {
-    return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), word);
-  }
+  Value asWord(Value index) { return b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), index); }
+  Value asIndex(Value word) { return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), word); }
   Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
   Type pointer() { return context_.getType(); }
 
   Value field(Field which) {
-    Value address = b_.create<LLVM::GEPOp>(
-        loc_, pointer(), b_.getI8Type(), context_,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(which)});
+    Value address = b_.create<LLVM::GEPOp>(loc_, pointer(), b_.getI8Type(), context_,
+                                           ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(which)});
     return asIndex(b_.create<LLVM::LoadOp>(loc_, b_.getI64Type(), address));
   }
 
@@ -115,9 +110,8 @@ private:
     OpBuilder top(module_.getBodyRegion());
     std::string bytes = value + '\0';
     auto type = LLVM::LLVMArrayType::get(b_.getI8Type(), bytes.size());
-    auto global = top.create<LLVM::GlobalOp>(loc_, type, /*isConstant=*/true,
-                                             LLVM::Linkage::Internal, name,
-                                             b_.getStringAttr(bytes));
+    auto global = top.create<LLVM::GlobalOp>(
+        loc_, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, b_.getStringAttr(bytes));
     return b_.create<LLVM::AddressOfOp>(loc_, global);
   }
 
@@ -142,9 +136,7 @@ private:
     });
   }
 
-  Value modeOf(Value signals) {
-    return word(static_cast<int64_t>(modes_.lookup(rootOf(signals))));
-  }
+  Value modeOf(Value signals) { return word(static_cast<int64_t>(modes_.lookup(rootOf(signals)))); }
 
   /// The declared array: memory of 64-bit counters.
   Value countersOf(Value signals) {
@@ -153,8 +145,7 @@ private:
   }
 
   Value cellOf(Value signals, ValueRange indices) {
-    auto counters =
-        b_.create<memref::ExtractStridedMetadataOp>(loc_, countersOf(signals));
+    auto counters = b_.create<memref::ExtractStridedMetadataOp>(loc_, countersOf(signals));
     Value offset = counters.getOffset();
     for (auto [n, at] : llvm::enumerate(indices)) {
       Value part = b_.create<arith::MulIOp>(loc_, at, counters.getStrides()[n]);
@@ -173,8 +164,8 @@ private:
   }
 
   void lowerNotify(Value signals, ValueRange indices, device::NotifyMode mode, Value value) {
-    call("ditron_notify", {context_, cellOf(signals, indices), asWord(value),
-                           word(static_cast<int64_t>(mode))});
+    call("ditron_notify",
+         {context_, cellOf(signals, indices), asWord(value), word(static_cast<int64_t>(mode))});
   }
 
   void lowerWait(device::WaitOp wait) {
@@ -212,10 +203,10 @@ private:
     for (auto [x, y] : llvm::zip(from.getSizes(), to.getSizes()))
       extents.push_back(b_.create<arith::MinSIOp>(loc_, x, y));
     auto type = cast<MemRefType>(source.getType());
-    call(name, {context_, addressOf(destination, to.getOffset()),
-                addressOf(source, from.getOffset()),
-                word(core::elementBytes(type.getElementType())), word(type.getRank()),
-                roomFor(0, extents), roomFor(1, from.getStrides()), roomFor(2, to.getStrides())});
+    call(name,
+         {context_, addressOf(destination, to.getOffset()), addressOf(source, from.getOffset()),
+          word(core::elementBytes(type.getElementType())), word(type.getRank()),
+          roomFor(0, extents), roomFor(1, from.getStrides()), roomFor(2, to.getStrides())});
   }
 
   /// The same view on a peer: its descriptor with another base.
@@ -251,8 +242,8 @@ private:
       Value whole = index(shape[d - lead]);
       Value start = b_.create<arith::MulIOp>(loc_, coord, whole);
       Value rest = b_.create<arith::SubIOp>(loc_, extent, start);
-      Value size = b_.create<arith::MaxSIOp>(
-          loc_, b_.create<arith::MinSIOp>(loc_, rest, whole), index(0));
+      Value size =
+          b_.create<arith::MaxSIOp>(loc_, b_.create<arith::MinSIOp>(loc_, rest, whole), index(0));
       if (d == lead && inside)
         size = b_.create<arith::SelectOp>(loc_, inside, size, index(0));
       offsets.push_back(start);
@@ -276,8 +267,7 @@ private:
     Operation *end = branch.thenBlock()->getTerminator();
     b_.setInsertionPoint(end);
     Value start = b_.create<arith::AddIOp>(loc_, base_ ? base_ : index(0), first);
-    call("ditron_role_enter",
-         {context_, text(role.getName().str()), asWord(start), asWord(count)});
+    call("ditron_role_enter", {context_, text(role.getName().str()), asWord(start), asWord(count)});
     Block &body = role.getBody().front();
     branch.thenBlock()->getOperations().splice(end->getIterator(), body.getOperations());
     b_.setInsertionPoint(end);
@@ -302,7 +292,8 @@ private:
       return true;
     };
     return llvm::TypeSwitch<Operation *, FailureOr<bool>>(op)
-        .Case([&](device::RankOp op) { return replaceBy(placeAlong(op.getAxis(), Field::rank, 0)); })
+        .Case(
+            [&](device::RankOp op) { return replaceBy(placeAlong(op.getAxis(), Field::rank, 0)); })
         .Case([&](device::NumRanksOp op) {
           return replaceBy(placeAlong(op.getAxis(), Field::ranks, 1));
         })
@@ -388,8 +379,9 @@ private:
 class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
   void runOnOperation() override {
     LLVMTypeConverter types(&getContext());
-    types.addTypeAttributeConversion(
-        [](BaseMemRefType, device::SpaceAttr space) { return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0); });
+    types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
+      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
+    });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
       if (failed(FunctionLowering(function, types).run()))

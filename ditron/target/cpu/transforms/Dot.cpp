@@ -66,11 +66,11 @@ public:
     });
     Value zero = b.create<arith::ConstantIndexOp>(loc, 0);
     Value one = b.create<arith::ConstantIndexOp>(loc, 1);
-    auto loop = b.create<scf::ForOp>(
-        loc, zero, depth, one, registers,
-        [&](OpBuilder &, mlir::Location, Value k, ValueRange carried) {
-          b.create<scf::YieldOp>(loc, step(rows, panel, row, k, height, widths, carried));
-        });
+    auto loop = b.create<scf::ForOp>(loc, zero, depth, one, registers,
+                                     [&](OpBuilder &, mlir::Location, Value k, ValueRange carried) {
+                                       b.create<scf::YieldOp>(
+                                           loc, step(rows, panel, row, k, height, widths, carried));
+                                     });
     forEach(row, column, height, widths, [&](Value i, Value j, int64_t, size_t n) {
       b.create<vector::StoreOp>(loc, loop.getResult(n), result, ValueRange{i, j});
     });
@@ -98,8 +98,7 @@ private:
     int64_t j = 0;
     for (int64_t width : widths) {
       Value at = b.create<arith::ConstantIndexOp>(loc, j);
-      columns.push_back(
-          b.create<vector::LoadOp>(loc, vectorOf(width), panel, ValueRange{k, at}));
+      columns.push_back(b.create<vector::LoadOp>(loc, vectorOf(width), panel, ValueRange{k, at}));
       j += width;
     }
     for (int64_t i = 0; i < height; ++i) {
@@ -137,14 +136,14 @@ static Value knownExtent(OpBuilder &b, mlir::Location loc, const Access *access,
 /// What the lowering of one dot shares between its steps.
 struct TileLowering::DotPlan {
   core::DotOp op;
-  Type source, element;  ///< of the operands, and of the accumulator
+  Type source, element; ///< of the operands, and of the accumulator
   int64_t m, n, depth, lanes;
   Block block;
-  Value rows;            ///< lhs: memref<rows x depth>
-  Value panel;           ///< a panel of rhs: memref<depth x columns>
-  Value out;             ///< the matrix that accumulates
-  Value blocks;          ///< of rows of lhs that hold something but zero
-  Value knownDepth;      ///< k up to which both operands do
+  Value rows;       ///< lhs: memref<rows x depth>
+  Value panel;      ///< a panel of rhs: memref<depth x columns>
+  Value out;        ///< the matrix that accumulates
+  Value blocks;     ///< of rows of lhs that hold something but zero
+  Value knownDepth; ///< k up to which both operands do
   At batch;
 
   At at(Value i, Value j) const {

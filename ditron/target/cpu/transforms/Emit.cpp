@@ -17,9 +17,7 @@ static RankedTensorType tileOf(Value tile) { return cast<RankedTensorType>(tile.
 
 //===-- Constants and small arithmetic --------------------------------------------------------===//
 
-Value TileLowering::index(int64_t value) {
-  return b_.create<arith::ConstantIndexOp>(loc_, value);
-}
+Value TileLowering::index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
 
 Value TileLowering::splat(Type element, int64_t lanes, double value) {
   auto type = VectorType::get({lanes}, element);
@@ -146,35 +144,10 @@ Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {
       .Default([&](Operation *op) { return emitElementwise(op, at, lanes); });
 }
 
-/// x / y and x % y of integers, with 0 for y = 0 and wrapping for the lowest by -1.
-static Value divideSafely(OpBuilder &b, mlir::Location loc, Operation *op, Value x, Value y) {
-  Type type = x.getType();
-  auto constant = [&](int64_t value) -> Value {
-    Type element = getElementTypeOrSelf(type);
-    return b.create<arith::ConstantOp>(
-        loc, cast<TypedAttr>(Attribute(DenseElementsAttr::get(
-                 cast<ShapedType>(type), Attribute(b.getIntegerAttr(element, value))))));
-  };
-  Value zero = constant(0), one = constant(1), minusOne = constant(-1);
-  auto is = [&](Value value) {
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, y, value);
-  };
-  Value special = b.create<arith::OrIOp>(loc, is(zero), is(minusOne));
-  Value safe = b.create<arith::SelectOp>(loc, special, one, y);
-  if (isa<arith::RemSIOp>(op)) // by 1, and so 0, in the special cases
-    return b.create<arith::RemSIOp>(loc, x, safe);
-  Value quotient = b.create<arith::DivSIOp>(loc, x, safe);
-  Value negated = b.create<arith::SubIOp>(loc, zero, x);
-  quotient = b.create<arith::SelectOp>(loc, is(minusOne), negated, quotient);
-  return b.create<arith::SelectOp>(loc, is(zero), zero, quotient);
-}
-
 Value TileLowering::emitElementwise(Operation *op, const At &at, int64_t lanes) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(emit(operand, at, lanes));
-  if (isa<arith::DivSIOp, arith::RemSIOp>(op))
-    return divideSafely(b_, loc_, op, operands[0], operands[1]);
   Type element = tileOf(op->getResult(0)).getElementType();
   auto type = VectorType::get({lanes}, computeType(element));
   OperationState state(loc_, op->getName(), operands, type, op->getAttrs());
@@ -204,8 +177,8 @@ Value TileLowering::emitTranspose(core::TransposeOp op, const At &at, int64_t la
     return emit(op.getSource(), inner, lanes);
   int64_t across = permutation.back(); // the source's dimension that the lanes run along
   Type element = computeType(tileOf(op.getSource()).getElementType());
-  Value result = b_.create<arith::ConstantOp>(
-      loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
+  Value result =
+      b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     At one(inner);
     one[across] = add(at.back(), index(lane));
@@ -236,8 +209,8 @@ Value TileLowering::emitReshape(core::ReshapeOp op, const At &at, int64_t lanes)
   // [n, 1] read as [n]: the lanes run along another dimension of the source.
   int64_t across = from.back().second;
   Type element = computeType(source.getElementType());
-  Value vector = b_.create<arith::ConstantOp>(
-      loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
+  Value vector =
+      b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(VectorType::get({lanes}, element)));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     At one(inner);
     one[across] = add(inner[across], index(lane));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpu-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then each
-// function gets an entry point that the launcher can call:
+// cpu-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then
+// each function gets an entry point that the launcher can call:
 //
 //   func.func @k(%A: memref<?x?xf32, ...>, %n: index, %scratch: memref<?xi8>, %context: !llvm.ptr)
 // becomes
@@ -13,6 +13,7 @@
 // test/target/cpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Passes.h"
+#include "ditron/target/cpu/transforms/Arithmetic.h"
 #include "ditron/target/cpu/transforms/Exponentials.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -48,14 +49,15 @@ namespace {
 /// Bytes from the start of CoreContext.
 constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 
-/// A view with a leading dimension split in two, any of whose extents may be known only at run time:
-/// MLIR's own expansion takes one unknown extent a group.
+/// A view with a leading dimension split in two, any of whose extents may be known only at run
+/// time: MLIR's own expansion takes one unknown extent a group.
 struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
   explicit ExpandShape(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
 
   LogicalResult matchAndRewrite(memref::ExpandShapeOp op, PatternRewriter &b) const override {
     auto source = b.create<memref::ExtractStridedMetadataOp>(op.getLoc(), op.getSrc());
-    SmallVector<OpFoldResult> sizes = getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
+    SmallVector<OpFoldResult> sizes =
+        getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
     SmallVector<OpFoldResult> strides(sizes.size());
     for (auto [n, group] : llvm::enumerate(op.getReassociationIndices())) {
       Value stride = source.getStrides()[n]; // of the innermost of the group
@@ -111,8 +113,7 @@ public:
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
     bool isPlan = name == "ditron_plan";
     SmallVector<Type> parameters(isPlan ? 3 : 2, pointer);
-    auto type =
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, name, type);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
@@ -178,11 +179,10 @@ void describeKernel(func::FuncOp kernel) {
   llvm::json::Array requests;
   if (auto described = kernel->getAttrOfType<ArrayAttr>(lower::kRequestsAttr))
     for (auto request : described.getAsRange<DictionaryAttr>())
-      requests.push_back(llvm::json::Object{
-          {"name", request.getAs<StringAttr>("name").str()},
-          {"kind", request.getAs<StringAttr>("kind").str()},
-          {"bytes", request.getAs<IntegerAttr>("bytes").getInt()},
-          {"rank", request.getAs<IntegerAttr>("rank").getInt()}});
+      requests.push_back(llvm::json::Object{{"name", request.getAs<StringAttr>("name").str()},
+                                            {"kind", request.getAs<StringAttr>("kind").str()},
+                                            {"bytes", request.getAs<IntegerAttr>("bytes").getInt()},
+                                            {"rank", request.getAs<IntegerAttr>("rank").getInt()}});
   auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttr);
   llvm::json::Object info{{"scratch_bytes", scratch ? scratch.getInt() : 0},
                           {"requests", std::move(requests)}};
@@ -218,6 +218,7 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
+    defineIntegers(module);
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
     for (const Function &function : functions) {

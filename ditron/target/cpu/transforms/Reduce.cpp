@@ -28,7 +28,8 @@ Value TileLowering::combine(ReduceKind kind, Value x, Value y) {
   case ReduceKind::max:
     return isFloat ? Value(b_.create<arith::MaximumFOp>(loc_, x, y))
                    : Value(b_.create<arith::MaxSIOp>(loc_, x, y));
-  case ReduceKind::min: break;
+  case ReduceKind::min:
+    break;
   }
   return isFloat ? Value(b_.create<arith::MinimumFOp>(loc_, x, y))
                  : Value(b_.create<arith::MinSIOp>(loc_, x, y));
@@ -36,11 +37,14 @@ Value TileLowering::combine(ReduceKind kind, Value x, Value y) {
 
 static vector::CombiningKind combiningKind(ReduceKind kind, bool isFloat) {
   switch (kind) {
-  case ReduceKind::sum: return vector::CombiningKind::ADD;
-  case ReduceKind::prod: return vector::CombiningKind::MUL;
+  case ReduceKind::sum:
+    return vector::CombiningKind::ADD;
+  case ReduceKind::prod:
+    return vector::CombiningKind::MUL;
   case ReduceKind::max:
     return isFloat ? vector::CombiningKind::MAXIMUMF : vector::CombiningKind::MAXSI;
-  case ReduceKind::min: break;
+  case ReduceKind::min:
+    break;
   }
   return isFloat ? vector::CombiningKind::MINIMUMF : vector::CombiningKind::MINSI;
 }
@@ -62,14 +66,17 @@ static SmallVector<Value> carry(OpBuilder &b, mlir::Location loc, Value first, V
   return SmallVector<Value>(loop.getResults());
 }
 
-/// All of row `at` (its last index is replaced) combined into a scalar. The elements are also kept in
-/// a buffer, if there is one.
+/// All of row `at` (its last index is replaced) combined into a scalar. The elements are also kept
+/// in a buffer, if there is one.
 Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind, Value keep) {
   auto type = cast<RankedTensorType>(tile.getType());
   Type element = computeType(type.getElementType());
   int64_t extent = type.getShape().back(), lanes = lanesOf(element);
+  std::vector<Access> prefetches = keep ? takePrefetches(type.getShape()) : std::vector<Access>();
   auto part = [&](Value j, int64_t width) {
     at.back() = j;
+    for (const Access &ahead : prefetches)
+      prefetch(ahead, at);
     Value vector = emit(tile, at, width);
     if (keep)
       storeBuffer(vector, keep, at);
@@ -86,14 +93,13 @@ Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind, Value keep) {
     for (int64_t p = 0; p < partials; ++p)
       running.push_back(part(index(p * lanes), lanes));
     int64_t step = partials * lanes, looped = vectors / partials * step;
-    running = carry(b_, loc_, index(step), index(looped), step, running,
-                    [&](Value j, ValueRange carried) {
-                      SmallVector<Value> next;
-                      for (int64_t p = 0; p < partials; ++p)
-                        next.push_back(
-                            combine(kind, carried[p], part(add(j, index(p * lanes)), lanes)));
-                      return next;
-                    });
+    running = carry(
+        b_, loc_, index(step), index(looped), step, running, [&](Value j, ValueRange carried) {
+          SmallVector<Value> next;
+          for (int64_t p = 0; p < partials; ++p)
+            next.push_back(combine(kind, carried[p], part(add(j, index(p * lanes)), lanes)));
+          return next;
+        });
     for (int64_t j = looped; j < vectors * lanes; j += lanes)
       running[0] = combine(kind, running[0], part(index(j), lanes));
     for (int64_t p = 1; p < partials; ++p)
@@ -129,13 +135,13 @@ void TileLowering::lowerReduce(core::ReduceOp op, Value result, Value keep) {
     At from(at);
     from[axis] = index(0);
     Value first = emit(source, from, lanes);
-    SmallVector<Value> all = carry(b_, loc_, index(1), index(type.getDimSize(axis)), 1, first,
-                                   [&](Value i, ValueRange carried) -> SmallVector<Value> {
-                                     At next(at);
-                                     next[axis] = i;
-                                     return {combine(op.getKind(), carried[0],
-                                                     emit(source, next, lanes))};
-                                   });
+    SmallVector<Value> all =
+        carry(b_, loc_, index(1), index(type.getDimSize(axis)), 1, first,
+              [&](Value i, ValueRange carried) -> SmallVector<Value> {
+                At next(at);
+                next[axis] = i;
+                return {combine(op.getKind(), carried[0], emit(source, next, lanes))};
+              });
     storeBuffer(rounded(all[0], type.getElementType()), result, at);
   });
 }

@@ -26,6 +26,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace ditron::cpu {
 
@@ -55,14 +56,15 @@ private:
 
 /// A tile of a view, ready to be read or written element by element.
 struct Access {
-  mlir::Value memory;                    ///< one dimension of storage elements
-  mlir::Value offset;                    ///< of element (0, 0, ...) of the view
-  llvm::SmallVector<mlir::Value> sizes;  ///< of the view
+  mlir::Value memory;                   ///< one dimension of storage elements
+  mlir::Value offset;                   ///< of element (0, 0, ...) of the view
+  llvm::SmallVector<mlir::Value> sizes; ///< of the view
   llvm::SmallVector<mlir::Value> strides;
-  llvm::SmallVector<mlir::Value> start;  ///< element of the view where the tile starts
+  llvm::SmallVector<mlir::Value> start; ///< element of the view where the tile starts
   mlir::Type element;
-  bool unitStride = false;               ///< of the last dimension
-  mlir::Value padding;                   ///< scalar of compute type; reads only
+  bool unitStride = false;             ///< of the last dimension
+  llvm::SmallVector<mlir::Value> next; ///< where the next iteration's tile starts, if known
+  mlir::Value padding;                 ///< scalar of compute type; reads only
 };
 
 class TileLowering {
@@ -135,9 +137,16 @@ private:
   std::pair<mlir::Value, mlir::Value> bounds(const Access &access, const At &element,
                                              int64_t lanes);
   mlir::Value linear(const Access &access, const At &element);
+  /// Finds where the tile of a load starts in the next iteration of the loop that steps over tiles.
+  void findNext(core::LoadOp load, Access &access);
+  /// Brings the next iteration's element nearer.
+  void prefetch(const Access &access, const At &at);
+  /// The tiles to bring nearer during a walk over `shape`: taken by the first such walk.
+  std::vector<Access> takePrefetches(llvm::ArrayRef<int64_t> shape);
   mlir::Value read(const Access &access, const At &element, int64_t lanes);
   void write(mlir::Value vector, const Access &access, const At &element);
-  /// Whether a tile may be stored past the caches: whole, aligned, and of a large view. Null: never.
+  /// Whether a tile may be stored past the caches: whole, aligned, and of a large view. Null:
+  /// never.
   mlir::Value canStream(const Access &access, mlir::RankedTensorType tile);
   void stream(mlir::Value vector, const Access &access, const At &element);
   llvm::LogicalResult lowerStore(core::StoreOp op);
@@ -184,10 +193,13 @@ private:
   mlir::OpBuilder b_;
   mlir::Location loc_;
   Scratch scratch_;
-  mlir::Value arena_; ///< the core's scratch memory: memref<?xi8>
+  mlir::Value arena_;                                ///< the core's scratch memory: memref<?xi8>
   llvm::DenseMap<mlir::Value, mlir::Value> buffers_; ///< of the tiles that have one
   llvm::DenseMap<mlir::Value, mlir::Value> targets_; ///< where tiles are to be computed
   llvm::SmallVector<mlir::Operation *> dead_;
+  /// Tiles that have been read, and whose successors are to be brought nearer by the next walk that
+  /// computes: while a core computes, its memory channel idles.
+  std::vector<std::pair<llvm::SmallVector<int64_t>, Access>> prefetches_;
   llvm::DenseMap<mlir::Operation *, Access> accesses_;
 };
 

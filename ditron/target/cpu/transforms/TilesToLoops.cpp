@@ -15,13 +15,14 @@
 //   }
 //
 // test/target/cpu/tiles-to-loops.mlir shows it.
-#include "ditron/target/cpu/transforms/TileLowering.h"
 #include "ditron/target/cpu/transforms/Passes.h"
+#include "ditron/target/cpu/transforms/TileLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -107,10 +108,13 @@ void TileLowering::copy(Value from, Value to) {
 }
 
 void TileLowering::fill(Value tile, Value buffer) {
-  forEachVector(cast<RankedTensorType>(tile.getType()).getShape(),
-                [&](const At &at, int64_t lanes) {
-                  storeBuffer(emit(tile, at, lanes), buffer, at);
-                });
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tile.getType()).getShape();
+  std::vector<Access> prefetches = takePrefetches(shape);
+  forEachVector(shape, [&](const At &at, int64_t lanes) {
+    for (const Access &ahead : prefetches)
+      prefetch(ahead, at);
+    storeBuffer(emit(tile, at, lanes), buffer, at);
+  });
 }
 
 //===-- What is materialised ------------------------------------------------------------------===//
@@ -144,16 +148,16 @@ static bool movesElements(Operation *op) {
 /// memory it reads, so that it has to be read where it stands.
 bool TileLowering::isReadEarly(Operation *load) {
   Operation *consumer = load;
-  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) &&
-         !isWhole(consumer) && consumer->hasOneUse()) {
+  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) && !isWhole(consumer) &&
+         consumer->hasOneUse()) {
     Operation *next = *consumer->user_begin();
     if (next->getBlock() != load->getBlock())
       return true;
     consumer = next;
   }
   for (Operation *op = load->getNextNode(); op && op != consumer; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) && !isa<core::LoadOp, core::GatherOp, device::CoreOp,
-                                         device::NumCoresOp, memref::LoadOp>(op))
+    if (!isMemoryEffectFree(op) &&
+        !isa<core::LoadOp, core::GatherOp, device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
       return true;
   if (auto store = dyn_cast<core::StoreOp>(consumer)) { // in place, an element after the other
     auto read = dyn_cast<core::LoadOp>(load);
@@ -243,8 +247,8 @@ void TileLowering::materialise(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   if (movesElements(tile.getDefiningOp())) { // the source's memory under another shape
     Value source = buffers_.lookup(tile.getDefiningOp()->getOperand(0));
-    auto shape = MemRefType::get(type.getShape(),
-                                 cast<MemRefType>(source.getType()).getElementType());
+    auto shape =
+        MemRefType::get(type.getShape(), cast<MemRefType>(source.getType()).getElementType());
     SmallVector<OpFoldResult> sizes, strides;
     int64_t stride = 1;
     for (int64_t extent : llvm::reverse(type.getShape())) {
@@ -259,6 +263,11 @@ void TileLowering::materialise(Value tile) {
   Value buffer = targets_.lookup(tile);
   if (!buffer)
     buffer = bufferFor(type);
+  auto rememberNext = llvm::make_scope_exit([&] { // not while it is read itself
+    auto load = accesses_.find(tile.getDefiningOp());
+    if (load != accesses_.end() && !load->second.next.empty())
+      prefetches_.push_back({SmallVector<int64_t>(type.getShape()), load->second});
+  });
   if (core::ReduceOp reduce = reductionOnTheWay(tile)) {
     Value reduced = bufferFor(cast<RankedTensorType>(reduce.getResult().getType()));
     lowerReduce(reduce, reduced, buffer);
@@ -395,12 +404,15 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
 
 /// Prepares the reads of a tile op, and materialises it unless it stays an expression.
 LogicalResult TileLowering::lowerExpression(Operation *op) {
-  if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && !isa<SplatElementsAttr>(constant.getValue()))
+  if (auto constant = dyn_cast<arith::ConstantOp>(op);
+      constant && !isa<SplatElementsAttr>(constant.getValue()))
     return op->emitError("a constant tile of different elements has no lowering to this target");
   if (auto load = dyn_cast<core::LoadOp>(op))
     accesses_[op] = accessOf(load.getView(), load.getCoords(),
                              cast<RankedTensorType>(load.getTile().getType()).getShape(),
                              load.getPadding().value_or(TypedAttr()));
+  if (auto load = dyn_cast<core::LoadOp>(op))
+    findNext(load, accesses_[op]);
   if (auto gather = dyn_cast<core::GatherOp>(op))
     accesses_[op] = accessOf(gather.getView(), {index(0), gather.getCoord()},
                              cast<RankedTensorType>(gather.getTile().getType()).getShape(),
@@ -412,6 +424,8 @@ LogicalResult TileLowering::lowerExpression(Operation *op) {
 
 LogicalResult TileLowering::lowerBlock(mlir::Block &block) {
   int64_t mark = scratch_.mark();
+  auto outer = std::exchange(prefetches_, {}); // what is pending belongs to its block
+  auto restore = llvm::make_scope_exit([&] { prefetches_ = std::move(outer); });
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arithmetic as the language defines it, in operations that LLVM defines; for scalars and vectors.
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ditron::cpu {
+
+/// Guards the integer divisions and shifts of the module: LLVM leaves open, and CPUs trap on, what
+/// core/Elementwise.def defines. By zero a quotient and a remainder are 0; the lowest number by -1
+/// wraps; the amount of a shift counts modulo 64, and beyond the width every bit is shifted out.
+void defineIntegers(mlir::ModuleOp module);
+
+} // namespace ditron::cpu
