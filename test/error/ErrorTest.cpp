@@ -70,7 +70,7 @@ TEST(Trace, SymmetricMemoryInALoop) {
     Kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
       for (auto i : range(x.size())) {
         (void)i;
-        auto buffer = symmetric<f32>({x.size()}, "buffer");
+        symmetric<f32>({x.size()}, "buffer");
       }
     });
   });

@@ -26,13 +26,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char *kFooter = R"(
-A launch is timed around the call that launches it, after the ranks have met; the slowest rank counts.
-Launches of the kernel and of its baseline take turns. rate is that of one rank. Bytes count what is read
-and written. Results are verified before the first timed launch and after the last one.
+A launch is timed around the call that launches it, after the ranks have met; the slowest rank
+counts. Launches of the kernel and of its baseline take turns. rate is that of one rank. Bytes
+count what is read and written. Results are verified before the first timed launch and after the
+last one.
 
---baseline: of gemm in f32 OpenBLAS with as many threads as all ranks have cores, in other types ditron's
-own f32; of kernels that move memory a memcpy of as many bytes by as many threads between large buffers;
-of kernels that overlap a product with a collective ditron's kernels for the two, one after the other.)";
+--baseline: of gemm in f32 OpenBLAS with as many threads as all ranks have cores, in other types
+ditron's own f32; of kernels that move memory a memcpy of as many bytes by as many threads
+between large buffers; of kernels that overlap a product with a collective ditron's kernels for
+the two, one after the other.)";
 
 struct BenchArguments : LaunchArguments {
   bool baseline = false, save = false;

@@ -61,11 +61,11 @@ std::pair<double, double> rounding(DType type) {
 class Projection {
 public:
   Projection(const Task &task, const Inputs &inputs, int64_t rank, const runtime::Tensor &output)
-      : inputs_(inputs), output_(output), type_(output.dtype()), K_(inputs.shape(1)[0]),
-        N_(output.shape()[1]), structure_{task.entry.baseline, task.problem.ranks, rank,
-                                          inputs.shape(0)[0], output.shape()[0]} {
+      : inputs_(inputs), output_(output), type_(output.dtype()), depth_(inputs.shape(1)[0]),
+        width_(output.shape()[1]), structure_{task.entry.baseline, task.problem.ranks, rank,
+                                              inputs.shape(0)[0], output.shape()[0]} {
     std::mt19937_64 random(static_cast<uint64_t>(1e15 * inputs.uniform(rank, 63, 0)));
-    for (int64_t n = 0; n < N_ * int64_t(kVectors); ++n)
+    for (int64_t n = 0; n < width_ * int64_t(kVectors); ++n)
       signs_.push_back(random() & (uint64_t(1) << 40) ? 1.0 : -1.0);
     for (int64_t peer = 0; peer < structure_.ranks; ++peer)
       projected_.push_back(peer == rank || structure_.sumsOverRanks() ? projectB(peer)
@@ -100,9 +100,9 @@ private:
 
   ProjectedB projectB(int64_t rank) const {
     ProjectedB result;
-    result.values.resize(size_t(K_) * kVectors);
-    for (int64_t k = 0; k < K_; ++k)
-      for (int64_t n = 0; n < N_; ++n) {
+    result.values.resize(size_t(depth_) * kVectors);
+    for (int64_t k = 0; k < depth_; ++k)
+      for (int64_t n = 0; n < width_; ++n) {
         double b = inputs_.at(rank, 1, k, n);
         result.squares += b * b;
         for (size_t v = 0; v < kVectors; ++v)
@@ -118,14 +118,14 @@ private:
     structure_.forTerms(row, [&](int64_t rank, int64_t rowOfA) {
       // A kernel that multiplies by the own B has no other.
       const ProjectedB &b = projected_[structure_.sumsOverRanks() ? rank : structure_.rank];
-      for (int64_t k = 0; k < K_; ++k) {
+      for (int64_t k = 0; k < depth_; ++k) {
         double a = inputs_.at(rank, 0, rowOfA, k);
         squaresOfA += a * a;
         for (size_t v = 0; v < kVectors; ++v)
           result.values[v] += a * b.values[size_t(k) * kVectors + v];
       }
       squaresOfB += b.squares;
-      terms += K_;
+      terms += depth_;
     });
     if (isFloat(type_))
       result.allowedSquares = 4 * double(terms) * kEps32 * kEps32 * squaresOfA * squaresOfB;
@@ -135,8 +135,9 @@ private:
   Row rowOfOutput(int64_t row) const {
     Row result;
     auto [relative, absolute] = rounding(type_);
-    auto *elements = static_cast<const std::byte *>(output_.data()) + row * N_ * byteSize(type_);
-    for (int64_t n = 0; n < N_; ++n) {
+    auto *elements =
+        static_cast<const std::byte *>(output_.data()) + row * width_ * byteSize(type_);
+    for (int64_t n = 0; n < width_; ++n) {
       double c = loadElement(type_, elements + n * byteSize(type_));
       double half = std::abs(c) * relative + absolute;
       result.allowedSquares += half * half;
@@ -149,7 +150,7 @@ private:
   const Inputs &inputs_;
   const runtime::Tensor &output_;
   DType type_;
-  int64_t K_, N_;
+  int64_t depth_, width_;
   Structure structure_;
   std::vector<double> signs_;
   std::vector<ProjectedB> projected_; ///< by rank

@@ -56,8 +56,8 @@ private:
 class Blas : public Rival {
 public:
   Blas(Context &context, const Operands &operands)
-      : products_(context.rank() == 0 ? context.ranks() : 0), A_(operands.tensor(0)),
-        B_(operands.tensor(1)), C_(Tensor::own(DType::f32, operands.tensor(2).shape())) {
+      : products_(context.rank() == 0 ? context.ranks() : 0), a_(operands.tensor(0)),
+        b_(operands.tensor(1)), c_(Tensor::own(DType::f32, operands.tensor(2).shape())) {
     auto blas = OpenBlas::load();
     if (!blas)
       throw UnavailableError("--baseline needs OpenBLAS for gemm, and this machine has no "
@@ -70,15 +70,15 @@ public:
   double run() override {
     return timed([&] {
       for (int n = 0; n < products_; ++n)
-        blas_.gemm(C_.shape()[0], C_.shape()[1], A_.shape()[1], A_.as<float>(), B_.as<float>(),
-                   C_.as<float>());
+        blas_.gemm(c_.shape()[0], c_.shape()[1], a_.shape()[1], a_.as<float>(), b_.as<float>(),
+                   c_.as<float>());
     });
   }
 
 private:
   OpenBlas blas_;
   int products_;
-  Tensor A_, B_, C_;
+  Tensor a_, b_, c_;
 };
 
 /// ditron's kernels, one after another.

@@ -16,25 +16,31 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char *kFooter = R"(
-What is checked: |out - ref64| <= |baseline - ref64| + sqrt(K) eps32 (|A||B|) and the rounding of the
-output's type, where ref64 is computed in double and baseline in the kernel's types. Data that is only
-moved must be equal bit by bit. Where comparing every element would take long, a sample is compared,
-every element must be written and finite, and every row of a product must fulfil Freivalds' check.
-"coverage" says which: full, projected or sampled.
+What is checked: |out - ref64| <= |baseline - ref64| + sqrt(K) eps32 (|A||B|) and the rounding
+of the output's type, where ref64 is computed in double and baseline in the kernel's types. Data
+that is only moved must be equal bit by bit. Where comparing every element would take long, a
+sample is compared, every element must be written and finite, and every row of a product must
+fulfil Freivalds' check. "coverage" says which: full, projected or sampled.
 
-hidden: how much of the transfers was hidden behind computation, 1 - (time in waits) / (time in put and
-get), each summed over the cores of all ranks, at least 0. Where there are more cores than CPUs, waits
-include the time in which another core had the CPU, and it comes out lower.
+hidden: how much of the transfers was hidden behind computation, 1 - (time in waits) / (time in
+put and get), each summed over the cores of all ranks, at least 0. A transfer that nobody waits
+for counts as hidden, also where the core that computes makes it. Where there are more cores
+than CPUs, waits include the time in which another core had the CPU, and it comes out lower.
 
-seconds: from the first core's start to the last core's end, of the slowest rank; the median of the
-launches. Inputs and outputs are in memory then; code and symmetric memory may be touched for the first
-time in the first launch.
+seconds: from the first core's start to the last core's end, of the slowest rank; the median of
+the launches. Inputs and outputs are in memory then; code and symmetric memory may be touched
+for the first time in the first launch.
 
 Launch n takes its inputs from seed + n. DITRON_WAIT_TIMEOUT_MS bounds every wait.)";
 
+/// How much of the transfers was hidden; nothing for kernels without computation to hide them.
+std::optional<double> hiddenPart(const Task &task, const RunResult &result) {
+  return task.entry.flops ? result.hidden() : std::nullopt;
+}
+
 Json jsonOf(const Task &task, const Placement &placement, const RunResult &result) {
   const kernels::Verdict &verdict = result.findings.verdict;
-  auto hidden = result.hidden();
+  auto hidden = hiddenPart(task, result);
   bool compiles = placement.backend != Backend::reference;
   Json json{{"kernel", task.entry.name},
             {"backend", compiles ? "cpu" : "reference"},
@@ -83,7 +89,7 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   text += fmt::format("  error     {:.3g} of the largest, {:.3g} allowed\n", verdict.error,
                       verdict.tolerance);
   text += fmt::format("  time      {}{}\n", formatSeconds(median(result.seconds)), launches);
-  if (auto hidden = result.hidden())
+  if (auto hidden = hiddenPart(task, result))
     text += fmt::format("  hidden    {:.0f} % of the transfers ({} of transfers, {} of waits, over "
                         "all cores)\n",
                         100 * *hidden, formatSeconds(result.transferSeconds),

@@ -2,9 +2,10 @@
 #include "Verify.h"
 #include "Projection.h"
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -12,7 +13,6 @@ namespace ditron::tools {
 
 using kernels::Case;
 using kernels::Expected;
-using kernels::Verdict;
 
 namespace {
 
@@ -96,14 +96,14 @@ std::string judgeSuspects(const Output &output, int64_t row, const std::vector<i
 
 /// The message of the first element that was not written, or is not finite, though it should be.
 template <class T> std::string findUnwritten(const Output &output) {
-  T poison;
-  std::memset(&poison, int(poisonByte(kDType<T>)), sizeof(T));
+  std::array<std::byte, sizeof(T)> poison;
+  poison.fill(poisonByte(kDType<T>));
   const T *element = output.memory.as<T>();
   std::vector<int64_t> suspects;
   for (int64_t row = 0; row < output.height(); ++row, element += output.width()) {
     suspects.clear();
     for (int64_t column = 0; column < output.width(); ++column)
-      if (std::memcmp(element + column, &poison, sizeof(T)) == 0 || isSuspect(element[column]))
+      if (std::bit_cast<decltype(poison)>(element[column]) == poison || isSuspect(element[column]))
         suspects.push_back(column);
     if (suspects.empty())
       continue;
