@@ -3,6 +3,7 @@
 // Arithmetic as the language defines it, in operations that LLVM defines; for scalars and vectors.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace ditron::cpu {
 
@@ -10,5 +11,9 @@ namespace ditron::cpu {
 /// core/Elementwise.def defines. By zero a quotient and a remainder are 0; the lowest number by -1
 /// wraps; the amount of a shift counts modulo 64, and beyond the width every bit is shifted out.
 void defineIntegers(mlir::ModuleOp module);
+
+/// Rewrites math.log, log2, sin and cos, arith.remf, minimumf and maximumf of f32 (scalars and
+/// vectors of one dimension) to operations that are instructions.
+void populateMathsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace ditron::cpu

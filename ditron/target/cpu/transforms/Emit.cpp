@@ -147,8 +147,8 @@ Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {
 
 Value TileLowering::emitElementwise(Operation *op, const At &at, int64_t lanes) {
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(emit(operand, at, lanes));
+  for (Value operand : op->getOperands()) // one condition may choose between whole tiles
+    operands.push_back(isa<RankedTensorType>(operand.getType()) ? emit(operand, at, lanes) : operand);
   Type element = tileOf(op->getResult(0)).getElementType();
   auto type = VectorType::get({lanes}, computeType(element));
   OperationState state(loc_, op->getName(), operands, type, op->getAttrs());

@@ -81,6 +81,7 @@ LogicalResult simplify(ModuleOp module) {
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateExponentialPatterns(patterns);
+  populateMathsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
