@@ -140,7 +140,8 @@ TEST(Casts, roundTripsRound) {
     auto xs = x.tiled(kWidth);
     auto ys = y.tiled(kWidth);
     for (auto [j] : ys.tiles())
-      ys(j) = cast<f32>(cast<bf16>(cast<f32>(cast<f16>(xs(j))) * 3)) - cast<f32>(cast<f8e4m3>(xs(j)));
+      ys(j) =
+          cast<f32>(cast<bf16>(cast<f32>(cast<f16>(xs(j))) * 3)) - cast<f32>(cast<f8e4m3>(xs(j)));
   });
   expectSame(kernel, {Block(DType::f32, {500}).fillRandom(8), Block(DType::f32, {500})});
 }

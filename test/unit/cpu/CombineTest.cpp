@@ -18,13 +18,13 @@ template <class T> Kernel combinations(int a, int b, int c) {
             auto o0 = r0.tiled(1, b, c), o1 = r1.tiled(a, 1, c), o2 = r2.tiled(a, b, 1);
             auto os = s.tiled(a, b, c);
             auto reduce = [&](int kind, const Tile &t, int axis) {
-              return kind == 0 ? sum(t, axis)
+              return kind == 0   ? sum(t, axis)
                      : kind == 1 ? prod(t, axis)
                      : kind == 2 ? max(t, axis)
                                  : min(t, axis);
             };
             auto scan = [&](int kind, const Tile &t, int axis) {
-              return kind == 0 ? cumsum(t, axis)
+              return kind == 0   ? cumsum(t, axis)
                      : kind == 1 ? cumprod(t, axis)
                      : kind == 2 ? cummax(t, axis)
                                  : cummin(t, axis);
@@ -102,9 +102,8 @@ TYPED_TEST(Reductions, positionsOfExtrema) {
         for (int64_t n = variant; n < x.elements(); n += 11)
           storeElement(type, x.element(n), special);
       }
-      expectSame(
-          extrema<TypeParam>(static_cast<int>(shape[0]), static_cast<int>(shape[1])),
-          {x, Block(DType::i32, {2, shape[1]}), Block(DType::i32, {shape[0], 2})});
+      expectSame(extrema<TypeParam>(static_cast<int>(shape[0]), static_cast<int>(shape[1])),
+                 {x, Block(DType::i32, {2, shape[1]}), Block(DType::i32, {shape[0], 2})});
     }
 }
 
@@ -162,28 +161,29 @@ TYPED_TEST(Products, raggedEverything) {
 TYPED_TEST(Products, batches) {
   using Acc = std::conditional_t<std::is_same_v<TypeParam, i8>, i32, f32>;
   constexpr DType type = kDType<TypeParam>, sum = kDType<Acc>;
-  Kernel kernel("batches(a[P,Q,M,K], b[P,Q,K,N], x[B,L,K]) -> c[P,Q,M,N], y[B,L,L]",
-                [](In<TypeParam, 4> a, In<TypeParam, 4> b, In<TypeParam, 3> x, Out<Acc, 4> c,
-                   Out<Acc, 3> y) {
-                  auto as = a.tiled(2, 2, 5, 7), bs = b.tiled(2, 2, 7, 19);
-                  auto xs = x.tiled(2, 5, 7);
-                  auto cs = c.tiled(2, 2, 5, 19);
-                  auto ys = y.tiled(2, 5, 5);
-                  for (auto [p, q, i, j] : cs.tiles()) {
-                    Var acc = full<Acc>({2, 2, 5, 19}, 1);
-                    for (auto k : range(as.cols()))
-                      acc += dot(as(p, q, i, k), bs(p, q, k, j));
-                    cs(p, q, i, j) = acc;
-                  }
-                  for (auto [b, i, j] : ys.tiles()) {
-                    Var acc = full<Acc>({2, 5, 5}, 0);
-                    for (auto k : range(xs.cols()))
-                      acc += dot(xs(b, i, k), transpose(xs(b, j, k)));
-                    ys(b, i, j) = acc;
-                  }
-                });
-  expectSame(kernel, {small(type, {3, 2, 11, 16}, 5), small(type, {3, 2, 16, 23}, 3),
-                      small(type, {3, 7, 16}, 2), Block(sum, {3, 2, 11, 23}), Block(sum, {3, 7, 7})},
+  Kernel kernel(
+      "batches(a[P,Q,M,K], b[P,Q,K,N], x[B,L,K]) -> c[P,Q,M,N], y[B,L,L]",
+      [](In<TypeParam, 4> a, In<TypeParam, 4> b, In<TypeParam, 3> x, Out<Acc, 4> c, Out<Acc, 3> y) {
+        auto as = a.tiled(2, 2, 5, 7), bs = b.tiled(2, 2, 7, 19);
+        auto xs = x.tiled(2, 5, 7);
+        auto cs = c.tiled(2, 2, 5, 19);
+        auto ys = y.tiled(2, 5, 5);
+        for (auto [p, q, i, j] : cs.tiles()) {
+          Var acc = full<Acc>({2, 2, 5, 19}, 1);
+          for (auto k : range(as.cols()))
+            acc += dot(as(p, q, i, k), bs(p, q, k, j));
+          cs(p, q, i, j) = acc;
+        }
+        for (auto [b, i, j] : ys.tiles()) {
+          Var acc = full<Acc>({2, 5, 5}, 0);
+          for (auto k : range(xs.cols()))
+            acc += dot(xs(b, i, k), transpose(xs(b, j, k)));
+          ys(b, i, j) = acc;
+        }
+      });
+  expectSame(kernel,
+             {small(type, {3, 2, 11, 16}, 5), small(type, {3, 2, 16, 23}, 3),
+              small(type, {3, 7, 16}, 2), Block(sum, {3, 2, 11, 23}), Block(sum, {3, 7, 7})},
              {}, 2);
 }
 
@@ -208,7 +208,8 @@ TEST(Products, roundNoMoreThanTheirSum) {
   auto random = [](DType type, Shape shape) { return Block(type, std::move(shape)).fillRandom(9); };
   expectSame(product<f32, f32>(32, 32, 64),
              {random(DType::f32, {50, 300}), random(DType::f32, {300, 45}),
-              random(DType::f32, {1, 45}), Block(DType::f32, {50, 45}), Block(DType::f32, {50, 45})},
+              random(DType::f32, {1, 45}), Block(DType::f32, {50, 45}),
+              Block(DType::f32, {50, 45})},
              {.absolute = 1e-3});
 }
 

@@ -36,23 +36,23 @@ TYPED_TEST(Scalars, argumentsAndElements) {
   constexpr DType type = kDType<TypeParam>;
   for (double s : {1., -2.})
     for (Placement placement : kPlacements)
-      expectSame(kernel, {Block(type, {5, 21}, placement).fillRandom(1), s, 1., Block(type, {5, 21}),
-                          Block(type, {8})},
+      expectSame(kernel,
+                 {Block(type, {5, 21}, placement).fillRandom(1), s, 1., Block(type, {5, 21}),
+                  Block(type, {8})},
                  {.absolute = 1e-300});
 }
 
 TEST(Scalars, integersByZero) {
-  Kernel kernel("byZero(x[P], n, i) -> y[8], z[8]",
-                [](In<i32, 1> x, Index n, Scalar<i32> i, Out<i32, 1> y, Out<i32, 1> z) {
-                  auto ys = y.tiled(1), zs = z.tiled(1);
-                  Tile e = x.read({0});
-                  ys(0) = div(e, i), ys(1) = rem(e, i), ys(2) = shiftLeft(e, i),
-                  ys(3) = shiftRight(e, i);
-                  Index m = toIndex(e);
-                  ys(4) = toTile(m / n), ys(5) = toTile(m % n), ys(6) = toTile(ceilDiv(max(m, 0), n));
-                  ys(7) = toTile(min(m, n) * 2 - 1);
-                  zs(toIndex(i) * 0) = toTile(select(m < n && !(m == n), m + n, m - n));
-                });
+  Kernel kernel("byZero(x[P], n, i) -> y[8], z[8]", [](In<i32, 1> x, Index n, Scalar<i32> i,
+                                                       Out<i32, 1> y, Out<i32, 1> z) {
+    auto ys = y.tiled(1), zs = z.tiled(1);
+    Tile e = x.read({0});
+    ys(0) = div(e, i), ys(1) = rem(e, i), ys(2) = shiftLeft(e, i), ys(3) = shiftRight(e, i);
+    Index m = toIndex(e);
+    ys(4) = toTile(m / n), ys(5) = toTile(m % n), ys(6) = toTile(ceilDiv(max(m, 0), n));
+    ys(7) = toTile(min(m, n) * 2 - 1);
+    zs(toIndex(i) * 0) = toTile(select(m < n && !(m == n), m + n, m - n));
+  });
   for (int64_t e : {0, 7, -7, INT32_MIN, INT32_MAX})
     for (int64_t n : {0, 1, -1, 3, -3, 64})
       expectSame(kernel, {Block(DType::i32, {1}).fillIntegers([=](int64_t) { return e; }), n,
@@ -74,8 +74,9 @@ TEST(Scalars, steer) {
                       when(
                           steps > 4, [&] { ys(i, j) = xs(i, j) * toTile(steps); },
                           [&] {
-                            when(j == 0 || i >= n, [&] { ys(i, j) = xs(i, j) - 1; },
-                                 [&] { ys(i, j) = full<i32>({3, 5}, 9); });
+                            when(
+                                j == 0 || i >= n, [&] { ys(i, j) = xs(i, j) - 1; },
+                                [&] { ys(i, j) = full<i32>({3, 5}, 9); });
                           });
                       total += steps;
                     }
@@ -116,8 +117,9 @@ TYPED_TEST(Variables, swapAndOrder) {
                 });
   constexpr DType type = kDType<T>;
   for (int64_t n : {0, 1, 2, 5})
-    expectSame(kernel, {Block(type, {7, 43}).fillRandom(1), Block(type, {7, 43}).fillRandom(2), n,
-                        Block(type, {7, 43}), Block(type, {7, 43}), Block(type, {7, 43})},
+    expectSame(kernel,
+               {Block(type, {7, 43}).fillRandom(1), Block(type, {7, 43}).fillRandom(2), n,
+                Block(type, {7, 43}), Block(type, {7, 43}), Block(type, {7, 43})},
                {.absolute = 1e-300});
 }
 
@@ -144,7 +146,10 @@ TEST(Variables, resultsOfBranches) {
                             u = keep - outside;
                             index += j + 1;
                           });
-                      when(j == n, [&] { u = cast<f32>(iota({2, 35}, 1)); t = outside; });
+                      when(j == n, [&] {
+                        u = cast<f32>(iota({2, 35}, 1));
+                        t = outside;
+                      });
                       for (auto k : range(index))
                         when(k < 3, [&] { t += u; });
                       xs(i, j) = t;
@@ -157,8 +162,8 @@ TEST(Variables, resultsOfBranches) {
     return Block(DType::f32, {5, 80}).fillIntegers([by](int64_t n) { return n * by % 11 - 5; });
   };
   for (int64_t n : {0, 1, 2, 3})
-    expectSame(kernel, {small(3), small(7), n, Block(DType::f32, {5, 80}), Block(DType::f32, {5, 80}),
-                        Block(DType::f32, {4})});
+    expectSame(kernel, {small(3), small(7), n, Block(DType::f32, {5, 80}),
+                        Block(DType::f32, {5, 80}), Block(DType::f32, {4})});
 }
 
 /// The pattern of flash attention: several carried tiles, each updated from the others' old values.
@@ -186,31 +191,34 @@ TEST(Variables, onlineSoftmax) {
   auto random = [](Shape shape, uint64_t seed) {
     return Block(DType::f32, std::move(shape)).fillRandom(seed);
   };
-  expectSame(kernel, {random({12, 16}, 1), random({33, 16}, 2), random({33, 16}, 3),
-                      Block(DType::f32, {12, 16}), Block(DType::f32, {12, 1})},
+  expectSame(kernel,
+             {random({12, 16}, 1), random({33, 16}, 2), random({33, 16}, 3),
+              Block(DType::f32, {12, 16}), Block(DType::f32, {12, 1})},
              {.absolute = 2e-5}, 2);
 }
 
 TEST(Variables, nestedLoops) {
-  Kernel kernel("nested(a[A,B], b[B,C]) -> c[A,C], d[A,C]", [](In<i8> a, In<i8> b, Out<i32> c, Out<i32> d) {
-    auto as = a.tiled(4, 3), bs = b.tiled(3, 18);
-    auto cs = c.tiled(4, 18), ds = d.tiled(4, 18);
-    for (auto [i, j] : cs.tiles()) {
-      Var outer = zeros<i32>(4, 18), seen = zeros<i32>(4, 18);
-      for (auto r : range(3)) {
-        Var inner = outer + 1;
-        for (auto k : range(as.cols())) {
-          inner += dot(as(i, k), bs(k, j));
-          seen = maximum(seen, inner);
-        }
-        outer = inner - outer * 2 + toTile(r);
-      }
-      cs(i, j) = outer;
-      ds(i, j) = seen;
-    }
-  });
-  expectSame(kernel, {Block(DType::i8, {9, 10}).fillRandom(1), Block(DType::i8, {10, 41}).fillRandom(2),
-                      Block(DType::i32, {9, 41}), Block(DType::i32, {9, 41})});
+  Kernel kernel("nested(a[A,B], b[B,C]) -> c[A,C], d[A,C]",
+                [](In<i8> a, In<i8> b, Out<i32> c, Out<i32> d) {
+                  auto as = a.tiled(4, 3), bs = b.tiled(3, 18);
+                  auto cs = c.tiled(4, 18), ds = d.tiled(4, 18);
+                  for (auto [i, j] : cs.tiles()) {
+                    Var outer = zeros<i32>(4, 18), seen = zeros<i32>(4, 18);
+                    for (auto r : range(3)) {
+                      Var inner = outer + 1;
+                      for (auto k : range(as.cols())) {
+                        inner += dot(as(i, k), bs(k, j));
+                        seen = maximum(seen, inner);
+                      }
+                      outer = inner - outer * 2 + toTile(r);
+                    }
+                    cs(i, j) = outer;
+                    ds(i, j) = seen;
+                  }
+                });
+  expectSame(kernel,
+             {Block(DType::i8, {9, 10}).fillRandom(1), Block(DType::i8, {10, 41}).fillRandom(2),
+              Block(DType::i32, {9, 41}), Block(DType::i32, {9, 41})});
 }
 
 } // namespace

@@ -34,7 +34,8 @@ Block::Block(DType type, Shape shape, Placement placement)
     }
   }
   // All bits set: NaN in every float type, and easy to see where something else was written.
-  bytes_.assign(static_cast<size_t>(stride) * byteSize(type), std::byte(type == DType::i1 ? 1 : 0xff));
+  bytes_.assign(static_cast<size_t>(stride) * byteSize(type),
+                std::byte(type == DType::i1 ? 1 : 0xff));
 }
 
 int64_t Block::elements() const {
@@ -102,11 +103,20 @@ Block &Block::fillBits(uint64_t seed) {
 double ulpOf(DType type, double value) {
   int digits = 24, least = -149;
   switch (type) {
-  case DType::f16: digits = 11, least = -24; break;
-  case DType::bf16: digits = 8, least = -133; break;
-  case DType::f8e4m3: digits = 4, least = -9; break;
-  case DType::f8e5m2: digits = 3, least = -16; break;
-  default: break;
+  case DType::f16:
+    digits = 11, least = -24;
+    break;
+  case DType::bf16:
+    digits = 8, least = -133;
+    break;
+  case DType::f8e4m3:
+    digits = 4, least = -9;
+    break;
+  case DType::f8e5m2:
+    digits = 3, least = -16;
+    break;
+  default:
+    break;
   }
   if (value == 0 || !std::isfinite(value))
     return std::ldexp(1.0, least);
@@ -115,7 +125,7 @@ double ulpOf(DType type, double value) {
 
 std::vector<double> delicateFloats(DType type) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  std::vector<double> values{0.0,  -0.0, 1.0, -1.0, 0.5, -0.5, 1.5,  2.5, -2.5, 3.0,
+  std::vector<double> values{0.0,  -0.0, 1.0, -1.0, 0.5,  -0.5, 1.5,  2.5, -2.5, 3.0,
                              -7.0, 0.1,  88., -88., 100., 1e-3, 1e-6, inf, -inf, NAN};
   double tiny = ulpOf(type, 0);
   double largest = type == DType::f16      ? 65504
@@ -133,8 +143,8 @@ std::vector<int64_t> delicateIntegers(DType type) {
     return {0, 1};
   int bits = 8 * static_cast<int>(byteSize(type));
   int64_t lowest = std::numeric_limits<int64_t>::min() >> (64 - bits);
-  return {0, 1, -1, 2, -2, 3, 7, -7, 8, 15, 16, 31, 32, 33, 63, 64, 65, lowest, lowest + 1, ~lowest,
-          ~lowest - 1, lowest / 2, 100, -100};
+  return {0,  1,  -1, 2,  -2, 3,      7,          -7,      8,           15,         16,  31,
+          32, 33, 63, 64, 65, lowest, lowest + 1, ~lowest, ~lowest - 1, lowest / 2, 100, -100};
 }
 
 //===-- Both ways -----------------------------------------------------------------------------===//
@@ -196,9 +206,9 @@ static std::string compare(DType type, const void *found, const void *expected,
   if (std::isnan(x) && std::isnan(y))
     return "";
   bool exact = tolerance.ulps == 0 && tolerance.absolute == 0;
-  bool agree = exact ? x == y && std::signbit(x) == std::signbit(y)
-                     : x == y || std::fabs(x - y) <=
-                                     tolerance.ulps * ulpOf(type, y) + tolerance.absolute;
+  bool agree =
+      exact ? x == y && std::signbit(x) == std::signbit(y)
+            : x == y || std::fabs(x - y) <= tolerance.ulps * ulpOf(type, y) + tolerance.absolute;
   return agree ? "" : fmt::format("{:.9g}, expected {:.9g}", x, y);
 }
 

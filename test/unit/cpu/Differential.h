@@ -67,7 +67,7 @@ using Argument = std::variant<Block, int64_t, double>;
 
 /// How far a float of the compiled kernel may be from the interpreter's.
 struct Tolerance {
-  double ulps = 0;     ///< of the element type at the expected value
+  double ulps = 0; ///< of the element type at the expected value
   double absolute = 0;
 };
 

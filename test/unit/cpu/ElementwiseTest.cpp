@@ -98,7 +98,8 @@ template <class T> std::vector<Argument> operands(size_t ops, DType result) {
       Block block(type, {n});
       block.fillRandom(5 + operand);
       std::vector<int64_t> step{1, count, 3};
-      set(block, [&, operand](int64_t i) { return values[i / step[operand] % count]; },
+      set(
+          block, [&, operand](int64_t i) { return values[i / step[operand] % count]; },
           count * count);
       arguments.emplace_back(block);
     }

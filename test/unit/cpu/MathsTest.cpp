@@ -20,12 +20,11 @@ struct MathFunction {
 
 double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 
-const MathFunction kFunctions[] = {
-    {"exp", exp, std::exp, 1.5},     {"exp2", exp2, std::exp2, 1.5},
-    {"log", log, std::log, 1},       {"log2", log2, std::log2, 1},
-    {"sqrt", sqrt, std::sqrt, 0.5},  {"rsqrt", rsqrt, rsqrtOf, 1.5},
-    {"tanh", tanh, std::tanh, 4},    {"erf", erf, std::erf, 4},
-    {"sin", sin, std::sin, 1},       {"cos", cos, std::cos, 1}};
+const MathFunction kFunctions[] = {{"exp", exp, std::exp, 1.5},    {"exp2", exp2, std::exp2, 1.5},
+                                   {"log", log, std::log, 1},      {"log2", log2, std::log2, 1},
+                                   {"sqrt", sqrt, std::sqrt, 0.5}, {"rsqrt", rsqrt, rsqrtOf, 1.5},
+                                   {"tanh", tanh, std::tanh, 4},   {"erf", erf, std::erf, 4},
+                                   {"sin", sin, std::sin, 1},      {"cos", cos, std::cos, 1}};
 
 constexpr int kWidth = 509;
 
@@ -71,7 +70,8 @@ template <class T> void expectAccurate(const Block &x, double slack) {
       if (error > worst)
         worst = error, worstAt = in.at(n), worstFound = found;
     }
-    testing::Test::RecordProperty(fmt::format("{}_{}", function.name, name(type)), fmt::format("{:.3f}", worst));
+    testing::Test::RecordProperty(fmt::format("{}_{}", function.name, name(type)),
+                                  fmt::format("{:.3f}", worst));
     EXPECT_LE(worst, function.bound + slack)
         << function.name << "(" << fmt::format("{:.9g}", worstAt) << ") is "
         << fmt::format("{:.9g}, expected {:.9g}", worstFound, function.exact(worstAt));

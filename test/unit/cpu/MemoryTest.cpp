@@ -8,7 +8,8 @@
 namespace ditron::differential {
 namespace {
 
-template <class T, int rank, class V> auto tiledBy(const V &view, const std::array<int, rank> &tile) {
+template <class T, int rank, class V>
+auto tiledBy(const V &view, const std::array<int, rank> &tile) {
   return std::apply([&](auto... extents) { return view.tiled(extents...); }, tile);
 }
 
@@ -32,8 +33,9 @@ void checkPlacements(const std::array<int, rank> &tile, const std::vector<Shape>
     for (Placement from : kPlacements)
       for (Placement to : {from, Placement::dense}) {
         SCOPED_TRACE(std::string(name(kDType<T>)) + " " + name(from) + " to " + name(to));
-        expectSame(kernel, {Block(kDType<T>, shape, from).fillRandom(1), Block(kDType<T>, shape, to)},
-                   {}, 2);
+        expectSame(kernel,
+                   {Block(kDType<T>, shape, from).fillRandom(1), Block(kDType<T>, shape, to)}, {},
+                   2);
       }
 }
 
@@ -50,7 +52,9 @@ TYPED_TEST_SUITE(Placements, AllTypes);
 TYPED_TEST(Placements, everyRank) { checkRanks<TypeParam>(); }
 
 Block ramp(DType type, Shape shape, Placement placement = Placement::dense) {
-  return Block(type, std::move(shape), placement).fillIntegers([](int64_t n) { return n % 97 - 40; });
+  return Block(type, std::move(shape), placement).fillIntegers([](int64_t n) {
+    return n % 97 - 40;
+  });
 }
 
 TEST(Memory, partsOfViews) {
@@ -123,8 +127,7 @@ TEST(Memory, beyondTheEdges) {
 }
 
 template <class T> Kernel gatherScatter() {
-  return {"rows(x[M,N], r[P]) -> y[P,N], z[M,N]",
-          [](In<T> x, In<i32, 1> r, Out<T> y, InOut<T> z) {
+  return {"rows(x[M,N], r[P]) -> y[P,N], z[M,N]", [](In<T> x, In<i32, 1> r, Out<T> y, InOut<T> z) {
             auto rs = r.tiled(5);
             auto ys = y.tiled(5, 18);
             for (auto [i, j] : ys.tiles()) {
@@ -189,13 +192,15 @@ TEST(Memory, inPlace) {
     xs(0, 0) = xs(0, 0) + xs(1, 0);
     auto ys = y.tiled(8, 8), yt = y.transposed().tiled(8, 8);
     ys(0, 0) = yt(0, 0) + 1;
-    auto left = y.slice(1, 0, y.cols() - 1).tiled(8, 8), right = y.slice(1, 1, y.cols() - 1).tiled(8, 8);
+    auto left = y.slice(1, 0, y.cols() - 1).tiled(8, 8),
+         right = y.slice(1, 1, y.cols() - 1).tiled(8, 8);
     right(0, 0) = left(0, 0) * 2;
     left(0, 0) = right(0, 0) + 1;
     ys(0, 0) = transpose(ys(0, 0));
   });
   for (Placement placement : kPlacements)
-    expectSame(kernel, {ramp(DType::f32, {7, 43}, placement), ramp(DType::f32, {11, 11}, placement)});
+    expectSame(kernel,
+               {ramp(DType::f32, {7, 43}, placement), ramp(DType::f32, {11, 11}, placement)});
 }
 
 TEST(Memory, readsBeforeLaterWrites) {
@@ -217,7 +222,8 @@ TEST(Memory, readsBeforeLaterWrites) {
       ys(i, j) = ys(i, j) + early;
     }
   });
-  expectSame(kernel, {ramp(DType::i32, {9, 50}), ramp(DType::i32, {9, 50}), ramp(DType::i32, {9, 50})});
+  expectSame(kernel,
+             {ramp(DType::i32, {9, 50}), ramp(DType::i32, {9, 50}), ramp(DType::i32, {9, 50})});
 }
 
 } // namespace

@@ -14,8 +14,7 @@ namespace {
 /// The statements of one kernel, traced as they are drawn.
 template <class T> class Generator {
 public:
-  Generator(uint64_t seed, int rows, int columns)
-      : random_(seed), a_(rows), b_(columns) {}
+  Generator(uint64_t seed, int rows, int columns) : random_(seed), a_(rows), b_(columns) {}
 
   void kernel(const In<T> &x, const In<T> &y, Index n, const Out<T> &o, const InOut<T> &p) {
     auto xs = x.tiled(a_, b_), ys = y.tiled(a_, b_);
@@ -23,10 +22,14 @@ public:
     for (auto [i, j] : os.tiles()) {
       read_ = [&, i, j](int which) -> Tile {
         switch (which) {
-        case 0: return xs(i, j);
-        case 1: return ys(i, j).padded(3);
-        case 2: return ps(i, j);
-        default: return xs(0, j);
+        case 0:
+          return xs(i, j);
+        case 1:
+          return ys(i, j).padded(3);
+        case 2:
+          return ps(i, j);
+        default:
+          return xs(0, j);
         }
       };
       write_ = [&, i, j](const Tile &tile) { ps(i, j) = tile; };
@@ -61,12 +64,18 @@ private:
   Tile elementwise() {
     Tile x = operand(), y = operand();
     switch (draw(6)) {
-    case 0: return add(x, y);
-    case 1: return sub(x, y);
-    case 2: return mul(x, y);
-    case 3: return maximum(x, minimum(y, 2));
-    case 4: return select(less(x, y), x, add(y, 1));
-    default: return abs(sub(mul(x, x), y));
+    case 0:
+      return add(x, y);
+    case 1:
+      return sub(x, y);
+    case 2:
+      return mul(x, y);
+    case 3:
+      return maximum(x, minimum(y, 2));
+    case 4:
+      return select(less(x, y), x, add(y, 1));
+    default:
+      return abs(sub(mul(x, x), y));
     }
   }
 
@@ -74,22 +83,32 @@ private:
     Tile x = operand(), y = operand();
     int axis = draw(2);
     switch (draw(5)) {
-    case 0: return add(sum(x, axis), y);
-    case 1: return sub(max(x, axis), y);
-    case 2: return add(cast(x.dtype(), bounded(argmin(x, axis))), y);
-    case 3: return bounded(cumsum(x, axis));
-    default: return mul(min(x, axis), y);
+    case 0:
+      return add(sum(x, axis), y);
+    case 1:
+      return sub(max(x, axis), y);
+    case 2:
+      return add(cast(x.dtype(), bounded(argmin(x, axis))), y);
+    case 3:
+      return bounded(cumsum(x, axis));
+    default:
+      return mul(min(x, axis), y);
     }
   }
 
   Tile shape() {
     Tile x = operand(), y = operand();
     switch (draw(5)) {
-    case 0: return transpose(add(transpose(x), reshape(y, {b_, a_})));
-    case 1: return reshape(reshape(x, {a_ * b_}), {a_, b_});
-    case 2: return reshape(sub(transpose(x), transpose(y)), {a_, b_});
-    case 3: return reshape(transpose(expand(x, 0), {2, 0, 1}), {a_, b_});
-    default: return add(x, cast(x.dtype(), bounded(reshape(iota(a_ * b_), {a_, b_}))));
+    case 0:
+      return transpose(add(transpose(x), reshape(y, {b_, a_})));
+    case 1:
+      return reshape(reshape(x, {a_ * b_}), {a_, b_});
+    case 2:
+      return reshape(sub(transpose(x), transpose(y)), {a_, b_});
+    case 3:
+      return reshape(transpose(expand(x, 0), {2, 0, 1}), {a_, b_});
+    default:
+      return add(x, cast(x.dtype(), bounded(reshape(iota(a_ * b_), {a_, b_}))));
     }
   }
 
@@ -104,36 +123,62 @@ private:
 
   Tile fresh() {
     switch (draw(9)) {
-    case 0: case 1: return elementwise();
-    case 2: return combine();
-    case 3: return shape();
-    case 4: return product();
-    case 5: return read_(draw(4));
-    case 6: return gather_(sub(cast<i32>(bounded(reshape(slice(operand()), {a_}))), 1));
-    case 7: return cast<T>(cast<f32>(operand()), Rounding::towardZero);
-    default: return add(operand(), cast(kDType<T>, bounded(toTile(index()))));
+    case 0:
+    case 1:
+      return elementwise();
+    case 2:
+      return combine();
+    case 3:
+      return shape();
+    case 4:
+      return product();
+    case 5:
+      return read_(draw(4));
+    case 6:
+      return gather_(sub(cast<i32>(bounded(reshape(slice(operand()), {a_}))), 1));
+    case 7:
+      return cast<T>(cast<f32>(operand()), Rounding::towardZero);
+    default:
+      return add(operand(), cast(kDType<T>, bounded(toTile(index()))));
     }
   }
-  Tile slice(const Tile &tile) { return draw(2) ? max(tile, 1) : cast(tile.dtype(), argmax(tile, 1)); }
+  Tile slice(const Tile &tile) {
+    return draw(2) ? max(tile, 1) : cast(tile.dtype(), argmax(tile, 1));
+  }
   Index index() { return indices_[static_cast<size_t>(draw(static_cast<int>(indices_.size())))]; }
 
   void statement(int depth) {
     switch (draw(depth ? 8 : 5)) {
-    case 0: variable() = bounded(fresh()); break;
-    case 1: write_(bounded(operand())); break;
-    case 2: declare(); break;
-    case 5: loop(depth); break;
-    case 6: when(condition(), scope(depth)); break;
-    case 7: when(condition(), scope(depth), scope(depth)); break;
-    default: tiles_.push_back(std::make_shared<Tile>(bounded(fresh()))); break;
+    case 0:
+      variable() = bounded(fresh());
+      break;
+    case 1:
+      write_(bounded(operand()));
+      break;
+    case 2:
+      declare();
+      break;
+    case 5:
+      loop(depth);
+      break;
+    case 6:
+      when(condition(), scope(depth));
+      break;
+    case 7:
+      when(condition(), scope(depth), scope(depth));
+      break;
+    default:
+      tiles_.push_back(std::make_shared<Tile>(bounded(fresh())));
+      break;
     }
   }
 
   Bool condition() {
     Bool simple = index() < draw(4);
-    return draw(2) ? simple : simple || toIndex(max(max(operand(), 0), 1).dtype() == DType::i32
-                                                     ? max(max(operand(), 0), 1)
-                                                     : cast<i32>(max(max(operand(), 0), 1))) > 3;
+    return draw(2) ? simple
+                   : simple || toIndex(max(max(operand(), 0), 1).dtype() == DType::i32
+                                           ? max(max(operand(), 0), 1)
+                                           : cast<i32>(max(max(operand(), 0), 1))) > 3;
   }
 
   void loop(int depth) {
@@ -175,7 +220,8 @@ using ProgramTypes = testing::Types<i32, f32, bf16, i8>;
 TYPED_TEST_SUITE(RandomPrograms, ProgramTypes);
 
 TYPED_TEST(RandomPrograms, sameAsInterpreted) {
-  auto programs = static_cast<uint64_t>(envInteger("DITRON_TEST_PROGRAMS", 1, 1 << 20).value_or(50));
+  auto programs =
+      static_cast<uint64_t>(envInteger("DITRON_TEST_PROGRAMS", 1, 1 << 20).value_or(50));
   for (uint64_t seed = 0; seed < programs; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed * 77 + 1);

@@ -39,7 +39,8 @@ TYPED_TEST(Shapes, broadcast) {
   Kernel kernel("broadcast(x[A,B], r[1,B], c[A,1], s[1,1]) -> y[A,B], z[P,A,B]",
                 [](In<TypeParam> x, In<TypeParam> r, In<TypeParam> c, In<TypeParam> s,
                    Out<TypeParam> y, Out<TypeParam, 3> z) {
-                  auto xs = x.tiled(3, 21), rs = r.tiled(1, 21), cs = c.tiled(3, 1), ss = s.tiled(1, 1);
+                  auto xs = x.tiled(3, 21), rs = r.tiled(1, 21), cs = c.tiled(3, 1),
+                       ss = s.tiled(1, 1);
                   auto ys = y.tiled(3, 21);
                   auto zs = z.tiled(2, 3, 21);
                   for (auto [i, j] : ys.tiles()) {
@@ -61,13 +62,14 @@ TYPED_TEST(Shapes, reshape) {
                    Out<TypeParam, 3> u, Out<TypeParam, 1> v) {
                   auto xs = x.tiled(6, 20);
                   auto load = [&] { return Tile(xs(0, 0)); };
-                  y.tiled(120)(0) = reshape(load(), {120});      // of a tile just read
+                  y.tiled(120)(0) = reshape(load(), {120}); // of a tile just read
                   z.tiled(8, 15)(0, 0) = reshape(add(load(), load()), {8, 15});
                   w.tiled(20, 6)(0, 0) = transpose(reshape(reshape(load(), {2, 60}), {6, 20}));
                   Tile t = add(load(), load());
-                  u.tiled(6, 1, 20)(0, 0, 0) = expand(t, 1);     // extents of 1 come and go
+                  u.tiled(6, 1, 20)(0, 0, 0) = expand(t, 1); // extents of 1 come and go
                   Tile column = reshape(transpose(t), {20, 6, 1});
-                  v.tiled(20)(0) = reshape(reshape(transpose(reshape(x.tiled(1, 20)(2, 0), {20, 1})), {1, 1, 20}), {20});
+                  v.tiled(20)(0) = reshape(
+                      reshape(transpose(reshape(x.tiled(1, 20)(2, 0), {20, 1})), {1, 1, 20}), {20});
                   w.tiled(20, 6)(0, 1) = reshape(column, {20, 6});
                 });
   constexpr DType type = kDType<TypeParam>;

@@ -131,14 +131,13 @@ Value encodeFloat8(const Bits &v, Value x, const Format &format) {
 
 } // namespace
 
-/// f16 to f32. The fence keeps LLVM from computing in f16 what is written in f32: its f16 minimum and
-/// maximum lose NaN on CPUs that only convert f16.
+/// f16 to f32. The fence keeps LLVM from computing in f16 what is written in f32: its f16 minimum
+/// and maximum lose NaN on CPUs that only convert f16.
 static Value extendF16(OpBuilder &b, mlir::Location loc, Value x) {
   Type wide = cast<VectorType>(x.getType()).clone(b.getF32Type());
   Value extended = b.create<arith::ExtFOp>(loc, wide, x);
   return b
-      .create<LLVM::CallIntrinsicOp>(loc, TypeRange(wide),
-                                     b.getStringAttr("llvm.arithmetic.fence"),
+      .create<LLVM::CallIntrinsicOp>(loc, TypeRange(wide), b.getStringAttr("llvm.arithmetic.fence"),
                                      ValueRange(extended), LLVM::FastmathFlagsAttr())
       .getResult(0);
 }
@@ -287,7 +286,8 @@ static Value toInteger(OpBuilder &b, mlir::Location loc, Value x, IntegerType to
 }
 
 /// Integer to f32. On the way to a narrow type a number of more than 24 bits loses the low ones but
-/// leaves a trace in the last bit kept, so that the second rounding comes out as a single one would.
+/// leaves a trace in the last bit kept, so that the second rounding comes out as a single one
+/// would.
 static Value toFloat(OpBuilder &b, mlir::Location loc, Value x, Type narrow) {
   auto type = cast<VectorType>(x.getType());
   unsigned width = type.getElementTypeBitWidth();
@@ -306,8 +306,8 @@ static Value toFloat(OpBuilder &b, mlir::Location loc, Value x, Type narrow) {
   Value extra = b.create<arith::MaxSIOp>(
       loc, b.create<arith::SubIOp>(loc, constant(width - 24), zeros), constant(0));
   Value kept = b.create<arith::ShRUIOp>(loc, magnitude, extra);
-  Value isInexact = b.create<arith::CmpIOp>(
-      loc, arith::CmpIPredicate::ne, b.create<arith::ShLIOp>(loc, kept, extra), magnitude);
+  Value isInexact = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne,
+                                            b.create<arith::ShLIOp>(loc, kept, extra), magnitude);
   Value marked = b.create<arith::OrIOp>(loc, kept, b.create<arith::ExtUIOp>(loc, type, isInexact));
   Value whole = b.create<arith::ShLIOp>(loc, marked, extra); // of 24 bits: exact as f32
   return b.create<math::CopySignOp>(loc, b.create<arith::UIToFPOp>(loc, floats, whole), nearest);

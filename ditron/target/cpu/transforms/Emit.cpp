@@ -100,8 +100,9 @@ Value TileLowering::asScalar(Value vector, Type element) {
   if (!element.isInteger(1))
     vector = toStorage(vector, element);
   Value scalar = b_.create<vector::ExtractOp>(loc_, vector, 0);
-  return scalar.getType() == element ? scalar
-                                     : b_.create<arith::BitcastOp>(loc_, element, scalar).getResult();
+  return scalar.getType() == element
+             ? scalar
+             : b_.create<arith::BitcastOp>(loc_, element, scalar).getResult();
 }
 
 Value TileLowering::scalarOf(Value tile, const At &at) {
@@ -148,7 +149,8 @@ Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {
 Value TileLowering::emitElementwise(Operation *op, const At &at, int64_t lanes) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) // one condition may choose between whole tiles
-    operands.push_back(isa<RankedTensorType>(operand.getType()) ? emit(operand, at, lanes) : operand);
+    operands.push_back(isa<RankedTensorType>(operand.getType()) ? emit(operand, at, lanes)
+                                                                : operand);
   Type element = tileOf(op->getResult(0)).getElementType();
   auto type = VectorType::get({lanes}, computeType(element));
   OperationState state(loc_, op->getName(), operands, type, op->getAttrs());

@@ -46,7 +46,8 @@ public:
     if (isOneBit())
       return replaceBy(select(y_, constant(0), x_));
     Value amount = amountModulo64();
-    replaceBy(select(isBeyond(amount), constant(0), b_.create<arith::ShLIOp>(loc_, x_, clamped(amount))));
+    replaceBy(
+        select(isBeyond(amount), constant(0), b_.create<arith::ShLIOp>(loc_, x_, clamped(amount))));
   }
 
   /// Beyond the width only copies of the sign are left.
@@ -59,7 +60,9 @@ public:
 private:
   Type element() const { return getElementTypeOrSelf(x_); }
   bool isOneBit() const { return element().isInteger(1); }
-  int64_t width() const { return isa<IndexType>(element()) ? 64 : element().getIntOrFloatBitWidth(); }
+  int64_t width() const {
+    return isa<IndexType>(element()) ? 64 : element().getIntOrFloatBitWidth();
+  }
 
   Value constant(int64_t value) {
     TypedAttr number = b_.getIntegerAttr(element(), value);

@@ -8,9 +8,10 @@
 //   log(2^e m) = e ln 2 + 2 atanh(s),  s = (m - 1) / (m + 1),  sqrt(1/2) <= m < sqrt(2)
 //   sin(x), cos(x) = +-sin(r) or +-cos(r),  r = x - n pi/2,  n = round(2x / pi)
 //
-// For |x| > 2^48 n would not fit a double. There x = M 2^k with integral M, and only 2^k 2/pi modulo
-// 4 counts: 128 bits of 2/pi taken from a table, after Payne and Hanek ("Radian Reduction for
-// Trigonometric Functions", SIGNUM Newsletter, 1983).
+// For |x| > 2^48 n would not fit a double. There x = M 2^k with integral M, and only 2^k 2/pi
+// modulo 4 counts: 128 bits of 2/pi taken from a table, after Payne and Hanek ("Radian Reduction
+// for Trigonometric Functions", SIGNUM Newsletter, 1983). test/target/cpu/maths.mlir shows that no
+// library is called.
 #include "ditron/target/cpu/transforms/Arithmetic.h"
 #include "ditron/target/cpu/transforms/Doubles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -60,7 +61,8 @@ std::pair<Value, Value> splitLogarithm(Doubles &d, Value x) {
   Value exponent = d.op<arith::ShRSIOp>(d.sub(bits, d.i(sqrtHalf)), d.i(52));
   Value m = d.fromBits(d.sub(bits, d.left(exponent, d.i(52))));
   Value s = d.divf(d.subf(m, d.f(1)), d.addf(m, d.f(1)));
-  Value series = d.polynomial(d.mulf(s, s), {2., 2. / 3, 2. / 5, 2. / 7, 2. / 9, 2. / 11, 2. / 13, 2. / 15});
+  Value series =
+      d.polynomial(d.mulf(s, s), {2., 2. / 3, 2. / 5, 2. / 7, 2. / 9, 2. / 11, 2. / 13, 2. / 15});
   return {d.toDouble(exponent), d.mulf(s, series)};
 }
 
@@ -114,7 +116,9 @@ std::pair<Value, Value> bitsOfTwoOverPi(Doubles &d, Value k) {
   Value skipped = d.sub(k, d.i(2)), word = d.right(skipped, d.i(5));
   Value shift = d.both(skipped, d.i(31)), back = d.sub(d.i(63), shift);
   auto pair = [&](size_t from) { // words `word + from` and the next one, as 64 bits
-    auto at = [&](size_t w) { return d.i(words[w + from] << 32 | (w + from + 1 < 8 ? words[w + from + 1] : 0)); };
+    auto at = [&](size_t w) {
+      return d.i(words[w + from] << 32 | (w + from + 1 < 8 ? words[w + from + 1] : 0));
+    };
     Value result = at(3);
     for (size_t w : {0, 1, 2})
       result = d.select(d.is(word, Int::eq, d.i(w)), at(w), result);
@@ -130,12 +134,14 @@ std::pair<Value, Value> bitsOfTwoOverPi(Doubles &d, Value k) {
 /// 2^48 < |x| < infinity.
 Reduced reduceHuge(Doubles &d, Value x) {
   auto ints = d.like(d.b.getI32Type());
-  Value bits = d.b.create<arith::ExtUIOp>(d.longs(), d.b.create<arith::BitcastOp>(ints, x).getResult());
+  Value bits =
+      d.b.create<arith::ExtUIOp>(d.longs(), d.b.create<arith::BitcastOp>(ints, x).getResult());
   Value biased = d.both(d.right(bits, d.i(23)), d.i(0xff));
   Value mantissa = d.either(d.both(bits, d.i(0x7fffff)), d.i(0x800000));
   auto [high, low] = bitsOfTwoOverPi(d, d.sub(biased, d.i(127 + 23)));
   // |x| 2/pi modulo 4, with 62 bits behind the point.
-  Value fixed = d.add(d.mul(mantissa, high), d.right(d.mul(mantissa, d.right(low, d.i(32))), d.i(32)));
+  Value fixed =
+      d.add(d.mul(mantissa, high), d.right(d.mul(mantissa, d.right(low, d.i(32))), d.i(32)));
   Value n = d.right(d.add(fixed, d.i(uint64_t(1) << 61)), d.i(62));
   Value fraction = d.toDouble(d.sub(fixed, d.left(n, d.i(62))));
   Value r = d.mulf(fraction, d.f(std::ldexp(std::numbers::pi / 2, -62)));

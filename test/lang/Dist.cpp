@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: ditron-trace dist | FileCheck %s
+#include "Trace.h"
+
+using namespace ditron;
+
+static std::vector<Kernel> kernels() {
+  return {
+      // CHECK-LABEL: func.func @gather
+      // CHECK: %[[R:.*]] = dist.num_ranks
+      // CHECK: %[[FULL:.*]] = dist.symmetric "full"(%{{.*}}, %{{.*}}) : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {{.*}}Dist.cpp:[[#@LINE+21]]:
+      // CHECK: %[[READY:.*]] = dist.signals "ready"(%{{.*}}) : !dist.signals<1>
+      // CHECK: dist.role "gather" cores %{{.*}} for %{{.*}} {
+      // The ranks in ring order, the own one first.
+      // CHECK: scf.for
+      // CHECK: dist.tiles
+      // CHECK-DAG: %[[MINE:.*]] = tile.chunk %arg0[{{.*}}] shape [8, 16]
+      // CHECK-DAG: %[[THERE:.*]] = dist.on %[[FULL]], %[[PEER:.*]] : {{.*}} -> memref<?x?xf16, {{.*}}, #dist.space<remote>>
+      // CHECK-DAG: %[[THEIRS:.*]] = tile.chunk %[[THERE]]
+      // CHECK: dist.put %[[MINE]], %[[THEIRS]]
+      // CHECK: %[[SIGNAL:.*]] = dist.on %[[READY]], %[[PEER]] : !dist.signals<1> -> !dist.signals<1, remote>
+      // CHECK: dist.notify %[[SIGNAL]][%{{.*}}] add %{{.*}}
+      // CHECK: dist.role "copy" cores
+      // CHECK: dist.tiles {{.*}}order <"own-shard-first"{{.*}}>
+      // CHECK: dist.wait %[[READY]][%{{.*}}] >= %{{.*}} : !dist.signals<1>
+      // CHECK: tile.load %[[FULL]]
+      // CHECK: dist.barrier ranks
+      Kernel("gather(x[M,N]) -> y[R*M,N]",
+             [](In<f16> x, Out<f16> y) {
+               auto xs = x.tiled(8, 16);
+               auto ys = y.tiled(8, 16);
+               auto full = symmetric<f16>({numRanks() * x.rows(), x.cols()}, "full");
+               auto ready = signals(ys.rows(), "ready");
+               auto [comm, rest] = splitCores(1);
+               comm.run("gather", [&] {
+                 for (auto peer : ranks())
+                   for (auto [i, j] : xs.tiles()) {
+                     Index row = rank() * xs.rows() + i;
+                     put(xs(i, j), full.on(peer).tiled(8, 16)(row, j));
+                     notify(ready.on(peer)(row));
+                   }
+               });
+               auto parts = full.tiled(8, 16);
+               rest.run("copy", [&] {
+                 for (auto [i, j] : ys.tiles(order::ownShardFirst)) {
+                   wait(ready(i), xs.cols());
+                   ys(i, j) = parts(i, j);
+                 }
+               });
+               barrierAll();
+             }),
+  };
+}
+
+static tests::Group group("dist", kernels);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the language says of a kernel that is wrong: the line, what was found and what was expected.
+#include "ditron/lang/Kernel.h"
+#include "ditron/support/Error.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace ditron;
+
+namespace {
+
+/// The body of a kernel of x[M,N] -> y[M,N], z[K].
+using Body = std::function<void(const In<f32> &, const Out<f32> &, const Out<i32, 1> &)>;
+
+std::string errorOf(const Body &body) {
+  try {
+    Kernel("k(x[M,N], n) -> y[M,N], z[K]",
+           [&](In<f32> x, Index, Out<f32> y, Out<i32, 1> z) { body(x, y, z); });
+  } catch (const CompileError &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The message of a body whose mistake stands in the line of this macro.
+#define EXPECT_MESSAGE(text, ...)                                                                  \
+  EXPECT_EQ(errorOf([&](const In<f32> &x, const Out<f32> &y, const Out<i32, 1> &z) {               \
+              (void)x, (void)y, (void)z;                                                           \
+              __VA_ARGS__;                                                                         \
+            }),                                                                                    \
+            std::string("MessagesTest.cpp:") + std::to_string(__LINE__) + ": " + text)
+
+TEST(Messages, shapes) {
+  EXPECT_MESSAGE("add: shapes [2, 3] and [4, 3] do not broadcast: extents 2 and 4", zeros<f32>(2, 3) + zeros<f32>(4, 3));
+  EXPECT_MESSAGE("dot: [2, 3] by [4, 5]: needs [..., m, k] by [..., k, n]", dot(zeros<f32>(2, 3), zeros<f32>(4, 5)));
+  EXPECT_MESSAGE("dot: [3] by [3]: needs [..., m, k] by [..., k, n]", dot(zeros<f32>(3), zeros<f32>(3)));
+  EXPECT_MESSAGE("broadcast: [2, 3] does not repeat to [1, 3]", broadcast(zeros<f32>(2, 3), {1, 3}));
+  EXPECT_MESSAGE("reshape: [2, 3] has 6 elements but [4] has 4", reshape(zeros<f32>(2, 3), {4}));
+  EXPECT_MESSAGE("transpose: needs 2 or more dimensions", transpose(zeros<f32>(3)));
+  EXPECT_MESSAGE("transpose: [0, 0] is no permutation of the 2 dimensions of [2, 3]", transpose(zeros<f32>(2, 3), {0, 0}));
+  EXPECT_MESSAGE("sum: axis is 2 but the tile has 2 dimensions", sum(zeros<f32>(2, 3), 2));
+  EXPECT_MESSAGE("cummax: axis is -1 but the tile has 2 dimensions", cummax(zeros<f32>(2, 3), -1));
+  EXPECT_MESSAGE("argmax: axis is 1 but the tile has 1 dimensions", argmax(zeros<f32>(3), 1));
+  EXPECT_MESSAGE("iota: axis is 2 but the shape [2, 3] has 2 dimensions", iota({2, 3}, 2));
+  EXPECT_MESSAGE("a tile of shape [0, 3] has an extent below 1", zeros<f32>(0, 3));
+}
+
+TEST(Messages, types) {
+  EXPECT_MESSAGE("add: operands are of f32 and f16: cast one of them", zeros<f32>(3) + zeros<f16>(3));
+  EXPECT_MESSAGE("dot: operands are of f32 and f16: needs one type, floats or i8", dot(zeros<f32>(2, 2), zeros<f16>(2, 2)));
+  EXPECT_MESSAGE("dot: operands are of i32 and i32: needs one type, floats or i8", dot(zeros<i32>(2, 2), zeros<i32>(2, 2)));
+  EXPECT_MESSAGE("exp: is not defined for i32", exp(zeros<i32>(2, 2)));
+  EXPECT_MESSAGE("bitAnd: is not defined for f32", zeros<f32>(2) & zeros<f32>(2));
+  EXPECT_MESSAGE("select: condition is of f32, expected i1", select(zeros<f32>(2), 1, 2));
+  EXPECT_MESSAGE("toIndex: needs integers, found f32", toIndex(zeros<f32>(1)));
+  EXPECT_MESSAGE("toIndex: needs one element, found a tile of shape [2]", toIndex(zeros<i32>(2)));
+  EXPECT_MESSAGE("minimum: needs a tile among its operands", minimum(2.0, 3));
+}
+
+TEST(Messages, memory) {
+  EXPECT_MESSAGE("store: the tile is of f16 but the view is of f32: cast it", y.tiled(2, 2)(0, 0) = zeros<f16>(2, 2));
+  EXPECT_MESSAGE("broadcast: shapes [2, 3] and [2, 2] do not broadcast: extents 3 and 2", y.tiled(2, 2)(0, 0) = zeros<f32>(2, 3));
+  EXPECT_MESSAGE("gather: rows are to be i32 in one dimension", x.gather(zeros<i64>(4), 0, 8));
+  EXPECT_MESSAGE("scatter: rows are to be i32 in one dimension", y.scatter(zeros<i32>(4, 1), 0, zeros<f32>(4, 8)));
+  EXPECT_MESSAGE("scatter: needs a tile of 2 dimensions with 4 rows", y.scatter(iota(4), 0, zeros<f32>(3, 8)));
+  EXPECT_MESSAGE("slice of dimension 2 of a view of 2 dimensions", x.slice(2, 0, 1));
+  EXPECT_MESSAGE("dimension 2 of a view of 2 dimensions", x.dim(2));
+}
+
+TEST(Messages, control) {
+  EXPECT_MESSAGE("range: step is 0, expected 1 or more", range(0, 4, 0));
+  EXPECT_MESSAGE("the variable holds f32 but is given f16: cast it", Var v = zeros<f32>(2); v = zeros<f16>(2));
+  EXPECT_MESSAGE("the variable holds a scalar but is given a tile", Var v = x.read({0, 0}); v = zeros<f32>(2));
+  EXPECT_MESSAGE("broadcast: shapes [3] and [2] do not broadcast: extents 3 and 2", Var v = zeros<f32>(2); v = zeros<f32>(3));
+  EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto i : range(4)) break);
+  EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles()) return);
+  EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
+}
+
+TEST(Messages, ranks) {
+  EXPECT_MESSAGE("put: the destination is not a peer's: name it by on(peer)", put(x.tiled(2, 2)(0, 0), y.tiled(2, 2)(0, 0)));
+  EXPECT_MESSAGE("get: the source is not a peer's: name it by on(peer)", get(x.tiled(2, 2)(0, 0), y.tiled(2, 2)(0, 0)));
+  EXPECT_MESSAGE("put: the source is of f32 but the destination of f16", auto far = symmetric<f16>({4, 4}, "far"); put(x.tiled(2, 2)(0, 0), far.on(0).tiled(2, 2)(0, 0)));
+  EXPECT_MESSAGE("put: the source has 2 dimensions but the destination has 1", auto far = symmetric<f32>({4}, "far"); put(x.tiled(2, 2)(0, 0), far.on(0).tiled(2)(0)));
+  EXPECT_MESSAGE("splitCores: a part of 0 cores, expected 1 or more", splitCores(0));
+  EXPECT_MESSAGE("symmetric stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", for ([[maybe_unused]] auto i : range(2)) symmetric<f32>({4, 4}, "late"));
+  EXPECT_MESSAGE("signals stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", when(x.rows() > 1, [&] { signals(4, "late"); }));
+}
+
+TEST(Messages, outsideOfAKernel) {
+  try {
+    zeros<f32>(2);
+    FAIL() << "no error";
+  } catch (const CompileError &error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("MessagesTest.cpp:" + std::to_string(__LINE__ - 3) + ": used outside of a kernel: run-time values exist only while a kernel's lambda is traced"));
+  }
+}
+
+/// The message of a kernel with this signature and lambda, less the line.
+template <class F> std::string signatureError(const char *signature, const F &body) {
+  try {
+    Kernel kernel(signature, body);
+  } catch (const CompileError &error) {
+    std::string text = error.what();
+    EXPECT_THAT(text, testing::StartsWith("MessagesTest.cpp:"));
+    return text.substr(text.find(": ") + 2);
+  }
+  return "no error";
+}
+
+TEST(Messages, signatures) {
+  auto body = [](In<f32>, Out<f32>) {};
+  EXPECT_EQ(signatureError("k(x[M,N], w[N]) -> y[M,N]", body),
+            "k(x[M,N], w[N]) -> y[M,N]: the signature has 3 arguments but the lambda takes 2");
+  EXPECT_EQ(signatureError("k(x[M]) -> y[M,N]", body),
+            "k(x[M]) -> y[M,N]: x has 1 dimensions but 2 in the lambda");
+  EXPECT_EQ(signatureError("k(x) -> y[M,N]", body),
+            "k(x) -> y[M,N]: x has no dimensions but is a view in the lambda");
+  EXPECT_EQ(signatureError("k(x[M,N]) -> y[M,N]", [](Scalar<f32>, Out<f32>) {}),
+            "k(x[M,N]) -> y[M,N]: x has dimensions but is a scalar in the lambda");
+  EXPECT_EQ(signatureError("k(x[M,N]) -> y[M,N]", [](In<f32>, In<f32>) {}),
+            "k(x[M,N]) -> y[M,N]: y is an output but In in the lambda");
+  EXPECT_EQ(signatureError("k(x[M,N]) -> y[M,N]", [](Out<f32>, Out<f32>) {}),
+            "k(x[M,N]) -> y[M,N]: x is an input but Out in the lambda");
+  EXPECT_THAT(signatureError("k(x[M,N) -> y[M,N]", body),
+              testing::StartsWith("signature \"k(x[M,N) -> y[M,N]\": expected "));
+  EXPECT_THAT(signatureError("k(x[M,N]) -> y", body), testing::HasSubstr("the output y has no dimensions"));
+}
+
+// What the types forbid, checked by the C++ compiler.
+static_assert(!std::is_constructible_v<bool, Bool>);
+static_assert(!std::is_assignable_v<Tile &, Tile>);
+static_assert(!std::is_assignable_v<decltype(std::declval<In<f16>>().tiled(1, 1)(0, 0)), Tile>);
+static_assert(std::is_assignable_v<decltype(std::declval<Out<f16>>().tiled(1, 1)(0, 0)), Tile>);
+static_assert(!std::is_copy_constructible_v<Var<Tile>>);
+
+} // namespace

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --lower-hoist-symmetric --cpu-dist-to-runtime | FileCheck %s
+
+!v = memref<?x?xf16, strided<[?, ?], offset: ?>>
+!sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
+
+// Roles become branches on the core's number; a wait names its signal, file and line, and the mode
+// (1 is add, 0 is set) that its notifies have.
+// CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[SITE:.*]]("signal 'ready' in dist-to-runtime.mlir{{.*}}\00")
+
+// CHECK-LABEL: func.func @roles(
+// CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"
+// CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
+// CHECK: %[[CORE:.*]] = arith.index_cast
+// CHECK: %[[NUMBER:.*]] = arith.subi %{{.*}}, %c0
+// CHECK: %[[MINE:.*]] = arith.cmpi ult, %[[NUMBER]], %c1
+// CHECK: scf.if %[[MINE]] {
+// CHECK: %[[NAME:.*]] = llvm.mlir.addressof @[[GATHER]]
+// CHECK: llvm.call @ditron_role_enter(%[[CONTEXT]], %[[NAME]], %{{.*}}, %{{.*}})
+// CHECK: llvm.call @ditron_peer(%[[CONTEXT]], %{{.*}}, %{{.*}})
+// CHECK: llvm.call @ditron_put(%[[CONTEXT]]
+// CHECK: %[[CELL:.*]] = llvm.call @ditron_peer
+// CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[CELL]]
+// CHECK: llvm.call @ditron_role_leave(%[[CONTEXT]])
+// CHECK: scf.if
+// CHECK: llvm.call @ditron_role_enter
+// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[SITE]]
+// CHECK: llvm.call @ditron_wait(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %[[TEXT]])
+// CHECK: llvm.call @ditron_role_leave
+// CHECK-NOT: dist.{{[a-z_]+}} %
+// CHECK: return
+func.func @roles(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c0 : !v
+  %R = dist.num_ranks
+  %full = dist.symmetric "full"(%m, %m) : !sym
+  %ready = dist.signals "ready"(%R, %m) : !dist.signals<2>
+  %me = dist.rank
+  dist.role "gather" cores %c0 for %c1 {
+    %there = dist.on %full, %n : !sym -> !far
+    %x = tile.chunk %A[%c0, %c0] shape [8, 16] : !v -> !v
+    %y = tile.chunk %there[%me, %c0] shape [8, 16] : !far -> !far
+    dist.put %x, %y : !v, !far
+    %sig = dist.on %ready, %n : !dist.signals<2> -> !dist.signals<2, remote>
+    dist.notify %sig[%me, %c0] add %c1 : !dist.signals<2, remote>
+  }
+  dist.role "multiply" cores %c1 for %c1 {
+    dist.wait %ready[%n, %c0] >= %c1 : !dist.signals<2>
+  }
+  return
+}
+
+// -----
+
+// Within a role the core counts from the role's first one; outside from the rank's.
+// CHECK-LABEL: func.func @core_numbers(
+// CHECK: %[[CORE:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK: %[[CORES:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK: memref.store %[[CORE]], %[[OUT:[a-z0-9]+]][%[[CORES]]]
+// CHECK: %[[NUMBER:.*]] = arith.subi %[[CORE]], %[[FIRST:[a-z0-9]+]]
+// CHECK: memref.store %[[NUMBER]], %[[OUT]][%[[COUNT:[a-z0-9]+]]]
+// CHECK: %[[INNER:.*]] = arith.subi %[[NUMBER]], %c1
+// CHECK: memref.store %[[INNER]], %[[OUT]][%c1]
+// CHECK: return
+func.func @core_numbers(%out: memref<?xindex, strided<[?], offset: ?>>, %first: index, %count: index) {
+  %c1 = arith.constant 1 : index
+  %core = dist.core
+  %cores = dist.num_cores
+  memref.store %core, %out[%cores] : memref<?xindex, strided<[?], offset: ?>>
+  dist.role "outer" cores %first for %count {
+    %mine = dist.core
+    %all = dist.num_cores
+    memref.store %mine, %out[%all] : memref<?xindex, strided<[?], offset: ?>>
+    dist.role "inner" cores %c1 for %c1 {
+      %inner = dist.core
+      %one = dist.num_cores
+      memref.store %inner, %out[%one] : memref<?xindex, strided<[?], offset: ?>>
+    }
+  }
+  return
+}
+
+// -----
+!v = memref<?xf32, strided<[?], offset: ?>>
+
+// The other verbs.
+// CHECK-LABEL: func.func @verbs(
+// CHECK: llvm.call @ditron_fence
+// CHECK: llvm.call @ditron_quiet
+// CHECK: llvm.call @ditron_barrier
+// CHECK: llvm.call @ditron_barrier
+// CHECK: return
+func.func @verbs(%x: !v, %y: !v) {
+  dist.fence
+  dist.quiet
+  dist.barrier ranks
+  dist.barrier cores
+  return
+}
