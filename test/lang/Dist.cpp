@@ -4,6 +4,7 @@
 
 using namespace ditron;
 
+// clang-format off: CHECK lines stay whole
 static std::vector<Kernel> kernels() {
   return {
       // CHECK-LABEL: func.func @gather
@@ -51,5 +52,7 @@ static std::vector<Kernel> kernels() {
              }),
   };
 }
+
+// clang-format on
 
 static tests::Group group("dist", kernels);

@@ -31,6 +31,9 @@ std::string errorOf(const Body &body) {
             }),                                                                                    \
             std::string("MessagesTest.cpp:") + std::to_string(__LINE__) + ": " + text)
 
+// Each mistake and its message stand in one line, whose number the message has.
+// clang-format off
+
 TEST(Messages, shapes) {
   EXPECT_MESSAGE("add: shapes [2, 3] and [4, 3] do not broadcast: extents 2 and 4", zeros<f32>(2, 3) + zeros<f32>(4, 3));
   EXPECT_MESSAGE("dot: [2, 3] by [4, 5]: needs [..., m, k] by [..., k, n]", dot(zeros<f32>(2, 3), zeros<f32>(4, 5)));
@@ -88,12 +91,17 @@ TEST(Messages, ranks) {
   EXPECT_MESSAGE("signals stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", when(x.rows() > 1, [&] { signals(4, "late"); }));
 }
 
+// clang-format on
+
 TEST(Messages, outsideOfAKernel) {
   try {
     zeros<f32>(2);
     FAIL() << "no error";
   } catch (const CompileError &error) {
-    EXPECT_THAT(error.what(), testing::StartsWith("MessagesTest.cpp:" + std::to_string(__LINE__ - 3) + ": used outside of a kernel: run-time values exist only while a kernel's lambda is traced"));
+    EXPECT_THAT(error.what(),
+                testing::StartsWith("MessagesTest.cpp:" + std::to_string(__LINE__ - 3) +
+                                    ": used outside of a kernel: run-time values exist only while "
+                                    "a kernel's lambda is traced"));
   }
 }
 
@@ -125,7 +133,8 @@ TEST(Messages, signatures) {
             "k(x[M,N]) -> y[M,N]: x is an input but Out in the lambda");
   EXPECT_THAT(signatureError("k(x[M,N) -> y[M,N]", body),
               testing::StartsWith("signature \"k(x[M,N) -> y[M,N]\": expected "));
-  EXPECT_THAT(signatureError("k(x[M,N]) -> y", body), testing::HasSubstr("the output y has no dimensions"));
+  EXPECT_THAT(signatureError("k(x[M,N]) -> y", body),
+              testing::HasSubstr("the output y has no dimensions"));
 }
 
 // What the types forbid, checked by the C++ compiler.

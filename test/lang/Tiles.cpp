@@ -4,6 +4,7 @@
 
 using namespace ditron;
 
+// clang-format off: CHECK lines stay whole
 static std::vector<Kernel> kernels() {
   return {
       // Operands are read from left to right, shapes broadcast, numbers take the tile's type; every
@@ -78,5 +79,7 @@ static std::vector<Kernel> kernels() {
              }),
   };
 }
+
+// clang-format on
 
 static tests::Group group("tiles", kernels);
