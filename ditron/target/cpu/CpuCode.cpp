@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/cpu/CpuCode.h"
+#include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/JSON.h"
@@ -36,13 +38,35 @@ static std::string hostFeatures() {
   return features;
 }
 
+/// The CPU to generate code for: DITRON_CPU, or this one.
+static std::optional<std::string> chosenCpu() { return envString("DITRON_CPU"); }
+
+/// UsageError unless LLVM knows the chosen CPU and this one has all of its features.
+static void checkChosen(const llvm::Target &target, const std::string &triple,
+                        const std::string &name) {
+  std::unique_ptr<llvm::MCSubtargetInfo> known(target.createMCSubtargetInfo(triple, "", ""));
+  if (!known->isCPUStringValid(name))
+    throw UsageError(fmt::format("DITRON_CPU is '{}', expected a CPU that LLVM knows, such as "
+                                 "x86-64-v2, x86-64-v3 or x86-64-v4",
+                                 name));
+  std::unique_ptr<llvm::MCSubtargetInfo> chosen(target.createMCSubtargetInfo(triple, name, ""));
+  for (const auto &feature : llvm::sys::getHostCPUFeatures())
+    if (!feature.second && chosen->checkFeatures(fmt::format("+{}", feature.first().str())))
+      throw UsageError(fmt::format("DITRON_CPU is '{}', which has {}; this machine's CPU has not",
+                                   name, feature.first().str()));
+}
+
 HostMachine::HostMachine() {
   initializeLLVM();
   std::string triple = llvm::sys::getProcessTriple(), problem;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!target)
     throw UnavailableError(fmt::format("no code generator for this CPU ({}): {}", triple, problem));
-  machine_.reset(target->createTargetMachine(triple, llvm::sys::getHostCPUName(), hostFeatures(),
+  std::optional<std::string> chosen = chosenCpu();
+  if (chosen)
+    checkChosen(*target, triple, *chosen);
+  std::string cpu = chosen ? *chosen : llvm::sys::getHostCPUName().str();
+  machine_.reset(target->createTargetMachine(triple, cpu, chosen ? "" : hostFeatures(),
                                              llvm::TargetOptions(), llvm::Reloc::PIC_,
                                              llvm::CodeModel::Small,
                                              llvm::CodeGenOptLevel::Default, /*JIT=*/true));
@@ -51,7 +75,7 @@ HostMachine::HostMachine() {
 HostMachine::~HostMachine() = default;
 
 bool HostMachine::hasFeature(const char *feature) const {
-  return machine_->getTargetFeatureString().contains(fmt::format("+{}", feature));
+  return machine_->getMCSubtargetInfo()->checkFeatures(fmt::format("+{}", feature));
 }
 
 int64_t HostMachine::vectorBytes() const {
@@ -61,6 +85,8 @@ int64_t HostMachine::vectorBytes() const {
 int64_t HostMachine::vectorRegisters() const { return hasFeature("avx512f") ? 32 : 16; }
 
 std::string HostMachine::identity() {
+  if (std::optional<std::string> chosen = chosenCpu())
+    return *chosen;
   return fmt::format("{} {}", llvm::sys::getHostCPUName().str(), hostFeatures());
 }
 

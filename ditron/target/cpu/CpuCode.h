@@ -19,7 +19,8 @@ class TargetMachine;
 
 namespace ditron::cpu {
 
-/// The CPU that this process runs on, as a code generator.
+/// The CPU that this process runs on, as a code generator; or, by DITRON_CPU, an older one whose
+/// features it has (x86-64-v3). UsageError where that is unknown or has more.
 class HostMachine {
 public:
   HostMachine();
