@@ -93,7 +93,7 @@ static int64_t rowWidth(const Problem &problem, int64_t H, int64_t most) {
 Config rowDefaults(const Problem &problem) {
   // One tile a row where the row and what is computed from it stay in a core's cache; few rows, for
   // several to share the overhead of a tile in the first-level cache.
-  constexpr int64_t kWidest = 8192, kElements = 2048;
+  constexpr int64_t kWidest = 8192, kElements = 4096;
   int64_t H = problem["H"], width = H <= kWidest ? rowWidth(problem, H, kWidest) : 2048;
   return {{"rows", fit(problem["T"], std::clamp<int64_t>(kElements / width, 1, 8))},
           {"width", width}};

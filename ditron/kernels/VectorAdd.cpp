@@ -29,13 +29,23 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return result;
 }
 
+/// Tiles long enough for the prefetchers of a CPU, of which every core gets several.
+static Config defaults(const Problem &problem) {
+  constexpr int64_t kLongest = 16384, kTilesPerCore = 4;
+  int64_t N = problem["N"], tile = 1024;
+  while (problem.machine != Machine::gpu && tile < kLongest &&
+         2 * tile * kTilesPerCore * problem.cores <= N)
+    tile *= 2;
+  return {{"tile", fit(N, tile)}};
+}
+
 KernelEntry vectorAddEntry() {
   return {
       .name = "vector-add",
       .summary = "z = x + y",
       .dtypes = Numbers::list(),
-      .parameters = {{"tile", "elements of a tile", {256, 1024, 4096}}},
-      .defaults = [](const Problem &problem) { return Config{{"tile", fit(problem["N"], 1024)}}; },
+      .parameters = {{"tile", "elements of a tile", {256, 1024, 4096, 16384}}},
+      .defaults = defaults,
       .make = [](DType type,
                  const Config &config) { return vectorAdd(type, {.tile = config.get("tile")}); },
       .shape = {{"N", 1 << 20}},

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masked reads and writes of tiles of views. An element is named by its indices in the view; lanes
-// beyond the last dimension, and whole vectors beyond the others, are masked off.
+// Reads and writes of tiles of views. An element is named by its indices in the view; lanes beyond
+// the last dimension, and whole vectors beyond the others, are masked off. Walks over tiles that
+// lie within their views are written a second time, without masks.
 #include "ditron/target/cpu/transforms/TileLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -36,6 +38,7 @@ Access TileLowering::accessOf(Value view, ValueRange coords, ArrayRef<int64_t> s
   auto type = cast<MemRefType>(view.getType());
   Access access;
   access.element = type.getElementType();
+  access.shape.assign(shape.begin(), shape.end());
   access.unitStride = hasUnitStride(view);
   auto metadata = b_.create<memref::ExtractStridedMetadataOp>(loc_, view);
   access.offset = metadata.getOffset();
@@ -99,45 +102,109 @@ Value TileLowering::linear(const Access &access, const At &element) {
   return result;
 }
 
-void TileLowering::findNext(core::LoadOp load, Access &access) {
-  auto shape = cast<RankedTensorType>(load.getTile().getType()).getShape();
-  size_t lead = load.getCoords().size() - shape.size();
-  SmallVector<Value> next(access.start);
-  bool moves = false;
-  for (auto [d, coord] : llvm::enumerate(load.getCoords())) {
-    auto variable = dyn_cast<BlockArgument>(coord);
-    auto loop = variable ? dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp()) : scf::ForOp();
-    if (!loop || variable != loop.getInductionVar())
-      continue;
-    Value step = d < lead ? loop.getStep() : mul(loop.getStep(), index(shape[d - lead]));
-    next[d] = add(next[d], step);
-    moves = true;
+Value TileLowering::addressOf(const Access &access, const At &element) {
+  Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
+  int64_t bytes = core::elementBytes(storageType(access.element));
+  return add(base, mul(linear(access, element), index(bytes)));
+}
+
+Value TileLowering::pointerTo(const Access &access, const At &element) {
+  Value word = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), addressOf(access, element));
+  return b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
+}
+
+/// What `value` is in the next iteration of a loop, computed here; null if that is not known.
+static Value inNextIteration(Value value, scf::ForOp loop, OpBuilder &b, IRMapping &known) {
+  if (Value found = known.lookupOrNull(value))
+    return found;
+  if (loop.isDefinedOutsideOfLoop(value))
+    return value;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() || !isMemoryEffectFree(op))
+    return {};
+  if (!isSpeculatable(op) && !loop.isDefinedOutsideOfLoop(op->getOperands().back()))
+    return {}; // a divisor that might be 0 there
+  for (Value operand : op->getOperands()) {
+    Value next = inNextIteration(operand, loop, b, known);
+    if (!next)
+      return {};
+    known.map(operand, next);
   }
-  if (moves && access.unitStride)
+  b.clone(*op, known);
+  return known.lookup(value);
+}
+
+void TileLowering::findNext(core::LoadOp load, Access &access) {
+  auto loop = load->getParentOfType<scf::ForOp>();
+  if (!loop || !access.unitStride || access.shape.back() < target_.vectorBytes / 4)
+    return;
+  IRMapping known;
+  known.map(loop.getInductionVar(), add(loop.getInductionVar(), loop.getStep()));
+  SmallVector<Value> next;
+  size_t lead = load.getCoords().size() - access.shape.size();
+  for (auto [d, coord] : llvm::enumerate(load.getCoords())) {
+    Value there = inNextIteration(coord, loop, b_, known);
+    if (!there)
+      return;
+    next.push_back(d < lead ? there : mul(there, index(access.shape[d - lead])));
+  }
+  bool isElsewhere = llvm::any_of(load.getCoords(),
+                                  [&](Value coord) { return !loop.isDefinedOutsideOfLoop(coord); });
+  if (isElsewhere)
     access.next = next;
 }
 
-void TileLowering::prefetch(const Access &access, const At &at) {
-  At element(access.next.begin(), access.next.end());
-  size_t lead = element.size() - at.size();
-  for (auto [d, offset] : llvm::enumerate(at))
-    element[lead + d] = add(element[lead + d], offset);
-  Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
-  int64_t bytes = core::elementBytes(storageType(access.element));
-  Value address = add(base, mul(linear(access, element), index(bytes)));
-  Value word = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), address);
-  Value pointer =
-      b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
-  b_.create<LLVM::Prefetch>(loc_, pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+/// The element to prefetch while the one at `at` of a tile is computed: the four quarters of a
+/// large tile in turn. A prefetcher of the CPU follows one page; so four of them are followed at a
+/// time.
+TileLowering::At TileLowering::prefetchPlace(const Access &access, const At &at) {
+  constexpr int64_t kStreams = 4, kPageBytes = 4096;
+  int64_t lanes = target_.vectorBytes / 4, width = access.shape.back();
+  int64_t rowBytes = width * core::elementBytes(storageType(access.element));
+  auto divided = [&](Value x, int64_t by) {
+    return b_.create<arith::DivUIOp>(loc_, x, index(by)).getResult();
+  };
+  auto rest = [&](Value x, int64_t by) {
+    return b_.create<arith::RemUIOp>(loc_, x, index(by)).getResult();
+  };
+  At place(at);
+  Value vector = divided(at.back(), lanes);
+  if (rowBytes >= kStreams * kPageBytes && width % (kStreams * lanes) == 0) {
+    place.back() = add(mul(rest(vector, kStreams), index(width / kStreams)),
+                       mul(divided(vector, kStreams), index(lanes)));
+  } else if (at.size() > 1 && rowBytes >= kPageBytes && width % (kStreams * lanes) == 0 &&
+             access.shape[at.size() - 2] == kStreams) { // a row is a stream
+    Value row = at[at.size() - 2];
+    place[at.size() - 2] = rest(vector, kStreams);
+    place.back() =
+        add(mul(row, index(width / kStreams)), mul(divided(vector, kStreams), index(lanes)));
+  }
+  return place;
 }
 
-std::vector<Access> TileLowering::takePrefetches(ArrayRef<int64_t> shape) {
-  std::vector<Access> taken;
-  llvm::erase_if(prefetches_, [&](const auto &pending) {
-    if (ArrayRef(pending.first) != shape)
-      return false;
-    taken.push_back(pending.second);
-    return true;
+void TileLowering::prefetch(ArrayRef<const Access *> tiles, const At &at) {
+  for (const Access *tile : tiles) {
+    At element(tile->next.begin(), tile->next.end());
+    size_t lead = element.size() - at.size();
+    for (auto [d, offset] : llvm::enumerate(prefetchPlace(*tile, at)))
+      element[lead + d] = add(element[lead + d], offset);
+    b_.create<LLVM::Prefetch>(loc_, pointerTo(*tile, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  }
+}
+
+void TileLowering::prefetchLater(ArrayRef<const Access *> reads) {
+  for (const Access *read : reads)
+    if (!read->next.empty() && !std::exchange(read->isPrefetched, true))
+      prefetches_.push_back(read);
+}
+
+TileLowering::Reads TileLowering::takePrefetches(ArrayRef<int64_t> shape) {
+  Reads taken;
+  llvm::erase_if(prefetches_, [&](const Access *read) {
+    bool matches = ArrayRef(read->shape) == shape;
+    if (matches)
+      taken.push_back(read);
+    return matches;
   });
   return taken;
 }
@@ -168,7 +235,12 @@ static Value offsetsOf(OpBuilder &b, mlir::Location loc, Value stride, int64_t l
                                  b.create<vector::BroadcastOp>(loc, type, step));
 }
 
-Value TileLowering::read(const Access &access, const At &element, int64_t lanes) {
+Value TileLowering::read(const Access &access, const At &element, int64_t lanes, bool isWhole) {
+  if (isWhole) {
+    auto stored = VectorType::get({lanes}, storageType(access.element));
+    Value found = b_.create<vector::LoadOp>(loc_, stored, access.memory, linear(access, element));
+    return fromStorage(found, access.element);
+  }
   auto [inside, valid] = bounds(access, element, lanes);
   Value mask = maskOf(b_, loc_, valid, lanes);
   Value at = linear(access, element);
@@ -191,16 +263,79 @@ Value TileLowering::read(const Access &access, const At &element, int64_t lanes)
 
 void TileLowering::write(Value vector, const Access &access, const At &element) {
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  auto [inside, valid] = bounds(access, element, lanes);
-  Value mask = maskOf(b_, loc_, valid, lanes);
   Value at = linear(access, element);
   Value stored = toStorage(vector, access.element);
+  if (isWhole_) {
+    b_.create<vector::StoreOp>(loc_, stored, access.memory, at);
+    return;
+  }
+  auto [inside, valid] = bounds(access, element, lanes);
+  Value mask = maskOf(b_, loc_, valid, lanes);
   if (access.unitStride)
     b_.create<vector::MaskedStoreOp>(loc_, access.memory, at, mask, stored);
   else
     b_.create<vector::ScatterOp>(loc_, access.memory, at,
                                  offsetsOf(b_, loc_, access.strides.back(), lanes), mask, stored);
 }
+
+//===-- Whole tiles ---------------------------------------------------------------------------===//
+
+TileLowering::Reads TileLowering::readsOf(Value tile) {
+  Reads reads;
+  std::function<void(Value)> visit = [&](Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || buffers_.count(tile))
+      return;
+    if (isa<core::LoadOp>(op) && !llvm::is_contained(reads, &accesses_.at(op)))
+      reads.push_back(&accesses_.at(op));
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        visit(operand);
+  };
+  visit(tile);
+  return reads;
+}
+
+/// Whether a tile lies within its view.
+Value TileLowering::isInside(const Access &access) {
+  auto both = [&](Value x, Value y) -> Value {
+    return x ? b_.create<arith::AndIOp>(loc_, x, y) : y;
+  };
+  int64_t rank = access.sizes.size(), lead = rank - static_cast<int64_t>(access.shape.size());
+  Value result;
+  for (int64_t d = 0; d < rank; ++d) {
+    Value extent = index(d < lead ? 1 : access.shape[d - lead]);
+    Value end = add(access.start[d], extent);
+    result = both(result,
+                  b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::sle, end, access.sizes[d]));
+    result = both(result, b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::sge, access.start[d],
+                                                   index(0)));
+  }
+  return result;
+}
+
+void TileLowering::whereWhole(ArrayRef<const Access *> tiles, ArrayRef<int64_t> shape,
+                              const std::function<void()> &walk) {
+  auto isSplit = [&](const Access *tile) { return !tile->unitStride; };
+  if (isWhole_ || tiles.empty() || llvm::any_of(tiles, isSplit) ||
+      shape.back() < target_.vectorBytes / 4)
+    return walk();
+  Value whole;
+  for (const Access *tile : tiles) {
+    Value inside = isInside(*tile);
+    whole = whole ? b_.create<arith::AndIOp>(loc_, whole, inside) : inside;
+  }
+  auto branch = b_.create<scf::IfOp>(loc_, whole, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+  isWhole_ = true;
+  walk();
+  isWhole_ = false;
+  b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  walk();
+}
+
+//===-- Stores --------------------------------------------------------------------------------===//
 
 /// Views from this size on leave a cache anyway: stores go past it, and the lines are not read
 /// before they are overwritten.
@@ -209,72 +344,67 @@ static constexpr int64_t kStreamBytes = int64_t(1) << 25;
 Value TileLowering::canStream(const Access &access, RankedTensorType tile) {
   int64_t bytes = core::elementBytes(storageType(access.element));
   int64_t vector = bytes * (target_.vectorBytes / 4), rank = access.sizes.size();
-  if (!access.unitStride || tile.getShape().back() * bytes % vector || vector < 16)
+  if (!isWhole_ || tile.getShape().back() * bytes % vector || vector < 16)
     return {};
-  auto both = [&](Value x, Value y) { return b_.create<arith::AndIOp>(loc_, x, y).getResult(); };
-  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-    return b_.create<arith::CmpIOp>(loc_, predicate, x, y).getResult();
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+    return b_.create<arith::CmpIOp>(loc_, predicate, x, y);
   };
-  Value volume = index(bytes), lead = index(0), result;
+  Value volume = index(bytes), lead = index(0);
   for (int64_t d = 0; d < rank; ++d) {
     volume = mul(volume, access.sizes[d]);
-    int64_t extent = d < rank - tile.getRank() ? 1 : tile.getDimSize(d - rank + tile.getRank());
-    Value end = add(access.start[d], index(extent));
-    Value fits = both(compare(arith::CmpIPredicate::ule, end, access.sizes[d]),
-                      compare(arith::CmpIPredicate::sge, access.start[d], index(0)));
-    result = result ? both(result, fits) : fits;
     if (d + 1 < rank)
       lead = b_.create<arith::OrIOp>(loc_, lead, mul(access.strides[d], index(bytes)));
   }
-  Value address = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
-  Value start = add(address, mul(linear(access, elementAt(access, {})), index(bytes)));
+  Value start = addressOf(access, elementAt(access, {}));
   Value misaligned =
       b_.create<arith::AndIOp>(loc_, b_.create<arith::OrIOp>(loc_, lead, start), index(vector - 1));
-  result = both(result, compare(arith::CmpIPredicate::eq, misaligned, index(0)));
-  return both(result, compare(arith::CmpIPredicate::uge, volume, index(kStreamBytes)));
+  return b_.create<arith::AndIOp>(loc_, compare(arith::CmpIPredicate::eq, misaligned, index(0)),
+                                  compare(arith::CmpIPredicate::uge, volume, index(kStreamBytes)));
 }
 
 /// A store of a whole, aligned vector past the caches.
 void TileLowering::stream(Value vector, const Access &access, const At &element) {
   Value stored = toStorage(vector, access.element);
   int64_t bytes = core::elementBytes(storageType(access.element));
-  Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, access.memory);
-  Value address = add(base, mul(linear(access, element), index(bytes)));
-  Value word = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), address);
-  Value pointer =
-      b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext()), word);
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  b_.create<LLVM::StoreOp>(loc_, stored, pointer, static_cast<unsigned>(lanes * bytes),
+  b_.create<LLVM::StoreOp>(loc_, stored, pointerTo(access, element),
+                           static_cast<unsigned>(lanes * bytes),
                            /*isVolatile=*/false, /*isNonTemporal=*/true);
 }
 
 LogicalResult TileLowering::lowerStore(core::StoreOp op) {
   auto tile = cast<RankedTensorType>(op.getTile().getType());
   Access access = accessOf(op.getView(), op.getCoords(), tile.getShape(), {});
-  std::vector<Access> prefetches = takePrefetches(tile.getShape());
-  auto masked = [&] {
+  Reads tiles = readsOf(op.getTile());
+  prefetchLater(tiles); // this is the only walk over what has not been read yet
+  Reads prefetches = takePrefetches(tile.getShape());
+  auto walk = [&](auto put) {
     forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
-      for (const Access &ahead : prefetches)
-        prefetch(ahead, at);
-      write(emit(op.getTile(), at, lanes), access, elementAt(access, at));
+      prefetch(prefetches, at);
+      put(emit(op.getTile(), at, lanes), elementAt(access, at));
     });
   };
-  Value streams = canStream(access, tile);
-  if (!streams)
-    return masked(), success();
-  auto branch = b_.create<scf::IfOp>(loc_, streams, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-  forEachVector(tile.getShape(), [&](const At &at, int64_t lanes) {
-    for (const Access &ahead : prefetches)
-      prefetch(ahead, at);
-    stream(emit(op.getTile(), at, lanes), access, elementAt(access, at));
+  auto throughCaches = [&] {
+    walk([&](Value vector, const At &element) { write(vector, access, element); });
+  };
+  auto pastCaches = [&] {
+    walk([&](Value vector, const At &element) { stream(vector, access, element); });
+    // Such stores are not ordered with later ones, a notify's among them, but by a fence.
+    b_.create<LLVM::CallIntrinsicOp>(loc_, TypeRange(), b_.getStringAttr("llvm.x86.sse.sfence"),
+                                     ValueRange(), LLVM::FastmathFlagsAttr());
+  };
+  tiles.push_back(&access);
+  whereWhole(tiles, tile.getShape(), [&] {
+    Value streams = canStream(access, tile);
+    if (!streams)
+      return throughCaches();
+    auto branch = b_.create<scf::IfOp>(loc_, streams, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+    pastCaches();
+    b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+    throughCaches();
   });
-  // Such stores are not ordered with later ones, a notify's among them, but by a fence.
-  b_.create<LLVM::CallIntrinsicOp>(loc_, TypeRange(), b_.getStringAttr("llvm.x86.sse.sfence"),
-                                   ValueRange(), LLVM::FastmathFlagsAttr());
-  b_.setInsertionPoint(branch.elseBlock()->getTerminator());
-  masked();
   return success();
 }
 

@@ -181,7 +181,7 @@ const Access *TileLowering::edgeOf(Value operand) {
   auto load = operand.getDefiningOp<core::LoadOp>();
   if (!load || buffers_.count(operand) || load.getPadding())
     return nullptr;
-  return &accesses_.find(load)->second;
+  return &accesses_.at(load);
 }
 
 void TileLowering::packRows(const DotPlan &plan) {

@@ -123,15 +123,15 @@ Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {
         return repeat(b_.create<vector::ExtractOp>(loc_, one, 0), lanes);
       })
       .Case([&](core::LoadOp load) {
-        const Access &access = accesses_.find(op)->second;
-        return read(access, elementAt(access, at), lanes);
+        const Access &access = accesses_.at(op);
+        return read(access, elementAt(access, at), lanes, isWhole_);
       })
       .Case([&](core::GatherOp gather) {
-        const Access &access = accesses_.find(op)->second;
+        const Access &access = accesses_.at(op);
         At element = elementAt(access, at);
         element[0] = b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(),
                                                    scalarAt(gather.getRows(), {at[0]}));
-        return read(access, element, lanes);
+        return read(access, element, lanes, /*isWhole=*/false);
       })
       .Case([&](core::CastOp cast) {
         Type from = getElementTypeOrSelf(cast.getSource());

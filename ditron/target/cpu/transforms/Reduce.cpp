@@ -68,15 +68,14 @@ static SmallVector<Value> carry(OpBuilder &b, mlir::Location loc, Value first, V
 
 /// All of row `at` (its last index is replaced) combined into a scalar. The elements are also kept
 /// in a buffer, if there is one.
-Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind, Value keep) {
+Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind, Value keep,
+                              ArrayRef<const Access *> prefetches) {
   auto type = cast<RankedTensorType>(tile.getType());
   Type element = computeType(type.getElementType());
   int64_t extent = type.getShape().back(), lanes = lanesOf(element);
-  std::vector<Access> prefetches = keep ? takePrefetches(type.getShape()) : std::vector<Access>();
   auto part = [&](Value j, int64_t width) {
     at.back() = j;
-    for (const Access &ahead : prefetches)
-      prefetch(ahead, at);
+    prefetch(prefetches, at);
     Value vector = emit(tile, at, width);
     if (keep)
       storeBuffer(vector, keep, at);
@@ -125,11 +124,16 @@ void TileLowering::lowerReduce(core::ReduceOp op, Value result, Value keep) {
   auto reduced = cast<RankedTensorType>(op.getResult().getType());
   int64_t axis = op.getAxis();
   if (axis == type.getRank() - 1) {
-    forEachElement(reduced.getShape(), [&](const At &at) {
-      Value scalar = reduceRow(source, at, op.getKind(), keep);
-      storeBuffer(rounded(repeat(scalar, 1), type.getElementType()), result, at);
+    Reads reads = readsOf(source), prefetches;
+    if (keep) // it computes
+      prefetches = takePrefetches(type.getShape());
+    prefetchLater(reads);
+    return whereWhole(reads, type.getShape(), [&] {
+      forEachElement(reduced.getShape(), [&](const At &at) {
+        Value scalar = reduceRow(source, at, op.getKind(), keep, prefetches);
+        storeBuffer(rounded(repeat(scalar, 1), type.getElementType()), result, at);
+      });
     });
-    return;
   }
   forEachVector(reduced.getShape(), [&](const At &at, int64_t lanes) {
     At from(at);

@@ -12,9 +12,10 @@
 // Vectors hold elements in their compute type: narrow floats are widened to f32, holding values
 // that the narrow type has. Memory holds their storage type: bf16 as i16, fp8 and i1 as i8.
 //
-//   TilesToLoops.cpp   the pass: walks the program, decides what is materialised
+//   TilesToLoops.cpp   the pass: walks the program, materialises
+//   Inline.cpp         decides what is materialised
 //   Emit.cpp           one case an op: its vector from its operands' vectors
-//   Access.cpp         masked reads and writes of tiles of views
+//   Access.cpp         reads and writes of tiles of views: masked, or of whole tiles
 //   Convert.cpp        element types: storage, widening, rounding, saturation
 //   Dot.cpp            packing and the register-blocked micro-kernel
 //   Reduce.cpp         reductions, scans
@@ -26,7 +27,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include <functional>
 #include <optional>
-#include <vector>
+#include <unordered_map>
 
 namespace ditron::cpu {
 
@@ -64,12 +65,15 @@ struct Access {
   mlir::Type element;
   bool unitStride = false;             ///< of the last dimension
   llvm::SmallVector<mlir::Value> next; ///< where the next iteration's tile starts, if known
+  mutable bool isPrefetched = false;   ///< that tile, by some walk
+  llvm::SmallVector<int64_t> shape;    ///< of the tile
   mlir::Value padding;                 ///< scalar of compute type; reads only
 };
 
 class TileLowering {
 public:
   using At = llvm::SmallVector<mlir::Value, 4>;
+  using Reads = llvm::SmallVector<const Access *>;
 
   TileLowering(mlir::func::FuncOp function, const VectorTarget &target);
 
@@ -93,13 +97,10 @@ private:
   void lowerScalar(mlir::Operation *op);
   void lowerYield(mlir::Operation *yield, llvm::ArrayRef<mlir::Value> buffers);
   void materialise(mlir::Value tile);
-  core::ReduceOp reductionOnTheWay(mlir::Value tile);
   void eraseTiles();
   void computeInto(mlir::Value tile, mlir::Value buffer);
   void fill(mlir::Value tile, mlir::Value buffer);
-  bool updatesInPlace(mlir::Value tile, mlir::Value carried);
-  bool staysInline(mlir::Operation *op);
-  bool isReadEarly(mlir::Operation *load);
+  auto keepPrefetches();
 
   /// A buffer of scratch memory for elements of `compute` type.
   mlir::Value allocate(llvm::ArrayRef<int64_t> shape, mlir::Type compute);
@@ -111,6 +112,14 @@ private:
   void forEachElement(llvm::ArrayRef<int64_t> shape, const std::function<void(const At &)> &body);
   void forRange(mlir::Value first, mlir::Value end, int64_t step,
                 const std::function<void(mlir::Value)> &body);
+
+  //===-- Inline.cpp --------------------------------------------------------------------------===//
+  bool staysInline(mlir::Operation *op);
+  bool isReadEarly(mlir::Operation *load);
+  bool canReadAgain(core::LoadOp load);
+  mlir::Operation *lastReader(mlir::Operation *op);
+  bool updatesInPlace(mlir::Value tile, mlir::Value carried);
+  core::ReduceOp reductionOnTheWay(mlir::Value tile);
 
   //===-- Emit.cpp ----------------------------------------------------------------------------===//
   mlir::Value emit(mlir::Value tile, const At &at, int64_t lanes);
@@ -139,16 +148,27 @@ private:
   std::pair<mlir::Value, mlir::Value> bounds(const Access &access, const At &element,
                                              int64_t lanes);
   mlir::Value linear(const Access &access, const At &element);
+  mlir::Value addressOf(const Access &access, const At &element); ///< in bytes
+  mlir::Value pointerTo(const Access &access, const At &element);
   /// Finds where the tile of a load starts in the next iteration of the loop that steps over tiles.
   void findNext(core::LoadOp load, Access &access);
-  /// Brings the next iteration's element nearer.
-  void prefetch(const Access &access, const At &at);
-  /// The tiles to bring nearer during a walk over `shape`: taken by the first such walk.
-  std::vector<Access> takePrefetches(llvm::ArrayRef<int64_t> shape);
-  mlir::Value read(const Access &access, const At &element, int64_t lanes);
+  /// Brings an element of each tile's successor nearer.
+  void prefetch(llvm::ArrayRef<const Access *> tiles, const At &at);
+  At prefetchPlace(const Access &access, const At &at);
+  /// Leaves it to a later walk to bring the successors of these tiles nearer, each of them once.
+  void prefetchLater(llvm::ArrayRef<const Access *> reads);
+  /// The tiles of this shape whose successors the walk that begins here brings nearer.
+  Reads takePrefetches(llvm::ArrayRef<int64_t> shape);
+  mlir::Value read(const Access &access, const At &element, int64_t lanes, bool isWhole);
   void write(mlir::Value vector, const Access &access, const At &element);
-  /// Whether a tile may be stored past the caches: whole, aligned, and of a large view. Null:
-  /// never.
+  /// The tiles of views that are read, element by element, where `tile` is computed.
+  Reads readsOf(mlir::Value tile);
+  mlir::Value isInside(const Access &access);
+  /// Writes a walk twice: without masks for where all these tiles lie within their views, with
+  /// masks for where they do not.
+  void whereWhole(llvm::ArrayRef<const Access *> tiles, llvm::ArrayRef<int64_t> shape,
+                  const std::function<void()> &walk);
+  /// Whether a whole tile may be stored past the caches: aligned, and of a large view. Null: never.
   mlir::Value canStream(const Access &access, mlir::RankedTensorType tile);
   void stream(mlir::Value vector, const Access &access, const At &element);
   llvm::LogicalResult lowerStore(core::StoreOp op);
@@ -177,7 +197,8 @@ private:
   void lowerReduceIndex(core::ReduceIndexOp op, mlir::Value result);
   void lowerScan(core::ScanOp op, mlir::Value result);
   mlir::Value combine(core::ReduceKind kind, mlir::Value x, mlir::Value y);
-  mlir::Value reduceRow(mlir::Value tile, At at, core::ReduceKind kind, mlir::Value keep);
+  mlir::Value reduceRow(mlir::Value tile, At at, core::ReduceKind kind, mlir::Value keep,
+                        llvm::ArrayRef<const Access *> prefetches);
   mlir::Value rounded(mlir::Value vector, mlir::Type element);
 
   //===-- Constants ---------------------------------------------------------------------------===//
@@ -201,9 +222,17 @@ private:
   llvm::SmallVector<mlir::Operation *> dead_;
   /// Tiles that have been read, and whose successors are to be brought nearer by the next walk that
   /// computes: while a core computes, its memory channel idles.
-  std::vector<std::pair<llvm::SmallVector<int64_t>, Access>> prefetches_;
-  llvm::DenseMap<mlir::Operation *, Access> accesses_;
+  Reads prefetches_;
+  std::unordered_map<mlir::Operation *, Access> accesses_; ///< of loads and gathers
+  bool isWhole_ = false; ///< the code that is being written runs where all tiles are whole
 };
+
+inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
+
+/// Ops whose result is computed as a whole, not element by element.
+bool isWhole(mlir::Operation *op);
+/// A reshape that does more than add and remove dimensions of extent 1.
+bool movesElements(mlir::Operation *op);
 
 /// The type in which vectors hold elements of a type, and the one in which memory does.
 mlir::Type computeType(mlir::Type element);

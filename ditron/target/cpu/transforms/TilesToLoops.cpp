@@ -32,7 +32,6 @@ namespace ditron::cpu {
 #define GEN_PASS_DEF_TILESTOLOOPS
 #include "ditron/target/cpu/transforms/Passes.h.inc"
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
 static bool hasTiles(ValueRange values) { return llvm::any_of(values, isTile); }
 
 TileLowering::TileLowering(func::FuncOp function, const VectorTarget &target)
@@ -109,124 +108,17 @@ void TileLowering::copy(Value from, Value to) {
 
 void TileLowering::fill(Value tile, Value buffer) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(tile.getType()).getShape();
-  std::vector<Access> prefetches = takePrefetches(shape);
-  forEachVector(shape, [&](const At &at, int64_t lanes) {
-    for (const Access &ahead : prefetches)
-      prefetch(ahead, at);
-    storeBuffer(emit(tile, at, lanes), buffer, at);
+  Reads reads = readsOf(tile), prefetches = takePrefetches(shape);
+  prefetchLater(reads);
+  whereWhole(reads, shape, [&] {
+    forEachVector(shape, [&](const At &at, int64_t lanes) {
+      prefetch(prefetches, at);
+      storeBuffer(emit(tile, at, lanes), buffer, at);
+    });
   });
 }
 
 //===-- What is materialised ------------------------------------------------------------------===//
-
-/// Ops that cost nothing to emit again.
-static bool isCheap(Operation *op) {
-  return isa<arith::ConstantOp, tensor::SplatOp, core::IotaOp>(op);
-}
-
-/// Ops that are computed as a whole.
-static bool isWhole(Operation *op) {
-  return isa<core::DotOp, core::ReduceOp, core::ReduceIndexOp, core::ScanOp, core::AtomicAddOp>(op);
-}
-
-/// A reshape that does more than add and remove dimensions of extent 1.
-static bool movesElements(Operation *op) {
-  auto reshape = dyn_cast<core::ReshapeOp>(op);
-  if (!reshape)
-    return false;
-  auto proper = [](Value tile) {
-    SmallVector<int64_t> dims;
-    for (int64_t extent : cast<RankedTensorType>(tile.getType()).getShape())
-      if (extent != 1)
-        dims.push_back(extent);
-    return dims;
-  };
-  return proper(reshape.getSource()) != proper(reshape.getResult());
-}
-
-/// Ops that read their source at another place than they are asked for.
-static bool readsElsewhere(Operation *user) {
-  return isa<core::TransposeOp, core::BroadcastOp, core::ReshapeOp, core::GatherOp>(user);
-}
-
-/// The memory that a view is a part of.
-static Value rootOf(Value view) {
-  while (Operation *op = view.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::TransposeOp, memref::ExpandShapeOp, memref::CastOp,
-             core::ChunkOp>(op))
-      break;
-    view = op->getOperand(0);
-  }
-  return view;
-}
-
-/// Whether something between a load and the op that consumes its value in the end could change the
-/// memory it reads, so that it has to be read where it stands.
-bool TileLowering::isReadEarly(Operation *load) {
-  Operation *consumer = load;
-  bool isElementwise = isa<core::LoadOp>(load);
-  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) &&
-         !isWhole(consumer) && consumer->hasOneUse()) {
-    Operation *next = *consumer->user_begin();
-    if (next->getBlock() != load->getBlock())
-      return true;
-    isElementwise = isElementwise && !readsElsewhere(next);
-    consumer = next;
-  }
-  for (Operation *op = load->getNextNode(); op && op != consumer; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) &&
-        !isa<core::LoadOp, core::GatherOp, device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
-      return true;
-  if (auto store = dyn_cast<core::StoreOp>(consumer)) {
-    Value view = load->getOperand(0); // of a load or a gather
-    bool isInPlace = isElementwise && view == store.getView() &&
-                     load->getResult(0).getType() == store.getTile().getType() &&
-                     cast<core::LoadOp>(load).getCoords() == store.getCoords();
-    return !isInPlace && rootOf(view) == rootOf(store.getView());
-  }
-  return isa<core::ScatterOp, core::AtomicAddOp>(consumer);
-}
-
-bool TileLowering::staysInline(Operation *op) {
-  if (isCheap(op))
-    return true;
-  if (isWhole(op) || movesElements(op))
-    return false;
-  if (!op->hasOneUse())
-    return false;
-  Operation *user = *op->user_begin();
-  if (user->getBlock() != op->getBlock())
-    return false;
-  if (isa<core::BroadcastOp>(user)) // would be computed again and again
-    return isa<core::LoadOp>(op) && !isReadEarly(op);
-  if (isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) || movesElements(user))
-    return false;
-  if (isa<core::LoadOp, core::GatherOp>(op))
-    return !isReadEarly(op);
-  return true;
-}
-
-/// Whether `tile` can be computed over the buffer of `carried`: each element of `carried` is read
-/// for the same element of `tile`, and nowhere else.
-bool TileLowering::updatesInPlace(Value tile, Value carried) {
-  if (!carried.hasOneUse())
-    return false;
-  OpOperand *use = &*carried.use_begin();
-  while (true) {
-    Operation *user = use->getOwner();
-    if (auto dot = dyn_cast<core::DotOp>(user))
-      return dot.getAcc() == use->get() && dot.getResult() == tile;
-    if (isWhole(user) || readsElsewhere(user) || user->getNumRegions() ||
-        user->getNumResults() != 1 || !isTile(user->getResult(0)))
-      return false;
-    Value result = user->getResult(0);
-    if (result == tile)
-      return true;
-    if (!staysInline(user))
-      return false;
-    use = &*result.use_begin();
-  }
-}
 
 /// Computes a tile into a buffer.
 void TileLowering::computeInto(Value tile, Value buffer) {
@@ -242,23 +134,6 @@ void TileLowering::computeInto(Value tile, Value buffer) {
   fill(tile, buffer);
 }
 
-/// The first reduction along the rows of a tile that is computed element by element: it can be done
-/// while the tile is, which saves a walk.
-core::ReduceOp TileLowering::reductionOnTheWay(Value tile) {
-  Operation *op = tile.getDefiningOp();
-  if (isWhole(op))
-    return {};
-  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
-    auto reduce = dyn_cast<core::ReduceOp>(next);
-    bool isOfRows = reduce && reduce.getSource() == tile &&
-                    static_cast<int64_t>(reduce.getAxis()) ==
-                        cast<RankedTensorType>(tile.getType()).getRank() - 1;
-    if (isOfRows && !targets_.count(reduce.getResult()))
-      return reduce;
-  }
-  return {};
-}
-
 void TileLowering::materialise(Value tile) {
   auto type = cast<RankedTensorType>(tile.getType());
   if (movesElements(tile.getDefiningOp())) { // the source's memory under another shape
@@ -267,8 +142,8 @@ void TileLowering::materialise(Value tile) {
       source = bufferFor(cast<RankedTensorType>(operand.getType()));
       fill(operand, source);
     }
-    auto shape = MemRefType::get(type.getShape(),
-                                 cast<MemRefType>(source.getType()).getElementType());
+    auto shape =
+        MemRefType::get(type.getShape(), cast<MemRefType>(source.getType()).getElementType());
     SmallVector<OpFoldResult> sizes, strides;
     int64_t stride = 1;
     for (int64_t extent : llvm::reverse(type.getShape())) {
@@ -283,11 +158,6 @@ void TileLowering::materialise(Value tile) {
   Value buffer = targets_.lookup(tile);
   if (!buffer)
     buffer = bufferFor(type);
-  auto rememberNext = llvm::make_scope_exit([&] { // not while it is read itself
-    auto load = accesses_.find(tile.getDefiningOp());
-    if (load != accesses_.end() && !load->second.next.empty())
-      prefetches_.push_back({SmallVector<int64_t>(type.getShape()), load->second});
-  });
   if (core::ReduceOp reduce = reductionOnTheWay(tile)) {
     Value reduced = bufferFor(cast<RankedTensorType>(reduce.getResult().getType()));
     lowerReduce(reduce, reduced, buffer);
@@ -298,11 +168,18 @@ void TileLowering::materialise(Value tile) {
   buffers_[tile] = buffer;
 }
 
+/// Sets aside, for a scope, the tiles to bring nearer: they belong to the block that reads them.
+auto TileLowering::keepPrefetches() {
+  return llvm::make_scope_exit(
+      [this, outer = std::exchange(prefetches_, {})]() mutable { prefetches_ = std::move(outer); });
+}
+
 //===-- The walk ------------------------------------------------------------------------------===//
 
 /// Brings what a loop or branch yields into its buffers: first everything is computed, then
 /// copied, since a value may read what another one replaces.
 void TileLowering::lowerYield(Operation *yield, ArrayRef<Value> buffers) {
+  auto restore = keepPrefetches();
   SmallVector<std::pair<Value, Value>> copies;
   for (auto [value, buffer] : llvm::zip_equal(yield->getOperands(), buffers)) {
     Value computed = buffers_.lookup(value);
@@ -312,7 +189,8 @@ void TileLowering::lowerYield(Operation *yield, ArrayRef<Value> buffers) {
       fill(value, buffer);
       continue;
     }
-    bool mayBeReplaced = !computed || isa<BlockArgument>(value) || isa_and_nonnull<core::ReshapeOp>(value.getDefiningOp());
+    bool mayBeReplaced = !computed || isa<BlockArgument>(value) ||
+                         isa_and_nonnull<core::ReshapeOp>(value.getDefiningOp());
     if (mayBeReplaced) {
       computed = bufferFor(cast<RankedTensorType>(value.getType()));
       fill(value, computed);
@@ -440,8 +318,7 @@ LogicalResult TileLowering::lowerExpression(Operation *op) {
 
 LogicalResult TileLowering::lowerBlock(mlir::Block &block) {
   int64_t mark = scratch_.mark();
-  auto outer = std::exchange(prefetches_, {}); // what is pending belongs to its block
-  auto restore = llvm::make_scope_exit([&] { prefetches_ = std::move(outer); });
+  auto restore = keepPrefetches();
   SmallVector<Operation *> ops;
   for (Operation &op : block)
     ops.push_back(&op);
