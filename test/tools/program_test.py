@@ -15,8 +15,9 @@ import unittest
 
 DITRON = sys.argv.pop(1)
 
-# Sizes that are odd, prime and one.
-SIZES = (1, 7, 61)
+# Of the rows, and of the other dimensions: one, odd, prime, ragged.
+REFERENCE_SIZES = ((1, 1), (7, 7), (31, 13))
+CPU_SIZES = ((1, 1), (7, 7), (61, 61), (997, 67))
 
 
 def call(*arguments, status=0, **variables):
@@ -31,8 +32,10 @@ def jsonLines(*arguments, **variables):
     return [json.loads(line) for line in call(*arguments, "--json", **variables).stdout.splitlines()]
 
 
-def shapeOf(kernel, size):
-    return ",".join(f"{dim}={size}" for dim in kernel["dims"])
+def shapeOf(kernel, rows, others):
+    dims = kernel["dims"]
+    leading = next(dim for dim in ("M", "T", "N") if dim in dims)
+    return ",".join(f"{dim}={rows if dim == leading else others}" for dim in dims)
 
 
 class Program(unittest.TestCase):
@@ -69,14 +72,15 @@ class Program(unittest.TestCase):
 
     def testEveryKernel(self):
         for kernel in self.kernels:
-            for ranks in (1, 2, 3):
+            for ranks in (1, 2, 3, 4, 8):
                 for place in (["--backend", "reference"], ["--transport", "threads"],
                               ["--transport", "processes"]):
-                    shapes = [part for size in SIZES for part in ("--shape", shapeOf(kernel, size))]
+                    sizes = REFERENCE_SIZES if "reference" in place else CPU_SIZES
+                    shapes = [part for size in sizes for part in ("--shape", shapeOf(kernel, *size))]
                     with self.subTest(kernel=kernel["name"], ranks=ranks, place=place[1]):
                         lines = jsonLines("run", kernel["name"], "--ranks", str(ranks), "--cores",
                                           "2", *place, *shapes)
-                        self.assertEqual(len(lines), len(SIZES))
+                        self.assertEqual(len(lines), len(sizes))
                         self.assertTrue(all(line["ok"] for line in lines))
 
     def testRunFields(self):
