@@ -3,6 +3,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Rank.h"
+#include "ditron/support/Number.h"
 #include "ditron/target/cpu/CpuCode.h"
 #include <bit>
 #include <fmt/format.h>
@@ -37,6 +38,11 @@ const char *kindName(const KernelArgument &argument) {
   return names[argument.index()];
 }
 
+Number numberOf(const KernelArgument &scalar) {
+  const auto *integer = std::get_if<int64_t>(&scalar);
+  return integer ? Number(*integer) : Number(std::get<double>(scalar));
+}
+
 /// Kinds, element types and shapes of the arguments fit the signature.
 void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
                     int64_t ranks) {
@@ -59,6 +65,10 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
     if (isView && tensor->dtype() != parameter.dtype)
       refuse(signature, fmt::format("{} is of {}, expected {}", name, ditron::name(tensor->dtype()),
                                     ditron::name(parameter.dtype)));
+    if (parameter.kind == Parameter::Kind::scalar)
+      if (std::string reason = reasonAgainst(parameter.dtype, numberOf(arguments[n]));
+          !reason.empty())
+        refuse(signature, fmt::format("{}: {}", name, reason));
   }
   signature.bind(shapes, ranks);
 }
@@ -74,9 +84,12 @@ std::vector<bool> unitStrides(const std::vector<KernelArgument> &arguments) {
 }
 
 /// A scalar in the bits of its type, in a word.
-int64_t scalarWord(DType type, double value) {
+int64_t scalarWord(DType type, const Number &value) {
   int64_t word = 0;
-  storeElement(type, &word, value);
+  if (isFloat(type))
+    storeElement(type, &word, value.real());
+  else
+    word = value.integer();
   return word;
 }
 
@@ -91,14 +104,7 @@ std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgum
     } else if (kernel.parameters()[n].kind == Parameter::Kind::index) {
       words.push_back(std::get<int64_t>(arguments[n]));
     } else {
-      double value = std::visit(
-          [](const auto &v) -> double {
-            if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(v)>>)
-              return static_cast<double>(v);
-            return 0;
-          },
-          arguments[n]);
-      words.push_back(scalarWord(kernel.parameters()[n].dtype, value));
+      words.push_back(scalarWord(kernel.parameters()[n].dtype, numberOf(arguments[n])));
     }
   }
   return words;

@@ -161,7 +161,7 @@ TEST(Memory, gatherAndScatterRows) {
 
 template <class T> void checkAtomics() {
   SCOPED_TRACE(name(kDType<T>));
-  Kernel kernel("atomics(x[M,N]) -> total[1,N], old[M,N]", [](In<T> x, InOut<T> total, Out<T> old) {
+  Kernel kernel("atomics(x[M,N]) -> total[1,N], old[M,N]", [](In<T> x, InOut<T> total, InOut<T> old) {
     auto xs = x.tiled(2, 20);
     auto totals = total.tiled(1, 20);
     auto olds = old.tiled(2, 20);

@@ -165,8 +165,8 @@ static Value rootOf(Value view) {
 bool TileLowering::isReadEarly(Operation *load) {
   Operation *consumer = load;
   bool isElementwise = isa<core::LoadOp>(load);
-  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) &&
-         !isWhole(consumer) && consumer->hasOneUse()) {
+  while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) && !isWhole(consumer) &&
+         consumer->hasOneUse()) {
     Operation *next = *consumer->user_begin();
     if (next->getBlock() != load->getBlock())
       return true;
@@ -174,8 +174,8 @@ bool TileLowering::isReadEarly(Operation *load) {
     consumer = next;
   }
   for (Operation *op = load->getNextNode(); op && op != consumer; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) &&
-        !isa<core::LoadOp, core::GatherOp, device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
+    if (!isMemoryEffectFree(op) && !isa<core::LoadOp, core::GatherOp, core::RequireOp,
+                                        device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
       return true;
   if (auto store = dyn_cast<core::StoreOp>(consumer)) {
     Value view = load->getOperand(0); // of a load or a gather
@@ -267,8 +267,8 @@ void TileLowering::materialise(Value tile) {
       source = bufferFor(cast<RankedTensorType>(operand.getType()));
       fill(operand, source);
     }
-    auto shape = MemRefType::get(type.getShape(),
-                                 cast<MemRefType>(source.getType()).getElementType());
+    auto shape =
+        MemRefType::get(type.getShape(), cast<MemRefType>(source.getType()).getElementType());
     SmallVector<OpFoldResult> sizes, strides;
     int64_t stride = 1;
     for (int64_t extent : llvm::reverse(type.getShape())) {
@@ -312,7 +312,8 @@ void TileLowering::lowerYield(Operation *yield, ArrayRef<Value> buffers) {
       fill(value, buffer);
       continue;
     }
-    bool mayBeReplaced = !computed || isa<BlockArgument>(value) || isa_and_nonnull<core::ReshapeOp>(value.getDefiningOp());
+    bool mayBeReplaced = !computed || isa<BlockArgument>(value) ||
+                         isa_and_nonnull<core::ReshapeOp>(value.getDefiningOp());
     if (mayBeReplaced) {
       computed = bufferFor(cast<RankedTensorType>(value.getType()));
       fill(value, computed);
