@@ -12,7 +12,8 @@ Kernel shift() {
   return Kernel("shift(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
     auto inbox = symmetric<f32>({x.size()}, "inbox"); // on every rank: N elements...
     auto xs = x.tiled(64);
-    auto mailbox = inbox.tiled(64), ys = y.tiled(64);
+    auto mailbox = inbox.tiled(64);
+    auto ys = y.tiled(64);
     auto arrived = signals(ys.cols(), "arrived"); // ...and one counter for each tile
 
     auto next = (rank() + 1) % numRanks();

@@ -46,9 +46,12 @@ Kernel exchange(int rows, int width) {
                     Var first = Index(0);
                     for (auto r : range(to))
                       first += toIndex(count.read({r}));
-                    auto part = x.slice(0, first, toIndex(count.read({to}))).tiled(rows, width);
+                    auto sent = x.slice(0, first, toIndex(count.read({to})));
+                    auto part = sent.tiled(rows, width);
                     when(i < part.rows(), [&] {
-                      put(part(i, h), inbox.on(to).tiled(rows, width)(rank(), i, h));
+                      // Both sides of a put have the same extents, here also in the last chunk.
+                      auto place = inbox.on(to).at(rank()).slice(0, 0, sent.rows());
+                      put(part(i, h), place.tiled(rows, width)(i, h));
                       notify(arrived.on(to)(rank(), i, h));
                     });
                   }
@@ -63,7 +66,8 @@ Kernel exchange(int rows, int width) {
                       ys(from, i, h) = grid(from, i, h);
                     });
                   }
-                  auto numbers = received.tiled(1), known = sizes.tiled(1);
+                  auto numbers = received.tiled(1);
+                  auto known = sizes.tiled(1);
                   for (auto [from] : numbers.tiles()) {
                     wait(announced(from), 1);
                     numbers(from) = known(from);

@@ -69,7 +69,7 @@ Kernel halve() {
                   for (auto [i] : ys.tiles()) {
                     Var value = Tile(xs(i));
                     Var steps = full<i32>({16}, 0);
-                    for (auto step : range(most)) {
+                    for ([[maybe_unused]] auto step : range(most)) {
                       auto large = value.get() >= limit; // a tile of i1
                       value = select(large, value * 0.5, value);
                       steps += cast<i32>(large);

@@ -43,8 +43,8 @@ private:
       if (!file)
         return WalkResult::advance();
       llvm::StringRef name = file.getFilename();
-      text_ += fmt::format("{}:{}: ", name.substr(name.find_last_of('/') + 1).str(),
-                           file.getLine());
+      text_ +=
+          fmt::format("{}:{}: ", name.substr(name.find_last_of('/') + 1).str(), file.getLine());
       return WalkResult::interrupt();
     });
     text_ += diagnostic.str();
@@ -103,9 +103,12 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
     diagnostics.raise("translation to LLVM IR");
   host.optimize(*code);
   switch (emit) {
-  case Emit::assembly: return host.emitAssembly(*code);
-  case Emit::object: return host.emitObject(*code);
-  default: break;
+  case Emit::assembly:
+    return host.emitAssembly(*code);
+  case Emit::object:
+    return host.emitObject(*code);
+  default:
+    break;
   }
   std::string text;
   llvm::raw_string_ostream(text) << *code;

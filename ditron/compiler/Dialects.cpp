@@ -29,7 +29,7 @@ void ditron::registerAllPasses() {
   lower::registerPasses();
   cpu::registerPasses();
   mlir::PassPipelineRegistration<>("ditron-front", "The passes that all targets share",
-                                   addFrontPipeline);
+                                   [](mlir::OpPassManager &passes) { addFrontPipeline(passes); });
   mlir::PassPipelineRegistration<>(
       "ditron-cpu", "The whole way to the LLVM dialect, for a CPU with 64-byte vectors",
       [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32, 1 << 26}); });

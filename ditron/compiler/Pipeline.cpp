@@ -13,9 +13,11 @@ using namespace mlir;
 
 namespace ditron {
 
-void addFrontPipeline(OpPassManager &passes) {
+void addFrontPipeline(OpPassManager &passes, Checks checks) {
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  kernel.addPass(device::createCheckEffects());  // refuse what cannot be right
+  kernel.addPass(device::createCheckEffects()); // refuse what cannot be right
+  if (checks == Checks::explicitly)
+    kernel.addPass(lower::createCheckBounds());  // before what nobody uses goes unchecked
   kernel.addPass(core::createPromoteVars());     // variables become values
   kernel.addPass(core::createFuseDot());         // acc + dot(a, b) accumulates
   kernel.addPass(device::createFusePutNotify()); // put, then notify: one operation
@@ -24,14 +26,14 @@ void addFrontPipeline(OpPassManager &passes) {
 }
 
 void addCpuPipeline(OpPassManager &passes, const TargetTraits &target) {
-  addFrontPipeline(passes);
+  addFrontPipeline(passes, Checks::explicitly);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(cpu::createTilesToLoops({target.vectorBytes, target.vectorRegisters,
-                                          target.coreMemoryBytes}));
+  kernel.addPass(cpu::createTilesToLoops(
+      {target.vectorBytes, target.vectorRegisters, target.coreMemoryBytes}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   passes.addPass(cpu::createDistToRuntime()); // verbs become calls

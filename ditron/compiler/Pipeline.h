@@ -8,13 +8,17 @@ namespace ditron {
 
 /// What the lowering may ask of a target: capabilities, never names of chips.
 struct TargetTraits {
-  int64_t vectorBytes = 16;          ///< of a vector register
+  int64_t vectorBytes = 16; ///< of a vector register
   int64_t vectorRegisters = 16;
   int64_t coreMemoryBytes = 1 << 26; ///< for the tiles of one core
 };
 
+/// Whether what an op needs, such as a slice to be within its view, is required by ops of its own,
+/// as code needs it, or goes without saying, as for a reader.
+enum class Checks { implied, explicitly };
+
 /// What is the same for every target: the kernel as the user wrote it, checked and simplified.
-void addFrontPipeline(mlir::OpPassManager &passes);
+void addFrontPipeline(mlir::OpPassManager &passes, Checks checks = Checks::implied);
 
 /// The rest of the way to the LLVM dialect for a CPU.
 void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target);

@@ -4,6 +4,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -299,4 +301,23 @@ LogicalResult IotaOp::verify() {
   if (!type.getElementType().isInteger(32))
     return emitOpError() << "result has elements of " << type.getElementType() << ", expected i32";
   return checkAxis(*this, getAxis(), type);
+}
+
+//===-- Checks --------------------------------------------------------------------------------===//
+
+LogicalResult RequireOp::verify() {
+  size_t places = getMessage().count("{}"), values = getValues().size();
+  if (places != values)
+    return emitOpError() << "message has " << places << " places '{}' for " << values << " values";
+  if (values > ditron::core::kMaxMessageValues)
+    return emitOpError() << "has " << values << " values, expected at most "
+                         << ditron::core::kMaxMessageValues;
+  return success();
+}
+
+LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
+  if (!matchPattern(op.getCondition(), m_One()))
+    return rewriter.notifyMatchFailure(op, "the condition is not known to hold");
+  rewriter.eraseOp(op);
+  return success();
 }

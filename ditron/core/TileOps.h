@@ -9,6 +9,19 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class PatternRewriter;
+}
+
+namespace ditron::core {
+
+/// What tile.require changes: whether the launch goes on.
+struct LaunchResource : mlir::SideEffects::Resource::Base<LaunchResource> {
+  llvm::StringRef getName() final { return "launch"; }
+};
+
+} // namespace ditron::core
+
 #include "ditron/core/MemorySpace.h.inc"
 #include "ditron/core/TileOpsDialect.h.inc"
 #include "ditron/core/TileOpsEnums.h.inc"
@@ -31,6 +44,9 @@ inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
 
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);
+
+/// The most values in the message of a tile.require.
+inline constexpr size_t kMaxMessageValues = 20;
 
 /// Whether a tensor can be a tile: 1 to 4 static dimensions, every extent 1 or more.
 bool isTile(mlir::RankedTensorType type);

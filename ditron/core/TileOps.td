@@ -325,6 +325,27 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+//===-- Checks --------------------------------------------------------------------------------===//
+
+def Tile_LaunchResource : Resource<"::ditron::core::LaunchResource">;
+
+def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite<Tile_LaunchResource>]>]> {
+  let summary = "Ends the launch, on every rank, unless a condition holds";
+  let description = [{
+    The error names rank, core, role and source line; `message` says what is wrong, its `{}` standing
+    for `values` in order. No memory is touched, so accesses may move across it.
+
+    Example:
+    ```mlir
+    tile.require %ok, "takes {} rows of {}"(%rows, %most)
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message, Variadic<Index>:$values);
+  let assemblyFormat = "$condition `,` $message (`(` $values^ `)`)? attr-dict";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
 //===-- Variables (removed by PromoteVars) ----------------------------------------------------===//
 
 def Tile_VarOp : Tile_Op<"var", [TypesMatchWith<"variable of the initial value's type", "initial", "var",

@@ -207,8 +207,7 @@ def Dist_PutOp : Dist_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes a chunk into symmetric memory of a peer";
   let description = [{
     Asynchronous: the source may be read, and the destination written, at any time until the quiet, or
-    the notify, that follows. Both have the same extents; where they differ at run time the smaller
-    one counts.
+    the notify, that follows. Both have the same extents; that they differ is an error at run time.
 
     Example:
     ```mlir
@@ -225,7 +224,8 @@ def Dist_PutOp : Dist_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Dist_GetOp : Dist_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Reads a chunk of symmetric memory of a peer";
   let description = [{
-    Complete when the op is: what follows in program order may read the destination.
+    Complete when the op is: what follows in program order may read the destination. Extents as in
+    dist.put.
 
     Example:
     ```mlir

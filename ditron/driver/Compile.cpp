@@ -68,8 +68,7 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
   result.code = loadCached(cache, key);
   result.report.fromCache = result.code != nullptr;
   if (!result.code) {
-    std::string object =
-        compileForCpu(kernel.traced().module.get(), {unitStride}, Emit::object);
+    std::string object = compileForCpu(kernel.traced().module.get(), {unitStride}, Emit::object);
     cache.store(key, object);
     result.code = std::make_shared<cpu::LoadedCode>(object, runtimeSymbols());
   }

@@ -3,6 +3,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Rank.h"
+#include "ditron/support/Number.h"
 #include "ditron/target/cpu/CpuCode.h"
 #include <bit>
 #include <fmt/format.h>
@@ -37,6 +38,11 @@ const char *kindName(const KernelArgument &argument) {
   return names[argument.index()];
 }
 
+Number numberOf(const KernelArgument &scalar) {
+  const auto *integer = std::get_if<int64_t>(&scalar);
+  return integer ? Number(*integer) : Number(std::get<double>(scalar));
+}
+
 /// Kinds, element types and shapes of the arguments fit the signature.
 void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
                     int64_t ranks) {
@@ -53,12 +59,19 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
     shapes.push_back(tensor ? &tensor->shape() : nullptr);
     bool isView = parameter.kind == Parameter::Kind::view;
     bool isIndex = parameter.kind == Parameter::Kind::index;
-    if (isView != (tensor != nullptr) || (isIndex && !std::holds_alternative<int64_t>(arguments[n])))
+    if (isView != (tensor != nullptr) ||
+        (isIndex && !std::holds_alternative<int64_t>(arguments[n])))
       refuse(signature, fmt::format("{} is {}, expected {}", name, kindName(arguments[n]),
-                                    isView ? "a tensor" : isIndex ? "an integer" : "a number"));
+                                    isView    ? "a tensor"
+                                    : isIndex ? "an integer"
+                                              : "a number"));
     if (isView && tensor->dtype() != parameter.dtype)
       refuse(signature, fmt::format("{} is of {}, expected {}", name, ditron::name(tensor->dtype()),
                                     ditron::name(parameter.dtype)));
+    if (parameter.kind == Parameter::Kind::scalar)
+      if (std::string reason = reasonAgainst(parameter.dtype, numberOf(arguments[n]));
+          !reason.empty())
+        refuse(signature, fmt::format("{}: {}", name, reason));
   }
   signature.bind(shapes, ranks);
 }
@@ -74,9 +87,12 @@ std::vector<bool> unitStrides(const std::vector<KernelArgument> &arguments) {
 }
 
 /// A scalar in the bits of its type, in a word.
-int64_t scalarWord(DType type, double value) {
+int64_t scalarWord(DType type, const Number &value) {
   int64_t word = 0;
-  storeElement(type, &word, value);
+  if (isFloat(type))
+    storeElement(type, &word, value.real());
+  else
+    word = value.integer();
   return word;
 }
 
@@ -91,14 +107,7 @@ std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgum
     } else if (kernel.parameters()[n].kind == Parameter::Kind::index) {
       words.push_back(std::get<int64_t>(arguments[n]));
     } else {
-      double value = std::visit(
-          [](const auto &v) -> double {
-            if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(v)>>)
-              return static_cast<double>(v);
-            return 0;
-          },
-          arguments[n]);
-      words.push_back(scalarWord(kernel.parameters()[n].dtype, value));
+      words.push_back(scalarWord(kernel.parameters()[n].dtype, numberOf(arguments[n])));
     }
   }
   return words;
@@ -131,8 +140,8 @@ SymmetricArguments planSymmetric(const cpu::LoadedCode &code, runtime::Rank &ran
     int64_t elements = 1;
     for (int64_t extent : shape) {
       if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements))
-        throw CompileError(fmt::format("symmetric '{}' has shape [{}]", request.name,
-                                       fmt::join(shape, ", ")));
+        throw CompileError(
+            fmt::format("symmetric '{}' has shape [{}]", request.name, fmt::join(shape, ", ")));
     }
     result.addressWords.push_back(words.size());
     words.push_back(0);
@@ -143,10 +152,9 @@ SymmetricArguments planSymmetric(const cpu::LoadedCode &code, runtime::Rank &ran
     words.insert(words.end(), strides.begin(), strides.end());
     auto count = static_cast<size_t>(elements);
     result.requests.push_back(
-        request.isSignals
-            ? runtime::BufferRequest::signals(request.name, count)
-            : runtime::BufferRequest::buffer(request.name,
-                                             count * static_cast<size_t>(request.elementBytes)));
+        request.isSignals ? runtime::BufferRequest::signals(request.name, count)
+                          : runtime::BufferRequest::buffer(
+                                request.name, count * static_cast<size_t>(request.elementBytes)));
     result.key += fmt::format("|{}[{}]", request.name, fmt::join(shape, ","));
   }
   return result;

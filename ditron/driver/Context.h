@@ -40,7 +40,7 @@ using KernelArgument = std::variant<Tensor, int64_t, double>;
 
 /// What a compilation took.
 struct CompileReport {
-  double seconds = 0;    ///< from the traced kernel to code that can be launched
+  double seconds = 0;     ///< from the traced kernel to code that can be launched
   bool fromCache = false; ///< the code came from the kernel cache on disk
 };
 

@@ -29,42 +29,46 @@ template <class T> static Kernel oneShot(ChunkConfig cfg) {
 }
 
 template <class T> static Kernel twoShot(ChunkConfig cfg) {
-  return {"all-reduce(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
-            // Shards have `size` rows, the last ones fewer or none.
-            auto size = ceilDiv(x.rows(), numRanks());
-            auto shardOf = [&](const auto &view, Index owner) {
-              Shard shard(owner, size, x.rows());
-              return view.slice(0, shard.first, shard.count).tiled(cfg.rows, cfg.columns);
-            };
-            auto slots = symmetric<T>({numRanks(), size, x.cols()}, "slots");
-            auto parts = slots.tiled(cfg.rows, cfg.columns);
-            auto shared = symmetric<T>({size, x.cols()}, "sums");
-            auto sums = shared.tiled(cfg.rows, cfg.columns);
-            auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
-            auto ready = signals({numRanks(), sums.rows(), sums.cols()}, "ready");
+  return {
+      "all-reduce(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
+        // Shards have `size` rows, the last ones fewer or none.
+        auto size = ceilDiv(x.rows(), numRanks());
+        auto shardOf = [&](const auto &view, Index owner) {
+          Shard shard(owner, size, x.rows());
+          return view.slice(0, shard.first, shard.count).tiled(cfg.rows, cfg.columns);
+        };
+        // What such a shard takes of a buffer for one.
+        auto roomFor = [&](const auto &view, Index owner) {
+          return view.slice(0, 0, Shard(owner, size, x.rows()).count).tiled(cfg.rows, cfg.columns);
+        };
+        auto slots = symmetric<T>({numRanks(), size, x.cols()}, "slots");
+        auto parts = slots.tiled(cfg.rows, cfg.columns);
+        auto shared = symmetric<T>({size, x.cols()}, "sums");
+        auto sums = shared.tiled(cfg.rows, cfg.columns);
+        auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
+        auto ready = signals({numRanks(), sums.rows(), sums.cols()}, "ready");
 
-            for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
-              auto sent = shardOf(x, owner);
-              when(i < sent.rows(), [&] {
-                auto theirs = slots.on(owner).tiled(cfg.rows, cfg.columns);
-                put(sent(i, j), theirs(rank(), i, j));
-                notify(arrived.on(owner)(i, j));
-              });
-            }
-            for (auto [i, j] : shardOf(x, rank()).tiles()) {
-              wait(arrived(i, j), numRanks());
-              sums(i, j) = cast<T>(sumOverRanks(parts, i, j));
-              for (auto peer : ranks())
-                notify(ready.on(peer)(rank(), i, j));
-            }
-            for (auto [owner, i, j] : parts.tiles(order::ownShardFirst)) {
-              auto received = shardOf(y, owner);
-              when(i < received.rows(), [&] {
-                wait(ready(owner, i, j), 1);
-                get(shared.on(owner).tiled(cfg.rows, cfg.columns)(i, j), received(i, j));
-              });
-            }
-          }};
+        for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
+          auto sent = shardOf(x, owner);
+          when(i < sent.rows(), [&] {
+            put(sent(i, j), roomFor(slots.on(owner).at(rank()), owner)(i, j));
+            notify(arrived.on(owner)(i, j));
+          });
+        }
+        for (auto [i, j] : shardOf(x, rank()).tiles()) {
+          wait(arrived(i, j), numRanks());
+          sums(i, j) = cast<T>(sumOverRanks(parts, i, j));
+          for (auto peer : ranks())
+            notify(ready.on(peer)(rank(), i, j));
+        }
+        for (auto [owner, i, j] : parts.tiles(order::ownShardFirst)) {
+          auto received = shardOf(y, owner);
+          when(i < received.rows(), [&] {
+            wait(ready(owner, i, j), 1);
+            get(roomFor(shared.on(owner), owner)(i, j), received(i, j));
+          });
+        }
+      }};
 }
 
 Kernel allReduce(DType type, const AllReduceConfig &config) {

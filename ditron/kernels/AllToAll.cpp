@@ -33,10 +33,11 @@ template <class T> static Kernel allToAllOf(ChunkConfig cfg) {
               notify(announced.on(to)(rank()));
             }
             for (auto [to, i, j] : grid.tiles(order::nextRankFirst)) {
-              auto rows = rowsFor(to).tiled(cfg.rows, cfg.columns);
-              when(i < rows.rows(), [&] {
-                auto theirs = slots.on(to).tiled(cfg.rows, cfg.columns);
-                put(rows(i, j), theirs(rank(), i, j));
+              auto rows = rowsFor(to);
+              auto mine = rows.tiled(cfg.rows, cfg.columns);
+              when(i < mine.rows(), [&] {
+                auto slot = slots.on(to).at(rank()).slice(0, 0, rows.rows());
+                put(mine(i, j), slot.tiled(cfg.rows, cfg.columns)(i, j));
                 notify(arrived.on(to)(rank(), i, j));
               });
             }
@@ -55,7 +56,8 @@ template <class T> static Kernel allToAllOf(ChunkConfig cfg) {
                 get(slot(i, j), part(i, j));
               });
             }
-            auto numbers = received.tiled(1), known = sizes.tiled(1);
+            auto numbers = received.tiled(1);
+            auto known = sizes.tiled(1);
             for (auto [from] : numbers.tiles()) {
               wait(announced(from), 1);
               numbers(from) = known(from);

@@ -110,23 +110,46 @@ signals(const Index (&extents)[rank], const char *name = "", Location where = Lo
 /// What put and get move: a tile of a view, cut at its edges, or a whole view.
 class Chunk {
 public:
-  template <class T, Access access>
-  Chunk(const TileRef<T, access> &tile) : handle_(detail::chunkOf(tile)) {}
-  template <class T, int rank, Access access>
-  Chunk(const View<T, rank, access> &view) : handle_(detail::chunkOf(view.data())) {}
   detail::Handle handle() const { return handle_; }
+
+protected:
+  explicit Chunk(detail::Handle handle) : handle_(handle) {}
 
 private:
   detail::Handle handle_;
 };
 
-/// Writes a chunk into symmetric memory of a peer. Asynchronous until quiet(), or until the notify
-/// that follows it.
-inline void put(Chunk source, Chunk destination, Location where = Location::current()) {
+/// A chunk that is read: not of an Out.
+class Source : public Chunk {
+public:
+  template <class T, Access access>
+    requires(canRead(access))
+  Source(const TileRef<T, access> &tile) : Chunk(detail::chunkOf(tile.data())) {}
+  template <class T, int rank, Access access>
+    requires(canRead(access))
+  Source(const View<T, rank, access> &view) : Chunk(detail::chunkOf(view.data())) {}
+};
+
+/// A chunk that is written: not of an In.
+class Destination : public Chunk {
+public:
+  template <class T, Access access>
+    requires(canWrite(access))
+  Destination(const TileRef<T, access> &tile) : Chunk(detail::chunkOf(tile.data())) {}
+  template <class T, int rank, Access access>
+    requires(canWrite(access))
+  Destination(const View<T, rank, access> &view) : Chunk(detail::chunkOf(view.data())) {}
+};
+
+/// Writes a chunk into symmetric memory of a peer. Both have the same extents; where they differ,
+/// the launch ends with an error. Asynchronous until quiet(), or until the notify that follows it.
+inline void put(const Source &source, const Destination &destination,
+                Location where = Location::current()) {
   detail::putChunk(source.handle(), destination.handle(), where);
 }
-/// Reads a chunk of symmetric memory of a peer; complete when it returns.
-inline void get(Chunk source, Chunk destination, Location where = Location::current()) {
+/// Reads a chunk of symmetric memory of a peer, of the same extents; complete when it returns.
+inline void get(const Source &source, const Destination &destination,
+                Location where = Location::current()) {
   detail::getChunk(source.handle(), destination.handle(), where);
 }
 /// Adds to a counter. Release: who observes it sees every earlier write and put of this role

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <numeric>
+#include <optional>
 
 namespace ditron {
 
@@ -158,6 +160,64 @@ std::vector<int64_t> Signature::shape(const Argument &argument, const Dimensions
   return result;
 }
 
+/// The name in a product whose extent the others do not give, and the product of the others over
+/// the divisors: `multiple / divisor` times the name.
+struct Signature::Unknown {
+  std::string name;
+  int64_t multiple = 1, divisor = 1;
+};
+
+/// None if the dimension has no unknown name, several, or one that divides.
+static std::optional<Signature::Unknown> unknownOf(const Dimension &dimension,
+                                                   const Dimensions &dims) {
+  Signature::Unknown unknown;
+  auto known = [&](const std::string &factor) -> std::optional<int64_t> {
+    if (isNumber(factor))
+      return std::stoll(factor);
+    auto found = dims.find(factor);
+    return found == dims.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (const std::string &factor : dimension.factors) {
+    if (std::optional<int64_t> value = known(factor))
+      unknown.multiple *= *value;
+    else if (unknown.name.empty())
+      unknown.name = factor;
+    else
+      return {};
+  }
+  for (const std::string &divisor : dimension.divisors) {
+    std::optional<int64_t> value = known(divisor);
+    if (!value)
+      return {};
+    unknown.divisor *= *value;
+  }
+  return unknown.name.empty() ? std::nullopt : std::optional(unknown);
+}
+
+/// Binds the names that stand in products only, once everything else of the product is known: one
+/// may make another one known.
+void Signature::bindProducts(const std::vector<const std::vector<int64_t> *> &given,
+                             Dimensions &dims) const {
+  for (bool isNew = true; isNew;) {
+    isNew = false;
+    for (size_t n = 0; n < arguments_.size() && n < given.size(); ++n)
+      for (size_t d = 0; given[n] && d < arguments_[n].dims.size(); ++d) {
+        const Dimension &dimension = arguments_[n].dims[d];
+        std::optional<Unknown> unknown = unknownOf(dimension, dims);
+        if (!unknown)
+          continue;
+        int64_t extent = (*given[n])[d] * unknown->divisor;
+        if (unknown->multiple < 1 || extent % unknown->multiple)
+          throw CompileError(
+              fmt::format("{}: {} is {} in {}, expected a multiple of {}", text_, dimension.text(),
+                          (*given[n])[d], arguments_[n].name,
+                          unknown->multiple / std::gcd(unknown->multiple, unknown->divisor)));
+        dims[unknown->name] = extent / unknown->multiple;
+        isNew = true;
+      }
+  }
+}
+
 Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &given,
                            int64_t ranks) const {
   Dimensions dims{{"R", ranks}};
@@ -188,6 +248,7 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
                                        shape[d], argument.name));
     }
   });
+  bindProducts(given, dims);
   eachGiven([&](const Argument &argument, const std::vector<int64_t> &given) {
     std::vector<int64_t> expected = shape(argument, dims);
     for (size_t d = 0; d < expected.size(); ++d)

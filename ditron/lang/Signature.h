@@ -48,8 +48,11 @@ public:
   /// Inputs, then outputs, in order.
   const std::vector<Argument> &arguments() const { return arguments_; }
 
+  struct Unknown;
+
   /// Binds names to extents from the shapes of `given` arguments (by position, scalars skipped as
-  /// empty); a null shape is not given. CompileError naming dimension, argument, found and expected
+  /// empty); a null shape is not given. A name that stands in a product only is what the others
+  /// leave of its extent. CompileError naming dimension, argument, found and expected
   /// where they contradict: `gemm(A[M,K], B[K,N]) -> C[M,N]: K is 4096 in A but 2048 in B`.
   Dimensions bind(const std::vector<const std::vector<int64_t> *> &given, int64_t ranks) const;
 
@@ -60,6 +63,7 @@ public:
   std::vector<std::string> dimensionNames() const;
 
 private:
+  void bindProducts(const std::vector<const std::vector<int64_t> *> &given, Dimensions &dims) const;
   int64_t evaluate(const Dimension &dimension, const Dimensions &dims,
                    const std::string &argument) const;
   std::string name_, text_;

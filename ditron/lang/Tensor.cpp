@@ -158,18 +158,14 @@ static Value rowsOf(Operand rows, const char *op) {
   return value;
 }
 
-Tile gatherRows(const ViewData &view, Operand rows, Index column, int width, double padding,
+Tile gatherRows(const ViewData &view, Operand rows, Index column, int width, Number padding,
                 Location where) {
   Trace &trace = Trace::current(where);
   Value indices = rowsOf(rows, "gather");
   Type element = typeOf(view).getElementType();
   int64_t count = cast<RankedTensorType>(indices.getType()).getDimSize(0);
   auto type = RankedTensorType::get({count, width}, element);
-  TypedAttr pad;
-  if (padding != 0)
-    pad = isa<FloatType>(element)
-              ? TypedAttr(FloatAttr::get(element, padding))
-              : TypedAttr(IntegerAttr::get(element, static_cast<int64_t>(padding)));
+  TypedAttr pad = paddingOf(element, padding, where);
   return Tile(wrap(trace.create<core::GatherOp>(where, type, unwrap(view.view), indices,
                                                 trace.value(column, where), pad)));
 }

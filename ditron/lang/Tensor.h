@@ -9,6 +9,8 @@ namespace ditron {
 
 /// What a kernel may do with memory.
 enum class Access { read, write, readWrite };
+constexpr bool canRead(Access access) { return access != Access::write; }
+constexpr bool canWrite(Access access) { return access != Access::read; }
 
 namespace detail {
 
@@ -28,37 +30,62 @@ ViewData onPeer(const ViewData &view, Index peer, Location where);
 Tile readElement(const ViewData &view, const Index *at, int count, Location where);
 void storeTile(const TileRefData &ref, Operand value);
 Tile atomicAddTile(const TileRefData &ref, Operand value);
-Tile gatherRows(const ViewData &view, Operand rows, Index column, int width, double padding,
+Tile gatherRows(const ViewData &view, Operand rows, Index column, int width, Number padding,
                 Location where);
 void scatterRows(const ViewData &view, Operand rows, Index column, Operand value);
 Handle handleOf(Index value, Location where);
 
 } // namespace detail
 
-/// A tile of a view: reads when used, writes when assigned.
-template <class T, Access access> class TileRef : public detail::TileRefData {
+namespace detail {
+
+/// What a tile of a view converts to, and so may be used as: nothing, if it may not be read.
+template <Access access> class RefBase : public TileRefData {
 public:
-  explicit TileRef(detail::TileRefData data) : TileRefData(data) {}
+  explicit RefBase(const TileRefData &data) : TileRefData(data) {}
+  const TileRefData &data() const { return *this; }
+};
+template <> class RefBase<Access::write> {
+public:
+  explicit RefBase(const TileRefData &data) : data_(data) {}
+  const TileRefData &data() const { return data_; }
+
+private:
+  TileRefData data_;
+};
+
+} // namespace detail
+
+/// A tile of a view: reads when used, writes when assigned; an Out is not read.
+template <class T, Access access> class TileRef : public detail::RefBase<access> {
+public:
+  explicit TileRef(const detail::TileRefData &data) : detail::RefBase<access>(data) {}
   TileRef(const TileRef &) = default;
 
-  operator Tile() const { return detail::Operand(*this, where).read(); }
+  operator Tile() const
+    requires(canRead(access))
+  {
+    return detail::Operand(this->data(), this->data().where).read();
+  }
 
   void operator=(detail::Operand value) const
-    requires(access != Access::read)
+    requires(canWrite(access))
   {
-    detail::storeTile(*this, value);
+    detail::storeTile(this->data(), value);
   }
   void operator=(const TileRef &other) const
-    requires(access != Access::read)
+    requires(access == Access::readWrite)
   {
-    detail::storeTile(*this, detail::Operand(other, other.where));
+    detail::storeTile(this->data(), detail::Operand(other.data(), other.data().where));
   }
   void operator=(const TileRef &) const
-    requires(access == Access::read)
+    requires(access != Access::readWrite)
   = delete;
 
   /// Reads `value` beyond the view: a(i, k).padded(-INFINITY).
-  TileRef padded(double value) const {
+  TileRef padded(Number value) const
+    requires(canRead(access))
+  {
     TileRef result = *this;
     result.padding = value;
     return result;
@@ -66,10 +93,8 @@ public:
 };
 
 /// Adds to each element atomically, in no order; returns what was there. f32, i32, i64.
-template <class T, Access access>
-  requires(access != Access::read)
-Tile atomicAdd(const TileRef<T, access> &ref, detail::Operand value) {
-  return detail::atomicAddTile(ref, value);
+template <class T> Tile atomicAdd(const TileRef<T, Access::readWrite> &ref, detail::Operand value) {
+  return detail::atomicAddTile(ref.data(), value);
 }
 
 /// In which order tiles are dealt to cores: a name of device/Order.h and its parameter.
@@ -285,22 +310,22 @@ public:
 
   /// One element, as a scalar; read({i, j}).
   Tile read(const std::array<Index, rank> &at, Location where = Location::current()) const
-    requires(access != Access::write)
+    requires(canRead(access))
   {
     return detail::readElement(data_, at.data(), rank, where);
   }
 
   /// Row r of the result is row rows[r] (i32) of the view, columns column * width onwards. Rows
   /// outside of the view read as padding.
-  Tile gather(detail::Operand rows, Index column, int width, double padding = 0,
+  Tile gather(detail::Operand rows, Index column, int width, Number padding = 0,
               Location where = Location::current()) const
-    requires(rank == 2)
+    requires(rank == 2 && canRead(access))
   {
     return detail::gatherRows(data_, rows, column, width, padding, where);
   }
   /// Writes row r of `value` to row rows[r]; rows outside of the view are dropped.
   void scatter(detail::Operand rows, Index column, detail::Operand value) const
-    requires(rank == 2 && access != Access::read)
+    requires(rank == 2 && canWrite(access))
   {
     detail::scatterRows(data_, rows, column, value);
   }
@@ -311,14 +336,15 @@ private:
   detail::ViewData data_;
 };
 
-/// Arguments of a kernel: read, written, or both.
+/// Arguments of a kernel: read, written, or both. What an Out holds before it is written is
+/// undefined, and it is not read.
 template <class T, int rank = 2> class In : public View<T, rank, Access::read> {
 public:
   using View<T, rank, Access::read>::View;
 };
-template <class T, int rank = 2> class Out : public View<T, rank, Access::readWrite> {
+template <class T, int rank = 2> class Out : public View<T, rank, Access::write> {
 public:
-  using View<T, rank, Access::readWrite>::View;
+  using View<T, rank, Access::write>::View;
 };
 template <class T, int rank = 2> class InOut : public View<T, rank, Access::readWrite> {
 public:

@@ -25,12 +25,17 @@ static std::string text(const Shape &shape) { return fmt::format("[{}]", fmt::jo
 DType Tile::dtype() const { return dtypeOf(getElementTypeOrSelf(unwrap(value_))); }
 Shape Tile::shape() const { return shapeOf(unwrap(value_)); }
 
-static TypedAttr paddingOf(const TileRefData &ref, Type element) {
-  if (ref.padding == 0)
-    return {};
+TypedAttr detail::constantOf(Type element, const Number &number, Location where) {
+  if (std::string reason = reasonAgainst(dtypeOf(element), number); !reason.empty())
+    throw CompileError(reason, where);
   if (isa<FloatType>(element))
-    return FloatAttr::get(element, ref.padding);
-  return IntegerAttr::get(element, static_cast<int64_t>(ref.padding));
+    return FloatAttr::get(element, number.real());
+  return IntegerAttr::get(element, number.integer());
+}
+
+TypedAttr detail::paddingOf(Type element, const Number &padding, Location where) {
+  TypedAttr constant = constantOf(element, padding, where);
+  return padding.real() == 0 ? TypedAttr() : constant;
 }
 
 static Tile readRef(const TileRefData &ref) {
@@ -41,8 +46,8 @@ static Tile readRef(const TileRefData &ref) {
   for (int d = 0; d < ref.numCoords; ++d)
     coords.push_back(unwrap(ref.coords[d]));
   auto type = RankedTensorType::get(ArrayRef(ref.shape).take_front(ref.rank), element);
-  return Tile(
-      wrap(trace.create<core::LoadOp>(ref.where, type, view, coords, paddingOf(ref, element))));
+  return Tile(wrap(trace.create<core::LoadOp>(ref.where, type, view, coords,
+                                              paddingOf(element, ref.padding, ref.where))));
 }
 
 Tile Operand::read() const {
@@ -66,30 +71,18 @@ IndexBesideTile::IndexBesideTile(Index value, Location where)
         return Operand(toTile({value, where}), where);
       }()) {}
 
-/// A scalar constant of a type.
-static Value scalarConstant(Trace &trace, Type type, double value, mlir::Location where) {
-  TypedAttr attr;
-  if (isa<FloatType>(type))
-    attr = FloatAttr::get(type, value);
-  else
-    attr = IntegerAttr::get(type, static_cast<int64_t>(value));
-  return trace.builder().create<arith::ConstantOp>(where, attr);
-}
-
-Tile detail::splat(DType type, Shape shape, double value, Location where) {
+Tile detail::splat(DType type, Shape shape, Number value, Location where) {
   Trace &trace = Trace::current(where);
   Type element = elementType(trace.context(), type);
   for (int64_t extent : shape)
     if (extent < 1)
       throw CompileError(fmt::format("a tile of shape {} has an extent below 1", text(shape)),
                          where);
+  TypedAttr constant = constantOf(element, value, where);
   if (shape.empty())
-    return Tile(wrap(scalarConstant(trace, element, value, trace.locationOf(where))));
+    return Tile(wrap(trace.create<arith::ConstantOp>(where, constant)));
   auto tile = RankedTensorType::get(shape, element);
-  Attribute attr = isa<FloatType>(element)
-                       ? Attribute(FloatAttr::get(element, value))
-                       : Attribute(IntegerAttr::get(element, static_cast<int64_t>(value)));
-  return Tile(wrap(trace.create<arith::ConstantOp>(where, DenseElementsAttr::get(tile, attr))));
+  return Tile(wrap(trace.create<arith::ConstantOp>(where, DenseElementsAttr::get(tile, constant))));
 }
 
 //===-- Broadcasting --------------------------------------------------------------------------===//
@@ -146,7 +139,7 @@ static SmallVector<Value> unify(Trace &trace, ArrayRef<Operand> operands, const 
       shape = broadcastShape(shape, shapeOf(value), op, where);
   for (auto [operand, value] : llvm::zip(operands, values))
     value = operand.isNumber()
-                ? unwrap(splat(dtypeOf(element), shape, operand.number(), where).handle())
+                ? unwrap(splat(dtypeOf(element), shape, operand.number(), operand.where()).handle())
                 : broadcastTo(trace, value, shape, where);
   return values;
 }

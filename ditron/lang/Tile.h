@@ -2,10 +2,11 @@
 //
 // Tiles and what one core computes with them. Tiles are immutable values of 0 to 4 dimensions; one
 // of 0 dimensions is a scalar. Operands broadcast as in NumPy: missing leading dimensions are added
-// and extents of 1 repeat; a native number takes the type of the other operand.
+// and extents of 1 repeat; a native number takes the type of the other operand, and must be
+// a value of it: floats round, integers take integers in their range.
 #pragma once
 #include "ditron/lang/Value.h"
-#include "ditron/support/DType.h"
+#include "ditron/support/Number.h"
 #include <array>
 #include <optional>
 #include <vector>
@@ -43,7 +44,7 @@ struct TileRefData {
   int numCoords = 0;
   std::array<int64_t, 4> shape{};
   int rank = 0;
-  double padding = 0;
+  Number padding = 0;
   Location where;
 };
 
@@ -59,10 +60,10 @@ public:
   template <class N>
     requires std::integral<N> || std::floating_point<N>
   Operand(N number, Location where = Location::current())
-      : kind_(Kind::number), number_(static_cast<double>(number)), where_(where) {}
+      : kind_(Kind::number), number_(number), where_(where) {}
 
   bool isNumber() const { return kind_ == Kind::number; }
-  double number() const { return number_; }
+  const Number &number() const { return number_; }
   Location where() const { return where_; }
   /// The value, read now. Not for numbers.
   Tile read() const;
@@ -72,7 +73,7 @@ private:
   Kind kind_;
   Handle value_;
   TileRefData ref_;
-  double number_ = 0;
+  Number number_ = 0;
   Location where_;
 };
 
@@ -139,13 +140,13 @@ Tile select(detail::Operand condition, detail::Operand x, detail::Operand y);
 //===-- Making and shaping --------------------------------------------------------------------===//
 
 namespace detail {
-Tile splat(DType type, std::vector<int64_t> shape, double value, Location where);
+Tile splat(DType type, std::vector<int64_t> shape, Number value, Location where);
 Tile castTo(DType type, Operand x, int rounding, bool saturate);
 } // namespace detail
 
 /// A tile of one value.
 template <class T>
-Tile full(std::vector<int64_t> shape, double value, Location where = Location::current()) {
+Tile full(std::vector<int64_t> shape, Number value, Location where = Location::current()) {
   return detail::splat(kDType<T>, std::move(shape), value, where);
 }
 /// A tile of zeros: zeros<f32>(128, 256).

@@ -63,6 +63,11 @@ inline Handle wrap(mlir::Value value) { return Handle{value.getAsOpaquePointer()
 mlir::Type elementType(mlir::MLIRContext *context, DType type);
 DType dtypeOf(mlir::Type element);
 
+/// A number as a constant of an element type; CompileError if it is none of its values.
+mlir::TypedAttr constantOf(mlir::Type element, const Number &number, Location where);
+/// The same as the padding of a load; null for 0.
+mlir::TypedAttr paddingOf(mlir::Type element, const Number &padding, Location where);
+
 /// Traces `body` inside of `block`, before its terminator if it has one.
 void traceInto(Trace &trace, mlir::Block *block, const std::function<void()> &body);
 

@@ -59,8 +59,8 @@ void makePlan(func::FuncOp kernel, ArrayRef<Operation *> requests) {
   mlir::Location loc = kernel.getLoc();
   SmallVector<Type> types(kernel.getArgumentTypes());
   types.push_back(MemRefType::get({ShapedType::kDynamic}, b.getI64Type()));
-  auto plan = b.create<func::FuncOp>(loc, (kernel.getName() + "_plan").str(),
-                                     b.getFunctionType(types, {}));
+  auto plan =
+      b.create<func::FuncOp>(loc, (kernel.getName() + "_plan").str(), b.getFunctionType(types, {}));
   plan->setAttr(kPlanAttr, b.getUnitAttr());
   b.setInsertionPointToEnd(plan.addEntryBlock());
 

@@ -2,6 +2,7 @@
 //
 // Lowering shared by the backends: see Passes.td.
 #pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

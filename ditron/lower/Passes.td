@@ -6,6 +6,11 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CheckBounds : Pass<"lower-check-bounds", "::mlir::func::FuncOp"> {
+  let summary = "Requires, in front of each op, what keeps it within memory";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def HoistSymmetric : Pass<"lower-hoist-symmetric", "::mlir::ModuleOp"> {
   let summary = "Turns symmetric buffers and signals into arguments, and adds the function that "
                 "computes their extents";

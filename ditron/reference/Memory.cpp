@@ -51,9 +51,9 @@ View subview(const View &view, ArrayRef<int64_t> offsets, ArrayRef<int64_t> size
                 (count == 0 || (count - 1) <= (extent - 1 - offsets[d]) / strides[d]);
     if (!fits || (count > 0 && offsets[d] >= extent))
       throw CompileError(fmt::format("takes {} elements from {} on, {} apart, along dimension {} "
-                                     "of a view of [{}]",
-                                     count, offsets[d], strides[d], d,
-                                     fmt::join(view.sizes, ", ")));
+                                     "of a view of [{}] of '{}'",
+                                     count, offsets[d], strides[d], d, fmt::join(view.sizes, ", "),
+                                     view.memory->name));
     if (count > 0)
       result.offset += offsets[d] * view.strides[d];
     if (dropped[d])
@@ -73,11 +73,12 @@ View expandShape(const View &view, ArrayRef<llvm::SmallVector<int64_t, 2>> group
       result.strides[inner] = stride * product;
       product *= sizes[inner];
     }
-    if (product != view.sizes[d])
-      throw CompileError(fmt::format("expands [{}] to [{}], but dimension {} has {} elements and "
-                                     "its parts {}",
-                                     fmt::join(view.sizes, ", "), fmt::join(sizes, ", "), d,
-                                     view.sizes[d], product));
+    bool isNegative = llvm::any_of(groups[d], [&](int64_t inner) { return sizes[inner] < 0; });
+    if (isNegative || product != view.sizes[d])
+      throw CompileError(fmt::format("cuts a view of [{}] of '{}' into [{}], but dimension {} has "
+                                     "{} elements and its parts {}",
+                                     fmt::join(view.sizes, ", "), view.memory->name,
+                                     fmt::join(sizes, ", "), d, view.sizes[d], product));
   }
   return result;
 }
@@ -185,12 +186,14 @@ void writeChunk(const View &chunk, const Tile &tile, ArrayRef<int64_t> origin) {
 
 void copyChunk(const View &source, const View &destination) {
   checkWritable(destination);
-  Extents sizes;
-  for (size_t d = 0; d < source.sizes.size(); ++d)
-    sizes.push_back(std::min(source.sizes[d], destination.sizes[d]));
+  if (source.sizes != destination.sizes)
+    throw CompileError(fmt::format(
+        "moves a chunk of [{}] of '{}' into one of [{}] of '{}', expected equal extents",
+        fmt::join(source.sizes, ", "), source.memory->name, fmt::join(destination.sizes, ", "),
+        destination.memory->name));
   auto bytes = static_cast<int64_t>(byteSize(source.memory->type));
-  forEachElement(sizes, source.strides, source.offset, destination.strides, destination.offset,
-                 [&](int64_t from, int64_t to) {
+  forEachElement(source.sizes, source.strides, source.offset, destination.strides,
+                 destination.offset, [&](int64_t from, int64_t to) {
                    std::memmove(destination.memory->data + to * bytes,
                                 source.memory->data + from * bytes, bytes);
                  });

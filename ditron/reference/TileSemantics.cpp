@@ -4,6 +4,8 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/reference/Semantics.h"
 #include "ditron/reference/TileMath.h"
+#include "ditron/support/Error.h"
+#include "ditron/support/Message.h"
 
 namespace ditron::reference {
 namespace {
@@ -156,6 +158,12 @@ void addVariables(Semantics &semantics) {
   });
 }
 
+void require(CoreMachine &core, core::RequireOp op) {
+  Extents values = core.integers(op.getValues());
+  if (!core.integer(op.getCondition()))
+    throw CompileError(fillIn(std::string_view(op.getMessage()), values));
+}
+
 } // namespace
 
 void addTile(Semantics &semantics) {
@@ -163,6 +171,7 @@ void addTile(Semantics &semantics) {
   addComputation(semantics);
   addShapes(semantics);
   addVariables(semantics);
+  semantics.add<core::RequireOp>(require);
 }
 
 } // namespace ditron::reference

@@ -6,6 +6,7 @@
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Wait.h"
+#include "ditron/support/Message.h"
 #include <algorithm>
 #include <ctime>
 #include <fmt/format.h>
@@ -240,8 +241,13 @@ void ditron_role_enter(CoreContext *context, const char *name, int64_t first, in
 
 void ditron_role_leave(CoreContext *context) { --context->roleDepth; }
 
-void ditron_fail(CoreContext *context, const char *message) {
-  raise(context, message);
+__attribute__((noinline)) static void raiseMessage(CoreContext *context, const char *message,
+                                                   std::span<const int64_t> values) {
+  raise(context, ditron::fillIn(message, values));
+}
+
+void ditron_fail(CoreContext *context, const char *message, const int64_t *values, int64_t count) {
+  raiseMessage(context, message, {values, size_t(count)});
   leave(context);
 }
 

@@ -56,8 +56,10 @@ void ditron_role_enter(ditron::runtime::CoreContext *context, const char *name, 
                        int64_t count);
 void ditron_role_leave(ditron::runtime::CoreContext *context);
 
-/// Ends the launch on every rank with this message, prefixed with rank, core and role.
-void ditron_fail(ditron::runtime::CoreContext *context, const char *message);
+/// Ends the launch on every rank with this message, prefixed with rank, core and role. Each `{}` in
+/// it stands for the next of `count` values.
+void ditron_fail(ditron::runtime::CoreContext *context, const char *message, const int64_t *values,
+                 int64_t count);
 }
 
 namespace ditron::runtime {

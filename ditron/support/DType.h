@@ -52,16 +52,36 @@ using i64 = int64_t;
 using i1 = bool;
 
 template <class T> struct DTypeOf;
-template <> struct DTypeOf<f32> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<f16> { static constexpr DType value = DType::f16; };
-template <> struct DTypeOf<bf16> { static constexpr DType value = DType::bf16; };
-template <> struct DTypeOf<f8e4m3> { static constexpr DType value = DType::f8e4m3; };
-template <> struct DTypeOf<f8e5m2> { static constexpr DType value = DType::f8e5m2; };
-template <> struct DTypeOf<i8> { static constexpr DType value = DType::i8; };
-template <> struct DTypeOf<i16> { static constexpr DType value = DType::i16; };
-template <> struct DTypeOf<i32> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<i64> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<i1> { static constexpr DType value = DType::i1; };
+template <> struct DTypeOf<f32> {
+  static constexpr DType value = DType::f32;
+};
+template <> struct DTypeOf<f16> {
+  static constexpr DType value = DType::f16;
+};
+template <> struct DTypeOf<bf16> {
+  static constexpr DType value = DType::bf16;
+};
+template <> struct DTypeOf<f8e4m3> {
+  static constexpr DType value = DType::f8e4m3;
+};
+template <> struct DTypeOf<f8e5m2> {
+  static constexpr DType value = DType::f8e5m2;
+};
+template <> struct DTypeOf<i8> {
+  static constexpr DType value = DType::i8;
+};
+template <> struct DTypeOf<i16> {
+  static constexpr DType value = DType::i16;
+};
+template <> struct DTypeOf<i32> {
+  static constexpr DType value = DType::i32;
+};
+template <> struct DTypeOf<i64> {
+  static constexpr DType value = DType::i64;
+};
+template <> struct DTypeOf<i1> {
+  static constexpr DType value = DType::i1;
+};
 
 /// The DType of a host element type: `kDType<bf16> == DType::bf16`.
 template <class T> inline constexpr DType kDType = DTypeOf<T>::value;
@@ -83,16 +103,26 @@ void storeElement(DType type, void *element, double value);
 /// Calls `fn.template operator()<T>()` with the host type of `type`.
 template <class Fn> decltype(auto) dispatch(DType type, Fn &&fn) {
   switch (type) {
-  case DType::f16: return fn.template operator()<f16>();
-  case DType::bf16: return fn.template operator()<bf16>();
-  case DType::f8e4m3: return fn.template operator()<f8e4m3>();
-  case DType::f8e5m2: return fn.template operator()<f8e5m2>();
-  case DType::i8: return fn.template operator()<i8>();
-  case DType::i16: return fn.template operator()<i16>();
-  case DType::i32: return fn.template operator()<i32>();
-  case DType::i64: return fn.template operator()<i64>();
-  case DType::i1: return fn.template operator()<i1>();
-  case DType::f32: break;
+  case DType::f16:
+    return fn.template operator()<f16>();
+  case DType::bf16:
+    return fn.template operator()<bf16>();
+  case DType::f8e4m3:
+    return fn.template operator()<f8e4m3>();
+  case DType::f8e5m2:
+    return fn.template operator()<f8e5m2>();
+  case DType::i8:
+    return fn.template operator()<i8>();
+  case DType::i16:
+    return fn.template operator()<i16>();
+  case DType::i32:
+    return fn.template operator()<i32>();
+  case DType::i64:
+    return fn.template operator()<i64>();
+  case DType::i1:
+    return fn.template operator()<i1>();
+  case DType::f32:
+    break;
   }
   return fn.template operator()<f32>();
 }

@@ -449,3 +449,11 @@ func.func @set_type(%x: f32, %y: f16) {
   tile.set %0, %y : f16
   return
 }
+
+// -----
+
+func.func @require_places(%ok: i1, %n: index) {
+  // expected-error @+1 {{'tile.require' op message has 1 places '{}' for 2 values}}
+  tile.require %ok, "takes {} rows"(%n, %n)
+  return
+}

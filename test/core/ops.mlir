@@ -129,3 +129,12 @@ func.func @variables(%x: tensor<4x4xbf16>, %i: index) -> tensor<4x4xbf16> {
   %n = tile.var %i : index
   return %y : tensor<4x4xbf16>
 }
+
+// CHECK-LABEL: @checks
+func.func @checks(%ok: i1, %n: index) {
+  // CHECK: tile.require %{{.*}}, "takes {} rows of {}"(%{{.*}}, %{{.*}})
+  tile.require %ok, "takes {} rows of {}"(%n, %n)
+  // CHECK: tile.require %{{.*}}, "nothing goes"
+  tile.require %ok, "nothing goes"
+  return
+}

@@ -70,7 +70,7 @@ TEST(Trace, SymmetricMemoryInALoop) {
     Kernel("k(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
       for (auto i : range(x.size())) {
         (void)i;
-        symmetric<f32>({x.size()}, "buffer");
+        [[maybe_unused]] auto buffer = symmetric<f32>({x.size()}, "buffer");
       }
     });
   });
@@ -146,6 +146,98 @@ TEST(Run, SignalThatIsNotifiedTooRarely) {
   EXPECT_THAT(message,
               AllOf(ContainsRegex("rank [01]"), ContainsRegex("core 0"), HasSubstr("'ready'"),
                     HasSubstr("[1]"), HasSubstr("3"), ContainsRegex("ErrorTest.cpp:[0-9]+")));
+}
+
+/// Rank `culprit` names a signal that is not there, the others wait for it.
+Kernel wrongSignal() {
+  return {"k(x[N], culprit) -> y[N]", [](In<f32, 1> x, Index culprit, Out<f32, 1> y) {
+            auto ready = signals(2, "ready");
+            auto xs = x.tiled(4);
+            auto ys = y.tiled(4);
+            auto [sender, receiver] = splitCores(1);
+            sender.run("send", [&] {
+              for (auto peer : ranks())
+                notify(ready.on(peer)(select(rank() == culprit, Index(7), Index(1))));
+            });
+            receiver.run("receive", [&] {
+              for (auto [i] : ys.tiles()) {
+                wait(ready(1), numRanks());
+                ys(i) = xs(i);
+              }
+            });
+          }};
+}
+
+TEST(Run, AnIndexOutOfRangeEndsTheOthersAtOnce) {
+  Options options;
+  options.ranks = 3;
+  options.cores = 2;
+  options.waitTimeout = std::chrono::seconds(60);
+  std::vector<std::string> messages(3);
+  auto start = std::chrono::steady_clock::now();
+  runRanks(options, [&](Context &context) {
+    auto x = context.tensor<f32>({16}), y = context.tensor<f32>({16});
+    Program program = context.compile(wrongSignal());
+    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { program(x, 2, y); });
+    program(x, 3, y); // nobody: the process goes on
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  for (const std::string &message : messages)
+    EXPECT_THAT(message, ContainsRegex("^rank 2, core [01], role 'send' of kernel 'k': "
+                                       "ErrorTest.cpp:[0-9]+: notify names signal 'ready'\\[7\\] "
+                                       "of rank [012], but 'ready' has extents \\[2\\]$"));
+}
+
+TEST(Run, ChunksOfDifferentExtents) {
+  std::string message = runError<RuntimeError>(2, [](Context &context) {
+    auto x = context.tensor<f32>({16}), y = context.tensor<f32>({20});
+    Kernel kernel("k(x[N]) -> y[M]", [](In<f32, 1> x, Out<f32, 1> y) {
+      auto box = symmetric<f32>({y.size()}, "box");
+      put(x, box.on((rank() + 1) % numRanks()));
+    });
+    context.compile(kernel)(x, y);
+  });
+  EXPECT_THAT(message, ContainsRegex("rank [01], core 0 of kernel 'k': ErrorTest.cpp:[0-9]+: put "
+                                     "moves a chunk of \\[16\\] of 'x' into one of \\[20\\] of "
+                                     "'box', expected equal extents"));
+}
+
+TEST(Launch, ANameInAProductOnly) {
+  runRanks({.ranks = 2}, [](Context &context) {
+    Kernel kernel("k(x[R*M,2*N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
+      auto xs = x.split(numRanks()).tiled(4, 4);
+      auto ys = y.tiled(4, 4);
+      for (auto [i, j] : ys.tiles())
+        ys(i, j) = xs(rank(), i, j);
+    });
+    Program program = context.compile(kernel);
+    auto x = context.tensor<f32>({6, 10}), y = context.tensor<f32>({3, 5});
+    x.set({context.rank() * 3 + 2, 4}, 8);
+    program(x, y);
+    EXPECT_EQ(y.at({2, 4}), 8);
+    std::string text = "k(x[R*M,2*N]) -> y[M,N]: ";
+    EXPECT_EQ(messageOf<CompileError>([&] { program(x, context.tensor<f32>({4, 5})); }),
+              text + "R*M is 6 in x, expected 8");
+    EXPECT_EQ(program.signature().bind({&x.shape(), nullptr}, 2).at("M"), 3);
+    EXPECT_EQ(messageOf<CompileError>([&] {
+                std::vector<int64_t> odd{7, 10};
+                program.signature().bind({&odd, nullptr}, 2);
+              }),
+              text + "R*M is 7 in x, expected a multiple of 2");
+  });
+}
+
+TEST(Launch, ScalarsOfTheirTypes) {
+  std::string message = runError<CompileError>(1, [](Context &context) {
+    auto y = context.tensor<i32>({4});
+    Kernel kernel("k(n) -> y[N]", [](Scalar<i32> n, Out<i32, 1> y) { y.tiled(4)(0) = n + 0; });
+    Program program = context.compile(kernel);
+    program(-7, y);
+    EXPECT_EQ(y.at({3}), -7);
+    program(0.5, y);
+  });
+  EXPECT_EQ(message, "k(n) -> y[N]: n: 0.5 is no i32: expected an integer from -2147483648 to "
+                     "2147483647");
 }
 
 TEST(Run, RanksThatAllocateDifferently) {

@@ -46,8 +46,23 @@ class Refused(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def testStoreToAnInput(self):
-        self.refuse("xs(i, j) = ys(i, j);", "")
+        self.refuse("xs(i, j) = xs(j, i);", "")
         self.refuse("xs(i, j) = zeros<f32>(4, 4);", "")
+
+    def testReadOfAnOutput(self):
+        self.refuse("ys(i, j) = exp(ys(i, j));", "")
+        self.refuse("ys(i, j) = ys(i, j);", "")
+        self.refuse("ys(i, j) = xs(i, j) + ys(i, j);", "")
+        self.refuse("Tile t = ys(i, j);", "")
+        self.refuse("Var t = ys(i, j);", "")
+        self.refuse("ys(i, j) = y.read({i, j});", "")
+        self.refuse("ys(i, j) = y.gather(iota(4), j, 4);", "")
+        self.refuse("atomicAdd(ys(i, j), zeros<f32>(4, 4));", "")
+        self.refuse("put(ys(i, j), symmetric<f32>(4, 4).on(0));", "")
+        self.refuse("put(y, symmetric<f32>(4, 4).on(0));", "")
+
+    def testGetIntoAnInput(self):
+        self.refuse("get(symmetric<f32>(4, 4).on(0), xs(i, j));", "")
 
     def testNativeIf(self):
         self.refuse("if (i < j) ys(i, j) = xs(i, j);", "")

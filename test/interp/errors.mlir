@@ -33,7 +33,7 @@ func.func @input(%A: memref<3xi32> {tile.name = "A", tile.readonly}) attributes 
 }
 
 // CHECK-LABEL: kernel beyond
-// CHECK-NEXT: error: {{.*}}: memref.subview takes 2 elements from 2 on, 1 apart, along dimension 0 of a view of [3]
+// CHECK-NEXT: error: {{.*}}: memref.subview takes 2 elements from 2 on, 1 apart, along dimension 0 of a view of [3] of 'argument 0'
 func.func @beyond(%A: memref<?xi32, strided<[?], offset: ?>> {interp.sizes = array<i64: 3>}) attributes {tile.kernel} {
   %c2 = arith.constant 2 : index
   %x = memref.subview %A[%c2] [%c2] [1]
@@ -42,7 +42,7 @@ func.func @beyond(%A: memref<?xi32, strided<[?], offset: ?>> {interp.sizes = arr
 }
 
 // CHECK-LABEL: kernel split
-// CHECK-NEXT: error: {{.*}}: memref.expand_shape expands [3] to [2, 2], but dimension 0 has 3 elements and its parts 4
+// CHECK-NEXT: error: {{.*}}: memref.expand_shape cuts a view of [3] of 'argument 0' into [2, 2], but dimension 0 has 3 elements and its parts 4
 func.func @split(%A: memref<?xi32, strided<[?], offset: ?>> {interp.sizes = array<i64: 3>}) attributes {tile.kernel} {
   %c2 = arith.constant 2 : index
   %x = memref.expand_shape %A [[0, 1]] output_shape [%c2, %c2]
@@ -202,5 +202,28 @@ func.func @meeting() attributes {tile.kernel, ranks = 2, cores = 2} {
   dist.role "some" cores %c0 for %n {
     dist.barrier ranks
   }
+  return
+}
+
+// CHECK-LABEL: kernel require
+// CHECK-NEXT: error: {{.*}}: tile.require takes 4 rows of 2
+func.func @require() attributes {tile.kernel} {
+  %yes = arith.constant true
+  %no = arith.constant false
+  %c4 = arith.constant 4 : index
+  %c2 = arith.constant 2 : index
+  tile.require %yes, "goes on"
+  tile.require %no, "takes {} rows of {}"(%c4, %c2)
+  return
+}
+
+// CHECK-LABEL: kernel chunks
+// CHECK-NEXT: error: {{.*}}: dist.put moves a chunk of [3] of 'argument 0' into one of [2] of 'b', expected equal extents
+func.func @chunks(%A: memref<?xi32, strided<[?], offset: ?>> {interp.sizes = array<i64: 3>}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = dist.symmetric "b"(%c2) : !sym
+  %far = dist.on %b, %c0 : !sym -> !far
+  dist.put %A, %far : memref<?xi32, strided<[?], offset: ?>>, !far
   return
 }

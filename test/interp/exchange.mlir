@@ -39,7 +39,7 @@ func.func @rotate(%A: memref<1x3xi32> {tile.readonly}, %C: memref<1x3xi32>)
 }
 
 // CHECK-LABEL: kernel put_notify
-// A chunk at the edge: of extents that differ the smaller count. The rest stays as it was, poison.
+// Chunks at the edge, of equal extents. The rest stays as it was, poison.
 // CHECK-NEXT: rank 0 argument 1
 // CHECK-NEXT: {{^}}  102 -1
 // CHECK-NEXT: {{^}}  105 -1
@@ -60,7 +60,8 @@ func.func @put_notify(%A: memref<2x3xi32> {tile.readonly}, %C: memref<2x2xi32>)
         : memref<2x3xi32> -> memref<?x?xi32, strided<[?, ?], offset: ?>>
     %there = dist.on %in, %peer : !sym -> !far
     %theirs = dist.on %full, %peer : !dist.signals<1> -> !dist.signals<1, remote>
-    dist.put_notify %part, %there, %theirs[%me] set %c2
+    %place = memref.subview %there[0, 0] [%c2, %c1] [1, 1] : !far to !far
+    dist.put_notify %part, %place, %theirs[%me] set %c2
         : memref<?x?xi32, strided<[?, ?], offset: ?>>, !far, !dist.signals<1, remote>
   }
   dist.role "receive" cores %c1 for %c1 {

@@ -48,7 +48,7 @@ static std::vector<Kernel> kernels() {
       // CHECK: tile.scatter %{{.*}}, %arg2[%[[R]], %{{.*}}]
       // CHECK: tile.atomic_add %{{.*}}, %arg2[
       Kernel("rows(a[M,N], r[K]) -> b[M,N]",
-             [](In<f32> a, In<i32, 1> r, Out<f32> b) {
+             [](In<f32> a, In<i32, 1> r, InOut<f32> b) {
                Tile rows = r.tiled(4)(0);
                b.scatter(rows, 0, a.gather(rows, 0, 8, 1));
                atomicAdd(b.tiled(4, 8)(0, 0), full<f32>({4, 8}, 1));

@@ -61,6 +61,43 @@ TEST(Messages, types) {
   EXPECT_MESSAGE("minimum: needs a tile among its operands", minimum(2.0, 3));
 }
 
+TEST(Messages, numbers) {
+  EXPECT_MESSAGE("0.5 is no i32: expected an integer from -2147483648 to 2147483647", zeros<i32>(2) + 0.5);
+  EXPECT_MESSAGE("3000000000 is no i32: expected an integer from -2147483648 to 2147483647", zeros<i32>(2) * 3000000000u);
+  EXPECT_MESSAGE("300 is no i8: expected an integer from -128 to 127", 300 - zeros<i8>(2));
+  EXPECT_MESSAGE("-129 is no i8: expected an integer from -128 to 127", less(zeros<i8>(2), -129));
+  EXPECT_MESSAGE("40000 is no i16: expected an integer from -32768 to 32767", select(zeros<i16>(2) == 0, zeros<i16>(2), 40000));
+  EXPECT_MESSAGE("18446744073709551615 is no i64: expected an integer from -9223372036854775808 to 9223372036854775807", zeros<i64>(2) + UINT64_MAX);
+  EXPECT_MESSAGE("1e+19 is no i64: expected an integer from -9223372036854775808 to 9223372036854775807", zeros<i64>(2) + 1e19);
+  EXPECT_MESSAGE("nan is no i64: expected an integer from -9223372036854775808 to 9223372036854775807", zeros<i64>(2) + double(NAN));
+  EXPECT_MESSAGE("2 is no i1: expected an integer from 0 to 1", (zeros<i32>(2) == 0) & 2);
+  EXPECT_MESSAGE("-1 is no i1: expected an integer from 0 to 1", full<i1>({2}, -1));
+  EXPECT_MESSAGE("1.5 is no i32: expected an integer from -2147483648 to 2147483647", z.tiled(2)(0) = 1.5);
+  EXPECT_MESSAGE("1.5 is no i32: expected an integer from -2147483648 to 2147483647", Var v = zeros<i32>(2); v = 1.5);
+  EXPECT_MESSAGE("10000000000 is no f16: expected a magnitude of at most 65504", zeros<f16>(2) + 1e10);
+  EXPECT_MESSAGE("1e+39 is no f32: expected a magnitude of at most 3.4028234663852886e+38", x.tiled(2, 2)(0, 0).padded(1e39) + zeros<f32>(2, 2));
+  EXPECT_MESSAGE("1e+39 is no f32: expected a magnitude of at most 3.4028234663852886e+38", x.gather(iota(4), 0, 8, -1e39 * -1));
+  EXPECT_MESSAGE("-inf is no f8e4m3, which has no infinity: expected a magnitude of at most 448", full<f8e4m3>({2}, -INFINITY));
+}
+
+TEST(Messages, numbersThatFit) {
+  Kernel kernel("k(x[M]) -> y[M]", [](In<i64, 1>, Out<i64, 1> y) {
+    auto ys = y.tiled(2);
+    ys(0) = (int64_t(1) << 53) + 1;
+    ys(1) = INT64_MIN;
+    ys(2) = 2.0;
+    ys(3) = cast<i64>(zeros<i8>(2) + -128);
+    ys(4) = cast<i64>(select(full<i1>({2}, true), full<f16>({2}, -INFINITY), 65519.0));
+    ys(5) = cast<i64>(zeros<f16>(2) + 1e-10);
+  });
+  EXPECT_THAT(kernel.ir(), testing::AllOf(testing::HasSubstr("dense<9007199254740993>"),
+                                          testing::HasSubstr("dense<-9223372036854775808>"),
+                                          testing::HasSubstr("dense<2> : tensor<2xi64>"),
+                                          testing::HasSubstr("dense<-128> : tensor<2xi8>"),
+                                          testing::HasSubstr("dense<6.550400e+04>"),
+                                          testing::HasSubstr("dense<true>")));
+}
+
 TEST(Messages, memory) {
   EXPECT_MESSAGE("store: the tile is of f16 but the view is of f32: cast it", y.tiled(2, 2)(0, 0) = zeros<f16>(2, 2));
   EXPECT_MESSAGE("broadcast: shapes [2, 3] and [2, 2] do not broadcast: extents 3 and 2", y.tiled(2, 2)(0, 0) = zeros<f32>(2, 3));

@@ -23,10 +23,10 @@ using namespace ditron::device;
 
 namespace {
 
-/// The put before `notify` with nothing but computation between.
+/// The put before `notify` with nothing but computation and checks between.
 PutOp putBefore(NotifyOp notify) {
   Operation *previous = notify->getPrevNode();
-  while (previous && isMemoryEffectFree(previous))
+  while (previous && (isMemoryEffectFree(previous) || isa<ditron::core::RequireOp>(previous)))
     previous = previous->getPrevNode();
   return dyn_cast_or_null<PutOp>(previous);
 }

@@ -66,10 +66,9 @@ HostMachine::HostMachine() {
   if (chosen)
     checkChosen(*target, triple, *chosen);
   std::string cpu = chosen ? *chosen : llvm::sys::getHostCPUName().str();
-  machine_.reset(target->createTargetMachine(triple, cpu, chosen ? "" : hostFeatures(),
-                                             llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                             llvm::CodeModel::Small,
-                                             llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+  machine_.reset(target->createTargetMachine(
+      triple, cpu, chosen ? "" : hostFeatures(), llvm::TargetOptions(), llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
 }
 
 HostMachine::~HostMachine() = default;

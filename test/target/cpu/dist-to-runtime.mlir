@@ -101,3 +101,22 @@ func.func @verbs(%x: !v, %y: !v) {
   dist.barrier cores
   return
 }
+
+// -----
+
+// What is required: a branch, never taken, to what ends the launch.
+// CHECK-DAG: llvm.func @ditron_fail(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) attributes {passthrough = ["noreturn", "cold"]}
+// CHECK-DAG: llvm.mlir.global internal constant @[[REQUIRED:[a-z_0-9]+]]("dist-to-runtime.mlir{{.*}}: takes {} of 3\00")
+// CHECK-LABEL: func.func @require(
+// CHECK-SAME: %[[OK:.*]]: i1, %[[N:.*]]: index
+// CHECK: %[[ROOM:.*]] = llvm.alloca
+// CHECK: %[[FAILS:.*]] = arith.xori %[[OK]], %true
+// CHECK: scf.if %[[FAILS]] {
+// CHECK: llvm.mlir.addressof @[[REQUIRED]]
+// CHECK: llvm.store
+// CHECK: llvm.call @ditron_fail(
+// CHECK: return
+func.func @require(%ok: i1, %n: index) {
+  tile.require %ok, "takes {} of 3"(%n)
+  return
+}

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -245,6 +246,25 @@ void expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
   }
   if (failures)
     ADD_FAILURE() << failures << " elements are wrong";
+}
+
+void expectRefused(const std::string &text, const Kernel &kernel,
+                   const std::vector<Argument> &arguments) {
+  SCOPED_TRACE(kernel.signature().text());
+  try {
+    interpret(kernel, arguments, 1);
+    ADD_FAILURE() << "the interpreter takes it, expected: " << text;
+  } catch (const CompileError &error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(text));
+  }
+  try {
+    runCompiled(kernel, arguments, 1);
+    ADD_FAILURE() << "the compiled kernel takes it, expected: " << text;
+  } catch (const RuntimeError &error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr(text));
+    EXPECT_THAT(error.what(), testing::ContainsRegex("^rank 0, core 0.* of kernel '" +
+                                                     kernel.name() + "': [A-Za-z]+.cpp:[0-9]+: "));
+  }
 }
 
 } // namespace ditron::differential

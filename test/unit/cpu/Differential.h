@@ -76,6 +76,11 @@ struct Tolerance {
 void expectSame(const Kernel &kernel, const std::vector<Argument> &arguments,
                 const Tolerance &tolerance = {}, int cores = 1);
 
+/// Runs `kernel` both ways: both end with an error that has `text` in it; the compiled kernel's is
+/// a RuntimeError that names rank, core, kernel and a line of this program.
+void expectRefused(const std::string &text, const Kernel &kernel,
+                   const std::vector<Argument> &arguments);
+
 /// The memory of argument n after the compiled kernel ran.
 std::vector<Argument> runCompiled(const Kernel &kernel, std::vector<Argument> arguments,
                                   int cores = 1);

@@ -161,15 +161,16 @@ TEST(Memory, gatherAndScatterRows) {
 
 template <class T> void checkAtomics() {
   SCOPED_TRACE(name(kDType<T>));
-  Kernel kernel("atomics(x[M,N]) -> total[1,N], old[M,N]", [](In<T> x, InOut<T> total, Out<T> old) {
-    auto xs = x.tiled(2, 20);
-    auto totals = total.tiled(1, 20);
-    auto olds = old.tiled(2, 20);
-    for (auto [i, j] : xs.tiles()) {
-      atomicAdd(totals(0, j), sum(xs(i, j), 0));
-      olds(i, j) = atomicAdd(olds(i, j), xs(i, j) * 2) + 1;
-    }
-  });
+  Kernel kernel("atomics(x[M,N]) -> total[1,N], old[M,N]",
+                [](In<T> x, InOut<T> total, InOut<T> old) {
+                  auto xs = x.tiled(2, 20);
+                  auto totals = total.tiled(1, 20);
+                  auto olds = old.tiled(2, 20);
+                  for (auto [i, j] : xs.tiles()) {
+                    atomicAdd(totals(0, j), sum(xs(i, j), 0));
+                    olds(i, j) = atomicAdd(olds(i, j), xs(i, j) * 2) + 1;
+                  }
+                });
   for (Placement placement : kPlacements)
     expectSame(kernel,
                {ramp(kDType<T>, {37, 45}, placement), ramp(kDType<T>, {1, 45}, placement),

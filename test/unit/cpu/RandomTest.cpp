@@ -18,7 +18,8 @@ public:
 
   void kernel(const In<T> &x, const In<T> &y, Index n, const Out<T> &o, const InOut<T> &p) {
     auto xs = x.tiled(a_, b_), ys = y.tiled(a_, b_);
-    auto os = o.tiled(a_, b_), ps = p.tiled(a_, b_);
+    auto os = o.tiled(a_, b_);
+    auto ps = p.tiled(a_, b_);
     for (auto [i, j] : os.tiles()) {
       read_ = [&, i, j](int which) -> Tile {
         switch (which) {

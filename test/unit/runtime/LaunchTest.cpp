@@ -71,7 +71,7 @@ void scatterKernel(CoreContext *context, const int64_t *arguments) {
   int64_t from = (context->rank + context->ranks - 1) % context->ranks;
   ditron_wait(context, ready + from, 1, kAdd, "signal 'ready'");
   if (box[from] != number * 1000 + from)
-    ditron_fail(context, "an old word");
+    ditron_fail(context, "an old word", nullptr, 0);
 }
 
 SCENARIO(backToBack) {
@@ -122,7 +122,7 @@ void barrierKernel(CoreContext *context, const int64_t *arguments) {
     for (int64_t i = first; i < first + count; ++i)
       for (int64_t peer = 0; peer < context->ranks; ++peer)
         if ((round % 2 || peer == context->rank) && peerWords(context, counts, peer)[i] != round)
-          ditron_fail(context, "a core passed the barrier too early");
+          ditron_fail(context, "a core passed the barrier too early", nullptr, 0);
     ditron_barrier(context, round % 2, first, count);
   }
   ditron_role_leave(context);
@@ -156,7 +156,7 @@ void stridedKernel(CoreContext *context, const int64_t *arguments) {
   const int64_t single = 1, none = 0;
   ditron_get(context, &got, mine + 1 + 8 + 2, 4, 1, &single, &single, &single);
   if (got != source[1 + 8])
-    ditron_fail(context, "a wrong element");
+    ditron_fail(context, "a wrong element", nullptr, 0);
   ditron_put(context, theirs, source, 4, 1, &none, &single, &single);
 }
 
@@ -177,7 +177,7 @@ SCENARIO(strided) {
 void scratchKernel(CoreContext *context, const int64_t *arguments) {
   if (reinterpret_cast<uintptr_t>(context->scratch) % 64 != 0 ||
       context->scratchBytes != arguments[0])
-    ditron_fail(context, "scratch memory is not as asked for");
+    ditron_fail(context, "scratch memory is not as asked for", nullptr, 0);
   for (int64_t i = 0; i < context->scratchBytes; ++i)
     context->scratch[i] = std::byte(context->core);
 }

@@ -33,6 +33,49 @@ bool hasUnitStride(Value view) {
   return false;
 }
 
+/// Whether the magnitude of a number is far from what fits 64 bits, as it is of all that is
+/// computed from the extents of memory and from counting up to them.
+static bool isModerate(Value value, int depth = 0) {
+  constexpr int kDeepest = 8;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.abs().ult(int64_t(1) << 31);
+  if (depth == kDeepest)
+    return false;
+  auto moderate = [&](Value part) { return isModerate(part, depth + 1); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() && moderate(loop.getLowerBound()) &&
+           moderate(loop.getStep());
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<memref::DimOp, memref::ExtractStridedMetadataOp, device::RankOp, device::NumRanksOp,
+          device::CoreOp, device::NumCoresOp>(op))
+    return true;
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+    return cast.getIn().getType().getIntOrFloatBitWidth() <= 32;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return moderate(op->getOperand(0));
+  if (isa<arith::MulIOp>(op)) {
+    bool isScaled = matchPattern(op->getOperand(1), m_ConstantInt(&constant)) &&
+                    constant.abs().ult(int64_t(1) << 16);
+    return isScaled && moderate(op->getOperand(0));
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return moderate(select.getTrueValue()) && moderate(select.getFalseValue());
+  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
+         llvm::all_of(op->getOperands(), moderate);
+}
+
+Value TileLowering::startOf(Value coord, int64_t extent, Value size) {
+  if (!isModerate(coord)) {
+    // The product with the extent may not fit: any tile outside of the view is as good.
+    coord = b_.create<arith::MaxSIOp>(loc_, coord, index(-1));
+    coord = b_.create<arith::MinSIOp>(loc_, coord, size);
+  }
+  return mul(coord, index(extent));
+}
+
 Access TileLowering::accessOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,
                               TypedAttr padding) {
   auto type = cast<MemRefType>(view.getType());
@@ -59,7 +102,7 @@ Access TileLowering::accessOf(Value view, ValueRange coords, ArrayRef<int64_t> s
       ArrayRef<OpFoldResult>{b_.getIndexAttr(1)});
   size_t lead = coords.size() - shape.size();
   for (auto [d, coord] : llvm::enumerate(coords))
-    access.start.push_back(d < lead ? coord : mul(coord, index(shape[d - lead])));
+    access.start.push_back(d < lead ? coord : startOf(coord, shape[d - lead], access.sizes[d]));
   Type compute = computeType(access.element);
   access.padding = splat(compute, 1, 0);
   if (padding)

@@ -34,6 +34,7 @@ enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24 };
 
 /// The most dimensions of a chunk.
 constexpr int64_t kMaxRank = 8;
+static_assert(core::kMaxMessageValues <= 3 * kMaxRank);
 
 /// "File.cpp:12" of an op, for messages.
 std::string placeOf(Operation *op) {
@@ -199,14 +200,26 @@ private:
   void lowerMove(StringRef name, Value source, Value destination) {
     auto from = b_.create<memref::ExtractStridedMetadataOp>(loc_, source);
     auto to = b_.create<memref::ExtractStridedMetadataOp>(loc_, destination);
-    SmallVector<Value> extents;
-    for (auto [x, y] : llvm::zip(from.getSizes(), to.getSizes()))
-      extents.push_back(b_.create<arith::MinSIOp>(loc_, x, y));
     auto type = cast<MemRefType>(source.getType());
     call(name,
          {context_, addressOf(destination, to.getOffset()), addressOf(source, from.getOffset()),
           word(core::elementBytes(type.getElementType())), word(type.getRank()),
-          roomFor(0, extents), roomFor(1, from.getStrides()), roomFor(2, to.getStrides())});
+          roomFor(0, from.getSizes()), roomFor(1, from.getStrides()), roomFor(2, to.getStrides())});
+  }
+
+  void lowerRequire(core::RequireOp op) {
+    Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+    Value fails = b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes);
+    auto branch = b_.create<scf::IfOp>(loc_, fails, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(branch.thenBlock()->getTerminator());
+    std::string place = placeOf(op), message = op.getMessage().str();
+    size_t count = op.getValues().size();
+    call("ditron_fail", {context_, text(place.empty() ? message : place + ": " + message),
+                         roomFor(0, op.getValues()), word(static_cast<int64_t>(count))});
+    // Known not to come back, it is moved out of the way, and what it requires is known after it.
+    auto callee = module_.lookupSymbol<LLVM::LLVMFuncOp>("ditron_fail");
+    callee.setPassthroughAttr(b_.getStrArrayAttr({"noreturn", "cold"}));
   }
 
   /// The same view on a peer: its descriptor with another base.
@@ -229,25 +242,28 @@ private:
     ArrayRef<int64_t> shape = chunk.getShape();
     size_t lead = view.getRank() - shape.size();
     SmallVector<OpFoldResult> offsets, sizes, strides(view.getRank(), b_.getIndexAttr(1));
-    Value inside;
+    Value none = index(0), inside;
     for (auto [d, coord] : llvm::enumerate(chunk.getCoords())) {
       Value extent = b_.create<memref::DimOp>(loc_, chunk.getView(), static_cast<int64_t>(d));
+      int64_t whole = d < lead ? 1 : shape[d - lead];
+      // Compared in tiles, since a coordinate times its extent may not fit; unsigned, since a
+      // negative one is outside too.
+      Value padded = b_.create<arith::AddIOp>(loc_, extent, index(whole - 1));
+      Value tiles = b_.create<arith::DivUIOp>(loc_, padded, index(whole));
+      Value within = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, coord, tiles);
+      Value start = b_.create<arith::MulIOp>(loc_, coord, index(whole));
+      start = b_.create<arith::SelectOp>(loc_, within, start, none);
+      offsets.push_back(start);
       if (d < lead) {
-        Value fits = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, coord, extent);
-        inside = inside ? b_.create<arith::AndIOp>(loc_, inside, fits).getResult() : fits;
-        offsets.push_back(coord);
+        inside = inside ? b_.create<arith::AndIOp>(loc_, inside, within).getResult() : within;
         sizes.push_back(b_.getIndexAttr(1));
         continue;
       }
-      Value whole = index(shape[d - lead]);
-      Value start = b_.create<arith::MulIOp>(loc_, coord, whole);
       Value rest = b_.create<arith::SubIOp>(loc_, extent, start);
-      Value size =
-          b_.create<arith::MaxSIOp>(loc_, b_.create<arith::MinSIOp>(loc_, rest, whole), index(0));
-      if (d == lead && inside)
-        size = b_.create<arith::SelectOp>(loc_, inside, size, index(0));
-      offsets.push_back(start);
-      sizes.push_back(size);
+      Value size = b_.create<arith::MinSIOp>(loc_, rest, index(whole));
+      if (inside)
+        within = b_.create<arith::AndIOp>(loc_, within, inside);
+      sizes.push_back(b_.create<arith::SelectOp>(loc_, within, size, none).getResult());
     }
     auto type = cast<MemRefType>(chunk.getChunk().getType());
     Value part = b_.create<memref::SubViewOp>(loc_, type, chunk.getView(), offsets, sizes, strides);
@@ -306,6 +322,7 @@ private:
           return true;
         })
         .Case([&](core::ChunkOp chunk) { return lowerChunk(chunk), true; })
+        .Case([&](core::RequireOp op) { return lowerRequire(op), true; })
         .Case([&](device::PutOp put) {
           return lowerMove("ditron_put", put.getSource(), put.getDestination()), true;
         })

@@ -65,8 +65,8 @@ static bool reducesRows(core::ReduceOp reduce) {
 /// Whether nothing between a load and a later op of its block could change memory.
 static bool isUnchanged(Operation *load, Operation *end) {
   for (Operation *op = load->getNextNode(); op && op != end; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) &&
-        !isa<core::LoadOp, core::GatherOp, device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
+    if (!isMemoryEffectFree(op) && !isa<core::LoadOp, core::GatherOp, core::RequireOp,
+                                        device::CoreOp, device::NumCoresOp, memref::LoadOp>(op))
       return false;
   return true;
 }

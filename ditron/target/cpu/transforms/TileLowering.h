@@ -142,6 +142,9 @@ private:
   //===-- Access.cpp --------------------------------------------------------------------------===//
   Access accessOf(mlir::Value view, mlir::ValueRange coords, llvm::ArrayRef<int64_t> shape,
                   mlir::TypedAttr padding);
+  /// The element where tile `coord` along a dimension of `size` elements starts; where no tile is,
+  /// any element from which on there is none of the tile.
+  mlir::Value startOf(mlir::Value coord, int64_t extent, mlir::Value size);
   /// Element indices of the view at `at` of the tile.
   At elementAt(const Access &access, const At &at);
   /// Whether the leading elements lie in the view, and how many of `lanes` do.

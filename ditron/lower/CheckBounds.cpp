@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// lower-check-bounds: what must hold for an op to stay within memory is required in front of it.
+//
+//   %part = memref.subview %A[%first] [%count] [1] : ...
+// becomes
+//   %n = memref.dim %A, %c0
+//   %ok = (0 <= %first) and (0 <= %count) and (%count <= %n - %first)
+//   tile.require %ok, "slice takes {} elements from {} on, ..."(%count, %first, %n)
+//   %part = memref.subview %A[%first] [%count] [1] : ...
+//
+// Slices and splits stay within their view, indices within their extents, roles within the running
+// one, both sides of a put or get have the same extents, and steps are 1 or more. What holds by
+// construction, such as the whole extent of a view, is not required. The texts are those of the
+// interpreter (ditron/reference). Tiles need nothing: what is beyond the view is masked.
+// test/lower/check-bounds.mlir shows it.
+#include "ditron/device/Provenance.h"
+#include "ditron/lower/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace ditron::lower {
+
+#define GEN_PASS_DEF_CHECKBOUNDS
+#include "ditron/lower/Passes.h.inc"
+
+namespace {
+
+using Predicate = arith::CmpIPredicate;
+
+/// Of a view: the extents of one before and after a split stand in a message.
+constexpr int64_t kMostDimensions = 8;
+static_assert(2 * kMostDimensions + 3 <= core::kMaxMessageValues);
+
+/// "[{}, {}]", a place for each of so many values.
+std::string places(size_t count) {
+  std::string text;
+  for (size_t n = 0; n < count; ++n)
+    text += n ? ", {}" : "{}";
+  return "[" + text + "]";
+}
+
+/// " of 'A'", if the view's memory has a name.
+std::string ofWhat(Value view) {
+  Value origin = device::originOf(view);
+  std::string name;
+  if (auto argument = dyn_cast<BlockArgument>(origin)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto given =
+        function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), core::kNameAttr)
+                 : StringAttr();
+    name = given ? given.str() : "";
+  } else if (auto buffer = origin.getDefiningOp<device::SymmetricOp>()) {
+    name = buffer.getName().str();
+  }
+  return name.empty() ? name : " of '" + name + "'";
+}
+
+/// Whether `value` is the extent of dimension d of `view`.
+bool isExtentOf(OpFoldResult value, Value view, int64_t d) {
+  auto dim = dyn_cast_or_null<memref::DimOp>(isa<Value>(value) ? cast<Value>(value).getDefiningOp()
+                                                               : nullptr);
+  return dim && dim.getSource() == view && dim.getConstantIndex() == d;
+}
+
+/// Requires what one op needs, in front of it.
+class Requirements {
+public:
+  explicit Requirements(Operation *op) : op_(op), b_(op->getLoc(), op) {}
+
+  void add() {
+    llvm::TypeSwitch<Operation *>(op_)
+        .Case([&](memref::SubViewOp op) { requireSlice(op); })
+        .Case([&](memref::ExpandShapeOp op) { requireSplit(op); })
+        .Case([&](memref::CastOp op) { requireStated(op); })
+        .Case([&](memref::LoadOp op) { requireElement(op.getMemRef(), op.getIndices(), "read"); })
+        .Case([&](memref::StoreOp op) { requireElement(op.getMemRef(), op.getIndices(), "write"); })
+        .Case([&](tensor::ExtractOp op) { requireElementOfTile(op); })
+        .Case([&](device::OnOp op) { requirePeer(op); })
+        .Case([&](device::PutOp op) { requireEqual(op.getSource(), op.getDestination(), "put"); })
+        .Case([&](device::GetOp op) { requireEqual(op.getSource(), op.getDestination(), "get"); })
+        .Case([&](device::PutNotifyOp op) {
+          requireEqual(op.getSource(), op.getDestination(), "put");
+          requireSignal(op.getSignals(), op.getIndices(), "notify");
+        })
+        .Case(
+            [&](device::NotifyOp op) { requireSignal(op.getSignals(), op.getIndices(), "notify"); })
+        .Case([&](device::WaitOp op) { requireSignal(op.getSignals(), op.getIndices(), "wait"); })
+        .Case([&](device::RoleOp op) { requireCores(op); })
+        .Case([&](device::TilesOp op) { requireGrid(op); })
+        .Case([&](scf::ForOp op) { requireStep(op); });
+  }
+
+private:
+  //===-- Views -------------------------------------------------------------------------------===//
+
+  void requireSlice(memref::SubViewOp op) {
+    Value view = op.getSource();
+    SmallVector<OpFoldResult> offsets = op.getMixedOffsets(), sizes = op.getMixedSizes(),
+                              strides = op.getMixedStrides();
+    for (int64_t d = 0, rank = op.getSourceType().getRank(); d < rank; ++d) {
+      bool isDense = isConstantIntValue(strides[d], 1);
+      if (isDense && isConstantIntValue(offsets[d], 0) && isExtentOf(sizes[d], view, d))
+        continue;
+      Value first = value(offsets[d]), count = value(sizes[d]), apart = value(strides[d]);
+      Value extent = dim(view, d);
+      // Of what is left from `first` on, `count` elements take all but apart - 1 of the last one's.
+      Value room = sub(extent, first), taken = count;
+      Value ok = both(atLeast(first, 0), atLeast(count, 0));
+      if (!isDense) {
+        ok = both(ok, atLeast(apart, 1));
+        Value safe = b_.create<arith::MaxSIOp>(apart, constant(1));
+        room = b_.create<arith::CeilDivSIOp>(room, safe);
+      }
+      ok = both(ok, compare(Predicate::sle, first, extent));
+      ok = both(ok, compare(Predicate::sle, taken, room));
+      SmallVector<Value> values{count, first, apart};
+      llvm::append_range(values, dims(view));
+      require(ok,
+              llvm::formatv("slice takes {{} elements from {{} on, {{} apart, along dimension {0} "
+                            "of a view of {1}{2}",
+                            d, places(rank), ofWhat(view)),
+              values);
+    }
+  }
+
+  void requireSplit(memref::ExpandShapeOp op) {
+    Value view = op.getSrc();
+    SmallVector<OpFoldResult> sizes =
+        getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b_);
+    SmallVector<Value> shape;
+    for (OpFoldResult size : sizes)
+      shape.push_back(value(size));
+    for (auto [d, group] : llvm::enumerate(op.getReassociationIndices())) {
+      if (group.size() == 1 && isExtentOf(sizes[group.front()], view, int64_t(d)))
+        continue;
+      Value product = constant(1), ok = constantTrue();
+      for (int64_t part : group) {
+        product = b_.create<arith::MulIOp>(product, shape[part]);
+        ok = both(ok, atLeast(shape[part], 0));
+      }
+      ok = both(ok, compare(Predicate::eq, product, dim(view, int64_t(d))));
+      SmallVector<Value> values = dims(view);
+      llvm::append_range(values, shape);
+      values.append({dim(view, int64_t(d)), product});
+      require(
+          ok,
+          llvm::formatv("split cuts a view of {0}{1} into {2}, but dimension {3} has {{} elements "
+                        "and its parts {{}",
+                        places(dims(view).size()), ofWhat(view), places(shape.size()), d),
+          values);
+    }
+  }
+
+  void requireStated(memref::CastOp op) {
+    auto from = dyn_cast<MemRefType>(op.getSource().getType());
+    auto to = dyn_cast<MemRefType>(op.getType());
+    for (int64_t d = 0, rank = from && to ? to.getRank() : 0; d < rank; ++d)
+      if (!to.isDynamicDim(d) && from.isDynamicDim(d)) {
+        Value extent = dim(op.getSource(), d);
+        require(compare(Predicate::eq, extent, constant(to.getDimSize(d))),
+                llvm::formatv("cast states extent {0} for dimension {1}, which has {{}",
+                              to.getDimSize(d), d),
+                extent);
+      }
+  }
+
+  void requireElement(Value view, ValueRange indices, StringRef verb) {
+    requireIndices(indices, dims(view), [&](size_t rank) -> std::string {
+      return llvm::formatv("{0} touches element {1} of a view of {1}{2}", verb, places(rank),
+                           ofWhat(view));
+    });
+  }
+
+  void requireElementOfTile(tensor::ExtractOp op) {
+    SmallVector<Value> extents;
+    for (int64_t extent : cast<RankedTensorType>(op.getTensor().getType()).getShape())
+      extents.push_back(constant(extent));
+    requireIndices(op.getIndices(), extents, [](size_t rank) -> std::string {
+      return llvm::formatv("takes element {0} of a tile of {0}", places(rank));
+    });
+  }
+
+  //===-- Ranks -------------------------------------------------------------------------------===//
+
+  Value numRanks() {
+    return b_.create<device::NumRanksOp>(b_.getIndexType(), device::MeshAxis::world);
+  }
+
+  void requirePeer(device::OnOp op) {
+    Operation *peer = op.getPeer().getDefiningOp();
+    if (isa_and_nonnull<device::RankOp>(peer))
+      return;
+    Value ranks = numRanks();
+    require(isIndex(op.getPeer(), ranks), "on: names rank {} of {} ranks", {op.getPeer(), ranks});
+  }
+
+  void requireSignal(Value signals, ValueRange indices, StringRef verb) {
+    auto declared = device::originOf(signals).getDefiningOp<device::SignalsOp>();
+    if (!declared)
+      return;
+    device::OnOp on = device::peerOf(signals);
+    std::string name = declared.getName().str();
+    SmallVector<Value> values(indices);
+    if (on)
+      values.push_back(on.getPeer());
+    requireIndices(
+        indices, SmallVector<Value>(declared.getExtents()),
+        [&](size_t rank) -> std::string {
+          return llvm::formatv("{0} names signal '{1}'{2}{3}, but '{1}' has extents {2}", verb,
+                               name, places(rank), on ? " of rank {}" : "");
+        },
+        values);
+  }
+
+  void requireEqual(Value source, Value destination, StringRef verb) {
+    SmallVector<Value> from = dims(source), to = dims(destination);
+    Value ok = constantTrue();
+    for (auto [x, y] : llvm::zip_equal(from, to))
+      ok = both(ok, compare(Predicate::eq, x, y));
+    std::string text =
+        llvm::formatv("{0} moves a chunk of {1}{2} into one of {1}{3}, expected "
+                      "equal extents",
+                      verb, places(from.size()), ofWhat(source), ofWhat(destination));
+    llvm::append_range(from, to);
+    require(ok, text, from);
+  }
+
+  //===-- Work --------------------------------------------------------------------------------===//
+
+  void requireCores(device::RoleOp op) {
+    Value cores = b_.create<device::NumCoresOp>(b_.getIndexType());
+    Value first = op.getFirst(), count = op.getCount();
+    Value ok = both(atLeast(first, 0), atLeast(count, 0));
+    ok = both(ok, compare(Predicate::sle, count, sub(cores, first)));
+    require(
+        ok,
+        llvm::formatv("role '{0}' takes {{} cores from {{} on, but there are {{}", op.getName()),
+        {count, first, cores});
+  }
+
+  /// Whether a number of tiles comes from the extent of a view: then it is none below 0.
+  static bool isCount(Value value) {
+    if (auto divided = value.getDefiningOp<arith::CeilDivSIOp>())
+      value = divided.getLhs();
+    IntegerAttr constant;
+    if (matchPattern(value, m_Constant(&constant)))
+      return constant.getInt() >= 0;
+    return isa_and_nonnull<memref::DimOp, device::NumRanksOp>(value.getDefiningOp());
+  }
+
+  /// Whether `rows` is `elements` divided by `height` and rounded up.
+  static bool areRowsOf(Value rows, Value elements, int64_t height) {
+    auto same = [](Value x, Value y) {
+      auto one = x.getDefiningOp<memref::DimOp>(), other = y.getDefiningOp<memref::DimOp>();
+      return x == y ||
+             (one && other && one.getSource() == other.getSource() &&
+              one.getConstantIndex() == other.getConstantIndex() && one.getConstantIndex());
+    };
+    if (height == 1 && same(rows, elements))
+      return true;
+    auto divided = rows.getDefiningOp<arith::CeilDivSIOp>();
+    return divided && same(divided.getLhs(), elements) &&
+           isConstantIntValue(divided.getRhs(), height);
+  }
+
+  void requireGrid(device::TilesOp op) {
+    SmallVector<Value> extents(op.getExtents());
+    if (!llvm::all_of(extents, isCount)) {
+      Value ok = constantTrue();
+      for (Value extent : extents)
+        ok = both(ok, atLeast(extent, 0));
+      require(ok, "tiles: deals a grid of " + places(extents.size()) + " tiles", extents);
+    }
+    Value elements = op.getElements();
+    if (!elements || extents.size() < 2)
+      return;
+    Value rows = extents[extents.size() - 2];
+    if (areRowsOf(rows, elements, op.getHeight()))
+      return;
+    Value made = b_.create<arith::CeilDivSIOp>(elements, constant(op.getHeight()));
+    require(compare(Predicate::eq, rows, made),
+            llvm::formatv("tiles: has {{} rows of tiles, but {{} elements, {0} in a tile, make {{}",
+                          op.getHeight()),
+            {rows, elements, made});
+  }
+
+  void requireStep(scf::ForOp op) {
+    Value step = op.getStep();
+    if (step.getType().isIndex() && !isa_and_nonnull<device::NumCoresOp>(step.getDefiningOp()))
+      require(atLeast(step, 1), "range: has step {}, expected 1 or more", step);
+  }
+
+  //===-- Small things ------------------------------------------------------------------------===//
+
+  Value constant(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
+  Value constantTrue() { return b_.create<arith::ConstantIntOp>(1, 1); }
+  Value value(OpFoldResult number) {
+    if (auto known = dyn_cast<Attribute>(number))
+      return constant(cast<IntegerAttr>(known).getInt());
+    return cast<Value>(number);
+  }
+  Value compare(Predicate predicate, Value x, Value y) {
+    return b_.createOrFold<arith::CmpIOp>(predicate, x, y);
+  }
+  Value atLeast(Value x, int64_t least) { return compare(Predicate::sge, x, constant(least)); }
+  /// 0 <= x < extent: unsigned, an x below 0 is far beyond.
+  Value isIndex(Value x, Value extent) { return compare(Predicate::ult, x, extent); }
+  Value both(Value x, Value y) { return b_.createOrFold<arith::AndIOp>(x, y); }
+  Value sub(Value x, Value y) { return b_.createOrFold<arith::SubIOp>(x, y); }
+
+  Value dim(Value view, int64_t d) { return b_.createOrFold<memref::DimOp>(view, d); }
+  SmallVector<Value> dims(Value view) {
+    SmallVector<Value> result;
+    for (int64_t d = 0, rank = cast<MemRefType>(view.getType()).getRank(); d < rank; ++d)
+      result.push_back(dim(view, d));
+    return result;
+  }
+
+  /// Each index is within its extent. `text` of their number has places for `shown` (the indices,
+  /// if there are none) and the extents.
+  void requireIndices(ValueRange indices, ArrayRef<Value> extents,
+                      llvm::function_ref<std::string(size_t)> text, ValueRange shown = {}) {
+    if (indices.empty())
+      return;
+    Value ok = constantTrue();
+    for (auto [index, extent] : llvm::zip_equal(indices, extents))
+      ok = both(ok, isIndex(index, extent));
+    SmallVector<Value> values(shown.empty() ? indices : shown);
+    values.append(extents.begin(), extents.end());
+    require(ok, text(indices.size()), values);
+  }
+
+  void require(Value ok, const std::string &text, ValueRange values) {
+    b_.create<core::RequireOp>(ok, text, values);
+  }
+
+  Operation *op_;
+  ImplicitLocOpBuilder b_;
+};
+
+class CheckBounds : public impl::CheckBoundsBase<CheckBounds> {
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(core::kKernelAttr))
+      return;
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      for (Type type : op->getOperandTypes())
+        if (auto view = dyn_cast<MemRefType>(type); view && view.getRank() > kMostDimensions) {
+          op->emitError() << op->getName() << " has a view of " << view.getRank()
+                          << " dimensions, expected at most " << kMostDimensions;
+          return signalPassFailure();
+        }
+      Requirements(op).add();
+    }
+  }
+};
+
+} // namespace
+} // namespace ditron::lower

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ditron {
+
+/// `text` with each `{}` replaced by the next of `values`: fillIn("takes {} of {}", {3, 2}) is
+/// "takes 3 of 2". A `{}` without a value stays.
+std::string fillIn(std::string_view text, std::span<const int64_t> values);
+
+} // namespace ditron

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --lower-check-bounds --canonicalize --cse | FileCheck %s
+
+!v = memref<?x?xf32, strided<[?, ?], offset: ?>>
+!v3 = memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+!sym = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!far = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<remote>>
+
+// The whole extent of a dimension is not required to be within it.
+// CHECK-LABEL: func.func @slice(
+// CHECK-SAME: %[[A:.*]]: memref<?x?xf32{{.*}}, %[[I:.*]]: index, %[[N:.*]]: index)
+// CHECK-DAG: %[[M:.*]] = memref.dim %[[A]], %c0
+// CHECK-DAG: %[[ROOM:.*]] = arith.subi %[[M]], %[[I]]
+// CHECK-DAG: arith.cmpi sge, %[[I]], %c0
+// CHECK-DAG: arith.cmpi sge, %[[N]], %c0
+// CHECK-DAG: arith.cmpi sle, %[[I]], %[[M]]
+// CHECK-DAG: arith.cmpi sle, %[[N]], %[[ROOM]]
+// CHECK: tile.require %{{.*}}, "slice takes {} elements from {} on, {} apart, along dimension 0 of a view of [{}, {}] of 'A'"(%[[N]], %[[I]], %c1, %[[M]], %{{.*}})
+// CHECK-NOT: tile.require
+// CHECK: return
+func.func @slice(%A: !v {tile.name = "A"}, %i: index, %n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c1 : !v
+  %part = memref.subview %A[%i, 0] [%n, %m] [1, 1] : !v to !v
+  %t = tile.load %part[%c0, %c0] : !v -> tensor<4x4xf32>
+  tile.store %t, %A[%i, %n] : tensor<4x4xf32>, !v
+  return
+}
+
+// A slice that nothing reads is required to be within its view too.
+// CHECK-LABEL: func.func @unused(
+// CHECK: tile.require
+// CHECK-NEXT: return
+func.func @unused(%A: !v {tile.name = "A"}, %i: index) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %A, %c1 : !v
+  %part = memref.subview %A[0, 0] [%i, %n] [1, 1] : !v to !v
+  return
+}
+
+// CHECK-LABEL: func.func @ranks(
+// CHECK: %[[R:.*]] = dist.num_ranks
+// CHECK: %[[KNOWN:.*]] = arith.cmpi ult, %[[I:.*]], %[[R]]
+// CHECK: tile.require %[[KNOWN]], "on: names rank {} of {} ranks"(%[[I]], %[[R]])
+// CHECK: tile.require %{{.*}}, "put moves a chunk of [{}, {}] of 'A' into one of [{}, {}] of 'b', expected equal extents"
+// CHECK: dist.put
+// CHECK: %[[IN:.*]] = arith.cmpi ult, %[[I]], %[[N:.*]] : index
+// CHECK: tile.require %[[IN]], "wait names signal 's'[{}], but 's' has extents [{}]"(%[[I]], %[[N]])
+// CHECK: dist.wait
+func.func @ranks(%A: !v {tile.name = "A"}, %i: index, %n: index) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %b = dist.symmetric "b"(%n, %n) : !sym
+  %s = dist.signals "s"(%n) : !dist.signals<1>
+  %there = dist.on %b, %i : !sym -> !far
+  dist.put %A, %there : !v, !far
+  dist.wait %s[%i] >= %c1 : !dist.signals<1>
+  return
+}
+
+// CHECK-LABEL: func.func @work(
+// CHECK: tile.require %{{.*}}, "role 'r' takes {} cores from {} on, but there are {}"
+// CHECK: dist.role "r"
+// CHECK: tile.require %{{.*}}, "tiles: deals a grid of [{}] tiles"
+// CHECK: dist.tiles
+// CHECK: tile.require %{{.*}}, "range: has step {}, expected 1 or more"
+// CHECK: scf.for
+// CHECK-NOT: tile.require
+// CHECK: scf.for
+func.func @work(%A: !v {tile.name = "A"}, %i: index, %n: index) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  dist.role "r" cores %i for %n {
+    dist.tiles (%t) of (%n) order <"row-major"> {
+      scf.for %k = %i to %n step %n {
+        dist.fence
+        scf.for %l = %i to %n step %c1 {
+          dist.fence
+        }
+      }
+    }
+  }
+  return
+}
