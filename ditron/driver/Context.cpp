@@ -144,7 +144,7 @@ SymmetricArguments planSymmetric(const cpu::LoadedCode &code, runtime::Rank &ran
     auto count = static_cast<size_t>(elements);
     result.requests.push_back(
         request.isSignals
-            ? runtime::BufferRequest::signals(request.name, count)
+            ? runtime::BufferRequest::signals(request.name, count, shape)
             : runtime::BufferRequest::buffer(request.name,
                                              count * static_cast<size_t>(request.elementBytes)));
     result.key += fmt::format("|{}[{}]", request.name, fmt::join(shape, ","));
