@@ -58,6 +58,7 @@ struct ControlBlock {
   ErrorSlot error;
   ErrorSlot fatal;
   alignas(64) std::atomic<uint64_t> recoveries; ///< recoveries completed
+  std::atomic<uint32_t> report;                 ///< of the run's error: 0 free, 1 taken, 2 done
 };
 
 /// A view of the shared region: control block, then heaps. Cheap to copy.
@@ -93,6 +94,8 @@ public:
   /// Completed recoveries, and the end of one: clears the recoverable error.
   uint64_t recoveries() const { return block().recoveries.load(std::memory_order_acquire); }
   void finishRecovery() const;
+  /// Who tells the user: 0 nobody yet, 1 a rank is about to, 2 one has.
+  std::atomic<uint32_t> &report() const { return block().report; }
 
 private:
   ControlBlock &block() const { return *reinterpret_cast<ControlBlock *>(region_); }

@@ -111,8 +111,7 @@ void stamp(CoreContext *context, void *cell, uint64_t value, const char *site) {
   uint64_t offset = (theirs - own + uint64_t(context->ranks) * stride) % stride;
   if (offset >= context->cellCount * sizeof(SignalCell))
     return;
-  Stamp last{uint32_t(context->rank), uint32_t(context->core), place,
-             uint32_t(std::min<uint64_t>(value, UINT32_MAX))};
+  Stamp last{uint64_t(context->rank), uint64_t(context->core), place, context->epoch, value};
   reinterpret_cast<SignalCell *>(theirs + context->pageOfStamps)
       ->store(last.pack(), std::memory_order_release);
 }

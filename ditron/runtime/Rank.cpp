@@ -65,6 +65,18 @@ void Rank::fail(std::string_view message) {
 
 void Rank::abort(std::string_view message) { control_.raiseFatal(message); }
 
+void Rank::tellOnce(const std::function<void()> &tell) {
+  std::atomic<uint32_t> &report = control_.report();
+  uint32_t none = 0;
+  bool mine = report.compare_exchange_strong(none, 1, std::memory_order_acq_rel);
+  auto told = [&] { return report.load(std::memory_order_acquire) == 2; };
+  if (!mine &&
+      waitUntil(told, [] { return false; }, std::chrono::seconds(1), crowded_) == WaitResult::ready)
+    return;
+  tell();
+  report.store(2, std::memory_order_release);
+}
+
 void Rank::enter() {
   if (!control_.stopped())
     return;

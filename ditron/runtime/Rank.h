@@ -82,6 +82,11 @@ public:
   /// Ends every rank for good: all calls from here on, here and elsewhere, throw this message.
   void abort(std::string_view message);
 
+  /// For programs whose ranks are processes, each of which meets the error of the run: calls `tell`
+  /// on the first rank that comes here. The others return once it is done; if that takes more than
+  /// a second they call it themselves.
+  void tellOnce(const std::function<void()> &tell);
+
   /// Called first by everything that involves other ranks. Throws the error of the run where there
   /// is one that this rank has not thrown yet; joins the recovery from it otherwise. Bounded.
   void enter();

@@ -18,7 +18,7 @@ struct PlaceText {
 
 /// The words of one rank. Only that rank writes them.
 struct alignas(64) RankRecord {
-  static constexpr uint32_t kMostPlaces = 511;
+  static constexpr uint32_t kMostPlaces = 511; ///< a Stamp has 9 bits for them
 
   std::atomic<uint32_t> places; ///< written, from 1 on; 0 is no known place
   std::atomic<uint32_t> kernel; ///< the place that names the kernel in execution, or 0
@@ -59,15 +59,22 @@ struct alignas(64) CoreRecord {
 
 /// Who notified a signal last, in a word beside the counter. Racing notifiers leave one of them.
 struct Stamp {
-  uint32_t rank = 0, core = 0, place = 0, value = 0;
+  static constexpr uint64_t kLargestValue = (1 << 24) - 1; ///< what is more is cut to it
+
+  uint64_t rank = 0, core = 0; ///< up to 1023
+  uint64_t place = 0;          ///< up to RankRecord::kMostPlaces
+  uint64_t epoch = 0;          ///< of the launch, its last bits
+  uint64_t value = 0;
 
   uint64_t pack() const {
-    return uint64_t(rank) << 54 | uint64_t(core) << 44 | uint64_t(place & 0xFFF) << 32 | value;
+    return rank << 54 | core << 44 | place << 35 | (epoch & 0x7FF) << 24 |
+           (value < kLargestValue ? value : kLargestValue);
   }
   static Stamp unpack(uint64_t word) {
-    return {uint32_t(word >> 54), uint32_t(word >> 44) & 0x3FF, uint32_t(word >> 32) & 0xFFF,
-            uint32_t(word)};
+    return {word >> 54, word >> 44 & 0x3FF, word >> 35 & 0x1FF, word >> 24 & 0x7FF,
+            word & kLargestValue};
   }
+  bool isOf(uint64_t launch) const { return epoch == (launch & 0x7FF) && (rank | place | value); }
 };
 
 /// In front of a workspace's memory, on every rank: where its counters are and what they are

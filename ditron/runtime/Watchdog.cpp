@@ -115,7 +115,7 @@ private:
     return names.size() == 1 ? *names.begin() : "";
   }
 
-  CorePlace placeOf(int rank, int64_t core, uint32_t number) const {
+  CorePlace placeOf(int rank, int64_t core, uint64_t number) const {
     const RankRecord &table = control_.rankRecord(rank);
     if (number == 0 || number > table.places.load(std::memory_order_acquire))
       return {rank, core, "", ""};
@@ -167,13 +167,14 @@ private:
     uint64_t value = word(offset), seen = value > base ? value - base : 0;
     WaitProgress wait{fmt::format("waits for signal {}", counterName(head, counter)), core.words[2],
                       seen, std::string(kNeverNotified)};
-    if (seen > 0) {
-      Stamp last = Stamp::unpack(word(pages + offset));
-      bool sets = base > UINT32_MAX && base % (uint64_t(1) << 32) == 0;
-      wait.note = last.rank < uint32_t(control_.ranks())
-                      ? describeNotifier(placeOf(int(last.rank), last.core, last.place),
-                                         sets ? "set it to" : "added", last.value)
-                      : "";
+    Stamp last = Stamp::unpack(word(pages + offset));
+    uint64_t launch = head.completed.load(std::memory_order_relaxed) + 1;
+    if (last.isOf(launch) && last.rank < uint64_t(control_.ranks())) {
+      bool sets = base == launch << 32; // and adding counts from far less
+      wait.note = describeNotifier(placeOf(int(last.rank), int64_t(last.core), last.place),
+                                   sets ? "set it to" : "added", last.value);
+    } else if (seen > 0) {
+      wait.note = "";
     }
     return wait;
   }
