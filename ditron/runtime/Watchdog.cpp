@@ -69,12 +69,12 @@ struct CoreView {
   }
 };
 
-/// "rank 1 has not come", "ranks 1, 3 have not come".
+/// "rank 1 is missing", "ranks 1, 3 are missing".
 std::string absence(const std::vector<int> &ranks) {
   if (ranks.empty())
     return "";
-  return fmt::format("rank{} {} {} not come", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "),
-                     ranks.size() > 1 ? "have" : "has");
+  return fmt::format("rank{} {} {} missing", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "),
+                     ranks.size() > 1 ? "are" : "is");
 }
 
 class Reporter {

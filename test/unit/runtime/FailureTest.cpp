@@ -67,11 +67,11 @@ SCENARIO(lateToBarrier) {
     std::this_thread::sleep_for(rank.options().waitTimeout * 2);
   std::string error = errorOf([&] { rank.barrier(); });
   expect(error == "a wait outlived its bound of 400 ms\n"
-                  "  rank 0: is at a barrier with all ranks: expected 3, seen 2; rank 1 has not "
-                  "come\n"
+                  "  rank 0: is at a barrier with all ranks: expected 3, seen 2; rank 1 is "
+                  "missing\n"
                   "  rank 1: runs no kernel\n"
-                  "  rank 2: is at a barrier with all ranks: expected 3, seen 2; rank 1 has not "
-                  "come",
+                  "  rank 2: is at a barrier with all ranks: expected 3, seen 2; rank 1 is "
+                  "missing",
          error);
   rank.barrier();
 }
