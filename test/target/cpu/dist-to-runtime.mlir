@@ -9,8 +9,8 @@
 // (1 is add, 0 is set) that its notifies have.
 // CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("{{[^ ]*}}:[[@LINE+38]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("{{[^ ]*}}:[[@LINE+40]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
 
 // CHECK-LABEL: func.func @roles(
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"

@@ -85,6 +85,12 @@ SCENARIO(throwing) {
   launchWaiting(rank, false);
 }
 
+SCENARIO(throwingMuch) {
+  if (rank.rank() == 1)
+    throw std::runtime_error(std::string(12000, '.') + "its end");
+  rank.barrier();
+}
+
 SCENARIO(throwingKernel) {
   KernelCode code{"bad", [](CoreContext *context, const int64_t *) {
                     if (context->rank == 0)
@@ -191,6 +197,12 @@ TEST_P(Failure, ARankThatThrowsEndsAll) {
   auto outcome = run("throwing");
   oneError(outcome, {"something of its own"});
   EXPECT_LT(outcome.seconds, 5);
+}
+
+TEST_P(Failure, ALongMessageArrivesWhole) {
+  auto outcome = run("throwingMuch");
+  EXPECT_EQ(outcome.error.size(), 12007u);
+  oneError(outcome, {"its end"});
 }
 
 TEST_P(Failure, AKernelThatThrowsEndsAll) {
