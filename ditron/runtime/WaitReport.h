@@ -5,8 +5,8 @@
 // reference interpreter speak with this voice:
 //
 //   kernel 'ag-gemm': a wait outlived its bound of 500 ms
-//     rank 0, cores 0 to 1, role 'multiply', gemm.cpp:30: waits for signal 'ready'[1]: expected 1, ...
-//     rank 1: runs no kernel
+//     rank 0, cores 0 to 1, role 'multiply', gemm.cpp:30: waits for signal 'ready'[1]: expected 1,
+//     ... rank 1: runs no kernel
 #pragma once
 #include <cstdint>
 #include <string>
