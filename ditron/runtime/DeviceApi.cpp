@@ -97,8 +97,8 @@ uint32_t placeAt(CoreContext *context, const char *site) {
   const CoreContext::Role *inside = role(context);
   const char *name = inside ? inside->name : nullptr;
   PlaceCache::Entry &entry = context->places.of(name, site);
-  if (entry.place == 0 || entry.site != site || entry.role != name)
-    entry = {name, site, newPlace(context, site)};
+  if (!entry.known || entry.site != site || entry.role != name)
+    entry = {name, site, newPlace(context, site), true};
   return entry.place;
 }
 

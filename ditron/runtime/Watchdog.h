@@ -43,6 +43,7 @@ struct PlaceCache {
   struct Entry {
     const char *role, *site;
     uint32_t place;
+    bool known;
   };
   static constexpr size_t kEntries = 32;
   Entry entries[kEntries];
