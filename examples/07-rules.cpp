@@ -138,16 +138,17 @@ static void launchMistakes(Context &ctx) {
   mistake<CompileError>("y is of i32, expected f32", [&] { copy(x, ctx.tensor<i32>({40, 50})); });
   mistake<CompileError>("launched with 1 arguments, expected 2", [&] { copy(x); });
 
-  // A signal that comes too late, or never: the core that waits says what it was waiting for, every
-  // rank ends the launch with that error, and goes on.
+  // A signal that comes too late, or never: the error says what every core of every rank waits for
+  // and who notified it last. Every rank ends the launch with that error, and goes on.
   Program stuck = ctx.compile(kernel([](In<f32> x, Out<f32> y) {
     auto ready = signals(4, "ready");
     auto [sender, receiver] = splitCores(1);
     sender.run("send", [&] { notify(ready.on(rank())(1)); });
     receiver.run("receive", [&] { wait(ready(1), 2); });
   }));
-  mistake<RuntimeError>("role 'receive' of kernel 'kernel': waited 300 ms for signal 'ready' in "
-                        "07-rules.cpp:147 ('ready'[1]): expected 2, seen 1",
+  mistake<RuntimeError>("rank 0, core 1, role 'receive', 07-rules.cpp:147: waits for signal "
+                        "'ready'[1]: expected 2, seen 1; last notified by rank 0, core 0, role "
+                        "'send', 07-rules.cpp:146, which added 1",
                         [&] { stuck(x, x); });
   copy(x, x.clone());
 }

@@ -152,7 +152,7 @@ SymmetricArguments planSymmetric(const cpu::LoadedCode &code, runtime::Rank &ran
     words.insert(words.end(), strides.begin(), strides.end());
     auto count = static_cast<size_t>(elements);
     result.requests.push_back(
-        request.isSignals ? runtime::BufferRequest::signals(request.name, count)
+        request.isSignals ? runtime::BufferRequest::signals(request.name, count, shape)
                           : runtime::BufferRequest::buffer(
                                 request.name, count * static_cast<size_t>(request.elementBytes)));
     result.key += fmt::format("|{}[{}]", request.name, fmt::join(shape, ","));

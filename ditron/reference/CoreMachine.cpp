@@ -47,11 +47,8 @@ void CoreMachine::execute(mlir::Operation &op) {
   }
 }
 
-std::string CoreMachine::describe() const {
-  std::string text = fmt::format("rank {}, core {}", rank_, core_);
-  if (!frames_.empty() && !role().name.empty())
-    text += fmt::format(", role '{}'", role().name);
-  return fmt::format("{}, {}", text, reference::describe(op_->getLoc()));
+runtime::CorePlace CoreMachine::place() const {
+  return {rank_, core_, frames_.empty() ? "" : role().name, reference::describe(op_->getLoc())};
 }
 
 //===-- Values --------------------------------------------------------------------------------===//
@@ -118,6 +115,8 @@ bool CoreMachine::isInside(mlir::Block &block) const {
 //===-- Others --------------------------------------------------------------------------------===//
 
 void CoreMachine::release(Counter &counter, uint64_t value) {
+  bool sets = counter.mode == device::NotifyMode::set;
+  counter.notifier = {rank_, core_, role().op, sets ? value : value - counter.value};
   world_.raise(counter, value, op_->getLoc());
   world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value});
 }

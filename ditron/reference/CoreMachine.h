@@ -15,6 +15,7 @@
 //
 #pragma once
 #include "ditron/reference/World.h"
+#include "ditron/runtime/WaitReport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/DenseMap.h"
@@ -66,8 +67,10 @@ public:
   const Role &role() const { return frames_.back().role; }
   /// What the core waits for, if it does.
   const std::optional<Wait> &waiting() const { return wait_; }
+  /// Where it is: at the op that it executes now, or executed last.
+  runtime::CorePlace place() const;
   /// "rank 1, core 0, role 'multiply', gemm.cpp:12".
-  std::string describe() const;
+  std::string describe() const { return runtime::describe(place()); }
 
   //===-- For the semantics of operations ---------------------------------------------------===//
 

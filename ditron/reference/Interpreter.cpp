@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/reference/Interpreter.h"
+#include "ditron/runtime/WaitReport.h"
 #include "ditron/support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
@@ -146,14 +147,48 @@ void Interpreter::run(Scheduler &scheduler) {
     step(scheduler.pick(runnable()));
 }
 
+namespace {
+
+/// "outer/inner".
+std::string rolePath(Operation *role) {
+  std::string path;
+  for (; role; role = role->getParentOp())
+    if (auto op = dyn_cast<device::RoleOp>(role))
+      path = fmt::format("{}{}{}", std::string_view(op.getName()), path.empty() ? "" : "/", path);
+  return path;
+}
+
+std::string describeWait(const CoreMachine &core) {
+  const Wait &wait = *core.waiting();
+  const Counter &counter = *wait.counter;
+  std::string_view what = wait.what;
+  std::string own = fmt::format(" of rank {}", core.rank());
+  if (what.ends_with(own))
+    what.remove_suffix(own.size());
+  bool isBarrier = !counter.awaitedAt;
+  std::string note(isBarrier ? "" : runtime::kNeverNotified);
+  if (counter.notifier && !isBarrier) {
+    const Counter::Notifier &last = *counter.notifier;
+    note = runtime::describeNotifier(
+        {last.rank, last.core, rolePath(last.role), describe(*counter.notifiedAt)},
+        counter.mode == device::NotifyMode::set ? "set it to" : "added", last.value);
+  }
+  return runtime::describe(
+      runtime::WaitProgress{fmt::format("waits {} {}", isBarrier ? "at" : "for", what),
+                            wait.expected, counter.value, note});
+}
+
+} // namespace
+
 void Interpreter::reportDeadlock() const {
-  std::string text = "deadlock: nobody is left to notify those who wait";
+  std::vector<runtime::CoreLine> lines;
   for (const CoreMachine &core : cores_)
-    if (!core.isDone() && core.waiting())
-      text += fmt::format("\n  {}: waits for {} to reach {}, it is {}", core.describe(),
-                          core.waiting()->what, core.waiting()->expected,
-                          core.waiting()->counter->value);
-  throw RuntimeError(text);
+    if (core.waiting())
+      lines.push_back({core.place(), describeWait(core)});
+    else
+      lines.push_back({{core.rank(), core.core(), "", ""}, "has finished"});
+  throw RuntimeError(
+      runtime::formatReport("deadlock: nobody is left to notify those who wait", lines));
 }
 
 Result interpret(func::FuncOp kernel, const std::vector<std::vector<ArgumentValue>> &arguments,

@@ -21,6 +21,12 @@ struct Counter {
   uint64_t awaited = 0;                                ///< the largest value waited for
   std::optional<device::NotifyMode> mode;              ///< of the notifies so far
   std::optional<mlir::Location> notifiedAt, awaitedAt; ///< the last notify, the largest wait
+  struct Notifier {
+    int64_t rank = 0, core = 0;
+    mlir::Operation *role = nullptr; ///< dist.role, or null
+    uint64_t value = 0;              ///< added, or set to
+  };
+  std::optional<Notifier> notifier; ///< the last one
 };
 
 /// What one dist.signals declares, in one launch.

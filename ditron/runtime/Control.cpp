@@ -2,6 +2,7 @@
 #include "ditron/runtime/Control.h"
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <sched.h>
 
 namespace ditron::runtime {
@@ -15,6 +16,13 @@ size_t roundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 size_t slotsOffset() { return roundUp(sizeof(ControlBlock), alignof(RankSlot)); }
 
 size_t barriersOffset(int ranks) { return slotsOffset() + size_t(ranks) * sizeof(RankSlot); }
+
+size_t recordsOffset(int ranks, int cores) {
+  size_t cells = size_t(cores) * size_t(cores) * size_t(ranks);
+  return roundUp(barriersOffset(ranks) + cells * sizeof(uint64_t), alignof(RankRecord));
+}
+
+size_t recordBytes(int cores) { return sizeof(RankRecord) + size_t(cores) * sizeof(CoreRecord); }
 
 /// Writes the slot unless it is taken; then waits until its message can be read.
 void writeOnce(ErrorSlot &slot, std::string_view message) {
@@ -39,9 +47,19 @@ std::string read(const ErrorSlot &slot) {
 
 } // namespace
 
+std::string describe(const Request &request) {
+  switch (request.kind) {
+  case Request::allocate:
+    return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);
+  case Request::free:
+    return fmt::format("frees the memory at offset {}", request.tag);
+  default:
+    return "is at a barrier";
+  }
+}
+
 size_t Control::controlBytes(int ranks, int cores) {
-  size_t cells = size_t(cores) * size_t(cores) * size_t(ranks);
-  return roundUp(barriersOffset(ranks) + cells * sizeof(uint64_t), kPage);
+  return roundUp(recordsOffset(ranks, cores) + size_t(ranks) * recordBytes(cores), kPage);
 }
 
 size_t Control::regionBytes(int ranks, int cores, size_t heapBytes) {
@@ -66,6 +84,15 @@ std::atomic<uint64_t> &Control::barrierRounds(int first, int count, int rank) co
   auto *cells = reinterpret_cast<std::atomic<uint64_t> *>(region_ + barriersOffset(ranks()));
   size_t place = size_t(first) * size_t(cores()) + size_t(count - 1);
   return cells[place * size_t(ranks()) + size_t(rank)];
+}
+
+RankRecord &Control::rankRecord(int rank) const {
+  std::byte *records = region_ + recordsOffset(ranks(), cores());
+  return *reinterpret_cast<RankRecord *>(records + size_t(rank) * recordBytes(cores()));
+}
+
+CoreRecord &Control::coreRecord(int rank, int core) const {
+  return reinterpret_cast<CoreRecord *>(&rankRecord(rank) + 1)[core];
 }
 
 void Control::raise(std::string_view message) const {

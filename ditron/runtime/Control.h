@@ -9,6 +9,7 @@
 // (a wait that outlived its bound) each rank throws it once, and then meets the others in
 // Rank::recover, which clears it. A fatal error (a dead rank, a rank that threw) stays.
 #pragma once
+#include "ditron/runtime/Records.h"
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,9 @@ struct Request {
   char text[256] = {};
 };
 
+/// "allocates 64 bytes for 'inbox'": what a rank does that comes with this request.
+std::string describe(const Request &request);
+
 /// The words of one rank. Only that rank writes them, except `process`.
 struct alignas(64) RankSlot {
   std::atomic<uint64_t> arrived;        ///< meetings this rank has come to
@@ -43,7 +47,7 @@ struct alignas(64) RankSlot {
 struct ErrorSlot {
   enum State : uint32_t { none, writing, set };
   std::atomic<uint32_t> state;
-  char message[2048];
+  char message[16384];
 };
 
 struct ControlBlock {
@@ -54,6 +58,7 @@ struct ControlBlock {
   ErrorSlot error;
   ErrorSlot fatal;
   alignas(64) std::atomic<uint64_t> recoveries; ///< recoveries completed
+  std::atomic<uint32_t> report;                 ///< of the run's error: 0 free, 1 taken, 2 done
 };
 
 /// A view of the shared region: control block, then heaps. Cheap to copy.
@@ -75,6 +80,8 @@ public:
   RankSlot &slot(int rank) const;
   /// How often the cores [first, first + count) of `rank` have come to their barrier of all ranks.
   std::atomic<uint64_t> &barrierRounds(int first, int count, int rank) const;
+  RankRecord &rankRecord(int rank) const;
+  CoreRecord &coreRecord(int rank, int core) const;
 
   bool stopped() const { return block().stop.load(std::memory_order_acquire) != 0; }
   bool dead() const { return block().fatal.state.load(std::memory_order_acquire) != 0; }
@@ -87,6 +94,8 @@ public:
   /// Completed recoveries, and the end of one: clears the recoverable error.
   uint64_t recoveries() const { return block().recoveries.load(std::memory_order_acquire); }
   void finishRecovery() const;
+  /// Who tells the user: 0 nobody yet, 1 a rank is about to, 2 one has.
+  std::atomic<uint32_t> &report() const { return block().report; }
 
 private:
   ControlBlock &block() const { return *reinterpret_cast<ControlBlock *>(region_); }

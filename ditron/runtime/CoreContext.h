@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/runtime/Stats.h"
+#include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
 #include <csetjmp>
 #include <cstddef>
@@ -34,9 +35,12 @@ struct CoreContext {
   SignalCell *cells; ///< the counters of this launch, and their bases
   const uint64_t *bases;
   uint64_t cellCount;
+  uint64_t pageOfStamps; ///< bytes from a counter to its stamp; 0: there are none
   Role roles[kMaxRoles]; ///< the roles entered, innermost last
   int64_t roleDepth;
   CoreStats stats;
+  CoreRecord *record; ///< what this core says about itself
+  PlaceCache places;
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 

@@ -81,31 +81,46 @@ uint64_t baseOf(CoreContext *context, SignalCell *cell, int64_t count, int64_t m
   return context->epoch << 32;
 }
 
-__attribute__((noinline)) void raiseLateSignal(CoreContext *context, SignalCell *cell,
-                                               int64_t count, uint64_t base, const char *site) {
-  uint64_t value = cell->load(std::memory_order_relaxed);
-  size_t index = size_t(cell - context->cells);
-  std::string counter = cell >= context->cells && index < context->cellCount
-                            ? context->workspace->cellName(index)
-                            : "no counter of this launch";
-  raise(context,
-        fmt::format("waited {} ms for {} ({}): expected {}, seen {}",
-                    context->owner->options().waitTimeout.count(), site ? site : "a signal",
-                    counter, count, value > base ? value - base : 0));
+/// The path of the roles entered: "outer/inner".
+std::string rolePath(const CoreContext *context) {
+  std::string path;
+  for (int64_t i = 0; i < std::min<int64_t>(context->roleDepth, CoreContext::kMaxRoles); ++i)
+    path += fmt::format("{}{}", i ? "/" : "", context->roles[i].name);
+  return path;
 }
 
-__attribute__((noinline)) void raiseLateCores(CoreContext *context, int64_t first, int64_t count,
-                                              uint32_t arrived, int64_t ms) {
-  raise(context, fmt::format("waited {} ms at a barrier of cores {} to {}: expected {}, seen {}",
-                             ms, first, first + count - 1, count, arrived));
+__attribute__((noinline)) uint32_t newPlace(CoreContext *context, const char *site) {
+  return context->owner->watch().place(rolePath(context), site ? site : "");
 }
 
-__attribute__((noinline)) void raiseLateRank(CoreContext *context, int64_t first, int64_t count,
-                                             int peer) {
-  raise(context,
-        fmt::format("waited {} ms at a barrier of cores {} to {} of all ranks for rank "
-                    "{}, which did not come",
-                    context->owner->meetingTimeout().count(), first, first + count - 1, peer));
+/// The number of the line that a verb stands at, for reports.
+uint32_t placeAt(CoreContext *context, const char *site) {
+  const CoreContext::Role *inside = role(context);
+  const char *name = inside ? inside->name : nullptr;
+  PlaceCache::Entry &entry = context->places.of(name, site);
+  if (!entry.known || entry.site != site || entry.role != name)
+    entry = {name, site, newPlace(context, site), true};
+  return entry.place;
+}
+
+/// Leaves a stamp beside a counter that this core has notified, where it is one of this launch.
+void stamp(CoreContext *context, void *cell, uint64_t value, const char *site) {
+  uint32_t place = placeAt(context, site);
+  context->record->place.store(place, std::memory_order_relaxed);
+  auto own = reinterpret_cast<uint64_t>(context->cells), theirs = reinterpret_cast<uint64_t>(cell);
+  auto stride = uint64_t(context->heapStride);
+  uint64_t offset = (theirs - own + uint64_t(context->ranks) * stride) % stride;
+  if (offset >= context->cellCount * sizeof(SignalCell))
+    return;
+  Stamp last{uint64_t(context->rank), uint64_t(context->core), place, context->epoch, value};
+  reinterpret_cast<SignalCell *>(theirs + context->pageOfStamps)
+      ->store(last.pack(), std::memory_order_release);
+}
+
+[[noreturn]] __attribute__((noinline)) void leaveLate(CoreContext *context) {
+  Rank &rank = *context->owner;
+  rank.control().raise(reportLateWait(rank.control(), rank.options().waitTimeout));
+  leave(context);
 }
 
 /// Meets the same cores of the other ranks, for all cores of this one.
@@ -121,10 +136,8 @@ void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count)
       ++peer;
     return peer == rank.size();
   };
-  if (await(context, rank.meetingTimeout(), ready))
-    return;
-  raiseLateRank(context, first, count, peer);
-  leave(context);
+  if (!await(context, rank.meetingTimeout(), ready))
+    leaveLate(context);
 }
 
 uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elementBytes,
@@ -169,12 +182,14 @@ void ditron_get(CoreContext *context, void *to, const void *from, int64_t elemen
       transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
 }
 
-void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode) {
+void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode,
+                   const char *site) {
   auto *signal = static_cast<SignalCell *>(cell);
   if (mode == kAdd) {
     if (value < 0)
       fail(context, "notifies a signal with {}: expected 0 or more", value);
     signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
+    stamp(context, cell, uint64_t(value), site);
     return;
   }
   if (value < 0 || value > kLargestSet)
@@ -185,6 +200,8 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   while (seen < wanted && !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
                                                          std::memory_order_relaxed)) {
   }
+  if (seen < wanted)
+    stamp(context, cell, uint64_t(value), site);
 }
 
 void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
@@ -194,30 +211,33 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
   if (signal->load(std::memory_order_acquire) >= target)
     return;
+  context->record->wait(CoreRecord::signal, placeAt(context, site),
+                        context->workspace->heapOffset(), context->workspace->counterOffset(signal),
+                        uint64_t(count), base);
   Stopwatch stopwatch;
   bool ready = await(context, context->owner->options().waitTimeout,
                      [&] { return signal->load(std::memory_order_acquire) >= target; });
   stopwatch.addTo(context->stats.waitNs);
-  if (ready)
-    return;
-  raiseLateSignal(context, signal, count, base, site);
-  leave(context);
+  if (!ready)
+    leaveLate(context);
+  context->record->set(CoreRecord::computing);
 }
 
 void ditron_fence(CoreContext *) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 
 void ditron_quiet(CoreContext *) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64_t count) {
+void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64_t count,
+                    const char *site) {
   Rank &rank = *context->owner;
   if (first < 0 || count < 1 || first > rank.cores() - count)
     fail(context, "is at a barrier of {} cores from {} on, but its rank has {}", count, first,
          rank.cores());
   Stopwatch stopwatch;
-  // The core that comes last waits for the other ranks, and is the one to report one that is late.
-  auto bound = rank.meetingTimeout() * (allRanks ? 6 : 5) / 5;
   CoreBarrier &barrier = rank.coreBarrier(int(first), int(count));
   uint32_t round = barrier.round.load(std::memory_order_acquire);
+  context->record->wait(CoreRecord::barrier, placeAt(context, site), uint64_t(first),
+                        uint64_t(count), allRanks != 0, allRanks ? barrier.worldRounds + 1 : round);
   uint32_t before = barrier.arrived.fetch_add(1, std::memory_order_acq_rel);
   if (before + 1 == uint32_t(count)) {
     if (allRanks)
@@ -226,10 +246,9 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
     barrier.round.store(round + 1, std::memory_order_release);
   } else if (!await(context, rank.meetingTimeout(),
                     [&] { return barrier.round.load(std::memory_order_acquire) != round; })) {
-    raiseLateCores(context, first, count, barrier.arrived.load(std::memory_order_relaxed),
-                   bound.count());
-    leave(context);
+    leaveLate(context);
   }
+  context->record->set(CoreRecord::computing);
   stopwatch.addTo(context->stats.waitNs);
 }
 

@@ -31,14 +31,17 @@ void ditron_get(ditron::runtime::CoreContext *context, void *to, const void *fro
 
 /// Notifies a signal, which may be another rank's. Mode 0 adds `value` (>= 0), mode 1 raises it to
 /// `value` (0 to 2^32-1) and leaves a larger one of this launch; a signal is used in one mode only.
-/// Release: whoever observes it in a wait sees every earlier write and put of this core.
-void ditron_notify(ditron::runtime::CoreContext *context, void *cell, int64_t value, int64_t mode);
+/// Release: whoever observes it in a wait sees every earlier write and put of this core. `site` is
+/// the user's line for reports, such as "AllGatherGemm.cpp:69", or null; it must outlive the
+/// launch.
+void ditron_notify(ditron::runtime::CoreContext *context, void *cell, int64_t value, int64_t mode,
+                   const char *site = nullptr);
 
 /// Waits until a signal of this rank has reached `count` in this launch. Acquire. Bounded: ends the
-/// launch on every rank with one error naming rank, core, role, `site`, expected and seen. `site`
-/// is text such as "signal 'ready' in AllGatherGemm.cpp:73", or null.
+/// launch on every rank with one error that says what every core waits for (Watchdog.h). `site` as
+/// in ditron_notify.
 void ditron_wait(ditron::runtime::CoreContext *context, void *cell, int64_t count, int64_t mode,
-                 const char *site);
+                 const char *site = nullptr);
 
 /// Orders the puts before it before the puts and notifies after it.
 void ditron_fence(ditron::runtime::CoreContext *context);
@@ -49,7 +52,7 @@ void ditron_quiet(ditron::runtime::CoreContext *context);
 /// write of any of them before it is seen by all of them after it. Bounded by a quarter more than a
 /// wait.
 void ditron_barrier(ditron::runtime::CoreContext *context, int64_t allRanks, int64_t first,
-                    int64_t count);
+                    int64_t count, const char *site = nullptr);
 
 /// Brackets the body of a role, so that errors name it. `name` must outlive the launch.
 void ditron_role_enter(ditron::runtime::CoreContext *context, const char *name, int64_t first,

@@ -28,6 +28,7 @@ void prepare(CoreContext &context, Rank &rank, const KernelCode &code, Workspace
   context.cells = workspace ? workspace->cells() : nullptr;
   context.bases = workspace ? workspace->bases() : nullptr;
   context.cellCount = workspace ? workspace->cellCount() : 0;
+  context.pageOfStamps = workspace ? workspace->stampDistance() : 0;
 }
 
 void bindArguments(const KernelCode &code, std::span<int64_t> arguments, Workspace *workspace) {
@@ -60,6 +61,9 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     CoreContext context{};
     prepare(context, rank, code, workspace);
     context.core = core;
+    context.record = &rank.watch().core(core);
+    context.record->place.store(0, std::memory_order_relaxed);
+    context.record->set(CoreRecord::computing);
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
@@ -67,6 +71,7 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
       rank.control().raise(fmt::format("rank {}, core {} of kernel '{}': {}", rank.rank(), core,
                                        code.name, error.what()));
     }
+    context.record->set(CoreRecord::done);
     stats[size_t(core)] = context.stats;
   });
   LaunchStats result;
@@ -84,6 +89,7 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
   rank.enter();
   if (const Straggler &straggler = rank.options().straggler; straggler.rank == rank.rank())
     std::this_thread::sleep_for(straggler.delay);
+  rank.watch().begin(code.name);
   if (workspace) {
     workspace->begin();
     bindArguments(code, arguments, workspace);
@@ -93,6 +99,7 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
     rank.throwError();
   if (workspace)
     workspace->end();
+  rank.watch().end();
   rank.stats().seconds += stats.seconds;
   rank.stats().cores += stats.cores;
   return stats;

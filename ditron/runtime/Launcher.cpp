@@ -12,7 +12,9 @@
 #include <random>
 #include <string_view>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <tuple>
 #include <unistd.h>
 
 extern char **environ;
@@ -22,6 +24,7 @@ namespace ditron::runtime {
 namespace {
 
 constexpr const char *kReportVariable = "DITRON_ERROR_FD";
+constexpr size_t kLongestReport = 32768;
 
 /// Null-terminated pointers to texts, as exec takes them.
 std::vector<char *> pointers(std::vector<std::string> &texts) {
@@ -50,11 +53,7 @@ std::vector<std::string> environmentWith(const std::vector<std::string> &changes
 class Children {
 public:
   explicit Children(const SpawnOptions &options) : options_(options) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-      throw RuntimeError(fmt::format("a pipe is refused: {}", std::strerror(errno)));
-    reports_ = File(ends[0]);
-    reportEnd_ = File(ends[1]);
+    std::tie(reports_, reportEnd_) = socketPair();
     job_ = fmt::format("{}-{:08x}", getpid(), std::random_device()());
   }
   ~Children() {
@@ -163,13 +162,14 @@ private:
       return;
     }
     for (; poll(&entry, 1, ms) > 0; ms = 0) {
-      char text[4096];
-      ssize_t length = read(reports_.number(), text, sizeof(text));
+      char text[kLongestReport];
+      ssize_t length = recv(reports_.number(), text, sizeof(text), MSG_DONTWAIT);
       if (length <= 0) {
         closed_ = length == 0;
         return;
       }
-      report_.append(text, size_t(length));
+      if (report_.empty())
+        report_.assign(text, size_t(length));
     }
   }
 
@@ -178,8 +178,7 @@ private:
       return;
     if (result_.status == 0)
       result_.status = 1;
-    size_t end = report_.find('\0');
-    result_.error = end == std::string::npos ? failure_ : report_.substr(0, end);
+    result_.error = report_.empty() ? failure_ : report_;
   }
 
   const SpawnOptions &options_;
@@ -207,10 +206,9 @@ bool reportToLauncher(const std::string &message) {
   const char *text = std::getenv(kReportVariable);
   if (!text)
     return false;
-  // One write of at most PIPE_BUF bytes: the messages of several ranks do not mix.
-  std::string report = message.substr(0, 4000);
-  report.push_back('\0');
-  return write(std::atoi(text), report.data(), report.size()) == ssize_t(report.size());
+  std::string report = message.substr(0, kLongestReport); // one message of a message socket
+  return send(std::atoi(text), report.data(), report.size(), MSG_NOSIGNAL) ==
+         ssize_t(report.size());
 }
 
 } // namespace ditron::runtime

@@ -4,6 +4,7 @@
 // it cares about, `Options{.ranks = 4}`, still obeys the DITRON_ variables.
 #pragma once
 #include "ditron/support/Env.h"
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -46,9 +47,10 @@ struct Options {
   /// The bound of every wait of a kernel and of every meeting of the ranks.
   std::chrono::milliseconds waitTimeout{
       envInteger("DITRON_WAIT_TIMEOUT_MS", 1, kLongestMs).value_or(10000)};
-  /// How long the processes of a run wait for one another to start.
+  /// How long the processes of a run wait for one another to start: three waits, at least 3 s.
   std::chrono::milliseconds connectTimeout{
-      envInteger("DITRON_CONNECT_TIMEOUT_MS", 1, kLongestMs).value_or(30000)};
+      envInteger("DITRON_CONNECT_TIMEOUT_MS", 1, kLongestMs)
+          .value_or(std::max<int64_t>(3000, 3 * waitTimeout.count()))};
   /// Fills symmetric memory with 0xFF bytes (NaN in every float type) before each use.
   bool poison = envFlag("DITRON_POISON").value_or(false);
   Straggler straggler = Straggler::fromEnvironment();

@@ -11,17 +11,6 @@ namespace ditron::runtime {
 
 namespace {
 
-std::string describe(const Request &request) {
-  switch (request.kind) {
-  case Request::allocate:
-    return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);
-  case Request::free:
-    return fmt::format("frees the memory at offset {}", request.tag);
-  default:
-    return "is at a barrier";
-  }
-}
-
 /// How two requests differ; empty where they agree.
 std::string difference(int rank, const Request &theirs, const Request &first) {
   bool sameName = theirs.kind == first.kind && std::strcmp(theirs.name, first.name) == 0;
@@ -48,7 +37,7 @@ Options checked(Options options) {
 Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
     : transport_(std::move(transport)), control_(transport_->control()), rank_(rank),
       size_(control_.ranks()), options_(checked(options)),
-      crowded_(runtime::crowded(size_ * options_.cores)), heap_(*this),
+      crowded_(runtime::crowded(size_ * options_.cores)), heap_(*this), watch_(control_, rank),
       barriers_(new CoreBarrier[size_t(options_.cores) * size_t(options_.cores)]),
       team_(options_.cores, crowded_, fmt::format("rank{}", rank)),
       exceptionsAtStart_(std::uncaught_exceptions()) {}
@@ -63,6 +52,8 @@ Rank::~Rank() {
 std::string_view Rank::transport() const { return transport_->name(); }
 
 void Rank::throwError() {
+  watch_.core(0).set(CoreRecord::done);
+  watch_.end();
   errorThrown_ = true;
   throw RuntimeError(control_.message());
 }
@@ -73,6 +64,18 @@ void Rank::fail(std::string_view message) {
 }
 
 void Rank::abort(std::string_view message) { control_.raiseFatal(message); }
+
+void Rank::tellOnce(const std::function<void()> &tell) {
+  std::atomic<uint32_t> &report = control_.report();
+  uint32_t none = 0;
+  bool mine = report.compare_exchange_strong(none, 1, std::memory_order_acq_rel);
+  auto told = [&] { return report.load(std::memory_order_acquire) == 2; };
+  if (!mine &&
+      waitUntil(told, [] { return false; }, std::chrono::seconds(1), crowded_) == WaitResult::ready)
+    return;
+  tell();
+  report.store(2, std::memory_order_release);
+}
 
 void Rank::enter() {
   if (!control_.stopped())
@@ -90,11 +93,13 @@ void Rank::meet(const Request &request) {
   RankSlot &own = control_.slot(rank_);
   own.requests[meeting & 1] = request;
   own.arrived.store(meeting, std::memory_order_release);
+  watch_.core(0).wait(CoreRecord::meeting, 0, meeting);
   awaitAll(
       [&](int peer) {
         return control_.slot(peer).arrived.load(std::memory_order_acquire) >= meeting;
       },
       describe(request));
+  watch_.core(0).set(CoreRecord::done);
   compareRequests(meeting);
 }
 
@@ -115,8 +120,7 @@ void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &wha
   if (result == WaitResult::stopped)
     throwError();
   if (result == WaitResult::timedOut)
-    fail(fmt::format("rank {} {} and waited {} ms for rank {}, which did not come", rank_, what,
-                     meetingTimeout().count(), peer));
+    fail(reportLateWait(control_, options_.waitTimeout));
   if (gone >= 0)
     fail(fmt::format("rank {} {}, but rank {} has left the run", rank_, what, gone));
 }

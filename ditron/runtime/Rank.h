@@ -16,6 +16,7 @@
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/SymmetricHeap.h"
 #include "ditron/runtime/Team.h"
+#include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
 #include <functional>
 #include <map>
@@ -54,6 +55,8 @@ public:
   SymmetricHeap &heap() { return heap_; }
   Team &team() { return team_; }
   const Control &control() const { return control_; }
+  /// What this rank says about itself to whoever reports a late wait.
+  Watch &watch() { return watch_; }
   /// Whether there are more core threads on this host than CPUs.
   bool crowded() const { return crowded_; }
   /// The bound of what waits for ranks or cores to come: barriers, meetings, the start of a launch.
@@ -78,6 +81,11 @@ public:
 
   /// Ends every rank for good: all calls from here on, here and elsewhere, throw this message.
   void abort(std::string_view message);
+
+  /// For programs whose ranks are processes, each of which meets the error of the run: calls `tell`
+  /// on the first rank that comes here. The others return once it is done; if that takes more than
+  /// a second they call it themselves.
+  void tellOnce(const std::function<void()> &tell);
 
   /// Called first by everything that involves other ranks. Throws the error of the run where there
   /// is one that this rank has not thrown yet; joins the recovery from it otherwise. Bounded.
@@ -108,6 +116,7 @@ private:
   Options options_;
   bool crowded_;
   SymmetricHeap heap_;
+  Watch watch_;
   std::unique_ptr<CoreBarrier[]> barriers_;
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;

@@ -5,7 +5,6 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 
 namespace ditron::runtime {
 
@@ -40,6 +39,7 @@ Workspace::Workspace(Rank &rank, std::string key, std::vector<BufferRequest> req
       rank_.heap().allocateTagged(bytes_, kPage, key_, tagOf(key_, requests_)));
   heapOperation_ = rank_.heap().operations();
   bases_.resize(kSignalPages * cellCount_);
+  writeHead();
   reset();
 }
 
@@ -57,11 +57,32 @@ void Workspace::layOut() {
   }
   bufferPages_ = rank_.options().poison ? 4 : 2;
   bufferBytes_ = roundUp(bufferBytes_, bufferBytes_ >= kPage ? kPage : kLine);
-  signalStart_ = kLine; // behind the count of completed launches
+  signalStart_ =
+      roundUp(sizeof(WorkspaceHead) + requests_.size() * sizeof(WorkspaceHead::Array), kLine);
   signalStride_ = roundUp(cellCount_ * sizeof(SignalCell), kLine);
-  bufferStart_ =
-      roundUp(signalStart_ + kSignalPages * signalStride_, bufferBytes_ >= kPage ? kPage : kLine);
+  bufferStart_ = roundUp(signalStart_ + kSignalPages * signalStride_ + stampDistance(),
+                         bufferBytes_ >= kPage ? kPage : kLine);
   bytes_ = bufferStart_ + bufferPages_ * bufferBytes_;
+}
+
+void Workspace::writeHead() {
+  WorkspaceHead &head = this->head();
+  head.counters = cellCount_;
+  head.pageBytes = signalStride_;
+  head.signalStart = signalStart_;
+  head.arrays = 0;
+  for (size_t i = 0; i < requests_.size(); ++i) {
+    const BufferRequest &request = requests_[i];
+    if (request.kind != BufferRequest::Kind::signals)
+      continue;
+    WorkspaceHead::Array &array = head.array[head.arrays++];
+    array = {{}, offsets_[i] / sizeof(SignalCell), request.bytes / sizeof(SignalCell), 0, {}};
+    request.name.copy(array.name, sizeof(array.name) - 1);
+    if (request.extents.size() <= std::size(array.extents)) {
+      array.dims = request.extents.size();
+      std::copy(request.extents.begin(), request.extents.end(), array.extents);
+    }
+  }
 }
 
 void Workspace::reset() {
@@ -70,7 +91,9 @@ void Workspace::reset() {
   completed().store(0, std::memory_order_relaxed);
   for (uint64_t page = 0; page < kSignalPages; ++page)
     for (size_t i = 0; i < cellCount_; ++i)
-      cellsOf(page)[i].store(0, std::memory_order_relaxed);
+      for (SignalCell *cells :
+           {cellsOf(page), cellsOf(page) + stampDistance() / sizeof(SignalCell)})
+        cells[i].store(0, std::memory_order_relaxed);
   if (rank_.options().poison)
     for (uint64_t page = 0; page < bufferPages_; ++page)
       poison(page);
@@ -96,30 +119,24 @@ std::byte *Workspace::addressIn(size_t index, uint64_t epoch) const {
   return memory_ + bufferStart_ + epoch % bufferPages_ * bufferBytes_ + offset;
 }
 
-std::string Workspace::cellName(size_t cell) const {
-  for (size_t i = 0; i < requests_.size(); ++i) {
-    size_t first = offsets_[i] / sizeof(SignalCell),
-           count = requests_[i].bytes / sizeof(SignalCell);
-    if (requests_[i].kind == BufferRequest::Kind::signals && cell >= first && cell - first < count)
-      return fmt::format("'{}'[{}]", requests_[i].name, cell - first);
-  }
-  return fmt::format("counter {}", cell);
-}
+uint64_t Workspace::heapOffset() const { return uint64_t(memory_ - rank_.heap().base()); }
 
 void Workspace::begin() {
   uint64_t next = epoch_ + 1, needed = next < 2 ? 0 : next - 2;
   for (int peer = 0; peer < rank_.size(); ++peer) {
     SignalCell &theirs = *rank_.heap().peer(&completed(), peer);
+    if (theirs.load(std::memory_order_acquire) >= needed)
+      continue;
+    CoreRecord &record = rank_.watch().core(0);
+    record.wait(CoreRecord::launch, 0, heapOffset(), needed, next);
     auto result = waitUntil([&] { return theirs.load(std::memory_order_acquire) >= needed; },
                             [&] { return rank_.control().stopped(); }, rank_.meetingTimeout(),
                             rank_.crowded());
     if (result == WaitResult::stopped)
       rank_.throwError();
     if (result == WaitResult::timedOut)
-      rank_.fail(fmt::format("rank {} waited {} ms to begin launch {} of '{}' until rank {} has "
-                             "completed launch {}: it has completed {}",
-                             rank_.rank(), rank_.meetingTimeout().count(), next, key_, peer, needed,
-                             theirs.load(std::memory_order_relaxed)));
+      rank_.fail(reportLateWait(rank_.control(), rank_.options().waitTimeout));
+    record.set(CoreRecord::done);
   }
   epoch_ = next;
 }

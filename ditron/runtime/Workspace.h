@@ -19,6 +19,7 @@
 //
 // A signal that is set instead of added to holds (epoch << 32) | value and needs no base.
 #pragma once
+#include "ditron/runtime/Records.h"
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -35,12 +36,13 @@ struct BufferRequest {
   std::string name;
   size_t bytes = 0; ///< of one page; for signals 8 a counter
   Kind kind = Kind::buffer;
+  std::vector<int64_t> extents = {}; ///< of signals, for reports; empty: one dimension
 
   static BufferRequest buffer(std::string name, size_t bytes) {
     return {std::move(name), bytes, Kind::buffer};
   }
-  static BufferRequest signals(std::string name, size_t count) {
-    return {std::move(name), count * sizeof(uint64_t), Kind::signals};
+  static BufferRequest signals(std::string name, size_t count, std::vector<int64_t> extents = {}) {
+    return {std::move(name), count * sizeof(uint64_t), Kind::signals, std::move(extents)};
   }
   bool operator==(const BufferRequest &) const = default;
 };
@@ -68,8 +70,14 @@ public:
   SignalCell *cells() const { return cellsOf(epoch_); }
   const uint64_t *bases() const;
   size_t cellCount() const { return cellCount_; }
-  /// "'ready'[17]" of the counter with this index in `cells()`.
-  std::string cellName(size_t cell) const;
+  /// Bytes from a counter to the stamp of its last notifier, on every rank.
+  size_t stampDistance() const { return kSignalPages * signalStride_; }
+  /// Where it starts in the rank's heap: with a head that says what its counters are called.
+  uint64_t heapOffset() const;
+  /// Bytes from the first counter of all pages to this one.
+  uint64_t counterOffset(const SignalCell *cell) const {
+    return uint64_t(reinterpret_cast<const std::byte *>(cell) - (memory_ + signalStart_));
+  }
 
   /// Begins the next launch: waits, bounded, until every rank has completed the launch before the
   /// last. RuntimeError on every rank otherwise.
@@ -81,11 +89,13 @@ private:
   friend class Rank;
   Workspace(Rank &rank, std::string key, std::vector<BufferRequest> requests);
   void layOut();
+  void writeHead();
   /// Zeroes this rank's counters and completion; the ranks start again from launch 1.
   void reset();
   void poison(uint64_t page);
   SignalCell *cellsOf(uint64_t epoch) const;
-  SignalCell &completed() const { return *reinterpret_cast<SignalCell *>(memory_); }
+  WorkspaceHead &head() const { return *reinterpret_cast<WorkspaceHead *>(memory_); }
+  SignalCell &completed() const { return head().completed; }
 
   Rank &rank_;
   std::string key_;

@@ -3,6 +3,7 @@
 // Programs that are wrong: each is told what is wrong, where, what was found and what was expected.
 #include "ditron/ditron.h"
 #include "ditron/kernels/kernels.h"
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -238,6 +239,51 @@ TEST(Launch, ScalarsOfTheirTypes) {
   });
   EXPECT_EQ(message, "k(n) -> y[N]: n: 0.5 is no i32: expected an integer from -2147483648 to "
                      "2147483647");
+}
+
+/// The program waits for one notify more than there are, or for as many.
+Kernel relay(bool stuck) {
+  return {"relay(x[N]) -> y[N]", [=](In<f32, 1> x, Out<f32, 1> y) {
+            auto ready = signals({2, 3}, "ready");
+            Index next = (rank() + 1) % numRanks();
+            auto [sender, receiver] = splitCores(1);
+            sender.run("send", [&] { notify(ready.on(next)(1, 2), 2); });
+            receiver.run("receive", [&] {
+              wait(ready(1, 2), stuck ? 3 : 2);
+              auto xs = x.tiled(4);
+              auto ys = y.tiled(4);
+              for (auto [i] : ys.tiles())
+                ys(i) = xs(i) + 1.0f;
+            });
+          }};
+}
+
+TEST(Run, AHangSaysWhatEveryCoreWaitsForAndTheContextGoesOn) {
+  Options options{.ranks = 3, .cores = 2};
+  options.waitTimeout = std::chrono::milliseconds(300);
+  std::vector<std::string> messages(3);
+  runRanks(options, [&](Context &context) {
+    auto x = context.tensor<f32>({16}), y = context.tensor<f32>({16});
+    std::fill_n(x.as<float>(), 16, 2.0f);
+    Program works = context.compile(relay(false)), hangs = context.compile(relay(true));
+    works(x, y);
+    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { hangs(x, y); });
+    y.set({15}, 0);
+    works(x, y);
+    EXPECT_EQ(y.at({15}), 3);
+  });
+  std::string lines;
+  for (int rank = 0; rank < 3; ++rank)
+    lines += "\n  rank " + std::to_string(rank) + ", core 0: has finished\n  rank " +
+             std::to_string(rank) +
+             ", core 1, role 'receive', ErrorTest.cpp:[0-9]+: waits for signal 'ready'.1, 2.: "
+             "expected 3, seen 2; last notified by rank " +
+             std::to_string((rank + 2) % 3) +
+             ", core 0, role 'send', ErrorTest.cpp:[0-9]+, which added 2";
+  EXPECT_THAT(messages[0],
+              testing::MatchesRegex("kernel 'relay': a wait outlived its bound of 300 ms" + lines));
+  EXPECT_EQ(messages[1], messages[0]);
+  EXPECT_EQ(messages[2], messages[0]);
 }
 
 TEST(Run, RanksThatAllocateDifferently) {

@@ -159,12 +159,13 @@ BenchResult benchOnCpu(const Task &task, const Placement &placement,
   Progress progress(placement.reports());
   std::mutex lock;
   BenchResult result;
-  runRanks(runtimeOptions(placement, runtime::Straggler::fromEnvironment()), [&](Context &context) {
-    BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
-    std::lock_guard guard(lock);
-    if (context.rank() == 0 || placement.rank != 0)
-      result = std::move(mine);
-  });
+  runOnRanks(runtimeOptions(placement, runtime::Straggler::fromEnvironment()),
+             [&](Context &context) {
+               BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
+               std::lock_guard guard(lock);
+               if (context.rank() == 0 || placement.rank != 0)
+                 result = std::move(mine);
+             });
   return result;
 }
 

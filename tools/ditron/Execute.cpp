@@ -162,13 +162,26 @@ runtime::Options runtimeOptions(const Placement &placement, const runtime::Strag
   return options;
 }
 
+void runOnRanks(const runtime::Options &options, const std::function<void(Context &)> &body) {
+  runRanks(options, [&](Context &context) {
+    try {
+      body(context);
+    } catch (const RuntimeError &error) {
+      if (options.transport == runtime::TransportKind::threads)
+        throw;
+      context.runtimeRank().tellOnce([&] { printFailure(error.what()); });
+      throw ToldError(error.what());
+    }
+  });
+}
+
 RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options) {
   runtime::Options setUp = runtimeOptions(placement, options.straggler);
   setUp.poison = true;
   Progress progress(placement.reports());
   std::mutex lock;
   RunResult result;
-  runRanks(setUp, [&](Context &context) {
+  runOnRanks(setUp, [&](Context &context) {
     RunResult mine = RankRun(context, task, options, progress).run();
     std::lock_guard guard(lock);
     result = std::move(mine); // the same on every rank

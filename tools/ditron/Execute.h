@@ -4,13 +4,23 @@
 #pragma once
 #include "Report.h"
 #include "Verify.h"
+#include "ditron/support/Error.h"
+#include <functional>
 #include <optional>
 
+namespace ditron {
+class Context;
+}
 namespace ditron::runtime {
 class Rank;
 }
 
 namespace ditron::tools {
+
+/// An error that the user has been told.
+class ToldError : public RuntimeError {
+  using RuntimeError::RuntimeError;
+};
 
 struct RunOptions {
   uint64_t seed = 0; ///< launch n takes its inputs from seed + n
@@ -41,6 +51,10 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 
 /// The findings of all ranks, on each of them; collective.
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
+
+/// Runs `body` on the ranks of this process. Where the ranks are processes, an error that ends the
+/// run is printed by one of them, and is a ToldError.
+void runOnRanks(const runtime::Options &options, const std::function<void(Context &)> &body);
 
 /// The options that the runtime is started with.
 runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler);

@@ -2,6 +2,7 @@
 //
 // ditron: lists, runs, times and compiles the kernels of the library. The verbs are in the files of
 // their names; here are the command line as a whole and the exit statuses.
+#include "Execute.h"
 #include "Report.h"
 #include "Verbs.h"
 #include "ditron/kernels/Config.h"
@@ -95,6 +96,8 @@ int answerError(const std::string &message, int status) {
 static int guardedMain(int argc, char **argv) {
   try {
     return runProgram(argc, argv);
+  } catch (const ToldError &) {
+    return kFailed;
   } catch (const UsageError &error) {
     return answerError(error.what(), kWrongUsage);
   } catch (const CompileError &error) {

@@ -5,11 +5,12 @@
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 !far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
-// Roles become branches on the core's number; a wait names its signal, file and line, and the mode
+// Roles become branches on the core's number; waits and notifies name file and line, and the mode
 // (1 is add, 0 is set) that its notifies have.
 // CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[SITE:.*]]("signal 'ready' in dist-to-runtime.mlir{{.*}}\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
 
 // CHECK-LABEL: func.func @roles(
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"
@@ -23,12 +24,13 @@
 // CHECK: llvm.call @ditron_peer(%[[CONTEXT]], %{{.*}}, %{{.*}})
 // CHECK: llvm.call @ditron_put(%[[CONTEXT]]
 // CHECK: %[[CELL:.*]] = llvm.call @ditron_peer
-// CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[CELL]]
+// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[NOTIFIED]]
+// CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[CELL]], %{{.*}}, %{{.*}}, %[[TEXT]])
 // CHECK: llvm.call @ditron_role_leave(%[[CONTEXT]])
 // CHECK: scf.if
 // CHECK: llvm.call @ditron_role_enter
-// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[SITE]]
-// CHECK: llvm.call @ditron_wait(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %[[TEXT]])
+// CHECK: %[[WAIT:.*]] = llvm.mlir.addressof @[[AWAITED]]
+// CHECK: llvm.call @ditron_wait(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %[[WAIT]])
 // CHECK: llvm.call @ditron_role_leave
 // CHECK-NOT: dist.{{[a-z_]+}} %
 // CHECK: return

@@ -175,12 +175,16 @@ TEST(Gemm, MissingNotifyIsADeadlock) {
   Array<float> c({M, N}), c1({M, N});
   Options options;
   options.cores = 2;
-  expectError<RuntimeError>([&] { program.run({{a, b, c}, {a1, b, c1}}, options); },
-                            {"deadlock: nobody is left to notify those who wait\n",
-                             "rank 0, core 1, role 'multiply', test.mlir:",
-                             "waits for signal 'ready'[0] of rank 0 to reach 1, it is 0\n",
-                             "rank 1, core 1, role 'multiply', test.mlir:",
-                             "waits for signal 'ready'[1] of rank 1 to reach 1, it is 0"});
+  expectError<RuntimeError>(
+      [&] { program.run({{a, b, c}, {a1, b, c1}}, options); },
+      {"deadlock: nobody is left to notify those who wait\n",
+       "rank 0, core 1, role 'multiply', test.mlir:",
+       "waits for signal 'ready'[0]: expected 1, seen 0; last notified by rank 0, core "
+       "0, role 'gather', test.mlir:",
+       "rank 1, core 1, role 'multiply', test.mlir:",
+       "waits for signal 'ready'[1]: expected 1, seen 0; last notified by rank 1, core "
+       "0, role 'gather', test.mlir:",
+       "which added 0"});
 }
 
 } // namespace

@@ -19,13 +19,14 @@ void waitingKernel(CoreContext *context, const int64_t *arguments) {
   auto *ready = reinterpret_cast<SignalCell *>(arguments[0]) + 2;
   if (context->core == context->cores - 1) {
     ditron_role_enter(context, "multiply", context->core, 1);
-    ditron_wait(context, ready, 4, 0, "signal 'ready' in Waiting.cpp:73");
+    ditron_wait(context, ready, 4, 0, "Waiting.cpp:73");
     ditron_role_leave(context);
   } else if (context->rank == 0) {
     for (int64_t peer = 0; peer < context->ranks; ++peer)
-      ditron_notify(context, ditron_peer(context, ready, peer), arguments[1] ? 3 : 4, 0);
+      ditron_notify(context, ditron_peer(context, ready, peer), arguments[1] ? 3 : 4, 0,
+                    "Waiting.cpp:77");
   }
-  ditron_barrier(context, 1, 0, context->cores);
+  ditron_barrier(context, 1, 0, context->cores, "Waiting.cpp:79");
 }
 
 void launchWaiting(Rank &rank, bool missing) {
@@ -53,7 +54,8 @@ SCENARIO(recovers) {
     for (int i = 0; i < repeat + 2; ++i)
       launchWaiting(rank, false);
     std::string error = errorOf([&] { launchWaiting(rank, true); });
-    expect(error.find(" waited ") != std::string::npos, "a report, not: " + error);
+    expect(error.find("a wait outlived its bound of ") != std::string::npos,
+           "a report, not: " + error);
   }
   launchWaiting(rank, false);
   rank.heap().free(kept);
@@ -64,7 +66,13 @@ SCENARIO(lateToBarrier) {
   if (rank.rank() == 1)
     std::this_thread::sleep_for(rank.options().waitTimeout * 2);
   std::string error = errorOf([&] { rank.barrier(); });
-  expect(error.find("for rank 1, which did not come") != std::string::npos, error);
+  expect(error == "a wait outlived its bound of 400 ms\n"
+                  "  rank 0: is at a barrier with all ranks: expected 3, seen 2; rank 1 is "
+                  "missing\n"
+                  "  rank 1: runs no kernel\n"
+                  "  rank 2: is at a barrier with all ranks: expected 3, seen 2; rank 1 is "
+                  "missing",
+         error);
   rank.barrier();
 }
 
@@ -75,6 +83,12 @@ SCENARIO(throwing) {
   launchWaiting(rank, false);
   launchWaiting(rank, false);
   launchWaiting(rank, false);
+}
+
+SCENARIO(throwingMuch) {
+  if (rank.rank() == 1)
+    throw std::runtime_error(std::string(12000, '.') + "its end");
+  rank.barrier();
 }
 
 SCENARIO(throwingKernel) {
@@ -158,8 +172,12 @@ protected:
 
 TEST_P(Failure, LateSignal) {
   auto outcome = run("lateSignal", {.ranks = 3, .cores = 2, .waitMs = 1000});
-  oneError(outcome, {"rank ", "core 1", "role 'multiply'", "kernel 'waiting'", "waited 1000 ms",
-                     "signal 'ready' in Waiting.cpp:73", "'ready'[2]", "expected 4, seen 3"});
+  oneError(outcome,
+           {"kernel 'waiting': a wait outlived its bound of 1000 ms\n"
+            "  ranks 0 to 2, core 0, Waiting.cpp:79: waits at a barrier of 6 cores, 2 of every "
+            "rank: expected 6, seen 3\n"
+            "  ranks 0 to 2, core 1, role 'multiply', Waiting.cpp:73: waits for signal 'ready'[2]: "
+            "expected 4, seen 3; last notified by rank 0, core 0, Waiting.cpp:77, which added 3"});
   EXPECT_LT(outcome.seconds, 5);
 }
 
@@ -179,6 +197,12 @@ TEST_P(Failure, ARankThatThrowsEndsAll) {
   auto outcome = run("throwing");
   oneError(outcome, {"something of its own"});
   EXPECT_LT(outcome.seconds, 5);
+}
+
+TEST_P(Failure, ALongMessageArrivesWhole) {
+  auto outcome = run("throwingMuch");
+  EXPECT_EQ(outcome.error.size(), 12007u);
+  oneError(outcome, {"its end"});
 }
 
 TEST_P(Failure, AKernelThatThrowsEndsAll) {

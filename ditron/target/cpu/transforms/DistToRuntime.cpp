@@ -158,21 +158,18 @@ private:
     return cell;
   }
 
-  std::string nameOf(Value signals) {
-    auto argument = dyn_cast<BlockArgument>(countersOf(signals));
-    auto name = function_.getArgAttrOfType<StringAttr>(argument.getArgNumber(), core::kNameAttr);
-    return name ? name.str() : "";
-  }
+  /// The line of an op, for the runtime's reports.
+  Value siteOf(Operation *op) { return text(placeOf(op)); }
 
-  void lowerNotify(Value signals, ValueRange indices, device::NotifyMode mode, Value value) {
-    call("ditron_notify",
-         {context_, cellOf(signals, indices), asWord(value), word(static_cast<int64_t>(mode))});
+  void lowerNotify(Operation *op, Value signals, ValueRange indices, device::NotifyMode mode,
+                   Value value) {
+    call("ditron_notify", {context_, cellOf(signals, indices), asWord(value),
+                           word(static_cast<int64_t>(mode)), siteOf(op)});
   }
 
   void lowerWait(device::WaitOp wait) {
-    std::string site = "signal '" + nameOf(wait.getSignals()) + "' in " + placeOf(wait);
     call("ditron_wait", {context_, cellOf(wait.getSignals(), wait.getIndices()),
-                         asWord(wait.getValue()), modeOf(wait.getSignals()), text(site)});
+                         asWord(wait.getValue()), modeOf(wait.getSignals()), siteOf(wait)});
   }
 
   //===-- Memory ------------------------------------------------------------------------------===//
@@ -330,11 +327,13 @@ private:
           return lowerMove("ditron_get", get.getSource(), get.getDestination()), true;
         })
         .Case([&](device::NotifyOp op) {
-          return lowerNotify(op.getSignals(), op.getIndices(), op.getMode(), op.getValue()), true;
+          return lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()),
+                 true;
         })
         .Case([&](device::PutNotifyOp op) {
           lowerMove("ditron_put", op.getSource(), op.getDestination());
-          return lowerNotify(op.getSignals(), op.getIndices(), op.getMode(), op.getValue()), true;
+          return lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()),
+                 true;
         })
         .Case([&](device::WaitOp wait) { return lowerWait(wait), true; })
         .Case([&](device::FenceOp) { return call("ditron_fence", {context_}), true; })
@@ -342,7 +341,7 @@ private:
         .Case([&](device::BarrierOp op) {
           bool all = op.getScope() == device::BarrierScope::ranks;
           Value first = base_ ? base_ : index(0);
-          call("ditron_barrier", {context_, word(all), asWord(first), asWord(cores_)});
+          call("ditron_barrier", {context_, word(all), asWord(first), asWord(cores_), siteOf(op)});
           return true;
         })
         .Default([&](Operation *) { return false; });
