@@ -9,8 +9,10 @@ namespace ditron::runtime {
 
 namespace {
 
-/// The frame that a kernel's error jumps back to.
-void enterKernel(CoreContext &context, const KernelCode &code, const int64_t *arguments) {
+/// The frame that a kernel's error jumps back to. The sanitizer of calls through pointers looks for
+/// a type in front of the function, where compiled kernels have none.
+[[clang::no_sanitize("function")]] void enterKernel(CoreContext &context, const KernelCode &code,
+                                                    const int64_t *arguments) {
   if (setjmp(context.leave) == 0)
     code.entry(&context, arguments);
 }

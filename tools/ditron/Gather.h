@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/runtime/Rank.h"
-#include <cstring>
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -14,12 +14,12 @@ std::vector<std::vector<T>> gather(runtime::Rank &rank, const std::vector<T> &mi
   static_assert(std::is_trivially_copyable_v<T>);
   size_t bytes = mine.size() * sizeof(T);
   void *memory = rank.heap().allocate(std::max<size_t>(bytes, 1), 64, "gather");
-  std::memcpy(memory, mine.data(), bytes);
+  std::ranges::copy(mine, static_cast<T *>(memory));
   rank.barrier();
   std::vector<std::vector<T>> all;
   for (int peer = 0; peer < rank.size(); ++peer) {
-    all.emplace_back(mine.size());
-    std::memcpy(all.back().data(), rank.heap().peer(static_cast<std::byte *>(memory), peer), bytes);
+    const T *theirs = rank.heap().peer(static_cast<T *>(memory), peer);
+    all.emplace_back(theirs, theirs + mine.size());
   }
   rank.barrier();
   rank.heap().free(memory);

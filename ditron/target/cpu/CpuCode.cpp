@@ -2,6 +2,7 @@
 #include "ditron/target/cpu/CpuCode.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include "ditron/target/cpu/Sanitize.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -84,9 +85,9 @@ int64_t HostMachine::vectorBytes() const {
 int64_t HostMachine::vectorRegisters() const { return hasFeature("avx512f") ? 32 : 16; }
 
 std::string HostMachine::identity() {
-  if (std::optional<std::string> chosen = chosenCpu())
-    return *chosen;
-  return fmt::format("{} {}", llvm::sys::getHostCPUName().str(), hostFeatures());
+  std::string cpu = chosenCpu().value_or(
+      fmt::format("{} {}", llvm::sys::getHostCPUName().str(), hostFeatures()));
+  return cpu + sanitizerIdentity();
 }
 
 void HostMachine::optimize(llvm::Module &module) const {
@@ -95,10 +96,12 @@ void HostMachine::optimize(llvm::Module &module) const {
   for (llvm::Function &function : module)
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", std::to_string(8 * vectorBytes()));
+  markForSanitizer(module);
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // the kernel is written in vectors
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(machine_.get(), tuning);
+  addSanitizerPasses(builder, machine_.get());
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;

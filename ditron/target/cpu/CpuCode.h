@@ -29,7 +29,7 @@ public:
   /// Bytes of a vector register, and how many there are.
   int64_t vectorBytes() const;
   int64_t vectorRegisters() const;
-  /// The CPU's name and features.
+  /// The CPU's name and features, and the sanitizer that kernels are instrumented for, if any.
   static std::string identity();
 
   void optimize(llvm::Module &module) const;
