@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "ditron/runtime/Events.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/Workspace.h"
 #include <csetjmp>
@@ -37,6 +38,7 @@ struct CoreContext {
   Role roles[kMaxRoles]; ///< the roles entered, innermost last
   int64_t roleDepth;
   CoreStats stats;
+  EventLog *log;
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 

@@ -7,7 +7,6 @@
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Wait.h"
 #include <algorithm>
-#include <ctime>
 #include <fmt/format.h>
 
 using namespace ditron::runtime;
@@ -18,16 +17,15 @@ enum SignalMode : int64_t { kAdd = 0, kSet = 1 };
 
 constexpr int64_t kLargestSet = int64_t(UINT32_MAX);
 
-uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
-}
-
-/// Adds the time of a scope to a statistic. Has nothing to destroy: a kernel may be left inside.
+/// Takes the time of a scope. Has nothing to destroy: a kernel may be left inside.
 struct Stopwatch {
-  uint64_t start = now();
-  void addTo(uint64_t &total) const { total += now() - start; }
+  uint64_t begin = nowNs();
+  /// Ends the scope: an event of the core, whose time is added to a statistic.
+  void stop(CoreContext *context, EventKind kind, uint64_t &total) const {
+    Event event{begin, nowNs(), kind};
+    total += event.end - event.begin;
+    context->log->add(event);
+  }
 };
 
 [[noreturn]] void leave(CoreContext *context) { std::longjmp(context->leave, 1); }
@@ -126,9 +124,9 @@ void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count)
   leave(context);
 }
 
-uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elementBytes,
-                  int64_t rank, const int64_t *extents, const int64_t *fromStrides,
-                  const int64_t *toStrides) {
+uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *from,
+                  int64_t elementBytes, int64_t rank, const int64_t *extents,
+                  const int64_t *fromStrides, const int64_t *toStrides) {
   if (rank < 0 || rank > int64_t(ChunkShape::kMaxDims) || elementBytes <= 0)
     fail(context, "moves a chunk of {} dimensions of {}-byte elements: expected at most {}", rank,
          elementBytes, ChunkShape::kMaxDims);
@@ -139,7 +137,7 @@ uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elem
   auto dims = size_t(rank);
   ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
   copyStrided(to, from, chunk);
-  stopwatch.addTo(context->stats.transferNs);
+  stopwatch.stop(context, kind, context->stats.transferNs);
   return chunkBytes(chunk);
 }
 
@@ -157,15 +155,15 @@ void *ditron_peer(CoreContext *context, void *pointer, int64_t peer) {
 void ditron_put(CoreContext *context, void *to, const void *from, int64_t elementBytes,
                 int64_t rank, const int64_t *extents, const int64_t *fromStrides,
                 const int64_t *toStrides) {
-  context->stats.bytesPut +=
-      transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
+  context->stats.bytesPut += transfer(context, EventKind::put, to, from, elementBytes, rank,
+                                      extents, fromStrides, toStrides);
 }
 
 void ditron_get(CoreContext *context, void *to, const void *from, int64_t elementBytes,
                 int64_t rank, const int64_t *extents, const int64_t *fromStrides,
                 const int64_t *toStrides) {
-  context->stats.bytesGot +=
-      transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
+  context->stats.bytesGot += transfer(context, EventKind::get, to, from, elementBytes, rank,
+                                      extents, fromStrides, toStrides);
 }
 
 void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode) {
@@ -196,7 +194,7 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   Stopwatch stopwatch;
   bool ready = await(context, context->owner->options().waitTimeout,
                      [&] { return signal->load(std::memory_order_acquire) >= target; });
-  stopwatch.addTo(context->stats.waitNs);
+  stopwatch.stop(context, EventKind::wait, context->stats.waitNs);
   if (ready)
     return;
   raiseLateSignal(context, signal, count, base, site);
@@ -229,7 +227,7 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
                    bound.count());
     leave(context);
   }
-  stopwatch.addTo(context->stats.waitNs);
+  stopwatch.stop(context, EventKind::barrier, context->stats.waitNs);
 }
 
 void ditron_role_enter(CoreContext *context, const char *name, int64_t first, int64_t count) {

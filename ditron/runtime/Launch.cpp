@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Launch.h"
+#include "ditron/runtime/Account.h"
 #include "ditron/support/Error.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -60,6 +61,8 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     CoreContext context{};
     prepare(context, rank, code, workspace);
     context.core = core;
+    context.log = &rank.log(core);
+    context.log->start();
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
@@ -67,12 +70,17 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
       rank.control().raise(fmt::format("rank {}, core {} of kernel '{}': {}", rank.rank(), core,
                                        code.name, error.what()));
     }
+    context.log->finish();
     stats[size_t(core)] = context.stats;
   });
   LaunchStats result;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const CoreStats &core : stats)
     result.cores += core;
+  std::vector<CoreSpan> spans;
+  for (int core = 0; core < rank.cores(); ++core)
+    spans.emplace_back(rank.log(core));
+  result.transfers = accountTransfers(spans);
   return result;
 }
 
@@ -95,6 +103,7 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
     workspace->end();
   rank.stats().seconds += stats.seconds;
   rank.stats().cores += stats.cores;
+  rank.stats().transfers += stats.transfers;
   return stats;
 }
 

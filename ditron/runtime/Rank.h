@@ -12,6 +12,7 @@
 #pragma once
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Control.h"
+#include "ditron/runtime/Events.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/SymmetricHeap.h"
@@ -53,6 +54,8 @@ public:
   std::string_view transport() const;
   SymmetricHeap &heap() { return heap_; }
   Team &team() { return team_; }
+  /// What this core did in the launch that runs, or ran last.
+  EventLog &log(int core) { return logs_[size_t(core)]; }
   const Control &control() const { return control_; }
   /// Whether there are more core threads on this host than CPUs.
   bool crowded() const { return crowded_; }
@@ -109,6 +112,7 @@ private:
   bool crowded_;
   SymmetricHeap heap_;
   std::unique_ptr<CoreBarrier[]> barriers_;
+  std::vector<EventLog> logs_; // by core
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
   uint64_t meetings_ = 0;
