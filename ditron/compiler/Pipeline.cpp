@@ -23,10 +23,12 @@ void addFrontPipeline(OpPassManager &passes) {
   kernel.addPass(createCSEPass());
 }
 
-void addCpuPipeline(OpPassManager &passes, const TargetTraits &target) {
+void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool recorded) {
   addFrontPipeline(passes);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
+  if (recorded)
+    kernel.addPass(device::createMarkTiles()); // the timeline shows the tiles
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
@@ -34,7 +36,7 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target) {
                                           target.coreMemoryBytes}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  passes.addPass(cpu::createDistToRuntime()); // verbs become calls
+  passes.addPass(cpu::createDistToRuntime({recorded})); // verbs become calls
   passes.addPass(cpu::createLowerToLLVM());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -17,6 +17,7 @@ struct TargetTraits {
 void addFrontPipeline(mlir::OpPassManager &passes);
 
 /// The rest of the way to the LLVM dialect for a CPU.
-void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target);
+/// `recorded`: its launches are recorded, see runtime/Events.h.
+void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target, bool recorded = false);
 
 } // namespace ditron

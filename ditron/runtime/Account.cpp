@@ -9,16 +9,11 @@ namespace {
 
 enum class State { absent, computes, waits, transfers };
 
-State stateOf(EventKind kind) {
-  switch (kind) {
-  case EventKind::put:
-  case EventKind::get:
+/// What a core does during an event; `computes` where the event is none that counts.
+State stateOf(const Event &event) {
+  if (event.kind == EventKind::put || event.kind == EventKind::get)
     return State::transfers;
-  case EventKind::wait:
-  case EventKind::barrier:
-    return State::waits;
-  }
-  return State::computes;
+  return event.waited ? State::waits : State::computes;
 }
 
 /// The states of one core, one after the other.
@@ -34,6 +29,8 @@ public:
   bool next() {
     if (until_ >= core_.end)
       return false;
+    while (next_ < core_.events.size() && stateOf(core_.events[next_]) == State::computes)
+      ++next_;
     if (next_ == core_.events.size()) {
       bool isPause = core_.end - until_ < kPauseNs;
       setUntil(core_.end, isPause ? State::waits : State::computes);
@@ -45,7 +42,7 @@ public:
       return true;
     }
     ++next_; // with the pause before it
-    setUntil(event.end, stateOf(event.kind));
+    setUntil(event.end, stateOf(event));
     return true;
   }
 

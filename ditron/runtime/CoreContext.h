@@ -39,6 +39,8 @@ struct CoreContext {
   int64_t roleDepth;
   CoreStats stats;
   EventLog *log;
+  bool recording;     ///< everything goes to the log
+  const char *place;  ///< of the verb that runs, while recording
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 

@@ -5,6 +5,7 @@
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Rank.h"
+#include "ditron/runtime/Recording.h"
 #include "ditron/runtime/Wait.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -20,11 +21,11 @@ constexpr int64_t kLargestSet = int64_t(UINT32_MAX);
 /// Takes the time of a scope. Has nothing to destroy: a kernel may be left inside.
 struct Stopwatch {
   uint64_t begin = nowNs();
-  /// Ends the scope: an event of the core, whose time is added to a statistic.
-  void stop(CoreContext *context, EventKind kind, uint64_t &total) const {
+  /// Ends the scope: an event, whose time is added to a statistic.
+  Event stop(EventKind kind, uint64_t &total) const {
     Event event{begin, nowNs(), kind};
     total += event.end - event.begin;
-    context->log->add(event);
+    return event;
   }
 };
 
@@ -137,8 +138,12 @@ uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *fr
   auto dims = size_t(rank);
   ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
   copyStrided(to, from, chunk);
-  stopwatch.stop(context, kind, context->stats.transferNs);
-  return chunkBytes(chunk);
+  Event event = stopwatch.stop(kind, context->stats.transferNs);
+  uint64_t bytes = chunkBytes(chunk);
+  if (context->recording)
+    describeTransfer(context, event, kind == EventKind::put ? to : from, bytes);
+  context->log->add(event);
+  return bytes;
 }
 
 } // namespace
@@ -168,10 +173,13 @@ void ditron_get(CoreContext *context, void *to, const void *from, int64_t elemen
 
 void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode) {
   auto *signal = static_cast<SignalCell *>(cell);
+  uint64_t begin = recordedNow(context);
   if (mode == kAdd) {
     if (value < 0)
       fail(context, "notifies a signal with {}: expected 0 or more", value);
-    signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
+    uint64_t before = signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
+    if (context->recording)
+      recordNotify(context, begin, signal, before, before + uint64_t(value));
     return;
   }
   if (value < 0 || value > kLargestSet)
@@ -182,6 +190,8 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   while (seen < wanted && !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
                                                          std::memory_order_relaxed)) {
   }
+  if (context->recording)
+    recordNotify(context, begin, signal, seen, std::max(seen, wanted));
 }
 
 void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
@@ -189,12 +199,20 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   if (count <= 0)
     return; // holds from the start
   uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
-  if (signal->load(std::memory_order_acquire) >= target)
+  uint64_t begin = recordedNow(context);
+  if (signal->load(std::memory_order_acquire) >= target) {
+    if (context->recording)
+      recordHeldWait(context, begin, signal, base, count);
     return;
+  }
   Stopwatch stopwatch;
   bool ready = await(context, context->owner->options().waitTimeout,
                      [&] { return signal->load(std::memory_order_acquire) >= target; });
-  stopwatch.stop(context, EventKind::wait, context->stats.waitNs);
+  Event event = stopwatch.stop(EventKind::wait, context->stats.waitNs);
+  event.waited = true;
+  if (context->recording)
+    describeWait(context, event, signal, base, count);
+  context->log->add(event);
   if (ready)
     return;
   raiseLateSignal(context, signal, count, base, site);
@@ -227,16 +245,27 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
                    bound.count());
     leave(context);
   }
-  stopwatch.stop(context, EventKind::barrier, context->stats.waitNs);
+  Event event = stopwatch.stop(EventKind::barrier, context->stats.waitNs);
+  event.waited = true;
+  if (context->recording)
+    describeBarrier(context, event, allRanks, first, count,
+                    allRanks ? barrier.worldRounds : uint64_t(round));
+  context->log->add(event);
 }
 
 void ditron_role_enter(CoreContext *context, const char *name, int64_t first, int64_t count) {
   if (context->roleDepth < CoreContext::kMaxRoles)
     context->roles[context->roleDepth] = {name, first, count};
   ++context->roleDepth;
+  if (context->recording)
+    recordRole(context, EventKind::roleEnter, name, first, count);
 }
 
-void ditron_role_leave(CoreContext *context) { --context->roleDepth; }
+void ditron_role_leave(CoreContext *context) {
+  --context->roleDepth;
+  if (context->recording)
+    recordRole(context, EventKind::roleLeave, nullptr, 0, 0);
+}
 
 void ditron_fail(CoreContext *context, const char *message) {
   raise(context, message);
@@ -246,12 +275,13 @@ void ditron_fail(CoreContext *context, const char *message) {
 std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
 #define DITRON_SYMBOL(function) {#function, reinterpret_cast<void *>(&function)}
   static const DeviceSymbol symbols[] = {
-      DITRON_SYMBOL(ditron_peer),       DITRON_SYMBOL(ditron_put),
-      DITRON_SYMBOL(ditron_get),        DITRON_SYMBOL(ditron_notify),
-      DITRON_SYMBOL(ditron_wait),       DITRON_SYMBOL(ditron_fence),
-      DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
-      DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
-      DITRON_SYMBOL(ditron_fail),
+      DITRON_SYMBOL(ditron_peer),        DITRON_SYMBOL(ditron_put),
+      DITRON_SYMBOL(ditron_get),         DITRON_SYMBOL(ditron_notify),
+      DITRON_SYMBOL(ditron_wait),        DITRON_SYMBOL(ditron_fence),
+      DITRON_SYMBOL(ditron_quiet),       DITRON_SYMBOL(ditron_barrier),
+      DITRON_SYMBOL(ditron_role_enter),  DITRON_SYMBOL(ditron_role_leave),
+      DITRON_SYMBOL(ditron_fail),        DITRON_SYMBOL(ditron_record_place),
+      DITRON_SYMBOL(ditron_record_tile),
   };
 #undef DITRON_SYMBOL
   return symbols;

@@ -4,6 +4,10 @@
 // and nobody else's; the log is read when the launch is over. Writing takes no lock and no memory:
 // the log has a fixed capacity, and what comes when it is full is counted and not kept.
 //
+// Every launch notes its transfers, and the waits that had to wait: what Account.h needs. A kernel
+// compiled to be recorded notes everything else too, and the places of all in the source: what
+// ditron/profile shows.
+//
 // Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
 #pragma once
 #include <cstddef>
@@ -20,13 +24,30 @@ inline uint64_t nowNs() {
   return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
 }
 
-enum class EventKind : uint8_t { put, get, wait, barrier };
+enum class EventKind : uint8_t {
+  put,       ///< values: bytes
+  get,       ///< values: bytes
+  wait,      ///< values: counter, what stood in it before the launch, count waited for
+  barrier,   ///< values: all ranks (1) or this one (0), first core, cores, which one of them it is
+  notify,    ///< values: counter, what stood in it before and after
+  roleEnter, ///< place: the role's name; values: first core, cores
+  roleLeave,
+  tile,    ///< values: coordinates
+  tilesEnd ///< of the last tile of a loop
+};
 
-/// One thing that a core did. 64 bytes: a cache line.
+/// One thing that a core did. Without recording only the first four kinds are noted, and of them no
+/// place, peer or values. 64 bytes: a cache line.
 struct Event {
   uint64_t begin = 0, end = 0;
   EventKind kind = EventKind::put;
+  bool waited = false;         ///< wait, barrier: it did not hold at once
+  uint8_t dims = 0;            ///< tile: how many coordinates
+  int32_t peer = -1;           ///< put, get, notify: the rank; -1 where none is to be seen
+  const char *place = nullptr; ///< "AllGatherGemm.cpp:31", as long as the kernel's code is there
+  int64_t values[4] = {};
 };
+static_assert(sizeof(Event) == 64);
 
 /// The events of one core in one launch, in the order of their ends; they do not overlap.
 class EventLog {

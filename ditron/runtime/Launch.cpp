@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Account.h"
+#include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ void prepare(CoreContext &context, Rank &rank, const KernelCode &code, Workspace
   context.owner = &rank;
   context.workspace = workspace;
   context.kernel = code.name.c_str();
+  context.recording = code.recorded;
   context.epoch = workspace ? workspace->epoch() : 0;
   context.cells = workspace ? workspace->cells() : nullptr;
   context.bases = workspace ? workspace->bases() : nullptr;
@@ -104,6 +106,8 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
   rank.stats().seconds += stats.seconds;
   rank.stats().cores += stats.cores;
   rank.stats().transfers += stats.transfers;
+  if (LaunchObserver *observer = rank.observer(); observer && code.recorded)
+    observer->launched(rank, code, workspace, stats);
   return stats;
 }
 

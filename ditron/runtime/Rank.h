@@ -27,6 +27,7 @@
 
 namespace ditron::runtime {
 
+class LaunchObserver;
 class Transport;
 
 /// Where the cores of one role on one rank meet.
@@ -56,6 +57,9 @@ public:
   Team &team() { return team_; }
   /// What this core did in the launch that runs, or ran last.
   EventLog &log(int core) { return logs_[size_t(core)]; }
+  /// Who is told of recorded launches; null: nobody. Must outlive them.
+  void observe(LaunchObserver *observer) { observer_ = observer; }
+  LaunchObserver *observer() const { return observer_; }
   const Control &control() const { return control_; }
   /// Whether there are more core threads on this host than CPUs.
   bool crowded() const { return crowded_; }
@@ -113,6 +117,7 @@ private:
   SymmetricHeap heap_;
   std::unique_ptr<CoreBarrier[]> barriers_;
   std::vector<EventLog> logs_; // by core
+  LaunchObserver *observer_ = nullptr;
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
   uint64_t meetings_ = 0;

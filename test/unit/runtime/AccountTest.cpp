@@ -13,7 +13,9 @@ namespace {
 
 constexpr uint64_t us = 1000;
 
-Event event(EventKind kind, uint64_t begin, uint64_t end) { return {begin * us, end * us, kind}; }
+Event event(EventKind kind, uint64_t begin, uint64_t end) {
+  return {begin * us, end * us, kind, kind == EventKind::wait || kind == EventKind::barrier};
+}
 Event put(uint64_t begin, uint64_t end) { return event(EventKind::put, begin, end); }
 Event get(uint64_t begin, uint64_t end) { return event(EventKind::get, begin, end); }
 Event wait(uint64_t begin, uint64_t end) { return event(EventKind::wait, begin, end); }
@@ -65,6 +67,17 @@ TEST(Account, AnotherCoreWaits) {
 TEST(Account, CoresThatAreNotThereComputeNothing) {
   EXPECT_EQ(account({{0, 100, {put(10, 40), put(60, 80)}}, {20, 30, {}}, {70, 100, {}}}),
             (Times{50, 20}));
+}
+
+TEST(Account, WhatOnlyRecordingNotesDoesNotCount) {
+  Event held = wait(20, 30);
+  held.waited = false;
+  EXPECT_EQ(account({{0, 100, {put(10, 40)}},
+                     {0,
+                      100,
+                      {event(EventKind::tile, 5, 5), held, wait(50, 60),
+                       event(EventKind::notify, 70, 80)}}}),
+            (Times{30, 30}));
 }
 
 TEST(Account, TransfersAtOnceCountOnce) {
