@@ -87,7 +87,8 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
   if (emit == Emit::ir)
     addFrontPipeline(passes);
   else
-    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26});
+    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26},
+                   specialization.recorded);
   if (failed(passes.run(*kernel)))
     diagnostics.raise("compilation");
   if (emit == Emit::ir)

@@ -21,6 +21,8 @@ enum class Emit {
 struct Specialization {
   /// For each argument of the kernel: its last dimension has stride 1.
   std::vector<bool> unitStride;
+  /// Its launches are recorded: see runtime/Events.h.
+  bool recorded = false;
 };
 
 /// Compiles the kernel of `module`, which is not changed, for this machine's CPU. CompileError with

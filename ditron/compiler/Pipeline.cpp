@@ -25,18 +25,20 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
-void addCpuPipeline(OpPassManager &passes, const TargetTraits &target) {
+void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool recorded) {
   addFrontPipeline(passes, Checks::explicitly);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
+  if (recorded)
+    kernel.addPass(device::createMarkTiles()); // the timeline shows the tiles
+  kernel.addPass(device::createDealTiles());   // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(cpu::createTilesToLoops(
       {target.vectorBytes, target.vectorRegisters, target.coreMemoryBytes}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  passes.addPass(cpu::createDistToRuntime()); // verbs become calls
+  passes.addPass(cpu::createDistToRuntime({recorded})); // verbs become calls
   passes.addPass(cpu::createLowerToLLVM());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -21,6 +21,7 @@ enum class Checks { implied, explicitly };
 void addFrontPipeline(mlir::OpPassManager &passes, Checks checks = Checks::implied);
 
 /// The rest of the way to the LLVM dialect for a CPU.
-void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target);
+/// `recorded`: its launches are recorded, see runtime/Events.h.
+void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target, bool recorded = false);
 
 } // namespace ditron

@@ -232,6 +232,12 @@ LogicalResult TilesOp::verify() {
   return success();
 }
 
+LogicalResult MarkTileOp::verify() {
+  if (size_t found = getCoordinates().size(); found > kMostTileDims)
+    return emitOpError() << "has " << found << " coordinates, expected at most " << kMostTileDims;
+  return success();
+}
+
 // dist.tiles (%i, %j) of (%rows, %columns) order <"name", 8> elements %m height 128 { ... }
 ParseResult TilesOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> coords;

@@ -15,6 +15,9 @@
 
 namespace ditron::device {
 
+/// The most dimensions of a grid of tiles.
+inline constexpr size_t kMostTileDims = 4;
+
 /// Where a memref lives: symmetric memory of this rank, of a peer, or (nullopt) plain memory.
 std::optional<SpaceKind> spaceOf(mlir::Type memref);
 

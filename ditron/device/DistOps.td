@@ -381,4 +381,21 @@ def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryE
   let hasVerifier = 1;
 }
 
+def Dist_MarkTileOp : Dist_Op<"mark_tile", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Notes in the timeline which tile this core begins; nothing else happens";
+  let description = [{
+    The tile lasts until the next mark. One without coordinates stands behind the loop: it ends the last
+    tile. dist-mark-tiles adds the marks to kernels whose launches are recorded.
+
+    Example:
+    ```mlir
+    dist.mark_tile(%i, %j)
+    dist.mark_tile()
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$coordinates);
+  let assemblyFormat = "`(` $coordinates `)` attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif

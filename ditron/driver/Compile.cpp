@@ -20,7 +20,7 @@ static std::mutex &compileMutex() {
 }
 
 static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
-                         const std::vector<bool> &unitStride) {
+                         const std::vector<bool> &unitStride, const CompileOptions &options) {
   std::string ir;
   llvm::raw_string_ostream stream(ir);
   kernel.traced().module.get()->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
@@ -31,6 +31,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(ir)
       .add(fmt::format("warps {} stages {}", schedule.warps, schedule.stages))
       .add(strides)
+      .add(options.recorded ? "recorded" : "")
       .add(compilerIdentity())
       .hex();
 }
@@ -56,11 +57,11 @@ static std::shared_ptr<const cpu::LoadedCode> loadCached(const KernelCache &cach
 }
 
 LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
-                        const std::vector<bool> &unitStride) {
+                        const std::vector<bool> &unitStride, const CompileOptions &options) {
   std::lock_guard lock(compileMutex());
   static std::map<std::string, LoadedKernel> loaded;
   auto start = std::chrono::steady_clock::now();
-  std::string key = keyOf(kernel, schedule, unitStride);
+  std::string key = keyOf(kernel, schedule, unitStride, options);
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
   LoadedKernel result;
@@ -68,7 +69,8 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
   result.code = loadCached(cache, key);
   result.report.fromCache = result.code != nullptr;
   if (!result.code) {
-    std::string object = compileForCpu(kernel.traced().module.get(), {unitStride}, Emit::object);
+    std::string object =
+        compileForCpu(kernel.traced().module.get(), {unitStride, options.recorded}, Emit::object);
     cache.store(key, object);
     result.code = std::make_shared<cpu::LoadedCode>(object, runtimeSymbols());
   }

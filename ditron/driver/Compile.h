@@ -30,6 +30,6 @@ struct LoadedKernel {
 /// The kernel's code for arguments of which `unitStride` have neighbouring elements in the last
 /// dimension: from this process, else from the cache on disk, else compiled.
 LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
-                        const std::vector<bool> &unitStride);
+                        const std::vector<bool> &unitStride, const CompileOptions &options = {});
 
 } // namespace ditron

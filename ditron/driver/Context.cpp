@@ -17,12 +17,13 @@ using detail::Parameter;
 //===-- Program -------------------------------------------------------------------------------===//
 
 struct Program::Impl {
-  Impl(runtime::Rank &rank, Kernel kernel, Schedule schedule)
-      : rank(rank), kernel(std::move(kernel)), schedule(schedule) {}
+  Impl(runtime::Rank &rank, Kernel kernel, Schedule schedule, CompileOptions options)
+      : rank(rank), kernel(std::move(kernel)), schedule(schedule), options(options) {}
 
   runtime::Rank &rank;
   Kernel kernel;
   Schedule schedule;
+  CompileOptions options;
   std::map<std::vector<bool>, LoadedKernel> variants;
   CompileReport lastReport;
 };
@@ -169,7 +170,7 @@ LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
   std::vector<bool> strides = unitStrides(arguments);
   auto [variant, isNew] = impl.variants.try_emplace(strides);
   if (isNew)
-    variant->second = loadKernel(impl.kernel, impl.schedule, strides);
+    variant->second = loadKernel(impl.kernel, impl.schedule, strides, impl.options);
   impl.lastReport = variant->second.report;
   const cpu::LoadedCode &code = *variant->second.code;
 
@@ -181,6 +182,7 @@ LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
         &impl.rank.workspace(impl.kernel.signature().text() + symmetric.key, symmetric.requests);
   runtime::KernelCode launched;
   launched.name = impl.kernel.name();
+  launched.recorded = impl.options.recorded;
   launched.scratchBytes = static_cast<size_t>(code.scratchBytes());
   launched.symmetricArguments = symmetric.addressWords;
   launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
@@ -214,8 +216,9 @@ int Context::cores() const { return impl_->rank->cores(); }
 void Context::barrier() { impl_->rank->barrier(); }
 runtime::Rank &Context::runtimeRank() { return *impl_->rank; }
 
-Program Context::compile(const Kernel &kernel, const Schedule &schedule) {
-  return Program(std::make_shared<Program::Impl>(*impl_->rank, kernel, schedule));
+Program Context::compile(const Kernel &kernel, const Schedule &schedule,
+                         const CompileOptions &options) {
+  return Program(std::make_shared<Program::Impl>(*impl_->rank, kernel, schedule, options));
 }
 
 void runRanks(const Options &options, const std::function<void(Context &)> &body) {

@@ -35,6 +35,12 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
+/// What is compiled beside the kernel itself.
+struct CompileOptions {
+  /// Its launches are recorded for a timeline: see ditron/profile/Profiler.h.
+  bool recorded = false;
+};
+
 /// What a kernel is launched with: a tensor, an Index or a Scalar.
 using KernelArgument = std::variant<Tensor, int64_t, double>;
 
@@ -92,7 +98,8 @@ public:
   }
 
   /// Compiles (or finds in the kernel cache) for this machine. CompileError where it cannot be.
-  Program compile(const Kernel &kernel, const Schedule &schedule = {});
+  Program compile(const Kernel &kernel, const Schedule &schedule = {},
+                  const CompileOptions &options = {});
 
   /// All ranks meet; collective.
   void barrier();

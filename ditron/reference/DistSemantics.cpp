@@ -243,6 +243,7 @@ void addDist(Semantics &semantics) {
   addMovement(semantics);
   semantics.add<device::RoleOp>(runRole);
   semantics.add<device::TilesOp>(runTiles);
+  semantics.add<device::MarkTileOp>([](CoreMachine &, device::MarkTileOp) {});
 }
 
 } // namespace ditron::reference

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "ditron/runtime/Events.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
@@ -41,6 +42,9 @@ struct CoreContext {
   CoreStats stats;
   CoreRecord *record; ///< what this core says about itself
   PlaceCache places;
+  EventLog *log;
+  bool recording;     ///< everything goes to the log
+  const char *place;  ///< of the verb that runs, while recording
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 

@@ -5,10 +5,10 @@
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Rank.h"
+#include "ditron/runtime/Recording.h"
 #include "ditron/runtime/Wait.h"
 #include "ditron/support/Message.h"
 #include <algorithm>
-#include <ctime>
 #include <fmt/format.h>
 
 using namespace ditron::runtime;
@@ -19,16 +19,15 @@ enum SignalMode : int64_t { kAdd = 0, kSet = 1 };
 
 constexpr int64_t kLargestSet = int64_t(UINT32_MAX);
 
-uint64_t now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
-}
-
-/// Adds the time of a scope to a statistic. Has nothing to destroy: a kernel may be left inside.
+/// Takes the time of a scope. Has nothing to destroy: a kernel may be left inside.
 struct Stopwatch {
-  uint64_t start = now();
-  void addTo(uint64_t &total) const { total += now() - start; }
+  uint64_t begin = nowNs();
+  /// Ends the scope: an event, whose time is added to a statistic.
+  Event stop(EventKind kind, uint64_t &total) const {
+    Event event{begin, nowNs(), kind};
+    total += event.end - event.begin;
+    return event;
+  }
 };
 
 [[noreturn]] void leave(CoreContext *context) { std::longjmp(context->leave, 1); }
@@ -140,9 +139,9 @@ void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count)
     leaveLate(context);
 }
 
-uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elementBytes,
-                  int64_t rank, const int64_t *extents, const int64_t *fromStrides,
-                  const int64_t *toStrides) {
+uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *from,
+                  int64_t elementBytes, int64_t rank, const int64_t *extents,
+                  const int64_t *fromStrides, const int64_t *toStrides) {
   if (rank < 0 || rank > int64_t(ChunkShape::kMaxDims) || elementBytes <= 0)
     fail(context, "moves a chunk of {} dimensions of {}-byte elements: expected at most {}", rank,
          elementBytes, ChunkShape::kMaxDims);
@@ -153,8 +152,12 @@ uint64_t transfer(CoreContext *context, void *to, const void *from, int64_t elem
   auto dims = size_t(rank);
   ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
   copyStrided(to, from, chunk);
-  stopwatch.addTo(context->stats.transferNs);
-  return chunkBytes(chunk);
+  Event event = stopwatch.stop(kind, context->stats.transferNs);
+  uint64_t bytes = chunkBytes(chunk);
+  if (context->recording)
+    describeTransfer(context, event, kind == EventKind::put ? to : from, bytes);
+  context->log->add(event);
+  return bytes;
 }
 
 } // namespace
@@ -171,25 +174,28 @@ void *ditron_peer(CoreContext *context, void *pointer, int64_t peer) {
 void ditron_put(CoreContext *context, void *to, const void *from, int64_t elementBytes,
                 int64_t rank, const int64_t *extents, const int64_t *fromStrides,
                 const int64_t *toStrides) {
-  context->stats.bytesPut +=
-      transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
+  context->stats.bytesPut += transfer(context, EventKind::put, to, from, elementBytes, rank,
+                                      extents, fromStrides, toStrides);
 }
 
 void ditron_get(CoreContext *context, void *to, const void *from, int64_t elementBytes,
                 int64_t rank, const int64_t *extents, const int64_t *fromStrides,
                 const int64_t *toStrides) {
-  context->stats.bytesGot +=
-      transfer(context, to, from, elementBytes, rank, extents, fromStrides, toStrides);
+  context->stats.bytesGot += transfer(context, EventKind::get, to, from, elementBytes, rank,
+                                      extents, fromStrides, toStrides);
 }
 
 void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode,
                    const char *site) {
   auto *signal = static_cast<SignalCell *>(cell);
+  uint64_t begin = recordedNow(context);
   if (mode == kAdd) {
     if (value < 0)
       fail(context, "notifies a signal with {}: expected 0 or more", value);
-    signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
+    uint64_t before = signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
     stamp(context, cell, uint64_t(value), site);
+    if (context->recording)
+      recordNotify(context, begin, signal, before, before + uint64_t(value));
     return;
   }
   if (value < 0 || value > kLargestSet)
@@ -202,6 +208,8 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   }
   if (seen < wanted)
     stamp(context, cell, uint64_t(value), site);
+  if (context->recording)
+    recordNotify(context, begin, signal, seen, std::max(seen, wanted));
 }
 
 void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
@@ -209,18 +217,25 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   if (count <= 0)
     return; // holds from the start
   uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
-  if (signal->load(std::memory_order_acquire) >= target)
+  uint64_t begin = recordedNow(context);
+  if (signal->load(std::memory_order_acquire) >= target) {
+    if (context->recording)
+      recordHeldWait(context, begin, signal, base, count);
     return;
+  }
   context->record->wait(CoreRecord::signal, placeAt(context, site),
                         context->workspace->heapOffset(), context->workspace->counterOffset(signal),
                         uint64_t(count), base);
   Stopwatch stopwatch;
-  bool ready = await(context, context->owner->options().waitTimeout,
-                     [&] { return signal->load(std::memory_order_acquire) >= target; });
-  stopwatch.addTo(context->stats.waitNs);
-  if (!ready)
+  if (!await(context, context->owner->options().waitTimeout,
+             [&] { return signal->load(std::memory_order_acquire) >= target; }))
     leaveLate(context);
   context->record->set(CoreRecord::computing);
+  Event event = stopwatch.stop(EventKind::wait, context->stats.waitNs);
+  event.waited = true;
+  if (context->recording)
+    describeWait(context, event, signal, base, count);
+  context->log->add(event);
 }
 
 void ditron_fence(CoreContext *) { __atomic_thread_fence(__ATOMIC_RELEASE); }
@@ -249,16 +264,27 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
     leaveLate(context);
   }
   context->record->set(CoreRecord::computing);
-  stopwatch.addTo(context->stats.waitNs);
+  Event event = stopwatch.stop(EventKind::barrier, context->stats.waitNs);
+  event.waited = true;
+  if (context->recording)
+    describeBarrier(context, event, allRanks, first, count,
+                    allRanks ? barrier.worldRounds : uint64_t(round));
+  context->log->add(event);
 }
 
 void ditron_role_enter(CoreContext *context, const char *name, int64_t first, int64_t count) {
   if (context->roleDepth < CoreContext::kMaxRoles)
     context->roles[context->roleDepth] = {name, first, count};
   ++context->roleDepth;
+  if (context->recording)
+    recordRole(context, EventKind::roleEnter, name, first, count);
 }
 
-void ditron_role_leave(CoreContext *context) { --context->roleDepth; }
+void ditron_role_leave(CoreContext *context) {
+  --context->roleDepth;
+  if (context->recording)
+    recordRole(context, EventKind::roleLeave, nullptr, 0, 0);
+}
 
 __attribute__((noinline)) static void raiseMessage(CoreContext *context, const char *message,
                                                    std::span<const int64_t> values) {
@@ -273,12 +299,13 @@ void ditron_fail(CoreContext *context, const char *message, const int64_t *value
 std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
 #define DITRON_SYMBOL(function) {#function, reinterpret_cast<void *>(&function)}
   static const DeviceSymbol symbols[] = {
-      DITRON_SYMBOL(ditron_peer),       DITRON_SYMBOL(ditron_put),
-      DITRON_SYMBOL(ditron_get),        DITRON_SYMBOL(ditron_notify),
-      DITRON_SYMBOL(ditron_wait),       DITRON_SYMBOL(ditron_fence),
-      DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
-      DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
-      DITRON_SYMBOL(ditron_fail),
+      DITRON_SYMBOL(ditron_peer),        DITRON_SYMBOL(ditron_put),
+      DITRON_SYMBOL(ditron_get),         DITRON_SYMBOL(ditron_notify),
+      DITRON_SYMBOL(ditron_wait),        DITRON_SYMBOL(ditron_fence),
+      DITRON_SYMBOL(ditron_quiet),       DITRON_SYMBOL(ditron_barrier),
+      DITRON_SYMBOL(ditron_role_enter),  DITRON_SYMBOL(ditron_role_leave),
+      DITRON_SYMBOL(ditron_fail),        DITRON_SYMBOL(ditron_record_place),
+      DITRON_SYMBOL(ditron_record_tile),
   };
 #undef DITRON_SYMBOL
   return symbols;

@@ -73,7 +73,7 @@ struct DeviceSymbol {
   void *address;
 };
 
-/// All functions above.
+/// All functions above, and those of Recording.h.
 std::span<const DeviceSymbol> deviceSymbols();
 
 } // namespace ditron::runtime

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Launch.h"
+#include "ditron/runtime/Account.h"
+#include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ void prepare(CoreContext &context, Rank &rank, const KernelCode &code, Workspace
   context.owner = &rank;
   context.workspace = workspace;
   context.kernel = code.name.c_str();
+  context.recording = code.recorded;
   context.epoch = workspace ? workspace->epoch() : 0;
   context.cells = workspace ? workspace->cells() : nullptr;
   context.bases = workspace ? workspace->bases() : nullptr;
@@ -66,6 +69,8 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     context.record = &rank.watch().core(core);
     context.record->place.store(0, std::memory_order_relaxed);
     context.record->set(CoreRecord::computing);
+    context.log = &rank.log(core);
+    context.log->start();
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
@@ -73,6 +78,7 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
       rank.control().raise(fmt::format("rank {}, core {} of kernel '{}': {}", rank.rank(), core,
                                        code.name, error.what()));
     }
+    context.log->finish();
     context.record->set(CoreRecord::done);
     stats[size_t(core)] = context.stats;
   });
@@ -80,6 +86,10 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const CoreStats &core : stats)
     result.cores += core;
+  std::vector<CoreSpan> spans;
+  for (int core = 0; core < rank.cores(); ++core)
+    spans.emplace_back(rank.log(core));
+  result.transfers = accountTransfers(spans);
   return result;
 }
 
@@ -104,6 +114,9 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
   rank.watch().end();
   rank.stats().seconds += stats.seconds;
   rank.stats().cores += stats.cores;
+  rank.stats().transfers += stats.transfers;
+  if (LaunchObserver *observer = rank.observer(); observer && code.recorded)
+    observer->launched(rank, code, workspace, stats);
   return stats;
 }
 

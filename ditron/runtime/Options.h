@@ -37,6 +37,7 @@ struct Straggler {
 
 struct Options {
   static constexpr int64_t kLongestMs = 86'400'000; ///< a day
+  static constexpr int64_t kMostEvents = int64_t(1) << 32;
 
   int ranks = 1;
   int cores = 1; ///< core threads of each rank
@@ -54,6 +55,8 @@ struct Options {
   /// Fills symmetric memory with 0xFF bytes (NaN in every float type) before each use.
   bool poison = envFlag("DITRON_POISON").value_or(false);
   Straggler straggler = Straggler::fromEnvironment();
+  /// How many events of a launch each core's log has room for: see Events.h.
+  size_t events = size_t(envInteger("DITRON_EVENTS", 1, kMostEvents).value_or(131'072));
 };
 
 } // namespace ditron::runtime

@@ -32,6 +32,13 @@ Options checked(Options options) {
   return options;
 }
 
+std::vector<EventLog> makeLogs(const Options &options) {
+  std::vector<EventLog> logs;
+  for (int core = 0; core < options.cores; ++core)
+    logs.emplace_back(options.events);
+  return logs;
+}
+
 } // namespace
 
 Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
@@ -39,7 +46,7 @@ Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
       size_(control_.ranks()), options_(checked(options)),
       crowded_(runtime::crowded(size_ * options_.cores)), heap_(*this), watch_(control_, rank),
       barriers_(new CoreBarrier[size_t(options_.cores) * size_t(options_.cores)]),
-      team_(options_.cores, crowded_, fmt::format("rank{}", rank)),
+      logs_(makeLogs(options_)), team_(options_.cores, crowded_, fmt::format("rank{}", rank)),
       exceptionsAtStart_(std::uncaught_exceptions()) {}
 
 Rank::~Rank() {

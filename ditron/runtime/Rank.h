@@ -12,6 +12,7 @@
 #pragma once
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Control.h"
+#include "ditron/runtime/Events.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/SymmetricHeap.h"
@@ -27,6 +28,7 @@
 
 namespace ditron::runtime {
 
+class LaunchObserver;
 class Transport;
 
 /// Where the cores of one role on one rank meet.
@@ -54,6 +56,11 @@ public:
   std::string_view transport() const;
   SymmetricHeap &heap() { return heap_; }
   Team &team() { return team_; }
+  /// What this core did in the launch that runs, or ran last.
+  EventLog &log(int core) { return logs_[size_t(core)]; }
+  /// Who is told of recorded launches; null: nobody. Must outlive them.
+  void observe(LaunchObserver *observer) { observer_ = observer; }
+  LaunchObserver *observer() const { return observer_; }
   const Control &control() const { return control_; }
   /// What this rank says about itself to whoever reports a late wait.
   Watch &watch() { return watch_; }
@@ -118,6 +125,8 @@ private:
   SymmetricHeap heap_;
   Watch watch_;
   std::unique_ptr<CoreBarrier[]> barriers_;
+  std::vector<EventLog> logs_; // by core
+  LaunchObserver *observer_ = nullptr;
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
   uint64_t meetings_ = 0;

@@ -20,10 +20,28 @@ struct CoreStats {
   }
 };
 
+/// How long a rank transferred, and how much of it behind computation: see Account.h.
+struct TransferTime {
+  uint64_t transferNs = 0; ///< in which at least one core was in put or get
+  uint64_t hiddenNs = 0;   ///< of these, in which another core computed
+  uint64_t dropped = 0;    ///< events that the logs had no room for; the times end before the first
+
+  /// In which no core of the rank computed.
+  uint64_t exposedNs() const { return transferNs - hiddenNs; }
+
+  TransferTime &operator+=(const TransferTime &other) {
+    transferNs += other.transferNs;
+    hiddenNs += other.hiddenNs;
+    dropped += other.dropped;
+    return *this;
+  }
+};
+
 /// One launch on one rank.
 struct LaunchStats {
-  double seconds = 0; ///< from the first core's start to the last core's end
-  CoreStats cores;    ///< summed over the cores
+  double seconds = 0;     ///< from the first core's start to the last core's end
+  CoreStats cores;        ///< summed over the cores
+  TransferTime transfers; ///< of the rank's time
 };
 
 } // namespace ditron::runtime

@@ -298,3 +298,11 @@ func.func @tiles_order() {
   }) : () -> ()
   return
 }
+
+// -----
+
+func.func @mark_tile_coordinates(%n: index) {
+  // expected-error @+1 {{'dist.mark_tile' op has 5 coordinates, expected at most 4}}
+  dist.mark_tile(%n, %n, %n, %n, %n)
+  return
+}

@@ -87,5 +87,9 @@ func.func @work(%n: index, %done: !dist.signals<1>) {
   // CHECK: } {note = 1 : i64}
   dist.tiles (%i, %j) of (%n, %n) order <"own-shard-first"> elements %n {
   } {note = 1}
+  // CHECK: dist.mark_tile(%{{.*}}, %{{.*}})
+  dist.mark_tile(%n, %n)
+  // CHECK: dist.mark_tile()
+  dist.mark_tile()
   return
 }

@@ -98,6 +98,25 @@ class Program(unittest.TestCase):
         for field in ("compile_s", "from_cache", "hidden", "seed", "coverage", "compared"):
             self.assertIn(field, line)
 
+    def testHidden(self):
+        small = ["--shape", "M=64,N=48,K=96"]
+        none, = jsonLines("run", "gemm", *small)
+        for field in ("hidden", "transfer_s", "exposed_s"):
+            self.assertIsNone(none[field], field)
+        # A core that sends and then multiplies hides nothing.
+        serial, = jsonLines("run", "ag-gemm", "--ranks", "2", "--cores", "1", "--config", "comm=0",
+                            *small, "--repeat", "3")
+        self.assertEqual((serial["hidden"], serial["events_dropped"]), (0, 0))
+        self.assertTrue(0 < serial["transfer_s"] == serial["exposed_s"] < serial["seconds"])
+        for kernel in ("ag-gemm", "gemm-rs", "gemm-ar"):
+            apart, = jsonLines("run", kernel, "--ranks", "2", "--cores", "2", "--config", "comm=1",
+                               *small)
+            self.assertTrue(0 <= apart["hidden"] <= 1, apart)
+            self.assertAlmostEqual(apart["hidden"], 1 - apart["exposed_s"] / apart["transfer_s"], 6)
+        text = call("run", "ag-gemm", "--ranks", "2", "--cores", "1", *small, DITRON_EVENTS="1").stdout
+        self.assertRegex(text, r"hidden +0 % of the transfers: .* exposed")
+        self.assertRegex(text, r"without \d+ events that the logs had no room for: DITRON_EVENTS")
+
     def testTextAndJsonGoApart(self):
         plain = call("run", "gemm", "--shape", "M=16,N=16,K=16")
         self.assertIn("verified", plain.stdout)

@@ -26,11 +26,6 @@ int parseCount(const char *option, const std::string &text, int otherwise, int64
   return static_cast<int>(count);
 }
 
-int cpus() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 Backend parseBackend(const std::string &text) {
   if (text == "reference")
     return Backend::reference;
@@ -136,6 +131,11 @@ double extent(const Dimension &dimension, const Dimensions &dims) {
 }
 
 } // namespace
+
+int cpus() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
 
 void addKernelOptions(CLI::App &verb, KernelArguments &arguments) {
   verb.add_option("KERNEL", arguments.kernel, "a kernel of the library: ditron list names them");

@@ -31,6 +31,9 @@ struct LaunchArguments : KernelArguments {
 /// Declares those options too.
 void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments);
 
+/// The CPUs that this process may use.
+int cpus();
+
 /// What executes kernels.
 enum class Backend { reference, cpu };
 

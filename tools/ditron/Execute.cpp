@@ -19,7 +19,7 @@ namespace {
 struct RankReport {
   bool fromCache;
   double compileSeconds;
-  uint64_t waitNs, transferNs;
+  runtime::TransferTime transfers;
 };
 
 /// Findings, fit for symmetric memory.
@@ -78,7 +78,7 @@ private:
       show("running", first + n);
       LaunchStats stats = program_.launch(sets[size_t(n)].values());
       seconds_.push_back(stats.seconds);
-      stats_ += stats.cores;
+      transfers_ += stats.transfers;
     }
     for (int n = 0; n < count; ++n) {
       show("verifying", first + n);
@@ -95,7 +95,7 @@ private:
 
   RankReport report() const {
     CompileReport compiled = program_.report();
-    return {compiled.fromCache, compiled.seconds, stats_.waitNs, stats_.transferNs};
+    return {compiled.fromCache, compiled.seconds, transfers_};
   }
 
   RunResult summary() {
@@ -107,14 +107,22 @@ private:
     for (const auto &times : gather(rank_, seconds_))
       for (size_t n = 0; n < times.size(); ++n)
         result.seconds[n] = std::max(result.seconds[n], times[n]);
+    runtime::TransferTime transfers;
     for (const auto &one : gather<RankReport>(rank_, {report()})) {
       const RankReport &other = one[0];
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
       result.fromCache &= other.fromCache;
-      result.waitSeconds += 1e-9 * double(other.waitNs);
-      result.transferSeconds += 1e-9 * double(other.transferNs);
+      transfers += other.transfers;
     }
+    result.transfers = perLaunch(transfers);
     return result;
+  }
+
+  std::optional<Transfers> perLaunch(const runtime::TransferTime &all) const {
+    if (all.transferNs == 0)
+      return std::nullopt;
+    double parts = 1e9 * double(context_.ranks()) * double(seconds_.size());
+    return Transfers{double(all.transferNs) / parts, double(all.exposedNs()) / parts, all.dropped};
   }
 
   Context &context_;
@@ -125,7 +133,7 @@ private:
   Program program_;
   uint64_t seed_ = 0;
   std::vector<double> seconds_;
-  runtime::CoreStats stats_;
+  runtime::TransferTime transfers_;
   Findings findings_;
 };
 
@@ -145,12 +153,6 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
                   other.isComplete});
   }
   return result;
-}
-
-std::optional<double> RunResult::hidden() const {
-  if (transferSeconds <= 0)
-    return std::nullopt;
-  return std::max(0.0, 1 - waitSeconds / transferSeconds);
 }
 
 runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler) {

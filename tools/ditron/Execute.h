@@ -28,19 +28,23 @@ struct RunOptions {
   runtime::Straggler straggler = runtime::Straggler::fromEnvironment();
 };
 
-struct RunResult {
-  Findings findings;           ///< of all ranks and launches
-  uint64_t seed = 0;           ///< of rank 0, which all ranks took
-  std::vector<double> seconds; ///< of each launch: the slowest rank's
-  double compileSeconds = 0;   ///< from the traced kernel to code; the slowest rank's
-  bool fromCache = false;      ///< that code came from the kernel cache on disk
-  double waitSeconds = 0;      ///< in waits and barriers, summed over launches, ranks and cores
-  double transferSeconds = 0;  ///< in put and get, summed likewise
-  std::vector<std::string> warnings;
+/// The transfers of a rank in a launch, on average: see runtime/Account.h.
+struct Transfers {
+  double seconds = 0;   ///< in which at least one of its cores transferred
+  double exposed = 0;   ///< of these, in which none computed
+  uint64_t dropped = 0; ///< events, of all ranks and launches, that are missing in these times
 
-  /// How much of the transfers was hidden behind computation: 1 - waits / transfers, at least 0.
-  /// Nothing where nothing was transferred or not measured.
-  std::optional<double> hidden() const;
+  double hidden() const { return 1 - exposed / seconds; }
+};
+
+struct RunResult {
+  Findings findings;                  ///< of all ranks and launches
+  uint64_t seed = 0;                  ///< of rank 0, which all ranks took
+  std::vector<double> seconds;        ///< of each launch: the slowest rank's
+  double compileSeconds = 0;          ///< from the traced kernel to code; the slowest rank's
+  bool fromCache = false;             ///< that code came from the kernel cache on disk
+  std::optional<Transfers> transfers; ///< nothing where nothing was transferred or not measured
+  std::vector<std::string> warnings;
 };
 
 /// All ranks in this thread, step by step, in an interleaving that follows from the seed.

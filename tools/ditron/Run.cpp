@@ -22,10 +22,9 @@ that is only moved must be equal bit by bit. Where comparing every element would
 sample is compared, every element must be written and finite, and every row of a product must
 fulfil Freivalds' check. "coverage" says which: full, projected or sampled.
 
-hidden: how much of the transfers was hidden behind computation, 1 - (time in waits) / (time in
-put and get), each summed over the cores of all ranks, at least 0. A transfer that nobody waits
-for counts as hidden, also where the core that computes makes it. Where there are more cores
-than CPUs, waits include the time in which another core had the CPU, and it comes out lower.
+hidden: how much of the transfers was hidden behind computation. A rank transfers while at least
+one of its cores is in put or get; that time is hidden while another of its cores computes, and
+exposed while none does. transfer_s and exposed_s are of one rank and launch, on average.
 
 seconds: from the first core's start to the last core's end, of the slowest rank; the median of
 the launches. Inputs and outputs are in memory then; code and symmetric memory may be touched
@@ -33,14 +32,9 @@ for the first time in the first launch.
 
 Launch n takes its inputs from seed + n. DITRON_WAIT_TIMEOUT_MS bounds every wait.)";
 
-/// How much of the transfers was hidden; nothing for kernels without computation to hide them.
-std::optional<double> hiddenPart(const Task &task, const RunResult &result) {
-  return task.entry.flops ? result.hidden() : std::nullopt;
-}
-
 Json jsonOf(const Task &task, const Placement &placement, const RunResult &result) {
   const kernels::Verdict &verdict = result.findings.verdict;
-  auto hidden = hiddenPart(task, result);
+  const std::optional<Transfers> &transfers = result.transfers;
   bool compiles = placement.backend != Backend::reference;
   Json json{{"kernel", task.entry.name},
             {"backend", compiles ? "cpu" : "reference"},
@@ -61,7 +55,10 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
             {"coverage", result.findings.coverage()},
             {"compile_s", compiles ? Json(result.compileSeconds) : Json()},
             {"from_cache", compiles ? Json(result.fromCache) : Json()},
-            {"hidden", hidden ? Json(*hidden) : Json()}};
+            {"hidden", transfers ? Json(transfers->hidden()) : Json()},
+            {"transfer_s", transfers ? Json(transfers->seconds) : Json()},
+            {"exposed_s", transfers ? Json(transfers->exposed) : Json()},
+            {"events_dropped", transfers ? Json(transfers->dropped) : Json()}};
   if (!verdict.ok)
     json["failure"] = verdict.failure;
   return json;
@@ -77,6 +74,22 @@ std::string describeCheck(const Findings &findings) {
                      : ", every element written and finite");
 }
 
+std::string describeTransfers(const Transfers &transfers, const Placement &placement) {
+  std::string text = fmt::format(
+      "  hidden    {:.0f} % of the transfers: {} of transfers a rank, {} "
+      "of it exposed",
+      100 * transfers.hidden(), formatSeconds(transfers.seconds), formatSeconds(transfers.exposed));
+  if (placement.ranks * placement.cores > cpus())
+    text += fmt::format(" ({} cores on {} CPUs)", placement.ranks * placement.cores, cpus());
+  text += "\n";
+  if (transfers.dropped > 0)
+    text +=
+        fmt::format("            without {} events that the logs had no room for: DITRON_EVENTS "
+                    "makes room\n",
+                    transfers.dropped);
+  return text;
+}
+
 std::string textOf(const Task &task, const Placement &placement, const RunResult &result) {
   const kernels::Verdict &verdict = result.findings.verdict;
   std::string launches =
@@ -89,11 +102,8 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   text += fmt::format("  error     {:.3g} of the largest, {:.3g} allowed\n", verdict.error,
                       verdict.tolerance);
   text += fmt::format("  time      {}{}\n", formatSeconds(median(result.seconds)), launches);
-  if (auto hidden = hiddenPart(task, result))
-    text += fmt::format("  hidden    {:.0f} % of the transfers ({} of transfers, {} of waits, over "
-                        "all cores)\n",
-                        100 * *hidden, formatSeconds(result.transferSeconds),
-                        formatSeconds(result.waitSeconds));
+  if (result.transfers)
+    text += describeTransfers(*result.transfers, placement);
   if (placement.backend != Backend::reference)
     text += fmt::format("  compiled  {} ({})\n", formatSeconds(result.compileSeconds),
                         result.fromCache ? "from the kernel cache" : "not in the kernel cache");

@@ -14,6 +14,10 @@ def FusePutNotify : Pass<"dist-fuse-put-notify", "::mlir::func::FuncOp"> {
   let summary = "Joins a put and the notify behind it";
 }
 
+def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Notes in the timeline which tile each core works on";
+}
+
 def DealTiles : Pass<"dist-deal-tiles", "::mlir::func::FuncOp"> {
   let summary = "Turns loops over tiles into loops over the tiles of this core";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

@@ -85,8 +85,8 @@ int64_t HostMachine::vectorBytes() const {
 int64_t HostMachine::vectorRegisters() const { return hasFeature("avx512f") ? 32 : 16; }
 
 std::string HostMachine::identity() {
-  std::string cpu = chosenCpu().value_or(
-      fmt::format("{} {}", llvm::sys::getHostCPUName().str(), hostFeatures()));
+  std::string cpu =
+      chosenCpu().value_or(fmt::format("{} {}", llvm::sys::getHostCPUName().str(), hostFeatures()));
   return cpu + sanitizerIdentity();
 }
 

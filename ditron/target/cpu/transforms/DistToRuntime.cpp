@@ -36,7 +36,7 @@ enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24 };
 constexpr int64_t kMaxRank = 8;
 static_assert(core::kMaxMessageValues <= 3 * kMaxRank);
 
-/// "File.cpp:12" of an op, for messages.
+/// "File.cpp:12" of an op, for messages and events.
 std::string placeOf(Operation *op) {
   std::string place;
   op->getLoc()->walk([&](mlir::Location loc) {
@@ -60,9 +60,9 @@ Value rootOf(Value signals) {
 
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
-      : function_(function), module_(function->getParentOfType<ModuleOp>()), types_(types),
-        b_(function.getContext()), loc_(function.getLoc()) {}
+  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types, bool recorded)
+      : recorded_(recorded), function_(function), module_(function->getParentOfType<ModuleOp>()),
+        types_(types), b_(function.getContext()), loc_(function.getLoc()) {}
 
   LogicalResult run() {
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -298,8 +298,27 @@ private:
     return axis == device::MeshAxis::node ? index(alongNode) : field(which); // one node
   }
 
+  /// What the recorded event of a verb says of its place.
+  void recordPlace(Operation *op) {
+    if (isa<device::PutOp, device::GetOp, device::PutNotifyOp, device::NotifyOp, device::WaitOp,
+            device::BarrierOp>(op))
+      call("ditron_record_place", {context_, text(placeOf(op))});
+  }
+
+  void lowerMarkTile(device::MarkTileOp mark) {
+    SmallVector<Value> arguments{context_, text(placeOf(mark)),
+                                 word(static_cast<int64_t>(mark.getCoordinates().size()))};
+    for (Value coordinate : mark.getCoordinates())
+      arguments.push_back(asWord(coordinate));
+    while (arguments.size() < 3 + device::kMostTileDims)
+      arguments.push_back(word(0));
+    call("ditron_record_tile", arguments);
+  }
+
   /// Lowers one op; true if it is to be erased.
   FailureOr<bool> lowerOp(Operation *op) {
+    if (recorded_)
+      recordPlace(op);
     auto replaceBy = [&](Value value) {
       op->getResult(0).replaceAllUsesWith(value);
       return true;
@@ -336,6 +355,7 @@ private:
                  true;
         })
         .Case([&](device::WaitOp wait) { return lowerWait(wait), true; })
+        .Case([&](device::MarkTileOp mark) { return lowerMarkTile(mark), true; })
         .Case([&](device::FenceOp) { return call("ditron_fence", {context_}), true; })
         .Case([&](device::QuietOp) { return call("ditron_quiet", {context_}), true; })
         .Case([&](device::BarrierOp op) {
@@ -380,6 +400,7 @@ private:
     return success();
   }
 
+  bool recorded_;
   func::FuncOp function_;
   ModuleOp module_;
   const LLVMTypeConverter &types_;
@@ -393,6 +414,10 @@ private:
 };
 
 class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
+public:
+  using DistToRuntimeBase::DistToRuntimeBase;
+
+private:
   void runOnOperation() override {
     LLVMTypeConverter types(&getContext());
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
@@ -400,7 +425,7 @@ class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
     });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
-      if (failed(FunctionLowering(function, types).run()))
+      if (failed(FunctionLowering(function, types, recorded).run()))
         return signalPassFailure();
     getOperation().walk([](UnrealizedConversionCastOp cast) { // to signals, now without users
       if (cast.use_empty())

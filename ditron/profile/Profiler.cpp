@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/profile/Profiler.h"
+#include "ditron/profile/RankRecord.h"
+#include "ditron/runtime/Launch.h"
+#include "ditron/runtime/Recording.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+
+namespace ditron::profile {
+
+struct Profiler::Impl final : runtime::LaunchObserver {
+  explicit Impl(Context &context) : context(context) { context.runtimeRank().observe(this); }
+  ~Impl() override { context.runtimeRank().observe(nullptr); }
+
+  void launched(runtime::Rank &rank, const runtime::KernelCode &code,
+                const runtime::Workspace *workspace, const LaunchStats &) override {
+    last = recordOf(rank, code.name, workspace);
+  }
+
+  Context &context;
+  RankRecord last;
+};
+
+Profiler::Profiler(Context &context) : impl_(std::make_unique<Impl>(context)) {}
+Profiler::~Profiler() = default;
+
+Program Profiler::compile(const Kernel &kernel, const Schedule &schedule) {
+  return impl_->context.compile(kernel, schedule, {.recorded = true});
+}
+
+Timeline Profiler::timeline() {
+  std::vector<std::string> all = gatherBytes(impl_->context.runtimeRank(), pack(impl_->last));
+  std::vector<RankRecord> records;
+  for (const std::string &bytes : all) {
+    records.push_back(unpack(bytes));
+    if (records.back().lanes.empty())
+      throw RuntimeError(fmt::format("rank {} has recorded no launch", records.size() - 1));
+  }
+  if (records.empty())
+    return {};
+  Timeline timeline = merge(std::move(records));
+  timeline.link();
+  return timeline;
+}
+
+} // namespace ditron::profile

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/profile/RankRecord.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <unordered_map>
+
+namespace ditron::profile {
+
+using runtime::Event;
+using runtime::EventKind;
+using runtime::EventLog;
+
+namespace {
+
+/// Texts, each with a number.
+class Names {
+public:
+  int32_t of(const std::string &text) {
+    auto [known, isNew] = numbers_.try_emplace(text, int32_t(texts.size()));
+    if (isNew)
+      texts.push_back(text);
+    return known->second;
+  }
+  std::vector<std::string> texts;
+
+private:
+  std::unordered_map<std::string, int32_t> numbers_;
+};
+
+/// Turns logs into slices.
+class Reader {
+public:
+  explicit Reader(const runtime::Workspace *workspace) : workspace_(workspace) {}
+
+  Lane read(const EventLog &log, int rank, int core) {
+    lane_ = {};
+    lane_.rank = rank;
+    lane_.core = core;
+    lane_.begin = int64_t(log.begin());
+    lane_.end = int64_t(log.end());
+    lane_.dropped = int64_t(log.dropped());
+    if (log.dropped())
+      lane_.knownUntil = int64_t(log.firstDropped());
+    roles_.clear();
+    tile_ = -1;
+    for (const Event &event : log.events())
+      add(event);
+    while (closeRole(std::min(lane_.end, lane_.knownUntil))) {
+    }
+    return std::move(lane_);
+  }
+
+  std::vector<std::string> takeNames() { return std::move(names_.texts); }
+
+private:
+  int32_t nameOf(const char *text) {
+    if (!text)
+      return -1;
+    auto [known, isNew] = places_.try_emplace(text, -1);
+    if (isNew)
+      known->second = names_.of(text);
+    return known->second;
+  }
+
+  /// "ready[17]" of the workspace's "'ready'[17]".
+  int32_t counterName(int64_t counter) {
+    if (!workspace_ || counter < 0 || size_t(counter) >= workspace_->cellCount())
+      return -1;
+    auto [known, isNew] = counters_.try_emplace(counter, -1);
+    if (isNew) {
+      std::string text = workspace_->cellName(size_t(counter));
+      std::erase(text, '\'');
+      known->second = names_.of(text);
+    }
+    return known->second;
+  }
+
+  Slice &open(const Event &event, Kind kind) {
+    Slice &slice = lane_.slices.emplace_back();
+    slice.begin = int64_t(event.begin);
+    slice.end = int64_t(event.end);
+    slice.kind = kind;
+    slice.waited = event.waited;
+    slice.dims = event.dims;
+    slice.peer = event.peer;
+    std::copy(std::begin(event.values), std::end(event.values), slice.values);
+    return slice;
+  }
+
+  void closeTile(int64_t time) {
+    if (tile_ >= 0)
+      lane_.slices[size_t(tile_)].end = time;
+    tile_ = -1;
+  }
+
+  /// Closes the innermost role, and the tile in it; false where there is none.
+  bool closeRole(int64_t time) {
+    closeTile(time);
+    if (roles_.empty())
+      return false;
+    lane_.slices[roles_.back()].end = time;
+    roles_.pop_back();
+    return true;
+  }
+
+  void add(const Event &event) {
+    auto time = int64_t(event.begin);
+    switch (event.kind) {
+    case EventKind::roleEnter:
+      roles_.push_back(lane_.slices.size());
+      open(event, Kind::role).name = nameOf(event.place);
+      return;
+    case EventKind::roleLeave:
+      closeRole(time);
+      return;
+    case EventKind::tile:
+      closeTile(time);
+      tile_ = int64_t(lane_.slices.size());
+      open(event, Kind::tile).place = nameOf(event.place);
+      return;
+    case EventKind::tilesEnd:
+      closeTile(time);
+      return;
+    default:
+      addVerb(event);
+    }
+  }
+
+  void addVerb(const Event &event) {
+    constexpr std::pair<EventKind, Kind> kKinds[] = {{EventKind::put, Kind::put},
+                                                     {EventKind::get, Kind::get},
+                                                     {EventKind::wait, Kind::wait},
+                                                     {EventKind::barrier, Kind::barrier},
+                                                     {EventKind::notify, Kind::notify}};
+    for (auto [from, kind] : kKinds)
+      if (event.kind == from) {
+        Slice &slice = open(event, kind);
+        slice.place = nameOf(event.place);
+        if (kind == Kind::wait || kind == Kind::notify)
+          slice.name = counterName(event.values[0]);
+      }
+  }
+
+  const runtime::Workspace *workspace_;
+  Names names_;
+  std::unordered_map<const char *, int32_t> places_;
+  std::unordered_map<int64_t, int32_t> counters_;
+  Lane lane_;
+  std::vector<size_t> roles_;
+  int64_t tile_ = -1;
+};
+
+//===-- Bytes ---------------------------------------------------------------------------------===//
+
+class Writer {
+public:
+  template <class T> void put(const T &value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof(T));
+  }
+  void put(const std::string &text) {
+    put(text.size());
+    bytes += text;
+  }
+  std::string bytes;
+};
+
+class BytesReader {
+public:
+  explicit BytesReader(const std::string &bytes) : bytes_(bytes) {}
+  template <class T> void get(T &value) { copy(&value, sizeof(T)); }
+  void get(std::string &text) {
+    text.resize(count());
+    copy(text.data(), text.size());
+  }
+  size_t count() {
+    size_t n = 0;
+    get(n);
+    return n;
+  }
+  void copy(void *to, size_t bytes) {
+    if (bytes > bytes_.size() - at_)
+      throw InternalError("a rank's events are cut short");
+    std::memcpy(to, bytes_.data() + at_, bytes);
+    at_ += bytes;
+  }
+
+private:
+  const std::string &bytes_;
+  size_t at_ = 0;
+};
+
+} // namespace
+
+RankRecord recordOf(runtime::Rank &rank, const std::string &kernel,
+                    const runtime::Workspace *workspace) {
+  Reader reader(workspace);
+  RankRecord record;
+  record.kernel = kernel;
+  for (int core = 0; core < rank.cores(); ++core)
+    record.lanes.push_back(reader.read(rank.log(core), rank.rank(), core));
+  record.names = reader.takeNames();
+  return record;
+}
+
+std::string pack(const RankRecord &record) {
+  Writer writer;
+  writer.put(record.kernel);
+  writer.put(record.names.size());
+  for (const std::string &name : record.names)
+    writer.put(name);
+  writer.put(record.lanes.size());
+  for (const Lane &lane : record.lanes) {
+    for (int64_t word : {int64_t(lane.rank), int64_t(lane.core), lane.begin, lane.end,
+                         lane.knownUntil, lane.dropped})
+      writer.put(word);
+    writer.put(lane.slices.size());
+    writer.bytes.append(reinterpret_cast<const char *>(lane.slices.data()),
+                        lane.slices.size() * sizeof(Slice));
+  }
+  return std::move(writer.bytes);
+}
+
+RankRecord unpack(const std::string &bytes) {
+  BytesReader reader(bytes);
+  RankRecord record;
+  reader.get(record.kernel);
+  record.names.resize(reader.count());
+  for (std::string &name : record.names)
+    reader.get(name);
+  record.lanes.resize(reader.count());
+  for (Lane &lane : record.lanes) {
+    int64_t words[6];
+    reader.get(words);
+    lane.rank = int32_t(words[0]);
+    lane.core = int32_t(words[1]);
+    lane.begin = words[2];
+    lane.end = words[3];
+    lane.knownUntil = words[4];
+    lane.dropped = words[5];
+    lane.slices.resize(reader.count());
+    reader.copy(lane.slices.data(), lane.slices.size() * sizeof(Slice));
+  }
+  return record;
+}
+
+std::vector<std::string> gatherBytes(runtime::Rank &rank, const std::string &mine) {
+  constexpr size_t kWindow = size_t(1) << 18;
+  auto *window = static_cast<char *>(rank.heap().allocate(kWindow, 64, "timeline"));
+  auto exchange = [&](const void *from, size_t bytes, auto &&read) {
+    std::memcpy(window, from, bytes);
+    rank.barrier();
+    for (int peer = 0; peer < rank.size(); ++peer)
+      read(size_t(peer), rank.heap().peer(window, peer));
+    rank.barrier();
+  };
+  std::vector<size_t> sizes(size_t(rank.size()));
+  size_t size = mine.size(), longest = 0;
+  exchange(&size, sizeof(size), [&](size_t peer, const char *theirs) {
+    std::memcpy(&sizes[peer], theirs, sizeof(size));
+    longest = std::max(longest, sizes[peer]);
+  });
+  std::vector<std::string> all(rank.rank() == 0 ? sizes.size() : 0);
+  for (size_t at = 0; at < longest; at += kWindow) {
+    auto part = [&](size_t bytes) { return std::min(kWindow, bytes - std::min(at, bytes)); };
+    exchange(mine.data() + std::min(at, size), part(size), [&](size_t peer, const char *theirs) {
+      if (rank.rank() == 0)
+        all[peer].append(theirs, part(sizes[peer]));
+    });
+  }
+  rank.heap().free(window);
+  return all;
+}
+
+Timeline merge(std::vector<RankRecord> records) {
+  Timeline timeline;
+  Names names;
+  int64_t start = INT64_MAX;
+  for (const RankRecord &record : records) {
+    if (record.kernel != records[0].kernel)
+      throw RuntimeError(fmt::format("the ranks recorded different kernels: rank 0 '{}', rank {} "
+                                     "'{}'",
+                                     records[0].kernel, &record - records.data(), record.kernel));
+    for (const Lane &lane : record.lanes)
+      start = std::min(start, lane.begin);
+  }
+  for (RankRecord &record : records) {
+    auto renamed = [&](int32_t name) {
+      return name < 0 ? name : names.of(record.names[size_t(name)]);
+    };
+    for (Lane &lane : record.lanes) {
+      lane.begin -= start;
+      lane.end -= start;
+      if (lane.dropped)
+        lane.knownUntil -= start;
+      for (Slice &slice : lane.slices) {
+        slice.begin -= start;
+        slice.end -= start;
+        slice.name = renamed(slice.name);
+        slice.place = renamed(slice.place);
+      }
+      timeline.lanes.push_back(std::move(lane));
+    }
+  }
+  timeline.kernel = records[0].kernel;
+  timeline.ranks = int(records.size());
+  timeline.cores = int(timeline.lanes.size() / records.size());
+  timeline.names = std::move(names.texts);
+  return timeline;
+}
+
+} // namespace ditron::profile

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/Events.h"
+#include "ditron/support/Error.h"
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <utility>
+
+namespace ditron::runtime {
+
+EventLog::EventLog(size_t capacity) : capacity_(capacity) {
+  void *memory = mmap(nullptr, capacity * sizeof(Event), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    throw RuntimeError(fmt::format("address space for {} events of a core is refused: {} "
+                                   "(DITRON_EVENTS sets their number)",
+                                   capacity, std::strerror(errno)));
+  events_ = static_cast<Event *>(memory);
+}
+
+EventLog::EventLog(EventLog &&other) noexcept
+    : events_(std::exchange(other.events_, nullptr)), capacity_(other.capacity_),
+      count_(other.count_), begin_(other.begin_), end_(other.end_), dropped_(other.dropped_),
+      firstDropped_(other.firstDropped_) {}
+
+EventLog::~EventLog() {
+  if (events_)
+    munmap(events_, capacity_ * sizeof(Event));
+}
+
+} // namespace ditron::runtime

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a core does beside computing, with the times at which it does it. A core writes its own log
+// and nobody else's; the log is read when the launch is over. Writing takes no lock and no memory:
+// the log has a fixed capacity, and what comes when it is full is counted and not kept.
+//
+// Every launch notes its transfers, and the waits that had to wait: what Account.h needs. A kernel
+// compiled to be recorded notes everything else too, and the places of all in the source: what
+// ditron/profile shows.
+//
+// Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <span>
+#include <string>
+
+namespace ditron::runtime {
+
+inline uint64_t nowNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
+}
+
+enum class EventKind : uint8_t {
+  put,       ///< values: bytes
+  get,       ///< values: bytes
+  wait,      ///< values: counter, what stood in it before the launch, count waited for
+  barrier,   ///< values: all ranks (1) or this one (0), first core, cores, which one of them it is
+  notify,    ///< values: counter, what stood in it before and after
+  roleEnter, ///< place: the role's name; values: first core, cores
+  roleLeave,
+  tile,    ///< values: coordinates
+  tilesEnd ///< of the last tile of a loop
+};
+
+/// One thing that a core did. Without recording only the first four kinds are noted, and of them no
+/// place, peer or values. 64 bytes: a cache line.
+struct Event {
+  uint64_t begin = 0, end = 0;
+  EventKind kind = EventKind::put;
+  bool waited = false;         ///< wait, barrier: it did not hold at once
+  uint8_t dims = 0;            ///< tile: how many coordinates
+  int32_t peer = -1;           ///< put, get, notify: the rank; -1 where none is to be seen
+  const char *place = nullptr; ///< "AllGatherGemm.cpp:31", as long as the kernel's code is there
+  int64_t values[4] = {};
+};
+static_assert(sizeof(Event) == 64);
+
+/// The events of one core in one launch, in the order of their ends; they do not overlap.
+class EventLog {
+public:
+  /// Address space for `capacity` events; memory is taken when they are written. RuntimeError where
+  /// the address space is refused.
+  explicit EventLog(size_t capacity);
+  ~EventLog();
+  EventLog(EventLog &&other) noexcept;
+  EventLog(const EventLog &) = delete;
+  EventLog &operator=(const EventLog &) = delete;
+
+  /// Starts and ends a launch on this core.
+  void start() {
+    count_ = 0;
+    dropped_ = 0;
+    end_ = 0;
+    begin_ = nowNs();
+  }
+  void finish() { end_ = nowNs(); }
+
+  void add(const Event &event) {
+    if (count_ < capacity_)
+      events_[count_++] = event;
+    else if (dropped_++ == 0)
+      firstDropped_ = event.begin;
+  }
+
+  uint64_t begin() const { return begin_; }
+  uint64_t end() const { return end_; }
+  std::span<const Event> events() const { return {events_, count_}; }
+  size_t capacity() const { return capacity_; }
+  /// Events that came when the log was full, and when the first of them began.
+  uint64_t dropped() const { return dropped_; }
+  uint64_t firstDropped() const { return firstDropped_; }
+
+private:
+  Event *events_ = nullptr;
+  size_t capacity_ = 0, count_ = 0;
+  uint64_t begin_ = 0, end_ = 0, dropped_ = 0, firstDropped_ = 0;
+};
+
+} // namespace ditron::runtime

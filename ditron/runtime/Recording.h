@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels compiled to be recorded call beside the verbs, and what the verbs note for them.
+#pragma once
+#include "ditron/runtime/CoreContext.h"
+#include "ditron/runtime/Stats.h"
+#include <string>
+
+extern "C" {
+
+/// Where the next verb stands in the source: "AllGatherGemm.cpp:31". Must outlive the launch's
+/// events.
+void ditron_record_place(ditron::runtime::CoreContext *context, const char *place);
+
+/// This core begins the tile with these coordinates, of which there are `dims`; with 0 its loop is
+/// over.
+void ditron_record_tile(ditron::runtime::CoreContext *context, const char *place, int64_t dims,
+                        int64_t a, int64_t b, int64_t c, int64_t d);
+}
+
+namespace ditron::runtime {
+
+struct KernelCode;
+
+//===-- Called by the verbs, while recording --------------------------------------------------===//
+
+/// The time, or 0 where nothing is recorded.
+inline uint64_t recordedNow(const CoreContext *context) { return context->recording ? nowNs() : 0; }
+
+/// Fills in a put or get: `remote` is the peer's side of it.
+void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes);
+void describeWait(CoreContext *context, Event &event, const SignalCell *cell, uint64_t base,
+                  int64_t count);
+void describeBarrier(CoreContext *context, Event &event, int64_t allRanks, int64_t first,
+                     int64_t count, uint64_t instance);
+/// Notes a wait that began at `begin` and held at once.
+void recordHeldWait(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t base,
+                    int64_t count);
+/// Notes a notify that began at `begin`; `cell` may be another rank's.
+void recordNotify(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t before,
+                  uint64_t after);
+void recordRole(CoreContext *context, EventKind kind, const char *name, int64_t first,
+                int64_t count);
+
+//===-- Who is told ---------------------------------------------------------------------------===//
+
+/// Told of every recorded launch of a rank, on the thread that launches, when it has gone well. The
+/// logs are in Rank::log.
+class LaunchObserver {
+public:
+  virtual ~LaunchObserver() = default;
+  virtual void launched(Rank &rank, const KernelCode &code, const Workspace *workspace,
+                        const LaunchStats &stats) = 0;
+};
+
+} // namespace ditron::runtime
