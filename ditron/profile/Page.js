@@ -115,7 +115,7 @@ function describe(slice) {
     lines.push(`${formatBytes(numbers[0])}, ${+rate.toPrecision(3)} GB/s`);
   }
   if (slice.kind === "wait")
-    lines.push(`for ${numbers[0]}${slice.waited ? "" : ", which was there"}`);
+    lines.push(`for a count of ${numbers[0]}${slice.waited ? "" : ", which was there"}`);
   if (slice.kind === "notify") lines.push(`of rank ${slice.peer}, adds ${numbers[0]}`);
   if (slice.kind === "barrier")
     lines.push(`cores ${numbers[1]} to ${numbers[1] + numbers[2] - 1} of ${numbers[0] ? "all ranks" : "this rank"}`);

@@ -29,6 +29,29 @@ private:
   std::unordered_map<std::string, int32_t> numbers_;
 };
 
+bool isMark(const Event &event) {
+  return event.kind == EventKind::tile || event.kind == EventKind::tilesEnd;
+}
+
+/// The events of a log with the marks of tiles, which come from another clock, in nanoseconds. A
+/// mark lies between its neighbours: the clocks may differ by less than it takes to read them.
+std::vector<Event> inNanoseconds(const EventLog &log) {
+  std::vector<Event> events(log.events().begin(), log.events().end());
+  uint64_t least = log.begin();
+  for (Event &event : events) {
+    if (isMark(event))
+      event.begin = event.end = std::max(least, log.timeOf(event.begin));
+    least = std::max(least, event.end);
+  }
+  uint64_t most = log.end();
+  for (size_t n = events.size(); n-- > 0;) {
+    if (isMark(events[n]))
+      events[n].begin = events[n].end = std::min(most, events[n].begin);
+    most = std::min(most, events[n].begin);
+  }
+  return events;
+}
+
 /// Turns logs into slices.
 class Reader {
 public:
@@ -45,7 +68,7 @@ public:
       lane_.knownUntil = int64_t(log.firstDropped());
     roles_.clear();
     tile_ = -1;
-    for (const Event &event : log.events())
+    for (const Event &event : inNanoseconds(log))
       add(event);
     while (closeRole(std::min(lane_.end, lane_.knownUntil))) {
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Events.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -21,8 +22,15 @@ EventLog::EventLog(size_t capacity) : capacity_(capacity) {
 
 EventLog::EventLog(EventLog &&other) noexcept
     : events_(std::exchange(other.events_, nullptr)), capacity_(other.capacity_),
-      count_(other.count_), begin_(other.begin_), end_(other.end_), dropped_(other.dropped_),
-      firstDropped_(other.firstDropped_) {}
+      count_(other.count_), begin_(other.begin_), end_(other.end_), beginTicks_(other.beginTicks_),
+      endTicks_(other.endTicks_), dropped_(other.dropped_), firstDropped_(other.firstDropped_) {}
+
+uint64_t EventLog::timeOf(uint64_t ticks) const {
+  if (endTicks_ <= beginTicks_ || ticks <= beginTicks_)
+    return begin_;
+  double part = double(ticks - beginTicks_) / double(endTicks_ - beginTicks_);
+  return begin_ + uint64_t(std::min(part, 1.0) * double(end_ - begin_));
+}
 
 EventLog::~EventLog() {
   if (events_)

@@ -24,6 +24,17 @@ inline uint64_t nowNs() {
   return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
 }
 
+/// A clock that counts on its own and does not wait for the memory accesses before it, as
+/// CLOCK_MONOTONIC does: a mark in a stream of memory traffic must not hold it up. EventLog::timeOf
+/// turns its ticks into nanoseconds.
+inline uint64_t nowTicks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return nowNs();
+#endif
+}
+
 enum class EventKind : uint8_t {
   put,       ///< values: bytes
   get,       ///< values: bytes
@@ -32,8 +43,8 @@ enum class EventKind : uint8_t {
   notify,    ///< values: counter, what stood in it before and after
   roleEnter, ///< place: the role's name; values: first core, cores
   roleLeave,
-  tile,    ///< values: coordinates
-  tilesEnd ///< of the last tile of a loop
+  tile,    ///< begin: in ticks, no end; values: coordinates
+  tilesEnd ///< of the last tile of a loop; likewise
 };
 
 /// One thing that a core did. Without recording only the first four kinds are noted, and of them no
@@ -66,28 +77,38 @@ public:
     dropped_ = 0;
     end_ = 0;
     begin_ = nowNs();
+    beginTicks_ = nowTicks();
   }
-  void finish() { end_ = nowNs(); }
+  void finish() {
+    end_ = nowNs();
+    endTicks_ = nowTicks();
+  }
 
   void add(const Event &event) {
-    if (count_ < capacity_)
+    if (count_ < capacity_) {
       events_[count_++] = event;
-    else if (dropped_++ == 0)
-      firstDropped_ = event.begin;
+      // The log is long out of the cache, and a store that misses it holds up those behind it.
+      __builtin_prefetch(events_ + count_ + kAhead, 1);
+    } else if (dropped_++ == 0)
+      firstDropped_ = event.end ? event.begin : nowNs(); // marks are in ticks, and have no end
   }
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
   std::span<const Event> events() const { return {events_, count_}; }
+  /// The nanoseconds of a moment between begin() and end(), once the launch is over.
+  uint64_t timeOf(uint64_t ticks) const;
   size_t capacity() const { return capacity_; }
   /// Events that came when the log was full, and when the first of them began.
   uint64_t dropped() const { return dropped_; }
   uint64_t firstDropped() const { return firstDropped_; }
 
 private:
+  static constexpr size_t kAhead = 2; ///< events
+
   Event *events_ = nullptr;
   size_t capacity_ = 0, count_ = 0;
-  uint64_t begin_ = 0, end_ = 0, dropped_ = 0, firstDropped_ = 0;
+  uint64_t begin_ = 0, end_ = 0, beginTicks_ = 0, endTicks_ = 0, dropped_ = 0, firstDropped_ = 0;
 };
 
 } // namespace ditron::runtime

@@ -35,7 +35,7 @@ void ditron_record_place(CoreContext *context, const char *place) { context->pla
 void ditron_record_tile(CoreContext *context, const char *place, int64_t dims, int64_t a, int64_t b,
                         int64_t c, int64_t d) {
   Event event;
-  event.begin = event.end = nowNs();
+  event.begin = nowTicks();
   event.kind = dims ? EventKind::tile : EventKind::tilesEnd;
   event.dims = uint8_t(dims);
   event.place = place;

@@ -73,7 +73,6 @@ CASES = [
     ("compile gemm -o /nowhere/to/be/found", 1, r"'/nowhere/to/be/found' cannot be written"),
     # Absent verbs
     ("check ag-gemm --ranks 4 --schedules 10", UNAVAILABLE, r"ditron check is not in this build"),
-    ("trace ag-gemm -o t.json", UNAVAILABLE, r"ditron trace is not in this build"),
     ("tune gemm --json", UNAVAILABLE, r"ditron tune is not in this build"),
 ]
 

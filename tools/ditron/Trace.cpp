@@ -29,7 +29,7 @@ The summary: what the cores did, in seconds summed over cores; how much of the t
 (see ditron run --help); and the critical path: from the core that finished last, back in time;
 where it waited, to the core whose notify let it go on.
 
---overhead launches the kernel with and without being recorded, in turn, and compares the medians.)";
+--overhead launches the kernel with and without being recorded, in turn: the median of the ratios.)";
 
 struct TraceArguments : LaunchArguments {
   std::string output = "trace.json", page, events;
@@ -64,7 +64,7 @@ struct TraceResult {
   uint64_t seed = 0;
   double seconds = 0; ///< of the recorded launch, of the slowest rank
   profile::Timeline timeline;
-  std::optional<double> overhead; ///< median of recorded launches / of others, -1
+  std::optional<double> overhead; ///< of a recorded launch over the one beside it
 };
 
 /// One rank.
@@ -119,14 +119,15 @@ private:
     launch(plain);
     launch(program_);
     double one = slowest(launch(plain));
-    int launches = parseRepeat(arguments_, int(std::clamp(1 / std::max(one, 1e-6), 11.0, 401.0)));
-    std::vector<double> with, without;
-    for (int n = 0; n < launches; ++n) {
+    int pairs = parseRepeat(arguments_, int(std::clamp(2 / std::max(one, 1e-6), 31.0, 801.0)));
+    std::vector<double> ratios;
+    for (int n = 0; n < pairs; ++n) {
       show("measuring the overhead");
-      without.push_back(slowest(launch(plain)));
-      with.push_back(slowest(launch(program_)));
+      double first = slowest(launch(n % 2 ? plain : program_)),
+             second = slowest(launch(n % 2 ? program_ : plain));
+      ratios.push_back(n % 2 ? second / first : first / second);
     }
-    return median(with) / median(without) - 1;
+    return median(ratios) - 1;
   }
 
   Context &context_;
@@ -202,6 +203,7 @@ Json jsonOf(const Task &task, const Placement &placement, const TraceResult &res
             {"dtype", name(task.problem.type)},
             {"ok", result.findings.verdict.ok},
             {"seconds", result.seconds},
+            {"span_s", summary.seconds},
             {"cores", placement.cores},
             {"transport", placement.transportName()},
             {"config", task.config.text(task.entry.parameters)},
@@ -233,6 +235,9 @@ std::string textOf(const Task &task, const Placement &placement, const TraceResu
                       result.findings.verdict.ok ? "verified" : "WRONG",
                       result.findings.verdict.checked, result.findings.elements);
   text += fmt::format("  time      {}", formatSeconds(result.seconds));
+  if (placement.ranks > 1)
+    text += fmt::format(", {} from the first rank's start to the last one's end",
+                        formatSeconds(summary.seconds));
   if (int threads = placement.ranks * placement.cores; threads > cpus())
     text += fmt::format(" ({} cores on {} CPUs)", threads, cpus());
   text += "\n";

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ditron trace: the trace's schema and invariants, the summary, and the page in a browser.
+
+The page is opened in a headless Chromium; where there is none that part is skipped.
+
+usage: trace_test.py DITRON
+"""
+import html
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DITRON = sys.argv.pop(1)
+SMALL = ["--shape", "M=64,N=96,K=64", "--config", "m=16,n=32,k=32,comm=1"]
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def call(*arguments, status=0, **variables):
+    result = subprocess.run([DITRON, "trace", *arguments], env=dict(os.environ, **variables),
+                            capture_output=True, text=True, timeout=120)
+    if result.returncode != status:
+        raise AssertionError(f"ditron trace {' '.join(arguments)}: {result.returncode}\n{result.stderr}")
+    return result
+
+
+class Trace:
+    """A trace, and the summary that was printed beside it."""
+
+    def __init__(self, folder, *arguments, **variables):
+        self.path = pathlib.Path(folder, "t.json")
+        self.summary, = map(json.loads, call(*arguments, "-o", str(self.path), "--json",
+                                             **variables).stdout.splitlines())
+        self.trace = json.loads(self.path.read_text())
+        events = self.trace["traceEvents"]
+        self.slices = [event for event in events if event["ph"] == "X"]
+        self.lanes = {}
+        for event in self.slices:
+            self.lanes.setdefault((event["pid"], event["tid"]), []).append(event)
+        self.starts = {event["id"]: event for event in events if event["ph"] == "s"}
+        self.ends = {event["id"]: event for event in events if event["ph"] == "f"}
+
+    def of(self, *kinds):
+        return [event for event in self.slices if event["cat"] in kinds]
+
+
+def nanoseconds(microseconds):
+    return round(microseconds * 1000)
+
+
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.environ["DITRON_CACHE_DIR"] = cls.folder.name
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def checkInvariants(self, trace, ranks, cores):
+        events = trace.trace["traceEvents"]
+        self.assertEqual({event["ph"] for event in events} - {"M", "X", "s", "f"}, set())
+        names = {(e["name"], e["pid"], e.get("tid")): e["args"] for e in events if e["ph"] == "M"}
+        self.assertEqual(set(trace.lanes), {(r, c) for r in range(ranks) for c in range(cores)})
+        for rank in range(ranks):
+            self.assertEqual(names["process_name", rank, None]["name"], f"rank {rank}")
+            for core in range(cores):
+                self.assertEqual(names["thread_name", rank, core]["name"], f"core {core}")
+        for lane in trace.lanes.values():
+            self.checkNesting(lane)
+        self.checkFlows(trace)
+
+    def checkNesting(self, lane):
+        """A slice lies in the last one that has begun and not ended; the first is the kernel."""
+        self.assertEqual(lane[0]["cat"], "kernel")
+        open_ = []
+        for event in lane:
+            begin, end = nanoseconds(event["ts"]), nanoseconds(event["ts"] + event["dur"])
+            self.assertGreaterEqual(begin, 0)
+            self.assertGreaterEqual(end, begin)
+            while open_ and open_[-1] <= begin:
+                open_.pop()
+            if open_:
+                self.assertLessEqual(end, open_[-1], event)
+            open_.append(end)
+
+    def checkFlows(self, trace):
+        def slicesAt(end):
+            lane = trace.lanes[end["pid"], end["tid"]]
+            return [e for e in lane if nanoseconds(e["ts"]) <= nanoseconds(end["ts"]) <= nanoseconds(e["ts"] + e["dur"])]
+        self.assertEqual(set(trace.starts), set(trace.ends))
+        woken = set()
+        for number, start in trace.starts.items():
+            end = trace.ends[number]
+            self.assertLessEqual(start["ts"], end["ts"])
+            cause = [e for e in slicesAt(start) if e["cat"] in ("notify", "barrier")][-1]
+            effect = [e for e in slicesAt(end) if e["cat"] in ("wait", "barrier")][-1]
+            woken.add(id(effect))
+            if effect["cat"] == "wait":
+                self.assertEqual((cause["args"]["signal"], cause["args"]["index"], cause["args"]["peer"]),
+                                 (effect["args"]["signal"], effect["args"]["index"], effect["pid"]))
+        for wait in trace.of("wait"):
+            if wait["args"]["waited"]:
+                self.assertIn(id(wait), woken, wait)
+
+    def testInvariants(self):
+        for kernel in ("ag-gemm", "gemm-rs", "gemm-ar"):
+            for ranks, cores, place in ((1, 2, "threads"), (3, 2, "threads"), (2, 3, "processes")):
+                with self.subTest(kernel=kernel, ranks=ranks, cores=cores, place=place):
+                    trace = Trace(self.folder.name, kernel, "--ranks", str(ranks), "--cores",
+                                  str(cores), "--transport", place, *SMALL)
+                    self.checkInvariants(trace, ranks, cores)
+                    self.assertEqual(trace.summary["slices"], len(trace.slices) - ranks * cores)
+                    self.assertEqual(trace.summary["arrows"], len(trace.starts))
+                    self.assertEqual(trace.summary["events_dropped"], 0)
+
+    def testWhatIsRecorded(self):
+        trace = Trace(self.folder.name, "ag-gemm", "--ranks", "2", "--cores", "2", *SMALL)
+        self.assertEqual([role["name"] for role in trace.of("role")], ["gather", "multiply"] * 2)
+        tiles = [tuple(tile["args"]["tile"]) for tile in trace.of("tile")
+                 if (tile["pid"], tile["tid"]) == (1, 1)]
+        self.assertEqual(sorted(tiles), [(s, i, j) for s in range(2) for i in range(4) for j in range(3)])
+        puts = trace.of("put")
+        self.assertEqual({(put["pid"], put["args"]["peer"]) for put in puts},
+                         {(a, b) for a in range(2) for b in range(2)})
+        self.assertEqual(sum(put["args"]["bytes"] for put in puts), 2 * 2 * 64 * 64 * 4)
+        for event in (*puts, *trace.of("tile", "wait", "notify")):
+            self.assertRegex(event["args"]["source"], r"^AllGatherGemm\.cpp:\d+$")
+        self.assertEqual({event["args"]["signal"] for event in trace.of("wait", "notify")}, {"ready"})
+        self.assertEqual({wait["args"]["index"] for wait in trace.of("wait")}, set(range(8)))
+        self.assertEqual({(wait["args"]["expected"], notify["args"]["added"]) for wait in trace.of("wait")
+                          for notify in trace.of("notify")}, {(1, 1)})
+
+    def testBarriersAndGets(self):
+        trace = Trace(self.folder.name, "gemm-rs", "--ranks", "3", "--cores", "2", *SMALL)
+        gets = trace.of("get")
+        self.assertEqual({get["args"]["peer"] for get in gets}, {0, 1, 2})
+        self.assertEqual({wait["args"]["expected"] for wait in trace.of("wait")}, {3})
+        every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
+        for kernel in map(json.loads, every.stdout.splitlines()):
+            with self.subTest(kernel["name"]):
+                shape = ",".join(f"{dim}=24" for dim in kernel["dims"])
+                trace = Trace(self.folder.name, kernel["name"], "--ranks", "2", "--cores", "2",
+                              "--shape", shape)
+                self.checkInvariants(trace, 2, 2)
+                self.assertTrue(trace.summary["ok"])
+
+    def testSummary(self):
+        summary = Trace(self.folder.name, "gemm-rs", "--ranks", "2", "--cores", "2", *SMALL).summary
+        self.assertEqual(list(summary)[:6], ["kernel", "backend", "ranks", "shape", "dtype", "ok"])
+        self.assertEqual(len(summary["by_rank"]), 2)
+        for part in ("compute_s", "transfer_s", "wait_s", "absent_s"):
+            self.assertAlmostEqual(summary["all"][part], sum(rank[part] for rank in summary["by_rank"]), 9)
+        path = summary["critical_path"]
+        self.assertAlmostEqual(path["seconds"], sum(path[part] for part in (
+            "compute_s", "transfer_s", "wait_s", "start_s")), 9)
+        self.assertAlmostEqual(path["seconds"] - path["start_s"],
+                               sum(part["seconds"] for part in path["parts"]), 9)
+        whole = sum(summary["all"][part] for part in ("compute_s", "transfer_s", "wait_s", "absent_s"))
+        self.assertAlmostEqual(path["seconds"], summary["span_s"], 9)
+        self.assertAlmostEqual(whole, 4 * summary["span_s"], 9)
+        self.assertTrue(0 <= summary["all"]["hidden"] <= 1)
+
+    def testAStragglerIsOnThePath(self):
+        text = call("ag-gemm", "--ranks", "2", "--cores", "1", *SMALL[:2], "--config",
+                    "m=16,n=32,k=32,comm=0", "--straggler", "rank=1,ms=60", "-o",
+                    self.folder.name + "/t.json").stdout
+        self.assertRegex(text, r"critical path: \d+\.\d+ ms over \d+ signal")
+        self.assertRegex(text, r"rank 0 .*\n +rank 1 .*\n +all ")
+        trace = Trace(self.folder.name, "ag-gemm", "--ranks", "2", "--cores", "1", *SMALL[:2],
+                      "--config", "m=16,n=32,k=32,comm=0", "--straggler", "rank=1,ms=60")
+        late = trace.summary["by_rank"]
+        self.assertGreater(late[0]["wait_s"] + late[0]["absent_s"], 0.03)
+        self.assertGreater(trace.summary["critical_path"]["start_s"], 0.03)
+
+    def testDroppedEventsAreSaid(self):
+        trace = Trace(self.folder.name, "ag-gemm", "--ranks", "2", "--cores", "2", *SMALL, "--events", "7")
+        self.assertGreater(trace.summary["events_dropped"], 0)
+        self.assertEqual(trace.trace["otherData"]["dropped_events"], trace.summary["events_dropped"])
+        for lane in trace.lanes.values():
+            self.checkNesting(lane)
+        text = call("ag-gemm", "--ranks", "2", "--cores", "2", *SMALL, "-o", self.folder.name + "/t.json",
+                    DITRON_EVENTS="7").stdout
+        self.assertRegex(text, r"DROPPED +\d+ events are missing, from .* on: .*--events")
+
+    def testFiles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def files(*arguments):
+                for path in pathlib.Path(folder).iterdir():
+                    path.unlink()
+                call("vector-add", "--shape", "N=1000", *arguments)
+                return sorted(path.name for path in pathlib.Path(folder).iterdir())
+            self.assertEqual(files("-o", f"{folder}/a.json"), ["a.html", "a.json"])
+            self.assertEqual(files("-o", f"{folder}/a.json", "--no-html"), ["a.json"])
+            self.assertEqual(files("-o", f"{folder}/a.json", "--html", f"{folder}/b.html"), ["a.json", "b.html"])
+            self.assertEqual(files("-o", f"{folder}/a.html"), ["a.html"])
+            self.assertEqual(files("-o", f"{folder}/a"), ["a", "a.html"])
+            before = set(os.listdir("/dev/shm"))
+            self.assertEqual(files("--procs", "2", "-o", f"{folder}/a.json"), ["a.html", "a.json"])
+            self.assertLessEqual(set(os.listdir("/dev/shm")), before)
+
+    def testOverhead(self):
+        summary = Trace(self.folder.name, "vector-add", "--shape", "N=100000", "--overhead",
+                        "--repeat", "20").summary
+        self.assertLess(abs(summary["overhead"]), 2)  # docs/timeline.md has measurements
+
+    def testWrongUsage(self):
+        for arguments, message in (
+                (("gemm", "--backend", "reference"), "backend 'reference' has no clock"),
+                (("gemm", "--events", "0"), "--events is '0', expected an integer"),
+                (("gemm", "--html", "x.html", "--no-html"), "--html and --no-html contradict one another"),
+                (("gemm", "-o", "x.html", "--no-html"), "-o x.html is an HTML page already"),
+                (("gemm", "--shape", "M=1", "--shape", "M=2"), "2 shapes are given, expected one"),
+                ((), "no kernel is given")):
+            with self.subTest(arguments):
+                self.assertIn(message, call(*arguments, status=2).stderr)
+        error = call("vector-add", "--shape", "N=16", "-o", "/nowhere/t.json", status=1).stderr
+        self.assertIn("'/nowhere/t.json' cannot be written: No such file or directory", error)
+
+
+# Works the page as a user would, and leaves what it showed in the title of the document.
+PROBE = """
+<script>
+window.onerror = (message) => { document.title = "ERROR " + message; };
+{
+const answers = [];
+const note = (name, value) => answers.push([name, value]);
+const status = () => document.getElementById("status").textContent;
+const text = (id) => document.getElementById(id).textContent;
+function mouse(type, x, y, more = {}) {
+  const box = canvas.getBoundingClientRect();
+  canvas.dispatchEvent(new (type === "wheel" ? WheelEvent : MouseEvent)(type, {
+    clientX: box.left + x, clientY: box.top + y, bubbles: true, cancelable: true, ...more}));
+}
+function inked(lane) {
+  const ratio = window.devicePixelRatio, colours = new Set();
+  const pixels = canvas.getContext("2d").getImageData(
+    gutter * ratio, (lane.y + laneHeight - 3) * ratio, (width - gutter) * ratio, 1).data;
+  for (let n = 0; n < pixels.length; n += 4) colours.add(pixels.slice(n, n + 3).join());
+  return colours;
+}
+draw();
+note("lanes", lanes.length);
+note("slices", lanes.reduce((sum, lane) => sum + lane.slices.length, 0));
+note("arrows", data.arrows.length);
+note("colours", lanes.map((lane) => inked(lane).size > 1));
+note("whole", status());
+mouse("wheel", gutter + 200, 60, {deltaY: -100});
+draw();
+note("zoomed", [view.end - view.begin, total]);
+const moved = view.begin;
+mouse("mousedown", gutter + 300, 60);
+mouse("mousemove", gutter + 200, 60);
+mouse("mouseup", gutter + 200, 60);
+draw();
+note("moved", view.begin > moved);
+document.getElementById("fit").click();
+draw();
+note("again", status());
+const waiting = lanes.flatMap((lane) => lane.slices).find((slice) => slice.wokenBy);
+show(waiting);
+draw();
+mouse("mousemove", xOf((waiting.begin + waiting.end) / 2), waiting.lane.y - scroller.scrollTop + laneHeight / 2 + 4);
+note("tooltip", [tooltip.hidden, tooltip.textContent]);
+select(waiting);
+note("details", text("details"));
+document.querySelector("#details button").click();
+note("jumped", [selected.kind, selected === waiting.wokenBy]);
+note("header", [text("title"), text("summary"), text("tables")]);
+document.title = "ANSWER " + JSON.stringify(answers);
+}
+</script>
+</body>
+"""
+
+
+@unittest.skipUnless(CHROMIUM, "no Chromium is installed: the page is not tested")
+class Page(unittest.TestCase):
+    def browse(self, page):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "page.html")
+            path.write_text(page.replace("</body>", PROBE))
+            result = subprocess.run(
+                [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,800",
+                 f"--user-data-dir={folder}/profile", "--dump-dom", path.as_uri()],
+                capture_output=True, text=True, timeout=120)
+        title = html.unescape(re.search(r"<title>(.*?)</title>", result.stdout, re.S)[1])
+        self.assertTrue(title.startswith("ANSWER "), title + result.stderr)
+        return dict(json.loads(title.removeprefix("ANSWER ")))
+
+    def testPage(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # The straggler makes sure that somebody waits for long enough to be pointed at.
+            trace = Trace(folder, "gemm-rs", "--ranks", "2", "--cores", "2", *SMALL, "--straggler",
+                          "rank=1,ms=20")
+            page = pathlib.Path(folder, "t.html").read_text()
+        self.assertNotRegex(page, r"https?://|<link|<script src|@import|url\(")
+        answer = self.browse(page)
+        self.assertEqual(answer["lanes"], 4)
+        self.assertEqual((answer["slices"], answer["arrows"]),
+                         (trace.summary["slices"], trace.summary["arrows"]))
+        self.assertEqual(answer["colours"], [True] * 4)
+        self.assertRegex(answer["whole"], r"^0 \w+ to ([\d.]+ \w+) of \1$")
+        self.assertEqual(answer["again"], answer["whole"])
+        seen, total = answer["zoomed"]
+        self.assertAlmostEqual(seen / total, 0.8, 3)
+        self.assertTrue(answer["moved"])
+        hidden, text = answer["tooltip"]
+        self.assertFalse(hidden)
+        self.assertRegex(text, r"^wait done\[\d+\]\nrank \d, core \d, reduce.*\n[\d.]+ \w+ from .*\n"
+                               r"GemmReduceScatter\.cpp:\d+\nfor a count of 2\nlet go on by rank \d, core \d, ")
+        self.assertRegex(answer["details"], r"wait done.*let go on by: rank \d, core \d, notify done\[")
+        self.assertEqual(answer["jumped"], ["notify", True])
+        title, summary, tables = answer["header"]
+        self.assertRegex(title, r"^gemm-rs f32 K=64 M=64 N=96: 2 ranks x 2 cores, cpu, threads")
+        self.assertRegex(summary, r"Critical path: .* over \d+ signal")
+        self.assertRegex(tables, r"Where the time went.*rank 0.*rank 1.*Critical path")
+
+
+if __name__ == "__main__":
+    unittest.main()
