@@ -25,6 +25,8 @@ void CoreMachine::start(mlir::func::FuncOp kernel, llvm::ArrayRef<Value> argumen
 Outcome CoreMachine::step() {
   if (isDone())
     return Outcome::done;
+  if (!latePuts_.empty() && world_.random() % 4 == 0)
+    completePut(world_.random() % latePuts_.size());
   if (wait_) {
     if (!canStep())
       return Outcome::blocked;
@@ -34,6 +36,8 @@ Outcome CoreMachine::step() {
   } else {
     execute(*frame.next++);
   }
+  if (isDone())
+    completePuts();
   return isDone() ? Outcome::done : wait_ ? Outcome::blocked : Outcome::running;
 }
 
@@ -52,6 +56,11 @@ std::string CoreMachine::describe() const {
   if (!frames_.empty() && !role().name.empty())
     text += fmt::format(", role '{}'", role().name);
   return fmt::format("{}, {}", text, reference::describe(op_->getLoc()));
+}
+
+Extents CoreMachine::tileCoordinates() const {
+  auto tiles = op_->getParentOfType<device::TilesOp>();
+  return tiles ? integers(tiles.getBody().getArguments()) : Extents();
 }
 
 //===-- Values --------------------------------------------------------------------------------===//
@@ -117,9 +126,29 @@ bool CoreMachine::isInside(mlir::Block &block) const {
 
 //===-- Others --------------------------------------------------------------------------------===//
 
-void CoreMachine::release(Counter &counter, uint64_t value) {
-  world_.raise(counter, value, op_->getLoc());
-  world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value});
+void CoreMachine::release(Counter &counter, uint64_t value, device::NotifyMode mode) {
+  completePuts();
+  bool adds = mode == device::NotifyMode::add;
+  world_.raise(counter, adds ? counter.value + value : std::max(counter.value, value),
+               op_->getLoc());
+  world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value, mode});
+}
+
+void CoreMachine::put(const View &source, const View &destination) {
+  latePuts_.emplace_back(source, destination);
+  if (!world_.putsAreLate())
+    completePuts();
+}
+
+void CoreMachine::completePut(size_t number) {
+  auto [source, destination] = latePuts_[number];
+  latePuts_.erase(latePuts_.begin() + static_cast<int64_t>(number));
+  copyChunk(source, destination);
+}
+
+void CoreMachine::completePuts() {
+  while (!latePuts_.empty())
+    completePut(world_.putsAreLate() ? world_.random() % latePuts_.size() : 0);
 }
 
 void CoreMachine::waitFor(Wait wait) {

@@ -55,6 +55,8 @@ public:
   Outcome step();
   bool isDone() const { return frames_.empty(); }
   /// False while the core waits for something that has not come.
+  /// Goes on as if what the core waits for had come: to see what it would do then.
+  void pretendArrival() { wait_.reset(); }
   bool canStep() const { return !wait_ || wait_->counter->value >= wait_->expected; }
 
   //===-- Who and where ---------------------------------------------------------------------===//
@@ -66,6 +68,10 @@ public:
   const Role &role() const { return frames_.back().role; }
   /// What the core waits for, if it does.
   const std::optional<Wait> &waiting() const { return wait_; }
+  /// The operation in execution, or executed last.
+  mlir::Operation *operation() const { return op_; }
+  /// Coordinates of the iteration of dist.tiles that the operation stands in; none outside of one.
+  Extents tileCoordinates() const;
   /// "rank 1, core 0, role 'multiply', gemm.cpp:12".
   std::string describe() const;
 
@@ -90,8 +96,13 @@ public:
   /// Whether a block is in execution, on any level.
   bool isInside(mlir::Block &block) const;
 
-  /// Raises a counter, after all that the core did before.
-  void release(Counter &counter, uint64_t value);
+  /// Raises a counter by `value`, or to it, after all that the core did before.
+  void release(Counter &counter, uint64_t value, device::NotifyMode mode);
+  /// Copies a chunk by the next release, quiet or end of the kernel: at once, unless the world's
+  /// puts are late.
+  void put(const View &source, const View &destination);
+  /// Copies what has not been copied yet.
+  void completePuts();
   /// Goes on only once the counter is there; then sees all that its releases came after.
   void waitFor(Wait wait);
   /// How often this core has arrived at a barrier, this time included.
@@ -109,6 +120,7 @@ private:
   void execute(mlir::Operation &op);
   void acquire();
   void leave();
+  void completePut(size_t number);
 
   World &world_;
   int64_t rank_, core_, launch_ = 0;
@@ -117,6 +129,7 @@ private:
   mlir::Operation *op_ = nullptr; ///< in execution, or executed last
   std::optional<Wait> wait_;
   std::map<const Barrier *, uint64_t> arrivals_;
+  std::vector<std::pair<View, View>> latePuts_; ///< from, to; in no order
 };
 
 } // namespace ditron::reference

@@ -2,9 +2,8 @@
 //
 // dist: what ranks and cores exchange.
 //
-// Here a put is complete when it is executed, which is one of the behaviours that the memory model
-// allows; the observer is told that it may also happen later. So fence and quiet have nothing left
-// to do.
+// Unless the puts are to be late, a put is complete when it is executed, which is one of the
+// behaviours that the memory model allows; the observer is told that it may also happen later.
 #include "ditron/device/Order.h"
 #include "ditron/reference/Semantics.h"
 #include "ditron/support/Error.h"
@@ -77,16 +76,23 @@ void addSymmetric(Semantics &semantics) {
 
 //===-- Movement and order --------------------------------------------------------------------===//
 
+/// What moves: of extents that differ the smaller ones count.
+std::pair<View, View> clipped(View source, View destination) {
+  for (size_t d = 0; d < source.sizes.size(); ++d)
+    source.sizes[d] = destination.sizes[d] = std::min(source.sizes[d], destination.sizes[d]);
+  return {source, destination};
+}
+
 void put(CoreMachine &core, mlir::Value from, mlir::Value to) {
-  const View &source = core.get<View>(from), &destination = core.get<View>(to);
-  copyChunk(source, destination);
+  auto [source, destination] = clipped(core.get<View>(from), core.get<View>(to));
   core.observe(Action::Kind::putSource, &source);
+  core.put(source, destination);
   core.observe(Action::Kind::putTarget, &destination);
 }
 
 void get(CoreMachine &core, device::GetOp op) {
-  const View &source = core.get<View>(op.getSource());
-  const View &destination = core.get<View>(op.getDestination());
+  auto [source, destination] =
+      clipped(core.get<View>(op.getSource()), core.get<View>(op.getDestination()));
   copyChunk(source, destination);
   core.observe(Action::Kind::read, &source);
   core.observe(Action::Kind::write, &destination);
@@ -111,8 +117,7 @@ template <class Op> void notify(CoreMachine &core, Op op) {
   auto amount = static_cast<uint64_t>(value);
   if (mode == NotifyMode::add)
     counter.added += amount;
-  core.release(counter,
-               mode == NotifyMode::add ? counter.value + amount : std::max(counter.value, amount));
+  core.release(counter, amount, mode);
 }
 
 void wait(CoreMachine &core, device::WaitOp op) {
@@ -141,7 +146,7 @@ void barrier(CoreMachine &core, device::BarrierOp op) {
                                    barrier.firstRank, role.count, core.rank()));
   int64_t participants = barrier.cores * (acrossRanks ? core.world().ranks : 1);
   uint64_t expected = core.arrive(barrier) * static_cast<uint64_t>(participants);
-  core.release(barrier.arrivals, barrier.arrivals.value + 1);
+  core.release(barrier.arrivals, 1, NotifyMode::add);
   core.waitFor({fmt::format("a barrier of {} cores", participants), &barrier.arrivals, expected});
 }
 
@@ -156,10 +161,14 @@ void addMovement(Semantics &semantics) {
   semantics.add<device::NotifyOp>(notify<device::NotifyOp>);
   semantics.add<device::WaitOp>(wait);
   semantics.add<device::BarrierOp>(barrier);
-  semantics.add<device::FenceOp>(
-      [](CoreMachine &core, device::FenceOp) { core.observe(Action::Kind::fence); });
-  semantics.add<device::QuietOp>(
-      [](CoreMachine &core, device::QuietOp) { core.observe(Action::Kind::quiet); });
+  semantics.add<device::FenceOp>([](CoreMachine &core, device::FenceOp) {
+    core.completePuts();
+    core.observe(Action::Kind::fence);
+  });
+  semantics.add<device::QuietOp>([](CoreMachine &core, device::QuietOp) {
+    core.completePuts();
+    core.observe(Action::Kind::quiet);
+  });
 }
 
 //===-- Work ----------------------------------------------------------------------------------===//

@@ -83,6 +83,8 @@ Interpreter::Interpreter(func::FuncOp kernel,
     : kernel_(kernel), world_(options.ranks, options.cores, options.nodes, options.observer),
       launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
   checkKernel(kernel);
+  if (options.latePuts)
+    world_.delayPuts(options.seed);
   if (options.launches < 1)
     throw CompileError(fmt::format("a run needs 1 or more launches, found {}", options.launches));
   if (static_cast<int64_t>(arguments.size()) != options.ranks)
@@ -98,15 +100,28 @@ Interpreter::Interpreter(func::FuncOp kernel,
       values.push_back(valueOf(kernel, i, rank, arguments[rank][i]));
     for (int64_t core = 0; core < options.cores; ++core)
       cores_.emplace_back(world_, rank, core);
-    startLaunch(rank);
   }
+  startLaunches();
 }
 
 //===-- Execution -----------------------------------------------------------------------------===//
 
+/// A rank begins a launch when it has completed the one before, and every rank the one before that.
+void Interpreter::startLaunches() {
+  auto isComplete = [&](int64_t rank, int64_t launch) {
+    return launches_[rank] > launch + 1 || (launches_[rank] == launch + 1 && !unfinished_[rank]);
+  };
+  for (int64_t rank = 0; rank < world_.ranks; ++rank) {
+    int64_t next = launches_[rank];
+    bool ready = next < lastLaunch_ && unfinished_[rank] == 0;
+    for (int64_t peer = 0; ready && next >= 2 && peer < world_.ranks; ++peer)
+      ready = isComplete(peer, next - 2);
+    if (ready)
+      startLaunch(rank);
+  }
+}
+
 void Interpreter::startLaunch(int64_t rank) {
-  if (launches_[rank] == lastLaunch_)
-    return;
   for (int64_t core = 0; core < world_.cores; ++core)
     cores_[rank * world_.cores + core].start(kernel_, arguments_[rank], launches_[rank]);
   ++launches_[rank];
@@ -118,16 +133,25 @@ bool Interpreter::isDone() const {
 }
 
 const std::vector<size_t> &Interpreter::runnable() {
+  if (steppable().empty() && !isDone())
+    reportDeadlock();
+  return runnable_;
+}
+
+const std::vector<size_t> &Interpreter::steppable() {
   if (!stale_)
     return runnable_;
   runnable_.clear();
   for (size_t number = 0; number < cores_.size(); ++number)
     if (!cores_[number].isDone() && cores_[number].canStep())
       runnable_.push_back(number);
-  if (runnable_.empty() && !isDone())
-    reportDeadlock();
   stale_ = false;
   return runnable_;
+}
+
+void Interpreter::pretendArrival(size_t number) {
+  cores_[number].pretendArrival();
+  stale_ = true;
 }
 
 Outcome Interpreter::step(size_t number) {
@@ -137,7 +161,7 @@ Outcome Interpreter::step(size_t number) {
   ++steps_;
   stale_ |= outcome != Outcome::running || world_.releases() != releases;
   if (outcome == Outcome::done && --unfinished_[core.rank()] == 0)
-    startLaunch(core.rank());
+    startLaunches();
   return outcome;
 }
 
