@@ -21,8 +21,8 @@ constexpr const char *kFooter =
     "this build lacks what was asked for.";
 
 std::vector<Verb> addVerbs(CLI::App &program) {
-  std::vector<Verb> verbs{addList(program), addInfo(program), addRun(program), addBench(program),
-                          addCompile(program)};
+  std::vector<Verb> verbs{addList(program),  addInfo(program),  addRun(program),
+                          addBench(program), addCheck(program), addCompile(program)};
   for (Verb &verb : addAbsent(program))
     verbs.push_back(std::move(verb));
   for (Verb &verb : verbs)

@@ -33,6 +33,7 @@ Verb addInfo(CLI::App &program);
 Verb addRun(CLI::App &program);
 Verb addBench(CLI::App &program);
 Verb addCompile(CLI::App &program);
+Verb addCheck(CLI::App &program);
 /// The verbs that this build does not have: they say so.
 std::vector<Verb> addAbsent(CLI::App &program);
 
