@@ -90,34 +90,45 @@ bool Front::isBlocked(uint32_t thread) const {
 //===-- Causality -----------------------------------------------------------------------------===//
 
 Causality::Causality(const std::vector<Thread> &threads, size_t counters)
-    : releases_(threads.size()), rows_(threads.size()) {
+    : releases_(threads.size()), steps_(threads.size() * threads.size()) {
+  for (uint32_t t = 0; t < threads.size(); ++t)
+    for (uint32_t i = 0; i < threads[t].size(); ++i)
+      if (threads[t][i].isRelease())
+        releases_[t].push_back(i);
   Front start(threads, counters); // nobody has moved
-  for (uint32_t p = 0; p < threads.size(); ++p) {
-    for (uint32_t i = 0; i < threads[p].size(); ++i)
-      if (threads[p][i].isRelease())
-        releases_[p].push_back(i);
+  for (uint32_t stopped = 0; stopped < threads.size(); ++stopped) {
     Front front = start;
     for (uint32_t other = 0; other < threads.size(); ++other)
-      if (other != p)
+      if (other != stopped)
         front.allow(other, static_cast<uint32_t>(threads[other].size()));
-    rows_[p].reserve((releases_[p].size() + 1) * threads.size());
-    for (size_t epoch = 0; epoch <= releases_[p].size(); ++epoch) {
-      if (epoch > 0)
-        front.allow(p, releases_[p][epoch - 1] + 1);
-      front.run();
-      for (uint32_t other = 0; other < threads.size(); ++other)
-        rows_[p].push_back(front.position(other));
+    follow(stopped, std::move(front));
+  }
+}
+
+/// Lets the stopped thread make one release after the other, and notes where the others get to.
+void Causality::follow(uint32_t stopped, Front front) {
+  for (uint32_t epoch = 0; epoch <= releases_[stopped].size(); ++epoch) {
+    if (epoch > 0)
+      front.allow(stopped, releases_[stopped][epoch - 1] + 1);
+    front.run();
+    for (uint32_t other = 0; other < releases_.size(); ++other) {
+      std::vector<Step> &known = steps_[stopped * releases_.size() + other];
+      uint32_t position = front.position(other);
+      if (known.empty() || known.back().position != position)
+        known.push_back({epoch, position});
     }
   }
 }
 
-size_t Causality::epochOf(Position position) const {
-  const std::vector<uint32_t> &releases = releases_[position.thread];
-  return std::lower_bound(releases.begin(), releases.end(), position.index) - releases.begin();
-}
-
 uint32_t Causality::reach(Position stopped, uint32_t thread) const {
-  return thread == stopped.thread ? stopped.index : row(stopped.thread, epochOf(stopped), thread);
+  if (thread == stopped.thread)
+    return stopped.index;
+  const std::vector<uint32_t> &releases = releases_[stopped.thread];
+  auto epoch = std::lower_bound(releases.begin(), releases.end(), stopped.index) - releases.begin();
+  const std::vector<Step> &known = steps(stopped.thread, thread);
+  auto behind = std::upper_bound(known.begin(), known.end(), epoch,
+                                 [](auto epoch, const Step &step) { return epoch < step.epoch; });
+  return std::prev(behind)->position;
 }
 
 bool Causality::mustPrecede(Position a, Position b) const {
@@ -127,20 +138,16 @@ bool Causality::mustPrecede(Position a, Position b) const {
 }
 
 Causality::Range Causality::unordered(Position a, uint32_t thread) const {
-  // The first epoch of the other thread without which `a` can be reached: events before it must
-  // come before `a`.
-  size_t low = 0, high = releases_[thread].size() + 1;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (row(thread, middle, a.thread) > a.index)
-      high = middle;
-    else
-      low = middle + 1;
-  }
   uint32_t limit = reach(a, thread);
-  if (low == releases_[thread].size() + 1)
-    return {limit, limit}; // not even after all of them: the run is stuck before `a`
-  return {low == 0 ? 0 : releases_[thread][low - 1] + 1, limit};
+  // The first release of the other thread behind which `a` can be reached: what comes before must
+  // come before `a`.
+  const std::vector<Step> &known = steps(thread, a.thread);
+  auto enough =
+      std::upper_bound(known.begin(), known.end(), a.index,
+                       [](uint32_t index, const Step &step) { return index < step.position; });
+  if (enough == known.end())
+    return {limit, limit}; // the run is stuck before `a`
+  return {enough->epoch == 0 ? 0 : releases_[thread][enough->epoch - 1] + 1, limit};
 }
 
 } // namespace ditron::checker

@@ -54,7 +54,6 @@
 //
 #pragma once
 #include "ditron/check/Trace.h"
-#include <limits>
 
 namespace ditron::checker {
 
@@ -120,14 +119,17 @@ public:
   uint32_t reach(Position stopped, uint32_t thread) const;
 
 private:
-  /// How many releases a thread has executed before an event.
-  size_t epochOf(Position position) const;
-  const uint32_t &row(uint32_t stopped, size_t epoch, uint32_t thread) const {
-    return rows_[stopped][epoch * releases_.size() + thread];
+  /// From this many releases of the stopped thread on, the other one reaches `position`.
+  struct Step {
+    uint32_t epoch, position;
+  };
+  void follow(uint32_t stopped, Front front);
+  const std::vector<Step> &steps(uint32_t stopped, uint32_t thread) const {
+    return steps_[stopped * releases_.size() + thread];
   }
 
   std::vector<std::vector<uint32_t>> releases_; ///< of each thread, the indices of its releases
-  std::vector<std::vector<uint32_t>> rows_;     ///< [stopped][epoch * threads + thread]
+  std::vector<std::vector<Step>> steps_;        ///< [stopped * threads + thread], ascending
 };
 
 } // namespace ditron::checker

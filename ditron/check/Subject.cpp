@@ -20,6 +20,21 @@ using reference::ArgumentValue;
 
 namespace {
 
+/// CompileError for numbers of ranks, cores and the like that make no sense.
+void checkOptions(const CheckOptions &options) {
+  auto require = [](const char *what, int64_t found, int64_t least, int64_t most) {
+    if (found < least || found > most)
+      throw CompileError(
+          fmt::format("check: {} is {}, expected {} to {}", what, found, least, most));
+  };
+  require("ranks", options.ranks, 1, 1024);
+  require("cores", options.cores, 1, 1024);
+  require("nodes", options.nodes, 1, options.ranks);
+  require("launches", options.launches, 1, 1000);
+  require("schedules", options.schedules, 0, 1'000'000);
+  require("residentCores", options.residentCores, 0, 1024);
+}
+
 double scalarOf(const CheckOptions &options, const std::string &name) {
   for (const auto &[known, value] : options.scalars)
     if (known == name)
@@ -88,6 +103,7 @@ ArgumentPlan planOf(func::FuncOp kernel, unsigned n, const CheckOptions &options
 } // namespace
 
 Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
+  checkOptions(options);
   const Signature &signature = kernel.signature();
   checkNames(signature, options);
   Dimensions dims = options.shape;
@@ -112,6 +128,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
 }
 
 Subject Subject::of(ModuleOp module, const CheckOptions &options) {
+  checkOptions(options);
   func::FuncOp kernel = kernelOf(module);
   Subject subject{kernel.getName().str(), kernel, {}};
   for (unsigned n = 0; n < kernel.getNumArguments(); ++n)

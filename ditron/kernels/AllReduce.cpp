@@ -104,6 +104,8 @@ KernelEntry allReduceEntry() {
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 32}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
+      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,shots=one"},
+                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,shots=two"}},
       .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
