@@ -64,6 +64,11 @@ std::vector<std::string> describeSchedule(const Trace &trace, const Schedule &sc
   std::vector<std::string> lines;
   std::vector<uint32_t> at(trace.threads.size(), 0);
   for (const Segment &segment : schedule) {
+    if (segment.position > trace.threads[segment.thread].size()) {
+      lines.push_back(fmt::format("rank {}, core {}: goes on, and fails",
+                                  segment.thread / trace.cores, segment.thread % trace.cores));
+      continue;
+    }
     uint32_t count = segment.position - std::exchange(at[segment.thread], segment.position);
     const Event &last = trace.threads[segment.thread][segment.position - 1];
     Party party = partyOf(trace, segment.thread, last);
