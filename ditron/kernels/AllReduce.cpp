@@ -51,9 +51,12 @@ template <class T> static Kernel twoShot(ChunkConfig cfg) {
                 notify(arrived.on(owner)(i, j));
               });
             }
+            // Of the slots of a smaller shard only the first rows are written.
+            Shard own(rank(), size, x.rows());
+            auto filled = slots.slice(1, 0, own.count).tiled(cfg.rows, cfg.columns);
             for (auto [i, j] : shardOf(x, rank()).tiles()) {
               wait(arrived(i, j), numRanks());
-              sums(i, j) = cast<T>(sumOverRanks(parts, i, j));
+              sums(i, j) = cast<T>(sumOverRanks(filled, i, j));
               for (auto peer : ranks())
                 notify(ready.on(peer)(rank(), i, j));
             }
