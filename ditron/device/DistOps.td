@@ -349,6 +349,7 @@ def Dist_FenceOp : Dist_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins OptionalAttr<Dist_Scope>:$scope);
   let assemblyFormat = "(`scope` $scope^)? attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ScopeAttr());">];
 }
 def Dist_QuietOp : Dist_Op<"quiet", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits until this core's puts are complete and visible";

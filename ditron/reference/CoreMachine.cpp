@@ -141,8 +141,7 @@ static uint64_t changed(uint64_t now, device::NotifyMode mode, uint64_t value) {
   throw InternalError("an unknown mode of dist.notify");
 }
 
-void CoreMachine::release(Counter &counter, uint64_t value, device::NotifyMode mode,
-                          bool relaxed) {
+void CoreMachine::release(Counter &counter, uint64_t value, device::NotifyMode mode, bool relaxed) {
   if (!relaxed)
     completePuts();
   world_.change(counter, changed(counter.value, mode, value), op_->getLoc());

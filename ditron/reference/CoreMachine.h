@@ -58,10 +58,10 @@ public:
   /// location, rank, core and role where the program is wrong.
   Outcome step();
   bool isDone() const { return frames_.empty(); }
-  /// False while the core waits for something that has not come.
   /// Goes on as if what the core waits for had come: to see what it would do then.
   void pretendArrival() { wait_.reset(); }
-  bool canStep() const { return !wait_ || wait_->isMet(); }
+  /// False while the core waits for something that has not come.
+  bool canStep() const { return !wait_ || wait_->isMet() || world_.waitsPass; }
 
   //===-- Who and where ---------------------------------------------------------------------===//
 

@@ -121,7 +121,7 @@ template <class Op> void notify(CoreMachine &core, Op op) {
     throw CompileError(
         fmt::format("changes {} by {}: counters only grow", describe(signals, indices), value));
   auto amount = static_cast<uint64_t>(value);
-  if (mode == NotifyMode::subtract && amount > counter.value)
+  if (mode == NotifyMode::subtract && amount > counter.value && !core.world().waitsPass)
     throw CompileError(fmt::format("subtracts {} from {}, which is {}: a counter is never negative",
                                    amount, describe(signals, indices), counter.value));
   checkMode(counter, mode, describe(signals, indices));

@@ -90,6 +90,7 @@ Interpreter::Interpreter(func::FuncOp kernel,
   if (static_cast<int64_t>(arguments.size()) != options.ranks)
     throw CompileError(fmt::format("there are arguments for {} ranks, expected {}",
                                    arguments.size(), options.ranks));
+  world_.waitsPass = options.waitsPass;
   for (int64_t rank = 0; rank < options.ranks; ++rank) {
     if (arguments[rank].size() != kernel.getNumArguments())
       throw CompileError(fmt::format("kernel '{}' is given {} arguments on rank {}, expected {}",

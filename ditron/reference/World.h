@@ -85,6 +85,9 @@ public:
   World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer);
 
   const int64_t ranks, cores, nodes;
+  /// Waits pass at once, whatever the counter holds: each core can be run by itself, for who wants
+  /// to know what it would do.
+  bool waitsPass = false;
 
   /// From here on puts are made at any time that the memory model allows, by the seed.
   void delayPuts(uint64_t seed) {
