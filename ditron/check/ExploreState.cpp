@@ -110,11 +110,13 @@ void Machine::access(State &state, StepRef at, const Step &step, std::vector<Fau
   size_t component = info.component - program_.threads.size();
   if (step.kind == Step::Kind::put)
     join(clock, state.fenced[component]);
+  size_t known = faults.size();
   for (const Conflict &conflict : info.conflicts)
     if (conflict.other.step < state.at[conflict.other.thread] &&
         !isBefore(conflict.other, conflict.isPut, clock))
-      faults.push_back(raceOf(state, at, conflict, clock));
-  checkWritten(state, at, step, clock, faults);
+      faults.push_back(raceOf(at, conflict, clock));
+  if (faults.size() == known)
+    checkWritten(state, at, step, clock, faults);
   if (step.kind != Step::Kind::put)
     return;
   clock[at.thread] = at.step + 1;
@@ -127,8 +129,7 @@ bool Machine::isBefore(const StepRef &earlier, bool isPut, const Clock &clock) c
   return isPut ? clock[info.component] >= info.number : clock[earlier.thread] > earlier.step;
 }
 
-Fault Machine::raceOf(const State &state, StepRef at, const Conflict &conflict,
-                      const Clock &clock) const {
+Fault Machine::raceOf(StepRef at, const Conflict &conflict, const Clock &clock) const {
   StepRef other = conflict.other;
   Fault fault{.kind = Fault::Kind::race, .at = at, .other = other};
   fault.memory = conflict.memory;

@@ -137,7 +137,7 @@ private:
   void checkWritten(const State &state, StepRef at, const Step &step, const Clock &clock,
                     std::vector<Fault> &faults) const;
   bool isBefore(const StepRef &earlier, bool isPut, const Clock &clock) const;
-  Fault raceOf(const State &state, StepRef at, const Conflict &conflict, const Clock &clock) const;
+  Fault raceOf(StepRef at, const Conflict &conflict, const Clock &clock) const;
   std::optional<StepRef> signalBetween(StepRef from, StepRef to) const;
   void fence(State &state, uint32_t thread, device::Scope scope) const;
   void complete(State &state, uint32_t thread, device::Scope scope) const;
