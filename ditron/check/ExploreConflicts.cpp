@@ -8,6 +8,7 @@
 namespace ditron::explorer {
 
 using device::NotifyMode;
+using device::Scope;
 
 Machine::Machine(const Program &program) : program_(program) {
   for (const Thread &thread : program.threads)
@@ -131,8 +132,9 @@ void Machine::findConflicts() {
     for (StepRef one : adds_[c])
       for (StepRef other : waits_[c]) {
         const Thread &from = program_.threads[one.thread], &to = program_.threads[other.thread];
-        tracksOrder_ |= program_.between(from, to) >
-                        std::min(from.steps[one.step].scope, to.steps[other.step].scope);
+        Scope reach = std::min(from.steps[one.step].scope, to.steps[other.step].scope);
+        if (program_.between(from, to) > reach)
+          tracksOrder_ = true, isMonotone_[c] = false; // a late wait sees more of it
       }
 }
 

@@ -23,6 +23,7 @@ template <class T> void write(std::string &key, const std::vector<T> &numbers) {
 std::string State::key(bool order) const {
   std::string key;
   write(key, at);
+  write(key, stopped);
   write(key, counters);
   if (!order)
     return key;
@@ -46,6 +47,7 @@ State Machine::start(std::vector<Fault> &faults) const {
   size_t threads = program_.threads.size();
   Clock zero(width_, 0);
   state.at.assign(threads, 0);
+  state.stopped.assign(threads, 0);
   state.counters.assign(program_.counters.size(), 0);
   state.clocks.assign(threads, zero);
   state.settled = state.clocks;
@@ -59,7 +61,8 @@ State Machine::start(std::vector<Fault> &faults) const {
 
 const Step *Machine::next(const State &state, uint32_t thread) const {
   const std::vector<Step> &steps = program_.threads[thread].steps;
-  return state.at[thread] < steps.size() ? &steps[state.at[thread]] : nullptr;
+  bool canGoOn = state.at[thread] < steps.size() && !state.stopped[thread];
+  return canGoOn ? &steps[state.at[thread]] : nullptr;
 }
 
 bool Machine::isEnabled(const State &state, uint32_t thread) const {
@@ -70,18 +73,21 @@ bool Machine::isEnabled(const State &state, uint32_t thread) const {
   return step->exact ? value == step->value : value >= step->value;
 }
 
-bool Machine::advance(State &state, uint32_t thread, std::vector<Fault> &faults) const {
+void Machine::advance(State &state, uint32_t thread, std::vector<Fault> &faults) const {
   StepRef at{thread, state.at[thread]};
   const Step &step = *next(state, thread);
-  bool canGoOn = true;
+  bool subtracts = step.kind == Step::Kind::notify && step.mode == NotifyMode::subtract;
+  if (subtracts && step.value > state.counters[step.counter]) {
+    faults.push_back({.kind = Fault::Kind::negativeCounter, .at = at});
+    state.stopped[thread] = 1;
+    return;
+  }
   if (step.kind == Step::Kind::notify)
-    canGoOn = notify(state, at, step, faults);
+    notify(state, at, step);
   else
     wait(state, at, step, faults);
   state.clocks[thread][thread] = ++state.at[thread];
-  if (canGoOn)
-    settle(state, thread, faults);
-  return canGoOn;
+  settle(state, thread, faults);
 }
 
 /// Executes what comes before the next notify or wait.
@@ -203,12 +209,8 @@ void Machine::complete(State &state, uint32_t thread, Scope scope) const {
           state.issued[component - program_.threads.size()][component];
 }
 
-bool Machine::notify(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const {
+void Machine::notify(State &state, StepRef at, const Step &step) const {
   uint64_t &value = state.counters[step.counter];
-  if (step.mode == NotifyMode::subtract && step.value > value) {
-    faults.push_back({.kind = Fault::Kind::negativeCounter, .at = at});
-    return false;
-  }
   switch (step.mode) {
   case NotifyMode::add:
     value += step.value;
@@ -225,7 +227,6 @@ bool Machine::notify(State &state, StepRef at, const Step &step, std::vector<Fau
     break;
   }
   leave(state, at, step);
-  return true;
 }
 
 void Machine::leave(State &state, StepRef at, const Step &step) const {

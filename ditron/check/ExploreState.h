@@ -41,7 +41,8 @@ struct Message {
 };
 
 struct State {
-  std::vector<uint32_t> at; ///< of each thread: its next step
+  std::vector<uint32_t> at;     ///< of each thread: its next step
+  std::vector<uint8_t> stopped; ///< of each thread: 1 if its next step is an error
   std::vector<uint64_t> counters;
   std::vector<Clock> clocks;         ///< of each thread
   std::vector<Clock> issued, fenced; ///< of each component of puts: of the last one issued, of
@@ -84,10 +85,10 @@ public:
   /// All threads before their first notify or wait.
   State start(std::vector<Fault> &faults) const;
   /// Executes the next notify or wait of a thread, which is enabled, and what stands up to the
-  /// following one. False where the program cannot go on.
-  bool advance(State &state, uint32_t thread, std::vector<Fault> &faults) const;
+  /// following one. Where that is an error the thread stops before it.
+  void advance(State &state, uint32_t thread, std::vector<Fault> &faults) const;
 
-  /// The next step of a thread: a notify or wait; null at its end.
+  /// The next step of a thread: a notify or wait; null at its end, or where it has stopped.
   const Step *next(const State &state, uint32_t thread) const;
   bool isEnabled(const State &state, uint32_t thread) const;
 
@@ -99,7 +100,8 @@ public:
   const LastUse &lastUse(uint32_t thread, uint32_t counter) const {
     return lastUses_[thread * program_.counters.size() + counter];
   }
-  /// Whether a counter is only added or set, and only waited for by `>=`.
+  /// Whether a counter is only added or set, only waited for by `>=`, and every scope reaches: then
+  /// the earliest wait shows all that a later one does.
   bool isMonotone(uint32_t counter) const { return isMonotone_[counter]; }
   /// Whether every wait that is left for a monotone counter needs the add that is a thread's next
   /// step.
@@ -141,7 +143,7 @@ private:
   std::optional<StepRef> signalBetween(StepRef from, StepRef to) const;
   void fence(State &state, uint32_t thread, device::Scope scope) const;
   void complete(State &state, uint32_t thread, device::Scope scope) const;
-  bool notify(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const;
+  void notify(State &state, StepRef at, const Step &step) const;
   void leave(State &state, StepRef at, const Step &step) const;
   void wait(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const;
 

@@ -8,6 +8,7 @@
 namespace ditron::explorer {
 
 using device::NotifyMode;
+using device::Scope;
 
 namespace {
 
@@ -109,15 +110,16 @@ bool hasNotifierOfOtherRole(const Program &program, const Step &notify) {
   return false;
 }
 
-/// Why a wait between the two does not order them. False if its scope is to blame, which is a
-/// finding of its own.
-bool explainSignal(const Program &program, const Fault &fault, Finding &finding) {
+/// Why a wait between the two does not order them.
+void explainSignal(const Program &program, const Fault &fault, Finding &finding) {
   StepRef from = fault.through->thread == fault.at.thread ? *fault.other : fault.at;
   const Step &wait = stepAt(program, *fault.through);
   const Step *notify = notifyBehind(program, from, wait);
   if (!notify)
-    return true;
+    return;
   std::string waitText = fmt::format("the wait at {}", sourceOf(wait));
+  Scope path =
+      program.between(program.threads[from.thread], program.threads[fault.through->thread]);
   if (wait.relaxed) {
     finding.notes.push_back(waitText + " is relaxed: what follows is not ordered behind it");
   } else if (notify->relaxed) {
@@ -126,9 +128,12 @@ bool explainSignal(const Program &program, const Fault &fault, Finding &finding)
     finding.notes.push_back(fmt::format("the notify at {} is relaxed: it can be seen before what "
                                         "stands before it",
                                         sourceOf(*notify)));
-  } else if (program.between(program.threads[from.thread], program.threads[fault.through->thread]) >
-             std::min(notify->scope, wait.scope)) {
-    return false;
+  } else if (path > std::min(notify->scope, wait.scope)) {
+    finding.kind = FindingKind::narrowScope;
+    finding.notes.push_back(
+        fmt::format("the notify at {} has scope '{}' and {} scope '{}', but their path needs '{}'",
+                    sourceOf(*notify), stringifyScope(notify->scope).str(), waitText,
+                    stringifyScope(wait.scope).str(), stringifyScope(path).str()));
   } else {
     bool isShared = hasNotifierOfOtherRole(program, *notify);
     finding.kind = isShared ? FindingKind::sharedSignal : FindingKind::wrongNotifier;
@@ -137,10 +142,9 @@ bool explainSignal(const Program &program, const Fault &fault, Finding &finding)
                     waitText, sourceOf(*notify), program.counters[wait.counter].name));
     finding.parties.push_back(partyOf(program, *fault.through, describeWait(program, wait)));
   }
-  return true;
 }
 
-std::optional<Finding> race(const Program &program, const Fault &fault) {
+Finding race(const Program &program, const Fault &fault) {
   Finding finding;
   const Step &one = stepAt(program, fault.at), &other = stepAt(program, *fault.other);
   finding.parties = {
@@ -153,8 +157,8 @@ std::optional<Finding> race(const Program &program, const Fault &fault) {
         sourceOf(other)));
   } else if (one.launch != other.launch && program.memories[fault.memory].isSymmetric) {
     finding.kind = FindingKind::workspaceReuse;
-  } else if (fault.through && !explainSignal(program, fault, finding)) {
-    return std::nullopt;
+  } else if (fault.through) {
+    explainSignal(program, fault, finding);
   }
   finding.message = fmt::format("{} and {}: nothing orders them", brief(finding.parties[0]),
                                 brief(finding.parties[1]));
@@ -232,7 +236,7 @@ Finding deadlock(const Machine &machine, const State &state) {
 
 } // namespace
 
-std::optional<Finding> findingOf(const Machine &machine, const State &state, const Fault &fault) {
+Finding findingOf(const Machine &machine, const State &state, const Fault &fault) {
   const Program &program = machine.program();
   const Step *step = fault.kind == Fault::Kind::deadlock ? nullptr : &stepAt(program, fault.at);
   Finding finding;
@@ -268,7 +272,7 @@ std::optional<Finding> findingOf(const Machine &machine, const State &state, con
                                   brief(finding.parties[0]), state.counters[step->counter]);
     return finding;
   }
-  return std::nullopt;
+  throw InternalError("an unknown kind of fault");
 }
 
 std::string keyOf(const Program &program, const Fault &fault, const State &state) {
@@ -294,6 +298,11 @@ std::string keyOf(const Program &program, const Fault &fault, const State &state
 
 //===-- Schedules -----------------------------------------------------------------------------===//
 
+/// How far a thread is: an error counts as a step.
+static uint32_t reached(const State &state, uint32_t thread) {
+  return state.at[thread] + state.stopped[thread];
+}
+
 std::string scheduleOf(const Machine &machine, llvm::ArrayRef<uint32_t> path) {
   std::vector<Fault> faults;
   State state = machine.start(faults);
@@ -304,7 +313,7 @@ std::string scheduleOf(const Machine &machine, llvm::ArrayRef<uint32_t> path) {
       continue;
     const Thread &thread = machine.program().threads[path[i]];
     text += fmt::format("{}{}.{}:{}", text.empty() ? "" : " ", thread.rank, thread.core,
-                        state.at[path[i]]);
+                        reached(state, path[i]));
   }
   return text;
 }
@@ -357,11 +366,10 @@ std::vector<uint32_t> pathOf(const Machine &machine, std::string_view schedule) 
     if (found == program.threads.end())
       fail(fmt::format("there is no core {} of rank {}", core, rank));
     auto thread = static_cast<uint32_t>(found - program.threads.begin());
-    while (state.at[thread] < to) {
+    while (reached(state, thread) < to) {
       if (!machine.isEnabled(state, thread))
         fail(fmt::format("core {} of rank {} cannot go beyond {}", core, rank, state.at[thread]));
-      if (!machine.advance(state, thread, faults))
-        return path.push_back(thread), path;
+      machine.advance(state, thread, faults);
       path.push_back(thread);
     }
   }

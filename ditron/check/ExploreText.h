@@ -7,8 +7,8 @@
 
 namespace ditron::explorer {
 
-/// The finding of a fault in a state; nullopt if it is the consequence of another one.
-std::optional<Finding> findingOf(const Machine &machine, const State &state, const Fault &fault);
+/// The finding of a fault in a state, without its schedule.
+Finding findingOf(const Machine &machine, const State &state, const Fault &fault);
 
 /// By what it is told from others: the kind, and the places in the source.
 std::string keyOf(const Program &program, const Fault &fault, const State &state);

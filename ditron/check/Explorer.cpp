@@ -56,7 +56,7 @@ private:
   /// enable it.
   bool mustFollow(uint32_t member, uint32_t other) const {
     const Step *step = machine_.next(state_, member);
-    if (!step)
+    if (!step || !machine_.next(state_, other))
       return false;
     const Machine::LastUse &last = machine_.lastUse(other, step->counter);
     bool waits = isLeft(other, last.wait), adds = isLeft(other, last.add),
@@ -113,16 +113,14 @@ public:
     State state = machine_.start(faults);
     Path path;
     note(state, faults, path);
-    for (bool canGoOn = true; canGoOn;) {
-      Path enabled = enabledOf(state);
-      if (enabled.empty())
-        return noteEnd(state, path);
+    for (Path enabled = enabledOf(state); !enabled.empty(); enabled = enabledOf(state)) {
       uint32_t thread = pick(enabled);
       path.push_back(thread);
       faults.clear();
-      canGoOn = machine_.advance(state, thread, faults);
+      machine_.advance(state, thread, faults);
       note(state, faults, path);
     }
+    noteEnd(state, path);
   }
 
 private:
@@ -151,24 +149,20 @@ private:
     for (uint32_t thread : enabled) {
       State after = state;
       std::vector<Fault> faults;
-      if (machine_.advance(after, thread, faults)) {
-        visit(std::move(after), node, thread, faults);
-      } else {
-        Path path = pathTo(node);
-        path.push_back(thread);
-        note(after, faults, path);
-      }
+      machine_.advance(after, thread, faults);
+      visit(std::move(after), node, thread, faults);
     }
   }
 
   void visit(State state, uint32_t parent, uint32_t thread, const std::vector<Fault> &faults) {
-    if (!seen_.insert(state.key(machine_.tracksOrder())).second)
+    bool isNew = seen_.insert(state.key(machine_.tracksOrder())).second;
+    if (!isNew && faults.empty())
       return;
     nodes_.push_back({parent, thread});
     auto node = static_cast<uint32_t>(nodes_.size() - 1);
-    if (!faults.empty())
-      note(state, faults, pathTo(node));
-    queue_.emplace_back(std::move(state), node);
+    note(state, faults, pathTo(node)); // one state can be reached with a fault and without
+    if (isNew)
+      queue_.emplace_back(std::move(state), node);
   }
 
   Path pathTo(uint32_t node) const {
@@ -185,13 +179,14 @@ private:
       auto found = found_.find(key);
       if (found != found_.end() && found->second.path.size() <= path.size())
         continue;
-      if (auto finding = findingOf(machine_, state, fault))
-        found_[key] = {*std::move(finding), path};
+      found_[key] = {findingOf(machine_, state, fault), path};
     }
   }
 
-  /// Nobody can go on: all are done, or it is a deadlock.
+  /// Nobody can go on: all are done, or it is a deadlock, or one has stopped by an error.
   void noteEnd(const State &state, const Path &path) {
+    if (llvm::is_contained(state.stopped, 1))
+      return;
     for (uint32_t t = 0; t < state.at.size(); ++t)
       if (machine_.next(state, t))
         return note(state, {{.kind = Fault::Kind::deadlock, .at = {t, state.at[t]}}}, path);
