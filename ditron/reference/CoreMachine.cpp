@@ -126,11 +126,25 @@ bool CoreMachine::isInside(mlir::Block &block) const {
 
 //===-- Others --------------------------------------------------------------------------------===//
 
-void CoreMachine::release(Counter &counter, uint64_t value, device::NotifyMode mode) {
-  completePuts();
-  bool adds = mode == device::NotifyMode::add;
-  world_.raise(counter, adds ? counter.value + value : std::max(counter.value, value),
-               op_->getLoc());
+/// What a counter becomes.
+static uint64_t changed(uint64_t now, device::NotifyMode mode, uint64_t value) {
+  switch (mode) {
+  case device::NotifyMode::add:
+    return now + value;
+  case device::NotifyMode::set:
+    return std::max(now, value);
+  case device::NotifyMode::subtract:
+    return now - value;
+  case device::NotifyMode::store:
+    return value;
+  }
+  throw InternalError("an unknown mode of dist.notify");
+}
+
+void CoreMachine::release(Counter &counter, uint64_t value, device::NotifyMode mode, bool relaxed) {
+  if (!relaxed)
+    completePuts();
+  world_.change(counter, changed(counter.value, mode, value), op_->getLoc());
   world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value, mode});
 }
 
@@ -159,6 +173,8 @@ void CoreMachine::waitFor(Wait wait) {
 
 void CoreMachine::acquire() {
   Wait wait = *std::exchange(wait_, std::nullopt);
+  if (wait.take)
+    world_.change(*wait.counter, wait.counter->value - wait.expected, op_->getLoc());
   world_.observe({Action::Kind::acquire, *this, op_, nullptr, wait.counter, wait.expected});
 }
 

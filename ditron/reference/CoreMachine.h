@@ -29,11 +29,15 @@ struct Role {
   int64_t count = 0;
 };
 
-/// What a core waits for: that `counter` has at least `expected`.
+/// What a core waits for: that `counter` has at least `expected`, or that very value.
 struct Wait {
   std::string what; ///< "signal 'ready'[2] of rank 0"
-  const Counter *counter;
+  Counter *counter;
   uint64_t expected;
+  bool exact = false;
+  bool take = false; ///< `expected` is subtracted as it is seen
+
+  bool isMet() const { return exact ? counter->value == expected : counter->value >= expected; }
 };
 
 /// What became of a core by a step.
@@ -54,10 +58,10 @@ public:
   /// location, rank, core and role where the program is wrong.
   Outcome step();
   bool isDone() const { return frames_.empty(); }
-  /// False while the core waits for something that has not come.
   /// Goes on as if what the core waits for had come: to see what it would do then.
   void pretendArrival() { wait_.reset(); }
-  bool canStep() const { return !wait_ || wait_->counter->value >= wait_->expected; }
+  /// False while the core waits for something that has not come.
+  bool canStep() const { return !wait_ || wait_->isMet() || world_.waitsPass; }
 
   //===-- Who and where ---------------------------------------------------------------------===//
 
@@ -96,8 +100,8 @@ public:
   /// Whether a block is in execution, on any level.
   bool isInside(mlir::Block &block) const;
 
-  /// Raises a counter by `value`, or to it, after all that the core did before.
-  void release(Counter &counter, uint64_t value, device::NotifyMode mode);
+  /// Changes a counter by `value`, or to it; unless `relaxed`, after all that the core did before.
+  void release(Counter &counter, uint64_t value, device::NotifyMode mode, bool relaxed = false);
   /// Copies a chunk by the next release, quiet or end of the kernel: at once, unless the world's
   /// puts are late.
   void put(const View &source, const View &destination);

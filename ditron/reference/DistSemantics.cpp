@@ -98,6 +98,18 @@ void get(CoreMachine &core, device::GetOp op) {
   core.observe(Action::Kind::write, &destination);
 }
 
+/// A signal that is added to is not set, and the other way round; subtract and store go with both.
+void checkMode(Counter &counter, NotifyMode mode, const std::string &what) {
+  if (mode != NotifyMode::add && mode != NotifyMode::set)
+    return;
+  if (counter.mode && counter.mode != mode)
+    throw CompileError(fmt::format(
+        "notifies {} by '{}', but {} did by '{}': a signal is notified in one mode", what,
+        std::string_view(stringifyNotifyMode(mode)), describe(*counter.notifiedAt),
+        std::string_view(stringifyNotifyMode(*counter.mode))));
+  counter.mode = mode;
+}
+
 /// dist.notify, and the second half of dist.put_notify.
 template <class Op> void notify(CoreMachine &core, Op op) {
   const Signals &signals = core.get<Signals>(op.getSignals());
@@ -108,16 +120,18 @@ template <class Op> void notify(CoreMachine &core, Op op) {
   if (value < 0)
     throw CompileError(
         fmt::format("changes {} by {}: counters only grow", describe(signals, indices), value));
-  if (counter.mode && counter.mode != mode)
-    throw CompileError(fmt::format(
-        "notifies {} by '{}', but {} did by '{}': a signal is notified in one mode",
-        describe(signals, indices), std::string_view(stringifyNotifyMode(mode)),
-        describe(*counter.notifiedAt), std::string_view(stringifyNotifyMode(*counter.mode))));
-  counter.mode = mode;
   auto amount = static_cast<uint64_t>(value);
+  if (mode == NotifyMode::subtract && amount > counter.value && !core.world().waitsPass)
+    throw CompileError(fmt::format("subtracts {} from {}, which is {}: a counter is never negative",
+                                   amount, describe(signals, indices), counter.value));
+  checkMode(counter, mode, describe(signals, indices));
+  counter.shrank |= mode == NotifyMode::subtract || mode == NotifyMode::store;
   if (mode == NotifyMode::add)
     counter.added += amount;
-  core.release(counter, amount, mode);
+  bool relaxed = false;
+  if constexpr (std::is_same_v<Op, device::NotifyOp>)
+    relaxed = op.getRelaxed();
+  core.release(counter, amount, mode, relaxed);
 }
 
 void wait(CoreMachine &core, device::WaitOp op) {
@@ -129,7 +143,9 @@ void wait(CoreMachine &core, device::WaitOp op) {
     counter.awaited = expected;
     counter.awaitedAt = op.getLoc();
   }
-  core.waitFor({describe(signals, indices), &counter, expected});
+  counter.shrank |= op.getTake();
+  bool exact = op.getTest() == device::WaitTest::exactly;
+  core.waitFor({describe(signals, indices), &counter, expected, exact, op.getTake()});
 }
 
 void barrier(CoreMachine &core, device::BarrierOp op) {

@@ -90,6 +90,7 @@ Interpreter::Interpreter(func::FuncOp kernel,
   if (static_cast<int64_t>(arguments.size()) != options.ranks)
     throw CompileError(fmt::format("there are arguments for {} ranks, expected {}",
                                    arguments.size(), options.ranks));
+  world_.waitsPass = options.waitsPass;
   for (int64_t rank = 0; rank < options.ranks; ++rank) {
     if (arguments[rank].size() != kernel.getNumArguments())
       throw CompileError(fmt::format("kernel '{}' is given {} arguments on rank {}, expected {}",
@@ -156,10 +157,10 @@ void Interpreter::pretendArrival(size_t number) {
 
 Outcome Interpreter::step(size_t number) {
   CoreMachine &core = cores_[number];
-  uint64_t releases = world_.releases();
+  uint64_t changes = world_.changes();
   Outcome outcome = core.step();
   ++steps_;
-  stale_ |= outcome != Outcome::running || world_.releases() != releases;
+  stale_ |= outcome != Outcome::running || world_.changes() != changes;
   if (outcome == Outcome::done && --unfinished_[core.rank()] == 0)
     startLaunches();
   return outcome;
@@ -174,9 +175,9 @@ void Interpreter::reportDeadlock() const {
   std::string text = "deadlock: nobody is left to notify those who wait";
   for (const CoreMachine &core : cores_)
     if (!core.isDone() && core.waiting())
-      text += fmt::format("\n  {}: waits for {} to reach {}, it is {}", core.describe(),
-                          core.waiting()->what, core.waiting()->expected,
-                          core.waiting()->counter->value);
+      text += fmt::format("\n  {}: waits for {} to {} {}, it is {}", core.describe(),
+                          core.waiting()->what, core.waiting()->exact ? "be" : "reach",
+                          core.waiting()->expected, core.waiting()->counter->value);
   throw RuntimeError(text);
 }
 

@@ -29,8 +29,9 @@ struct Options {
   uint64_t seed = 0;
   bool randomSchedule = false; ///< by the seed; round robin otherwise
   int launches = 1;            ///< back to back; a rank may run ahead of another, by one launch
-  bool latePuts = false; ///< puts are made at any time that the memory model allows, by the seed
-  Observer observer;     ///< sees every action on memory and signals, if set
+  bool latePuts = false;  ///< puts are made at any time that the memory model allows, by the seed
+  bool waitsPass = false; ///< see World
+  Observer observer;      ///< sees every action on memory and signals, if set
 };
 
 struct Result {

@@ -190,7 +190,7 @@ std::vector<std::string> World::unconsumedSignals() const {
     for (int64_t rank = 0; rank < ranks; ++rank)
       for (size_t i = 0; i < array->counters[rank].size(); ++i) {
         const Counter &counter = array->counters[rank][i];
-        if (counter.added > counter.awaited)
+        if (!counter.shrank && counter.added > counter.awaited)
           found.push_back(describeUnconsumed({array, rank}, static_cast<int64_t>(i)));
       }
   return found;

@@ -15,9 +15,11 @@ namespace ditron::reference {
 
 class CoreMachine;
 
-/// A number that only grows, with what was done to it, for reports.
+/// A number, with what was done to it, for reports. It only grows, unless a program uses the forms
+/// that the language has no word for (device/Scope.h).
 struct Counter {
   uint64_t value = 0;
+  bool shrank = false;                                 ///< a subtract, store or take was executed
   uint64_t added = 0;                                  ///< by notifies that add
   uint64_t awaited = 0;                                ///< the largest value waited for
   std::optional<device::NotifyMode> mode;              ///< of the notifies so far
@@ -57,8 +59,8 @@ struct Action {
     atomic,    ///< read and write of `view`, element by element
     putSource, ///< read of `view`, at any time until the next notify or quiet
     putTarget, ///< write of `view`, likewise
-    release,   ///< `counter` was raised by `value`, or to it: see `mode`
-    acquire,   ///< `counter` was seen to have at least `value`
+    release,   ///< `counter` was changed by `value`, or to it: see `mode`
+    acquire,   ///< the wait of `op` for `value` of `counter` ended
     fence,
     quiet
   };
@@ -83,6 +85,9 @@ public:
   World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer);
 
   const int64_t ranks, cores, nodes;
+  /// Waits pass at once, whatever the counter holds: each core can be run by itself, for who wants
+  /// to know what it would do.
+  bool waitsPass = false;
 
   /// From here on puts are made at any time that the memory model allows, by the seed.
   void delayPuts(uint64_t seed) {
@@ -108,12 +113,12 @@ public:
   /// What a counter is: "signal 'ready'[2, 0] of rank 1", "the barrier of role 'add' on rank 0".
   std::string nameOf(const Counter &counter) const;
 
-  /// How often any counter was raised: what a waiting core waits for is among them.
-  uint64_t releases() const { return releases_; }
-  void raise(Counter &counter, uint64_t value, mlir::Location where) {
+  /// How often any counter changed: what a waiting core waits for is among them.
+  uint64_t changes() const { return changes_; }
+  void change(Counter &counter, uint64_t value, mlir::Location where) {
     counter.value = value;
     counter.notifiedAt = where;
-    ++releases_;
+    ++changes_;
   }
 
   /// Tells the observer, if there is one.
@@ -132,7 +137,7 @@ private:
   Observer observer_;
   bool putsAreLate_ = false;
   std::mt19937_64 random_;
-  uint64_t releases_ = 0;
+  uint64_t changes_ = 0;
   std::map<std::pair<mlir::Operation *, int64_t>, SymmetricBuffer> buffers_;
   std::map<std::pair<mlir::Operation *, int64_t>, std::shared_ptr<SignalArray>> signals_;
   std::vector<std::shared_ptr<SignalArray>> signalsInOrder_;

@@ -10,7 +10,7 @@
 // A role becomes a branch on the core's number; dist.core and dist.num_cores within it become the
 // role's. The CoreContext (runtime/CoreContext.h) comes as a new last argument of every function.
 // test/target/cpu/dist-to-runtime.mlir shows it.
-#include "ditron/device/DistOps.h"
+#include "ditron/device/Scope.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -287,6 +287,10 @@ private:
 
   /// Lowers one op; true if it is to be erased.
   FailureOr<bool> lowerOp(Operation *op) {
+    if (std::optional<std::string> form = device::formOutsideLanguage(op))
+      return op->emitError() << *form << " is a form for programs to be checked: the CPU backend "
+                             << "runs counters that only grow, with the order that the compiler "
+                             << "picks";
     auto replaceBy = [&](Value value) {
       op->getResult(0).replaceAllUsesWith(value);
       return true;
