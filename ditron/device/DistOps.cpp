@@ -8,6 +8,20 @@
 using namespace mlir;
 using namespace ditron::device;
 
+//===-- How a wait compares -------------------------------------------------------------------===//
+
+static ParseResult parseWaitTest(OpAsmParser &parser, WaitTestAttr &test) {
+  bool atLeast = succeeded(parser.parseOptionalGreater());
+  if (!atLeast && failed(parser.parseOptionalEqual()))
+    return parser.emitError(parser.getCurrentLocation(), "expected '>=' or '=='");
+  test = WaitTestAttr::get(parser.getContext(), atLeast ? WaitTest::atLeast : WaitTest::exactly);
+  return parser.parseEqual();
+}
+
+static void printWaitTest(OpAsmPrinter &printer, Operation *, WaitTestAttr test) {
+  printer << stringifyWaitTest(test.getValue());
+}
+
 #include "ditron/device/DistOpsDialect.cpp.inc"
 #include "ditron/device/DistOpsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -191,6 +205,9 @@ LogicalResult PutNotifyOp::verify() {
   if (!cast<SignalsType>(getSignals().getType()).getRemote())
     return emitOpError() << "signals are " << getSignals().getType()
                          << ", expected those of a peer (see dist.on)";
+  if (getMode() != NotifyMode::add && getMode() != NotifyMode::set)
+    return emitOpError() << "mode is '" << stringifyNotifyMode(getMode())
+                         << "', expected 'add' or 'set': other modes stand in dist.notify alone";
   return checkIndices(*this, getSignals().getType(), getIndices().size());
 }
 

@@ -18,6 +18,10 @@ namespace ditron::device {
 /// The most dimensions of a grid of tiles.
 inline constexpr size_t kMostTileDims = 4;
 
+/// On an op, an array of dictionaries with `name` and `reason`: findings of `ditron check` that it
+/// takes part in are waived. The language writes it by waive().
+inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
+
 /// Where a memref lives: symmetric memory of this rank, of a peer, or (nullopt) plain memory.
 std::optional<SpaceKind> spaceOf(mlir::Type memref);
 

@@ -33,8 +33,8 @@ def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where symmetric memory lives",
   let genSpecializedAttr = 0;
 }
 
-def Dist_ShardedAxis : I32EnumAttr<"ShardedAxis", "which axis of a grid is spread over the ranks", [
-    I32EnumAttrCase<"rows", 0>, I32EnumAttrCase<"batch", 1>]> {
+def Dist_ShardedAxis : I32EnumAttr<"ShardedAxis", "which axis of a grid is spread over the ranks",
+                                   [I32EnumAttrCase<"rows", 0>, I32EnumAttrCase<"batch", 1>]> {
   let cppNamespace = "::ditron::device";
   let genSpecializedAttr = 0;
 }
@@ -44,8 +44,7 @@ class Dist_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
-def Dist_SpaceAttr
-    : Dist_Attr<"Space", "space", [DeclareAttrInterfaceMethods<Tile_MemorySpace>]> {
+def Dist_SpaceAttr : Dist_Attr<"Space", "space", [DeclareAttrInterfaceMethods<Tile_MemorySpace>]> {
   let summary = "Memory space of a memref: symmetric memory of this rank, or the peer's (remote)";
   let parameters = (ins EnumParameter<Dist_SpaceKind>:$kind);
   let assemblyFormat = "`<` $kind `>`";
@@ -60,7 +59,7 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
   let parameters = (ins StringRefParameter<>:$name,
       DefaultValuedParameter<"int64_t", "1">:$parameter,
       DefaultValuedParameter<EnumParameter<Dist_ShardedAxis>.cppType,
-          "::ditron::device::ShardedAxis::rows">:$sharded);
+                             "::ditron::device::ShardedAxis::rows">:$sharded);
   let assemblyFormat = "`<` $name (`,` $parameter^)? (`over` $sharded^)? `>`";
   let genVerifyDecl = 1;
 }
@@ -74,7 +73,20 @@ def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
 }
 
 def Dist_NotifyMode : I32EnumAttr<"NotifyMode", "how a notify changes the counter",
-                                  [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"set", 1>]> {
+                                  [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"set", 1>,
+                                   I32EnumAttrCase<"subtract", 2>, I32EnumAttrCase<"store", 3>]> {
+  let cppNamespace = "::ditron::device";
+}
+def Dist_WaitTest
+    : I32EnumAttr<"WaitTest", "what a wait asks of the counter",
+                  [I32EnumAttrCase<"atLeast", 0, ">=">, I32EnumAttrCase<"exactly", 1, "==">]> {
+  let cppNamespace = "::ditron::device";
+}
+def Dist_Scope : I32EnumAttr<"Scope",
+                             "how far an order reaches, each within the next: this core, the "
+                             "cores of its rank, the ranks of its node, all ranks",
+                             [I32EnumAttrCase<"core", 0>, I32EnumAttrCase<"device", 1>,
+                              I32EnumAttrCase<"system", 2>, I32EnumAttrCase<"network", 3>]> {
   let cppNamespace = "::ditron::device";
 }
 def Dist_BarrierScope
@@ -247,14 +259,28 @@ def Dist_NotifyOp : Dist_SignalOp<"notify"> {
     Whoever observes the new value by a wait sees every earlier write and put of this role instance.
     `add` adds `value`; `set` raises the counter to `value`. A signal is notified in one mode only.
 
+    Forms that the language has no word for, see docs/bugs.md: `subtract` takes `value` off, `store`
+    makes the counter `value` whatever it was; `relaxed` changes the counter and orders nothing, but
+    for the puts that a fence or quiet stands behind; `scope` says how far the order reaches, in
+    place of the scope that the compiler picks (device/Scope.h).
+
     Example:
     ```mlir
     dist.notify %theirs[%s, %i] add %one : !dist.signals<2, remote>
+    dist.notify %theirs[%s, %i] subtract %one relaxed : !dist.signals<2, remote>
+    dist.notify %theirs[%s, %i] store %zero scope device : !dist.signals<2, remote>
     ```
   }];
   let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Dist_NotifyMode:$mode,
-      Index:$value);
-  let assemblyFormat = "$signals `[` $indices `]` $mode $value attr-dict `:` qualified(type($signals))";
+      Index:$value, UnitAttr:$relaxed, OptionalAttr<Dist_Scope>:$scope);
+  let assemblyFormat =
+      [{ $signals `[` $indices `]` $mode $value (`relaxed` $relaxed^)? (`scope` $scope^)?
+                          attr-dict `:` qualified(type($signals)) }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$signals, "::mlir::ValueRange":$indices,
+                                "::ditron::device::NotifyMode":$mode, "::mlir::Value":$value),
+                            [{
+    build($_builder, $_state, signals, indices, mode, value, /*relaxed=*/false, ScopeAttr());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -283,30 +309,49 @@ def Dist_WaitOp : Dist_SignalOp<"wait"> {
   let description = [{
     Bounded: a wait that outlives its bound ends the launch on every rank with an error that names it.
 
+    Forms that the language has no word for, see docs/bugs.md: `==` waits for the value itself;
+    `take` subtracts the value as it is seen, in one step; `relaxed` observes and orders nothing;
+    `scope` says from how far others' notifies are acquired, in place of the scope that the compiler
+    picks (device/Scope.h).
+
     Example:
     ```mlir
     dist.wait %ready[%s, %i] >= %tiles : !dist.signals<2>
+    dist.wait %ready[%s, %i] == %tiles take : !dist.signals<2>
+    dist.wait %ready[%s, %i] >= %tiles relaxed scope device : !dist.signals<2>
     ```
   }];
-  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Index:$value);
-  let assemblyFormat = "$signals `[` $indices `]` ` ` `>` `` `=` $value attr-dict `:` qualified(type($signals))";
+  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices,
+      DefaultValuedAttr<Dist_WaitTest, "::ditron::device::WaitTest::atLeast">:$test, Index:$value,
+      UnitAttr:$take, UnitAttr:$relaxed, OptionalAttr<Dist_Scope>:$scope);
+  let assemblyFormat = [{ $signals `[` $indices `]` custom<WaitTest>($test) $value (`take` $take^)?
+                          (`relaxed` $relaxed^)? (`scope` $scope^)?
+                          attr-dict `:` qualified(type($signals)) }];
+  let builders = [OpBuilder<
+      (ins "::mlir::Value":$signals, "::mlir::ValueRange":$indices, "::mlir::Value":$value), [{
+    build($_builder, $_state, signals, indices, WaitTest::atLeast, value, /*take=*/false,
+          /*relaxed=*/false, ScopeAttr());
+  }]>];
   let hasVerifier = 1;
 }
 
-class Dist_OrderingOp<string opMnemonic>
-    : Dist_Op<opMnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
-  let assemblyFormat = "attr-dict";
-}
-def Dist_FenceOp : Dist_OrderingOp<"fence"> {
-  let summary = "Orders earlier puts of this core before later ones, to each peer";
+def Dist_FenceOp : Dist_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Orders earlier puts of this core before later puts and notifies, at each peer";
   let description = [{
+    A form that the language has no word for, see docs/bugs.md: `scope` says up to how far away the
+    peers are for which it holds; without it, for all.
+
     Example:
     ```mlir
     dist.fence
+    dist.fence scope device
     ```
   }];
+  let arguments = (ins OptionalAttr<Dist_Scope>:$scope);
+  let assemblyFormat = "(`scope` $scope^)? attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ScopeAttr());">];
 }
-def Dist_QuietOp : Dist_OrderingOp<"quiet"> {
+def Dist_QuietOp : Dist_Op<"quiet", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits until this core's puts are complete and visible";
   let description = [{
     Example:
@@ -314,6 +359,7 @@ def Dist_QuietOp : Dist_OrderingOp<"quiet"> {
     dist.quiet
     ```
   }];
+  let assemblyFormat = "attr-dict";
 }
 def Dist_BarrierOp : Dist_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "All cores of the running role meet: on this rank (cores) or on every rank (ranks)";

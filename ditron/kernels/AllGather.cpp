@@ -50,6 +50,7 @@ KernelEntry allGatherEntry() {
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
+      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4"}},
       .variants = {"rows=2,columns=5"},
       .bytes = [](const Problem &p) { return 1.0 * p["R"] * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,

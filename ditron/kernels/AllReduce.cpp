@@ -55,9 +55,12 @@ template <class T> static Kernel twoShot(ChunkConfig cfg) {
             notify(arrived.on(owner)(i, j));
           });
         }
+        // Of the slots of a smaller shard only the first rows are written.
+        auto filled =
+            slots.slice(1, 0, Shard(rank(), size, x.rows()).count).tiled(cfg.rows, cfg.columns);
         for (auto [i, j] : shardOf(x, rank()).tiles()) {
           wait(arrived(i, j), numRanks());
-          sums(i, j) = cast<T>(sumOverRanks(parts, i, j));
+          sums(i, j) = cast<T>(sumOverRanks(filled, i, j));
           for (auto peer : ranks())
             notify(ready.on(peer)(rank(), i, j));
         }
@@ -108,6 +111,8 @@ KernelEntry allReduceEntry() {
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 32}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
+      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,shots=one"},
+                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,shots=two"}},
       .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,

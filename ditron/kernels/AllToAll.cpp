@@ -116,6 +116,7 @@ KernelEntry allToAllEntry() {
       .shape = {{"T", 128}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 7}, {"H", 13}}, {{"T", 64}, {"H", 48}}},
       .benchShapes = {{{"T", 128}, {"H", 7168}}, {{"T", 4096}, {"H", 7168}}},
+      .checkCases = {{{{"T", 7}, {"H", 5}}, "rows=2,columns=4"}},
       .variants = {"rows=2,columns=5"},
       .bytes = [](const Problem &p) { return 1.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,

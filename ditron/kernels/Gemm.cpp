@@ -115,6 +115,7 @@ KernelEntry gemmEntry() {
                       {{"M", 64}, {"N", 48}, {"K", 96}},
                       {{"M", 67}, {"N", 71}, {"K", 131}},
                       {{"M", 1}, {"N", 130}, {"K", 37}}};
+  entry.checkCases = {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"}};
   entry.benchShapes = {{{"M", 512}, {"N", 512}, {"K", 512}},
                        {{"M", 1024}, {"N", 1024}, {"K", 1024}},
                        {{"M", 2048}, {"N", 2048}, {"K", 2048}},
@@ -133,6 +134,7 @@ KernelEntry batchedGemmEntry() {
   entry.shape = {{"B", 8}, {"M", 256}, {"N", 256}, {"K", 256}};
   entry.testShapes = {{{"B", 1}, {"M", 1}, {"N", 1}, {"K", 1}},
                       {{"B", 3}, {"M", 65}, {"N", 31}, {"K", 67}}};
+  entry.checkCases = {{{{"B", 2}, {"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"}};
   entry.benchShapes = {{{"B", 16}, {"M", 512}, {"N", 512}, {"K", 512}}};
   entry.flops = [](const Problem &p) {
     return 2.0 * double(p["B"]) * double(p["M"]) * double(p["N"]) * double(p["K"]);

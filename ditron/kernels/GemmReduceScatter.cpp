@@ -60,6 +60,7 @@ KernelEntry gemmReduceScatterEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 1024}, {"K", 688}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
+      .checkCases = fusedCheckCases(),
       .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
       .flops = [](const Problem &p) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenScatter,

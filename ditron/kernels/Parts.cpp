@@ -158,6 +158,12 @@ std::vector<Dimensions> fusedTestShapes() {
           {{"M", 33}, {"N", 48}, {"K", 96}}};
 }
 
+std::vector<CheckCase> fusedCheckCases() {
+  return {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=0"},
+          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=1"},
+          {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,comm=1"}};
+}
+
 //===-- References ----------------------------------------------------------------------------===//
 
 static double activated(Activation activation, double x) {

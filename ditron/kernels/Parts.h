@@ -140,6 +140,7 @@ std::vector<ConfigParameter> fusedParameters();
 Config fusedDefaults(const Problem &problem, int64_t rows);
 FusedGemmConfig fusedConfig(const Config &config);
 std::vector<Dimensions> fusedTestShapes();
+std::vector<CheckCase> fusedCheckCases();
 
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();

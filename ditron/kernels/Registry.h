@@ -28,6 +28,13 @@ struct ScalarDefault {
   double value;
 };
 
+/// What `ditron check` takes where no shape is given: small, but with ragged edges, several tiles a
+/// core, and every way through the kernel.
+struct CheckCase {
+  Dimensions shape;
+  std::string config; ///< over the defaults
+};
+
 /// A kernel of the library. Shapes give the named dimensions of the signature, except R, as one
 /// rank sees them.
 struct KernelEntry {
@@ -44,6 +51,7 @@ struct KernelEntry {
 
   Dimensions shape; ///< what `ditron run` takes for what is not given
   std::vector<Dimensions> testShapes, benchShapes;
+  std::vector<CheckCase> checkCases = {};
   std::vector<ScalarDefault> scalars = {};
   /// Variants that tests and `ditron list` show beside the default: "activation=relu,bias=1".
   std::vector<std::string> variants = {};

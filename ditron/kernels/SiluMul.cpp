@@ -48,6 +48,8 @@ KernelEntry siluMulEntry() {
       .shape = {{"T", 512}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 5}, {"H", 37}}, {{"T", 13}, {"H", 128}}},
       .benchShapes = {{{"T", 8192}, {"H", 1376}}, {{"T", 2048}, {"H", 11008}}},
+      .checkCases = {{{{"T", 5}, {"H", 7}}, "rows=2,width=4"},
+                     {{{"T", 5}, {"H", 3}}, "rows=2,width=4"}},
       .variants = {"rows=2,width=16", "rows=3,width=10"},
       .bytes = [](const Problem &p) { return 3.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,

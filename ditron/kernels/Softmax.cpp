@@ -73,6 +73,8 @@ KernelEntry softmaxEntry() {
       .shape = {{"T", 512}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 5}, {"H", 37}}, {{"T", 13}, {"H", 128}}},
       .benchShapes = {{{"T", 16384}, {"H", 1024}}, {{"T", 4096}, {"H", 4096}}},
+      .checkCases = {{{{"T", 5}, {"H", 7}}, "rows=2,width=4"},
+                     {{{"T", 5}, {"H", 3}}, "rows=2,width=4"}},
       .variants = {"rows=2,width=16", "rows=3,width=10"},
       .bytes = [](const Problem &p) { return 2.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,

@@ -51,6 +51,7 @@ KernelEntry vectorAddEntry() {
       .shape = {{"N", 1 << 20}},
       .testShapes = {{{"N", 1}}, {{"N", 97}}, {{"N", 5000}}},
       .benchShapes = {{{"N", 1 << 24}}, {{"N", 1 << 26}}},
+      .checkCases = {{{{"N", 37}}, "tile=4"}},
       .bytes =
           [](const Problem &problem) {
             return 3.0 * static_cast<double>(problem["N"] * byteSize(problem.type));

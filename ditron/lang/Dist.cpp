@@ -161,6 +161,17 @@ void barrierAll(Location where) {
   Trace::current(where).create<device::BarrierOp>(where, device::BarrierScope::ranks);
 }
 
+void waive(const char *name, const char *reason, const std::function<void()> &body,
+           Location where) {
+  Trace &trace = Trace::current(where);
+  if (!*name || !*reason)
+    throw CompileError("a waiver needs a name and a reason: whoever reads the verdict is told both",
+                       where);
+  trace.pushWaiver(name, reason);
+  body();
+  trace.popWaiver();
+}
+
 //===-- Roles ---------------------------------------------------------------------------------===//
 
 void Role::run(const char *name, const std::function<void()> &body, Location where) const {

@@ -174,6 +174,11 @@ void barrier(Location where = Location::current());
 /// All cores of the running role on every rank meet.
 void barrierAll(Location where = Location::current());
 
+/// What `ditron check` finds about the reads, writes and verbs of the body is waived: listed under
+/// the name, with the reason, and no finding. CompileError where name or reason is empty.
+void waive(const char *name, const char *reason, const std::function<void()> &body,
+           Location where = Location::current());
+
 //===-- Roles ---------------------------------------------------------------------------------===//
 
 /// Some cores of the running role.

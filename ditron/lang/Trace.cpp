@@ -30,6 +30,13 @@ Value Trace::value(Index index, Location where) {
   return index.isConstant() ? constant(index.constant(), where) : unwrap(index.handle());
 }
 
+void Trace::pushWaiver(std::string_view name, std::string_view reason) {
+  auto entry = [&](const char *key, std::string_view text) {
+    return builder_.getNamedAttr(key, builder_.getStringAttr(llvm::StringRef(text)));
+  };
+  waivers_.push_back(builder_.getDictionaryAttr({entry("name", name), entry("reason", reason)}));
+}
+
 void Trace::leftOpen(Location loop) { openLoops_.push_back(loop); }
 
 void Trace::checkClosed() const {

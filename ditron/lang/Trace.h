@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace ditron {
 
@@ -36,7 +37,10 @@ public:
 
   /// Builds an op at the user's location; CompileError with its verifier's message if it is wrong.
   template <class Op, class... Args> Op create(Location where, Args &&...args) {
-    return builder_.create<Op>(locationOf(where), std::forward<Args>(args)...);
+    Op op = builder_.create<Op>(locationOf(where), std::forward<Args>(args)...);
+    if (!waivers_.empty() && !mlir::isMemoryEffectFree(op))
+      op->setAttr(device::kWaiveAttr, builder_.getArrayAttr(waivers_));
+    return op;
   }
   mlir::Location locationOf(Location where);
 
@@ -44,6 +48,10 @@ public:
   /// The value of an Index: a constant is made here.
   mlir::Value value(Index index, Location where);
   Index index(mlir::Value value) const { return Index(Handle{value.getAsOpaquePointer()}); }
+
+  /// From here to popWaiver() ops carry a waiver: see waive() in Dist.h.
+  void pushWaiver(std::string_view name, std::string_view reason);
+  void popWaiver() { waivers_.pop_back(); }
 
   /// A native break or return left a loop open; raised at the end of the trace.
   void leftOpen(Location loop);
@@ -54,6 +62,7 @@ public:
 private:
   mlir::OpBuilder builder_;
   std::vector<Location> openLoops_;
+  llvm::SmallVector<mlir::Attribute> waivers_;
 };
 
 inline mlir::Value unwrap(Handle handle) { return mlir::Value::getFromOpaquePointer(handle.impl); }

@@ -106,7 +106,7 @@ private:
       size_t bracket = std::min(counter.find('['), counter.size());
       add("signal", quoted(counter.substr(0, bracket)));
       if (bracket < counter.size())
-        add("index", counter.substr(bracket + 1, counter.size() - bracket - 2));
+        add("index", counter.substr(bracket));
     }
     if (slice.kind == Kind::wait) {
       add("expected", std::to_string(values[2]));

@@ -87,13 +87,13 @@ private:
     return known->second;
   }
 
-  /// "ready[17]" of the workspace's "'ready'[17]".
+  /// "ready[1, 2]".
   int32_t counterName(int64_t counter) {
     if (!workspace_ || counter < 0 || size_t(counter) >= workspace_->cellCount())
       return -1;
     auto [known, isNew] = counters_.try_emplace(counter, -1);
     if (isNew) {
-      std::string text = workspace_->cellName(size_t(counter));
+      std::string text = runtime::counterName(workspace_->head(), size_t(counter));
       std::erase(text, '\'');
       known->second = names_.of(text);
     }

@@ -25,6 +25,8 @@ void CoreMachine::start(mlir::func::FuncOp kernel, llvm::ArrayRef<Value> argumen
 Outcome CoreMachine::step() {
   if (isDone())
     return Outcome::done;
+  if (!latePuts_.empty() && world_.random() % 4 == 0)
+    completePut(world_.random() % latePuts_.size());
   if (wait_) {
     if (!canStep())
       return Outcome::blocked;
@@ -34,6 +36,8 @@ Outcome CoreMachine::step() {
   } else {
     execute(*frame.next++);
   }
+  if (isDone())
+    completePuts();
   return isDone() ? Outcome::done : wait_ ? Outcome::blocked : Outcome::running;
 }
 
@@ -49,6 +53,11 @@ void CoreMachine::execute(mlir::Operation &op) {
 
 runtime::CorePlace CoreMachine::place() const {
   return {rank_, core_, frames_.empty() ? "" : role().name, reference::describe(op_->getLoc())};
+}
+
+Extents CoreMachine::tileCoordinates() const {
+  auto tiles = op_->getParentOfType<device::TilesOp>();
+  return tiles ? integers(tiles.getBody().getArguments()) : Extents();
 }
 
 //===-- Values --------------------------------------------------------------------------------===//
@@ -114,11 +123,44 @@ bool CoreMachine::isInside(mlir::Block &block) const {
 
 //===-- Others --------------------------------------------------------------------------------===//
 
-void CoreMachine::release(Counter &counter, uint64_t value) {
-  bool sets = counter.mode == device::NotifyMode::set;
-  counter.notifier = {rank_, core_, role().op, sets ? value : value - counter.value};
-  world_.raise(counter, value, op_->getLoc());
-  world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value});
+/// What a counter becomes.
+static uint64_t changed(uint64_t now, device::NotifyMode mode, uint64_t value) {
+  switch (mode) {
+  case device::NotifyMode::add:
+    return now + value;
+  case device::NotifyMode::set:
+    return std::max(now, value);
+  case device::NotifyMode::subtract:
+    return now - value;
+  case device::NotifyMode::store:
+    return value;
+  }
+  throw InternalError("an unknown mode of dist.notify");
+}
+
+void CoreMachine::release(Counter &counter, uint64_t value, device::NotifyMode mode, bool relaxed) {
+  if (!relaxed)
+    completePuts();
+  counter.notifier = {rank_, core_, role().op, value};
+  world_.change(counter, changed(counter.value, mode, value), op_->getLoc());
+  world_.observe({Action::Kind::release, *this, op_, nullptr, &counter, value, mode});
+}
+
+void CoreMachine::put(const View &source, const View &destination) {
+  latePuts_.emplace_back(source, destination);
+  if (!world_.putsAreLate())
+    completePuts();
+}
+
+void CoreMachine::completePut(size_t number) {
+  auto [source, destination] = latePuts_[number];
+  latePuts_.erase(latePuts_.begin() + static_cast<int64_t>(number));
+  copyChunk(source, destination);
+}
+
+void CoreMachine::completePuts() {
+  while (!latePuts_.empty())
+    completePut(world_.putsAreLate() ? world_.random() % latePuts_.size() : 0);
 }
 
 void CoreMachine::waitFor(Wait wait) {
@@ -129,6 +171,8 @@ void CoreMachine::waitFor(Wait wait) {
 
 void CoreMachine::acquire() {
   Wait wait = *std::exchange(wait_, std::nullopt);
+  if (wait.take)
+    world_.change(*wait.counter, wait.counter->value - wait.expected, op_->getLoc());
   world_.observe({Action::Kind::acquire, *this, op_, nullptr, wait.counter, wait.expected});
 }
 

@@ -30,11 +30,15 @@ struct Role {
   int64_t count = 0;
 };
 
-/// What a core waits for: that `counter` has at least `expected`.
+/// What a core waits for: that `counter` has at least `expected`, or that very value.
 struct Wait {
   std::string what; ///< "signal 'ready'[2] of rank 0"
-  const Counter *counter;
+  Counter *counter;
   uint64_t expected;
+  bool exact = false;
+  bool take = false; ///< `expected` is subtracted as it is seen
+
+  bool isMet() const { return exact ? counter->value == expected : counter->value >= expected; }
 };
 
 /// What became of a core by a step.
@@ -55,8 +59,10 @@ public:
   /// location, rank, core and role where the program is wrong.
   Outcome step();
   bool isDone() const { return frames_.empty(); }
+  /// Goes on as if what the core waits for had come: to see what it would do then.
+  void pretendArrival() { wait_.reset(); }
   /// False while the core waits for something that has not come.
-  bool canStep() const { return !wait_ || wait_->counter->value >= wait_->expected; }
+  bool canStep() const { return !wait_ || wait_->isMet() || world_.waitsPass; }
 
   //===-- Who and where ---------------------------------------------------------------------===//
 
@@ -69,6 +75,10 @@ public:
   const std::optional<Wait> &waiting() const { return wait_; }
   /// Where it is: at the op that it executes now, or executed last.
   runtime::CorePlace place() const;
+  /// The operation in execution, or executed last.
+  mlir::Operation *operation() const { return op_; }
+  /// Coordinates of the iteration of dist.tiles that the operation stands in; none outside of one.
+  Extents tileCoordinates() const;
   /// "rank 1, core 0, role 'multiply', gemm.cpp:12".
   std::string describe() const { return runtime::describe(place()); }
 
@@ -93,8 +103,13 @@ public:
   /// Whether a block is in execution, on any level.
   bool isInside(mlir::Block &block) const;
 
-  /// Raises a counter, after all that the core did before.
-  void release(Counter &counter, uint64_t value);
+  /// Changes a counter by `value`, or to it; unless `relaxed`, after all that the core did before.
+  void release(Counter &counter, uint64_t value, device::NotifyMode mode, bool relaxed = false);
+  /// Copies a chunk by the next release, quiet or end of the kernel: at once, unless the world's
+  /// puts are late.
+  void put(const View &source, const View &destination);
+  /// Copies what has not been copied yet.
+  void completePuts();
   /// Goes on only once the counter is there; then sees all that its releases came after.
   void waitFor(Wait wait);
   /// How often this core has arrived at a barrier, this time included.
@@ -112,6 +127,7 @@ private:
   void execute(mlir::Operation &op);
   void acquire();
   void leave();
+  void completePut(size_t number);
 
   World &world_;
   int64_t rank_, core_, launch_ = 0;
@@ -120,6 +136,7 @@ private:
   mlir::Operation *op_ = nullptr; ///< in execution, or executed last
   std::optional<Wait> wait_;
   std::map<const Barrier *, uint64_t> arrivals_;
+  std::vector<std::pair<View, View>> latePuts_; ///< from, to; in no order
 };
 
 } // namespace ditron::reference

@@ -2,9 +2,8 @@
 //
 // dist: what ranks and cores exchange.
 //
-// Here a put is complete when it is executed, which is one of the behaviours that the memory model
-// allows; the observer is told that it may also happen later. So fence and quiet have nothing left
-// to do.
+// Unless the puts are to be late, a put is complete when it is executed, which is one of the
+// behaviours that the memory model allows; the observer is told that it may also happen later.
 #include "ditron/device/Order.h"
 #include "ditron/reference/Semantics.h"
 #include "ditron/support/Error.h"
@@ -79,8 +78,9 @@ void addSymmetric(Semantics &semantics) {
 
 void put(CoreMachine &core, mlir::Value from, mlir::Value to) {
   const View &source = core.get<View>(from), &destination = core.get<View>(to);
-  copyChunk(source, destination);
+  checkCopy(source, destination);
   core.observe(Action::Kind::putSource, &source);
+  core.put(source, destination);
   core.observe(Action::Kind::putTarget, &destination);
 }
 
@@ -90,6 +90,18 @@ void get(CoreMachine &core, device::GetOp op) {
   copyChunk(source, destination);
   core.observe(Action::Kind::read, &source);
   core.observe(Action::Kind::write, &destination);
+}
+
+/// A signal that is added to is not set, and the other way round; subtract and store go with both.
+void checkMode(Counter &counter, NotifyMode mode, const std::string &what) {
+  if (mode != NotifyMode::add && mode != NotifyMode::set)
+    return;
+  if (counter.mode && counter.mode != mode)
+    throw CompileError(fmt::format(
+        "notifies {} by '{}', but {} did by '{}': a signal is notified in one mode", what,
+        std::string_view(stringifyNotifyMode(mode)), describe(*counter.notifiedAt),
+        std::string_view(stringifyNotifyMode(*counter.mode))));
+  counter.mode = mode;
 }
 
 /// dist.notify, and the second half of dist.put_notify.
@@ -102,17 +114,18 @@ template <class Op> void notify(CoreMachine &core, Op op) {
   if (value < 0)
     throw CompileError(
         fmt::format("changes {} by {}: counters only grow", describe(signals, indices), value));
-  if (counter.mode && counter.mode != mode)
-    throw CompileError(fmt::format(
-        "notifies {} by '{}', but {} did by '{}': a signal is notified in one mode",
-        describe(signals, indices), std::string_view(stringifyNotifyMode(mode)),
-        describe(*counter.notifiedAt), std::string_view(stringifyNotifyMode(*counter.mode))));
-  counter.mode = mode;
   auto amount = static_cast<uint64_t>(value);
+  if (mode == NotifyMode::subtract && amount > counter.value && !core.world().waitsPass)
+    throw CompileError(fmt::format("subtracts {} from {}, which is {}: a counter is never negative",
+                                   amount, describe(signals, indices), counter.value));
+  checkMode(counter, mode, describe(signals, indices));
+  counter.shrank |= mode == NotifyMode::subtract || mode == NotifyMode::store;
   if (mode == NotifyMode::add)
     counter.added += amount;
-  core.release(counter,
-               mode == NotifyMode::add ? counter.value + amount : std::max(counter.value, amount));
+  bool relaxed = false;
+  if constexpr (std::is_same_v<Op, device::NotifyOp>)
+    relaxed = op.getRelaxed();
+  core.release(counter, amount, mode, relaxed);
 }
 
 void wait(CoreMachine &core, device::WaitOp op) {
@@ -124,7 +137,9 @@ void wait(CoreMachine &core, device::WaitOp op) {
     counter.awaited = expected;
     counter.awaitedAt = op.getLoc();
   }
-  core.waitFor({describe(signals, indices), &counter, expected});
+  counter.shrank |= op.getTake();
+  bool exact = op.getTest() == device::WaitTest::exactly;
+  core.waitFor({describe(signals, indices), &counter, expected, exact, op.getTake()});
 }
 
 void barrier(CoreMachine &core, device::BarrierOp op) {
@@ -141,7 +156,7 @@ void barrier(CoreMachine &core, device::BarrierOp op) {
                                    barrier.firstRank, role.count, core.rank()));
   int64_t participants = barrier.cores * (acrossRanks ? core.world().ranks : 1);
   uint64_t expected = core.arrive(barrier) * static_cast<uint64_t>(participants);
-  core.release(barrier.arrivals, barrier.arrivals.value + 1);
+  core.release(barrier.arrivals, 1, NotifyMode::add);
   core.waitFor({fmt::format("a barrier of {} cores", participants), &barrier.arrivals, expected});
 }
 
@@ -156,10 +171,14 @@ void addMovement(Semantics &semantics) {
   semantics.add<device::NotifyOp>(notify<device::NotifyOp>);
   semantics.add<device::WaitOp>(wait);
   semantics.add<device::BarrierOp>(barrier);
-  semantics.add<device::FenceOp>(
-      [](CoreMachine &core, device::FenceOp) { core.observe(Action::Kind::fence); });
-  semantics.add<device::QuietOp>(
-      [](CoreMachine &core, device::QuietOp) { core.observe(Action::Kind::quiet); });
+  semantics.add<device::FenceOp>([](CoreMachine &core, device::FenceOp) {
+    core.completePuts();
+    core.observe(Action::Kind::fence);
+  });
+  semantics.add<device::QuietOp>([](CoreMachine &core, device::QuietOp) {
+    core.completePuts();
+    core.observe(Action::Kind::quiet);
+  });
 }
 
 //===-- Work ----------------------------------------------------------------------------------===//

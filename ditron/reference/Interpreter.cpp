@@ -84,11 +84,14 @@ Interpreter::Interpreter(func::FuncOp kernel,
     : kernel_(kernel), world_(options.ranks, options.cores, options.nodes, options.observer),
       launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
   checkKernel(kernel);
+  if (options.latePuts)
+    world_.delayPuts(options.seed);
   if (options.launches < 1)
     throw CompileError(fmt::format("a run needs 1 or more launches, found {}", options.launches));
   if (static_cast<int64_t>(arguments.size()) != options.ranks)
     throw CompileError(fmt::format("there are arguments for {} ranks, expected {}",
                                    arguments.size(), options.ranks));
+  world_.waitsPass = options.waitsPass;
   for (int64_t rank = 0; rank < options.ranks; ++rank) {
     if (arguments[rank].size() != kernel.getNumArguments())
       throw CompileError(fmt::format("kernel '{}' is given {} arguments on rank {}, expected {}",
@@ -99,15 +102,28 @@ Interpreter::Interpreter(func::FuncOp kernel,
       values.push_back(valueOf(kernel, i, rank, arguments[rank][i]));
     for (int64_t core = 0; core < options.cores; ++core)
       cores_.emplace_back(world_, rank, core);
-    startLaunch(rank);
   }
+  startLaunches();
 }
 
 //===-- Execution -----------------------------------------------------------------------------===//
 
+/// A rank begins a launch when it has completed the one before, and every rank the one before that.
+void Interpreter::startLaunches() {
+  auto isComplete = [&](int64_t rank, int64_t launch) {
+    return launches_[rank] > launch + 1 || (launches_[rank] == launch + 1 && !unfinished_[rank]);
+  };
+  for (int64_t rank = 0; rank < world_.ranks; ++rank) {
+    int64_t next = launches_[rank];
+    bool ready = next < lastLaunch_ && unfinished_[rank] == 0;
+    for (int64_t peer = 0; ready && next >= 2 && peer < world_.ranks; ++peer)
+      ready = isComplete(peer, next - 2);
+    if (ready)
+      startLaunch(rank);
+  }
+}
+
 void Interpreter::startLaunch(int64_t rank) {
-  if (launches_[rank] == lastLaunch_)
-    return;
   for (int64_t core = 0; core < world_.cores; ++core)
     cores_[rank * world_.cores + core].start(kernel_, arguments_[rank], launches_[rank]);
   ++launches_[rank];
@@ -119,26 +135,35 @@ bool Interpreter::isDone() const {
 }
 
 const std::vector<size_t> &Interpreter::runnable() {
+  if (steppable().empty() && !isDone())
+    reportDeadlock();
+  return runnable_;
+}
+
+const std::vector<size_t> &Interpreter::steppable() {
   if (!stale_)
     return runnable_;
   runnable_.clear();
   for (size_t number = 0; number < cores_.size(); ++number)
     if (!cores_[number].isDone() && cores_[number].canStep())
       runnable_.push_back(number);
-  if (runnable_.empty() && !isDone())
-    reportDeadlock();
   stale_ = false;
   return runnable_;
 }
 
+void Interpreter::pretendArrival(size_t number) {
+  cores_[number].pretendArrival();
+  stale_ = true;
+}
+
 Outcome Interpreter::step(size_t number) {
   CoreMachine &core = cores_[number];
-  uint64_t releases = world_.releases();
+  uint64_t changes = world_.changes();
   Outcome outcome = core.step();
   ++steps_;
-  stale_ |= outcome != Outcome::running || world_.releases() != releases;
+  stale_ |= outcome != Outcome::running || world_.changes() != changes;
   if (outcome == Outcome::done && --unfinished_[core.rank()] == 0)
-    startLaunch(core.rank());
+    startLaunches();
   return outcome;
 }
 
@@ -158,6 +183,20 @@ std::string rolePath(Operation *role) {
   return path;
 }
 
+std::string_view verb(device::NotifyMode mode) {
+  switch (mode) {
+  case device::NotifyMode::add:
+    return "added";
+  case device::NotifyMode::set:
+    return "set it to";
+  case device::NotifyMode::subtract:
+    return "subtracted";
+  case device::NotifyMode::store:
+    return "stored";
+  }
+  throw InternalError("an unknown mode of dist.notify");
+}
+
 std::string describeWait(const CoreMachine &core) {
   const Wait &wait = *core.waiting();
   const Counter &counter = *wait.counter;
@@ -171,10 +210,11 @@ std::string describeWait(const CoreMachine &core) {
     const Counter::Notifier &last = *counter.notifier;
     note = runtime::describeNotifier(
         {last.rank, last.core, rolePath(last.role), describe(*counter.notifiedAt)},
-        counter.mode == device::NotifyMode::set ? "set it to" : "added", last.value);
+        verb(*counter.mode), last.value);
   }
   return runtime::describe(
-      runtime::WaitProgress{fmt::format("waits {} {}", isBarrier ? "at" : "for", what),
+      runtime::WaitProgress{fmt::format("waits {} {}{}", isBarrier ? "at" : "for", what,
+                                        wait.exact ? " to be just that" : ""),
                             wait.expected, counter.value, note});
 }
 

@@ -28,8 +28,10 @@ struct Options {
   int64_t nodes = 1; ///< into which the ranks divide
   uint64_t seed = 0;
   bool randomSchedule = false; ///< by the seed; round robin otherwise
-  int launches = 1;            ///< back to back; a rank may run ahead of another
-  Observer observer;           ///< sees every action on memory and signals, if set
+  int launches = 1;            ///< back to back; a rank may run ahead of another, by one launch
+  bool latePuts = false;  ///< puts are made at any time that the memory model allows, by the seed
+  bool waitsPass = false; ///< see World
+  Observer observer;      ///< sees every action on memory and signals, if set
 };
 
 struct Result {
@@ -56,16 +58,23 @@ public:
   /// Numbers (rank * cores + core), ascending, of the cores that can step; empty when all are done.
   /// RuntimeError if all unfinished cores wait: a deadlock, with what each of them waits for.
   const std::vector<size_t> &runnable();
+  /// The same, but a deadlock is no error: then it is empty although not all are done.
+  const std::vector<size_t> &steppable();
+  /// Lets a core that waits go on as if what it waits for had come.
+  void pretendArrival(size_t core);
   /// Executes one operation of one runnable core. CompileError where the program is wrong.
   Outcome step(size_t core);
   /// Runs to the end.
   void run(Scheduler &scheduler);
 
+  size_t numCores() const { return cores_.size(); }
   const CoreMachine &core(size_t number) const { return cores_[number]; }
+  const World &world() const { return world_; }
   Result result() const { return {world_.unconsumedSignals(), steps_}; }
 
 private:
   void startLaunch(int64_t rank);
+  void startLaunches();
   [[noreturn]] void reportDeadlock() const;
 
   mlir::func::FuncOp kernel_;

@@ -184,13 +184,17 @@ void writeChunk(const View &chunk, const Tile &tile, ArrayRef<int64_t> origin) {
   });
 }
 
-void copyChunk(const View &source, const View &destination) {
+void checkCopy(const View &source, const View &destination) {
   checkWritable(destination);
   if (source.sizes != destination.sizes)
     throw CompileError(fmt::format(
         "moves a chunk of [{}] of '{}' into one of [{}] of '{}', expected equal extents",
         fmt::join(source.sizes, ", "), source.memory->name, fmt::join(destination.sizes, ", "),
         destination.memory->name));
+}
+
+void copyChunk(const View &source, const View &destination) {
+  checkCopy(source, destination);
   auto bytes = static_cast<int64_t>(byteSize(source.memory->type));
   forEachElement(source.sizes, source.strides, source.offset, destination.strides,
                  destination.offset, [&](int64_t from, int64_t to) {

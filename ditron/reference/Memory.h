@@ -61,7 +61,9 @@ View transposed(const View &view, llvm::ArrayRef<int64_t> permutation);
 void readChunk(const View &chunk, Tile &tile, llvm::ArrayRef<int64_t> origin = {});
 /// Writes a chunk from the corner of the tile. CompileError if the memory is read-only.
 void writeChunk(const View &chunk, const Tile &tile, llvm::ArrayRef<int64_t> origin = {});
-/// Copies all elements. CompileError if the extents differ, or the destination is read-only.
+/// CompileError if the extents differ, or the destination is read-only.
+void checkCopy(const View &source, const View &destination);
+/// Copies all elements of a copy that checkCopy accepts.
 void copyChunk(const View &source, const View &destination);
 
 /// The element at `indices`. CompileError if it is not within the view.

@@ -73,7 +73,8 @@ std::shared_ptr<Memory> makeInstance(SymmetricBuffer &buffer, DType type, int64_
 
 View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
                       ArrayRef<int64_t> extents) {
-  SymmetricBuffer &buffer = buffers_[{op, launch % 2}];
+  auto pages = op->getAttrOfType<mlir::IntegerAttr>(kPagesAttr);
+  SymmetricBuffer &buffer = buffers_[{op, launch % (pages ? pages.getInt() : 2)}];
   std::string what = fmt::format("'{}'", std::string_view(op.getName()));
   if (buffer.instances.empty()) {
     int64_t elements = checkedSize(what, extents);
@@ -142,24 +143,46 @@ std::string describe(const Signals &signals, ArrayRef<int64_t> indices) {
 
 namespace {
 
-std::string describeUnconsumed(const Signals &signals, int64_t index) {
-  const SignalArray &array = *signals.array;
-  const Counter &counter = array.counters[signals.rank][index];
+/// "signal 'ready'[2, 0] of rank 1" of the counter with this row-major index.
+std::string describe(const Signals &signals, int64_t index) {
   Extents indices;
-  for (int64_t stride : denseStrides(array.extents)) {
+  for (int64_t stride : denseStrides(signals.array->extents)) {
     indices.push_back(index / stride);
     index %= stride;
   }
-  std::string waits = counter.awaitedAt ? fmt::format("the largest wait asks for {} ({})",
-                                                      counter.awaited, describe(*counter.awaitedAt))
-                                        : "nobody waits for it";
+  return reference::describe(signals, indices);
+}
+
+std::string describeUnconsumed(const Signals &signals, int64_t index) {
+  const Counter &counter = signals.array->counters[signals.rank][index];
+  std::string waits = counter.awaitedAt
+                          ? fmt::format("the largest wait asks for {} ({})", counter.awaited,
+                                        reference::describe(*counter.awaitedAt))
+                          : "nobody waits for it";
   return fmt::format("{}: notifies add up to {} (the last at {}) but {}: in the next launch a wait "
                      "would pass early",
-                     describe(signals, indices), counter.added, describe(*counter.notifiedAt),
-                     waits);
+                     describe(signals, index), counter.added,
+                     reference::describe(*counter.notifiedAt), waits);
 }
 
 } // namespace
+
+std::string World::nameOf(const Counter &counter) const {
+  for (const std::shared_ptr<SignalArray> &array : signalsInOrder_)
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      if (const auto &counters = array->counters[rank];
+          &counter >= counters.data() && &counter < counters.data() + counters.size())
+        return describe(Signals{array, rank}, &counter - counters.data());
+  for (const auto &[key, barrier] : barriers_)
+    if (&barrier.arrivals == &counter) {
+      auto [launch, rank, op, first] = key;
+      auto role = mlir::dyn_cast_or_null<device::RoleOp>(op);
+      return fmt::format("the barrier{} {}",
+                         role ? fmt::format(" of role '{}'", std::string_view(role.getName())) : "",
+                         rank < 0 ? "of all ranks" : fmt::format("on rank {}", rank));
+    }
+  throw InternalError("a counter that belongs to no signal and no barrier");
+}
 
 std::vector<std::string> World::unconsumedSignals() const {
   std::vector<std::string> found;
@@ -167,7 +190,7 @@ std::vector<std::string> World::unconsumedSignals() const {
     for (int64_t rank = 0; rank < ranks; ++rank)
       for (size_t i = 0; i < array->counters[rank].size(); ++i) {
         const Counter &counter = array->counters[rank][i];
-        if (counter.added > counter.awaited)
+        if (!counter.shrank && counter.added > counter.awaited)
           found.push_back(describeUnconsumed({array, rank}, static_cast<int64_t>(i)));
       }
   return found;

@@ -9,14 +9,17 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 
 namespace ditron::reference {
 
 class CoreMachine;
 
-/// A number that only grows, with what was done to it, for reports.
+/// A number, with what was done to it, for reports. It only grows, unless a program uses the forms
+/// that the language has no word for (device/Scope.h).
 struct Counter {
   uint64_t value = 0;
+  bool shrank = false;                                 ///< a subtract, store or take was executed
   uint64_t added = 0;                                  ///< by notifies that add
   uint64_t awaited = 0;                                ///< the largest value waited for
   std::optional<device::NotifyMode> mode;              ///< of the notifies so far
@@ -62,8 +65,8 @@ struct Action {
     atomic,    ///< read and write of `view`, element by element
     putSource, ///< read of `view`, at any time until the next notify or quiet
     putTarget, ///< write of `view`, likewise
-    release,   ///< `counter` was raised to `value`
-    acquire,   ///< `counter` was seen to have at least `value`
+    release,   ///< `counter` was changed by `value`, or to it: see `mode`
+    acquire,   ///< the wait of `op` for `value` of `counter` ended
     fence,
     quiet
   };
@@ -72,9 +75,14 @@ struct Action {
   mlir::Operation *op;
   const View *view = nullptr;
   const Counter *counter = nullptr;
-  uint64_t value = 0;
+  uint64_t value = 0; ///< of a release: the amount added or set; of an acquire: the one expected
+  device::NotifyMode mode = device::NotifyMode::add; ///< of a release
 };
 using Observer = std::function<void(const Action &)>;
+
+/// On a dist.symmetric, an integer: in how many pages the buffer lies, 2 without it. Launch e uses
+/// page e mod that. For programs that are to be wrong.
+inline constexpr llvm::StringLiteral kPagesAttr = "dist.pages";
 
 /// The ranks, and what they share. One thread.
 class World {
@@ -83,10 +91,21 @@ public:
   World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer);
 
   const int64_t ranks, cores, nodes;
+  /// Waits pass at once, whatever the counter holds: each core can be run by itself, for who wants
+  /// to know what it would do.
+  bool waitsPass = false;
+
+  /// From here on puts are made at any time that the memory model allows, by the seed.
+  void delayPuts(uint64_t seed) {
+    putsAreLate_ = true;
+    random_.seed(seed);
+  }
+  bool putsAreLate() const { return putsAreLate_; }
+  uint64_t random() { return random_(); }
 
   /// The instance of `rank`, made on all ranks by the first core that asks. It is filled with 0xFF,
-  /// and used again in every second launch. CompileError if the extents differ between ranks,
-  /// RuntimeError if there is not that much memory.
+  /// and used again in every second launch (see kPagesAttr). CompileError if the extents differ
+  /// between ranks, RuntimeError if there is not that much memory.
   View symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
                  llvm::ArrayRef<int64_t> extents);
   /// The counters of a launch, 0 at first. CompileError if the extents differ between ranks.
@@ -97,12 +116,15 @@ public:
   Barrier &barrier(int64_t launch, std::optional<int64_t> rank, mlir::Operation *role,
                    int64_t first);
 
-  /// How often any counter was raised: what a waiting core waits for is among them.
-  uint64_t releases() const { return releases_; }
-  void raise(Counter &counter, uint64_t value, mlir::Location where) {
+  /// What a counter is: "signal 'ready'[2, 0] of rank 1", "the barrier of role 'add' on rank 0".
+  std::string nameOf(const Counter &counter) const;
+
+  /// How often any counter changed: what a waiting core waits for is among them.
+  uint64_t changes() const { return changes_; }
+  void change(Counter &counter, uint64_t value, mlir::Location where) {
     counter.value = value;
     counter.notifiedAt = where;
-    ++releases_;
+    ++changes_;
   }
 
   /// Tells the observer, if there is one.
@@ -119,7 +141,9 @@ private:
   using BarrierKey = std::tuple<int64_t, int64_t, mlir::Operation *, int64_t>;
 
   Observer observer_;
-  uint64_t releases_ = 0;
+  bool putsAreLate_ = false;
+  std::mt19937_64 random_;
+  uint64_t changes_ = 0;
   std::map<std::pair<mlir::Operation *, int64_t>, SymmetricBuffer> buffers_;
   std::map<std::pair<mlir::Operation *, int64_t>, std::shared_ptr<SignalArray>> signals_;
   std::vector<std::shared_ptr<SignalArray>> signalsInOrder_;

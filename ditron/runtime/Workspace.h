@@ -72,6 +72,8 @@ public:
   size_t cellCount() const { return cellCount_; }
   /// Bytes from a counter to the stamp of its last notifier, on every rank.
   size_t stampDistance() const { return kSignalPages * signalStride_; }
+  /// What its memory starts with.
+  WorkspaceHead &head() const { return *reinterpret_cast<WorkspaceHead *>(memory_); }
   /// Where it starts in the rank's heap: with a head that says what its counters are called.
   uint64_t heapOffset() const;
   /// Bytes from the first counter of all pages to this one.
@@ -94,7 +96,6 @@ private:
   void reset();
   void poison(uint64_t page);
   SignalCell *cellsOf(uint64_t epoch) const;
-  WorkspaceHead &head() const { return *reinterpret_cast<WorkspaceHead *>(memory_); }
   SignalCell &completed() const { return head().completed; }
 
   Rank &rank_;

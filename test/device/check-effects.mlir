@@ -152,6 +152,9 @@ func.func @fine(%A: !view {tile.name = "A", tile.readonly}, %C: !view {tile.name
   dist.notify %signal[%c0] add %c1 : !dist.signals<1, remote>
   dist.wait %ready[%c0] >= %c1 : !dist.signals<1>
   dist.wait %given[%c0] >= %c1 : !dist.signals<1>
+  // Subtract and store go with either mode.
+  dist.notify %ready[%c0] subtract %c1 : !dist.signals<1>
+  dist.notify %ready[%c0] store %c0 : !dist.signals<1>
   %t = tile.load %full[%c0, %c0] : !shared -> tensor<8x8xf32>
   tile.store %t, %C[%c0, %c0] : tensor<8x8xf32>, !view
   return

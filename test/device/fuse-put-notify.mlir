@@ -64,6 +64,11 @@ func.func @kept(%mine: !view, %t: tensor<4xf16>, %n: index, %peer: index, %other
   // This rank's signal.
   dist.put %mine, %theirs : !view, !theirs
   dist.notify %ready[%n] add %n : !dist.signals<1>
+  // Forms that put_notify does not have.
+  dist.put %mine, %theirs : !view, !theirs
+  dist.notify %signal[%n] add %n relaxed : !signal
+  dist.put %mine, %theirs : !view, !theirs
+  dist.notify %signal[%n] store %n : !signal
   // Not always.
   scf.for %i = %n to %n step %n {
     dist.put %mine, %theirs : !view, !theirs

@@ -203,6 +203,38 @@ func.func @put_notify_indices(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<r
 
 // -----
 
+func.func @put_notify_mode(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<remote>>, %s: !dist.signals<1, remote>, %i: index) {
+  // expected-error @+1 {{'dist.put_notify' op mode is 'subtract', expected 'add' or 'set': other modes stand in dist.notify alone}}
+  dist.put_notify %a, %b, %s[%i] subtract %i : memref<?xf32>, memref<?xf32, #dist.space<remote>>, !dist.signals<1, remote>
+  return
+}
+
+// -----
+
+func.func @notify_mode(%s: !dist.signals<1>, %i: index) {
+  // expected-error @+1 {{enum values for attribute 'mode' [add, set, subtract, store]}}
+  dist.notify %s[%i] multiply %i : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @notify_scope(%s: !dist.signals<1>, %i: index) {
+  // expected-error @+1 {{enum values for attribute 'scope' [core, device, system, network]}}
+  dist.notify %s[%i] add %i scope warp : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @wait_test(%s: !dist.signals<1>, %i: index) {
+  // expected-error @+1 {{expected '>=' or '=='}}
+  dist.wait %s[%i] <= %i : !dist.signals<1>
+  return
+}
+
+// -----
+
 func.func @wait_remote(%s: !dist.signals<1, remote>, %i: index) {
   // expected-error @+1 {{'dist.wait' op signals are '!dist.signals<1, remote>', expected those of this rank: a peer's cannot be waited on}}
   dist.wait %s[%i] >= %i : !dist.signals<1, remote>

@@ -54,6 +54,27 @@ func.func @move(%mine: !view, %m: index, %peer: index, %one: index) {
   return
 }
 
+// CHECK-LABEL: @outside_the_language
+func.func @outside_the_language(%s: !dist.signals<1>, %i: index) {
+  // CHECK: dist.notify %{{.*}}[%{{.*}}] subtract %{{[^ ]*}} : !dist.signals<1>
+  dist.notify %s[%i] subtract %i : !dist.signals<1>
+  // CHECK: dist.notify %{{.*}}[%{{.*}}] store %{{[^ ]*}} relaxed : !dist.signals<1>
+  dist.notify %s[%i] store %i relaxed : !dist.signals<1>
+  // CHECK: dist.notify %{{.*}}[%{{.*}}] add %{{[^ ]*}} relaxed scope system : !dist.signals<1>
+  dist.notify %s[%i] add %i relaxed scope system : !dist.signals<1>
+  // CHECK: dist.wait %{{.*}}[%{{.*}}] == %{{[^ ]*}} : !dist.signals<1>
+  dist.wait %s[%i] == %i : !dist.signals<1>
+  // CHECK: dist.wait %{{.*}}[%{{.*}}] >= %{{[^ ]*}} take : !dist.signals<1>
+  dist.wait %s[%i] >= %i take : !dist.signals<1>
+  // CHECK: dist.wait %{{.*}}[%{{.*}}] == %{{[^ ]*}} take relaxed scope core : !dist.signals<1>
+  dist.wait %s[%i] == %i take relaxed scope core : !dist.signals<1>
+  // CHECK: dist.fence scope network
+  dist.fence scope network
+  // CHECK: dist.notify %{{.*}}[%{{.*}}] add %{{[^ ]*}} scope device {note = 1 : i64} : !dist.signals<1>
+  dist.notify %s[%i] add %i scope device {note = 1} : !dist.signals<1>
+  return
+}
+
 // CHECK-LABEL: @work
 func.func @work(%n: index, %done: !dist.signals<1>) {
   // CHECK: dist.role "gather" cores %{{.*}} for %{{.*}} {

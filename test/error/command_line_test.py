@@ -72,7 +72,6 @@ CASES = [
     ("compile gemm --emit object", USAGE, r"--emit object needs -o FILE"),
     ("compile gemm -o /nowhere/to/be/found", 1, r"'/nowhere/to/be/found' cannot be written"),
     # Absent verbs
-    ("check ag-gemm --ranks 4 --schedules 10", UNAVAILABLE, r"ditron check is not in this build"),
     ("tune gemm --json", UNAVAILABLE, r"ditron tune is not in this build"),
 ]
 

@@ -117,6 +117,29 @@ func.func @shrink() attributes {tile.kernel} {
   return
 }
 
+// CHECK-LABEL: kernel negative_counter
+// CHECK-NEXT: error: {{.*}}: dist.notify subtracts 2 from signal 's'[] of rank 0, which is 1: a counter is never negative
+func.func @negative_counter() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %s = dist.signals "s"() : !dist.signals<0>
+  dist.notify %s[] add %c1 : !dist.signals<0>
+  dist.notify %s[] subtract %c2 : !dist.signals<0>
+  return
+}
+
+// CHECK-LABEL: kernel overshot
+// CHECK-NEXT: error: deadlock: nobody is left to notify those who wait
+// CHECK-NEXT: {{^}}  rank 0, core 0, errors.mlir:[[@LINE+6]]: waits for signal 's'[] to be just that: expected 1, seen 2; last notified by rank 0, core 0, errors.mlir:[[@LINE+5]], which added 2
+func.func @overshot() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %s = dist.signals "s"() : !dist.signals<0>
+  dist.notify %s[] add %c2 : !dist.signals<0>
+  dist.wait %s[] == %c1 : !dist.signals<0>
+  return
+}
+
 // CHECK-LABEL: kernel modes
 // CHECK-NEXT: error: {{.*}}: dist.notify notifies signal 's'[] of rank 0 by 'set', but errors.mlir:[[@LINE+4]] did by 'add': a signal is notified in one mode
 func.func @modes() attributes {tile.kernel} {

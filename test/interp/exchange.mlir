@@ -135,6 +135,27 @@ func.func @set(%C: memref<2xi32>) attributes {tile.kernel} {
   return
 }
 
+// CHECK-LABEL: kernel consumed
+// A counter of 5: the wait takes 3, subtract 1, `==` sees the 1 that is left; store makes it 9, and
+// the last wait for 9 sees it. Such counters have no base, so nothing is warned of.
+// CHECK-NEXT: rank 0 argument 0
+// CHECK-NOT: warning
+func.func @consumed(%C: memref<1xi32>) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  %c9 = arith.constant 9 : index
+  %s = dist.signals "s"() : !dist.signals<0>
+  dist.notify %s[] add %c5 : !dist.signals<0>
+  dist.wait %s[] >= %c3 take : !dist.signals<0>
+  dist.notify %s[] subtract %c1 : !dist.signals<0>
+  dist.wait %s[] == %c1 : !dist.signals<0>
+  dist.notify %s[] store %c9 relaxed : !dist.signals<0>
+  dist.wait %s[] == %c9 take relaxed : !dist.signals<0>
+  dist.fence scope device
+  return
+}
+
 // CHECK-LABEL: kernel unconsumed
 // CHECK: warning: signal 's'[1] of rank 0: notifies add up to 3 (the last at exchange.mlir:[[@LINE+10]]) but the largest wait asks for 2 (exchange.mlir:[[@LINE+12]]): in the next launch a wait would pass early
 // CHECK: warning: signal 's'[2] of rank 0: notifies add up to 1 (the last at exchange.mlir:[[@LINE+12]]) but nobody waits for it: in the next launch a wait would pass early

@@ -134,7 +134,8 @@ class Schema(unittest.TestCase):
         for event in (*puts, *trace.of("tile", "wait", "notify")):
             self.assertRegex(event["args"]["source"], r"^AllGatherGemm\.cpp:\d+$")
         self.assertEqual({event["args"]["signal"] for event in trace.of("wait", "notify")}, {"ready"})
-        self.assertEqual({wait["args"]["index"] for wait in trace.of("wait")}, set(range(8)))
+        self.assertEqual({tuple(wait["args"]["index"]) for wait in trace.of("wait")},
+                         {(part,) for part in range(8)})
         self.assertEqual({(wait["args"]["expected"], notify["args"]["added"]) for wait in trace.of("wait")
                           for notify in trace.of("notify")}, {(1, 1)})
 

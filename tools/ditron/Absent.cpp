@@ -10,7 +10,6 @@ namespace ditron::tools {
 
 std::vector<Verb> addAbsent(CLI::App &program) {
   constexpr std::pair<const char *, const char *> kVerbs[] = {
-      {"check", "find data races and deadlocks of a kernel (not in this build)"},
       {"tune", "search for a good configuration (not in this build)"},
   };
   std::vector<Verb> verbs;

@@ -23,7 +23,8 @@ constexpr const char *kFooter =
 
 std::vector<Verb> addVerbs(CLI::App &program) {
   std::vector<Verb> verbs{addList(program),  addInfo(program),    addRun(program),
-                          addBench(program), addCompile(program), addTrace(program)};
+                          addBench(program), addCompile(program), addCheck(program),
+                          addTrace(program)};
   for (Verb &verb : addAbsent(program))
     verbs.push_back(std::move(verb));
   for (Verb &verb : verbs)

@@ -34,6 +34,7 @@ Verb addRun(CLI::App &program);
 Verb addBench(CLI::App &program);
 Verb addCompile(CLI::App &program);
 Verb addTrace(CLI::App &program);
+Verb addCheck(CLI::App &program);
 /// The verbs that this build does not have: they say so.
 std::vector<Verb> addAbsent(CLI::App &program);
 

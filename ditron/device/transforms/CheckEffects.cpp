@@ -58,9 +58,9 @@ LogicalResult checkInputs(func::FuncOp kernel) {
 
 //===-- Signals -------------------------------------------------------------------------------===//
 
-/// The first op of each kind that touches some signals.
+/// The first op of each kind that touches some signals. `other` are the modes that no backend runs.
 struct Uses {
-  Operation *wait = nullptr, *add = nullptr, *set = nullptr;
+  Operation *wait = nullptr, *add = nullptr, *set = nullptr, *other = nullptr;
 };
 
 llvm::MapVector<Operation *, Uses> collectUses(func::FuncOp kernel) {
@@ -71,7 +71,11 @@ llvm::MapVector<Operation *, Uses> collectUses(func::FuncOp kernel) {
       if (Operation *&first = uses[declaration].*kind; !first)
         first = user;
   };
-  auto kindOf = [](NotifyMode mode) { return mode == NotifyMode::add ? &Uses::add : &Uses::set; };
+  auto kindOf = [](NotifyMode mode) {
+    return mode == NotifyMode::add   ? &Uses::add
+           : mode == NotifyMode::set ? &Uses::set
+                                     : &Uses::other;
+  };
   kernel.walk([&](Operation *op) {
     if (auto wait = dyn_cast<WaitOp>(op))
       remember(wait.getSignals(), op, &Uses::wait);
@@ -87,7 +91,7 @@ LogicalResult checkSignals(func::FuncOp kernel) {
   bool ok = true;
   for (auto [declaration, use] : collectUses(kernel)) {
     StringRef name = cast<SignalsOp>(declaration).getName();
-    if (use.wait && !use.add && !use.set) {
+    if (use.wait && !use.add && !use.set && !use.other) {
       auto error = use.wait->emitError()
                    << "signal '" << name << "' is waited on but nothing notifies it";
       error.attachNote(declaration->getLoc()) << "declared here";

@@ -9,6 +9,7 @@
 // peer, with nothing between them that touches memory. test/device/fuse-put-notify.mlir shows it.
 //
 #include "ditron/device/Provenance.h"
+#include "ditron/device/Scope.h"
 #include "ditron/device/transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -45,7 +46,7 @@ struct FusePutNotify : ditron::device::impl::FusePutNotifyBase<FusePutNotify> {
   void runOnOperation() override {
     getOperation().walk([](NotifyOp notify) {
       PutOp put = putBefore(notify);
-      if (!put || !haveSamePeer(put, notify))
+      if (!put || !haveSamePeer(put, notify) || formOutsideLanguage(notify))
         return;
       OpBuilder builder(notify);
       builder.create<PutNotifyOp>(builder.getFusedLoc({put.getLoc(), notify.getLoc()}),

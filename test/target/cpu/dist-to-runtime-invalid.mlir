@@ -9,3 +9,51 @@ func.func @copies(%n: index) attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+func.func @subtracts(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @below {{dist.notify 'subtract' is a form for programs to be checked: the CPU backend runs counters that only grow, with the order that the compiler picks}}
+  dist.notify %s[%n] subtract %n : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @stores(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @below {{dist.notify 'store' is a form for programs to be checked: the CPU backend runs counters that only grow, with the order that the compiler picks}}
+  dist.notify %s[%n] store %n : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @takes(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @below {{dist.wait 'take' is a form for programs to be checked: the CPU backend runs counters that only grow, with the order that the compiler picks}}
+  dist.wait %s[%n] >= %n take : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @exactly(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @below {{dist.wait '==' is a form for programs to be checked: the CPU backend runs counters that only grow, with the order that the compiler picks}}
+  dist.wait %s[%n] == %n : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @relaxed(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @below {{dist.notify 'relaxed' is a form for programs to be checked: the CPU backend runs counters that only grow, with the order that the compiler picks}}
+  dist.notify %s[%n] add %n relaxed : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @narrow(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @below {{dist.fence 'scope' is a form for programs to be checked: the CPU backend runs counters that only grow, with the order that the compiler picks}}
+  dist.fence scope device
+  return
+}

@@ -16,11 +16,11 @@
 // CHECK: %[[DIMS:.*]] = llvm.mlir.constant(2 : i64)
 // CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %[[TEXT]], %[[DIMS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[PUT]]
-// CHECK: llvm.call @ditron_record_place(%[[CONTEXT]], %[[TEXT]])
+// CHECK-NEXT: llvm.call @ditron_record_place(%[[CONTEXT]], %[[TEXT]])
 // CHECK: llvm.call @ditron_put
 // CHECK: llvm.call @ditron_notify
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[WAIT]]
-// CHECK: llvm.call @ditron_record_place(%[[CONTEXT]], %[[TEXT]])
+// CHECK-NEXT: llvm.call @ditron_record_place(%[[CONTEXT]], %[[TEXT]])
 // CHECK: llvm.call @ditron_wait
 // CHECK: llvm.call @ditron_record_place
 // CHECK: llvm.call @ditron_barrier

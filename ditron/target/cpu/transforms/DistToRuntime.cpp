@@ -10,7 +10,7 @@
 // A role becomes a branch on the core's number; dist.core and dist.num_cores within it become the
 // role's. The CoreContext (runtime/CoreContext.h) comes as a new last argument of every function.
 // test/target/cpu/dist-to-runtime.mlir shows it.
-#include "ditron/device/DistOps.h"
+#include "ditron/device/Scope.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -106,14 +106,20 @@ private:
   }
 
   /// A constant C string.
-  Value text(const std::string &value) {
+  Value text(StringRef value) {
+    LLVM::GlobalOp &global = texts_[value];
+    if (!global)
+      global = newText(value);
+    return b_.create<LLVM::AddressOfOp>(loc_, global);
+  }
+
+  LLVM::GlobalOp newText(StringRef value) {
     std::string name = "text_" + std::to_string(std::distance(module_.begin(), module_.end()));
     OpBuilder top(module_.getBodyRegion());
-    std::string bytes = value + '\0';
+    std::string bytes = value.str() + '\0';
     auto type = LLVM::LLVMArrayType::get(b_.getI8Type(), bytes.size());
-    auto global = top.create<LLVM::GlobalOp>(
-        loc_, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, b_.getStringAttr(bytes));
-    return b_.create<LLVM::AddressOfOp>(loc_, global);
+    return top.create<LLVM::GlobalOp>(loc_, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+                                      name, b_.getStringAttr(bytes));
   }
 
   /// The address of the first element of a view.
@@ -317,6 +323,10 @@ private:
 
   /// Lowers one op; true if it is to be erased.
   FailureOr<bool> lowerOp(Operation *op) {
+    if (std::optional<std::string> form = device::formOutsideLanguage(op))
+      return op->emitError() << *form << " is a form for programs to be checked: the CPU backend "
+                             << "runs counters that only grow, with the order that the compiler "
+                             << "picks";
     if (recorded_)
       recordPlace(op);
     auto replaceBy = [&](Value value) {
@@ -407,6 +417,7 @@ private:
   OpBuilder b_;
   mlir::Location loc_;
   Value context_, core_, cores_;
+  llvm::StringMap<LLVM::GlobalOp> texts_;
   Value base_; ///< the first core of the running role, of all of the rank
   Value room_;
   llvm::DenseMap<Value, device::NotifyMode> modes_;

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/check/Explain.h"
+#include "ditron/check/Describe.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace ditron::checker {
+
+namespace {
+
+std::string sourceOf(const Trace &trace, Position at) {
+  return partyOf(trace, at.thread, trace.at(at), " ").source();
+}
+
+std::string whoIs(const Trace &trace, uint32_t thread) {
+  return fmt::format("rank {}, core {}", thread / trace.cores, thread % trace.cores);
+}
+
+uint32_t opNumber(const Trace &trace, Position at) { return trace.siteOf(trace.at(at)).op; }
+
+/// Adds the schedule to a finding: to `targets`, then `last` one after the other.
+void addSchedule(Finding &finding, const Trace &trace, const std::vector<Position> &targets,
+                 const std::vector<Position> &last) {
+  Schedule schedule = shortestTo(trace, targets);
+  for (Position at : last)
+    schedule.push_back({at.thread, at.index + 1});
+  finding.schedule = toText(schedule, trace.cores);
+  finding.steps = describeSchedule(trace, schedule);
+}
+
+//===-- Races ---------------------------------------------------------------------------------===//
+
+const char *verbOf(const Event &event) {
+  switch (event.kind) {
+  case Event::Kind::read:
+    return "read";
+  case Event::Kind::write:
+    return "written";
+  case Event::Kind::atomic:
+    return "added to";
+  case Event::Kind::putSource:
+    return "put from";
+  default:
+    return "put to";
+  }
+}
+
+/// A wait before an access, and a notify behind the other one, of the same counter: what looks like
+/// order between them.
+struct Link {
+  Position notify, wait;
+};
+
+std::optional<Link> findLink(const Trace &trace, Position from, Position to) {
+  const Thread &waiting = trace.threads[to.thread], &notifying = trace.threads[from.thread];
+  for (uint32_t w = to.index; w-- > 0;) {
+    const Event &wait = waiting[w];
+    bool isSignal = wait.kind == Event::Kind::wait &&
+                    trace.counters[wait.object].kind == Trace::Counter::Kind::signal;
+    if (!isSignal)
+      continue;
+    for (uint32_t n = from.index; n < notifying.size(); ++n)
+      if (notifying[n].isRelease() && notifying[n].object == wait.object)
+        return Link{{from.thread, n}, {to.thread, w}};
+  }
+  return std::nullopt;
+}
+
+/// The notifies that satisfy the wait of a link without the link's.
+std::vector<Position> otherNotifies(const Trace &trace, const Causality &causality,
+                                    const Link &link, Position stopped) {
+  std::vector<Position> others;
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+    for (uint32_t i = 0; i < causality.reach(stopped, t); ++i)
+      if (const Event &event = trace.threads[t][i];
+          event.isRelease() && event.object == trace.at(link.wait).object)
+        others.push_back({t, i});
+  return others;
+}
+
+std::string listNotifies(const Trace &trace, const std::vector<Position> &notifies) {
+  std::string text;
+  for (size_t i = 0; i < notifies.size() && i < 3; ++i)
+    text += fmt::format("{}{} ({})", i ? "; " : "", whoIs(trace, notifies[i].thread),
+                        sourceOf(trace, notifies[i]));
+  if (notifies.size() > 3)
+    text += fmt::format("; and {} more", notifies.size() - 3);
+  return text;
+}
+
+/// Says why a wait that looks as if it gave order does not, and what kind of race that makes it.
+void explainLink(Explained &result, const Trace &trace, const Causality &causality,
+                 const Link &link, Position from) {
+  const Event &wait = trace.at(link.wait), &notify = trace.at(link.notify);
+  std::vector<Position> others = otherNotifies(trace, causality, link, from);
+  std::string what = fmt::format("the wait at {} for {} to reach {}", sourceOf(trace, link.wait),
+                                 trace.counters[wait.object].name, wait.value);
+  result.ops.push_back(opNumber(trace, link.wait));
+  if (wait.value == 0) {
+    result.finding.notes.push_back(what + " passes at once");
+    return;
+  }
+  result.finding.notes.push_back(fmt::format(
+      "{} passes without the notify of {} at {}: it is satisfied by {}", what,
+      whoIs(trace, link.notify.thread), sourceOf(trace, link.notify), listNotifies(trace, others)));
+  bool isShared = std::any_of(others.begin(), others.end(), [&](Position other) {
+    return trace.siteOf(trace.at(other)).role != trace.siteOf(notify).role;
+  });
+  if (result.finding.kind == FindingKind::dataRace)
+    result.finding.kind = isShared ? FindingKind::sharedSignal : FindingKind::wrongNotifier;
+}
+
+Explained explainUnfinished(const Trace &trace, const Race &race) {
+  auto [first, second] = std::minmax(race.first, race.second);
+  const Trace::Memory &memory = trace.memoryOf(trace.at(first));
+  bool isSame = trace.at(second).continues && second.index == first.index + 1;
+  Explained result;
+  result.ops = {opNumber(trace, first), opNumber(trace, second)};
+  Finding &finding = result.finding;
+  finding.kind = FindingKind::unfinishedPut;
+  finding.message =
+      isSame ? fmt::format("source and destination of the put at {} overlap in '{}' of rank {}",
+                           sourceOf(trace, first), memory.name, memory.rank)
+             : fmt::format("'{}' of rank {} is {} at {} before the put at {} is complete",
+                           memory.name, memory.rank, verbOf(trace.at(second)),
+                           sourceOf(trace, second), sourceOf(trace, first));
+  for (Position at : {first, second})
+    finding.parties.push_back(
+        partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), race.bytes)));
+  if (!isSame)
+    finding.notes.push_back("a put is complete at the next notify, quiet or barrier of its core: "
+                            "there is none between the two");
+  addSchedule(finding, trace, {startOf(trace, first)}, {second});
+  return result;
+}
+
+} // namespace
+
+Explained explainRace(const Trace &trace, const Causality &causality, const Race &race) {
+  if (race.first.thread == race.second.thread)
+    return explainUnfinished(trace, race);
+  Position first = race.first, second = race.second;
+  auto link = findLink(trace, first, second);
+  if (!link && (link = findLink(trace, second, first)))
+    std::swap(first, second);
+  else if (!link && trace.at(second).writes() && !trace.at(first).writes() &&
+           trace.at(second).launch <= trace.at(first).launch)
+    std::swap(first, second); // the write is told first
+  if (!link && trace.at(second).launch < trace.at(first).launch)
+    std::swap(first, second);
+  const Event &one = trace.at(first), &other = trace.at(second);
+  const Trace::Memory &memory = trace.memoryOf(one);
+  Explained result;
+  result.ops = {opNumber(trace, first), opNumber(trace, second)};
+  Finding &finding = result.finding;
+  bool isReuse = memory.isSymmetric && one.launch != other.launch;
+  finding.kind = isReuse ? FindingKind::workspaceReuse : FindingKind::dataRace;
+  finding.message = fmt::format(
+      "'{}' of rank {} is {} at {} and {} at {}, {}", memory.name, memory.rank, verbOf(one),
+      sourceOf(trace, first), verbOf(other), sourceOf(trace, second),
+      isReuse ? "by two launches with no order between them" : "with no order between them");
+  for (Position at : {first, second})
+    finding.parties.push_back(
+        partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), race.bytes)));
+  if (link)
+    explainLink(result, trace, causality, *link, first);
+  else
+    finding.notes.push_back(fmt::format("nothing that {} notifies behind {} is waited for by {} "
+                                        "before {}",
+                                        whoIs(trace, first.thread), sourceOf(trace, first),
+                                        whoIs(trace, second.thread), sourceOf(trace, second)));
+  if (race.pairs > 1)
+    finding.notes.push_back(fmt::format("{} more pairs of these two race", race.pairs - 1));
+  addSchedule(finding, trace, {startOf(trace, first), startOf(trace, second)}, {second, first});
+  return result;
+}
+
+//===-- One access ----------------------------------------------------------------------------===//
+
+Explained explainUndefined(const Trace &trace, const UndefinedRead &read) {
+  const Event &event = trace.at(read.at);
+  const Trace::Memory &memory = trace.memoryOf(event);
+  Explained result;
+  result.ops = {opNumber(trace, read.at)};
+  Finding &finding = result.finding;
+  finding.kind = FindingKind::uninitializedRead;
+  finding.message = fmt::format("'{}' of rank {} is {} at {}, but nobody wrote it in this launch",
+                                memory.name, memory.rank, verbOf(event), sourceOf(trace, read.at));
+  finding.parties = {
+      partyOf(trace, read.at.thread, event, describeAction(trace, event, read.bytes))};
+  addSchedule(finding, trace, {startOf(trace, read.at)}, {read.at});
+  return result;
+}
+
+Explained explainFailure(const Trace &trace, const Failure &failure) {
+  Explained result;
+  result.ops = {trace.siteOf(failure.event).op};
+  Finding &finding = result.finding;
+  Party party = partyOf(trace, failure.thread, failure.event, failure.message);
+  auto says = [&](const char *part) { return failure.message.find(part) != std::string::npos; };
+  bool isAllocation = party.op == "dist.symmetric" || party.op == "dist.signals";
+  finding.kind =
+      isAllocation && says("on rank") ? FindingKind::unevenAllocation
+      : party.op == "dist.barrier"    ? FindingKind::divergentBarrier
+      : says(" names ") || says(" takes ") || says(" touches ") || says(" moves a chunk ")
+          ? FindingKind::outOfBounds
+          : FindingKind::invalidProgram;
+  finding.message = fmt::format("{}: {}", party.source(), failure.message);
+  finding.parties = {std::move(party)};
+  auto next = static_cast<uint32_t>(trace.threads[failure.thread].size());
+  addSchedule(finding, trace, {{failure.thread, next}}, {{failure.thread, next}});
+  return result;
+}
+
+} // namespace ditron::checker

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/check/Recorder.h"
+#include "ditron/check/CheckSubject.h"
+#include "ditron/check/Describe.h"
+#include "ditron/check/Witness.h"
+#include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
+#include "ditron/support/Error.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/Hashing.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+
+using namespace mlir;
+
+namespace ditron::checker {
+
+using reference::Action;
+using reference::CoreMachine;
+using reference::Outcome;
+
+namespace {
+
+//===-- Schedulers ----------------------------------------------------------------------------===//
+
+/// Each core as far as it comes.
+class OneAfterTheOther : public reference::Scheduler {
+public:
+  size_t pick(llvm::ArrayRef<size_t> runnable) override {
+    if (!std::binary_search(runnable.begin(), runnable.end(), current_))
+      current_ = runnable.front();
+    return current_;
+  }
+
+private:
+  size_t current_ = 0;
+};
+
+/// The core with the highest priority; now and then the priorities are drawn anew.
+class ByPriority : public reference::Scheduler {
+public:
+  ByPriority(uint64_t seed, size_t cores) : random_(seed), priorities_(cores) { draw(); }
+  size_t pick(llvm::ArrayRef<size_t> runnable) override {
+    if (random_() % 64 == 0)
+      draw();
+    return *std::max_element(runnable.begin(), runnable.end(), [&](size_t a, size_t b) {
+      return std::pair(priorities_[a], a) < std::pair(priorities_[b], b);
+    });
+  }
+
+private:
+  void draw() {
+    for (uint64_t &priority : priorities_)
+      priority = random_();
+  }
+  std::mt19937_64 random_;
+  std::vector<uint64_t> priorities_;
+};
+
+//===-- From the IR to the trace --------------------------------------------------------------===//
+
+std::vector<WaiverText> waiversOf(Operation *op) {
+  std::vector<WaiverText> waivers;
+  if (auto array = op->getAttrOfType<ArrayAttr>(device::kWaiveAttr))
+    for (auto waiver : array.getAsRange<DictionaryAttr>())
+      waivers.push_back({cast<StringAttr>(waiver.get("name")).str(),
+                         cast<StringAttr>(waiver.get("reason")).str()});
+  return waivers;
+}
+
+Trace::Op opOf(Operation *op) {
+  Trace::Op result;
+  result.name = op->getName().getStringRef().str();
+  op->getLoc()->walk([&](mlir::Location part) {
+    auto file = dyn_cast<FileLineColLoc>(part);
+    if (!file)
+      return WalkResult::advance();
+    result.file = file.getFilename().str();
+    result.line = file.getLine();
+    return WalkResult::interrupt();
+  });
+  result.waivers = waiversOf(op);
+  return result;
+}
+
+/// Whether indices or conditions can depend on what is read.
+bool branchesOnMemory(func::FuncOp kernel) {
+  return kernel
+      ->walk([](Operation *op) {
+        bool reads = isa<memref::LoadOp, tensor::ExtractOp, core::GatherOp, core::ScatterOp>(op);
+        return reads ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Event::Kind kindOf(const Action &action) {
+  using Kind = Action::Kind;
+  switch (action.kind) {
+  case Kind::read:
+    return Event::Kind::read;
+  case Kind::write:
+    return Event::Kind::write;
+  case Kind::atomic:
+    return Event::Kind::atomic;
+  case Kind::putSource:
+    return Event::Kind::putSource;
+  case Kind::putTarget:
+    return Event::Kind::putTarget;
+  case Kind::release:
+    return action.mode == device::NotifyMode::add ? Event::Kind::notifyAdd : Event::Kind::notifySet;
+  case Kind::acquire:
+    return Event::Kind::wait;
+  case Kind::fence:
+    return Event::Kind::fence;
+  case Kind::quiet:
+    break;
+  }
+  return Event::Kind::quiet;
+}
+
+//===-- Recorder ------------------------------------------------------------------------------===//
+
+class Recorder {
+public:
+  Recorder(const Subject &subject, const CheckOptions &options, const RunMode &mode)
+      : subject_(subject), options_(options), arguments_(subject, options),
+        interpreter_(subject.function, arguments_.values(), interpreterOptions(mode)) {
+    Trace &trace = result_.trace;
+    trace.cores = options.cores;
+    trace.threads.resize(options.ranks * options.cores);
+    for (int64_t rank = 0; rank < options.ranks; ++rank)
+      trace.counters.push_back(
+          {fmt::format("the end of launches on rank {}", rank), Trace::Counter::Kind::launch});
+    launches_.assign(trace.threads.size(), -1);
+    result_.fingerprints.assign(trace.threads.size(), 0);
+    threads_ = &trace.threads;
+  }
+
+  Recording run(reference::Scheduler &scheduler) {
+    result_.branchesOnMemory = branchesOnMemory(subject_.function);
+    advance(scheduler);
+    if (interpreter_.steppable().empty() && !interpreter_.isDone() && !result_.failure) {
+      collectStuck();
+      imagineRest(scheduler);
+    }
+    result_.isComplete = interpreter_.isDone();
+    result_.operations = steps_;
+    result_.outputs = arguments_.outputs();
+    return std::move(result_);
+  }
+
+  std::vector<std::string> follow(const Schedule &schedule);
+
+private:
+  reference::Options interpreterOptions(const RunMode &mode) {
+    reference::Options options;
+    options.ranks = options_.ranks;
+    options.cores = options_.cores;
+    options.nodes = options_.nodes;
+    options.launches = static_cast<int>(options_.launches);
+    options.latePuts = mode.seed.has_value();
+    options.seed = mode.seed.value_or(0);
+    options.observer = [this](const Action &action) { observe(action); };
+    return options;
+  }
+
+  //===-- Execution -------------------------------------------------------------------------===//
+
+  /// Until all are done or stuck, an error, or the end of the budget.
+  void advance(reference::Scheduler &scheduler) {
+    while (!interpreter_.isDone() && !result_.failure) {
+      const std::vector<size_t> &ready = interpreter_.steppable();
+      if (ready.empty())
+        return;
+      if (steps_ >= options_.budget) {
+        result_.isOverBudget = true;
+        return;
+      }
+      step(static_cast<uint32_t>(scheduler.pick(ready)));
+    }
+  }
+
+  void step(uint32_t thread) {
+    const CoreMachine &core = interpreter_.core(thread);
+    beginLaunch(thread, core);
+    continues_ = false;
+    ++steps_;
+    try {
+      if (interpreter_.step(thread) == Outcome::done)
+        push(thread, Event::Kind::notifyAdd, static_cast<uint32_t>(thread / options_.cores), 1,
+             site(subject_.function, "", {}));
+    } catch (const CompileError &error) {
+      fail(thread, core, error.what());
+    }
+  }
+
+  /// The message without the place, which the finding names otherwise.
+  void fail(uint32_t thread, const CoreMachine &core, std::string message) {
+    std::string place = core.describe() + ": ";
+    if (message.starts_with(place))
+      message.erase(0, place.size());
+    Event event;
+    event.launch = static_cast<uint16_t>(launches_[thread]);
+    event.site = siteOf(core);
+    result_.failure = {thread, event, std::move(message)};
+  }
+
+  /// What the launcher has a rank wait for: see runtime/Workspace.h.
+  void beginLaunch(uint32_t thread, const CoreMachine &core) {
+    int64_t launch = core.launch(), cores = options_.cores;
+    if (launches_[thread] == launch)
+      return;
+    launches_[thread] = launch;
+    continues_ = false;
+    auto waitForEnds = [&](int64_t rank, int64_t ends) {
+      push(thread, Event::Kind::wait, static_cast<uint32_t>(rank), static_cast<uint64_t>(ends),
+           site(subject_.function, "", {}));
+      continues_ = true;
+    };
+    int64_t own = core.rank();
+    if (launch >= 1)
+      waitForEnds(own, launch * cores);
+    for (int64_t rank = 0; launch >= 2 && rank < options_.ranks; ++rank)
+      waitForEnds(rank, (launch - 1) * cores);
+    if (options_.residentCores > 0 && core.core() >= options_.residentCores)
+      waitForEnds(own, launch * cores + core.core() - options_.residentCores + 1);
+  }
+
+  //===-- Deadlocks -------------------------------------------------------------------------===//
+
+  void collectStuck() {
+    for (uint32_t t = 0; t < interpreter_.numCores(); ++t)
+      if (const CoreMachine &core = interpreter_.core(t); !core.isDone() && core.waiting())
+        result_.stuck.push_back({t, waitOf(t, core), core.waiting()->counter->value});
+  }
+
+  Event waitOf(uint32_t thread, const CoreMachine &core) {
+    Event event;
+    event.kind = Event::Kind::wait;
+    event.launch = static_cast<uint16_t>(launches_[thread]);
+    event.site = siteOf(core);
+    event.object = counterOf(*core.waiting()->counter);
+    event.value = core.waiting()->expected;
+    return event;
+  }
+
+  /// What the cores would do if every wait that is stuck passed.
+  void imagineRest(reference::Scheduler &scheduler) {
+    result_.hypothetical = result_.trace.threads;
+    threads_ = &result_.hypothetical;
+    uint64_t executed = steps_;
+    while (!interpreter_.isDone() && !result_.failure && steps_ < 4 * executed + 100'000) {
+      for (uint32_t t = 0; t < interpreter_.numCores(); ++t)
+        if (const CoreMachine &core = interpreter_.core(t); !core.isDone() && core.waiting()) {
+          (*threads_)[t].push_back(waitOf(t, core));
+          interpreter_.pretendArrival(t);
+        }
+      advance(scheduler);
+    }
+    result_.failure.reset(); // what they do with what is not there says nothing
+    steps_ = executed;
+    threads_ = &result_.trace.threads;
+  }
+
+  //===-- Events ----------------------------------------------------------------------------===//
+
+  void observe(const Action &action) {
+    const CoreMachine &core = action.core;
+    auto thread = static_cast<uint32_t>(core.rank() * options_.cores + core.core());
+    Event::Kind kind = kindOf(action);
+    uint32_t object = action.view      ? footprintOf(*action.view)
+                      : action.counter ? counterOf(*action.counter)
+                                       : 0;
+    push(thread, kind, object, action.value, siteOf(core));
+    continues_ = true;
+    if (threads_ != &result_.trace.threads)
+      return;
+    if (action.view)
+      trackDefinition(thread);
+  }
+
+  void push(uint32_t thread, Event::Kind kind, uint32_t object, uint64_t value, uint32_t site) {
+    Event event{kind, continues_, static_cast<uint16_t>(launches_[thread]), site, object, value};
+    (*threads_)[thread].push_back(event);
+    uint64_t what = event.isAccess() ? footprintHashes_[object]
+                    : event.isSync() ? std::hash<std::string>()(result_.trace.counters[object].name)
+                                     : 0;
+    uint64_t &fingerprint = result_.fingerprints[thread];
+    fingerprint = llvm::hash_combine(fingerprint, static_cast<int>(kind), event.launch,
+                                     siteHashes_[site], what, value);
+  }
+
+  uint32_t siteOf(const CoreMachine &core) {
+    reference::Extents coords = core.tileCoordinates();
+    return site(core.operation(), core.isDone() ? "" : core.role().name,
+                {coords.begin(), coords.end()});
+  }
+
+  uint32_t site(Operation *op, const std::string &role, std::vector<int64_t> tile) {
+    auto [known, isNew] = sites_.try_emplace({op, role, tile}, result_.trace.sites.size());
+    if (isNew) {
+      siteHashes_.push_back(
+          llvm::hash_combine(op, llvm::hash_combine_range(tile.begin(), tile.end())));
+      result_.trace.sites.push_back({opNumber(op), roleNumber(role), std::move(tile)});
+    }
+    return known->second;
+  }
+
+  uint32_t opNumber(Operation *op) {
+    auto [known, isNew] = ops_.try_emplace(op, result_.trace.ops.size());
+    if (isNew)
+      result_.trace.ops.push_back(opOf(op));
+    return known->second;
+  }
+
+  uint32_t roleNumber(const std::string &role) {
+    auto [known, isNew] = roles_.try_emplace(role, result_.trace.roles.size());
+    if (isNew)
+      result_.trace.roles.push_back(role);
+    return known->second;
+  }
+
+  uint32_t counterOf(const reference::Counter &counter) {
+    auto [known, isNew] = counters_.try_emplace(&counter, result_.trace.counters.size());
+    if (isNew) {
+      std::string name = interpreter_.world().nameOf(counter);
+      bool isSignal = name.starts_with("signal");
+      result_.trace.counters.push_back(
+          {name, isSignal ? Trace::Counter::Kind::signal : Trace::Counter::Kind::barrier});
+    }
+    return known->second;
+  }
+
+  uint32_t footprintOf(const reference::View &view) {
+    uint32_t memory = memoryOf(*view.memory);
+    std::vector<int64_t> sizes(view.sizes.begin(), view.sizes.end());
+    std::vector<int64_t> strides(view.strides.begin(), view.strides.end());
+    uint32_t number = result_.trace.footprints.add(
+        memory, view.offset, sizes, strides, static_cast<int64_t>(byteSize(view.memory->type)));
+    if (number == footprintHashes_.size())
+      footprintHashes_.push_back(
+          llvm::hash_combine(view.memory->name, view.memory->rank, view.offset,
+                             llvm::hash_combine_range(sizes.begin(), sizes.end())));
+    return number;
+  }
+
+  uint32_t memoryOf(const reference::Memory &memory) {
+    auto [known, isNew] = memories_.try_emplace(&memory, result_.trace.memories.size());
+    if (isNew) {
+      bool isSymmetric = memory.symmetric != nullptr;
+      bool isOutput = llvm::any_of(subject_.arguments, [&](const ArgumentPlan &plan) {
+        return plan.name == memory.name && plan.isOutput;
+      });
+      result_.trace.memories.push_back(
+          {memory.name, memory.rank, memory.type, isSymmetric, !isSymmetric && !isOutput});
+      written_.emplace_back();
+    }
+    return known->second;
+  }
+
+  //===-- What is defined -------------------------------------------------------------------===//
+
+  /// Notes bytes that the last access of the thread wrote, or finds that nobody wrote those it
+  /// read.
+  void trackDefinition(uint32_t thread) {
+    const Thread &events = result_.trace.threads[thread];
+    const Event &event = events.back();
+    uint32_t memory = result_.trace.footprints.memoryOf(event.object);
+    if (result_.trace.memories[memory].isDefined)
+      return;
+    std::vector<uint16_t> &written = written_[memory];
+    auto now = static_cast<uint16_t>(event.launch + 1);
+    bool reads = event.kind != Event::Kind::write && event.kind != Event::Kind::putTarget;
+    for (const Bytes &run : result_.trace.footprints.runs(event.object)) {
+      if (static_cast<int64_t>(written.size()) < run.limit)
+        written.resize(run.limit, 0);
+      if (reads)
+        findUndefined(thread, written, run, now);
+      if (event.writes())
+        std::fill(written.begin() + run.first, written.begin() + run.limit, now);
+    }
+  }
+
+  void findUndefined(uint32_t thread, const std::vector<uint16_t> &written, Bytes run,
+                     uint16_t now) {
+    for (int64_t first = run.first; first < run.limit; ++first) {
+      if (written[first] == now)
+        continue;
+      int64_t limit = first + 1;
+      while (limit < run.limit && written[limit] != now)
+        ++limit;
+      const Thread &events = result_.trace.threads[thread];
+      if (reported_.insert(result_.trace.siteOf(events.back()).op).second)
+        result_.undefinedReads.push_back(
+            {{thread, static_cast<uint32_t>(events.size() - 1)}, {first, limit}});
+      return;
+    }
+  }
+
+  const Subject &subject_;
+  const CheckOptions &options_;
+  ArgumentSet arguments_;
+  reference::Interpreter interpreter_;
+  Recording result_;
+  std::vector<Thread> *threads_;  ///< that grow
+  std::vector<int64_t> launches_; ///< of each thread, the one it is in
+  bool continues_ = false;
+  uint64_t steps_ = 0;
+  std::map<std::tuple<Operation *, std::string, std::vector<int64_t>>, uint32_t> sites_;
+  std::map<Operation *, uint32_t> ops_;
+  std::map<std::string, uint32_t> roles_;
+  std::map<const reference::Counter *, uint32_t> counters_;
+  std::map<const reference::Memory *, uint32_t> memories_;
+  std::vector<std::vector<uint16_t>> written_; ///< of each memory's bytes: launch + 1, or 0
+  std::vector<uint64_t> siteHashes_, footprintHashes_;
+  std::set<uint32_t> reported_; ///< ops that read what nobody wrote
+};
+
+std::vector<std::string> Recorder::follow(const Schedule &schedule) {
+  std::vector<std::string> lines;
+  const std::vector<Thread> &threads = result_.trace.threads;
+  for (const Segment &segment : schedule) {
+    while (threads[segment.thread].size() < segment.position) {
+      size_t before = threads[segment.thread].size();
+      if (interpreter_.core(segment.thread).isDone() ||
+          !interpreter_.core(segment.thread).canStep())
+        throw CompileError(fmt::format("the schedule cannot be followed: core {} of rank {} stands "
+                                       "at event {} and cannot go on to {}",
+                                       segment.thread % options_.cores,
+                                       segment.thread / options_.cores, before, segment.position));
+      step(segment.thread);
+      if (result_.failure)
+        return lines.push_back(result_.failure->message), lines;
+      for (size_t i = before; i < threads[segment.thread].size(); ++i)
+        lines.push_back(describeEvent(result_.trace, {segment.thread, static_cast<uint32_t>(i)}));
+    }
+  }
+  for (uint32_t t = 0; t < interpreter_.numCores(); ++t)
+    if (const CoreMachine &core = interpreter_.core(t);
+        !core.isDone() && core.waiting() && !core.canStep())
+      lines.push_back(fmt::format("{}: waits for {} to reach {}, it is {}", core.describe(),
+                                  core.waiting()->what, core.waiting()->expected,
+                                  core.waiting()->counter->value));
+  return lines;
+}
+
+} // namespace
+
+std::vector<std::pair<WaiverText, std::string>> waiversOn(Operation *op) {
+  std::vector<std::pair<WaiverText, std::string>> waivers;
+  for (WaiverText &waiver : waiversOf(op))
+    waivers.emplace_back(std::move(waiver), reference::describe(op->getLoc()));
+  return waivers;
+}
+
+Recording record(const Subject &subject, const CheckOptions &options, const RunMode &mode) {
+  Recorder recorder(subject, options, mode);
+  OneAfterTheOther inTurn;
+  ByPriority byPriority(mode.seed.value_or(0), static_cast<size_t>(options.ranks * options.cores));
+  return recorder.run(mode.seed ? static_cast<reference::Scheduler &>(byPriority) : inTurn);
+}
+
+std::vector<std::string> recordSchedule(const Subject &subject, const CheckOptions &options,
+                                        std::string_view schedule) {
+  Schedule parsed = parseSchedule(schedule, options.ranks, options.cores);
+  return Recorder(subject, options, {}).follow(parsed);
+}
+
+} // namespace ditron::checker

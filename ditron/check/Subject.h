@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is checked: a function of the IR, and arguments to run it on.
+#pragma once
+#include "ditron/check/Check.h"
+#include "ditron/reference/Interpreter.h"
+
+namespace ditron::checker {
+
+/// One argument of a kernel, on every rank.
+struct ArgumentPlan {
+  std::string name;
+  bool isMemory = false;
+  bool isOutput = false; ///< what it holds before is undefined
+  bool isReadOnly = false;
+  DType type = DType::f32;
+  std::vector<int64_t> sizes;
+  double scalar = 0;
+};
+
+/// A kernel and its arguments. The IR is borrowed.
+struct Subject {
+  std::string name;
+  mlir::func::FuncOp function;
+  std::vector<ArgumentPlan> arguments;
+
+  /// CompileError where the options do not fit the signature.
+  static Subject of(const Kernel &kernel, const CheckOptions &options);
+  /// The one function of the module that is marked tile.kernel; memory of static extents. What is
+  /// not tile.readonly counts as defined. CompileError otherwise.
+  static Subject of(mlir::ModuleOp module, const CheckOptions &options);
+
+  /// The same kernel in a copy of its module.
+  Subject with(mlir::ModuleOp copy) const;
+};
+
+/// The memory of the arguments of all ranks, filled: inputs by the options, outputs with poison.
+class ArgumentSet {
+public:
+  ArgumentSet(const Subject &subject, const CheckOptions &options);
+  const std::vector<std::vector<reference::ArgumentValue>> &values() const { return values_; }
+  /// All that the kernel may have written, rank by rank.
+  std::vector<std::byte> outputs() const;
+
+private:
+  const Subject &subject_;
+  std::vector<std::vector<std::vector<std::byte>>> memory_; ///< [rank][argument]
+  std::vector<std::vector<reference::ArgumentValue>> values_;
+};
+
+} // namespace ditron::checker

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernels of the library are proved clean, and no mistake in them is missed.
+#include "ditron/kernels/Registry.h"
+#include "ditron/check/Check.h"
+#include <gtest/gtest.h>
+
+namespace ditron::kernels {
+namespace {
+
+/// Calls `use` with every case of a kernel.
+template <class Use> void forEachCase(const KernelEntry &entry, int64_t ranks, const Use &use) {
+  EXPECT_FALSE(entry.checkCases.empty()) << entry.name;
+  for (const CheckCase &one : entry.checkCases) {
+    Problem problem{one.shape, entry.dtypes.front(), ranks, 2};
+    Config config = entry.defaults(problem);
+    config.parse(one.config, entry.parameters);
+    Kernel kernel = entry.kernel(problem.type, config);
+    Inputs inputs(entry, kernel, problem, 1);
+    CheckOptions options{.ranks = ranks, .shape = one.shape};
+    for (const ScalarDefault &scalar : entry.scalars)
+      options.scalars.emplace_back(scalar.name, scalar.value);
+    if (entry.input)
+      options.input = [&](int64_t rank, size_t argument, int64_t element) {
+        return inputs.at(rank, argument, element);
+      };
+    use(kernel, options);
+  }
+}
+
+TEST(Registry, EveryKernelIsProvedClean) {
+  for (const KernelEntry &entry : registry())
+    for (int64_t ranks : {1, 2, 3, 4, 8})
+      forEachCase(entry, ranks, [&](const Kernel &kernel, const CheckOptions &options) {
+        ditron::Verdict verdict = check(kernel, options);
+        EXPECT_TRUE(verdict.clean()) << verdict.text();
+        EXPECT_EQ(verdict.method, Method::proved) << verdict.text();
+      });
+}
+
+TEST(Registry, NoMutantIsMissed) {
+  for (const KernelEntry &entry : registry())
+    for (int64_t ranks : {2, 3, 4}) {
+      size_t killed = 0;
+      forEachCase(entry, ranks, [&](const Kernel &kernel, const CheckOptions &options) {
+        for (const Mutant &mutant : mutate(kernel, options)) {
+          EXPECT_NE(mutant.outcome, Mutant::Outcome::missed)
+              << entry.name << ", " << ranks << " ranks: " << mutant.kind << " at "
+              << mutant.source;
+          killed += mutant.outcome == Mutant::Outcome::killed;
+        }
+      });
+      if (entry.isDistributed) {
+        EXPECT_GE(killed, 7u) << entry.name;
+      }
+    }
+}
+
+} // namespace
+} // namespace ditron::kernels
