@@ -4,6 +4,7 @@
 // returned, with nothing left to destroy, before `leave` jumps out of the kernel.
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/runtime/Copy.h"
+#include "ditron/runtime/Order.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/runtime/Wait.h"
@@ -189,6 +190,7 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
                    const char *site) {
   auto *signal = static_cast<SignalCell *>(cell);
   uint64_t begin = recordedNow(context);
+  drainStores();
   if (mode == kAdd) {
     if (value < 0)
       fail(context, "notifies a signal with {}: expected 0 or more", value);
@@ -238,9 +240,15 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   context->log->add(event);
 }
 
-void ditron_fence(CoreContext *) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+void ditron_fence(CoreContext *) {
+  drainStores();
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+}
 
-void ditron_quiet(CoreContext *) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void ditron_quiet(CoreContext *) {
+  drainStores();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 
 void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64_t count,
                     const char *site) {
@@ -250,6 +258,7 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
          rank.cores());
   Stopwatch stopwatch;
   CoreBarrier &barrier = rank.coreBarrier(int(first), int(count));
+  drainStores();
   uint32_t round = barrier.round.load(std::memory_order_acquire);
   context->record->wait(CoreRecord::barrier, placeAt(context, site), uint64_t(first),
                         uint64_t(count), allRanks != 0, allRanks ? barrier.worldRounds + 1 : round);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Account.h"
+#include "ditron/runtime/Order.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
 #include <chrono>
@@ -74,6 +75,7 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
+      drainStores();
     } catch (const std::exception &error) {
       rank.control().raise(fmt::format("rank {}, core {} of kernel '{}': {}", rank.rank(), core,
                                        code.name, error.what()));

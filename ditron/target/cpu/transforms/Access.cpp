@@ -405,7 +405,8 @@ Value TileLowering::canStream(const Access &access, RankedTensorType tile) {
                                   compare(arith::CmpIPredicate::uge, volume, index(kStreamBytes)));
 }
 
-/// A store of a whole, aligned vector past the caches.
+/// A store of a whole, aligned vector past the caches. Later stores may overtake it: the verbs of
+/// the runtime that release, and the end of the launch, wait for such stores first.
 void TileLowering::stream(Value vector, const Access &access, const At &element) {
   Value stored = toStorage(vector, access.element);
   int64_t bytes = core::elementBytes(storageType(access.element));
@@ -432,9 +433,6 @@ LogicalResult TileLowering::lowerStore(core::StoreOp op) {
   };
   auto pastCaches = [&] {
     walk([&](Value vector, const At &element) { stream(vector, access, element); });
-    // Such stores are not ordered with later ones, a notify's among them, but by a fence.
-    b_.create<LLVM::CallIntrinsicOp>(loc_, TypeRange(), b_.getStringAttr("llvm.x86.sse.sfence"),
-                                     ValueRange(), LLVM::FastmathFlagsAttr());
   };
   tiles.push_back(&access);
   whereWhole(tiles, tile.getShape(), [&] {
