@@ -102,8 +102,8 @@ private:
       add("cores", std::to_string(values[2]));
     }
     if (slice.kind == Kind::wait || slice.kind == Kind::notify) {
-      const std::string &counter = timeline_.text(slice.name); // "ready[17]"
-      size_t bracket = std::min(counter.find('['), counter.size());
+      const std::string &counter = timeline_.text(slice.name); // "ready[1, 2]"
+      size_t bracket = std::min(counter.rfind('['), counter.size());
       add("signal", quoted(counter.substr(0, bracket)));
       if (bracket < counter.size())
         add("index", counter.substr(bracket));

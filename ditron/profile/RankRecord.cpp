@@ -94,7 +94,8 @@ private:
     auto [known, isNew] = counters_.try_emplace(counter, -1);
     if (isNew) {
       std::string text = runtime::counterName(workspace_->head(), size_t(counter));
-      std::erase(text, '\'');
+      if (size_t quote = text.rfind('\''); quote != std::string::npos)
+        text = text.substr(1, quote - 1) + text.substr(quote + 1);
       known->second = names_.of(text);
     }
     return known->second;

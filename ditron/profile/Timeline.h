@@ -21,7 +21,7 @@ struct Slice {
   bool waited = false; ///< wait: the count was not there at once; barrier: always
   uint8_t dims = 0;    ///< tile: how many coordinates
   int32_t peer = -1;   ///< put, get, notify: the rank; -1 where it is not known
-  int32_t name = -1;   ///< in Timeline::names, of a role or of a counter, "ready[17]"; -1: none
+  int32_t name = -1;   ///< in Timeline::names, of a role or of a counter, "ready[1, 2]"; -1: none
   int32_t place = -1;  ///< in Timeline::names: "AllGatherGemm.cpp:31"; -1: not known
   /// tile: coordinates. put, get: bytes. wait: counter, what stood in it before the launch, count
   /// waited for. notify: counter, what stood in it before, and after. barrier: all ranks (1) or

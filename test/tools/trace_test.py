@@ -135,7 +135,7 @@ class Schema(unittest.TestCase):
             self.assertRegex(event["args"]["source"], r"^AllGatherGemm\.cpp:\d+$")
         self.assertEqual({event["args"]["signal"] for event in trace.of("wait", "notify")}, {"ready"})
         self.assertEqual({tuple(wait["args"]["index"]) for wait in trace.of("wait")},
-                         {(part,) for part in range(8)})
+                         {(s, i) for s in range(2) for i in range(4)})
         self.assertEqual({(wait["args"]["expected"], notify["args"]["added"]) for wait in trace.of("wait")
                           for notify in trace.of("notify")}, {(1, 1)})
 
@@ -210,7 +210,7 @@ class Schema(unittest.TestCase):
     def testOverhead(self):
         summary = Trace(self.folder.name, "vector-add", "--shape", "N=100000", "--overhead",
                         "--repeat", "20").summary
-        self.assertLess(abs(summary["overhead"]), 2)  # docs/timeline.md has measurements
+        self.assertLess(abs(summary["overhead"]), 2)  # docs/trace.md has measurements
 
     def testWrongUsage(self):
         for arguments, message in (
@@ -315,7 +315,7 @@ class Page(unittest.TestCase):
         self.assertTrue(answer["moved"])
         hidden, text = answer["tooltip"]
         self.assertFalse(hidden)
-        self.assertRegex(text, r"^wait done\[\d+\]\nrank \d, core \d, reduce.*\n[\d.]+ \w+ from .*\n"
+        self.assertRegex(text, r"^wait done\[\d+, \d+\]\nrank \d, core \d, reduce.*\n[\d.]+ \w+ from .*\n"
                                r"GemmReduceScatter\.cpp:\d+\nfor a count of 2\nlet go on by rank \d, core \d, ")
         self.assertRegex(answer["details"], r"wait done.*let go on by: rank \d, core \d, notify done\[")
         self.assertEqual(answer["jumped"], ["notify", True])
