@@ -192,6 +192,34 @@ func.func @softmax(%A: !v {tile.unit_stride}, %B: !v {tile.unit_stride}, %i: ind
 }
 
 // -----
+!v = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Where the store may go past the caches and shares no memory with what is read, a row is stored
+// beside the exponentials of the next one; the last row, for itself.
+// CHECK-LABEL: @softmaxOfRows
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: math.exp
+// CHECK: llvm.store {{.*}}nontemporal
+// CHECK: vector.reduction <add>
+// CHECK: llvm.store {{.*}}nontemporal
+// CHECK: } else {
+// CHECK-NOT: llvm.store {{.*}}nontemporal
+// CHECK: vector.reduction <add>
+func.func @softmaxOfRows(%A: !v {tile.unit_stride}, %B: !v {tile.unit_stride}, %i: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<4x1xf32>
+  %x = tile.load %A[%i, %c0] : !v -> tensor<4x128xf32>
+  %e = math.exp %x : tensor<4x128xf32>
+  %s = tile.reduce sum %e axis 1 : tensor<4x128xf32> -> tensor<4x1xf32>
+  %f = arith.divf %one, %s : tensor<4x1xf32>
+  %ff = tile.broadcast %f : tensor<4x1xf32> -> tensor<4x128xf32>
+  %y = arith.mulf %e, %ff : tensor<4x128xf32>
+  tile.store %y, %B[%i, %c0] : tensor<4x128xf32>, !v
+  return
+}
+
+// -----
 !h = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
 // Narrow floats compute in f32 and round after every operation; memory holds their bits.

@@ -3,7 +3,12 @@
 // Tiles of views: every placement of the memory, ragged edges, padding, parts of views, gather,
 // scatter, atomic addition, and reads before writes.
 #include "Differential.h"
+#include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <memory>
+#include <random>
+#include <span>
 
 namespace ditron::differential {
 namespace {
@@ -202,6 +207,56 @@ TEST(Memory, inPlace) {
   for (Placement placement : kPlacements)
     expectSame(kernel,
                {ramp(DType::f32, {7, 43}, placement), ramp(DType::f32, {11, 11}, placement)});
+}
+
+constexpr int64_t kRows = 8194, kColumns = 1024; // large enough to be stored past the caches
+
+/// What a core makes of rows and of the rows `distance` below, tile after tile.
+void softmaxInPlace(std::span<float> memory, int64_t distance) {
+  for (int64_t i = 0; i < kRows; i += 4) {
+    int64_t rows = std::min<int64_t>(4, kRows - i);
+    std::vector<float> tile(memory.begin() + i * kColumns, memory.begin() + (i + rows) * kColumns);
+    for (int64_t r = 0; r < rows; ++r) {
+      float *row = tile.data() + r * kColumns, total = 0;
+      for (int64_t j = 0; j < kColumns; ++j)
+        total += row[j] = std::exp(row[j]);
+      for (int64_t j = 0; j < kColumns; ++j)
+        memory[size_t((i + r + distance) * kColumns + j)] = row[j] / total + 0.5f;
+    }
+  }
+}
+
+TEST(Memory, aStoreThatTrailsAReduction) {
+  Kernel kernel("softmax(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
+    auto xs = x.tiled(4, kColumns);
+    auto ys = y.tiled(4, kColumns);
+    for (auto [i] : ys.bands()) {
+      auto e = exp(xs(i, 0));
+      ys(i, 0) = e * (1 / sum(e, 1)) + 0.5f;
+    }
+  });
+  for (int64_t distance : {0, 3, 9000}) { // rows from x to y, in the same memory
+    SCOPED_TRACE(distance);
+    auto size = size_t((kRows + distance) * kColumns);
+    constexpr size_t kLine = 64;
+    std::unique_ptr<float[], decltype(&std::free)> owner(
+        static_cast<float *>(std::aligned_alloc(kLine, size * sizeof(float))), &std::free);
+    std::span<float> memory(owner.get(), size);
+    std::mt19937 random(7);
+    for (float &value : memory)
+      value = std::uniform_real_distribution<float>(-1, 1)(random);
+    std::vector<float> expected(memory.begin(), memory.end());
+    softmaxInPlace(expected, distance);
+    runRanks({.ranks = 1}, [&](Context &context) {
+      Program program = context.compile(kernel);
+      program(Tensor::borrow(memory.data(), DType::f32, {kRows, kColumns}),
+              Tensor::borrow(memory.data() + distance * kColumns, DType::f32, {kRows, kColumns}));
+    });
+    size_t wrong = 0;
+    for (size_t n = 0; n < memory.size(); ++n)
+      wrong += !(std::fabs(memory[n] - expected[n]) <= 1e-6f);
+    EXPECT_EQ(wrong, 0u);
+  }
 }
 
 TEST(Memory, readsBeforeLaterWrites) {

@@ -67,18 +67,20 @@ static SmallVector<Value> carry(OpBuilder &b, mlir::Location loc, Value first, V
 }
 
 /// All of row `at` (its last index is replaced) combined into a scalar. The elements are also kept
-/// in a buffer, if there is one.
+/// in a buffer, if there is one: the tile's own.
 Value TileLowering::reduceRow(Value tile, At at, ReduceKind kind, Value keep,
-                              ArrayRef<const Access *> prefetches) {
+                              ArrayRef<const Access *> prefetches, const Beside &beside) {
   auto type = cast<RankedTensorType>(tile.getType());
   Type element = computeType(type.getElementType());
   int64_t extent = type.getShape().back(), lanes = lanesOf(element);
   auto part = [&](Value j, int64_t width) {
     at.back() = j;
     prefetch(prefetches, at);
-    Value vector = emit(tile, at, width);
+    Value vector = keep ? emitOp(tile.getDefiningOp(), at, width) : emit(tile, at, width);
     if (keep)
       storeBuffer(vector, keep, at);
+    if (beside)
+      beside(j, width);
     return vector;
   };
   auto kindOfVector = combiningKind(kind, isa<FloatType>(element));

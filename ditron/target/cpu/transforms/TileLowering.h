@@ -19,6 +19,7 @@
 //   Convert.cpp        element types: storage, widening, rounding, saturation
 //   Dot.cpp            packing and the register-blocked micro-kernel
 //   Reduce.cpp         reductions, scans
+//   Trail.cpp          a store beside the reduction that it depends on
 #pragma once
 #include "ditron/device/DistOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,6 +75,8 @@ class TileLowering {
 public:
   using At = llvm::SmallVector<mlir::Value, 4>;
   using Reads = llvm::SmallVector<const Access *>;
+  /// What else is done where a vector of a row is computed, at a column, of so many elements.
+  using Beside = std::function<void(mlir::Value, int64_t)>;
 
   TileLowering(mlir::func::FuncOp function, const VectorTarget &target);
 
@@ -187,6 +190,21 @@ private:
   mlir::Value convert(mlir::Value vector, mlir::Type from, mlir::Type to, core::Rounding rounding,
                       bool saturate);
 
+  //===-- Trail.cpp ---------------------------------------------------------------------------===//
+  /// A reduction along rows of a tile that is kept, a store that depends on it row by row, and the
+  /// ops that are materialised in between.
+  struct Trail {
+    core::ReduceOp reduce;
+    core::StoreOp store;
+    llvm::SmallVector<mlir::Operation *> between;
+  };
+  std::optional<Trail> trailOf(core::ReduceOp reduce);
+  bool isOfItsRow(mlir::Value value, const Trail &trail);
+  mlir::Value areApart(const Access &a, const Access &b);
+  mlir::Value canTrail(const Reads &reads, const Access &store, mlir::RankedTensorType tile);
+  void lowerRows(const Trail &trail, const Access &access, const Reads &prefetches);
+  bool lowerTrail(const Trail &trail, mlir::Value keep, mlir::Value reduced);
+
   //===-- Dot.cpp, Reduce.cpp -----------------------------------------------------------------===//
   struct DotPlan;
   void lowerDot(core::DotOp op, mlir::Value result);
@@ -201,7 +219,7 @@ private:
   void lowerScan(core::ScanOp op, mlir::Value result);
   mlir::Value combine(core::ReduceKind kind, mlir::Value x, mlir::Value y);
   mlir::Value reduceRow(mlir::Value tile, At at, core::ReduceKind kind, mlir::Value keep,
-                        llvm::ArrayRef<const Access *> prefetches);
+                        llvm::ArrayRef<const Access *> prefetches, const Beside &beside = {});
   mlir::Value rounded(mlir::Value vector, mlir::Type element);
 
   //===-- Constants ---------------------------------------------------------------------------===//
@@ -223,6 +241,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> buffers_; ///< of the tiles that have one
   llvm::DenseMap<mlir::Value, mlir::Value> targets_; ///< where tiles are to be computed
   llvm::SmallVector<mlir::Operation *> dead_;
+  llvm::DenseSet<mlir::Operation *> trailing_; ///< stores that are lowered already
   /// Tiles that have been read, and whose successors are to be brought nearer by the next walk that
   /// computes: while a core computes, its memory channel idles.
   Reads prefetches_;

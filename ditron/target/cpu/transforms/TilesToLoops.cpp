@@ -160,7 +160,9 @@ void TileLowering::materialise(Value tile) {
     buffer = bufferFor(type);
   if (core::ReduceOp reduce = reductionOnTheWay(tile)) {
     Value reduced = bufferFor(cast<RankedTensorType>(reduce.getResult().getType()));
-    lowerReduce(reduce, reduced, buffer);
+    std::optional<Trail> trail = trailOf(reduce);
+    if (!trail || !lowerTrail(*trail, buffer, reduced))
+      lowerReduce(reduce, reduced, buffer);
     buffers_[reduce.getResult()] = reduced;
   } else {
     computeInto(tile, buffer);
@@ -274,7 +276,9 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
-      .Case([&](core::StoreOp store) { return lowerStore(store); })
+      .Case([&](core::StoreOp store) {
+        return trailing_.contains(store) ? success() : lowerStore(store);
+      })
       .Case([&](core::ScatterOp scatter) { return lowerScatter(scatter); })
       .Case([&](core::AtomicAddOp atomic) { return lowerAtomicAdd(atomic); })
       .Case([&](tensor::ExtractOp extract) {
