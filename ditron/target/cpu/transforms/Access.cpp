@@ -202,8 +202,11 @@ void TileLowering::findNext(core::LoadOp load, Access &access) {
 /// time.
 TileLowering::At TileLowering::prefetchPlace(const Access &access, const At &at) {
   constexpr int64_t kStreams = 4, kPageBytes = 4096;
-  int64_t lanes = target_.vectorBytes / 4, width = access.shape.back();
-  int64_t rowBytes = width * core::elementBytes(storageType(access.element));
+  int64_t lanes = target_.vectorBytes / 4, row = access.shape.back() / lanes; // vectors
+  int64_t rows = at.size() > 1 ? access.shape[at.size() - 2] : 1, quarter = rows * row / kStreams;
+  int64_t bytes = rows * access.shape.back() * core::elementBytes(storageType(access.element));
+  if (bytes < kStreams * kPageBytes || access.shape.back() % lanes || rows * row % kStreams)
+    return at;
   auto divided = [&](Value x, int64_t by) {
     return b_.create<arith::DivUIOp>(loc_, x, index(by)).getResult();
   };
@@ -212,16 +215,12 @@ TileLowering::At TileLowering::prefetchPlace(const Access &access, const At &at)
   };
   At place(at);
   Value vector = divided(at.back(), lanes);
-  if (rowBytes >= kStreams * kPageBytes && width % (kStreams * lanes) == 0) {
-    place.back() = add(mul(rest(vector, kStreams), index(width / kStreams)),
-                       mul(divided(vector, kStreams), index(lanes)));
-  } else if (at.size() > 1 && rowBytes >= kPageBytes && width % (kStreams * lanes) == 0 &&
-             access.shape[at.size() - 2] == kStreams) { // a row is a stream
-    Value row = at[at.size() - 2];
-    place[at.size() - 2] = rest(vector, kStreams);
-    place.back() =
-        add(mul(row, index(width / kStreams)), mul(divided(vector, kStreams), index(lanes)));
-  }
+  if (rows > 1)
+    vector = add(mul(at[at.size() - 2], index(row)), vector);
+  vector = add(mul(rest(vector, kStreams), index(quarter)), divided(vector, kStreams));
+  place.back() = mul(rows > 1 ? rest(vector, row) : vector, index(lanes));
+  if (rows > 1)
+    place[at.size() - 2] = divided(vector, row);
   return place;
 }
 
