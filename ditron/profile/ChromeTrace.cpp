@@ -15,7 +15,9 @@ std::string quoted(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Writes the list of events. Times are microseconds with three decimals: nanoseconds.
+/// Writes the list of events. Times are microseconds with three decimals: nanoseconds. Process 0
+/// and thread 0 are the idle ones to viewers, and a thread with the number of its process is its
+/// main thread, so ranks are counted from 1 and cores go on from there.
 class ChromeWriter {
 public:
   explicit ChromeWriter(const Timeline &timeline) : timeline_(timeline) {}
@@ -25,10 +27,10 @@ public:
         R"({{"displayTimeUnit":"ns","otherData":{{"kernel":{},"dropped_events":{}}},"traceEvents":[)",
         quoted(timeline_.kernel), timeline_.dropped());
     for (int rank = 0; rank < timeline_.ranks; ++rank) {
-      event(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"rank {}"}}}})", rank,
-            rank);
-      event(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})", rank,
-            rank);
+      event(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"rank {}"}}}})",
+            process(rank), rank);
+      event(R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})",
+            process(rank), rank);
     }
     for (const Lane &lane : timeline_.lanes)
       writeLane(lane);
@@ -48,21 +50,30 @@ private:
     line(format, std::forward<T>(values)...);
   }
 
+  static int process(int32_t rank) { return rank + 1; }
+  int thread(const Lane &lane) const {
+    return 1 + timeline_.ranks + lane.rank * timeline_.cores + lane.core;
+  }
   static std::string micros(int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
   void writeLane(const Lane &lane) {
     event(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"core {}"}}}})",
-          lane.rank, lane.core, lane.core);
+          process(lane.rank), thread(lane), lane.core);
     event(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
-          lane.rank, lane.core, lane.core);
+          process(lane.rank), thread(lane), lane.core);
     event(
         R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"kernel","args":{{"dropped_events":{}}}}})",
-        lane.rank, lane.core, micros(lane.begin), micros(lane.end - lane.begin),
+        process(lane.rank), thread(lane), micros(lane.begin), micros(lane.end - lane.begin),
         quoted(timeline_.kernel), lane.dropped);
     for (const Slice &slice : lane.slices)
       event(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{}","args":{{{}}}}})",
-            lane.rank, lane.core, micros(slice.begin), micros(slice.end - slice.begin),
+            process(lane.rank), thread(lane), micros(slice.begin), micros(slice.end - slice.begin),
             quoted(nameOf(slice)), name(slice.kind), arguments(slice));
+    if (lane.dropped)
+      event(
+          R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":"{} events missing","cat":"missing","args":{{}}}})",
+          process(lane.rank), thread(lane), micros(lane.knownEnd()),
+          micros(lane.end - lane.knownEnd()), lane.dropped);
   }
 
   std::string nameOf(const Slice &slice) const {
@@ -124,7 +135,7 @@ private:
     auto end = [&](const char *phase, SliceRef at, int64_t time) {
       const Lane &lane = timeline_.lanes[size_t(at.lane)];
       event(R"({{"ph":"{}","id":{},"pid":{},"tid":{},"ts":{},"name":"{}","cat":"signal"{}}})",
-            phase, number + 1, lane.rank, lane.core, micros(time), name(to.kind),
+            phase, number + 1, process(lane.rank), thread(lane), micros(time), name(to.kind),
             *phase == 'f' ? R"(,"bp":"e")" : "");
     };
     end("s", arrow.from, from.begin);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The page is Page.html, with Page.css and Page.js in it; here its data is written into it. Page.js
-// says how the data reads.
+// The page is Page.html with Page.css and the scripts PageModel.js, PageView.js and Page.js in it;
+// here its data is written into it. PageModel.js says how the data reads.
 #include "ditron/profile/Export.h"
 #include "ditron/profile/Tables.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Message.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -54,6 +55,9 @@ Json lanesOf(const Timeline &timeline) {
                      {"core", lane.core},
                      {"begin", lane.begin},
                      {"end", lane.end},
+                     {"knownEnd", lane.knownEnd()},
+                     {"dropped", lane.dropped},
+                     {"cpu", lane.cpu},
                      {"slices", std::move(slices)}});
   }
   return lanes;

@@ -64,13 +64,14 @@ public:
     lane_.begin = int64_t(log.begin());
     lane_.end = int64_t(log.end());
     lane_.dropped = int64_t(log.dropped());
+    lane_.cpu = int64_t(log.cpuNs());
     if (log.dropped())
       lane_.knownUntil = int64_t(log.firstDropped());
     roles_.clear();
     tile_ = -1;
     for (const Event &event : inNanoseconds(log))
       add(event);
-    while (closeRole(std::min(lane_.end, lane_.knownUntil))) {
+    while (closeRole(lane_.knownEnd())) {
     }
     return std::move(lane_);
   }
@@ -238,7 +239,7 @@ std::string pack(const RankRecord &record) {
   writer.put(record.lanes.size());
   for (const Lane &lane : record.lanes) {
     for (int64_t word : {int64_t(lane.rank), int64_t(lane.core), lane.begin, lane.end,
-                         lane.knownUntil, lane.dropped})
+                         lane.knownUntil, lane.dropped, lane.cpu})
       writer.put(word);
     writer.put(lane.slices.size());
     writer.bytes.append(reinterpret_cast<const char *>(lane.slices.data()),
@@ -256,7 +257,7 @@ RankRecord unpack(const std::string &bytes) {
     reader.get(name);
   record.lanes.resize(reader.count());
   for (Lane &lane : record.lanes) {
-    int64_t words[6];
+    int64_t words[7];
     reader.get(words);
     lane.rank = int32_t(words[0]);
     lane.core = int32_t(words[1]);
@@ -264,6 +265,7 @@ RankRecord unpack(const std::string &bytes) {
     lane.end = words[3];
     lane.knownUntil = words[4];
     lane.dropped = words[5];
+    lane.cpu = words[6];
     lane.slices.resize(reader.count());
     reader.copy(lane.slices.data(), lane.slices.size() * sizeof(Slice));
   }

@@ -22,8 +22,8 @@ public:
   std::vector<Piece> run() {
     for (size_t n = 0; n < lane_.slices.size(); ++n)
       take(int32_t(n), lane_.slices[n]);
-    closeUntil(lane_.end);
-    compute(lane_.end);
+    closeUntil(lane_.knownEnd());
+    compute(lane_.knownEnd());
     return std::move(pieces_);
   }
 
@@ -106,6 +106,7 @@ public:
       lane = cause.lane >= 0 ? cause.lane : lane;
     }
     path_.before = kSeconds * double(time);
+    path_.isKnown = true;
     std::reverse(path_.steps.begin(), path_.steps.end());
     sumUp();
     return std::move(path_);
@@ -195,7 +196,14 @@ const char *name(State state) {
 std::vector<Piece> piecesOf(const Lane &lane) { return Cutter(lane).run(); }
 
 CriticalPath criticalPath(const Timeline &timeline) {
-  return timeline.lanes.empty() ? CriticalPath{} : Walker(timeline).run();
+  if (timeline.lanes.empty() || timeline.dropped() > 0)
+    return {};
+  return Walker(timeline).run();
+}
+
+double CoreTimes::cpuShare() const {
+  double busy = compute + transfer;
+  return busy > 0 ? std::min(1.0, cpu / busy) : 0;
 }
 
 CoreTimes Summary::times() const {
@@ -205,6 +213,8 @@ CoreTimes Summary::times() const {
     total.transfer += rank.times.transfer;
     total.wait += rank.times.wait;
     total.absent += rank.times.absent;
+    total.unknown += rank.times.unknown;
+    total.cpu += rank.times.cpu;
   }
   return total;
 }
@@ -228,6 +238,8 @@ Summary summarize(const Timeline &timeline) {
          : piece.state == State::transfers ? rank.times.transfer
                                            : rank.times.wait) += secondsOf(piece);
       rank.times.absent += summary.seconds - kSeconds * double(lane.end - lane.begin);
+      rank.times.unknown += kSeconds * double(lane.end - lane.knownEnd());
+      rank.times.cpu += kSeconds * double(lane.cpu);
     }
     rank.transfers = transfersOf(timeline, first);
   }

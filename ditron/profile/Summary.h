@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where the time of a launch went. At any moment a core computes, transfers or waits, or is not
-// there; docs/cli.md says what is what.
+// there; docs/trace.md says what is what.
 //
 // The critical path is the chain of work that the launch could not have ended before. It is found
 // from its end: from the core that finished last, back in time on that core; where it waited, at
@@ -26,12 +26,19 @@ struct Piece {
   int32_t place = -1; ///< of the verb, or of the loop over tiles around the computation
 };
 
-/// The pieces of a lane, one after the other without a gap.
+/// The pieces of a lane, one after the other without a gap, up to Lane::knownEnd.
 std::vector<Piece> piecesOf(const Lane &lane);
 
-/// Seconds, summed over cores. The four together are cores times the launch's seconds.
+/// Seconds, summed over cores. The first five together are cores times the launch's seconds.
 struct CoreTimes {
-  double compute = 0, transfer = 0, wait = 0, absent = 0;
+  double compute = 0, transfer = 0, wait = 0;
+  double absent = 0;  ///< before the kernel began on a core, and after it ended there
+  double unknown = 0; ///< after its log was full
+  double cpu = 0;     ///< with a CPU; 0: not known
+
+  double all() const { return compute + transfer + wait + absent + unknown; }
+  /// The part of compute and transfer for which the cores had a CPU; 0 where it is not known.
+  double cpuShare() const;
 };
 
 struct RankSummary {
@@ -59,6 +66,7 @@ struct CriticalPath {
   double before = 0;   ///< from the launch's start to the first step: the core was not there yet
   int64_t signals = 0; ///< how often it goes from one core to another
   std::vector<Contribution> contributions; ///< the largest first
+  bool isKnown = false;                    ///< false: events are missing, and all is empty
   double seconds() const { return before + compute + transfer + wait; }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/profile/Tables.h"
+#include "ditron/support/Message.h"
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -12,11 +13,15 @@ std::string percent(double part, double whole) {
 }
 
 std::vector<std::string> timesRow(const std::string &name, const CoreTimes &times,
-                                  const runtime::TransferTime &transfers) {
-  double all = times.compute + times.transfer + times.wait + times.absent;
+                                  const runtime::TransferTime &transfers, bool showsUnknown) {
+  double all = times.all();
   std::vector<std::string> row{name};
-  for (double part : {times.compute, times.transfer, times.wait, times.absent})
+  std::vector<double> parts{times.compute, times.transfer, times.wait, times.absent};
+  if (showsUnknown)
+    parts.push_back(times.unknown);
+  for (double part : parts)
     row.push_back(fmt::format("{} {:>5}", formatSeconds(part), percent(part, all)));
+  row.push_back(times.cpu > 0 && times.unknown == 0 ? percent(times.cpuShare(), 1) : "-");
   auto transfer = double(transfers.transferNs);
   row.push_back(transfer > 0 ? percent(double(transfers.hiddenNs), transfer) : "-");
   row.push_back(transfer > 0 ? formatSeconds(1e-9 * double(transfers.exposedNs())) : "-");
@@ -25,21 +30,17 @@ std::vector<std::string> timesRow(const std::string &name, const CoreTimes &time
 
 } // namespace
 
-std::string formatSeconds(double seconds) {
-  if (seconds >= 1)
-    return fmt::format("{:.3f} s", seconds);
-  if (seconds >= 1e-3)
-    return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.1f} us", seconds * 1e6);
-}
-
 Table timesTable(const Summary &summary) {
-  Table table{{"", "compute", "transfer", "wait", "absent", "hidden", "exposed"}, {}};
+  bool showsUnknown = summary.times().unknown > 0;
+  Table table{{"", "compute", "transfer", "wait", "absent"}, {}};
+  if (showsUnknown)
+    table.head.push_back("unknown");
+  table.head.insert(table.head.end(), {"CPU", "hidden", "exposed"});
   for (size_t rank = 0; rank < summary.ranks.size(); ++rank)
     table.rows.push_back(timesRow(fmt::format("rank {}", rank), summary.ranks[rank].times,
-                                  summary.ranks[rank].transfers));
+                                  summary.ranks[rank].transfers, showsUnknown));
   if (summary.ranks.size() > 1)
-    table.rows.push_back(timesRow("all", summary.times(), summary.transfers()));
+    table.rows.push_back(timesRow("all", summary.times(), summary.transfers(), showsUnknown));
   return table;
 }
 
@@ -69,10 +70,13 @@ Table pathTable(const CriticalPath &path, size_t most) {
 }
 
 std::string describe(const CriticalPath &path) {
+  if (!path.isKnown)
+    return "not known, as events are missing";
   double all = path.seconds();
-  return fmt::format("{} over {} signal{}: compute {}, transfer {}, wait {}", formatSeconds(all),
-                     path.signals, path.signals == 1 ? "" : "s", percent(path.compute, all),
-                     percent(path.transfer, all), percent(path.wait, all));
+  return fmt::format("{} over {} signal{}: compute {}, transfer {}, wait {}, start {}",
+                     formatSeconds(all), path.signals, path.signals == 1 ? "" : "s",
+                     percent(path.compute, all), percent(path.transfer, all),
+                     percent(path.wait, all), percent(path.before, all));
 }
 
 std::string describeDropped(const Timeline &timeline) {

@@ -13,9 +13,6 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// "1.24 s", "3.1 ms", "820 us"
-std::string formatSeconds(double seconds);
-
 /// What the cores did, rank by rank and in all, in seconds summed over cores, and how much of the
 /// transfers was hidden.
 Table timesTable(const Summary &summary);

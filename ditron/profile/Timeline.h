@@ -3,6 +3,7 @@
 // The timeline of one launch: what every core of every rank did when, and which notify let which
 // wait go on.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,7 +38,11 @@ struct Lane {
   int64_t begin = 0, end = 0;     ///< of the kernel on this core
   int64_t knownUntil = INT64_MAX; ///< when its log was full
   int64_t dropped = 0;            ///< events from there on
+  int64_t cpu = 0;                ///< nanoseconds for which the core had a CPU; 0: not known
   std::vector<Slice> slices;      ///< by begin, the outer of two first
+
+  /// Up to when it is known what the core did.
+  int64_t knownEnd() const { return std::min(end, knownUntil); }
 };
 
 /// A slice of a lane, by their numbers.

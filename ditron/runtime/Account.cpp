@@ -7,7 +7,7 @@ namespace ditron::runtime {
 
 namespace {
 
-enum class State { absent, computes, waits, transfers };
+enum class State { absent, computes, pauses, waits, transfers };
 
 /// What a core does during an event; `computes` where the event is none that counts.
 State stateOf(const Event &event) {
@@ -31,17 +31,12 @@ public:
       return false;
     while (next_ < core_.events.size() && stateOf(core_.events[next_]) == State::computes)
       ++next_;
-    if (next_ == core_.events.size()) {
-      bool isPause = core_.end - until_ < kPauseNs;
-      setUntil(core_.end, isPause ? State::waits : State::computes);
+    uint64_t begin = next_ < core_.events.size() ? core_.events[next_].begin : core_.end;
+    if (begin > until_) {
+      setUntil(begin, begin - until_ < kPauseNs ? State::pauses : State::computes);
       return true;
     }
-    const Event &event = core_.events[next_];
-    if (event.begin >= until_ + kPauseNs) {
-      setUntil(event.begin, State::computes);
-      return true;
-    }
-    ++next_; // with the pause before it
+    const Event &event = core_.events[next_++];
     setUntil(event.end, stateOf(event));
     return true;
   }

@@ -10,12 +10,13 @@
 //   hidden     ... while at least one other core computes
 //   exposed    ... while no core computes: all others wait, transfer too, or are not there
 //
-// so transfer = hidden + exposed, and `exposed` is what the launch would have been shorter by at
-// most if its transfers took no time. Time in which two cores transfer counts once, which keeps
-// these times comparable with the time of the launch.
+// so transfer = hidden + exposed. Time in which two cores transfer counts once, which keeps these
+// times comparable with the time of the launch. It is a rank's own view: a core that waits for what
+// another rank sends waits, whatever that rank does meanwhile.
 //
 // A core that has less than kPauseNs between two of its transfers or waits does not compute there:
-// it runs the loop around them.
+// it runs the loop around them. A core without a CPU, where there are more cores than CPUs, is in
+// the state in which it lost it; CoreStats::cpuShare says how much of the time that is.
 #pragma once
 #include "ditron/runtime/Events.h"
 #include "ditron/runtime/Stats.h"

@@ -22,7 +22,8 @@ EventLog::EventLog(size_t capacity) : capacity_(capacity) {
 
 EventLog::EventLog(EventLog &&other) noexcept
     : events_(std::exchange(other.events_, nullptr)), capacity_(other.capacity_),
-      count_(other.count_), begin_(other.begin_), end_(other.end_), beginTicks_(other.beginTicks_),
+      count_(other.count_), takesCpuTime_(other.takesCpuTime_), cpu_(other.cpu_),
+      begin_(other.begin_), end_(other.end_), beginTicks_(other.beginTicks_),
       endTicks_(other.endTicks_), dropped_(other.dropped_), firstDropped_(other.firstDropped_) {}
 
 uint64_t EventLog::timeOf(uint64_t ticks) const {

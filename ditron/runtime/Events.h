@@ -24,6 +24,13 @@ inline uint64_t nowNs() {
   return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
 }
 
+/// The time for which this thread had a CPU. A system call.
+inline uint64_t cpuTimeNs() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
+}
+
 /// A clock that counts on its own and does not wait for the memory accesses before it, as
 /// CLOCK_MONOTONIC does: a mark in a stream of memory traffic must not hold it up. EventLog::timeOf
 /// turns its ticks into nanoseconds.
@@ -71,17 +78,21 @@ public:
   EventLog(const EventLog &) = delete;
   EventLog &operator=(const EventLog &) = delete;
 
-  /// Starts and ends a launch on this core.
-  void start() {
+  /// Starts and ends a launch on this core, on the same thread. The thread's CPU time costs about a
+  /// microsecond, so it is taken only where it is asked for.
+  void start(bool takesCpuTime = false) {
+    takesCpuTime_ = takesCpuTime;
     count_ = 0;
     dropped_ = 0;
     end_ = 0;
+    cpu_ = takesCpuTime ? cpuTimeNs() : 0;
     begin_ = nowNs();
     beginTicks_ = nowTicks();
   }
   void finish() {
     end_ = nowNs();
     endTicks_ = nowTicks();
+    cpu_ = takesCpuTime_ ? cpuTimeNs() - cpu_ : 0;
   }
 
   void add(const Event &event) {
@@ -95,6 +106,8 @@ public:
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
+  /// For how long the core had a CPU between the two; 0 where it was not asked for.
+  uint64_t cpuNs() const { return cpu_; }
   std::span<const Event> events() const { return {events_, count_}; }
   /// The nanoseconds of a moment between begin() and end(), once the launch is over.
   uint64_t timeOf(uint64_t ticks) const;
@@ -108,6 +121,8 @@ private:
 
   Event *events_ = nullptr;
   size_t capacity_ = 0, count_ = 0;
+  bool takesCpuTime_ = false;
+  uint64_t cpu_ = 0; // while a launch runs: at its start
   uint64_t begin_ = 0, end_ = 0, beginTicks_ = 0, endTicks_ = 0, dropped_ = 0, firstDropped_ = 0;
 };
 

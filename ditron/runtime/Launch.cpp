@@ -71,7 +71,7 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     context.record->place.store(0, std::memory_order_relaxed);
     context.record->set(CoreRecord::computing);
     context.log = &rank.log(core);
-    context.log->start();
+    context.log->start(rank.crowded() || code.recorded);
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
@@ -81,6 +81,8 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
                                        code.name, error.what()));
     }
     context.log->finish();
+    context.stats.presentNs = context.log->end() - context.log->begin();
+    context.stats.cpuNs = context.log->cpuNs();
     context.record->set(CoreRecord::done);
     stats[size_t(core)] = context.stats;
   });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace ditron::runtime {
 
@@ -10,12 +12,24 @@ struct CoreStats {
   uint64_t transferNs = 0; ///< in put and get
   uint64_t bytesPut = 0;
   uint64_t bytesGot = 0;
+  uint64_t presentNs = 0; ///< from the start of the kernel on the core to its end
+  uint64_t cpuNs = 0;     ///< of these, with a CPU; 0 where it was not taken
+
+  /// The part of the time in which the cores did not wait for which they had a CPU; nothing where
+  /// it was not taken. It is taken where a host has more core threads than CPUs.
+  std::optional<double> cpuShare() const {
+    if (cpuNs == 0 || presentNs <= waitNs)
+      return std::nullopt;
+    return std::min(1.0, double(cpuNs) / double(presentNs - waitNs));
+  }
 
   CoreStats &operator+=(const CoreStats &other) {
     waitNs += other.waitNs;
     transferNs += other.transferNs;
     bytesPut += other.bytesPut;
     bytesGot += other.bytesGot;
+    presentNs += other.presentNs;
+    cpuNs += other.cpuNs;
     return *this;
   }
 };

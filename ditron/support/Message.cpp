@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/support/Message.h"
+#include <fmt/format.h>
 
 namespace ditron {
 
@@ -14,6 +15,15 @@ std::string fillIn(std::string_view text, std::span<const int64_t> values) {
     text.remove_prefix(place + 2);
   }
   return result += text;
+}
+
+std::string formatSeconds(double seconds) {
+  // Four digits, and no finer than a tenth of a microsecond.
+  if (seconds >= 0.99995)
+    return seconds < 999.95 ? fmt::format("{:#.4g} s", seconds) : fmt::format("{:.0f} s", seconds);
+  if (seconds >= 0.99995e-3)
+    return fmt::format("{:#.4g} ms", seconds * 1e3);
+  return seconds > 0 ? fmt::format("{:.1f} us", seconds * 1e6) : "0";
 }
 
 } // namespace ditron

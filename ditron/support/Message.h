@@ -11,4 +11,7 @@ namespace ditron {
 /// "takes 3 of 2". A `{}` without a value stays.
 std::string fillIn(std::string_view text, std::span<const int64_t> values);
 
+/// A duration as people read it: "12.48 s", "151.9 ms", "820.3 us", "0".
+std::string formatSeconds(double seconds);
+
 } // namespace ditron

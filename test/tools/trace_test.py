@@ -18,6 +18,7 @@ import tempfile
 import unittest
 
 DITRON = sys.argv.pop(1)
+PARTS = ("compute_s", "transfer_s", "wait_s", "absent_s", "unknown_s")
 SMALL = ["--shape", "M=64,N=96,K=64", "--config", "m=16,n=32,k=32,comm=1"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -31,20 +32,26 @@ def call(*arguments, status=0, **variables):
 
 
 class Trace:
-    """A trace, and the summary that was printed beside it."""
+    """A trace, and the summary that was printed beside it. Slices and ends of arrows have the rank and
+    core that the names of their process and thread say."""
 
     def __init__(self, folder, *arguments, **variables):
         self.path = pathlib.Path(folder, "t.json")
         self.summary, = map(json.loads, call(*arguments, "-o", str(self.path), "--json",
                                              **variables).stdout.splitlines())
         self.trace = json.loads(self.path.read_text())
-        events = self.trace["traceEvents"]
-        self.slices = [event for event in events if event["ph"] == "X"]
+        self.events = self.trace["traceEvents"]
+        names = {(e["name"], e["pid"], e.get("tid")): e["args"] for e in self.events if e["ph"] == "M"}
+        for event in self.events:
+            if event["ph"] != "M":
+                event["rank"] = int(names["process_name", event["pid"], None]["name"].removeprefix("rank "))
+                event["core"] = int(names["thread_name", event["pid"], event["tid"]]["name"].removeprefix("core "))
+        self.slices = [event for event in self.events if event["ph"] == "X"]
         self.lanes = {}
         for event in self.slices:
-            self.lanes.setdefault((event["pid"], event["tid"]), []).append(event)
-        self.starts = {event["id"]: event for event in events if event["ph"] == "s"}
-        self.ends = {event["id"]: event for event in events if event["ph"] == "f"}
+            self.lanes.setdefault((event["rank"], event["core"]), []).append(event)
+        self.starts = {event["id"]: event for event in self.events if event["ph"] == "s"}
+        self.ends = {event["id"]: event for event in self.events if event["ph"] == "f"}
 
     def of(self, *kinds):
         return [event for event in self.slices if event["cat"] in kinds]
@@ -52,6 +59,10 @@ class Trace:
 
 def nanoseconds(microseconds):
     return round(microseconds * 1000)
+
+
+def endOf(event):
+    return nanoseconds(event["ts"]) + nanoseconds(event["dur"])
 
 
 class Schema(unittest.TestCase):
@@ -65,47 +76,76 @@ class Schema(unittest.TestCase):
         cls.folder.cleanup()
 
     def checkInvariants(self, trace, ranks, cores):
-        events = trace.trace["traceEvents"]
-        self.assertEqual({event["ph"] for event in events} - {"M", "X", "s", "f"}, set())
-        names = {(e["name"], e["pid"], e.get("tid")): e["args"] for e in events if e["ph"] == "M"}
+        self.checkFormat(trace)
         self.assertEqual(set(trace.lanes), {(r, c) for r in range(ranks) for c in range(cores)})
-        for rank in range(ranks):
-            self.assertEqual(names["process_name", rank, None]["name"], f"rank {rank}")
-            for core in range(cores):
-                self.assertEqual(names["thread_name", rank, core]["name"], f"core {core}")
         for lane in trace.lanes.values():
-            self.checkNesting(lane)
+            self.assertEqual([event["cat"] for event in lane].index("kernel"), 0)
         self.checkFlows(trace)
 
-    def checkNesting(self, lane):
-        """A slice lies in the last one that has begun and not ended; the first is the kernel."""
-        self.assertEqual(lane[0]["cat"], "kernel")
-        open_ = []
-        for event in lane:
-            begin, end = nanoseconds(event["ts"]), nanoseconds(event["ts"] + event["dur"])
-            self.assertGreaterEqual(begin, 0)
-            self.assertGreaterEqual(end, begin)
-            while open_ and open_[-1] <= begin:
-                open_.pop()
-            if open_:
-                self.assertLessEqual(end, open_[-1], event)
-            open_.append(end)
+    def checkFormat(self, trace):
+        """What the Trace Event Format asks for, and what viewers do not say but want: no process or
+        thread 0, which are the idle ones; no thread with the number of a process, its main thread."""
+        self.assertEqual(set(trace.trace), {"displayTimeUnit", "otherData", "traceEvents"})
+        self.assertIn(trace.trace["displayTimeUnit"], ("ms", "ns"))
+        processes, threads = set(), set()
+        for event in trace.events:
+            with self.subTest(event):
+                self.assertIn(event["ph"], ("M", "X", "s", "f"))
+                self.assertTrue(event["name"])
+                self.assertIsInstance(event["name"], str)
+                self.assertIsInstance(event.get("args", {}), dict)
+                for key in {"pid", "tid", "id"} & set(event):
+                    self.assertIsInstance(event[key], int)
+                    self.assertTrue(0 < event[key] < 2 ** 32)
+                processes.add(event["pid"])
+                threads.add((event["pid"], event["tid"]) if "tid" in event else None)
+                if event["ph"] == "M":
+                    continue
+                self.assertIsInstance(event["cat"], str)
+                for key in ("ts", "dur") if event["ph"] == "X" else ("ts",):
+                    self.assertIsInstance(event[key], (int, float))
+                    self.assertGreaterEqual(event[key], 0)
+                self.assertEqual(event.get("bp"), "e" if event["ph"] == "f" else None)
+        threads.discard(None)
+        numbers = [thread for _, thread in threads]
+        self.assertEqual(len(set(numbers)), len(numbers))
+        self.assertFalse(processes & set(numbers))
+        for phase, known in (("s", trace.starts), ("f", trace.ends)):
+            self.assertEqual(sum(event["ph"] == phase for event in trace.events), len(known))
+
+    def imported(self, trace):
+        """Reads the trace as a viewer does: in the order of time, a stack of slices for each thread. A
+        slice that does not lie in the one around it would be dropped. Returns the slices that the ends
+        of arrows are bound to: the last that has begun there."""
+        stacks, bound = {}, {}
+        for event in sorted((e for e in trace.events if e["ph"] != "M"), key=lambda e: nanoseconds(e["ts"])):
+            stack = stacks.setdefault((event["pid"], event["tid"]), [])
+            begin = nanoseconds(event["ts"])
+            if event["ph"] != "X":
+                bound[event["ph"], event["id"]] = stack[-1]
+                continue
+            while stack and (endOf(stack[-1]) < begin or endOf(stack[-1]) == begin and stack[-1]["dur"] + event["dur"] > 0):
+                stack.pop()
+            if stack:
+                self.assertLessEqual(endOf(event), endOf(stack[-1]), event)
+            stack.append(event)
+        return bound
 
     def checkFlows(self, trace):
-        def slicesAt(end):
-            lane = trace.lanes[end["pid"], end["tid"]]
-            return [e for e in lane if nanoseconds(e["ts"]) <= nanoseconds(end["ts"]) <= nanoseconds(e["ts"] + e["dur"])]
+        bound = self.imported(trace)
         self.assertEqual(set(trace.starts), set(trace.ends))
         woken = set()
         for number, start in trace.starts.items():
             end = trace.ends[number]
             self.assertLessEqual(start["ts"], end["ts"])
-            cause = [e for e in slicesAt(start) if e["cat"] in ("notify", "barrier")][-1]
-            effect = [e for e in slicesAt(end) if e["cat"] in ("wait", "barrier")][-1]
+            self.assertEqual((start["name"], start["cat"]), (end["name"], end["cat"]))
+            cause, effect = bound["s", number], bound["f", number]
+            self.assertIn(cause["cat"], ("notify", "barrier"))
+            self.assertIn(effect["cat"], ("wait", "barrier"))
             woken.add(id(effect))
             if effect["cat"] == "wait":
                 self.assertEqual((cause["args"]["signal"], cause["args"]["index"], cause["args"]["peer"]),
-                                 (effect["args"]["signal"], effect["args"]["index"], effect["pid"]))
+                                 (effect["args"]["signal"], effect["args"]["index"], effect["rank"]))
         for wait in trace.of("wait"):
             if wait["args"]["waited"]:
                 self.assertIn(id(wait), woken, wait)
@@ -125,10 +165,10 @@ class Schema(unittest.TestCase):
         trace = Trace(self.folder.name, "ag-gemm", "--ranks", "2", "--cores", "2", *SMALL)
         self.assertEqual([role["name"] for role in trace.of("role")], ["gather", "multiply"] * 2)
         tiles = [tuple(tile["args"]["tile"]) for tile in trace.of("tile")
-                 if (tile["pid"], tile["tid"]) == (1, 1)]
+                 if (tile["rank"], tile["core"]) == (1, 1)]
         self.assertEqual(sorted(tiles), [(s, i, j) for s in range(2) for i in range(4) for j in range(3)])
         puts = trace.of("put")
-        self.assertEqual({(put["pid"], put["args"]["peer"]) for put in puts},
+        self.assertEqual({(put["rank"], put["args"]["peer"]) for put in puts},
                          {(a, b) for a in range(2) for b in range(2)})
         self.assertEqual(sum(put["args"]["bytes"] for put in puts), 2 * 2 * 64 * 64 * 4)
         for event in (*puts, *trace.of("tile", "wait", "notify")):
@@ -144,30 +184,45 @@ class Schema(unittest.TestCase):
         gets = trace.of("get")
         self.assertEqual({get["args"]["peer"] for get in gets}, {0, 1, 2})
         self.assertEqual({wait["args"]["expected"] for wait in trace.of("wait")}, {3})
-        every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
-        for kernel in map(json.loads, every.stdout.splitlines()):
-            with self.subTest(kernel["name"]):
-                shape = ",".join(f"{dim}=24" for dim in kernel["dims"])
-                trace = Trace(self.folder.name, kernel["name"], "--ranks", "2", "--cores", "2",
-                              "--shape", shape)
-                self.checkInvariants(trace, 2, 2)
-                self.assertTrue(trace.summary["ok"])
 
     def testSummary(self):
         summary = Trace(self.folder.name, "gemm-rs", "--ranks", "2", "--cores", "2", *SMALL).summary
         self.assertEqual(list(summary)[:6], ["kernel", "backend", "ranks", "shape", "dtype", "ok"])
         self.assertEqual(len(summary["by_rank"]), 2)
-        for part in ("compute_s", "transfer_s", "wait_s", "absent_s"):
+        self.checkNumbers(summary, 4)
+
+    def checkNumbers(self, summary, cores):
+        """The numbers fit one another."""
+        every = [summary["all"], *summary["by_rank"]]
+        for part in (*PARTS, "exposed_s"):
             self.assertAlmostEqual(summary["all"][part], sum(rank[part] for rank in summary["by_rank"]), 9)
+        for times in every:
+            share = cores if times is summary["all"] else cores // len(summary["by_rank"])
+            self.assertAlmostEqual(sum(times[part] for part in PARTS), share * summary["span_s"], 8)
+            self.assertTrue(0 < times["cpu_share"] <= 1, times)
+            self.assertEqual(times["hidden"] is None, times["transfer_s"] == 0)
+            if times["transfer_s"]:
+                self.assertTrue(0 <= times["hidden"] <= 1)
+                self.assertLessEqual(times["exposed_s"], times["transfer_s"] + 1e-9)
         path = summary["critical_path"]
+        self.assertAlmostEqual(path["seconds"], summary["span_s"], 9)
         self.assertAlmostEqual(path["seconds"], sum(path[part] for part in (
             "compute_s", "transfer_s", "wait_s", "start_s")), 9)
         self.assertAlmostEqual(path["seconds"] - path["start_s"],
                                sum(part["seconds"] for part in path["parts"]), 9)
-        whole = sum(summary["all"][part] for part in ("compute_s", "transfer_s", "wait_s", "absent_s"))
-        self.assertAlmostEqual(path["seconds"], summary["span_s"], 9)
-        self.assertAlmostEqual(whole, 4 * summary["span_s"], 9)
-        self.assertTrue(0 <= summary["all"]["hidden"] <= 1)
+
+    def testEveryKernel(self):
+        every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
+        for number, kernel in enumerate(map(json.loads, every.stdout.splitlines())):
+            shape = ",".join(f"{dim}=24" for dim in kernel["dims"])
+            for ranks in (1, 2, 4, 8):
+                place = ("threads", "processes")[(number + ranks) % 3 == 0]
+                with self.subTest(kernel["name"], ranks=ranks, place=place):
+                    trace = Trace(self.folder.name, kernel["name"], "--ranks", str(ranks), "--cores", "2",
+                                  "--shape", shape, "--transport", place)
+                    self.checkInvariants(trace, ranks, 2)
+                    self.checkNumbers(trace.summary, 2 * ranks)
+                    self.assertTrue(trace.summary["ok"])
 
     def testAStragglerIsOnThePath(self):
         text = call("ag-gemm", "--ranks", "2", "--cores", "1", *SMALL[:2], "--config",
@@ -183,13 +238,26 @@ class Schema(unittest.TestCase):
 
     def testDroppedEventsAreSaid(self):
         trace = Trace(self.folder.name, "ag-gemm", "--ranks", "2", "--cores", "2", *SMALL, "--events", "7")
-        self.assertGreater(trace.summary["events_dropped"], 0)
-        self.assertEqual(trace.trace["otherData"]["dropped_events"], trace.summary["events_dropped"])
-        for lane in trace.lanes.values():
-            self.checkNesting(lane)
+        dropped = trace.summary["events_dropped"]
+        self.assertGreater(dropped, 0)
+        self.assertEqual(trace.trace["otherData"]["dropped_events"], dropped)
+        self.checkFormat(trace)
+        self.imported(trace)
+        missing = trace.of("missing")
+        self.assertEqual(sum(int(event["name"].split()[0]) for event in missing), dropped)
+        for event in missing:
+            lane = trace.lanes[event["rank"], event["core"]]
+            self.assertEqual((lane[-1], endOf(event)), (event, endOf(lane[0])))
+        # Nothing is made up for what is not known.
+        self.assertGreater(trace.summary["all"]["unknown_s"], 0)
+        self.assertIsNone(trace.summary["critical_path"])
+        whole = sum(trace.summary["all"][part] for part in PARTS)
+        self.assertAlmostEqual(whole, 4 * trace.summary["span_s"], 9)
         text = call("ag-gemm", "--ranks", "2", "--cores", "2", *SMALL, "-o", self.folder.name + "/t.json",
                     DITRON_EVENTS="7").stdout
         self.assertRegex(text, r"DROPPED +\d+ events are missing, from .* on: .*--events")
+        self.assertRegex(text, r"critical path: not known, as events are missing")
+        self.assertRegex(text, r"absent +unknown +CPU")
 
     def testFiles(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -275,8 +343,23 @@ note("details", text("details"));
 document.querySelector("#details button").click();
 note("jumped", [selected.kind, selected === waiting.wokenBy]);
 note("header", [text("title"), text("summary"), text("tables")]);
+note("roles", [...document.querySelectorAll("#roles .role")].map((key) => key.textContent));
 document.title = "ANSWER " + JSON.stringify(answers);
 }
+</script>
+</body>
+"""
+
+# What a page says of events that are missing, and the colours that it has.
+PROBE_OF_LOSS = """
+<script>
+window.onerror = (message) => { document.title = "ERROR " + message; };
+draw();
+document.title = "ANSWER " + JSON.stringify([
+  ["dropped", [document.getElementById("dropped").hidden, document.getElementById("dropped").textContent]],
+  ["lanes", lanes.map((lane) => [lane.dropped, lane.end - lane.knownEnd])],
+  ["tables", document.getElementById("tables").textContent],
+  ["paper", [colours.paper, getComputedStyle(document.body).backgroundColor]]]);
 </script>
 </body>
 """
@@ -284,12 +367,12 @@ document.title = "ANSWER " + JSON.stringify(answers);
 
 @unittest.skipUnless(CHROMIUM, "no Chromium is installed: the page is not tested")
 class Page(unittest.TestCase):
-    def browse(self, page):
+    def browse(self, page, probe=PROBE, *flags):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "page.html")
-            path.write_text(page.replace("</body>", PROBE))
+            path.write_text(page.replace("</body>", probe))
             result = subprocess.run(
-                [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,800",
+                [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,800", *flags,
                  f"--user-data-dir={folder}/profile", "--dump-dom", path.as_uri()],
                 capture_output=True, text=True, timeout=120)
         title = html.unescape(re.search(r"<title>(.*?)</title>", result.stdout, re.S)[1])
@@ -319,10 +402,26 @@ class Page(unittest.TestCase):
                                r"GemmReduceScatter\.cpp:\d+\nfor a count of 2\nlet go on by rank \d, core \d, ")
         self.assertRegex(answer["details"], r"wait done.*let go on by: rank \d, core \d, notify done\[")
         self.assertEqual(answer["jumped"], ["notify", True])
+        self.assertEqual(answer["roles"], ["reduce", "multiply"])
         title, summary, tables = answer["header"]
         self.assertRegex(title, r"^gemm-rs f32 K=64 M=64 N=96: 2 ranks x 2 cores, cpu, threads")
         self.assertRegex(summary, r"Critical path: .* over \d+ signal")
         self.assertRegex(tables, r"Where the time went.*rank 0.*rank 1.*Critical path")
+
+    def testMissingEventsAndDarkColours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = Trace(folder, "ag-gemm", "--ranks", "2", "--cores", "1", *SMALL[:2], "--events", "5")
+            page = pathlib.Path(folder, "t.html").read_text()
+        for flags, paper in (((), ["#ffffff", "rgb(255, 255, 255)"]),
+                             (("--blink-settings=preferredColorScheme=0",), ["#171b21", "rgb(23, 27, 33)"])):
+            answer = self.browse(page, PROBE_OF_LOSS, *flags)
+            self.assertEqual(answer["paper"], paper)
+            hidden, text = answer["dropped"]
+            self.assertFalse(hidden)
+            self.assertRegex(text, rf"^{trace.summary['events_dropped']} events are missing, from .* on")
+            self.assertTrue(all(count > 0 and unknown > 0 for count, unknown in answer["lanes"]))
+            self.assertIn("unknown", answer["tables"])
+            self.assertNotIn("Critical path", answer["tables"])
 
 
 if __name__ == "__main__":

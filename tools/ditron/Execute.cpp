@@ -20,6 +20,7 @@ struct RankReport {
   bool fromCache;
   double compileSeconds;
   runtime::TransferTime transfers;
+  runtime::CoreStats cores;
 };
 
 /// Findings, fit for symmetric memory.
@@ -79,6 +80,7 @@ private:
       LaunchStats stats = program_.launch(sets[size_t(n)].values());
       seconds_.push_back(stats.seconds);
       transfers_ += stats.transfers;
+      cores_ += stats.cores;
     }
     for (int n = 0; n < count; ++n) {
       show("verifying", first + n);
@@ -95,7 +97,7 @@ private:
 
   RankReport report() const {
     CompileReport compiled = program_.report();
-    return {compiled.fromCache, compiled.seconds, transfers_};
+    return {compiled.fromCache, compiled.seconds, transfers_, cores_};
   }
 
   RunResult summary() {
@@ -108,13 +110,17 @@ private:
       for (size_t n = 0; n < times.size(); ++n)
         result.seconds[n] = std::max(result.seconds[n], times[n]);
     runtime::TransferTime transfers;
+    runtime::CoreStats cores;
     for (const auto &one : gather<RankReport>(rank_, {report()})) {
       const RankReport &other = one[0];
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
       result.fromCache &= other.fromCache;
       transfers += other.transfers;
+      cores += other.cores;
     }
     result.transfers = perLaunch(transfers);
+    if (result.transfers)
+      result.transfers->cpuShare = cores.cpuShare();
     return result;
   }
 
@@ -122,7 +128,8 @@ private:
     if (all.transferNs == 0)
       return std::nullopt;
     double parts = 1e9 * double(context_.ranks()) * double(seconds_.size());
-    return Transfers{double(all.transferNs) / parts, double(all.exposedNs()) / parts, all.dropped};
+    return Transfers{
+        double(all.transferNs) / parts, double(all.exposedNs()) / parts, all.dropped, {}};
   }
 
   Context &context_;
@@ -134,6 +141,7 @@ private:
   uint64_t seed_ = 0;
   std::vector<double> seconds_;
   runtime::TransferTime transfers_;
+  runtime::CoreStats cores_;
   Findings findings_;
 };
 

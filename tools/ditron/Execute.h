@@ -33,6 +33,7 @@ struct Transfers {
   double seconds = 0;   ///< in which at least one of its cores transferred
   double exposed = 0;   ///< of these, in which none computed
   uint64_t dropped = 0; ///< events, of all ranks and launches, that are missing in these times
+  std::optional<double> cpuShare; ///< of the cores' busy time, with a CPU: CoreStats::cpuShare
 
   double hidden() const { return 1 - exposed / seconds; }
 };

@@ -31,14 +31,6 @@ void printFailure(const std::string &message) {
     printError(message);
 }
 
-std::string formatSeconds(double seconds) {
-  if (seconds >= 1)
-    return fmt::format("{:.3f} s", seconds);
-  if (seconds >= 1e-3)
-    return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.1f} us", seconds * 1e6);
-}
-
 std::string formatBytes(double bytes) {
   constexpr const char *kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   size_t unit = 0;

@@ -4,6 +4,7 @@
 // text for people goes to stderr; without it that text is on stdout. Errors are on stderr.
 #pragma once
 #include "ditron/kernels/Reference.h"
+#include "ditron/support/Message.h"
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -21,8 +22,6 @@ void printError(const std::string &message);
 /// The same of a check that failed, through the launcher of this process's run if it has one.
 void printFailure(const std::string &message);
 
-/// "1.24 s", "3.1 ms", "820 us"
-std::string formatSeconds(double seconds);
 /// "64.0 MiB"
 std::string formatBytes(double bytes);
 /// "M=64 N=32"

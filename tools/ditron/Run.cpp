@@ -24,7 +24,10 @@ fulfil Freivalds' check. "coverage" says which: full, projected or sampled.
 
 hidden: how much of the transfers was hidden behind computation. A rank transfers while at least
 one of its cores is in put or get; that time is hidden while another of its cores computes, and
-exposed while none does. transfer_s and exposed_s are of one rank and launch, on average.
+exposed while none does. transfer_s and exposed_s are of one rank and launch, on average. With more
+cores than CPUs a core that waits for a CPU counts as doing what it was about: hidden says what the
+program let overlap, and cpu_share, of the time in which cores did not wait for one another, for
+how much they had a CPU.
 
 seconds: from the first core's start to the last core's end, of the slowest rank; the median of
 the launches. Inputs and outputs are in memory then; code and symmetric memory may be touched
@@ -58,6 +61,7 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
             {"hidden", transfers ? Json(transfers->hidden()) : Json()},
             {"transfer_s", transfers ? Json(transfers->seconds) : Json()},
             {"exposed_s", transfers ? Json(transfers->exposed) : Json()},
+            {"cpu_share", transfers && transfers->cpuShare ? Json(*transfers->cpuShare) : Json()},
             {"events_dropped", transfers ? Json(transfers->dropped) : Json()}};
   if (!verdict.ok)
     json["failure"] = verdict.failure;
@@ -82,6 +86,11 @@ std::string describeTransfers(const Transfers &transfers, const Placement &place
   if (placement.ranks * placement.cores > cpus())
     text += fmt::format(" ({} cores on {} CPUs)", placement.ranks * placement.cores, cpus());
   text += "\n";
+  if (transfers.cpuShare)
+    text +=
+        fmt::format("            the cores took turns on the CPUs: each had one for {:.0f} % of "
+                    "the time in which it did not wait\n",
+                    100 * *transfers.cpuShare);
   if (transfers.dropped > 0)
     text +=
         fmt::format("            without {} events that the logs had no room for: DITRON_EVENTS "

@@ -25,9 +25,18 @@ Writes the timeline of the last launch as a trace that ui.perfetto.dev opens, an
 that needs no network. A lane is a core; it shows roles, tiles, puts and gets with their bytes and
 peer, waits, notifies and barriers, and arrows from each notify to the wait that it let go on.
 
-The summary: what the cores did, in seconds summed over cores; how much of the transfers was hidden
-(see ditron run --help); and the critical path: from the core that finished last, back in time;
-where it waited, to the core whose notify let it go on.
+The summary says what the cores did, in time summed over cores and in percent of all:
+  compute   what is none of the others
+  transfer  in put or get
+  wait      for a signal that had not come yet, or at a barrier
+  absent    before the kernel began on the core, and after it ended there, while others ran it
+  unknown   after the log of the core was full: --events makes room
+  CPU       of compute and transfer, how much the cores had a CPU (100 %: they never took turns)
+  hidden    of the time in which a rank transfers, the part behind computation, as in ditron run;
+  exposed   ... and the rest of it
+and the critical path: from the core that finished last, back in time; where it waited, to the core
+whose notify let it go on. wait is what signals took to arrive, start the time until the first core
+on the path began.
 
 --overhead launches the kernel with and without being recorded, in turn: the median of the ratios.)";
 
@@ -169,11 +178,15 @@ Json jsonOf(const profile::CoreTimes &times, const runtime::TransferTime &transf
           {"transfer_s", times.transfer},
           {"wait_s", times.wait},
           {"absent_s", times.absent},
+          {"unknown_s", times.unknown},
+          {"cpu_share", times.cpu > 0 && times.unknown == 0 ? Json(times.cpuShare()) : Json()},
           {"hidden", transfer > 0 ? Json(double(transfers.hiddenNs) / transfer) : Json()},
           {"exposed_s", 1e-9 * double(transfers.exposedNs())}};
 }
 
 Json jsonOf(const profile::CriticalPath &path) {
+  if (!path.isKnown)
+    return {};
   Json parts = Json::array();
   for (const profile::Contribution &part : path.contributions)
     parts.push_back({{"what", profile::name(part.state)},
@@ -249,7 +262,8 @@ std::string textOf(const Task &task, const Placement &placement, const TraceResu
     text += fmt::format("  DROPPED   {}; --events makes room for more\n", dropped);
   text += "\n" + profile::format(timesTable(summary), {0}, "  ");
   text += fmt::format("\n  critical path: {}\n", describe(summary.path));
-  text += profile::format(pathTable(summary.path, kMostParts), {2, 3, 4}, "  ");
+  if (summary.path.isKnown)
+    text += profile::format(pathTable(summary.path, kMostParts), {2, 3, 4}, "  ");
   text += "\n";
   if (!files.trace.empty())
     text += fmt::format("  {} opens in ui.perfetto.dev\n", files.trace);

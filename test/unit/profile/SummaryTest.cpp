@@ -163,6 +163,36 @@ TEST(Summary, TimesAddUp) {
   EXPECT_NEAR(all.compute + all.transfer + all.wait + all.absent, 4e-3, 1e-12);
 }
 
+TEST(Summary, WhatIsNotKnownIsSaid) {
+  Maker make(1, 2, 1000);
+  Lane &full = make.timeline.lanes[0];
+  full.knownUntil = 400;
+  full.dropped = 7;
+  full.cpu = 500;
+  make.add(0, Kind::put, 100, 400);
+  Summary summary = summarize(make.timeline);
+  EXPECT_NEAR(summary.times().unknown, 600e-9, 1e-15);
+  EXPECT_NEAR(summary.times().compute, 1100e-9, 1e-15);
+  EXPECT_NEAR(summary.times().all(), 2000e-9, 1e-15);
+  EXPECT_FALSE(summary.path.isKnown);
+  EXPECT_EQ(describe(summary.path), "not known, as events are missing");
+  EXPECT_EQ(timesTable(summary).head[5], "unknown");
+  EXPECT_EQ(timesTable(summary).rows[0][6], "-"); // CPU time is of the whole launch
+}
+
+TEST(Summary, CpuTime) {
+  Maker make(2, 1, 1000);
+  make.timeline.lanes[0].cpu = 300;
+  make.timeline.lanes[1].cpu = 1001;
+  make.wait(0, 100, 500, 0, 0, 1);
+  Summary summary = summarize(make.timeline);
+  EXPECT_DOUBLE_EQ(summary.ranks[0].times.cpuShare(), 0.5);
+  EXPECT_DOUBLE_EQ(summary.ranks[1].times.cpuShare(), 1);
+  Table table = timesTable(summary);
+  EXPECT_EQ(table.head[5], "CPU");
+  EXPECT_EQ(table.rows[0][5], "50 %");
+}
+
 /// Core 1 of rank 0 computes for 100, then notifies; core 0 of rank 1 waits from 20 to 110,
 /// computes to 300, puts to 350 and notifies; core 1 of rank 1 waits from 0 to 360 and computes to
 /// 400.
@@ -236,7 +266,7 @@ TEST(Tables, AreAligned) {
   EXPECT_EQ(format({{"a", "name"}, {{"1", "x"}, {"22", "longer"}}}, {1}, "> "),
             ">  a  name\n>  1  x\n> 22  longer\n");
   EXPECT_EQ(describe(criticalPath(chain().timeline)),
-            "0.4 us over 2 signals: compute 81 %, transfer 12 %, wait 5 %");
+            "0.4 us over 2 signals: compute 81 %, transfer 12 %, wait 5 %, start 2 %");
 }
 
 } // namespace

@@ -91,6 +91,7 @@ TEST(Account, AShortPauseIsNoComputation) {
   for (uint64_t n = 0; n < 10; ++n) // the loop around the puts takes 100 ns
     gather.push_back({n * 10 * us + 100, (n + 1) * 10 * us, EventKind::put});
   EXPECT_EQ(account({{0, 100, gather}, {0, 100, other}}), (Times{100, 0}));
+  EXPECT_EQ(account({{0, 100, gather}, {0, 100, {wait(0, 100)}}}), (Times{99, 0})); // no transfer
   for (uint64_t n = 0; n < 10; ++n)
     gather[n].begin = n * 10 * us + kPauseNs;
   EXPECT_EQ(account({{0, 100, gather}, {0, 100, other}}), (Times{100, 2}));
