@@ -5,7 +5,11 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <set>
+#include <span>
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace ditron::runtime {
 
@@ -77,6 +81,15 @@ std::string absence(const std::vector<int> &ranks) {
                      ranks.size() > 1 ? "are" : "is");
 }
 
+/// Whether somebody has stopped a process (SIGSTOP, a debugger).
+bool isStopped(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  size_t name = line.rfind(") "); // of the program, in which anything may stand
+  return name != std::string::npos && (line[name + 2] == 'T' || line[name + 2] == 't');
+}
+
 class Reporter {
 public:
   explicit Reporter(const Control &control) : control_(control) {
@@ -122,7 +135,26 @@ private:
     return {rank, core, table.texts[number].role, table.texts[number].site};
   }
 
+  /// What is to be said about a rank beside what its cores do.
+  std::string noteOn(int rank, bool namesKernel) const {
+    std::string note;
+    if (std::string kernel = kernelOf(rank); namesKernel && !kernel.empty())
+      note = fmt::format(" (kernel '{}')", kernel);
+    auto process = pid_t(control_.slot(rank).process.load(std::memory_order_relaxed));
+    if (process != getpid() && isStopped(process))
+      note += fmt::format("; its process {} is stopped", process);
+    return note;
+  }
+
   void addLines(int rank, bool namesKernel, std::vector<CoreLine> &lines) const {
+    size_t first = lines.size();
+    addStates(rank, lines);
+    std::string note = noteOn(rank, namesKernel);
+    for (CoreLine &line : std::span(lines).subspan(first))
+      line.state += note;
+  }
+
+  void addStates(int rank, std::vector<CoreLine> &lines) const {
     const CoreView &first = view(rank, 0);
     std::string kernel = kernelOf(rank);
     if (first.state == CoreRecord::meeting || first.state == CoreRecord::launch) {
@@ -131,11 +163,8 @@ private:
       bool left = control_.slot(rank).left.load(std::memory_order_acquire) != 0;
       lines.push_back({{rank, -1, "", ""}, left ? "has left the run" : "runs no kernel"});
     } else {
-      for (int core = 0; core < control_.cores(); ++core) {
+      for (int core = 0; core < control_.cores(); ++core)
         lines.push_back(coreLine(rank, core));
-        if (namesKernel)
-          lines.back().state += fmt::format(" (kernel '{}')", kernel);
-      }
     }
   }
 

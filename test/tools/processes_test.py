@@ -97,6 +97,25 @@ class Processes(unittest.TestCase):
         self.assertRegex(error, r"^ditron: .*rank 1 (\(process \d+\) died|was ended by signal 9)")
         self.assertEqual(error.count("ditron: "), 1)
 
+    def testAStoppedProcess(self):
+        process = subprocess.Popen(
+            [DITRON, "run", "ag-gemm", "--procs", "3", *SMALL, "--straggler", "rank=1,ms=2000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, DITRON_WAIT_TIMEOUT_MS="3000"))
+        while len(childrenOf(process)) < 3:
+            time.sleep(0.01)
+        time.sleep(1)  # they have met, and wait for the straggler
+        stopped, other = childrenOf(process)[1], childrenOf(process)[0]
+        os.kill(stopped, signal.SIGSTOP)
+        deadline = time.monotonic() + 20
+        while isAlive(other) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(stopped, signal.SIGKILL)  # the launcher does it, later
+        out, error = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, out), (1, ""))
+        self.assertRegex(error, r"a wait outlived its bound of 3000 ms\n(.*\n)+")
+        self.assertRegex(error, rf"\n  rank 1: runs no kernel; its process {stopped} is stopped\n")
+
     def testTheLauncherIsKilled(self):
         process = subprocess.Popen(
             [DITRON, "run", "ag-gemm", "--procs", "2", *SMALL, "--straggler", "rank=1,ms=8000"],

@@ -182,6 +182,9 @@ class Program(unittest.TestCase):
                                            "baseline_median_s", "ratio"])
         self.assertEqual((line["unit"], line["baseline"], line["ok"]), ("TFLOP/s", None, True))
         self.assertTrue(line["min_s"] <= line["median_s"] <= line["max_s"])
+        line, = jsonLines("bench", "all-gather", "--ranks", "2", "--cores", "1", "--shape", "M=8,N=8",
+                          "--repeat", "3", "--straggler", "rank=1,ms=40")
+        self.assertGreater(line["min_s"], 0.04)
 
     def testBenchBaselines(self):
         for kernel, ranks, shape, dtype, baseline in (

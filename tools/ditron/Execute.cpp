@@ -62,7 +62,9 @@ private:
     return count;
   }
 
-  void show(const char *what, int launch) {
+  /// Goes on to something that takes its time; throws where another rank has failed.
+  void begin(const char *what, int launch) {
+    rank_.enter();
     if (context_.rank() == 0)
       progress_.show(fmt::format("{}: {}, launch {} of {}", task_.entry.name, what, launch + 1,
                                  options_.launches));
@@ -71,19 +73,19 @@ private:
   void runBatch(int first, std::vector<Operands> &sets) {
     int count = std::min(int(sets.size()), options_.launches - first);
     for (int n = 0; n < count; ++n) {
-      show("making inputs", first + n);
+      begin("making inputs", first + n);
       sets[size_t(n)].fill(inputsOf(first + n), context_.rank());
     }
     context_.barrier();
     for (int n = 0; n < count; ++n) {
-      show("running", first + n);
+      begin("running", first + n);
       LaunchStats stats = program_.launch(sets[size_t(n)].values());
       seconds_.push_back(stats.seconds);
       transfers_ += stats.transfers;
       cores_ += stats.cores;
     }
     for (int n = 0; n < count; ++n) {
-      show("verifying", first + n);
+      begin("verifying", first + n);
       Findings found = verify(task_, inputsOf(first + n), context_.rank(), sets[size_t(n)]);
       if (!found.verdict.ok && options_.launches > 1)
         found.verdict.failure += fmt::format(" (launch {})", first + n + 1);
@@ -163,12 +165,13 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
   return result;
 }
 
-runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler) {
+runtime::Options runtimeOptions(const Placement &placement, const std::string &straggler) {
   runtime::Options options;
   options.ranks = placement.ranks;
   options.cores = placement.cores;
   options.transport = placement.transport;
-  options.straggler = straggler;
+  if (!straggler.empty())
+    options.straggler = runtime::Straggler::parse(straggler);
   return options;
 }
 

@@ -152,16 +152,13 @@ private:
 
 TraceResult traceOnCpu(const Task &task, const Placement &placement,
                        const TraceArguments &arguments, uint64_t seed) {
-  runtime::Straggler straggler = arguments.straggler.empty()
-                                     ? runtime::Straggler::fromEnvironment()
-                                     : runtime::Straggler::parse(arguments.straggler);
-  runtime::Options options = runtimeOptions(placement, straggler);
+  runtime::Options options = runtimeOptions(placement, arguments.straggler);
   if (!arguments.events.empty())
     options.events = size_t(kernels::parseInteger("--events", arguments.events, 1));
   Progress progress(placement.reports());
   std::mutex lock;
   TraceResult result;
-  runRanks(options, [&](Context &context) {
+  runOnRanks(options, [&](Context &context) {
     TraceResult mine = RankTrace(context, task, arguments, seed, progress).run();
     std::lock_guard guard(lock);
     if (context.rank() == 0 || placement.rank != 0)
