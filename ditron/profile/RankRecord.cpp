@@ -29,25 +29,26 @@ private:
   std::unordered_map<std::string, int32_t> numbers_;
 };
 
-bool isMark(const Event &event) {
-  return event.kind == EventKind::tile || event.kind == EventKind::tilesEnd;
-}
-
-/// The events of a log with the marks of tiles, which come from another clock, in nanoseconds. A
-/// mark lies between its neighbours: the clocks may differ by less than it takes to read them.
+/// The events of a log with all times in nanoseconds. What was in ticks lies between its
+/// neighbours: the clocks may differ by about what it takes to read them.
 std::vector<Event> inNanoseconds(const EventLog &log) {
   std::vector<Event> events(log.events().begin(), log.events().end());
   uint64_t least = log.begin();
   for (Event &event : events) {
-    if (isMark(event))
-      event.begin = event.end = std::max(least, log.timeOf(event.begin));
+    if (event.inTicks()) {
+      event.begin = std::max(least, log.timeOf(event.begin));
+      event.end = std::max(event.begin, event.end ? log.timeOf(event.end) : 0);
+    }
     least = std::max(least, event.end);
   }
   uint64_t most = log.end();
   for (size_t n = events.size(); n-- > 0;) {
-    if (isMark(events[n]))
-      events[n].begin = events[n].end = std::min(most, events[n].begin);
-    most = std::min(most, events[n].begin);
+    Event &event = events[n];
+    if (event.inTicks()) {
+      event.end = std::min(most, event.end);
+      event.begin = std::min(event.begin, event.end);
+    }
+    most = std::min(most, event.begin);
   }
   return events;
 }

@@ -22,6 +22,7 @@ struct CoreContext {
   int64_t heapStride; ///< bytes between the heaps of neighbouring ranks
   std::byte *scratch; ///< memory of this core, 64-byte aligned
   int64_t scratchBytes;
+  EventLog *log;
 
   static constexpr int kMaxRoles = 16;
   struct Role {
@@ -42,7 +43,6 @@ struct CoreContext {
   CoreStats stats;
   CoreRecord *record; ///< what this core says about itself
   PlaceCache places;
-  EventLog *log;
   bool recording;     ///< everything goes to the log
   const char *place;  ///< of the verb that runs, while recording
   std::jmp_buf leave; ///< the launch's frame on this core
@@ -51,6 +51,6 @@ struct CoreContext {
 static_assert(offsetof(CoreContext, rank) == 0 && offsetof(CoreContext, ranks) == 8 &&
               offsetof(CoreContext, core) == 16 && offsetof(CoreContext, cores) == 24 &&
               offsetof(CoreContext, heapStride) == 32 && offsetof(CoreContext, scratch) == 40 &&
-              offsetof(CoreContext, scratchBytes) == 48);
+              offsetof(CoreContext, scratchBytes) == 48 && offsetof(CoreContext, log) == 56);
 
 } // namespace ditron::runtime

@@ -189,7 +189,7 @@ void ditron_get(CoreContext *context, void *to, const void *from, int64_t elemen
 void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode,
                    const char *site) {
   auto *signal = static_cast<SignalCell *>(cell);
-  uint64_t begin = recordedNow(context);
+  uint64_t begin = recordedTicks(context);
   drainStores();
   if (mode == kAdd) {
     if (value < 0)
@@ -219,7 +219,7 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   if (count <= 0)
     return; // holds from the start
   uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
-  uint64_t begin = recordedNow(context);
+  uint64_t begin = recordedTicks(context);
   if (signal->load(std::memory_order_acquire) >= target) {
     if (context->recording)
       recordHeldWait(context, begin, signal, base, count);

@@ -10,21 +10,22 @@
 
 namespace ditron::runtime {
 
-EventLog::EventLog(size_t capacity) : capacity_(capacity) {
+EventLog::EventLog(size_t capacity) {
   void *memory = mmap(nullptr, capacity * sizeof(Event), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw RuntimeError(fmt::format("address space for {} events of a core is refused: {} "
                                    "(DITRON_EVENTS sets their number)",
                                    capacity, std::strerror(errno)));
-  events_ = static_cast<Event *>(memory);
+  next_ = events_ = static_cast<Event *>(memory);
+  limit_ = events_ + capacity;
 }
 
 EventLog::EventLog(EventLog &&other) noexcept
-    : events_(std::exchange(other.events_, nullptr)), capacity_(other.capacity_),
-      count_(other.count_), takesCpuTime_(other.takesCpuTime_), cpu_(other.cpu_),
-      begin_(other.begin_), end_(other.end_), beginTicks_(other.beginTicks_),
-      endTicks_(other.endTicks_), dropped_(other.dropped_), firstDropped_(other.firstDropped_) {}
+    : next_(other.next_), limit_(other.limit_), events_(std::exchange(other.events_, nullptr)),
+      takesCpuTime_(other.takesCpuTime_), cpu_(other.cpu_), begin_(other.begin_), end_(other.end_),
+      beginTicks_(other.beginTicks_), endTicks_(other.endTicks_), dropped_(other.dropped_),
+      firstDropped_(other.firstDropped_) {}
 
 uint64_t EventLog::timeOf(uint64_t ticks) const {
   if (endTicks_ <= beginTicks_ || ticks <= beginTicks_)
@@ -35,7 +36,7 @@ uint64_t EventLog::timeOf(uint64_t ticks) const {
 
 EventLog::~EventLog() {
   if (events_)
-    munmap(events_, capacity_ * sizeof(Event));
+    munmap(events_, capacity() * sizeof(Event));
 }
 
 } // namespace ditron::runtime

@@ -50,8 +50,8 @@ enum class EventKind : uint8_t {
   notify,    ///< values: counter, what stood in it before and after
   roleEnter, ///< place: the role's name; values: first core, cores
   roleLeave,
-  tile,    ///< begin: in ticks, no end; values: coordinates
-  tilesEnd ///< of the last tile of a loop; likewise
+  tile,    ///< no end; values: coordinates
+  tilesEnd ///< of the last tile of a loop; no end
 };
 
 /// One thing that a core did. Without recording only the first four kinds are noted, and of them no
@@ -64,8 +64,21 @@ struct Event {
   int32_t peer = -1;           ///< put, get, notify: the rank; -1 where none is to be seen
   const char *place = nullptr; ///< "AllGatherGemm.cpp:31", as long as the kernel's code is there
   int64_t values[4] = {};
+
+  /// Whether the times are those of nowTicks, which what is only noted while recording uses: tiles,
+  /// notifies, and waits that held at once.
+  bool inTicks() const {
+    return kind == EventKind::tile || kind == EventKind::tilesEnd || kind == EventKind::notify ||
+           (kind == EventKind::wait && !waited);
+  }
 };
-static_assert(sizeof(Event) == 64);
+// Recorded kernels write the marks of tiles themselves (target/cpu DistToRuntime.cpp), which costs
+// less than a call: a tile may take no more than a microsecond.
+static_assert(sizeof(Event) == 64 && offsetof(Event, begin) == 0 && offsetof(Event, end) == 8 &&
+              offsetof(Event, kind) == 16 && offsetof(Event, dims) == 18 &&
+              offsetof(Event, peer) == 20 && offsetof(Event, place) == 24 &&
+              offsetof(Event, values) == 32);
+static_assert(int(EventKind::tile) == 7 && int(EventKind::tilesEnd) == 8);
 
 /// The events of one core in one launch, in the order of their ends; they do not overlap.
 class EventLog {
@@ -82,36 +95,34 @@ public:
   /// microsecond, so it is taken only where it is asked for.
   void start(bool takesCpuTime = false) {
     takesCpuTime_ = takesCpuTime;
-    count_ = 0;
+    next_ = events_;
     dropped_ = 0;
     end_ = 0;
     cpu_ = takesCpuTime ? cpuTimeNs() : 0;
-    begin_ = nowNs();
-    beginTicks_ = nowTicks();
+    readClocks(begin_, beginTicks_);
   }
   void finish() {
-    end_ = nowNs();
-    endTicks_ = nowTicks();
+    readClocks(end_, endTicks_);
     cpu_ = takesCpuTime_ ? cpuTimeNs() - cpu_ : 0;
   }
 
   void add(const Event &event) {
-    if (count_ < capacity_) {
-      events_[count_++] = event;
+    if (next_ != limit_) {
+      *next_++ = event;
       // The log is long out of the cache, and a store that misses it holds up those behind it.
-      __builtin_prefetch(events_ + count_ + kAhead, 1);
+      __builtin_prefetch(next_ + kAhead, 1);
     } else if (dropped_++ == 0)
-      firstDropped_ = event.end ? event.begin : nowNs(); // marks are in ticks, and have no end
+      firstDropped_ = event.inTicks() ? nowNs() : event.begin;
   }
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
   /// For how long the core had a CPU between the two; 0 where it was not asked for.
   uint64_t cpuNs() const { return cpu_; }
-  std::span<const Event> events() const { return {events_, count_}; }
+  std::span<const Event> events() const { return {events_, next_}; }
   /// The nanoseconds of a moment between begin() and end(), once the launch is over.
   uint64_t timeOf(uint64_t ticks) const;
-  size_t capacity() const { return capacity_; }
+  size_t capacity() const { return size_t(limit_ - events_); }
   /// Events that came when the log was full, and when the first of them began.
   uint64_t dropped() const { return dropped_; }
   uint64_t firstDropped() const { return firstDropped_; }
@@ -119,8 +130,24 @@ public:
 private:
   static constexpr size_t kAhead = 2; ///< events
 
+  /// Both clocks at one moment, unless the core lost its CPU in between several times.
+  static void readClocks(uint64_t &ns, uint64_t &ticks) {
+    constexpr uint64_t kAtOnce = 1000; // ticks
+    uint64_t before, after;
+    int attempts = 4;
+    do {
+      before = nowTicks();
+      ns = nowNs();
+      after = nowTicks();
+    } while (after - before > kAtOnce && --attempts > 0);
+    ticks = before + (after - before) / 2;
+  }
+  static void checkLayout() { // for compiled code
+    static_assert(offsetof(EventLog, next_) == 0 && offsetof(EventLog, limit_) == 8);
+  }
+
+  Event *next_ = nullptr, *limit_ = nullptr; // the place of the next event, and the end of all
   Event *events_ = nullptr;
-  size_t capacity_ = 0, count_ = 0;
   bool takesCpuTime_ = false;
   uint64_t cpu_ = 0; // while a launch runs: at its start
   uint64_t begin_ = 0, end_ = 0, beginTicks_ = 0, endTicks_ = 0, dropped_ = 0, firstDropped_ = 0;

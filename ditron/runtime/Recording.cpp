@@ -67,14 +67,14 @@ void describeBarrier(CoreContext *context, Event &event, int64_t allRanks, int64
 
 void recordHeldWait(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t base,
                     int64_t count) {
-  Event event{begin, nowNs(), EventKind::wait};
+  Event event{begin, nowTicks(), EventKind::wait};
   describeWait(context, event, cell, base, count);
   context->log->add(event);
 }
 
 void recordNotify(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t before,
                   uint64_t after) {
-  Event event{begin, nowNs(), EventKind::notify};
+  Event event{begin, nowTicks(), EventKind::notify};
   Owner owner = ownerOf(context, cell);
   event.place = context->place;
   event.peer = owner.peer;

@@ -13,7 +13,7 @@ extern "C" {
 void ditron_record_place(ditron::runtime::CoreContext *context, const char *place);
 
 /// This core begins the tile with these coordinates, of which there are `dims`; with 0 its loop is
-/// over.
+/// over. Compiled code calls it only where the log is full, and writes the event itself otherwise.
 void ditron_record_tile(ditron::runtime::CoreContext *context, const char *place, int64_t dims,
                         int64_t a, int64_t b, int64_t c, int64_t d);
 }
@@ -24,8 +24,10 @@ struct KernelCode;
 
 //===-- Called by the verbs, while recording --------------------------------------------------===//
 
-/// The time, or 0 where nothing is recorded.
-inline uint64_t recordedNow(const CoreContext *context) { return context->recording ? nowNs() : 0; }
+/// The time in ticks, or 0 where nothing is recorded.
+inline uint64_t recordedTicks(const CoreContext *context) {
+  return context->recording ? nowTicks() : 0;
+}
 
 /// Fills in a put or get: `remote` is the peer's side of it.
 void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes);
@@ -33,10 +35,10 @@ void describeWait(CoreContext *context, Event &event, const SignalCell *cell, ui
                   int64_t count);
 void describeBarrier(CoreContext *context, Event &event, int64_t allRanks, int64_t first,
                      int64_t count, uint64_t instance);
-/// Notes a wait that began at `begin` and held at once.
+/// Notes a wait that began at `begin`, in ticks, and held at once.
 void recordHeldWait(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t base,
                     int64_t count);
-/// Notes a notify that began at `begin`; `cell` may be another rank's.
+/// Notes a notify that began at `begin`, in ticks; `cell` may be another rank's.
 void recordNotify(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t before,
                   uint64_t after);
 void recordRole(CoreContext *context, EventKind kind, const char *name, int64_t first,

@@ -30,7 +30,27 @@ namespace ditron::cpu {
 namespace {
 
 /// Byte offsets of the fields of CoreContext.
-enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24 };
+enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24, log = 56 };
+
+/// EventLog and Event, which ditron/runtime/Events.h holds to this: a log begins with the addresses
+/// of its next event and of its end.
+struct EventLayout {
+  static constexpr int64_t kBytes = 64, kBegin = 0, kEnd = 8, kHead = 16, kPlace = 24, kValues = 32;
+  static constexpr int64_t kTile = 7, kTilesEnd = 8;
+  static constexpr int64_t kAhead = 3; ///< events by which the log is fetched before it is written
+
+  /// The word at kHead: the kind, the number of coordinates, and -1 for no peer.
+  static int64_t head(int64_t dims) {
+    return (dims ? kTile : kTilesEnd) | dims << 16 | int64_t(-1) << 32;
+  }
+};
+
+/// Whether the clock of runtime::nowTicks is an instruction.
+#if defined(__x86_64__)
+constexpr bool kTicksAreAnInstruction = true;
+#else
+constexpr bool kTicksAreAnInstruction = false;
+#endif
 
 /// The most dimensions of a chunk.
 constexpr int64_t kMaxRank = 8;
@@ -91,10 +111,15 @@ private:
   Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
   Type pointer() { return context_.getType(); }
 
+  /// The address `bytes` behind another one.
+  Value at(Value address, int64_t bytes) {
+    return b_.create<LLVM::GEPOp>(loc_, pointer(), b_.getI8Type(), address,
+                                  ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+  }
+  Value load(Value address, Type type) { return b_.create<LLVM::LoadOp>(loc_, type, address); }
+  void store(Value value, Value address) { b_.create<LLVM::StoreOp>(loc_, value, address); }
   Value field(Field which) {
-    Value address = b_.create<LLVM::GEPOp>(loc_, pointer(), b_.getI8Type(), context_,
-                                           ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(which)});
-    return asIndex(b_.create<LLVM::LoadOp>(loc_, b_.getI64Type(), address));
+    return asIndex(load(at(context_, static_cast<int64_t>(which)), b_.getI64Type()));
   }
 
   Value call(StringRef name, ValueRange arguments, Type result = {}) {
@@ -318,7 +343,32 @@ private:
       arguments.push_back(asWord(coordinate));
     while (arguments.size() < 3 + device::kMostTileDims)
       arguments.push_back(word(0));
+    if (!kTicksAreAnInstruction)
+      return void(call("ditron_record_tile", arguments));
+    Value log = load(at(context_, static_cast<int64_t>(Field::log)), pointer());
+    Value next = load(log, pointer()), limit = load(at(log, 8), pointer());
+    Value hasRoom = b_.create<LLVM::ICmpOp>(loc_, LLVM::ICmpPredicate::ne, next, limit);
+    auto branch = b_.create<scf::IfOp>(loc_, hasRoom, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(branch.elseBlock());
     call("ditron_record_tile", arguments);
+    b_.setInsertionPointToStart(branch.thenBlock());
+    writeMark(next, static_cast<int64_t>(mark.getCoordinates().size()),
+              ValueRange(arguments).drop_front(1));
+    store(at(next, EventLayout::kBytes), log);
+  }
+
+  /// Writes the event of a mark: `words` are its place, how many coordinates, and these.
+  void writeMark(Value event, int64_t dims, ValueRange words) {
+    auto ticks = b_.create<LLVM::CallIntrinsicOp>(
+        loc_, b_.getI64Type(), b_.getStringAttr("llvm.readcyclecounter"), ValueRange());
+    store(ticks.getResult(0), at(event, EventLayout::kBegin));
+    store(word(0), at(event, EventLayout::kEnd));
+    store(word(EventLayout::head(dims)), at(event, EventLayout::kHead));
+    store(words[0], at(event, EventLayout::kPlace));
+    for (auto [n, value] : llvm::enumerate(words.drop_front(2)))
+      store(value, at(event, EventLayout::kValues + 8 * static_cast<int64_t>(n)));
+    b_.create<LLVM::Prefetch>(loc_, at(event, EventLayout::kAhead * EventLayout::kBytes), 1, 3, 1);
   }
 
   /// Lowers one op; true if it is to be erased.
