@@ -6,7 +6,8 @@
 !far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 
-// Each verb says where it stands, and so does each tile. Without the option no verb does.
+// Each verb says where it stands, and so does each tile, in place while its log has room. Without
+// the option no verb does.
 // CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("A.cpp:3\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[WAIT:.*]]("A.cpp:5\00")
 // CHECK-DAG: llvm.mlir.global internal constant @{{.*}}("A.cpp:2\00")
@@ -14,6 +15,15 @@
 // CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof
 // CHECK: %[[DIMS:.*]] = llvm.mlir.constant(2 : i64)
+// CHECK: %[[LOG:.*]] = llvm.load
+// CHECK: %[[NEXT:.*]] = llvm.load %[[LOG]]
+// CHECK: %[[LIMIT:.*]] = llvm.load
+// CHECK: %[[ROOM:.*]] = llvm.icmp "ne" %[[NEXT]], %[[LIMIT]]
+// CHECK: scf.if %[[ROOM]]
+// CHECK: %[[TICKS:.*]] = llvm.call_intrinsic "llvm.readcyclecounter"
+// CHECK: llvm.store %[[TICKS]]
+// CHECK: llvm.store %[[TEXT]]
+// CHECK: else
 // CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %[[TEXT]], %[[DIMS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[PUT]]
 // CHECK-NEXT: llvm.call @ditron_record_place(%[[CONTEXT]], %[[TEXT]])
@@ -27,7 +37,8 @@
 // CHECK: %[[NONE:.*]] = llvm.mlir.constant(0 : i64)
 // CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %{{.*}}, %[[NONE]]
 // PLAIN-LABEL: func.func @recorded(
-// PLAIN-NOT: ditron_record_place
+// PLAIN-NOT: ditron_record
+// PLAIN-NOT: readcyclecounter
 func.func @recorded(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
