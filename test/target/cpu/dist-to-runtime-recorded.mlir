@@ -37,8 +37,7 @@
 // CHECK: %[[NONE:.*]] = llvm.mlir.constant(0 : i64)
 // CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %{{.*}}, %[[NONE]]
 // PLAIN-LABEL: func.func @recorded(
-// PLAIN-NOT: ditron_record
-// PLAIN-NOT: readcyclecounter
+// PLAIN-NOT: ditron_record_place
 func.func @recorded(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
