@@ -44,7 +44,6 @@ struct CoreContext {
   PlaceCache places;
   EventLog *log;
   bool recording;     ///< everything goes to the log
-  const char *place;  ///< of the verb that runs, while recording
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 

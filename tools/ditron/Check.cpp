@@ -115,7 +115,7 @@ std::vector<Case> casesOf(const CheckArguments &arguments, const CheckOptions &o
   for (const kernels::CheckCase &one : entry.checkCases)
     cases.push_back(
         makeCase(arguments, options, textOf(one.shape),
-                 arguments.config.empty() ? one.config : one.config + "," + arguments.config));
+                 kernels::assignOver(one.config, arguments.config, "config")));
   return cases;
 }
 

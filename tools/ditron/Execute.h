@@ -25,7 +25,6 @@ class ToldError : public RuntimeError {
 struct RunOptions {
   uint64_t seed = 0; ///< launch n takes its inputs from seed + n
   int launches = 1;
-  runtime::Straggler straggler = runtime::Straggler::fromEnvironment();
 };
 
 /// The transfers of a rank in a launch, on average: see runtime/Account.h.
@@ -61,7 +60,7 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
 void runOnRanks(const runtime::Options &options, const std::function<void(Context &)> &body);
 
 /// The options that the runtime is started with.
-runtime::Options runtimeOptions(const Placement &placement, const runtime::Straggler &straggler);
+runtime::Options runtimeOptions(const Placement &placement);
 
 /// Starts the processes of a run, each with `command` as its arguments, and waits for them; their
 /// exit status.

@@ -116,8 +116,6 @@ int runShape(const LaunchArguments &arguments, const Placement &placement, const
   Task task = makeTask(arguments, shape, placement);
   requireMemory(task, placement.ranks);
   RunOptions options{.seed = seed, .launches = parseRepeat(arguments, 1)};
-  if (!arguments.straggler.empty())
-    options.straggler = runtime::Straggler::parse(arguments.straggler);
   if (placement.spawns)
     return kVerified; // the processes go on from here
   RunResult result = placement.backend == Backend::reference
