@@ -38,7 +38,7 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool reco
       {target.vectorBytes, target.vectorRegisters, target.coreMemoryBytes}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  passes.addPass(cpu::createDistToRuntime({recorded})); // verbs become calls
+  passes.addPass(cpu::createDistToRuntime()); // verbs become calls
   passes.addPass(cpu::createLowerToLLVM());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }

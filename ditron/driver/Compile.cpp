@@ -44,14 +44,15 @@ static std::vector<cpu::Symbol> runtimeSymbols() {
 }
 
 /// A cached object that does not load is compiled anew.
-static std::shared_ptr<const cpu::LoadedCode> loadCached(const KernelCache &cache,
+static std::shared_ptr<const cpu::LoadedCode> loadCached(KernelCache &cache,
                                                          const std::string &key) {
   std::optional<std::string> object = cache.find(key);
   if (!object)
     return nullptr;
   try {
     return std::make_shared<cpu::LoadedCode>(*object, runtimeSymbols());
-  } catch (const RuntimeError &) {
+  } catch (const RuntimeError &error) {
+    cache.reject(key, fmt::format("does not load ({})", error.what()));
     return nullptr;
   }
 }
@@ -74,6 +75,7 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
     cache.store(key, object);
     result.code = std::make_shared<cpu::LoadedCode>(object, runtimeSymbols());
   }
+  result.report.cacheProblem = cache.problem();
   result.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return loaded.emplace(key, result).first->second;

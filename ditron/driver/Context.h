@@ -46,8 +46,9 @@ using KernelArgument = std::variant<Tensor, int64_t, double>;
 
 /// What a compilation took.
 struct CompileReport {
-  double seconds = 0;     ///< from the traced kernel to code that can be launched
-  bool fromCache = false; ///< the code came from the kernel cache on disk
+  double seconds = 0;            ///< from the traced kernel to code that can be launched
+  bool fromCache = false;        ///< the code came from the kernel cache on disk
+  std::string cacheProblem = {}; ///< what is wrong with that cache; empty: nothing
 };
 
 /// A kernel compiled for the ranks of a context.

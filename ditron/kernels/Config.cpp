@@ -14,23 +14,46 @@ namespace ditron::kernels {
 std::vector<std::pair<std::string, std::string>> parseAssignments(std::string_view text,
                                                                   std::string_view what) {
   std::vector<std::pair<std::string, std::string>> result;
-  while (!text.empty()) {
-    std::string_view part = text.substr(0, text.find(','));
+  for (bool more = !text.empty(); more;) {
+    size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
     size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size())
       throw UsageError(fmt::format("{}: found '{}', expected name=value", what, part));
-    result.emplace_back(part.substr(0, equals), part.substr(equals + 1));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    std::string_view name = part.substr(0, equals), value = part.substr(equals + 1);
+    for (const auto &[earlier, other] : result)
+      if (earlier == name)
+        throw UsageError(fmt::format("{}: {} is given twice, {} and {}", what, name, other, value));
+    result.emplace_back(name, value);
+    more = comma != std::string_view::npos;
+    text.remove_prefix(more ? comma + 1 : 0);
   }
   return result;
 }
 
-int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum) {
+std::string assignOver(std::string_view defaults, std::string_view text, std::string_view what) {
+  std::vector<std::string> all;
+  auto chosen = parseAssignments(text, what);
+  for (const auto &[name, value] : parseAssignments(defaults, what))
+    if (std::none_of(chosen.begin(), chosen.end(),
+                     [&](const auto &pair) { return pair.first == name; }))
+      all.push_back(name + "=" + value);
+  for (const auto &[name, value] : chosen)
+    all.push_back(name + "=" + value);
+  return fmt::format("{}", fmt::join(all, ","));
+}
+
+int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum,
+                     int64_t maximum) {
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < minimum)
+  bool isInteger = error != std::errc::invalid_argument && end == text.data() + text.size();
+  bool isNegative = text.starts_with('-'), overflows = error == std::errc::result_out_of_range;
+  if (!isInteger || (overflows ? isNegative : value < minimum))
     throw UsageError(
         fmt::format("{} is '{}', expected an integer of at least {}", name, text, minimum));
+  if (overflows || value > maximum)
+    throw UsageError(fmt::format("{} is {}, expected at most {}", name, text, maximum));
   return value;
 }
 
@@ -104,7 +127,7 @@ void Config::parse(std::string_view text, const std::vector<ConfigParameter> &pa
       throw UsageError(fmt::format("config: unknown '{}', expected one of {}{}", name,
                                    fmt::join(known, ", "), suggestion(name, known)));
     }
-    set(name, found->names.empty() ? parseInteger(name, value, found->minimum)
+    set(name, found->names.empty() ? parseInteger(name, value, found->minimum, INT32_MAX)
                                    : parseName(*found, value));
   }
 }

@@ -48,11 +48,16 @@ private:
   std::vector<Value> values_;
 };
 
-/// The pairs of "a=1,b=x"; UsageError naming `what` where a part is not `name=value`.
+/// The pairs of "a=1,b=x"; UsageError naming `what` where a part is not `name=value`, or a name is
+/// there twice.
 std::vector<std::pair<std::string, std::string>> parseAssignments(std::string_view text,
                                                                   std::string_view what);
-/// A decimal integer; UsageError "`name` is `text`, expected an integer of at least `minimum`".
-int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum);
+/// The assignments of `text` over those of `defaults`: "m=8,k=16" over "m=4,n=4" is
+/// "n=4,m=8,k=16".
+std::string assignOver(std::string_view defaults, std::string_view text, std::string_view what);
+/// A decimal integer from `minimum` to `maximum`; UsageError "`name` is `text`, expected ...".
+int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum,
+                     int64_t maximum = INT64_MAX);
 /// The one of `known` that looks most like `given`: "; did you mean X?", or nothing if none does.
 std::string suggestion(std::string_view given, const std::vector<std::string> &known);
 

@@ -78,9 +78,12 @@ public:
   {
     detail::storeTile(this->data(), detail::Operand(other.data(), other.data().where));
   }
+  void operator=(detail::Operand) const
+    requires(!canWrite(access))
+  = delete; // an In is only read: declare the argument Out or InOut
   void operator=(const TileRef &) const
     requires(access != Access::readWrite)
-  = delete;
+  = delete; // an In is only read, an Out only written: declare the argument InOut
 
   /// Reads `value` beyond the view: a(i, k).padded(-INFINITY).
   TileRef padded(Number value) const

@@ -16,7 +16,4 @@ std::string chromeTrace(const Timeline &timeline);
 /// with the critical path. `title` is text.
 std::string page(const Timeline &timeline, const std::string &title);
 
-/// Writes a file. RuntimeError where that fails.
-void writeFile(const std::string &path, const std::string &contents);
-
 } // namespace ditron::profile

@@ -4,11 +4,7 @@
 // here its data is written into it. PageModel.js says how the data reads.
 #include "ditron/profile/Export.h"
 #include "ditron/profile/Tables.h"
-#include "ditron/support/Error.h"
 #include "ditron/support/Message.h"
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -98,18 +94,6 @@ std::string page(const Timeline &timeline, const std::string &title) {
   constexpr std::string_view kPlace = "@data@";
   size_t at = text.find(kPlace);
   return fmt::format("{}{}{}", text.substr(0, at), safe, text.substr(at + kPlace.size()));
-}
-
-void writeFile(const std::string &path, const std::string &contents) {
-  std::FILE *file = std::fopen(path.c_str(), "wb");
-  bool written = file && std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-  int error = errno;
-  if (file && std::fclose(file) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (!written)
-    throw RuntimeError(fmt::format("'{}' cannot be written: {}", path, std::strerror(error)));
 }
 
 } // namespace ditron::profile

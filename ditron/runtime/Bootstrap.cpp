@@ -19,6 +19,7 @@ struct Launcher {
   const char *rank, *size;
   const char *localSize;         ///< ranks on this host, or null
   const char *nodes;             ///< hosts of the run, or null
+  const char *port;              ///< a TCP port, or null
   std::vector<const char *> job; ///< what tells this run from others
   bool strict;                   ///< one of rank and size alone is an error
 };
@@ -30,6 +31,7 @@ const std::vector<Launcher> &launchers() {
        "WORLD_SIZE",
        "LOCAL_WORLD_SIZE",
        nullptr,
+       "MASTER_PORT",
        {"DITRON_JOB", "TORCHELASTIC_RUN_ID", "MASTER_PORT"},
        true},
       {"mpirun",
@@ -37,15 +39,24 @@ const std::vector<Launcher> &launchers() {
        "OMPI_COMM_WORLD_SIZE",
        "OMPI_COMM_WORLD_LOCAL_SIZE",
        nullptr,
+       nullptr,
        {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"},
        true},
-      {"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr, {"PMI_JOBID", "PMI_PORT"}, true},
+      {"pmi",
+       "PMI_RANK",
+       "PMI_SIZE",
+       "MPI_LOCALNRANKS",
+       nullptr,
+       nullptr,
+       {"PMI_JOBID", "PMI_PORT"},
+       true},
       // A batch script has SLURM_PROCID too; only a step started by srun has tasks.
       {"slurm",
        "SLURM_PROCID",
        "SLURM_STEP_NUM_TASKS",
        nullptr,
        "SLURM_STEP_NUM_NODES",
+       nullptr,
        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
        false},
   };
@@ -78,6 +89,8 @@ Membership read(const Launcher &launcher) {
   if (rank >= size)
     throw UsageError(fmt::format("{}={} but {}={}: expected a rank below the number of ranks",
                                  launcher.rank, rank, launcher.size, size));
+  if (launcher.port)
+    envInteger(launcher.port, 1, UINT16_MAX);
   refuseSeveralHosts(launcher, size);
   Membership membership{int(rank), int(size), launcher.name, launcher.name};
   bool named = false;

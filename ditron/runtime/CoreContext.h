@@ -44,7 +44,6 @@ struct CoreContext {
   CoreRecord *record; ///< what this core says about itself
   PlaceCache places;
   bool recording;     ///< everything goes to the log
-  const char *place;  ///< of the verb that runs, while recording
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 

@@ -142,7 +142,7 @@ void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count)
 
 uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *from,
                   int64_t elementBytes, int64_t rank, const int64_t *extents,
-                  const int64_t *fromStrides, const int64_t *toStrides) {
+                  const int64_t *fromStrides, const int64_t *toStrides, const char *site) {
   if (rank < 0 || rank > int64_t(ChunkShape::kMaxDims) || elementBytes <= 0)
     fail(context, "moves a chunk of {} dimensions of {}-byte elements: expected at most {}", rank,
          elementBytes, ChunkShape::kMaxDims);
@@ -156,7 +156,7 @@ uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *fr
   Event event = stopwatch.stop(kind, context->stats.transferNs);
   uint64_t bytes = chunkBytes(chunk);
   if (context->recording)
-    describeTransfer(context, event, kind == EventKind::put ? to : from, bytes);
+    describeTransfer(context, event, kind == EventKind::put ? to : from, bytes, site);
   context->log->add(event);
   return bytes;
 }
@@ -174,16 +174,16 @@ void *ditron_peer(CoreContext *context, void *pointer, int64_t peer) {
 
 void ditron_put(CoreContext *context, void *to, const void *from, int64_t elementBytes,
                 int64_t rank, const int64_t *extents, const int64_t *fromStrides,
-                const int64_t *toStrides) {
+                const int64_t *toStrides, const char *site) {
   context->stats.bytesPut += transfer(context, EventKind::put, to, from, elementBytes, rank,
-                                      extents, fromStrides, toStrides);
+                                      extents, fromStrides, toStrides, site);
 }
 
 void ditron_get(CoreContext *context, void *to, const void *from, int64_t elementBytes,
                 int64_t rank, const int64_t *extents, const int64_t *fromStrides,
-                const int64_t *toStrides) {
+                const int64_t *toStrides, const char *site) {
   context->stats.bytesGot += transfer(context, EventKind::get, to, from, elementBytes, rank,
-                                      extents, fromStrides, toStrides);
+                                      extents, fromStrides, toStrides, site);
 }
 
 void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode,
@@ -197,7 +197,7 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
     uint64_t before = signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
     stamp(context, cell, uint64_t(value), site);
     if (context->recording)
-      recordNotify(context, begin, signal, before, before + uint64_t(value));
+      recordNotify(context, begin, signal, before, before + uint64_t(value), site);
     return;
   }
   if (value < 0 || value > kLargestSet)
@@ -211,7 +211,7 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   if (seen < wanted)
     stamp(context, cell, uint64_t(value), site);
   if (context->recording)
-    recordNotify(context, begin, signal, seen, std::max(seen, wanted));
+    recordNotify(context, begin, signal, seen, std::max(seen, wanted), site);
 }
 
 void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
@@ -222,7 +222,7 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   uint64_t begin = recordedTicks(context);
   if (signal->load(std::memory_order_acquire) >= target) {
     if (context->recording)
-      recordHeldWait(context, begin, signal, base, count);
+      recordHeldWait(context, begin, signal, base, count, site);
     return;
   }
   context->record->wait(CoreRecord::signal, placeAt(context, site),
@@ -236,7 +236,7 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   Event event = stopwatch.stop(EventKind::wait, context->stats.waitNs);
   event.waited = true;
   if (context->recording)
-    describeWait(context, event, signal, base, count);
+    describeWait(context, event, signal, base, count, site);
   context->log->add(event);
 }
 
@@ -276,8 +276,8 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
   Event event = stopwatch.stop(EventKind::barrier, context->stats.waitNs);
   event.waited = true;
   if (context->recording)
-    describeBarrier(context, event, allRanks, first, count,
-                    allRanks ? barrier.worldRounds : uint64_t(round));
+    describeBarrier(event, allRanks, first, count, allRanks ? barrier.worldRounds : uint64_t(round),
+                    site);
   context->log->add(event);
 }
 
@@ -308,13 +308,12 @@ void ditron_fail(CoreContext *context, const char *message, const int64_t *value
 std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
 #define DITRON_SYMBOL(function) {#function, reinterpret_cast<void *>(&function)}
   static const DeviceSymbol symbols[] = {
-      DITRON_SYMBOL(ditron_peer),        DITRON_SYMBOL(ditron_put),
-      DITRON_SYMBOL(ditron_get),         DITRON_SYMBOL(ditron_notify),
-      DITRON_SYMBOL(ditron_wait),        DITRON_SYMBOL(ditron_fence),
-      DITRON_SYMBOL(ditron_quiet),       DITRON_SYMBOL(ditron_barrier),
-      DITRON_SYMBOL(ditron_role_enter),  DITRON_SYMBOL(ditron_role_leave),
-      DITRON_SYMBOL(ditron_fail),        DITRON_SYMBOL(ditron_record_place),
-      DITRON_SYMBOL(ditron_record_tile),
+      DITRON_SYMBOL(ditron_peer),       DITRON_SYMBOL(ditron_put),
+      DITRON_SYMBOL(ditron_get),        DITRON_SYMBOL(ditron_notify),
+      DITRON_SYMBOL(ditron_wait),       DITRON_SYMBOL(ditron_fence),
+      DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
+      DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
+      DITRON_SYMBOL(ditron_fail),       DITRON_SYMBOL(ditron_record_tile),
   };
 #undef DITRON_SYMBOL
   return symbols;

@@ -5,6 +5,9 @@
 // A function that meets an error does not return. It raises the error for all ranks and leaves the
 // kernel by longjmp to the launch, so a kernel must hold nothing that a destructor would give back
 // when it calls one of these.
+//
+// `site` is the user's line of a verb, such as "AllGatherGemm.cpp:69", for reports and timelines;
+// or null. It must stay for as long as the kernel's code does.
 #pragma once
 #include "ditron/runtime/CoreContext.h"
 #include <cstdint>
@@ -22,24 +25,21 @@ void *ditron_peer(ditron::runtime::CoreContext *context, void *pointer, int64_t 
 /// next notify of this core, and everywhere after ditron_quiet.
 void ditron_put(ditron::runtime::CoreContext *context, void *to, const void *from,
                 int64_t elementBytes, int64_t rank, const int64_t *extents,
-                const int64_t *fromStrides, const int64_t *toStrides);
+                const int64_t *fromStrides, const int64_t *toStrides, const char *site = nullptr);
 
 /// Copies a chunk out of another rank's memory. Done when it returns.
 void ditron_get(ditron::runtime::CoreContext *context, void *to, const void *from,
                 int64_t elementBytes, int64_t rank, const int64_t *extents,
-                const int64_t *fromStrides, const int64_t *toStrides);
+                const int64_t *fromStrides, const int64_t *toStrides, const char *site = nullptr);
 
 /// Notifies a signal, which may be another rank's. Mode 0 adds `value` (>= 0), mode 1 raises it to
 /// `value` (0 to 2^32-1) and leaves a larger one of this launch; a signal is used in one mode only.
-/// Release: whoever observes it in a wait sees every earlier write and put of this core. `site` is
-/// the user's line for reports, such as "AllGatherGemm.cpp:69", or null; it must outlive the
-/// launch.
+/// Release: whoever observes it in a wait sees every earlier write and put of this core.
 void ditron_notify(ditron::runtime::CoreContext *context, void *cell, int64_t value, int64_t mode,
                    const char *site = nullptr);
 
 /// Waits until a signal of this rank has reached `count` in this launch. Acquire. Bounded: ends the
-/// launch on every rank with one error that says what every core waits for (Watchdog.h). `site` as
-/// in ditron_notify.
+/// launch on every rank with one error that says what every core waits for (Watchdog.h).
 void ditron_wait(ditron::runtime::CoreContext *context, void *cell, int64_t count, int64_t mode,
                  const char *site = nullptr);
 

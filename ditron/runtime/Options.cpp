@@ -36,27 +36,22 @@ std::string_view name(TransportKind kind) {
   return "automatic";
 }
 
-Straggler Straggler::parse(std::string_view text) {
-  Straggler straggler;
+Straggler Straggler::parse(std::string_view text, std::string_view what) {
   int64_t rank = -1, ms = -1;
-  for (std::string_view rest = text; !rest.empty();) {
-    auto part = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    bool known = (part.starts_with("rank=") && parseInteger(part.substr(5), rank)) ||
-                 (part.starts_with("ms=") && parseInteger(part.substr(3), ms));
-    if (!known)
-      break;
-  }
-  if (rank < 0 || ms < 0)
-    throw UsageError(fmt::format("straggler '{}': expected, for example, rank=1,ms=30", text));
-  straggler.rank = int(rank);
-  straggler.delay = std::chrono::milliseconds(ms);
-  return straggler;
+  size_t comma = std::min(text.find(','), text.size());
+  std::string_view first = text.substr(0, comma), second = text.substr(comma);
+  if (!first.starts_with("rank=") || !parseInteger(first.substr(5), rank) || rank < 0 ||
+      rank > INT32_MAX || !second.starts_with(",ms=") || !parseInteger(second.substr(4), ms) ||
+      ms < 0 || ms > Options::kLongestMs)
+    throw UsageError(fmt::format("{} is '{}': expected a rank and at most {} ms, for example "
+                                 "rank=1,ms=30",
+                                 what, text, Options::kLongestMs));
+  return {int(rank), std::chrono::milliseconds(ms)};
 }
 
 Straggler Straggler::fromEnvironment() {
   std::optional<std::string> text = envString("DITRON_STRAGGLER");
-  return text ? parse(*text) : Straggler{};
+  return text ? parse(*text, "DITRON_STRAGGLER") : Straggler{};
 }
 
 } // namespace ditron::runtime

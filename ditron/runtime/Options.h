@@ -29,8 +29,8 @@ struct Straggler {
   int rank = -1; ///< no rank
   std::chrono::milliseconds delay{0};
 
-  /// Reads "rank=1,ms=30"; UsageError otherwise.
-  static Straggler parse(std::string_view text);
+  /// Reads "rank=1,ms=30"; UsageError that names `what` otherwise.
+  static Straggler parse(std::string_view text, std::string_view what = "straggler");
   /// DITRON_STRAGGLER, or none.
   static Straggler fromEnvironment();
 };

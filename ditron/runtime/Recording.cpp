@@ -30,8 +30,6 @@ int64_t counterOf(const CoreContext *context, const void *cellHere) {
 
 } // namespace
 
-void ditron_record_place(CoreContext *context, const char *place) { context->place = place; }
-
 void ditron_record_tile(CoreContext *context, const char *place, int64_t dims, int64_t a, int64_t b,
                         int64_t c, int64_t d) {
   Event event;
@@ -45,38 +43,39 @@ void ditron_record_tile(CoreContext *context, const char *place, int64_t dims, i
 
 namespace ditron::runtime {
 
-void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes) {
-  event.place = context->place;
+void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes,
+                      const char *site) {
+  event.place = site;
   event.peer = ownerOf(context, remote).peer;
   event.values[0] = int64_t(bytes);
 }
 
 void describeWait(CoreContext *context, Event &event, const SignalCell *cell, uint64_t base,
-                  int64_t count) {
-  event.place = context->place;
+                  int64_t count, const char *site) {
+  event.place = site;
   event.values[0] = counterOf(context, cell);
   event.values[1] = int64_t(base);
   event.values[2] = count;
 }
 
-void describeBarrier(CoreContext *context, Event &event, int64_t allRanks, int64_t first,
-                     int64_t count, uint64_t instance) {
-  event.place = context->place;
+void describeBarrier(Event &event, int64_t allRanks, int64_t first, int64_t count,
+                     uint64_t instance, const char *site) {
+  event.place = site;
   std::copy_n(std::begin({allRanks, first, count, int64_t(instance)}), 4, event.values);
 }
 
 void recordHeldWait(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t base,
-                    int64_t count) {
+                    int64_t count, const char *site) {
   Event event{begin, nowTicks(), EventKind::wait};
-  describeWait(context, event, cell, base, count);
+  describeWait(context, event, cell, base, count, site);
   context->log->add(event);
 }
 
 void recordNotify(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t before,
-                  uint64_t after) {
+                  uint64_t after, const char *site) {
   Event event{begin, nowTicks(), EventKind::notify};
   Owner owner = ownerOf(context, cell);
-  event.place = context->place;
+  event.place = site;
   event.peer = owner.peer;
   event.values[0] = counterOf(context, owner.here);
   event.values[1] = int64_t(before);

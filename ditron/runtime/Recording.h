@@ -8,12 +8,9 @@
 
 extern "C" {
 
-/// Where the next verb stands in the source: "AllGatherGemm.cpp:31". Must outlive the launch's
-/// events.
-void ditron_record_place(ditron::runtime::CoreContext *context, const char *place);
-
 /// This core begins the tile with these coordinates, of which there are `dims`; with 0 its loop is
-/// over. Compiled code calls it only where the log is full, and writes the event itself otherwise.
+/// over. `place` is the line of the loop, as the `site` of a verb in DeviceApi.h. Compiled code
+/// calls it only where the log is full, and writes the event itself otherwise.
 void ditron_record_tile(ditron::runtime::CoreContext *context, const char *place, int64_t dims,
                         int64_t a, int64_t b, int64_t c, int64_t d);
 }
@@ -29,18 +26,19 @@ inline uint64_t recordedTicks(const CoreContext *context) {
   return context->recording ? nowTicks() : 0;
 }
 
-/// Fills in a put or get: `remote` is the peer's side of it.
-void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes);
+/// Fills in a put or get: `remote` is the peer's side of it. Here and below, `site` is the verb's.
+void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes,
+                      const char *site);
 void describeWait(CoreContext *context, Event &event, const SignalCell *cell, uint64_t base,
-                  int64_t count);
-void describeBarrier(CoreContext *context, Event &event, int64_t allRanks, int64_t first,
-                     int64_t count, uint64_t instance);
+                  int64_t count, const char *site);
+void describeBarrier(Event &event, int64_t allRanks, int64_t first, int64_t count,
+                     uint64_t instance, const char *site);
 /// Notes a wait that began at `begin`, in ticks, and held at once.
 void recordHeldWait(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t base,
-                    int64_t count);
+                    int64_t count, const char *site);
 /// Notes a notify that began at `begin`, in ticks; `cell` may be another rank's.
 void recordNotify(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t before,
-                  uint64_t after);
+                  uint64_t after, const char *site);
 void recordRole(CoreContext *context, EventKind kind, const char *name, int64_t first,
                 int64_t count);
 

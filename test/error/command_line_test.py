@@ -35,15 +35,24 @@ CASES = [
       for option in ("--ranks", "--cores", "--procs", "--repeat") for value in ("0", "-2", "x", "1.5")],
     ("run gemm --ranks 99999", USAGE, r"--ranks is 99999, expected at most 1024"),
     ("run gemm --ranks 1000 --cores 1000", USAGE, r"1000 ranks of 1000 cores are 1000000 cores"),
-    ("run gemm --ranks 99999999999999999999", USAGE, r"--ranks is '99999999999999999999'"),
+    ("run gemm --ranks 99999999999999999999", USAGE,
+     r"--ranks is 99999999999999999999, expected at most 1024"),
+    ("run gemm --ranks -99999999999999999999", USAGE, r"--ranks is '-9+', expected an integer of"),
+    ("run gemm --repeat 1000001", USAGE, r"--repeat is 1000001, expected at most 1000000"),
     ("run gemm --seed -1", USAGE, r"--seed is '-1', expected an integer of at least 0"),
     # Sizes and configurations
     *[(f"run gemm --shape M={value}", USAGE, rf"M is '{value}', expected an integer of at least 1")
       for value in ("0", "-1", "abc", "2x")],
     ("run gemm --shape M", USAGE, r"shape: found 'M', expected name=value"),
+    ("run gemm --shape M=8,M=9", USAGE, r"shape: M is given twice, 8 and 9"),
+    ("run gemm --shape M=8,", USAGE, r"shape: found '', expected name=value"),
+    ("run gemm --shape M=9223372036854775808", USAGE,
+     r"M is 9223372036854775808, expected at most 9223372036854775807"),
     ("run gemm --shape Q=3", USAGE, r"gemm has no dimension 'Q', expected K, M, N"),
     ("run gemm --config q=3", USAGE, r"config: unknown 'q', expected one of m, n, k"),
     ("run gemm --config m=0", USAGE, r"m is '0', expected an integer of at least 1"),
+    ("run gemm --config m=8,n=8,m=16", USAGE, r"config: m is given twice, 8 and 16"),
+    ("run gemm --config m=4294967297", USAGE, r"m is 4294967297, expected at most 2147483647"),
     ("run gemm --config activation=cosh", USAGE,
      r"activation is 'cosh', expected one of none, relu, silu, gelu"),
     ("run gemm --config m=100000,n=100000,k=100000 --shape M=16,N=16,K=16", USAGE,
@@ -62,15 +71,28 @@ CASES = [
     ("run gemm --transport threads --backend reference", USAGE, r"--transport threads: backend"),
     ("run gemm --procs 2 --ranks 3", USAGE, r"--ranks is 3, but --procs 2 .*: expected 2"),
     ("run gemm --procs 2 --transport threads", USAGE, r"--procs 2 with --transport threads"),
-    ("run gemm --straggler late", USAGE, r"straggler 'late': expected, for example, rank=1,ms=30"),
+    *[(f"{verb} gemm --straggler {value}", USAGE,
+       rf"--straggler is '{value}': expected a rank and at most 86400000 ms, for example rank=1,ms=30")
+      for verb in ("run", "bench", "trace")
+      for value in ("late", "rank=0", "rank=0,ms=-1", "rank=0,ms=nan", "rank=0,ms=99999999999",
+                    "rank=4294967296,ms=1", "rank=0,ms=1,ms=2")],
     ("run gemm --straggler rank=4,ms=3", USAGE, r"--straggler names rank 4, expected 0 to 0"),
     ("bench gemm --backend reference", USAGE, r"backend 'reference' says what a kernel means"),
     # Compiling
     ("compile gemm --target sm_90a", UNAVAILABLE, r"target 'sm_90a' is not in this build"),
     ("compile gemm --target z80", USAGE, r"unknown target 'z80', expected one of x86-64, sm_90a"),
+    ("compile gemm --ranks 1025", USAGE, r"--ranks is 1025, expected at most 1024"),
     ("compile gemm --emit ast", USAGE, r"unknown --emit 'ast', expected one of ir, llvm, asm, obj"),
     ("compile gemm --emit object", USAGE, r"--emit object needs -o FILE"),
     ("compile gemm -o /nowhere/to/be/found", 1, r"'/nowhere/to/be/found' cannot be written"),
+    # Timelines
+    ("trace gemm -o -", USAGE, r"trace writes no file to stdout: expected a name other than '-'"),
+    ("trace gemm -o t --html t", USAGE, r"-o and --html both name t: expected two files"),
+    ("trace gemm --events 4294967297", USAGE, r"--events is 4294967297, expected at most 4294967296"),
+    # The run would take a minute.
+    ("trace gemm --straggler rank=0,ms=60000 -o /nowhere/t.json", 1,
+     r"'/nowhere/t.json' cannot be written: No such file or directory"),
+    ("trace gemm --straggler rank=0,ms=60000 -o /tmp", 1, r"'/tmp' cannot be written: Is a directory"),
     # Absent verbs
     ("tune gemm --json", UNAVAILABLE, r"ditron tune is not in this build"),
 ]
@@ -81,15 +103,34 @@ ENVIRONMENT_CASES = [
     ("RANK=0 WORLD_SIZE=2", "run gemm --ranks 3", USAGE,
      r"--ranks is 3, but torchrun started 2 processes: expected 2"),
     ("RANK=2 WORLD_SIZE=2", "run gemm", USAGE, r"RANK=2 but WORLD_SIZE=2"),
+    ("RANK=x WORLD_SIZE=2", "run gemm", USAGE, r"RANK is 'x': expected an integer from 0 to"),
+    ("RANK=-1 WORLD_SIZE=2", "run gemm", USAGE, r"RANK is '-1': expected an integer from 0 to"),
+    ("RANK=0 WORLD_SIZE=0", "run gemm", USAGE, r"WORLD_SIZE is '0': expected an integer from 1 to"),
+    ("RANK=0 WORLD_SIZE=1 MASTER_PORT=ssh", "run gemm", USAGE,
+     r"MASTER_PORT is 'ssh': expected an integer from 1 to 65535"),
+    ("RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=1", "run gemm", 1, r"the 2 ranks .* on several hosts"),
+    ("DITRON_STRAGGLER=rank=9,ms=1", "run gemm", USAGE,
+     r"DITRON_STRAGGLER names rank 9, expected 0 to 0"),
+    ("DITRON_STRAGGLER=late", "run gemm", USAGE, r"DITRON_STRAGGLER is 'late': expected a rank"),
+    ("DITRON_JOB=7", "run gemm --procs 2", USAGE, r"DITRON_JOB is set, as it is in a rank"),
+    ("DITRON_HEAP_BYTES=1G", "run ag-gemm", USAGE, r"DITRON_HEAP_BYTES is '1G': expected an integer"),
+    ("DITRON_HEAP_BYTES=1", "run ag-gemm --ranks 2", 1,
+     r"symmetric allocation 'ag-gemm.*: \d+ bytes asked for, but the symmetric heap of 4096 bytes"),
+    ("DITRON_HEAP_BYTES=70368744177664", "run ag-gemm --ranks 2", 1,
+     r"mapping 140737488523264 bytes for the symmetric heaps is refused: .*DITRON_HEAP_BYTES"),
+    ("DITRON_EVENTS=0", "run gemm", USAGE, r"DITRON_EVENTS is '0': expected an integer from 1 to"),
+    ("DITRON_POISON=maybe", "run gemm", USAGE, r"DITRON_POISON is 'maybe': expected 1, on, true"),
+    ("DITRON_CACHE=maybe", "run gemm", USAGE, r"DITRON_CACHE is 'maybe': expected 1, on, true"),
+    ("DITRON_CPU=z80", "run gemm", USAGE, r"DITRON_CPU is 'z80', expected a CPU that LLVM knows"),
     ("DITRON_WAIT_TIMEOUT_MS=10s", "run gemm", USAGE,
      r"DITRON_WAIT_TIMEOUT_MS is '10s': expected an integer from 1 to"),
 ]
 
 
 def call(arguments, environment=""):
-    variables = dict(os.environ, **dict(pair.split("=") for pair in environment.split()))
+    variables = dict(os.environ, **dict(pair.split("=", 1) for pair in environment.split()))
     return subprocess.run([DITRON, *arguments.split()], env=variables, capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=30)
 
 
 class CommandLine(unittest.TestCase):
@@ -107,6 +148,48 @@ class CommandLine(unittest.TestCase):
     def testEnvironment(self):
         for environment, arguments, status, message in ENVIRONMENT_CASES:
             self.check(arguments, status, message, environment)
+
+    def testAnEmptyTextIsNoValue(self):
+        for verb, options in (("run", ("--dtype", "--config", "--ranks", "--cores", "--backend",
+                                       "--procs", "--transport", "--shape", "--seed", "--repeat",
+                                       "--straggler")),
+                              ("compile", ("--target", "--emit", "-o", "--shape", "--ranks")),
+                              ("check", ("--launches", "--schedules", "--replay")),
+                              ("trace", ("-o", "--html", "--events")), ("list", ()), ("bench", ())):
+            for words in ([verb, ""], *([verb, "gemm", option, ""] for option in options)):
+                with self.subTest(words):
+                    result = subprocess.run([DITRON, *words], capture_output=True, text=True,
+                                            timeout=30)
+                    option = {"-o": "--output"}.get(words[-2], words[-2])
+                    self.assertEqual((result.returncode, result.stdout), (USAGE, ""), result.stderr)
+                    self.assertRegex(result.stderr, f"^ditron: ditron {verb}: "
+                                     f"{'KERNEL' if words[-2] == verb else option} is empty, expected")
+
+    def testOutputThatCannotBeWritten(self):
+        small = "--shape M=16,N=16,K=16"
+        for arguments in ("list", "list --json", "info", "--help", "--version", "run --help",
+                          "compile gemm", f"run gemm {small}", f"run gemm {small} --json",
+                          f"run gemm {small} --procs 2", f"check gemm {small} --json"):
+            for place, why in ((">/dev/full", "No space left on device"),
+                               (">&-", "Bad file descriptor")):
+                with self.subTest(arguments=arguments, place=place):
+                    result = subprocess.run(["sh", "-c", f'exec "$0" "$@" {place}', DITRON,
+                                             *arguments.split()], capture_output=True, text=True,
+                                            timeout=30)
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    self.assertRegex(result.stderr,
+                                     f"ditron: standard output cannot be written: {why}\n$")
+
+    def testAClosedPipeEndsQuietly(self):
+        result = subprocess.run(["bash", "-c", '"$0" list --json | head -n 1; exit ${PIPESTATUS[1]}',
+                                 DITRON], capture_output=True, text=True, timeout=30)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def testWithoutStandardStreams(self):
+        result = subprocess.run(["sh", "-c", 'exec "$0" "$@" <&- 2>&-', DITRON, "run", "ag-gemm",
+                                 "--procs", "2", "--shape", "M=16,N=16,K=16", "--json"],
+                                capture_output=True, text=True, timeout=30)
+        self.assertEqual((result.returncode, len(result.stdout.splitlines())), (0, 1))
 
     def testHelp(self):
         for arguments in ("--help", "run --help", "bench --help", "compile --help", "list --help",

@@ -143,19 +143,37 @@ class Program(unittest.TestCase):
 
     def testTheCacheSurvivesWhatHappensToIt(self):
         with tempfile.TemporaryDirectory() as folder:
-            def run():
-                line, = jsonLines("run", "gemm", "--shape", "M=16,N=16,K=16", DITRON_CACHE_DIR=folder)
+            def run(*place):
+                result = call("run", "gemm", *place, "--shape", "M=16,N=16,K=16", "--json",
+                              DITRON_CACHE_DIR=folder)
+                line, = map(json.loads, result.stdout.splitlines())
                 self.assertTrue(line["ok"])
-                return line["from_cache"]
-            self.assertEqual((run(), run()), (False, True))
+                return line["from_cache"], "\n".join(
+                    text for text in result.stderr.splitlines() if text.startswith("ditron:"))
+            self.assertEqual((run(), run()), ((False, ""), (True, "")))
             entry, = [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
+            warning = (f"ditron: warning: kernel cache: '{entry}' is damaged: its contents have not "
+                       "the hash that it gives; the kernel is compiled anew")
             whole = entry.read_bytes()
             for damaged in (b"", whole[:100], whole[:-1], whole[:500] + b"x" * 8 + whole[508:],
                             whole + b"x", b"x" * len(whole)):
                 entry.write_bytes(damaged)
-                self.assertEqual((run(), run()), (False, True), len(damaged))
+                self.assertEqual((run(), run()), ((False, warning), (True, "")), len(damaged))
+            entry.write_bytes(whole[:100])
+            self.assertEqual(run("--procs", "2")[1], warning)
+            entry.unlink()
+            entry.mkdir()
+            self.assertIn(f"'{folder}' cannot be written: Is a directory", run()[1])
             self.assertEqual(jsonLines("run", "gemm", "--shape", "M=16,N=16,K=16",
                                        DITRON_CACHE="0")[0]["from_cache"], False)
+
+    def testACacheThatCannotBeWritten(self):
+        for folder, why in (("/dev/null/cache", "Not a directory"),
+                            ("/proc/cache", "No such file or directory")):
+            error = call("run", "gemm", "--shape", "M=16,N=16,K=16", "--json",
+                         DITRON_CACHE_DIR=folder).stderr
+            self.assertIn(f"ditron: warning: kernel cache: '{folder}' cannot be written: {why}; "
+                          "DITRON_CACHE_DIR names another", error)
 
     def testProcessesShareTheCache(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -174,6 +192,11 @@ class Program(unittest.TestCase):
             subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
             times.append(time.perf_counter() - start)
         self.assertLess(min(times), 0.2)  # 8 ms on an idle machine
+
+    def testBenchWithAStraggler(self):
+        line, = jsonLines("bench", "vector-add", "--shape", "N=64", "--repeat", "3", "--straggler",
+                          "rank=0,ms=20")
+        self.assertGreater(line["min_s"], 0.02)
 
     def testBench(self):
         line, = jsonLines("bench", "gemm", "--shape", "M=64,N=64,K=64", "--repeat", "5")

@@ -14,16 +14,11 @@ using runtime::TransportKind;
 
 namespace {
 
-constexpr int64_t kMostRanks = 1024, kMostCores = 1024, kMostThreads = 4096;
+constexpr int64_t kMostThreads = 4096;
 
 /// An option that counts something.
 int parseCount(const char *option, const std::string &text, int otherwise, int64_t most) {
-  if (text.empty())
-    return otherwise;
-  int64_t count = kernels::parseInteger(option, text, 1);
-  if (count > most)
-    throw UsageError(fmt::format("{} is {}, expected at most {}", option, count, most));
-  return static_cast<int>(count);
+  return text.empty() ? otherwise : static_cast<int>(kernels::parseInteger(option, text, 1, most));
 }
 
 Backend parseBackend(const std::string &text) {
@@ -98,12 +93,16 @@ void placeProcesses(Placement &placement, const LaunchArguments &arguments) {
   placement.transport = placement.spawns ? TransportKind::processes : TransportKind::threads;
 }
 
-void checkStraggler(const LaunchArguments &arguments, int ranks) {
-  if (arguments.straggler.empty())
-    return;
-  int rank = runtime::Straggler::parse(arguments.straggler).rank;
-  if (rank >= ranks)
-    throw UsageError(fmt::format("--straggler names rank {}, expected 0 to {}", rank, ranks - 1));
+runtime::Straggler parseStraggler(const LaunchArguments &arguments, int ranks) {
+  bool isOption = !arguments.straggler.empty();
+  runtime::Straggler straggler = isOption
+                                     ? runtime::Straggler::parse(arguments.straggler, "--straggler")
+                                     : runtime::Straggler::fromEnvironment();
+  if (straggler.rank >= ranks)
+    throw UsageError(fmt::format("{} names rank {}, expected 0 to {}",
+                                 isOption ? "--straggler" : "DITRON_STRAGGLER", straggler.rank,
+                                 ranks - 1));
+  return straggler;
 }
 
 /// UnavailableError for sizes that no machine has memory for; beyond them integers overflow.
@@ -186,7 +185,8 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   if (int64_t threads = int64_t(placement.ranks) * placement.cores; threads > kMostThreads)
     throw UsageError(fmt::format("{} ranks of {} cores are {} cores, expected at most {}",
                                  placement.ranks, placement.cores, threads, kMostThreads));
-  checkStraggler(arguments, placement.ranks);
+  if (placement.backend != Backend::reference)
+    placement.straggler = parseStraggler(arguments, placement.ranks);
   return placement;
 }
 

@@ -31,6 +31,9 @@ struct LaunchArguments : KernelArguments {
 /// Declares those options too.
 void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments);
 
+/// The most ranks of a run, and the most cores of a rank.
+inline constexpr int64_t kMostRanks = 1024, kMostCores = 1024;
+
 /// The CPUs that this process may use.
 int cpus();
 
@@ -44,6 +47,7 @@ struct Placement {
   runtime::TransportKind transport = runtime::TransportKind::threads;
   bool spawns = false; ///< this process is no rank: it starts the processes that are
   int rank = 0;        ///< of this process, where ranks are processes
+  runtime::Straggler straggler = {};
 
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }

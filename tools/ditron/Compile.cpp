@@ -6,9 +6,8 @@
 #include "Report.h"
 #include "Verbs.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -42,23 +41,6 @@ void checkTarget(const std::string &text) {
                                text, kernels::suggestion(text, {"x86-64", "sm_90a", "gfx942"})));
 }
 
-/// Writes to the file, to stdout where none is named.
-void writeOutput(const std::string &path, const std::string &contents) {
-  if (path.empty() || path == "-") {
-    std::fwrite(contents.data(), 1, contents.size(), stdout);
-    return;
-  }
-  std::FILE *file = std::fopen(path.c_str(), "wb");
-  bool written = file && std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-  int error = errno;
-  if (file && std::fclose(file) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (!written)
-    throw RuntimeError(fmt::format("'{}' cannot be written: {}", path, std::strerror(error)));
-}
-
 int compileKernel(const CompileArguments &arguments) {
   CompileOutput output = parseEmit(arguments.emit);
   checkTarget(arguments.target);
@@ -66,14 +48,16 @@ int compileKernel(const CompileArguments &arguments) {
   if (!toFile && (output == CompileOutput::object || arguments.json))
     throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
                                  arguments.json ? " with --json" : ""));
-  int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1);
-  int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1);
-  Task task = makeTask(arguments, arguments.shape, int(std::min<int64_t>(ranks, 1 << 20)),
-                       int(std::min<int64_t>(cores, 1 << 20)));
+  int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+  int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
+  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores));
   auto start = std::chrono::steady_clock::now();
   std::string text = compileTo(task.kernel, {}, arguments.target, output);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  writeOutput(arguments.output, text);
+  if (toFile)
+    writeFile(arguments.output, text);
+  else
+    printOutput(text);
   if (arguments.json)
     printJson({{"kernel", task.entry.name},
                {"target", arguments.target},

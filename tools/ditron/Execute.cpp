@@ -21,6 +21,7 @@ struct RankReport {
   double compileSeconds;
   runtime::TransferTime transfers;
   runtime::CoreStats cores;
+  char cacheProblem[1024];
 };
 
 /// Findings, fit for symmetric memory.
@@ -99,7 +100,9 @@ private:
 
   RankReport report() const {
     CompileReport compiled = program_.report();
-    return {compiled.fromCache, compiled.seconds, transfers_, cores_};
+    RankReport report{compiled.fromCache, compiled.seconds, transfers_, cores_, {}};
+    compiled.cacheProblem.copy(report.cacheProblem, sizeof(report.cacheProblem) - 1);
+    return report;
   }
 
   RunResult summary() {
@@ -117,6 +120,8 @@ private:
       const RankReport &other = one[0];
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
       result.fromCache &= other.fromCache;
+      if (*other.cacheProblem && result.warnings.empty())
+        result.warnings.emplace_back(other.cacheProblem);
       transfers += other.transfers;
       cores += other.cores;
     }
@@ -165,13 +170,12 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
   return result;
 }
 
-runtime::Options runtimeOptions(const Placement &placement, const std::string &straggler) {
+runtime::Options runtimeOptions(const Placement &placement) {
   runtime::Options options;
   options.ranks = placement.ranks;
   options.cores = placement.cores;
   options.transport = placement.transport;
-  if (!straggler.empty())
-    options.straggler = runtime::Straggler::parse(straggler);
+  options.straggler = placement.straggler;
   return options;
 }
 
@@ -189,7 +193,7 @@ void runOnRanks(const runtime::Options &options, const std::function<void(Contex
 }
 
 RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options) {
-  runtime::Options setUp = runtimeOptions(placement, options.straggler);
+  runtime::Options setUp = runtimeOptions(placement);
   setUp.poison = true;
   Progress progress(placement.reports());
   std::mutex lock;
@@ -204,7 +208,9 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 
 int spawnProcesses(const Placement &placement, std::vector<std::string> command) {
   if (std::getenv("DITRON_JOB"))
-    throw InternalError("a rank of a run is about to start the run's processes again");
+    throw UsageError(
+        "DITRON_JOB is set, as it is in a rank of a run that has been started already: "
+        "expected it unset where processes are to be started");
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   if (length <= 0)

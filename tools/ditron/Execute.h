@@ -25,7 +25,6 @@ class ToldError : public RuntimeError {
 struct RunOptions {
   uint64_t seed = 0; ///< launch n takes its inputs from seed + n
   int launches = 1;
-  std::string straggler; ///< as runtimeOptions takes it
 };
 
 /// The transfers of a rank in a launch, on average: see runtime/Account.h.
@@ -61,9 +60,8 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
 /// run is printed by one of them, and is a ToldError.
 void runOnRanks(const runtime::Options &options, const std::function<void(Context &)> &body);
 
-/// The options that the runtime is started with; `straggler` is "rank=1,ms=30", or empty for what
-/// the environment says.
-runtime::Options runtimeOptions(const Placement &placement, const std::string &straggler);
+/// The options that the runtime is started with.
+runtime::Options runtimeOptions(const Placement &placement);
 
 /// Starts the processes of a run, each with `command` as its arguments, and waits for them; their
 /// exit status.

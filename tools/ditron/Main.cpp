@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <new>
+#include <sstream>
 
 namespace ditron::tools {
 
@@ -66,6 +67,25 @@ void checkRemaining(const Verb &verb) {
   throw UsageError(fmt::format("ditron {}: unexpected argument '{}'", name, rest.front()));
 }
 
+/// UsageError where an option or argument was given an empty text, as "$UNSET" in a script is.
+void refuseEmpty(const Verb &verb) {
+  for (const CLI::Option *option : verb.app->get_options())
+    for (const std::string &value : option->results())
+      if (value.empty())
+        throw UsageError(
+            fmt::format("ditron {}: {} is empty, expected a value; leave it out for what it is "
+                        "otherwise",
+                        verb.app->get_name(), option->get_name()));
+}
+
+/// Answers --help and --version.
+int answer(const CLI::App &program, const CLI::Success &request) {
+  std::ostringstream text;
+  int status = program.exit(request, text, text);
+  printOutput(text.str());
+  return status;
+}
+
 int runProgram(int argc, char **argv) {
   CLI::App program("ditron compiles tile programs for machines of many devices.", "ditron");
   program.set_version_flag("--version", std::string("ditron ") + DITRON_VERSION);
@@ -74,14 +94,15 @@ int runProgram(int argc, char **argv) {
   checkVerb(verbs, argc, argv);
   try {
     program.parse(argc, argv);
-  } catch (const CLI::Success &answer) { // --help, --version
-    return program.exit(answer);
+  } catch (const CLI::Success &request) {
+    return answer(program, request);
   } catch (const CLI::ParseError &error) {
     throw UsageError(error.what());
   }
   for (const Verb &verb : verbs)
     if (verb.app->parsed()) {
       checkRemaining(verb);
+      refuseEmpty(verb);
       return verb.run();
     }
   throw UsageError("no verb is given; ditron --help lists them");
@@ -121,5 +142,6 @@ static int guardedMain(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
+  ditron::tools::occupyClosedStreams();
   return ditron::tools::guardedMain(argc, argv);
 }

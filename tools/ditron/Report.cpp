@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Report.h"
 #include "ditron/runtime/Launcher.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -11,17 +15,27 @@ namespace ditron::tools {
 
 using Json = nlohmann::ordered_json;
 
+void occupyClosedStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // the lowest number is free
+}
+
+void printOutput(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw RuntimeError(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+}
+
 void printJson(const Json &object) {
   // One write, so that the lines of several processes do not mix.
-  std::string line = object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+  printOutput(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void printText(const std::string &line, bool json) {
-  std::FILE *stream = json ? stderr : stdout;
-  fmt::print(stream, "{}\n", line);
-  std::fflush(stream);
+  if (!json)
+    return printOutput(line + "\n");
+  fmt::print(stderr, "{}\n", line);
+  std::fflush(stderr);
 }
 
 void printError(const std::string &message) { fmt::print(stderr, "ditron: {}\n", message); }

@@ -8,10 +8,17 @@
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ditron::tools {
 
+/// Takes the numbers of the standard streams that this process was started without, so that no file
+/// of a run gets one of them and what is printed lands in it. Using them goes on to fail.
+void occupyClosedStreams();
+
+/// Prints on stdout, at once. RuntimeError saying why where it cannot be written.
+void printOutput(std::string_view text);
 /// Prints one object as a line on stdout.
 void printJson(const nlohmann::ordered_json &object);
 /// Prints a line for people.

@@ -124,8 +124,7 @@ int runShape(const LaunchArguments &arguments, const Placement &placement, const
              uint64_t seed) {
   Task task = makeTask(arguments, shape, placement);
   requireMemory(task, placement.ranks);
-  RunOptions options{
-      .seed = seed, .launches = parseRepeat(arguments, 1), .straggler = arguments.straggler};
+  RunOptions options{.seed = seed, .launches = parseRepeat(arguments, 1)};
   if (placement.spawns)
     return kVerified; // the processes go on from here
   RunResult result = placement.backend == Backend::reference

@@ -8,6 +8,7 @@
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/Tables.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -52,6 +53,10 @@ struct Files {
 
 Files filesOf(const TraceArguments &arguments) {
   Files files{arguments.output, arguments.page};
+  if (files.trace == "-" || files.page == "-")
+    throw UsageError("ditron trace writes no file to stdout: expected a name other than '-'");
+  if (files.trace == files.page)
+    throw UsageError(fmt::format("-o and --html both name {}: expected two files", files.page));
   constexpr std::string_view kJson = ".json", kHtml = ".html";
   if (files.trace.ends_with(kHtml)) {
     if (!files.page.empty() || arguments.noPage)
@@ -152,7 +157,7 @@ private:
 
 TraceResult traceOnCpu(const Task &task, const Placement &placement,
                        const TraceArguments &arguments, uint64_t seed) {
-  runtime::Options options = runtimeOptions(placement, arguments.straggler);
+  runtime::Options options = runtimeOptions(placement);
   if (!arguments.events.empty())
     options.events = size_t(kernels::parseInteger("--events", arguments.events, 1));
   Progress progress(placement.reports());
@@ -273,10 +278,9 @@ std::string textOf(const Task &task, const Placement &placement, const TraceResu
 void report(const TraceArguments &arguments, const Task &task, const Placement &placement,
             const TraceResult &result, const Files &files) {
   if (!files.trace.empty())
-    profile::writeFile(files.trace, profile::chromeTrace(result.timeline));
+    writeFile(files.trace, profile::chromeTrace(result.timeline));
   if (!files.page.empty())
-    profile::writeFile(files.page,
-                       profile::page(result.timeline, titleOf(task, placement, result)));
+    writeFile(files.page, profile::page(result.timeline, titleOf(task, placement, result)));
   profile::Summary summary = summarize(result.timeline);
   if (arguments.json)
     printJson(jsonOf(task, placement, result, summary, files));
@@ -303,14 +307,16 @@ int traceKernel(const TraceArguments &arguments) {
   Files files = filesOf(arguments);
   if (arguments.shapes.size() > 1)
     throw UsageError(fmt::format("{} shapes are given, expected one", arguments.shapes.size()));
-  if (!arguments.events.empty() &&
-      kernels::parseInteger("--events", arguments.events, 1) > runtime::Options::kMostEvents)
-    throw UsageError(fmt::format("--events is {}, expected at most {}", arguments.events,
-                                 runtime::Options::kMostEvents));
+  if (!arguments.events.empty())
+    kernels::parseInteger("--events", arguments.events, 1, runtime::Options::kMostEvents);
   Placement placement = parsePlacement(arguments);
   uint64_t seed = parseSeed(arguments);
   Task task = makeTask(arguments, arguments.shapes.empty() ? "" : arguments.shapes[0], placement);
   requireMemory(task, placement.ranks);
+  if (placement.reports())
+    for (const std::string &file : {files.trace, files.page})
+      if (!file.empty())
+        requireWritable(file);
   if (placement.spawns)
     return spawnProcesses(placement, processCommand(arguments, seed));
   TraceResult result = traceOnCpu(task, placement, arguments, seed);

@@ -5,12 +5,13 @@
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 !far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
-// Roles become branches on the core's number; waits and notifies name file and line, and the mode
-// (1 is add, 0 is set) that its notifies have.
+// Roles become branches on the core's number; puts, waits and notifies name file and line, waits
+// also the mode (1 is add, 0 is set) that the signal's notifies have.
 // CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+40]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+42]]\00")
 
 // CHECK-LABEL: func.func @roles(
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"
@@ -22,7 +23,8 @@
 // CHECK: %[[NAME:.*]] = llvm.mlir.addressof @[[GATHER]]
 // CHECK: llvm.call @ditron_role_enter(%[[CONTEXT]], %[[NAME]], %{{.*}}, %{{.*}})
 // CHECK: llvm.call @ditron_peer(%[[CONTEXT]], %{{.*}}, %{{.*}})
-// CHECK: llvm.call @ditron_put(%[[CONTEXT]]
+// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[PUT]]
+// CHECK: llvm.call @ditron_put(%[[CONTEXT]]{{.*}}, %[[TEXT]])
 // CHECK: %[[CELL:.*]] = llvm.call @ditron_peer
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[NOTIFIED]]
 // CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[CELL]], %{{.*}}, %{{.*}}, %[[TEXT]])
@@ -101,6 +103,32 @@ func.func @verbs(%x: !v, %y: !v) {
   dist.quiet
   dist.barrier ranks
   dist.barrier cores
+  return
+}
+
+// -----
+
+// Marks of tiles, which kernels have that are recorded: each in place while the log has room.
+// CHECK-DAG: llvm.mlir.global internal constant @[[LOOP:.*]]("A.cpp:2\00")
+// CHECK-LABEL: func.func @marks(
+// CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
+// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[LOOP]]
+// CHECK: %[[DIMS:.*]] = llvm.mlir.constant(2 : i64)
+// CHECK: %[[LOG:.*]] = llvm.load
+// CHECK: %[[NEXT:.*]] = llvm.load %[[LOG]]
+// CHECK: %[[LIMIT:.*]] = llvm.load
+// CHECK: %[[ROOM:.*]] = llvm.icmp "ne" %[[NEXT]], %[[LIMIT]]
+// CHECK: scf.if %[[ROOM]]
+// CHECK: %[[TICKS:.*]] = llvm.call_intrinsic "llvm.readcyclecounter"
+// CHECK: llvm.store %[[TICKS]]
+// CHECK: llvm.store %[[TEXT]]
+// CHECK: else
+// CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %[[TEXT]], %[[DIMS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: %[[NONE:.*]] = llvm.mlir.constant(0 : i64)
+// CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %{{.*}}, %[[NONE]]
+func.func @marks(%n: index) {
+  dist.mark_tile(%n, %n) loc("dir/A.cpp":2:1)
+  dist.mark_tile() loc("dir/A.cpp":2:1)
   return
 }
 

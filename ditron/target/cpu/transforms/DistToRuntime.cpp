@@ -80,9 +80,9 @@ Value rootOf(Value signals) {
 
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types, bool recorded)
-      : recorded_(recorded), function_(function), module_(function->getParentOfType<ModuleOp>()),
-        types_(types), b_(function.getContext()), loc_(function.getLoc()) {}
+  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
+      : function_(function), module_(function->getParentOfType<ModuleOp>()), types_(types),
+        b_(function.getContext()), loc_(function.getLoc()) {}
 
   LogicalResult run() {
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -189,7 +189,7 @@ private:
     return cell;
   }
 
-  /// The line of an op, for the runtime's reports.
+  /// The line of an op, for the runtime's reports and timelines.
   Value siteOf(Operation *op) { return text(placeOf(op)); }
 
   void lowerNotify(Operation *op, Value signals, ValueRange indices, device::NotifyMode mode,
@@ -225,14 +225,15 @@ private:
     return at(array * kMaxRank);
   }
 
-  void lowerMove(StringRef name, Value source, Value destination) {
+  void lowerMove(StringRef name, Operation *op, Value source, Value destination) {
     auto from = b_.create<memref::ExtractStridedMetadataOp>(loc_, source);
     auto to = b_.create<memref::ExtractStridedMetadataOp>(loc_, destination);
     auto type = cast<MemRefType>(source.getType());
     call(name,
          {context_, addressOf(destination, to.getOffset()), addressOf(source, from.getOffset()),
           word(core::elementBytes(type.getElementType())), word(type.getRank()),
-          roomFor(0, from.getSizes()), roomFor(1, from.getStrides()), roomFor(2, to.getStrides())});
+          roomFor(0, from.getSizes()), roomFor(1, from.getStrides()), roomFor(2, to.getStrides()),
+          siteOf(op)});
   }
 
   void lowerRequire(core::RequireOp op) {
@@ -329,13 +330,6 @@ private:
     return axis == device::MeshAxis::node ? index(alongNode) : field(which); // one node
   }
 
-  /// What the recorded event of a verb says of its place.
-  void recordPlace(Operation *op) {
-    if (isa<device::PutOp, device::GetOp, device::PutNotifyOp, device::NotifyOp, device::WaitOp,
-            device::BarrierOp>(op))
-      call("ditron_record_place", {context_, text(placeOf(op))});
-  }
-
   void lowerMarkTile(device::MarkTileOp mark) {
     SmallVector<Value> arguments{context_, text(placeOf(mark)),
                                  word(static_cast<int64_t>(mark.getCoordinates().size()))};
@@ -377,8 +371,6 @@ private:
       return op->emitError() << *form << " is a form for programs to be checked: the CPU backend "
                              << "runs counters that only grow, with the order that the compiler "
                              << "picks";
-    if (recorded_)
-      recordPlace(op);
     auto replaceBy = [&](Value value) {
       op->getResult(0).replaceAllUsesWith(value);
       return true;
@@ -400,17 +392,17 @@ private:
         .Case([&](core::ChunkOp chunk) { return lowerChunk(chunk), true; })
         .Case([&](core::RequireOp op) { return lowerRequire(op), true; })
         .Case([&](device::PutOp put) {
-          return lowerMove("ditron_put", put.getSource(), put.getDestination()), true;
+          return lowerMove("ditron_put", put, put.getSource(), put.getDestination()), true;
         })
         .Case([&](device::GetOp get) {
-          return lowerMove("ditron_get", get.getSource(), get.getDestination()), true;
+          return lowerMove("ditron_get", get, get.getSource(), get.getDestination()), true;
         })
         .Case([&](device::NotifyOp op) {
           return lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()),
                  true;
         })
         .Case([&](device::PutNotifyOp op) {
-          lowerMove("ditron_put", op.getSource(), op.getDestination());
+          lowerMove("ditron_put", op, op.getSource(), op.getDestination());
           return lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()),
                  true;
         })
@@ -460,7 +452,6 @@ private:
     return success();
   }
 
-  bool recorded_;
   func::FuncOp function_;
   ModuleOp module_;
   const LLVMTypeConverter &types_;
@@ -486,7 +477,7 @@ private:
     });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
-      if (failed(FunctionLowering(function, types, recorded).run()))
+      if (failed(FunctionLowering(function, types).run()))
         return signalPassFailure();
     getOperation().walk([](UnrealizedConversionCastOp cast) { // to signals, now without users
       if (cast.use_empty())

@@ -21,8 +21,6 @@ def DistToRuntime : Pass<"cpu-dist-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turns the verbs of the Device level into calls of the runtime";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
-  let options = [
-    Option<"recorded", "recorded", "bool", "false", "Launches are recorded: each verb says where it stands">];
 }
 
 def LowerToLLVM : Pass<"cpu-lower-to-llvm", "::mlir::ModuleOp"> {
