@@ -48,8 +48,8 @@ std::optional<std::string> KernelCache::find(const std::string &key) {
 }
 
 void KernelCache::reject(const std::string &key, std::string_view why) {
-  problem_ = fmt::format("kernel cache: '{}' {}; the kernel is compiled anew", file(key).string(),
-                         why);
+  problem_ =
+      fmt::format("kernel cache: '{}' {}; the kernel is compiled anew", file(key).string(), why);
 }
 
 void KernelCache::store(const std::string &key, std::string_view contents) {

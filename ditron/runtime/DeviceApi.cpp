@@ -276,8 +276,8 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
   Event event = stopwatch.stop(EventKind::barrier, context->stats.waitNs);
   event.waited = true;
   if (context->recording)
-    describeBarrier(event, allRanks, first, count,
-                    allRanks ? barrier.worldRounds : uint64_t(round), site);
+    describeBarrier(event, allRanks, first, count, allRanks ? barrier.worldRounds : uint64_t(round),
+                    site);
   context->log->add(event);
 }
 
@@ -308,12 +308,12 @@ void ditron_fail(CoreContext *context, const char *message, const int64_t *value
 std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
 #define DITRON_SYMBOL(function) {#function, reinterpret_cast<void *>(&function)}
   static const DeviceSymbol symbols[] = {
-      DITRON_SYMBOL(ditron_peer),        DITRON_SYMBOL(ditron_put),
-      DITRON_SYMBOL(ditron_get),         DITRON_SYMBOL(ditron_notify),
-      DITRON_SYMBOL(ditron_wait),        DITRON_SYMBOL(ditron_fence),
-      DITRON_SYMBOL(ditron_quiet),       DITRON_SYMBOL(ditron_barrier),
-      DITRON_SYMBOL(ditron_role_enter),  DITRON_SYMBOL(ditron_role_leave),
-      DITRON_SYMBOL(ditron_fail),        DITRON_SYMBOL(ditron_record_tile),
+      DITRON_SYMBOL(ditron_peer),       DITRON_SYMBOL(ditron_put),
+      DITRON_SYMBOL(ditron_get),        DITRON_SYMBOL(ditron_notify),
+      DITRON_SYMBOL(ditron_wait),       DITRON_SYMBOL(ditron_fence),
+      DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
+      DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
+      DITRON_SYMBOL(ditron_fail),       DITRON_SYMBOL(ditron_record_tile),
   };
 #undef DITRON_SYMBOL
   return symbols;

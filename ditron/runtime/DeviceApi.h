@@ -6,8 +6,8 @@
 // kernel by longjmp to the launch, so a kernel must hold nothing that a destructor would give back
 // when it calls one of these.
 //
-// `site` is the user's line of a verb, such as "AllGatherGemm.cpp:69", for reports and timelines; or
-// null. It must stay for as long as the kernel's code does.
+// `site` is the user's line of a verb, such as "AllGatherGemm.cpp:69", for reports and timelines;
+// or null. It must stay for as long as the kernel's code does.
 #pragma once
 #include "ditron/runtime/CoreContext.h"
 #include <cstdint>

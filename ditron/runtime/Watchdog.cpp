@@ -73,8 +73,7 @@ struct CoreView {
 std::string absence(const std::vector<int> &ranks) {
   if (ranks.empty())
     return "";
-  return fmt::format("rank{} {} {} missing", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "),
-                     ranks.size() > 1 ? "are" : "is");
+  return describeRanks(ranks) + (ranks.size() > 1 ? " are missing" : " is missing");
 }
 
 class Reporter {

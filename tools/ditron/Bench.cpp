@@ -159,13 +159,12 @@ BenchResult benchOnCpu(const Task &task, const Placement &placement,
   Progress progress(placement.reports());
   std::mutex lock;
   BenchResult result;
-  runOnRanks(runtimeOptions(placement),
-             [&](Context &context) {
-               BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
-               std::lock_guard guard(lock);
-               if (context.rank() == 0 || placement.rank != 0)
-                 result = std::move(mine);
-             });
+  runOnRanks(runtimeOptions(placement), [&](Context &context) {
+    BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
+    std::lock_guard guard(lock);
+    if (context.rank() == 0 || placement.rank != 0)
+      result = std::move(mine);
+  });
   return result;
 }
 

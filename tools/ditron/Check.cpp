@@ -113,9 +113,8 @@ std::vector<Case> casesOf(const CheckArguments &arguments, const CheckOptions &o
   if (!cases.empty())
     return cases;
   for (const kernels::CheckCase &one : entry.checkCases)
-    cases.push_back(
-        makeCase(arguments, options, textOf(one.shape),
-                 kernels::assignOver(one.config, arguments.config, "config")));
+    cases.push_back(makeCase(arguments, options, textOf(one.shape),
+                             kernels::assignOver(one.config, arguments.config, "config")));
   return cases;
 }
 

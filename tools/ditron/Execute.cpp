@@ -198,8 +198,9 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 
 int spawnProcesses(const Placement &placement, std::vector<std::string> command) {
   if (std::getenv("DITRON_JOB"))
-    throw UsageError("DITRON_JOB is set, as it is in a rank of a run that has been started already: "
-                     "expected it unset where processes are to be started");
+    throw UsageError(
+        "DITRON_JOB is set, as it is in a rank of a run that has been started already: "
+        "expected it unset where processes are to be started");
   char path[4096];
   ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   if (length <= 0)

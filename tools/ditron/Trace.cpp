@@ -266,8 +266,7 @@ void report(const TraceArguments &arguments, const Task &task, const Placement &
   if (!files.trace.empty())
     writeFile(files.trace, profile::chromeTrace(result.timeline));
   if (!files.page.empty())
-    writeFile(files.page,
-                       profile::page(result.timeline, titleOf(task, placement, result)));
+    writeFile(files.page, profile::page(result.timeline, titleOf(task, placement, result)));
   profile::Summary summary = summarize(result.timeline);
   if (arguments.json)
     printJson(jsonOf(task, placement, result, summary, files));

@@ -61,8 +61,8 @@ Value rootOf(Value signals) {
 class FunctionLowering {
 public:
   FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
-      : function_(function), module_(function->getParentOfType<ModuleOp>()),
-        types_(types), b_(function.getContext()), loc_(function.getLoc()) {}
+      : function_(function), module_(function->getParentOfType<ModuleOp>()), types_(types),
+        b_(function.getContext()), loc_(function.getLoc()) {}
 
   LogicalResult run() {
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
