@@ -78,12 +78,12 @@ public:
   {
     detail::storeTile(this->data(), detail::Operand(other.data(), other.data().where));
   }
-  void operator=(detail::Operand) const
+  void operator=(detail::Operand) const // an In is only read: declare the argument Out or InOut
     requires(!canWrite(access))
-  = delete; // an In is only read: declare the argument Out or InOut
-  void operator=(const TileRef &) const
+  = delete;
+  void operator=(const TileRef &) const // In is only read, Out only written: declare it InOut
     requires(access != Access::readWrite)
-  = delete; // an In is only read, an Out only written: declare the argument InOut
+  = delete;
 
   /// Reads `value` beyond the view: a(i, k).padded(-INFINITY).
   TileRef padded(Number value) const

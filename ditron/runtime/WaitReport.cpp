@@ -65,6 +65,20 @@ std::vector<RankRun> fold(const std::vector<CoreLine> &lines) {
 
 } // namespace
 
+std::string describeRanks(const std::vector<int> &ranks) {
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    for (end = begin + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;)
+      ++end;
+    if (end - begin == 2)
+      --end; // two are no range
+    text += fmt::format("{} {}", begin ? "," : "", ranks[begin]);
+    if (end - begin > 1)
+      text += fmt::format(" to {}", ranks[end - 1]);
+  }
+  return text;
+}
+
 std::string describe(const CorePlace &place) {
   std::string text = fmt::format("rank {}", place.rank);
   if (place.core >= 0)

@@ -15,6 +15,9 @@
 
 namespace ditron::runtime {
 
+/// "rank 1", "ranks 1, 3", "ranks 0, 4 to 7", of ranks in ascending order.
+std::string describeRanks(const std::vector<int> &ranks);
+
 /// Where a core is in its program. Texts may be empty where they are not known.
 struct CorePlace {
   int64_t rank = 0;

@@ -77,8 +77,7 @@ struct CoreView {
 std::string absence(const std::vector<int> &ranks) {
   if (ranks.empty())
     return "";
-  return fmt::format("rank{} {} {} missing", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "),
-                     ranks.size() > 1 ? "are" : "is");
+  return describeRanks(ranks) + (ranks.size() > 1 ? " are missing" : " is missing");
 }
 
 /// Whether somebody has stopped a process (SIGSTOP, a debugger).

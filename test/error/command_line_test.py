@@ -190,6 +190,9 @@ class CommandLine(unittest.TestCase):
                                  "--procs", "2", "--shape", "M=16,N=16,K=16", "--json"],
                                 capture_output=True, text=True, timeout=30)
         self.assertEqual((result.returncode, len(result.stdout.splitlines())), (0, 1))
+        for place in ("2>&-", "2>/dev/full"):
+            result = subprocess.run(["sh", "-c", f'exec "$0" run gem {place}', DITRON], timeout=30)
+            self.assertEqual(result.returncode, USAGE)
 
     def testHelp(self):
         for arguments in ("--help", "run --help", "bench --help", "compile --help", "list --help",

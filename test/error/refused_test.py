@@ -24,6 +24,7 @@ Kernel kernel() {
   }};
 }
 """
+kRunTime = "known when the kernel runs: write when() or select()"
 LINE = 1 + FRAME[:FRAME.index("BODY")].count("\n")
 
 
@@ -36,22 +37,25 @@ def build(body):
 
 
 class Refused(unittest.TestCase):
-    def refuse(self, body, message):
+    def refuse(self, body, message, reason=""):
         result = build(body)
         self.assertNotEqual(result.returncode, 0)
         self.assertRegex(result.stderr, rf"kernel.cpp:{LINE}:\d+: error: {message}")
+        self.assertIn(reason, result.stderr)
 
     def testRightOneCompiles(self):
         result = build("ys(i, j) = xs(i, j);")
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def testStoreToAnInput(self):
-        self.refuse("xs(i, j) = xs(j, i);", "")
-        self.refuse("xs(i, j) = zeros<f32>(4, 4);", "")
+        # The compiler quotes the declaration that it refuses, which says what to do.
+        self.refuse("xs(i, j) = xs(j, i);", "", "In is only read, Out only written: declare it InOut")
+        self.refuse("xs(i, j) = zeros<f32>(4, 4);", "",
+                    "an In is only read: declare the argument Out or InOut")
 
     def testReadOfAnOutput(self):
         self.refuse("ys(i, j) = exp(ys(i, j));", "")
-        self.refuse("ys(i, j) = ys(i, j);", "")
+        self.refuse("ys(i, j) = ys(i, j);", "", "In is only read, Out only written: declare it InOut")
         self.refuse("ys(i, j) = xs(i, j) + ys(i, j);", "")
         self.refuse("Tile t = ys(i, j);", "")
         self.refuse("Var t = ys(i, j);", "")
@@ -65,10 +69,11 @@ class Refused(unittest.TestCase):
         self.refuse("get(symmetric<f32>(4, 4).on(0), xs(i, j));", "")
 
     def testNativeIf(self):
-        self.refuse("if (i < j) ys(i, j) = xs(i, j);", "")
+        self.refuse("if (i < j) ys(i, j) = xs(i, j);", "", kRunTime)
+        self.refuse("ys(i, j) = i < j ? xs(i, j) : xs(j, i);", "", kRunTime)
 
     def testNativeLoopCondition(self):
-        self.refuse("while (i < j) ys(i, j) = xs(i, j);", "")
+        self.refuse("while (i < j) ys(i, j) = xs(i, j);", "", kRunTime)
 
     def testAssignmentToAValue(self):
         self.refuse("Tile t = zeros<f32>(4, 4); t = t + t;", "")

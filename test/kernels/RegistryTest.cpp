@@ -83,6 +83,27 @@ TEST(Config, ReadsAndPrints) {
   EXPECT_EQ(error("activation=tanh"),
             "activation is 'tanh', expected one of none, relu, silu, gelu");
   EXPECT_EQ(error("m=0"), "m is '0', expected an integer of at least 1");
+  EXPECT_EQ(error("m=2147483648"), "m is 2147483648, expected at most 2147483647");
+  EXPECT_EQ(error("m=8,n=8,m=9"), "config: m is given twice, 8 and 9");
+  EXPECT_EQ(error("m=8,"), "config: found '', expected name=value");
+}
+
+TEST(Config, AssignsOverDefaults) {
+  EXPECT_EQ(assignOver("m=4,n=4,comm=0", "comm=1,k=2", "config"), "m=4,n=4,comm=1,k=2");
+  EXPECT_EQ(assignOver("m=4", "", "config"), "m=4");
+  EXPECT_EQ(assignOver("", "", "config"), "");
+}
+
+TEST(Config, ReadsIntegersOfTheRange) {
+  auto error = [](const char *text) {
+    return messageOf<UsageError>([&] { parseInteger("x", text, -3, 5); });
+  };
+  EXPECT_EQ(parseInteger("x", "-3", -3, 5), -3);
+  EXPECT_EQ(parseInteger("x", "5", -3, 5), 5);
+  EXPECT_EQ(error("6"), "x is 6, expected at most 5");
+  EXPECT_EQ(error("9223372036854775808"), "x is 9223372036854775808, expected at most 5");
+  for (const char *text : {"", "-4", "-9223372036854775809", "1.0", "0x1", " 1", "1 ", "nan", "+1"})
+    EXPECT_EQ(error(text), "x is '" + std::string(text) + "', expected an integer of at least -3");
 }
 
 TEST(Kernels, IntegerProductsTakeNoActivation) {

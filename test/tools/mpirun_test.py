@@ -77,14 +77,19 @@ class Left(unittest.TestCase):
     """Nothing is left in /dev/shm, nor of ditron in the folder for temporary files."""
 
     def setUp(self):
-        self.before = self.files()
+        self.before = set(os.listdir("/dev/shm"))
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.outer = os.environ.get("TMPDIR")
+        os.environ["TMPDIR"] = self.folder.name
 
     def tearDown(self):
-        self.assertLessEqual(self.files(), self.before)
-
-    def files(self):
-        return {os.path.join(folder, name) for folder in ("/dev/shm", tempfile.gettempdir())
-                for name in os.listdir(folder) if "ditron" in name or folder == "/dev/shm"}
+        if self.outer is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = self.outer
+        self.assertEqual([name for name in os.listdir(self.folder.name) if "ditron" in name], [])
+        self.assertLessEqual(set(os.listdir("/dev/shm")), self.before)
 
 
 @unittest.skipUnless(OPEN_MPI, "Open MPI's mpirun is not installed")

@@ -21,6 +21,12 @@ void occupyClosedStreams() {
       open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // the lowest number is free
 }
 
+/// Where stderr cannot be written there is nobody to tell, and the exit status says enough.
+static void printOnStderr(const std::string &text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+}
+
 void printOutput(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw RuntimeError(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
@@ -34,11 +40,10 @@ void printJson(const Json &object) {
 void printText(const std::string &line, bool json) {
   if (!json)
     return printOutput(line + "\n");
-  fmt::print(stderr, "{}\n", line);
-  std::fflush(stderr);
+  printOnStderr(line + "\n");
 }
 
-void printError(const std::string &message) { fmt::print(stderr, "ditron: {}\n", message); }
+void printError(const std::string &message) { printOnStderr("ditron: " + message + "\n"); }
 
 void printFailure(const std::string &message) {
   if (!runtime::reportToLauncher(message))
@@ -84,14 +89,13 @@ void Progress::show(const std::string &text) {
   if (!enabled_ || Clock::now() < next_)
     return;
   next_ = Clock::now() + std::chrono::milliseconds(50);
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
+  printOnStderr("\r\033[K" + text);
   shown_ = true;
 }
 
 void Progress::clear() {
   if (shown_)
-    fmt::print(stderr, "\r\033[K");
+    printOnStderr("\r\033[K");
   shown_ = false;
 }
 

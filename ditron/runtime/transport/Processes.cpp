@@ -7,6 +7,7 @@
 // Rank 0 also hands every pair of ranks the two ends of a socket. Nothing is ever sent there: it is
 // how the kernel says that a process is gone. A thread of each rank watches its ends, and makes the
 // end of a peer that has not left in good order the error of the run.
+#include "ditron/runtime/WaitReport.h"
 #include "ditron/runtime/transport/Socket.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
@@ -14,7 +15,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -142,9 +142,8 @@ private:
     for (int missing = membership_.size - 1; missing > 0;) {
       File connection = acceptFrom(listener_, deadline_);
       if (!connection)
-        throw RuntimeError(fmt::format("rank 0 waited {} ms for rank{} {} to start",
-                                       options_.connectTimeout.count(), missing > 1 ? "s" : "",
-                                       fmt::join(absent(), ", ")));
+        throw RuntimeError(fmt::format("rank 0 waited {} ms for {} to start",
+                                       options_.connectTimeout.count(), describeRanks(absent())));
       Hello hello{};
       Deadline soon =
           std::min(deadline_, std::chrono::steady_clock::now() + std::chrono::seconds(1));

@@ -17,7 +17,10 @@ namespace {
 constexpr size_t kMaxFiles = 253; // Linux's bound on the files of one message
 
 [[noreturn]] void refuse(const char *what) {
-  throw RuntimeError(fmt::format("{} is refused: {}", what, std::strerror(errno)));
+  const char *advice = errno == EMFILE ? " (ulimit -n: ranks that are processes need a socket for "
+                                         "every two of them)"
+                                       : "";
+  throw RuntimeError(fmt::format("{} is refused: {}{}", what, std::strerror(errno), advice));
 }
 
 File makeSocket() {

@@ -176,6 +176,10 @@ TEST(Options, ComeFromTheEnvironment) {
             "DITRON_WAIT_TIMEOUT_MS is 'soon': expected an integer from 1 to 86400000");
   EXPECT_NE(messageOf<UsageError>([] { Straggler::parse("rank=1"); }).find("rank=1,ms=30"),
             std::string::npos);
+  EXPECT_EQ(messageOf<UsageError>([] { Straggler::parse("rank=4294967296,ms=1", "X"); }),
+            "X is 'rank=4294967296,ms=1': expected a rank and at most 86400000 ms, for example "
+            "rank=1,ms=30");
+  EXPECT_THROW(Straggler::parse("rank=0,ms=1,ms=2"), UsageError);
   EXPECT_THROW(parseTransport("pigeons"), UsageError);
 }
 
@@ -212,6 +216,11 @@ TEST(Membership, RefusesNonsense) {
     Environment environment{{"RANK", "4"}, {"WORLD_SIZE", "4"}};
     EXPECT_EQ(messageOf<UsageError>([] { membershipFromEnvironment(); }),
               "RANK=4 but WORLD_SIZE=4: expected a rank below the number of ranks");
+  }
+  {
+    Environment environment{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "ssh"}};
+    EXPECT_EQ(messageOf<UsageError>([] { membershipFromEnvironment(); }),
+              "MASTER_PORT is 'ssh': expected an integer from 1 to 65535");
   }
   Environment environment{{"RANK", "0"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}};
   EXPECT_NE(messageOf<RuntimeError>([] { membershipFromEnvironment(); }).find("several hosts"),

@@ -41,6 +41,12 @@ TEST(WaitReport, FoldsCoresAndRanksThatAreTheSame) {
                                           "  ranks 6 to 7, cores 1 to 3, role 'multiply': waits");
 }
 
+TEST(WaitReport, NamesRanksInRanges) {
+  EXPECT_EQ(describeRanks({3}), "rank 3");
+  EXPECT_EQ(describeRanks({1, 2}), "ranks 1, 2");
+  EXPECT_EQ(describeRanks({0, 2, 3, 4, 7, 8}), "ranks 0, 2 to 4, 7, 8");
+}
+
 TEST(WaitReport, EndsSomewhere) {
   std::vector<CoreLine> lines;
   for (int64_t core = 0; core < 1000; ++core)
