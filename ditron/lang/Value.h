@@ -40,7 +40,6 @@ private:
 class Bool {
 public:
   explicit Bool(detail::Handle value) : value_(value) {}
-  explicit operator bool() const = delete; // known when the kernel runs: write when() or select()
   detail::Handle handle() const { return value_; }
 
 private:
