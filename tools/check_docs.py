@@ -9,7 +9,7 @@ In every .md file of the tree
   - a ```cpp block follows a line <!-- from FILE --> and is in FILE as it stands, but for the
     indentation; a line `// ...` in it leaves something out;
   - the lines of a block that follows <!-- printed by COMMAND --> are printed by it, in that order
-    (only with --bin, as it takes the programs of the build).
+    (only with --bin, as it takes the programs of the build); COMMAND may begin with NAME=VALUE.
 
 usage: check_docs.py [ROOT] [--bin FOLDER...]
 """
@@ -115,11 +115,16 @@ def checkQuote(root, source, lines):
 
 def checkOutput(command, lines, folders):
     words = shlex.split(command)
+    variables = dict(os.environ)
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        variables[name] = value
     program = next((f / words[0] for f in folders if (f / words[0]).is_file()), None)
     if not program:
         yield f"there is no program {words[0]} in {' '.join(map(str, folders))}"
         return
-    done = subprocess.run([program, *words[1:]], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([program, *words[1:]], capture_output=True, text=True, env=variables,
+                          stdin=subprocess.DEVNULL)
     printed = iter((done.stdout + done.stderr).splitlines())
     for line in lines:
         if line.strip() in ("", "...") or line.startswith("$ "):

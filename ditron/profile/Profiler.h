@@ -7,7 +7,7 @@
 //   run(A, B, C);
 //   profile::Timeline timeline = profiler.timeline();         // every rank calls it
 //   if (ctx.rank() == 0)
-//     profile::writeFile("t.html", profile::page(timeline));  // see Export.h
+//     writeFile("t.html", profile::page(timeline, "AG+GEMM")); // Export.h, support/File.h
 //
 // Only kernels that a profiler compiled are recorded, and only their code has anything to do with
 // it: others run as they do without. Options::events is the room of each core's log.
