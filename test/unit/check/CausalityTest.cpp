@@ -47,7 +47,12 @@ private:
     auto op = static_cast<uint32_t>(trace_.ops.size());
     trace_.ops.push_back({"op", "test", op, {}});
     trace_.sites.push_back({op, 0, {}});
-    trace_.threads[thread].push_back({kind, false, 0, op, object, value});
+    Event event;
+    event.kind = kind;
+    event.site = op;
+    event.object = object;
+    event.value = value;
+    trace_.threads[thread].push_back(event);
     return *this;
   }
   Trace trace_;

@@ -178,8 +178,8 @@ func.func @kernel(%A: memref<2xf32> {tile.readonly}, %C: memref<2xf32>) attribut
   return
 })";
   };
-  EXPECT_TRUE(checkIR(ir(""), {.cores = 1}).clean());
-  Verdict verdict = checkIR(ir("{dist.pages = 1 : i64}"), {.cores = 1}, "reuse.mlir");
+  EXPECT_TRUE(check(TextualIR{ir("")}, {.cores = 1}).clean());
+  Verdict verdict = check(TextualIR{ir("{dist.pages = 1 : i64}"), "reuse.mlir"}, {.cores = 1});
   const Finding *found = find(verdict, FindingKind::workspaceReuse);
   ASSERT_TRUE(found) << verdict.text();
   EXPECT_EQ(found->parties[0].source(), "reuse.mlir:16");
@@ -349,8 +349,8 @@ TEST(Usage, ErrorsNameWhatIsWrong) {
   EXPECT_NE(messageOf({.shape = {{"M", 1}, {"K", 2}}}).find("shape gives 'K', expected M, N"),
             std::string::npos);
   EXPECT_NE(messageOf({.shape = {{"M", 1}}}).find("N"), std::string::npos);
-  EXPECT_THROW(checkIR("func.func @f() {", {}), CompileError);
-  EXPECT_THROW(checkIR("func.func @f() { return }", {}), CompileError);
+  EXPECT_THROW(check(TextualIR{"func.func @f() {"}, {}), CompileError);
+  EXPECT_THROW(check(TextualIR{"func.func @f() { return }"}, {}), CompileError);
 }
 
 TEST(Mutation, TellsMistakesFromVariations) {
