@@ -180,4 +180,8 @@ std::string_view name(Mutant::Outcome outcome);
 std::vector<Mutant> mutate(const Kernel &kernel, const CheckOptions &options);
 std::vector<Mutant> mutate(const TextualIR &ir, const CheckOptions &options);
 
+/// Adds what became of the mistakes in one kernel at other sizes, or in another configuration. A
+/// mistake is killed if it is found anywhere, and equivalent if it is nowhere missed.
+void unite(std::vector<Mutant> &mutants, const std::vector<Mutant> &others);
+
 } // namespace ditron

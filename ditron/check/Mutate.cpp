@@ -9,6 +9,7 @@
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <fmt/format.h>
+#include <map>
 
 using namespace mlir;
 using namespace ditron::device;
@@ -186,6 +187,39 @@ std::vector<Mutant> mutate(const TextualIR &ir, const CheckOptions &options) {
   checker::Parsed parsed(ir);
   checker::Subject subject = parsed.subject(options);
   return checker::Mutator(subject, options).run();
+}
+
+namespace {
+
+/// The n-th mistake of a kind at a line.
+using MutantKey = std::tuple<std::string, std::string, int>;
+
+std::vector<MutantKey> keysOf(const std::vector<Mutant> &mutants) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  std::vector<MutantKey> keys;
+  for (const Mutant &mutant : mutants)
+    keys.emplace_back(mutant.kind, mutant.source, counts[{mutant.kind, mutant.source}]++);
+  return keys;
+}
+
+} // namespace
+
+void unite(std::vector<Mutant> &mutants, const std::vector<Mutant> &others) {
+  std::map<MutantKey, size_t> known;
+  for (const MutantKey &key : keysOf(mutants))
+    known.emplace(key, known.size());
+  std::vector<MutantKey> keys = keysOf(others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    const Mutant &other = others[i];
+    auto [found, isNew] = known.try_emplace(keys[i], mutants.size());
+    if (isNew)
+      mutants.push_back(other);
+    Mutant &mutant = mutants[found->second];
+    bool isStronger = other.outcome == Mutant::Outcome::killed ||
+                      mutant.outcome == Mutant::Outcome::equivalent;
+    if (isStronger && mutant.outcome != Mutant::Outcome::killed)
+      mutant = other;
+  }
 }
 
 } // namespace ditron

@@ -285,22 +285,25 @@ struct Score {
 };
 
 int mutateTarget(const Target &target, bool json) {
+  std::vector<Mutant> mutants;
+  for (const Case &one : target.cases)
+    unite(mutants, one.mutate());
   Score all;
   std::map<std::string, Score> byKind;
   Json list = Json::array();
-  for (const Case &one : target.cases)
-    for (const Mutant &mutant : one.mutate()) {
-      all.add(mutant);
-      byKind[mutant.kind].add(mutant);
-      list.push_back({{"kind", mutant.kind},
-                      {"source", mutant.source},
-                      {"what", mutant.what},
-                      {"outcome", name(mutant.outcome)},
-                      {"finding", mutant.finding}});
-      if (mutant.outcome == Mutant::Outcome::missed)
-        printError(fmt::format("missed at {}: {} ({}), {}", mutant.source, mutant.kind, mutant.what,
-                               one.what));
-    }
+  for (const Mutant &mutant : mutants) {
+    all.add(mutant);
+    byKind[mutant.kind].add(mutant);
+    list.push_back({{"kind", mutant.kind},
+                    {"source", mutant.source},
+                    {"what", mutant.what},
+                    {"outcome", name(mutant.outcome)},
+                    {"finding", mutant.finding}});
+    if (mutant.outcome == Mutant::Outcome::missed)
+      printError(fmt::format("missed at {}: {}", mutant.source, mutant.what));
+    if (mutant.outcome == Mutant::Outcome::equivalent)
+      printText(fmt::format("equivalent at {}: {}", mutant.source, mutant.what), json);
+  }
   auto row = [&](const std::string &what, const Score &score) {
     printText(fmt::format("{:<16} {:>7} {:>7} {:>11} {:>7}", what, score.mutants, score.killed,
                           score.equivalent, score.missed),

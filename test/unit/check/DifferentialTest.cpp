@@ -103,14 +103,14 @@ Tally compareAll(uint64_t first, uint64_t count, bool forms) {
 }
 
 TEST(Differential, ProgramsOfTheLanguage) {
-  Tally tally = compareAll(1, 1500, /*forms=*/false);
+  Tally tally = compareAll(1, 1000, /*forms=*/false);
   EXPECT_GT(tally.clean, 100);
   EXPECT_GT(tally.races, 100);
   EXPECT_GT(tally.deadlocks, 100);
 }
 
 TEST(Differential, ProgramsWithForms) {
-  Tally tally = compareAll(100'001, 2500, /*forms=*/true);
+  Tally tally = compareAll(100'001, 1500, /*forms=*/true);
   EXPECT_GT(tally.clean, 100);
   EXPECT_GT(tally.races, 100);
   EXPECT_GT(tally.deadlocks, 100);
