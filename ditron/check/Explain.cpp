@@ -18,6 +18,11 @@ std::string whoIs(const Trace &trace, uint32_t thread) {
   return fmt::format("rank {}, core {}", thread / trace.cores, thread % trace.cores);
 }
 
+/// The same with role, launch and tile.
+std::string whoAt(const Trace &trace, Position at) {
+  return partyOf(trace, at.thread, trace.at(at), " ").who();
+}
+
 uint32_t opNumber(const Trace &trace, Position at) { return trace.siteOf(trace.at(at)).op; }
 
 /// Adds the schedule to a finding: to `targets`, then `last` one after the other.
@@ -77,7 +82,7 @@ std::vector<Position> otherNotifies(const Trace &trace, const Causality &causali
 std::string listNotifies(const Trace &trace, const std::vector<Position> &notifies) {
   std::string text;
   for (size_t i = 0; i < notifies.size() && i < 3; ++i)
-    text += fmt::format("{}{} ({})", i ? "; " : "", whoIs(trace, notifies[i].thread),
+    text += fmt::format("{}{} ({})", i ? "; " : "", whoAt(trace, notifies[i]),
                         sourceOf(trace, notifies[i]));
   if (notifies.size() > 3)
     text += fmt::format("; and {} more", notifies.size() - 3);
@@ -99,7 +104,7 @@ void explainLink(Explained &result, const Trace &trace, const Causality &causali
   std::vector<Position> others = otherNotifies(trace, causality, link, race.first);
   result.finding.notes.push_back(fmt::format(
       "{} passes without the notify of {} at {}: it is satisfied by {}", what,
-      whoIs(trace, link.notify.thread), sourceOf(trace, link.notify), listNotifies(trace, others)));
+      whoAt(trace, link.notify), sourceOf(trace, link.notify), listNotifies(trace, others)));
   addWrongWait(result, trace, link, others);
 }
 
@@ -188,7 +193,9 @@ Explained explainRace(const Trace &trace, const Causality &causality, const Race
                                         whoIs(trace, first.thread), sourceOf(trace, first),
                                         whoIs(trace, second.thread), sourceOf(trace, second)));
   if (race.pairs > 1)
-    finding.notes.push_back(fmt::format("{} more pairs of these two race", race.pairs - 1));
+    finding.notes.push_back(race.pairs == 2
+                                ? "1 more pair of these two races"
+                                : fmt::format("{} more pairs of these two race", race.pairs - 1));
   addSchedule(finding, trace, {startOf(trace, first), startOf(trace, second)}, {second, first});
   return result;
 }

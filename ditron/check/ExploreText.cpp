@@ -230,8 +230,8 @@ public:
 
   void add(Position at, const std::string &change) {
     Party party = partyAt(trace_, at);
-    finding_.steps.push_back(fmt::format("rank {}, core {}: {}{} ({})", party.rank, party.core,
-                                         party.what, change, party.source()));
+    party.what += change;
+    finding_.steps.push_back(describe(party));
     if (!schedule_.empty() && schedule_.back().thread == at.thread)
       schedule_.back().position = at.index + 1;
     else
