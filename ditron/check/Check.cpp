@@ -11,7 +11,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <set>
 
@@ -69,7 +68,7 @@ private:
       stays = false;
       analyse(other);
     }
-    if (!stays && verdict_.findings.empty())
+    if (!stays && verdict_.isComplete && verdict_.findings.empty())
       note("the cores do not do the same in every schedule: what they do depends on the order of "
            "atomic operations");
     verdict_.method = isExact && stays ? Method::proved : Method::sampled;
@@ -243,6 +242,14 @@ MLIRContext &prepare(MLIRContext &context) {
   return context;
 }
 
+/// "kernel.mlir:3:13".
+std::string placeOf(mlir::Location location) {
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return fmt::format("{}:{}:{}", place.getFilename().str(), place.getLine(),
+                       place.getColumn());
+  return reference::describe(location);
+}
+
 } // namespace
 
 Checked checkSubject(const Subject &subject, const CheckOptions &options) {
@@ -255,12 +262,17 @@ Parsed::Parsed(const TextualIR &ir)
   std::string message;
   ScopedDiagnosticHandler handler(context_.get(), [&](Diagnostic &diagnostic) {
     if (message.empty())
-      llvm::raw_string_ostream(message) << diagnostic.getLocation() << ": " << diagnostic.str();
+      message = fmt::format("{}: {}", placeOf(diagnostic.getLocation()), diagnostic.str());
     return success();
   });
   module_ = parseSourceString<ModuleOp>(ir.text, &prepare(*context_), ir.file);
   if (!module_)
     throw CompileError(message);
+  try {
+    kernelNames(*module_);
+  } catch (const CompileError &error) {
+    throw CompileError(fmt::format("{}: {}", ir.file, error.what()));
+  }
 }
 
 } // namespace checker

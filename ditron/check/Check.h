@@ -136,7 +136,8 @@ struct Verdict {
 
 //===-- The check -----------------------------------------------------------------------------===//
 
-/// Checks a kernel. CompileError where options do not fit its signature.
+/// Checks a kernel. CompileError where options do not fit its signature, RuntimeError where there is
+/// not enough memory for its arguments on so many ranks.
 Verdict check(const Kernel &kernel, const CheckOptions &options);
 
 /// A module in the textual form of the language, as `ditron compile --emit ir` prints it.

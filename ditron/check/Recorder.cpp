@@ -9,6 +9,7 @@
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
@@ -61,12 +62,32 @@ private:
 
 //===-- From the IR to the trace --------------------------------------------------------------===//
 
+std::string toString(Attribute attribute) {
+  std::string text;
+  llvm::raw_string_ostream(text) << attribute;
+  return text;
+}
+
+/// CompileError where the attribute is not what waive() makes.
 std::vector<WaiverText> waiversOf(Operation *op) {
   std::vector<WaiverText> waivers;
-  if (auto array = op->getAttrOfType<ArrayAttr>(device::kWaiveAttr))
-    for (auto waiver : array.getAsRange<DictionaryAttr>())
-      waivers.push_back({cast<StringAttr>(waiver.get("name")).str(),
-                         cast<StringAttr>(waiver.get("reason")).str()});
+  Attribute given = op->getAttr(device::kWaiveAttr);
+  if (!given)
+    return waivers;
+  auto array = dyn_cast<ArrayAttr>(given);
+  for (Attribute waiver : array ? array.getValue() : llvm::ArrayRef<Attribute>(given)) {
+    auto fields = dyn_cast<DictionaryAttr>(waiver);
+    auto textOf = [&](const char *field) {
+      auto text = fields ? fields.getAs<StringAttr>(field) : StringAttr();
+      if (!text || text.empty())
+        throw CompileError(
+            fmt::format("{}: {} is to be [{{name = \"...\", reason = \"...\"}}], found {}",
+                        reference::describe(op->getLoc()), std::string_view(device::kWaiveAttr),
+                        toString(given)));
+      return text.str();
+    };
+    waivers.push_back({textOf("name"), textOf("reason")});
+  }
   return waivers;
 }
 

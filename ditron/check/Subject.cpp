@@ -217,7 +217,7 @@ void requireMemory(const Subject &subject, int64_t ranks) {
     bytes = llvm::SaturatingAdd(bytes, plan.isMemory ? size : 0);
   }
   runtime::requireMemory(llvm::SaturatingMultiply<size_t>(bytes, ranks),
-                         fmt::format("the arguments of '{}' on {} ranks", subject.name, ranks));
+                         fmt::format("kernel '{}' on {} ranks", subject.name, ranks));
 }
 
 } // namespace

@@ -41,6 +41,7 @@ struct Subject {
 /// The memory of the arguments of all ranks, filled: inputs by the options, outputs with poison.
 class ArgumentSet {
 public:
+  /// RuntimeError where there is not that much memory.
   ArgumentSet(const Subject &subject, const CheckOptions &options);
   const std::vector<std::vector<reference::ArgumentValue>> &values() const { return values_; }
   /// All that the kernel may have written, rank by rank.

@@ -84,6 +84,8 @@ std::string Verdict::text() const {
   std::string shape;
   for (const auto &[dimension, extent] : options.shape)
     shape += fmt::format(" {}={}", dimension, extent);
+  for (const auto &[argument, extents] : options.extents)
+    shape += fmt::format(" {}={}", argument, fmt::join(extents, "x"));
   auto count = [](int64_t n, const char *what, const char *plural) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : plural);
   };

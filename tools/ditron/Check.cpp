@@ -347,7 +347,7 @@ int checkTarget(const Target &target, bool json) {
   return report(target.kernel, verdicts, json);
 }
 
-int checkAll(const CheckArguments &arguments) {
+int checkAll(const CheckArguments &arguments) try {
   std::vector<Target> targets = targetsOf(arguments, optionsOf(arguments));
   if (!arguments.replay.empty())
     return replayCase(arguments, targets);
@@ -356,6 +356,8 @@ int checkAll(const CheckArguments &arguments) {
     status = std::max(status, arguments.mutate ? mutateTarget(target, arguments.json)
                                                : checkTarget(target, arguments.json));
   return status;
+} catch (const RuntimeError &error) { // there is not that much memory; exit status 1 is for findings
+  throw UnavailableError(error.what());
 }
 
 } // namespace
