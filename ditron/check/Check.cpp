@@ -245,8 +245,7 @@ MLIRContext &prepare(MLIRContext &context) {
 /// "kernel.mlir:3:13".
 std::string placeOf(mlir::Location location) {
   if (auto place = dyn_cast<FileLineColLoc>(location))
-    return fmt::format("{}:{}:{}", place.getFilename().str(), place.getLine(),
-                       place.getColumn());
+    return fmt::format("{}:{}:{}", place.getFilename().str(), place.getLine(), place.getColumn());
   return reference::describe(location);
 }
 

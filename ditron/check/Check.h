@@ -52,13 +52,13 @@ struct CheckOptions {
 //===-- What is found -------------------------------------------------------------------------===//
 
 enum class FindingKind {
-  dataRace,          ///< two accesses, one of them a write, in either order
-  wrongNotifier,     ///< the same, because a wait can be satisfied by other notifies than it needs
-  sharedSignal,      ///< the same, where those notifies are another role's
-  workspaceReuse,    ///< a race of two launches on a symmetric buffer
-  unfinishedPut,     ///< source or destination of a put used before the put is complete
-  deadlock,          ///< cores wait for one another
-  lostSignal,        ///< a core waits for more than is ever notified
+  dataRace,       ///< two accesses, one of them a write, in either order
+  wrongNotifier,  ///< the same, because a wait can be satisfied by other notifies than it needs
+  sharedSignal,   ///< the same, where those notifies are another role's
+  workspaceReuse, ///< written again while it may still be read: by the next launch, or in this one
+  unfinishedPut,  ///< source or destination of a put used before the put is complete
+  deadlock,       ///< cores wait for one another
+  lostSignal,     ///< a core waits for more than is ever notified
   divergentBarrier,  ///< a core waits in a barrier at which others never arrive
   notResident,       ///< cores wait for cores that cannot start before they end
   uninitializedRead, ///< reads what nobody wrote
@@ -136,8 +136,8 @@ struct Verdict {
 
 //===-- The check -----------------------------------------------------------------------------===//
 
-/// Checks a kernel. CompileError where options do not fit its signature, RuntimeError where there is
-/// not enough memory for its arguments on so many ranks.
+/// Checks a kernel. CompileError where options do not fit its signature, RuntimeError where there
+/// is not enough memory for its arguments on so many ranks.
 Verdict check(const Kernel &kernel, const CheckOptions &options);
 
 /// A module in the textual form of the language, as `ditron compile --emit ir` prints it.

@@ -52,21 +52,6 @@ const char *verbOf(const Event &event) {
   }
 }
 
-std::optional<Link> findLink(const Trace &trace, Position from, Position to) {
-  const Thread &waiting = trace.threads[to.thread], &notifying = trace.threads[from.thread];
-  for (uint32_t w = to.index; w-- > 0;) {
-    const Event &wait = waiting[w];
-    bool isSignal = wait.kind == Event::Kind::wait &&
-                    trace.counters[wait.object].kind == Trace::Counter::Kind::signal;
-    if (!isSignal)
-      continue;
-    for (uint32_t n = from.index; n < notifying.size(); ++n)
-      if (notifying[n].isRelease() && notifying[n].object == wait.object)
-        return Link{{from.thread, n}, {to.thread, w}};
-  }
-  return std::nullopt;
-}
-
 /// The notifies that satisfy the wait of a link without the link's.
 std::vector<Position> otherNotifies(const Trace &trace, const Causality &causality,
                                     const Link &link, Position stopped) {
@@ -87,6 +72,14 @@ std::string listNotifies(const Trace &trace, const std::vector<Position> &notifi
   if (notifies.size() > 3)
     text += fmt::format("; and {} more", notifies.size() - 3);
   return text;
+}
+
+/// Whether two cores of a rank do the same outside of tiles().
+bool isOfEveryCore(const Trace &trace, Position one, Position other) {
+  const Event &first = trace.at(one), &second = trace.at(other);
+  return trace.siteOf(first).op == trace.siteOf(second).op && first.writes() && second.writes() &&
+         first.launch == second.launch && trace.rankOf(one.thread) == trace.rankOf(other.thread) &&
+         trace.siteOf(first).tile.empty();
 }
 
 /// Says why a wait that looks as if it gave order does not.
@@ -110,30 +103,24 @@ void explainLink(Explained &result, const Trace &trace, const Causality &causali
 
 } // namespace
 
-ToldRace tell(const Trace &trace, const Race &race) {
-  ToldRace told{race.first, race.second, findLink(trace, race.first, race.second)};
-  if (told.link)
-    return told;
-  const Event &first = trace.at(race.first), &second = trace.at(race.second);
-  bool isWriteSecond = second.writes() && !first.writes() && second.launch <= first.launch;
-  if ((told.link = findLink(trace, race.second, race.first)) || isWriteSecond ||
-      second.launch < first.launch)
-    std::swap(told.first, told.second); // the write, or the launch before, is told first
-  return told;
-}
-
 Explained describeRace(const Trace &trace, const ToldRace &race, Bytes bytes) {
   const Event &one = trace.at(race.first), &other = trace.at(race.second);
   const Trace::Memory &memory = trace.memoryOf(one);
   Explained result;
   result.ops = {opNumber(trace, race.first), opNumber(trace, race.second)};
   Finding &finding = result.finding;
-  bool isReuse = memory.isSymmetric && one.launch != other.launch;
-  finding.kind = isReuse ? FindingKind::workspaceReuse : FindingKind::dataRace;
-  finding.message = fmt::format(
-      "'{}' of rank {} is {} at {} and {} at {}, {}", memory.name, memory.rank, verbOf(one),
-      sourceOf(trace, race.first), verbOf(other), sourceOf(trace, race.second),
-      isReuse ? "by two launches with no order between them" : "with no order between them");
+  bool isAcross = memory.isSymmetric && one.launch != other.launch;
+  finding.kind = isAcross || race.isReuse ? FindingKind::workspaceReuse : FindingKind::dataRace;
+  std::string what = fmt::format("'{}' of rank {} is", memory.name, memory.rank);
+  finding.message =
+      race.isReuse
+          ? fmt::format("{} {} at {}{} while it may still be {} at {}", what, verbOf(other),
+                        sourceOf(trace, race.second), isAcross ? ", in a later launch," : "",
+                        verbOf(one), sourceOf(trace, race.first))
+          : fmt::format("{} {} at {} and {} at {}, {}", what, verbOf(one),
+                        sourceOf(trace, race.first), verbOf(other), sourceOf(trace, race.second),
+                        isAcross ? "by two launches with no order between them"
+                                 : "with no order between them");
   for (Position at : {race.first, race.second})
     finding.parties.push_back(
         partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), bytes)));
@@ -181,8 +168,8 @@ Explained explainRace(const Trace &trace, const Causality &causality, const Race
     addSchedule(result.finding, trace, {startOf(trace, access)}, {access});
     return result;
   }
-  ToldRace told = tell(trace, race);
-  auto [first, second, link] = told;
+  ToldRace told = tell(trace, race, &causality);
+  auto [first, second, link, isReuse] = told;
   Explained result = describeRace(trace, told, race.bytes);
   Finding &finding = result.finding;
   if (link)
@@ -192,6 +179,10 @@ Explained explainRace(const Trace &trace, const Causality &causality, const Race
                                         "before {}",
                                         whoIs(trace, first.thread), sourceOf(trace, first),
                                         whoIs(trace, second.thread), sourceOf(trace, second)));
+  if (isOfEveryCore(trace, first, second))
+    finding.notes.push_back(
+        "every core executes this: deal the work by tiles(), or let one core do "
+        "it, when(coreId() == 0, ...)");
   if (race.pairs > 1)
     finding.notes.push_back(race.pairs == 2
                                 ? "1 more pair of these two races"

@@ -24,8 +24,10 @@ struct Link {
 struct ToldRace {
   Position first, second;
   std::optional<Link> link;
+  bool isReuse = false; ///< `second` overwrites what `first` was to read
 };
-ToldRace tell(const Trace &trace, const Race &race);
+/// Tells what was meant to come first. Without `causality` a reuse is not told from other races.
+ToldRace tell(const Trace &trace, const Race &race, const Causality *causality = nullptr);
 /// The two accesses of a race of two threads: kind, message and parties, no reason and no schedule.
 Explained describeRace(const Trace &trace, const ToldRace &race, Bytes bytes);
 /// An access of a thread to what a put of its own may not have finished with. No schedule.

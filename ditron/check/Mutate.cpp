@@ -215,8 +215,8 @@ void unite(std::vector<Mutant> &mutants, const std::vector<Mutant> &others) {
     if (isNew)
       mutants.push_back(other);
     Mutant &mutant = mutants[found->second];
-    bool isStronger = other.outcome == Mutant::Outcome::killed ||
-                      mutant.outcome == Mutant::Outcome::equivalent;
+    bool isStronger =
+        other.outcome == Mutant::Outcome::killed || mutant.outcome == Mutant::Outcome::equivalent;
     if (isStronger && mutant.outcome != Mutant::Outcome::killed)
       mutant = other;
   }

@@ -74,7 +74,8 @@ TEST(Examples, Language) {
   expectClean(lessonLanguage::views(), {.shape = {{"B", 2}, {"N", 10}, {"M", 12}}});
   expectClean(lessonLanguage::parts(), {.shape = {{"M", 10}, {"N", 12}}});
   expectClean(lessonLanguage::quantize(), {.shape = {{"T", 9}, {"H", 70}}});
-  expectClean(lessonLanguage::halve(), {.shape = {{"N", 20}}, .scalars = {{"limit", 1}, {"most", 3}}});
+  expectClean(lessonLanguage::halve(),
+              {.shape = {{"N", 20}}, .scalars = {{"limit", 1}, {"most", 3}}});
   expectClean(lessonLanguage::histogram(), {.shape = {{"N", 150}, {"W", 16}}});
 }
 
