@@ -5,15 +5,18 @@
   registry   seconds to check each kernel of the library on 1, 2, 3, 4, 8 ranks, at its own sizes
   mutants    mutants, killed + equivalent + missed, on 2, 3, 4 ranks
   growth     ag-gemm and all-reduce with more ranks, cores and tiles
+  explored   states of a program that is outside of the language, with more ranks
 
 Exit status 1 if a kernel is not clean, a mutant is missed, or a check takes longer than --limit.
 
-usage: check_cost.py DITRON [registry|mutants|growth]... [--limit SECONDS]
+usage: check_cost.py DITRON [registry|mutants|growth|explored]... [--limit SECONDS]
 """
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -91,15 +94,51 @@ def growth(ditron, limit):
     return True
 
 
+# In two rounds every rank gives a token to the next, and takes the one that it was given.
+RING = """func.func @ring() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %ranks = dist.num_ranks
+  %me = dist.rank
+  %after = arith.addi %me, %c1 : index
+  %next = arith.remsi %after, %ranks : index
+  %token = dist.signals "token"() : !dist.signals<0>
+  %theirs = dist.on %token, %next : !dist.signals<0> -> !dist.signals<0, remote>
+  scf.for %round = %c0 to %c2 step %c1 {
+    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.wait %token[] >= %c1 take : !dist.signals<0>
+  }
+  return
+}"""
+
+
+def explored(ditron, limit):
+    header("ranks", "states", "seconds", "states a second")
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "ring.mlir")
+        with open(file, "w") as out:
+            out.write(RING)
+        for ranks in (4, 8, 12, 16):
+            verdict, seconds = check(ditron, file, "--ranks", str(ranks), "--cores", "1", "--launches", "1")
+            if verdict["method"] != "exhaustive":
+                return False
+            row(ranks, verdict["states"], f"{seconds:.2f}", f"{verdict['states'] / seconds:.0f}")
+    return True
+
+
+TABLES = {"registry": registry, "mutants": mutants, "growth": growth, "explored": explored}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ditron")
-    parser.add_argument("tables", nargs="*", default=["registry", "mutants", "growth"])
+    parser.add_argument("tables", nargs="*", default=list(TABLES))
     parser.add_argument("--limit", type=float, default=60)
     arguments = parser.parse_args()
     fine = True
     for table in arguments.tables:
-        fine &= {"registry": registry, "mutants": mutants, "growth": growth}[table](arguments.ditron, arguments.limit)
+        fine &= TABLES[table](arguments.ditron, arguments.limit)
         print()
     sys.exit(0 if fine else 1)
 

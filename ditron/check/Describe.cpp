@@ -77,6 +77,10 @@ Party partyOf(const Trace &trace, uint32_t thread, const Event &event, std::stri
   return party;
 }
 
+std::string coresWait(size_t cores) {
+  return fmt::format("{} core{} wait{}", cores, cores == 1 ? "" : "s", cores == 1 ? "s" : "");
+}
+
 std::string describe(const Party &party) {
   return fmt::format("{}: {} ({})", party.who(), party.what, party.source());
 }

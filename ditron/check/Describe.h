@@ -13,6 +13,9 @@ namespace ditron::checker {
 std::string describeAction(const Trace &trace, const Event &event,
                            std::optional<Bytes> bytes = std::nullopt);
 
+/// "1 core waits", "2 cores wait".
+std::string coresWait(size_t cores);
+
 /// Who executes an event, and what it does; `what` instead of that if it is not empty.
 Party partyOf(const Trace &trace, uint32_t thread, const Event &event, std::string what = "");
 

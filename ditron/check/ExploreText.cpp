@@ -252,8 +252,20 @@ void addPath(Finding &finding, const Machine &machine, const std::vector<uint32_
   std::vector<Fault> faults;
   State state = machine.start(faults);
   Telling telling(trace, finding);
+  // What a thread does up to its next notify or wait is left out, but for the accesses of the fault.
+  std::vector<Position> accesses;
+  for (std::optional<Position> at : {fault.other, std::optional(fault.at)})
+    if (at && trace.at(*at).isAccess())
+      accesses.push_back(*at);
+  auto tellAccesses = [&](auto isDue) {
+    for (Position access : accesses)
+      if (isDue(access))
+        telling.add(access, "");
+    std::erase_if(accesses, isDue);
+  };
   for (uint32_t thread : path) {
     Position at{thread, state.at[thread]};
+    tellAccesses([&](Position one) { return one.thread == thread && one.index < at.index; });
     uint32_t counter = trace.at(at).object;
     uint64_t before = state.counters[counter];
     machine.advance(state, thread, faults);
@@ -261,11 +273,7 @@ void addPath(Finding &finding, const Machine &machine, const std::vector<uint32_
     telling.add(at, before == after ? fmt::format(", it is {}", before)
                                     : fmt::format(", {} -> {}", before, after));
   }
-  // What a thread does up to its next notify or wait is left out, but for the accesses of the
-  // fault.
-  for (std::optional<Position> at : {fault.other, std::optional(fault.at)})
-    if (at && trace.at(*at).isAccess())
-      telling.add(*at, "");
+  tellAccesses([](Position) { return true; });
 }
 
 } // namespace ditron::checker
