@@ -218,12 +218,12 @@ std::vector<Explained> explainResidence(const Trace &trace, int64_t resident) {
     finding.parties.push_back(partyOf(trace, at.thread, trace.at(at)));
   finding.parties.back().what = "cannot start before one of the resident cores ends";
   result.ops = {trace.siteOf(trace.at(waiting.front())).op};
-  finding.message =
-      fmt::format("{} of {} cores of a rank run at a time, and {}, the first at {}, for what only "
-                  "the others would do",
-                  resident, trace.cores, coresWait(waiting.size()),
-                  finding.parties.front().source());
-  finding.notes.push_back(fmt::format("{} core{} cannot start", starting.size(), starting.size() == 1 ? "" : "s"));
+  finding.message = fmt::format(
+      "{} of {} cores of a rank run at a time, and {}, the first at {}, for what only "
+      "the others would do",
+      resident, trace.cores, coresWait(waiting.size()), finding.parties.front().source());
+  finding.notes.push_back(
+      fmt::format("{} core{} cannot start", starting.size(), starting.size() == 1 ? "" : "s"));
   Schedule schedule = shortestTo(trace, {waiting.front()});
   finding.schedule = toText(schedule, trace.cores);
   finding.steps = describeSchedule(trace, schedule);

@@ -252,7 +252,8 @@ void addPath(Finding &finding, const Machine &machine, const std::vector<uint32_
   std::vector<Fault> faults;
   State state = machine.start(faults);
   Telling telling(trace, finding);
-  // What a thread does up to its next notify or wait is left out, but for the accesses of the fault.
+  // What a thread does up to its next notify or wait is left out, but for the accesses of the
+  // fault.
   std::vector<Position> accesses;
   for (std::optional<Position> at : {fault.other, std::optional(fault.at)})
     if (at && trace.at(*at).isAccess())
