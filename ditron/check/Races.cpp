@@ -158,7 +158,7 @@ private:
 
   /// Whether a put's access can still be made when the thread makes another one.
   bool isUnfinished(const Thread &thread, uint32_t put, bool isFenced, uint32_t other) const {
-    if (!conflict(modeOf(thread[put]), modeOf(thread[other])))
+    if (!thread[put].conflictsWith(thread[other]))
       return false;
     bool isSamePut = other == put + 1 && thread[other].continues;
     if (isSamePut)

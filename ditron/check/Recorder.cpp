@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/check/Recorder.h"
-#include "ditron/check/CheckSubject.h"
 #include "ditron/check/Describe.h"
+#include "ditron/check/TraceNames.h"
 #include "ditron/check/Witness.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
@@ -9,7 +9,6 @@
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Hashing.h"
-#include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
@@ -61,50 +60,6 @@ private:
 };
 
 //===-- From the IR to the trace --------------------------------------------------------------===//
-
-std::string toString(Attribute attribute) {
-  std::string text;
-  llvm::raw_string_ostream(text) << attribute;
-  return text;
-}
-
-/// CompileError where the attribute is not what waive() makes.
-std::vector<WaiverText> waiversOf(Operation *op) {
-  std::vector<WaiverText> waivers;
-  Attribute given = op->getAttr(device::kWaiveAttr);
-  if (!given)
-    return waivers;
-  auto array = dyn_cast<ArrayAttr>(given);
-  for (Attribute waiver : array ? array.getValue() : llvm::ArrayRef<Attribute>(given)) {
-    auto fields = dyn_cast<DictionaryAttr>(waiver);
-    auto textOf = [&](const char *field) {
-      auto text = fields ? fields.getAs<StringAttr>(field) : StringAttr();
-      if (!text || text.empty())
-        throw CompileError(
-            fmt::format("{}: {} is to be [{{name = \"...\", reason = \"...\"}}], found {}",
-                        reference::describe(op->getLoc()), std::string_view(device::kWaiveAttr),
-                        toString(given)));
-      return text.str();
-    };
-    waivers.push_back({textOf("name"), textOf("reason")});
-  }
-  return waivers;
-}
-
-Trace::Op opOf(Operation *op) {
-  Trace::Op result;
-  result.name = op->getName().getStringRef().str();
-  op->getLoc()->walk([&](mlir::Location part) {
-    auto file = dyn_cast<FileLineColLoc>(part);
-    if (!file)
-      return WalkResult::advance();
-    result.file = file.getFilename().str();
-    result.line = file.getLine();
-    return WalkResult::interrupt();
-  });
-  result.waivers = waiversOf(op);
-  return result;
-}
 
 Event::Kind notifyOf(device::NotifyMode mode) {
   switch (mode) {
@@ -170,7 +125,7 @@ public:
   Recorder(const Subject &subject, const CheckOptions &options, const RunMode &mode)
       : subject_(subject), options_(options), arguments_(subject, options),
         interpreter_(subject.function, arguments_.values(), interpreterOptions(mode)),
-        isAlone_(mode.isAlone) {
+        names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone) {
     Trace &trace = result_.trace;
     trace.cores = options.cores;
     trace.nodes = options.nodes;
@@ -252,7 +207,7 @@ private:
       if (interpreter_.step(thread) == Outcome::done && isAwaited(launches_[thread]))
         push(thread,
              eventOf(thread, Event::Kind::notifyAdd, static_cast<uint32_t>(thread / options_.cores),
-                     1, site(subject_.function, "", {})));
+                     1, names_.site(subject_.function, "", {})));
     } catch (const CompileError &error) {
       fail(thread, core, error.what());
     }
@@ -270,7 +225,7 @@ private:
       message.erase(0, place.size());
     Event event;
     event.launch = static_cast<uint16_t>(launches_[thread]);
-    event.site = siteOf(core);
+    event.site = names_.siteOf(core);
     result_.failure = {thread, event, std::move(message)};
   }
 
@@ -283,7 +238,7 @@ private:
     continues_ = false;
     auto waitForEnds = [&](int64_t rank, int64_t ends) {
       push(thread, eventOf(thread, Event::Kind::wait, static_cast<uint32_t>(rank),
-                           static_cast<uint64_t>(ends), site(subject_.function, "", {})));
+                           static_cast<uint64_t>(ends), names_.site(subject_.function, "", {})));
       continues_ = true;
     };
     int64_t own = core.rank();
@@ -325,8 +280,8 @@ private:
 
   Event waitOf(uint32_t thread, const CoreMachine &core) {
     Event event =
-        eventOf(thread, Event::Kind::wait, counterOf(*core.waiting()->counter, core.rank()),
-                core.waiting()->expected, siteOf(core));
+        eventOf(thread, Event::Kind::wait, names_.counter(*core.waiting()->counter, core.rank()),
+                core.waiting()->expected, names_.siteOf(core));
     addForms(event, core.operation());
     return event;
   }
@@ -354,10 +309,10 @@ private:
   void observe(const Action &action) {
     const CoreMachine &core = action.core;
     auto thread = static_cast<uint32_t>(core.rank() * options_.cores + core.core());
-    uint32_t object = action.view      ? footprintOf(*action.view)
-                      : action.counter ? counterOf(*action.counter, rankOfCounter(action))
+    uint32_t object = action.view      ? names_.footprint(*action.view)
+                      : action.counter ? names_.counter(*action.counter, rankOfCounter(action))
                                        : 0;
-    Event event = eventOf(thread, kindOf(action), object, action.value, siteOf(core));
+    Event event = eventOf(thread, kindOf(action), object, action.value, names_.siteOf(core));
     if (!event.isAccess())
       addForms(event, action.op);
     push(thread, event);
@@ -390,81 +345,8 @@ private:
     (*threads_)[thread].push_back(event);
     if (event.isSync() && threads_ == &result_.trace.threads)
       result_.order.push_back(thread);
-    uint64_t what = event.isAccess() ? footprintHashes_[event.object]
-                    : event.isSync()
-                        ? std::hash<std::string>()(result_.trace.counters[event.object].name)
-                        : 0;
     uint64_t &fingerprint = result_.fingerprints[thread];
-    fingerprint = llvm::hash_combine(fingerprint, static_cast<int>(event.kind), event.launch,
-                                     siteHashes_[event.site], what, event.value);
-  }
-
-  uint32_t siteOf(const CoreMachine &core) {
-    reference::Extents coords = core.tileCoordinates();
-    return site(core.operation(), core.isDone() ? "" : core.role().name,
-                {coords.begin(), coords.end()});
-  }
-
-  uint32_t site(Operation *op, const std::string &role, std::vector<int64_t> tile) {
-    auto [known, isNew] = sites_.try_emplace({op, role, tile}, result_.trace.sites.size());
-    if (isNew) {
-      siteHashes_.push_back(
-          llvm::hash_combine(op, llvm::hash_combine_range(tile.begin(), tile.end())));
-      result_.trace.sites.push_back({opNumber(op), roleNumber(role), std::move(tile)});
-    }
-    return known->second;
-  }
-
-  uint32_t opNumber(Operation *op) {
-    auto [known, isNew] = ops_.try_emplace(op, result_.trace.ops.size());
-    if (isNew)
-      result_.trace.ops.push_back(opOf(op));
-    return known->second;
-  }
-
-  uint32_t roleNumber(const std::string &role) {
-    auto [known, isNew] = roles_.try_emplace(role, result_.trace.roles.size());
-    if (isNew)
-      result_.trace.roles.push_back(role);
-    return known->second;
-  }
-
-  uint32_t counterOf(const reference::Counter &counter, int64_t rank) {
-    auto [known, isNew] = counters_.try_emplace(&counter, result_.trace.counters.size());
-    if (isNew) {
-      std::string name = interpreter_.world().nameOf(counter);
-      bool isSignal = name.starts_with("signal");
-      result_.trace.counters.push_back(
-          {name, isSignal ? Trace::Counter::Kind::signal : Trace::Counter::Kind::barrier, rank});
-    }
-    return known->second;
-  }
-
-  uint32_t footprintOf(const reference::View &view) {
-    uint32_t memory = memoryOf(*view.memory);
-    std::vector<int64_t> sizes(view.sizes.begin(), view.sizes.end());
-    std::vector<int64_t> strides(view.strides.begin(), view.strides.end());
-    uint32_t number = result_.trace.footprints.add(
-        memory, view.offset, sizes, strides, static_cast<int64_t>(byteSize(view.memory->type)));
-    if (number == footprintHashes_.size())
-      footprintHashes_.push_back(
-          llvm::hash_combine(view.memory->name, view.memory->rank, view.offset,
-                             llvm::hash_combine_range(sizes.begin(), sizes.end())));
-    return number;
-  }
-
-  uint32_t memoryOf(const reference::Memory &memory) {
-    auto [known, isNew] = memories_.try_emplace(&memory, result_.trace.memories.size());
-    if (isNew) {
-      bool isSymmetric = memory.symmetric != nullptr;
-      bool isOutput = llvm::any_of(subject_.arguments, [&](const ArgumentPlan &plan) {
-        return plan.name == memory.name && plan.isOutput;
-      });
-      result_.trace.memories.push_back(
-          {memory.name, memory.rank, memory.type, isSymmetric, !isSymmetric && !isOutput});
-      written_.emplace_back();
-    }
-    return known->second;
+    fingerprint = llvm::hash_combine(fingerprint, names_.hash(event));
   }
 
   //===-- What is defined -------------------------------------------------------------------===//
@@ -477,6 +359,8 @@ private:
     uint32_t memory = result_.trace.footprints.memoryOf(event.object);
     if (result_.trace.memories[memory].isDefined)
       return;
+    if (written_.size() <= memory)
+      written_.resize(memory + 1);
     std::vector<uint16_t> &written = written_[memory];
     auto now = static_cast<uint16_t>(event.launch + 1);
     bool reads = event.kind != Event::Kind::write && event.kind != Event::Kind::putTarget;
@@ -511,19 +395,14 @@ private:
   ArgumentSet arguments_;
   reference::Interpreter interpreter_;
   Recording result_;
+  TraceNames names_;
   bool isAlone_;
   std::vector<Thread> *threads_;  ///< that grow
   std::vector<int64_t> launches_; ///< of each thread, the one it is in
   bool continues_ = false;
   uint64_t steps_ = 0;
-  std::map<std::tuple<Operation *, std::string, std::vector<int64_t>>, uint32_t> sites_;
-  std::map<Operation *, uint32_t> ops_;
-  std::map<std::string, uint32_t> roles_;
-  std::map<const reference::Counter *, uint32_t> counters_;
-  std::map<const reference::Memory *, uint32_t> memories_;
   std::vector<std::vector<uint16_t>> written_; ///< of each memory's bytes: launch + 1, or 0
-  std::vector<uint64_t> siteHashes_, footprintHashes_;
-  std::set<uint32_t> reported_; ///< ops that read what nobody wrote
+  std::set<uint32_t> reported_;                ///< ops that read what nobody wrote
 };
 
 std::vector<std::string> Recorder::follow(const Schedule &schedule) {
@@ -557,13 +436,6 @@ std::vector<std::string> Recorder::follow(const Schedule &schedule) {
 }
 
 } // namespace
-
-std::vector<std::pair<WaiverText, std::string>> waiversOn(Operation *op) {
-  std::vector<std::pair<WaiverText, std::string>> waivers;
-  for (WaiverText &waiver : waiversOf(op))
-    waivers.emplace_back(std::move(waiver), reference::describe(op->getLoc()));
-  return waivers;
-}
 
 Recording record(const Subject &subject, const CheckOptions &options, const RunMode &mode) {
   Recorder recorder(subject, options, mode);

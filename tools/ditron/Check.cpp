@@ -264,7 +264,7 @@ int report(const std::string &kernel, const std::vector<Verdict> &verdicts, bool
   for (const Verdict &verdict : verdicts) {
     std::string text = verdict.text();
     text.pop_back(); // its last newline
-    printText(text, json || !verdict.clean());
+    printText(text, json);
     clean &= verdict.clean();
   }
   if (json)
