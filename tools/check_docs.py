@@ -9,7 +9,7 @@ In every .md file of the tree
   - a ```cpp block follows a line <!-- from FILE --> and is in FILE as it stands, but for the
     indentation; a line `// ...` in it leaves something out;
   - the lines of a block that follows <!-- printed by COMMAND --> are printed by it, in that order
-    (only with --bin, as it takes the programs of the build); COMMAND may begin with NAME=VALUE.
+    in ROOT (only with --bin, as it takes the programs of the build); COMMAND may begin with NAME=VALUE.
 
 usage: check_docs.py [ROOT] [--bin FOLDER...]
 """
@@ -113,18 +113,18 @@ def checkQuote(root, source, lines):
         at = found + len(fragment)
 
 
-def checkOutput(command, lines, folders):
+def checkOutput(root, command, lines, folders):
     words = shlex.split(command)
     variables = dict(os.environ)
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         variables[name] = value
-    program = next((f / words[0] for f in folders if (f / words[0]).is_file()), None)
+    program = next(((f / words[0]).resolve() for f in folders if (f / words[0]).is_file()), None)
     if not program:
         yield f"there is no program {words[0]} in {' '.join(map(str, folders))}"
         return
     done = subprocess.run([program, *words[1:]], capture_output=True, text=True, env=variables,
-                          stdin=subprocess.DEVNULL)
+                          stdin=subprocess.DEVNULL, cwd=root)
     printed = iter((done.stdout + done.stderr).splitlines())
     for line in lines:
         if line.strip() in ("", "...") or line.startswith("$ "):
@@ -145,7 +145,7 @@ def check(root, path, folders):
         if kind == "from":
             yield from ((line, message) for message in checkQuote(root, marker[2], lines))
         if kind == "printed by" and folders:
-            yield from ((line, message) for message in checkOutput(marker[2], lines, folders))
+            yield from ((line, message) for message in checkOutput(root, marker[2], lines, folders))
 
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

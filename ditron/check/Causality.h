@@ -49,8 +49,8 @@
 // each core, which goes over the notifies and waits of all of them. Between an access of p and the
 // accesses of q the unordered ones are a range: a binary search.
 //
-// None of this holds for a wait that asks for "exactly", or for counters that are set back. ditron
-// has neither.
+// None of this holds for a wait that asks for "exactly", or for counters that are set back. The
+// language has neither; textual IR that has is explored (Explorer.h).
 //
 #pragma once
 #include "ditron/check/Trace.h"

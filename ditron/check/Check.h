@@ -5,11 +5,13 @@
 //   ditron::Verdict verdict = ditron::check(kernel, {.ranks = 4, .shape = {{"M", 6}, {"N", 5}}});
 //   EXPECT_TRUE(verdict.clean()) << verdict.text();
 //
-// How a run of one schedule can speak for all of them is told in ditron/check/Causality.h.
+// How a run of one schedule can speak for all of them is told in ditron/check/Causality.h; what is
+// done for programs of which that is not true, in ditron/check/Explorer.h.
 #pragma once
 #include "ditron/lang/Kernel.h"
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,31 +29,36 @@ struct CheckOptions {
   int64_t launches = 2;
   /// Extents of the named dimensions of the signature, without R.
   Dimensions shape = {};
+  /// Of textual IR: extents of the arguments, by name, whose types leave some of them open.
+  std::map<std::string, std::vector<int64_t>> extents = {};
   std::vector<std::pair<std::string, double>> scalars = {}; ///< 1 where none is given
   /// Value of an element (row-major) of an input, for kernels whose control flow depends on data;
   /// small integers otherwise.
   std::function<double(int64_t rank, size_t argument, int64_t element)> input = {};
 
-  /// Further runs, in schedules that follow from the seed, to hold the proof against: whatever
-  /// depends on values is looked at again in each.
-  int64_t schedules = 4;
+  /// Runs in schedules that follow from the seed. 4 to hold a proof against, in which whatever
+  /// depends on values is looked at again; 1000 of a program that has too many states to explore,
+  /// 16 of one whose course depends on what it reads: those are sampled.
+  std::optional<int64_t> schedules = {};
   uint64_t seed = 1;
   /// How many cores of a rank the machine runs at a time; the others start when one ends. 0: all.
   int64_t residentCores = 0;
   /// Operations that one run may execute. A run that needs more is checked as far as it came.
   uint64_t budget = 50'000'000;
+  /// States that an exploration may visit; what has more is sampled.
+  uint64_t states = 100'000;
 };
 
 //===-- What is found -------------------------------------------------------------------------===//
 
 enum class FindingKind {
-  dataRace,          ///< two accesses, one of them a write, in either order
-  wrongNotifier,     ///< the same, because a wait can be satisfied by other notifies than it needs
-  sharedSignal,      ///< the same, where those notifies are another role's
-  workspaceReuse,    ///< a race of two launches on a symmetric buffer
-  unfinishedPut,     ///< source or destination of a put used before the put is complete
-  deadlock,          ///< cores wait for one another
-  lostSignal,        ///< a core waits for more than is ever notified
+  dataRace,       ///< two accesses, one of them a write, in either order
+  wrongNotifier,  ///< the same, because a wait can be satisfied by other notifies than it needs
+  sharedSignal,   ///< the same, where those notifies are another role's
+  workspaceReuse, ///< written again while it may still be read: by the next launch, or in this one
+  unfinishedPut,  ///< source or destination of a put used before the put is complete
+  deadlock,       ///< cores wait for one another
+  lostSignal,     ///< a core waits for more than is ever notified
   divergentBarrier,  ///< a core waits in a barrier at which others never arrive
   notResident,       ///< cores wait for cores that cannot start before they end
   uninitializedRead, ///< reads what nobody wrote
@@ -101,8 +108,11 @@ struct Waiver {
 
 /// How far a verdict reaches.
 enum class Method {
-  proved,     ///< every schedule, for these arguments, ranks, cores and any number of launches
-  exhaustive, ///< every schedule, explored
+  /// Every schedule, for these arguments, ranks and cores; and, where two launches were checked,
+  /// for
+  /// any number of launches with these arguments.
+  proved,
+  exhaustive, ///< every schedule of these launches, arguments, ranks and cores, explored
   sampled     ///< the schedules that were run
 };
 std::string_view name(Method method);
@@ -115,6 +125,7 @@ struct Verdict {
   std::vector<Waiver> waivers;   ///< all of the source, also those that waive nothing
   std::vector<std::string> notes;
   int64_t schedules = 0; ///< runs
+  uint64_t states = 0;   ///< explored; 0 where that is not needed
   uint64_t operations = 0, events = 0;
   bool isComplete = true; ///< false where the budget ended a run
 
@@ -125,16 +136,27 @@ struct Verdict {
 
 //===-- The check -----------------------------------------------------------------------------===//
 
-/// Checks a kernel. CompileError where options do not fit its signature.
+/// Checks a kernel. CompileError where options do not fit its signature, RuntimeError where there
+/// is not enough memory for its arguments on so many ranks.
 Verdict check(const Kernel &kernel, const CheckOptions &options);
 
-/// Checks the kernel of a module in textual IR: its function marked tile.kernel, which takes memory
-/// of known extents; `options.shape` is not used. CompileError where the text is no such module.
-Verdict checkIR(std::string_view ir, const CheckOptions &options,
-                std::string_view fileName = "kernel.mlir");
+/// A module in the textual form of the language, as `ditron compile --emit ir` prints it.
+struct TextualIR {
+  std::string text;
+  std::string file = "kernel.mlir"; ///< where it stands, for messages
+  std::string kernel = {};          ///< which function marked tile.kernel; the only one if empty
+};
+/// The functions marked tile.kernel. CompileError where the text is no module, or has none.
+std::vector<std::string> kernelsOf(const TextualIR &ir);
+/// The same for a kernel in textual IR, which may use the forms that the language has no word for.
+/// Memory whose extents the type leaves open has those of `options.extents`. CompileError too where
+/// the text is no module or has no such kernel.
+Verdict check(const TextualIR &ir, const CheckOptions &options);
 
 /// What happens in a finding's schedule, step by step. CompileError where it cannot be followed.
 std::vector<std::string> replay(const Kernel &kernel, const CheckOptions &options,
+                                std::string_view schedule);
+std::vector<std::string> replay(const TextualIR &ir, const CheckOptions &options,
                                 std::string_view schedule);
 
 //===-- Mutation ------------------------------------------------------------------------------===//
@@ -143,8 +165,8 @@ std::vector<std::string> replay(const Kernel &kernel, const CheckOptions &option
 struct Mutant {
   enum class Outcome {
     killed,     ///< the check finds something
-    equivalent, ///< proved clean, and it computes what the kernel does
-    missed      ///< clean, but it computes something else, or it is not proved
+    equivalent, ///< clean in every schedule, and it computes what the kernel does: no mistake
+    missed      ///< clean, but it computes something else, or only sampled
   };
   std::string kind;   ///< "drop-notify"
   std::string source; ///< "gemm.cpp:12"
@@ -157,5 +179,10 @@ std::string_view name(Mutant::Outcome outcome);
 /// Makes each mistake in turn and checks the result. CompileError where the kernel itself is not
 /// clean.
 std::vector<Mutant> mutate(const Kernel &kernel, const CheckOptions &options);
+std::vector<Mutant> mutate(const TextualIR &ir, const CheckOptions &options);
+
+/// Adds what became of the mistakes in one kernel at other sizes, or in another configuration. A
+/// mistake is killed if it is found anywhere, and equivalent if it is nowhere missed.
+void unite(std::vector<Mutant> &mutants, const std::vector<Mutant> &others);
 
 } // namespace ditron

@@ -20,10 +20,12 @@ std::vector<std::pair<WaiverText, std::string>> waiversOn(mlir::Operation *op);
 /// A module that is parsed, in a context of its own. CompileError where the text is none.
 class Parsed {
 public:
-  Parsed(std::string_view ir, std::string_view fileName);
+  explicit Parsed(const TextualIR &ir);
   mlir::ModuleOp module() { return *module_; }
+  Subject subject(const CheckOptions &options) { return Subject::of(*module_, kernel_, options); }
 
 private:
+  std::string kernel_;
   std::unique_ptr<mlir::MLIRContext> context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
 };

@@ -131,9 +131,9 @@ private:
     for (auto [thread, other] : waits_)
       ++(opOf(*other) == opOf(wait) ? same : others);
     if (same > 1)
-      finding.notes.push_back(fmt::format("{} more cores wait at the same place", same - 1));
+      finding.notes.push_back(coresWait(same - 1) + " beside it at the same place");
     if (others > 0)
-      finding.notes.push_back(fmt::format("{} cores wait at other places", others));
+      finding.notes.push_back(coresWait(others) + " at other places");
   }
 
   /// Goes from a wait to whoever would notify it, and on from that one's wait.
@@ -218,11 +218,12 @@ std::vector<Explained> explainResidence(const Trace &trace, int64_t resident) {
     finding.parties.push_back(partyOf(trace, at.thread, trace.at(at)));
   finding.parties.back().what = "cannot start before one of the resident cores ends";
   result.ops = {trace.siteOf(trace.at(waiting.front())).op};
-  finding.message =
-      fmt::format("{} of {} cores of a rank run at a time, and {} of them wait, the "
-                  "first at {}, for what only the others would do",
-                  resident, trace.cores, waiting.size(), finding.parties.front().source());
-  finding.notes.push_back(fmt::format("{} cores cannot start", starting.size()));
+  finding.message = fmt::format(
+      "{} of {} cores of a rank run at a time, and {}, the first at {}, for what only "
+      "the others would do",
+      resident, trace.cores, coresWait(waiting.size()), finding.parties.front().source());
+  finding.notes.push_back(
+      fmt::format("{} core{} cannot start", starting.size(), starting.size() == 1 ? "" : "s"));
   Schedule schedule = shortestTo(trace, {waiting.front()});
   finding.schedule = toText(schedule, trace.cores);
   finding.steps = describeSchedule(trace, schedule);

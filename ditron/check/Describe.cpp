@@ -4,18 +4,40 @@
 
 namespace ditron::checker {
 
+namespace {
+
+std::string describeSync(const Trace::Counter &counter, const Event &event) {
+  using Kind = Event::Kind;
+  switch (event.kind) {
+  case Kind::wait:
+    return fmt::format("waits for {} to {} {}{}", counter.name, event.isExact ? "be" : "reach",
+                       event.value, event.takes ? " and takes it" : "");
+  case Kind::notifySet:
+    return fmt::format("raises {} to {}", counter.name, event.value);
+  case Kind::notifySubtract:
+    return fmt::format("subtracts {} from {}", event.value, counter.name);
+  case Kind::notifyStore:
+    return fmt::format("stores {} in {}", event.value, counter.name);
+  default:
+    break;
+  }
+  switch (counter.kind) {
+  case Trace::Counter::Kind::barrier:
+    return fmt::format("arrives at {}", counter.name);
+  case Trace::Counter::Kind::launch:
+    return "ends the launch";
+  case Trace::Counter::Kind::signal:
+    break;
+  }
+  return fmt::format("notifies {} by {}", counter.name, event.value);
+}
+
+} // namespace
+
 std::string describeAction(const Trace &trace, const Event &event, std::optional<Bytes> bytes) {
   using Kind = Event::Kind;
-  if (event.isSync()) {
-    const std::string &counter = trace.counters[event.object].name;
-    bool isBarrier = trace.counters[event.object].kind == Trace::Counter::Kind::barrier;
-    if (event.kind == Kind::wait)
-      return fmt::format("waits for {} to reach {}", counter, event.value);
-    if (isBarrier)
-      return fmt::format("arrives at {}", counter);
-    return event.kind == Kind::notifyAdd ? fmt::format("notifies {} by {}", counter, event.value)
-                                         : fmt::format("sets {} to {}", counter, event.value);
-  }
+  if (event.isSync())
+    return describeSync(trace.counters[event.object], event);
   if (!event.isAccess())
     return event.kind == Kind::fence ? "orders its puts" : "completes its puts";
   const Trace::Memory &memory = trace.memoryOf(event);
@@ -55,8 +77,11 @@ Party partyOf(const Trace &trace, uint32_t thread, const Event &event, std::stri
   return party;
 }
 
-std::string describeEvent(const Trace &trace, Position position) {
-  Party party = partyOf(trace, position.thread, trace.at(position));
+std::string coresWait(size_t cores) {
+  return fmt::format("{} core{} wait{}", cores, cores == 1 ? "" : "s", cores == 1 ? "s" : "");
+}
+
+std::string describe(const Party &party) {
   return fmt::format("{}: {} ({})", party.who(), party.what, party.source());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/check/Explain.h"
 #include "ditron/check/Describe.h"
+#include "ditron/device/DistOps.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -15,6 +16,11 @@ std::string sourceOf(const Trace &trace, Position at) {
 
 std::string whoIs(const Trace &trace, uint32_t thread) {
   return fmt::format("rank {}, core {}", thread / trace.cores, thread % trace.cores);
+}
+
+/// The same with role, launch and tile.
+std::string whoAt(const Trace &trace, Position at) {
+  return partyOf(trace, at.thread, trace.at(at), " ").who();
 }
 
 uint32_t opNumber(const Trace &trace, Position at) { return trace.siteOf(trace.at(at)).op; }
@@ -46,27 +52,6 @@ const char *verbOf(const Event &event) {
   }
 }
 
-/// A wait before an access, and a notify behind the other one, of the same counter: what looks like
-/// order between them.
-struct Link {
-  Position notify, wait;
-};
-
-std::optional<Link> findLink(const Trace &trace, Position from, Position to) {
-  const Thread &waiting = trace.threads[to.thread], &notifying = trace.threads[from.thread];
-  for (uint32_t w = to.index; w-- > 0;) {
-    const Event &wait = waiting[w];
-    bool isSignal = wait.kind == Event::Kind::wait &&
-                    trace.counters[wait.object].kind == Trace::Counter::Kind::signal;
-    if (!isSignal)
-      continue;
-    for (uint32_t n = from.index; n < notifying.size(); ++n)
-      if (notifying[n].isRelease() && notifying[n].object == wait.object)
-        return Link{{from.thread, n}, {to.thread, w}};
-  }
-  return std::nullopt;
-}
-
 /// The notifies that satisfy the wait of a link without the link's.
 std::vector<Position> otherNotifies(const Trace &trace, const Causality &causality,
                                     const Link &link, Position stopped) {
@@ -82,103 +67,133 @@ std::vector<Position> otherNotifies(const Trace &trace, const Causality &causali
 std::string listNotifies(const Trace &trace, const std::vector<Position> &notifies) {
   std::string text;
   for (size_t i = 0; i < notifies.size() && i < 3; ++i)
-    text += fmt::format("{}{} ({})", i ? "; " : "", whoIs(trace, notifies[i].thread),
+    text += fmt::format("{}{} ({})", i ? "; " : "", whoAt(trace, notifies[i]),
                         sourceOf(trace, notifies[i]));
   if (notifies.size() > 3)
     text += fmt::format("; and {} more", notifies.size() - 3);
   return text;
 }
 
-/// Says why a wait that looks as if it gave order does not, and what kind of race that makes it.
+/// Whether two cores of a rank do the same outside of tiles().
+bool isOfEveryCore(const Trace &trace, Position one, Position other) {
+  const Event &first = trace.at(one), &second = trace.at(other);
+  return trace.siteOf(first).op == trace.siteOf(second).op && first.writes() && second.writes() &&
+         first.launch == second.launch && trace.rankOf(one.thread) == trace.rankOf(other.thread) &&
+         trace.siteOf(first).tile.empty();
+}
+
+/// Says why a wait that looks as if it gave order does not.
 void explainLink(Explained &result, const Trace &trace, const Causality &causality,
-                 const Link &link, Position from) {
-  const Event &wait = trace.at(link.wait), &notify = trace.at(link.notify);
-  std::vector<Position> others = otherNotifies(trace, causality, link, from);
+                 const ToldRace &race) {
+  const Link &link = *race.link;
+  const Event &wait = trace.at(link.wait);
   std::string what = fmt::format("the wait at {} for {} to reach {}", sourceOf(trace, link.wait),
                                  trace.counters[wait.object].name, wait.value);
-  result.ops.push_back(opNumber(trace, link.wait));
   if (wait.value == 0) {
+    result.ops.push_back(opNumber(trace, link.wait));
     result.finding.notes.push_back(what + " passes at once");
     return;
   }
+  std::vector<Position> others = otherNotifies(trace, causality, link, race.first);
   result.finding.notes.push_back(fmt::format(
       "{} passes without the notify of {} at {}: it is satisfied by {}", what,
-      whoIs(trace, link.notify.thread), sourceOf(trace, link.notify), listNotifies(trace, others)));
-  bool isShared = std::any_of(others.begin(), others.end(), [&](Position other) {
-    return trace.siteOf(trace.at(other)).role != trace.siteOf(notify).role;
-  });
-  if (result.finding.kind == FindingKind::dataRace)
-    result.finding.kind = isShared ? FindingKind::sharedSignal : FindingKind::wrongNotifier;
-}
-
-Explained explainUnfinished(const Trace &trace, const Race &race) {
-  auto [first, second] = std::minmax(race.first, race.second);
-  const Trace::Memory &memory = trace.memoryOf(trace.at(first));
-  bool isSame = trace.at(second).continues && second.index == first.index + 1;
-  Explained result;
-  result.ops = {opNumber(trace, first), opNumber(trace, second)};
-  Finding &finding = result.finding;
-  finding.kind = FindingKind::unfinishedPut;
-  finding.message =
-      isSame ? fmt::format("source and destination of the put at {} overlap in '{}' of rank {}",
-                           sourceOf(trace, first), memory.name, memory.rank)
-             : fmt::format("'{}' of rank {} is {} at {} before the put at {} is complete",
-                           memory.name, memory.rank, verbOf(trace.at(second)),
-                           sourceOf(trace, second), sourceOf(trace, first));
-  for (Position at : {first, second})
-    finding.parties.push_back(
-        partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), race.bytes)));
-  if (!isSame)
-    finding.notes.push_back("a put is complete at the next notify, quiet or barrier of its core: "
-                            "there is none between the two");
-  addSchedule(finding, trace, {startOf(trace, first)}, {second});
-  return result;
+      whoAt(trace, link.notify), sourceOf(trace, link.notify), listNotifies(trace, others)));
+  addWrongWait(result, trace, link, others);
 }
 
 } // namespace
 
-Explained explainRace(const Trace &trace, const Causality &causality, const Race &race) {
-  if (race.first.thread == race.second.thread)
-    return explainUnfinished(trace, race);
-  Position first = race.first, second = race.second;
-  auto link = findLink(trace, first, second);
-  if (!link && (link = findLink(trace, second, first)))
-    std::swap(first, second);
-  else if (!link && trace.at(second).writes() && !trace.at(first).writes() &&
-           trace.at(second).launch <= trace.at(first).launch)
-    std::swap(first, second); // the write is told first
-  if (!link && trace.at(second).launch < trace.at(first).launch)
-    std::swap(first, second);
-  const Event &one = trace.at(first), &other = trace.at(second);
+Explained describeRace(const Trace &trace, const ToldRace &race, Bytes bytes) {
+  const Event &one = trace.at(race.first), &other = trace.at(race.second);
   const Trace::Memory &memory = trace.memoryOf(one);
   Explained result;
-  result.ops = {opNumber(trace, first), opNumber(trace, second)};
+  result.ops = {opNumber(trace, race.first), opNumber(trace, race.second)};
   Finding &finding = result.finding;
-  bool isReuse = memory.isSymmetric && one.launch != other.launch;
-  finding.kind = isReuse ? FindingKind::workspaceReuse : FindingKind::dataRace;
-  finding.message = fmt::format(
-      "'{}' of rank {} is {} at {} and {} at {}, {}", memory.name, memory.rank, verbOf(one),
-      sourceOf(trace, first), verbOf(other), sourceOf(trace, second),
-      isReuse ? "by two launches with no order between them" : "with no order between them");
-  for (Position at : {first, second})
+  bool isAcross = memory.isSymmetric && one.launch != other.launch;
+  finding.kind = isAcross || race.isReuse ? FindingKind::workspaceReuse : FindingKind::dataRace;
+  std::string what = fmt::format("'{}' of rank {} is", memory.name, memory.rank);
+  finding.message =
+      race.isReuse
+          ? fmt::format("{} {} at {}{} while it may still be {} at {}", what, verbOf(other),
+                        sourceOf(trace, race.second), isAcross ? ", in a later launch," : "",
+                        verbOf(one), sourceOf(trace, race.first))
+          : fmt::format("{} {} at {} and {} at {}, {}", what, verbOf(one),
+                        sourceOf(trace, race.first), verbOf(other), sourceOf(trace, race.second),
+                        isAcross ? "by two launches with no order between them"
+                                 : "with no order between them");
+  for (Position at : {race.first, race.second})
     finding.parties.push_back(
-        partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), race.bytes)));
+        partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), bytes)));
+  return result;
+}
+
+Explained describeUnfinished(const Trace &trace, Position put, Position access, Bytes bytes) {
+  const Trace::Memory &memory = trace.memoryOf(trace.at(put));
+  bool isSame = trace.at(access).continues && access.index == put.index + 1;
+  Explained result;
+  result.ops = {opNumber(trace, put), opNumber(trace, access)};
+  Finding &finding = result.finding;
+  finding.kind = FindingKind::unfinishedPut;
+  finding.message =
+      isSame ? fmt::format("source and destination of the put at {} overlap in '{}' of rank {}",
+                           sourceOf(trace, put), memory.name, memory.rank)
+             : fmt::format("'{}' of rank {} is {} at {} before the put at {} is complete",
+                           memory.name, memory.rank, verbOf(trace.at(access)),
+                           sourceOf(trace, access), sourceOf(trace, put));
+  for (Position at : {put, access})
+    finding.parties.push_back(
+        partyOf(trace, at.thread, trace.at(at), describeAction(trace, trace.at(at), bytes)));
+  if (!isSame)
+    finding.notes.push_back("a put is complete at the next notify, quiet or barrier of its core: "
+                            "there is none between the two");
+  return result;
+}
+
+void addWrongWait(Explained &race, const Trace &trace, const Link &link,
+                  const std::vector<Position> &others) {
+  race.ops.push_back(opNumber(trace, link.wait));
+  race.finding.parties.push_back(partyOf(trace, link.wait.thread, trace.at(link.wait)));
+  uint32_t role = trace.siteOf(trace.at(link.notify)).role;
+  bool isShared = std::any_of(others.begin(), others.end(), [&](Position other) {
+    return trace.siteOf(trace.at(other)).role != role;
+  });
+  if (race.finding.kind == FindingKind::dataRace)
+    race.finding.kind = isShared ? FindingKind::sharedSignal : FindingKind::wrongNotifier;
+}
+
+Explained explainRace(const Trace &trace, const Causality &causality, const Race &race) {
+  if (race.first.thread == race.second.thread) {
+    auto [put, access] = std::minmax(race.first, race.second);
+    Explained result = describeUnfinished(trace, put, access, race.bytes);
+    addSchedule(result.finding, trace, {startOf(trace, access)}, {access});
+    return result;
+  }
+  ToldRace told = tell(trace, race, &causality);
+  auto [first, second, link, isReuse] = told;
+  Explained result = describeRace(trace, told, race.bytes);
+  Finding &finding = result.finding;
   if (link)
-    explainLink(result, trace, causality, *link, first);
+    explainLink(result, trace, causality, told);
   else
     finding.notes.push_back(fmt::format("nothing that {} notifies behind {} is waited for by {} "
                                         "before {}",
                                         whoIs(trace, first.thread), sourceOf(trace, first),
                                         whoIs(trace, second.thread), sourceOf(trace, second)));
+  if (isOfEveryCore(trace, first, second))
+    finding.notes.push_back(
+        "every core executes this: deal the work by tiles(), or let one core do "
+        "it, when(coreId() == 0, ...)");
   if (race.pairs > 1)
-    finding.notes.push_back(fmt::format("{} more pairs of these two race", race.pairs - 1));
+    finding.notes.push_back(race.pairs == 2
+                                ? "1 more pair of these two races"
+                                : fmt::format("{} more pairs of these two race", race.pairs - 1));
   addSchedule(finding, trace, {startOf(trace, first), startOf(trace, second)}, {second, first});
   return result;
 }
 
 //===-- One access ----------------------------------------------------------------------------===//
 
-Explained explainUndefined(const Trace &trace, const UndefinedRead &read) {
+Explained describeUndefined(const Trace &trace, const UndefinedRead &read) {
   const Event &event = trace.at(read.at);
   const Trace::Memory &memory = trace.memoryOf(event);
   Explained result;
@@ -189,11 +204,16 @@ Explained explainUndefined(const Trace &trace, const UndefinedRead &read) {
                                 memory.name, memory.rank, verbOf(event), sourceOf(trace, read.at));
   finding.parties = {
       partyOf(trace, read.at.thread, event, describeAction(trace, event, read.bytes))};
-  addSchedule(finding, trace, {startOf(trace, read.at)}, {read.at});
   return result;
 }
 
-Explained explainFailure(const Trace &trace, const Failure &failure) {
+Explained explainUndefined(const Trace &trace, const UndefinedRead &read) {
+  Explained result = describeUndefined(trace, read);
+  addSchedule(result.finding, trace, {startOf(trace, read.at)}, {read.at});
+  return result;
+}
+
+Explained describeFailure(const Trace &trace, const Failure &failure) {
   Explained result;
   result.ops = {trace.siteOf(failure.event).op};
   Finding &finding = result.finding;
@@ -208,8 +228,34 @@ Explained explainFailure(const Trace &trace, const Failure &failure) {
           : FindingKind::invalidProgram;
   finding.message = fmt::format("{}: {}", party.source(), failure.message);
   finding.parties = {std::move(party)};
+  return result;
+}
+
+Explained explainFailure(const Trace &trace, const Failure &failure) {
+  Explained result = describeFailure(trace, failure);
   auto next = static_cast<uint32_t>(trace.threads[failure.thread].size());
-  addSchedule(finding, trace, {{failure.thread, next}}, {{failure.thread, next}});
+  addSchedule(result.finding, trace, {{failure.thread, next}}, {{failure.thread, next}});
+  return result;
+}
+
+//===-- Scopes --------------------------------------------------------------------------------===//
+
+Explained explainScope(const Trace &trace, const ScopeFault &fault) {
+  auto name = [](Scope scope) {
+    return device::stringifyScope(static_cast<device::Scope>(scope)).str();
+  };
+  Explained result;
+  Finding &finding = result.finding;
+  finding.kind = FindingKind::narrowScope;
+  for (Position at : {fault.wait, fault.notify}) {
+    finding.parties.push_back(partyOf(trace, at.thread, trace.at(at)));
+    result.ops.push_back(opNumber(trace, at));
+  }
+  finding.message = fmt::format(
+      "the wait at {} has scope '{}' and the notify at {} scope '{}': their path needs '{}'",
+      finding.parties[0].source(), name(trace.at(fault.wait).scope), finding.parties[1].source(),
+      name(trace.at(fault.notify).scope),
+      name(trace.between(fault.wait.thread, fault.notify.thread)));
   return result;
 }
 

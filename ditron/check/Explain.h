@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/check/Races.h"
 #include "ditron/check/Recorder.h"
+#include "ditron/check/Witness.h"
 
 namespace ditron::checker {
 
@@ -13,8 +14,36 @@ struct Explained {
   std::vector<uint32_t> ops;
 };
 
+/// A wait before an access, and a notify of the same signal behind the other one: what looks like
+/// order between them.
+struct Link {
+  Position notify, wait;
+};
+
+/// A race in the order in which it is told: if there is a link, from `first` to `second`.
+struct ToldRace {
+  Position first, second;
+  std::optional<Link> link;
+  bool isReuse = false; ///< `second` overwrites what `first` was to read
+};
+/// Tells what was meant to come first. Without `causality` a reuse is not told from other races.
+ToldRace tell(const Trace &trace, const Race &race, const Causality *causality = nullptr);
+/// The two accesses of a race of two threads: kind, message and parties, no reason and no schedule.
+Explained describeRace(const Trace &trace, const ToldRace &race, Bytes bytes);
+/// An access of a thread to what a put of its own may not have finished with. No schedule.
+Explained describeUnfinished(const Trace &trace, Position put, Position access, Bytes bytes);
+/// Adds the wait of a link, which the notify named and others satisfy: as a party, and to the kind.
+void addWrongWait(Explained &race, const Trace &trace, const Link &link,
+                  const std::vector<Position> &others);
+
 Explained explainRace(const Trace &trace, const Causality &causality, const Race &race);
+/// Without a schedule.
+Explained describeUndefined(const Trace &trace, const UndefinedRead &read);
 Explained explainUndefined(const Trace &trace, const UndefinedRead &read);
+/// A scope that does not reach: see findNarrowScopes.
+Explained explainScope(const Trace &trace, const ScopeFault &fault);
+/// Without a schedule.
+Explained describeFailure(const Trace &trace, const Failure &failure);
 Explained explainFailure(const Trace &trace, const Failure &failure);
 
 /// Of a run that is stuck: the waits that ask for more than is ever notified, and the cycles of the

@@ -2,10 +2,7 @@
 #include "ditron/check/ExploreState.h"
 #include <algorithm>
 
-namespace ditron::explorer {
-
-using device::NotifyMode;
-using device::Scope;
+namespace ditron::checker {
 
 void join(Clock &clock, const Clock &other) {
   for (size_t i = 0; i < clock.size(); ++i)
@@ -44,230 +41,205 @@ std::string State::key(bool order) const {
 
 State Machine::start(std::vector<Fault> &faults) const {
   State state;
-  size_t threads = program_.threads.size();
+  size_t threads = trace_.threads.size();
   Clock zero(width_, 0);
   state.at.assign(threads, 0);
   state.stopped.assign(threads, 0);
-  state.counters.assign(program_.counters.size(), 0);
+  state.counters.assign(trace_.counters.size(), 0);
   state.clocks.assign(threads, zero);
   state.settled = state.clocks;
   state.issued.assign(width_ - threads, zero);
   state.fenced = state.issued;
-  state.messages.resize(program_.counters.size());
+  state.messages.resize(trace_.counters.size());
   for (uint32_t t = 0; t < threads; ++t)
     settle(state, t, faults);
   return state;
 }
 
-const Step *Machine::next(const State &state, uint32_t thread) const {
-  const std::vector<Step> &steps = program_.threads[thread].steps;
-  bool canGoOn = state.at[thread] < steps.size() && !state.stopped[thread];
-  return canGoOn ? &steps[state.at[thread]] : nullptr;
+const Event *Machine::next(const State &state, uint32_t thread) const {
+  const Thread &events = trace_.threads[thread];
+  bool canGoOn = state.at[thread] < events.size() && !state.stopped[thread];
+  return canGoOn ? &events[state.at[thread]] : nullptr;
 }
 
 bool Machine::isEnabled(const State &state, uint32_t thread) const {
-  const Step *step = next(state, thread);
-  if (!step || step->kind == Step::Kind::notify)
-    return step;
-  uint64_t value = state.counters[step->counter];
-  return step->exact ? value == step->value : value >= step->value;
+  const Event *event = next(state, thread);
+  if (!event || event->isRelease())
+    return event;
+  uint64_t value = state.counters[event->object];
+  return event->isExact ? value == event->value : value >= event->value;
 }
 
 void Machine::advance(State &state, uint32_t thread, std::vector<Fault> &faults) const {
-  StepRef at{thread, state.at[thread]};
-  const Step &step = *next(state, thread);
-  bool subtracts = step.kind == Step::Kind::notify && step.mode == NotifyMode::subtract;
-  if (subtracts && step.value > state.counters[step.counter]) {
+  Position at{thread, state.at[thread]};
+  const Event &event = *next(state, thread);
+  if (event.kind == Event::Kind::notifySubtract && event.value > state.counters[event.object]) {
     faults.push_back({.kind = Fault::Kind::negativeCounter, .at = at});
     state.stopped[thread] = 1;
     return;
   }
-  if (step.kind == Step::Kind::notify)
-    notify(state, at, step);
+  if (event.isRelease())
+    notify(state, at);
   else
-    wait(state, at, step, faults);
+    wait(state, at, faults);
   state.clocks[thread][thread] = ++state.at[thread];
   settle(state, thread, faults);
 }
 
 /// Executes what comes before the next notify or wait.
 void Machine::settle(State &state, uint32_t thread, std::vector<Fault> &faults) const {
-  while (const Step *step = next(state, thread)) {
-    if (step->kind == Step::Kind::notify || step->kind == Step::Kind::wait)
+  while (const Event *event = next(state, thread)) {
+    if (event->isSync())
       return;
-    if (step->kind == Step::Kind::fence)
-      fence(state, thread, step->scope);
-    else if (step->kind == Step::Kind::quiet)
+    if (event->kind == Event::Kind::fence)
+      fence(state, thread, event->scope);
+    else if (event->kind == Event::Kind::quiet)
       complete(state, thread, Scope::network);
     else
-      access(state, {thread, state.at[thread]}, *step, faults);
-    if (step->kind == Step::Kind::quiet)
+      access(state, {thread, state.at[thread]}, faults);
+    if (event->kind == Event::Kind::quiet)
       for (auto [peer, component] : components_[thread])
-        join(state.settled[thread], state.issued[component - program_.threads.size()]);
+        join(state.settled[thread], state.issued[putOf(component)]);
     state.clocks[thread][thread] = ++state.at[thread];
   }
 }
 
 //===-- Accesses ------------------------------------------------------------------------------===//
 
-void Machine::access(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const {
-  const StepInfo &info = infos_[at.thread][at.step];
+void Machine::access(State &state, Position at, std::vector<Fault> &faults) const {
+  const Info &info = infos_[at.thread][at.index];
+  const Event &event = trace_.at(at);
   Clock clock = state.clocks[at.thread];
-  size_t component = info.component - program_.threads.size();
-  if (step.kind == Step::Kind::put)
-    join(clock, state.fenced[component]);
+  if (event.isPut())
+    join(clock, state.fenced[putOf(info.component)]);
   size_t known = faults.size();
   for (const Conflict &conflict : info.conflicts)
-    if (conflict.other.step < state.at[conflict.other.thread] &&
-        !isBefore(conflict.other, conflict.isPut, clock))
+    if (conflict.other.index < state.at[conflict.other.thread] && !isBefore(conflict.other, clock))
       faults.push_back(raceOf(at, conflict, clock));
   if (faults.size() == known)
-    checkWritten(state, at, step, clock, faults);
-  if (step.kind != Step::Kind::put)
+    checkWritten(state, at, clock, faults);
+  if (!event.isPut())
     return;
-  clock[at.thread] = at.step + 1;
+  clock[at.thread] = at.index + 1;
   clock[info.component] = info.number;
-  state.issued[component] = std::move(clock);
+  state.issued[putOf(info.component)] = std::move(clock);
 }
 
-bool Machine::isBefore(const StepRef &earlier, bool isPut, const Clock &clock) const {
-  const StepInfo &info = infos_[earlier.thread][earlier.step];
-  return isPut ? clock[info.component] >= info.number : clock[earlier.thread] > earlier.step;
+bool Machine::isBefore(Position earlier, const Clock &clock) const {
+  const Info &info = infos_[earlier.thread][earlier.index];
+  return trace_.at(earlier).isPut() ? clock[info.component] >= info.number
+                                    : clock[earlier.thread] > earlier.index;
 }
 
-Fault Machine::raceOf(StepRef at, const Conflict &conflict, const Clock &clock) const {
-  StepRef other = conflict.other;
-  Fault fault{.kind = Fault::Kind::race, .at = at, .other = other};
-  fault.memory = conflict.memory;
-  fault.bytes = conflict.bytes;
-  fault.isUnfinishedPut = conflict.isPut && clock[other.thread] > other.step;
-  fault.through = signalBetween(other, at);
-  if (!fault.through)
-    fault.through = signalBetween(at, other);
+Fault Machine::raceOf(Position at, const Conflict &conflict, const Clock &clock) const {
+  Position other = conflict.other;
+  Fault fault{.kind = Fault::Kind::race, .at = at, .other = other, .bytes = conflict.bytes};
+  fault.isUnfinishedPut = trace_.at(other).isPut() && clock[other.thread] > other.index;
   return fault;
 }
 
-/// The wait of `to`'s thread before it that a notify of `from`'s thread behind it can end.
-std::optional<StepRef> Machine::signalBetween(StepRef from, StepRef to) const {
-  const std::vector<Step> &steps = program_.threads[to.thread].steps;
-  for (uint32_t s = to.step; s-- > 0;) {
-    if (steps[s].kind != Step::Kind::wait)
-      continue;
-    const LastUse &last = lastUse(from.thread, steps[s].counter);
-    if (std::max(last.add, last.change) > static_cast<int64_t>(from.step) &&
-        from.thread != to.thread)
-      return StepRef{to.thread, s};
-  }
-  return std::nullopt;
-}
-
-/// What is read of symmetric memory was written in this launch, before.
-void Machine::checkWritten(const State &state, StepRef at, const Step &step, const Clock &clock,
+/// What is read was written in this launch, before, unless a launch finds it defined.
+void Machine::checkWritten(const State &state, Position at, const Clock &clock,
                            std::vector<Fault> &faults) const {
-  for (const Touch &touch : step.touches) {
-    if (touch.kind != Touch::Kind::read || !program_.memories[touch.memory].isSymmetric)
-      continue;
-    std::vector<Span> written;
-    for (const Located &write : infos_[at.thread][at.step].writers)
-      if (write.touch->memory == touch.memory && write.at.step < state.at[write.at.thread] &&
-          isBefore(write.at, write.isPut, clock))
-        written.insert(written.end(), write.touch->spans.begin(), write.touch->spans.end());
-    llvm::sort(written, [](Span a, Span b) { return a.begin < b.begin; });
-    for (Span span : touch.spans) {
-      for (Span one : written)
-        if (one.begin <= span.begin)
-          span.begin = std::max(span.begin, one.end);
-      if (span.begin >= span.end)
-        continue;
-      Fault fault{.kind = Fault::Kind::uninitializedRead, .at = at};
-      fault.memory = touch.memory;
-      fault.bytes = span;
-      faults.push_back(fault);
-      break;
+  const Event &event = trace_.at(at);
+  bool reads = event.kind != Event::Kind::write && event.kind != Event::Kind::putTarget;
+  if (!reads || trace_.memoryOf(event).isDefined)
+    return;
+  std::vector<Bytes> written;
+  for (Position write : infos_[at.thread][at.index].writers)
+    if (write.index < state.at[write.thread] && isBefore(write, clock)) {
+      const std::vector<Bytes> &runs = trace_.footprints.runs(trace_.at(write).object);
+      written.insert(written.end(), runs.begin(), runs.end());
     }
+  std::sort(written.begin(), written.end(),
+            [](const Bytes &a, const Bytes &b) { return a.first < b.first; });
+  for (Bytes run : trace_.footprints.runs(event.object)) {
+    for (const Bytes &one : written)
+      if (one.first <= run.first)
+        run.first = std::max(run.first, one.limit);
+    if (run.first >= run.limit)
+      continue;
+    faults.push_back({.kind = Fault::Kind::uninitializedRead, .at = at, .bytes = run});
+    return;
   }
 }
 
 //===-- Order ---------------------------------------------------------------------------------===//
 
-Scope Machine::toPeer(uint32_t thread, int64_t peer) const {
-  const Thread &from = program_.threads[thread];
-  return std::max(Scope::device, program_.between(from, Thread{peer, from.core, {}}));
-}
-
 void Machine::fence(State &state, uint32_t thread, Scope scope) const {
   for (auto [peer, component] : components_[thread])
-    if (size_t at = component - program_.threads.size(); toPeer(thread, peer) <= scope)
-      join(state.fenced[at], state.issued[at]);
+    if (trace_.toRank(thread, peer) <= scope)
+      join(state.fenced[putOf(component)], state.issued[putOf(component)]);
 }
 
 /// What follows of the thread comes after its puts within the scope.
 void Machine::complete(State &state, uint32_t thread, Scope scope) const {
   for (auto [peer, component] : components_[thread])
-    if (toPeer(thread, peer) <= scope)
-      state.clocks[thread][component] =
-          state.issued[component - program_.threads.size()][component];
+    if (trace_.toRank(thread, peer) <= scope)
+      state.clocks[thread][component] = state.issued[putOf(component)][component];
 }
 
-void Machine::notify(State &state, StepRef at, const Step &step) const {
-  uint64_t &value = state.counters[step.counter];
-  switch (step.mode) {
-  case NotifyMode::add:
-    value += step.value;
+void Machine::notify(State &state, Position at) const {
+  const Event &event = trace_.at(at);
+  uint64_t &value = state.counters[event.object];
+  switch (event.kind) {
+  case Event::Kind::notifySet:
+    value = std::max(value, event.value);
     break;
-  case NotifyMode::set:
-    value = std::max(value, step.value);
+  case Event::Kind::notifySubtract:
+    value -= event.value;
     break;
-  case NotifyMode::subtract:
-    value -= step.value;
+  case Event::Kind::notifyStore:
+    value = event.value;
+    state.messages[event.object].clear();
     break;
-  case NotifyMode::store:
-    value = step.value;
-    state.messages[step.counter].clear();
-    break;
+  default:
+    value += event.value;
   }
-  leave(state, at, step);
+  leave(state, at);
 }
 
-void Machine::leave(State &state, StepRef at, const Step &step) const {
+void Machine::leave(State &state, Position at) const {
+  const Event &event = trace_.at(at);
   Clock clock;
-  if (step.relaxed) {
+  if (event.isRelaxed) {
     clock = state.settled[at.thread];
     for (auto [peer, component] : components_[at.thread])
-      if (peer == program_.counters[step.counter].rank)
-        join(clock, state.fenced[component - program_.threads.size()]);
-    if (llvm::all_of(clock, [](uint32_t one) { return one == 0; }))
+      if (peer == trace_.counters[event.object].rank)
+        join(clock, state.fenced[putOf(component)]);
+    if (std::all_of(clock.begin(), clock.end(), [](uint32_t one) { return one == 0; }))
       return;
   } else {
-    complete(state, at.thread, step.scope);
+    complete(state, at.thread, event.isStated ? event.scope : Scope::network);
     clock = state.clocks[at.thread];
-    clock[at.thread] = at.step + 1;
+    clock[at.thread] = at.index + 1;
   }
-  std::vector<Message> &left = state.messages[step.counter];
+  std::vector<Message> &left = state.messages[event.object];
   auto place = [](const Message &one) { return std::pair(one.thread, one.scope); };
-  auto found = llvm::lower_bound(left, std::pair(at.thread, step.scope),
-                                 [&](const Message &one, auto &key) { return place(one) < key; });
-  if (found == left.end() || place(*found) != std::pair(at.thread, step.scope))
-    found = left.insert(found, {at.thread, step.scope, at.step, Clock(width_, 0)});
-  found->step = at.step;
+  auto found =
+      std::lower_bound(left.begin(), left.end(), std::pair(at.thread, event.scope),
+                       [&](const Message &one, const auto &key) { return place(one) < key; });
+  if (found == left.end() || place(*found) != std::pair(at.thread, event.scope))
+    found = left.insert(found, {at.thread, event.scope, at.index, Clock(width_, 0)});
+  found->index = at.index;
   join(found->clock, clock);
 }
 
-void Machine::wait(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const {
-  if (step.take)
-    state.counters[step.counter] -= step.value;
-  if (step.relaxed)
+void Machine::wait(State &state, Position at, std::vector<Fault> &faults) const {
+  const Event &event = trace_.at(at);
+  if (event.takes)
+    state.counters[event.object] -= event.value;
+  if (event.isRelaxed)
     return;
-  const Thread &waiter = program_.threads[at.thread];
-  for (const Message &message : state.messages[step.counter]) {
-    Scope reach = std::min(message.scope, step.scope);
-    if (program_.between(program_.threads[message.thread], waiter) <= reach)
+  for (const Message &message : state.messages[event.object]) {
+    Scope reach = std::min(message.scope, event.scope);
+    if (trace_.between(message.thread, at.thread) <= reach)
       join(state.clocks[at.thread], message.clock);
     else
       faults.push_back({.kind = Fault::Kind::narrowScope,
                         .at = at,
-                        .other = StepRef{message.thread, message.step}});
+                        .other = Position{message.thread, message.index}});
   }
 }
 
-} // namespace ditron::explorer
+} // namespace ditron::checker

@@ -14,35 +14,33 @@
 //   put      takes that clock as it is issued; and, at its peer, comes after puts that a fence
 //            stands between. Nothing comes after the put until
 //   quiet    of its thread: which then comes after all its puts
-//   notify   of its thread, if its scope reaches the peer: likewise. It leaves its clock with the
-//            counter. A relaxed one leaves the clocks of the puts that are before a quiet, or, if
-//            they are to the rank of the counter, before a fence
-//   wait     takes what was left with the counter by notifies, as far as the scopes of both span
-//   the
-//            two threads, since the last store to it. A relaxed one takes nothing
+//   notify   of its thread: likewise, but for puts beyond the scope that the program states. It
+//            leaves its clock with the counter. A relaxed one leaves the clocks of the puts that
+//            are before a quiet, or, if they are to the rank of the counter, before a fence
+//   wait     takes what was left with the counter by notifies since the last store to it, as far
+//            as the scopes of both span the two threads. A relaxed one takes nothing
 //
 // Two accesses race if neither comes before the other, one of them writes, and not both are atomic.
 #pragma once
-#include "ditron/check/ExploreProgram.h"
-#include <map>
+#include "ditron/check/Trace.h"
 #include <optional>
 #include <set>
 
-namespace ditron::explorer {
+namespace ditron::checker {
 
 using Clock = std::vector<uint32_t>;
 
 /// What a notify left with a counter.
 struct Message {
   uint32_t thread;
-  device::Scope scope;
-  uint32_t step; ///< the last one of the thread that left something in this scope
+  Scope scope;
+  uint32_t index; ///< of the last event of the thread that left something in this scope
   Clock clock;
 };
 
 struct State {
-  std::vector<uint32_t> at;     ///< of each thread: its next step
-  std::vector<uint8_t> stopped; ///< of each thread: 1 if its next step is an error
+  std::vector<uint32_t> at;     ///< of each thread: its next event
+  std::vector<uint8_t> stopped; ///< of each thread: 1 if its next event is an error
   std::vector<uint64_t> counters;
   std::vector<Clock> clocks;         ///< of each thread
   std::vector<Clock> issued, fenced; ///< of each component of puts: of the last one issued, of
@@ -54,30 +52,23 @@ struct State {
   std::string key(bool order) const;
 };
 
-/// Where a step stands.
-struct StepRef {
-  uint32_t thread, step;
-  friend auto operator<=>(const StepRef &, const StepRef &) = default;
-};
-
-/// What is wrong with a step in some state.
+/// What is wrong with an event in some state.
 struct Fault {
   enum class Kind { race, narrowScope, uninitializedRead, negativeCounter, deadlock };
   Kind kind;
-  StepRef at;                          ///< of a deadlock: the first wait
-  std::optional<StepRef> other = {};   ///< the earlier access; the notify out of reach
-  std::optional<StepRef> through = {}; ///< of a race: a wait between the two that could order them
+  Position at;                        ///< of a deadlock: the first wait
+  std::optional<Position> other = {}; ///< the earlier access; the notify out of reach
   bool isUnfinishedPut = false; ///< a put was issued before the other access, and not complete
-  uint32_t memory = 0;          ///< of a race or read
-  Span bytes{0, 0};             ///< the first of those
+  Bytes bytes = {};             ///< of a race or read: the first of those
 };
 
-/// Executes the steps of a program.
+/// Executes the events of a trace, each thread's in its order, whatever the order between them.
 class Machine {
 public:
-  explicit Machine(const Program &program);
+  /// The trace is borrowed.
+  explicit Machine(const Trace &trace);
 
-  const Program &program() const { return program_; }
+  const Trace &trace() const { return trace_; }
   /// Whether any two accesses could race, or a scope could be too narrow: if not, states need no
   /// clocks.
   bool tracksOrder() const { return tracksOrder_; }
@@ -88,80 +79,70 @@ public:
   /// following one. Where that is an error the thread stops before it.
   void advance(State &state, uint32_t thread, std::vector<Fault> &faults) const;
 
-  /// The next step of a thread: a notify or wait; null at its end, or where it has stopped.
-  const Step *next(const State &state, uint32_t thread) const;
+  /// The next event of a thread: a notify or wait; null at its end, or where it has stopped.
+  const Event *next(const State &state, uint32_t thread) const;
   bool isEnabled(const State &state, uint32_t thread) const;
 
-  /// The last step of a thread that waits for, adds to or otherwise changes a counter; -1 if none
+  /// The last event of a thread that waits for, adds to or otherwise changes a counter; -1 if none
   /// does.
   struct LastUse {
     int64_t wait = -1, add = -1, change = -1; ///< a take is a change too
   };
   const LastUse &lastUse(uint32_t thread, uint32_t counter) const {
-    return lastUses_[thread * program_.counters.size() + counter];
+    return lastUses_[thread * trace_.counters.size() + counter];
   }
   /// Whether a counter is only added or set, only waited for by `>=`, and every scope reaches: then
   /// the earliest wait shows all that a later one does.
   bool isMonotone(uint32_t counter) const { return isMonotone_[counter]; }
   /// Whether every wait that is left for a monotone counter needs the add that is a thread's next
-  /// step.
-  bool isNeededByAll(const State &state, const Step &add) const;
+  /// event.
+  bool isNeededByAll(const State &state, const Event &add) const;
 
 private:
-  /// A touch of a step.
-  struct Located {
-    StepRef at;
-    const Touch *touch;
-    bool isPut;
-  };
   /// Two accesses that race unless they are ordered.
   struct Conflict {
-    StepRef other;
-    uint32_t memory;
-    Span bytes;
-    bool isPut; ///< the other one
+    Position other;
+    Bytes bytes;
   };
-  struct StepInfo {
+  struct Info {
     std::vector<Conflict> conflicts;
     uint32_t component = 0; ///< of a put: its component of clocks, and its number in it
     uint32_t number = 0;
-    /// Of a read of symmetric memory: who writes there in the same launch.
-    std::vector<Located> writers;
+    /// Of a read of memory that a launch does not find defined: who writes there in it.
+    std::vector<Position> writers;
   };
   void findComponents();
   void findUses();
   void findConflicts();
-  void findWriters(const std::vector<Located> &touches);
-  void addConflict(const Located &one, const Located &other);
+  void relate(Position one, Position other, Bytes bytes);
 
   void settle(State &state, uint32_t thread, std::vector<Fault> &faults) const;
-  void access(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const;
-  void checkWritten(const State &state, StepRef at, const Step &step, const Clock &clock,
+  void access(State &state, Position at, std::vector<Fault> &faults) const;
+  void checkWritten(const State &state, Position at, const Clock &clock,
                     std::vector<Fault> &faults) const;
-  bool isBefore(const StepRef &earlier, bool isPut, const Clock &clock) const;
-  Fault raceOf(StepRef at, const Conflict &conflict, const Clock &clock) const;
-  std::optional<StepRef> signalBetween(StepRef from, StepRef to) const;
-  void fence(State &state, uint32_t thread, device::Scope scope) const;
-  void complete(State &state, uint32_t thread, device::Scope scope) const;
-  void notify(State &state, StepRef at, const Step &step) const;
-  void leave(State &state, StepRef at, const Step &step) const;
-  void wait(State &state, StepRef at, const Step &step, std::vector<Fault> &faults) const;
+  bool isBefore(Position earlier, const Clock &clock) const;
+  Fault raceOf(Position at, const Conflict &conflict, const Clock &clock) const;
+  void fence(State &state, uint32_t thread, Scope scope) const;
+  void complete(State &state, uint32_t thread, Scope scope) const;
+  void notify(State &state, Position at) const;
+  void leave(State &state, Position at) const;
+  void wait(State &state, Position at, std::vector<Fault> &faults) const;
+  size_t putOf(uint32_t component) const { return component - trace_.threads.size(); }
 
   /// The components of a thread's puts: (peer, component).
   using Components = std::vector<std::pair<int64_t, uint32_t>>;
-  device::Scope toPeer(uint32_t thread, int64_t peer) const;
 
-  const Program &program_;
+  const Trace &trace_;
   bool tracksOrder_ = false;
   size_t width_ = 0; ///< of a clock
   std::vector<Components> components_;
-  std::vector<std::vector<StepInfo>> infos_;
+  std::vector<std::vector<Info>> infos_; ///< of each event
   std::vector<LastUse> lastUses_;
-  std::vector<std::vector<StepRef>> adds_, waits_; ///< of each counter
+  std::vector<std::vector<Position>> adds_, waits_; ///< of each counter
   std::vector<bool> isMonotone_;
 };
 
 /// The clock that comes after both.
 void join(Clock &clock, const Clock &other);
 
-} // namespace ditron::explorer
+} // namespace ditron::checker

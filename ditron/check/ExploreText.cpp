@@ -1,379 +1,280 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/check/ExploreText.h"
+#include "ditron/check/Describe.h"
 #include "ditron/support/Error.h"
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
-namespace ditron::explorer {
-
-using device::NotifyMode;
-using device::Scope;
+namespace ditron::checker {
 
 namespace {
 
-const Step &stepAt(const Program &program, StepRef at) {
-  return program.threads[at.thread].steps[at.step];
+std::string_view name(Scope scope) {
+  constexpr std::string_view kNames[] = {"core", "device", "system", "network"};
+  return kNames[static_cast<int>(scope)];
 }
 
-/// "adds 1 to signal 's'[0] of rank 1".
-std::string describeNotify(const Program &program, const Step &step) {
-  const CounterInfo &counter = program.counters[step.counter];
-  if (counter.kind == CounterInfo::Kind::barrier)
-    return "arrives at " + counter.name;
-  if (counter.kind == CounterInfo::Kind::launch)
-    return "ends the launch";
-  switch (step.mode) {
-  case NotifyMode::add:
-    return fmt::format("adds {} to {}", step.value, counter.name);
-  case NotifyMode::set:
-    return fmt::format("raises {} to {}", counter.name, step.value);
-  case NotifyMode::subtract:
-    return fmt::format("subtracts {} from {}", step.value, counter.name);
-  case NotifyMode::store:
-    return fmt::format("stores {} in {}", step.value, counter.name);
-  }
-  throw InternalError("an unknown mode of dist.notify");
-}
+uint32_t opAt(const Trace &trace, Position at) { return trace.siteOf(trace.at(at)).op; }
 
-std::string describeWait(const Program &program, const Step &step) {
-  return fmt::format("waits for {} to {} {}", program.counters[step.counter].name,
-                     step.exact ? "be" : "reach", step.value);
-}
-
-std::string describeTouch(const Program &program, const Step &step, uint32_t memory, Span bytes) {
-  bool writes = llvm::any_of(step.touches, [&](const Touch &touch) {
-    return touch.memory == memory && touch.kind != Touch::Kind::read;
-  });
-  const MemoryInfo &info = program.memories[memory];
-  return fmt::format("{}{} '{}' of rank {}, bytes {} to {}",
-                     step.kind == Step::Kind::put ? "a put " : "", writes ? "writes" : "reads",
-                     info.name, info.rank, bytes.begin, bytes.end - 1);
-}
-
-void locate(mlir::Operation *op, Party &party) {
-  if (!op)
-    return;
-  party.op = op->getName().getStringRef().str();
-  op->getLoc()->walk([&](mlir::Location part) {
-    auto file = mlir::dyn_cast<mlir::FileLineColLoc>(part);
-    if (!file)
-      return mlir::WalkResult::advance();
-    party.file = file.getFilename().str();
-    party.line = file.getLine();
-    return mlir::WalkResult::interrupt();
-  });
-}
-
-Party partyOf(const Program &program, StepRef at, std::string what) {
-  const Step &step = stepAt(program, at);
-  Party party;
-  party.what = std::move(what);
-  party.rank = program.threads[at.thread].rank;
-  party.core = program.threads[at.thread].core;
-  party.role = step.role;
-  party.launch = step.launch;
-  party.tile = step.tile;
-  locate(step.op, party);
-  return party;
-}
-
-std::string sourceOf(const Step &step) {
-  Party party;
-  locate(step.op, party);
-  return party.source();
-}
-
-/// "rank 1, core 0 reads 'b' of rank 1, bytes 0 to 3 (a.cpp:9)".
-std::string brief(const Party &party) {
-  return fmt::format("rank {}, core {} {} ({})", party.rank, party.core, party.what,
-                     party.source());
-}
+Party partyAt(const Trace &trace, Position at) { return partyOf(trace, at.thread, trace.at(at)); }
 
 //===-- Races ---------------------------------------------------------------------------------===//
 
-/// The notify by which `from`'s thread could end a wait, after `from`.
-const Step *notifyBehind(const Program &program, StepRef from, const Step &wait) {
-  const std::vector<Step> &steps = program.threads[from.thread].steps;
-  for (size_t s = from.step + 1; s < steps.size(); ++s)
-    if (steps[s].kind == Step::Kind::notify && steps[s].counter == wait.counter)
-      return &steps[s];
-  return nullptr;
-}
-
-bool hasNotifierOfOtherRole(const Program &program, const Step &notify) {
-  for (const Thread &thread : program.threads)
-    for (const Step &step : thread.steps)
-      if (step.kind == Step::Kind::notify && step.counter == notify.counter &&
-          step.role != notify.role)
-        return true;
-  return false;
+/// The notifies of a counter but one.
+std::vector<Position> otherNotifies(const Trace &trace, Position notify) {
+  std::vector<Position> others;
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+    for (uint32_t i = 0; i < trace.threads[t].size(); ++i)
+      if (const Event &event = trace.threads[t][i];
+          event.isRelease() && event.object == trace.at(notify).object && Position{t, i} != notify)
+        others.push_back({t, i});
+  return others;
 }
 
 /// Why a wait between the two does not order them.
-void explainSignal(const Program &program, const Fault &fault, Finding &finding) {
-  StepRef from = fault.through->thread == fault.at.thread ? *fault.other : fault.at;
-  const Step &wait = stepAt(program, *fault.through);
-  const Step *notify = notifyBehind(program, from, wait);
-  if (!notify)
-    return;
-  std::string waitText = fmt::format("the wait at {}", sourceOf(wait));
-  Scope path =
-      program.between(program.threads[from.thread], program.threads[fault.through->thread]);
-  if (wait.relaxed) {
+void explainLink(Explained &result, const Trace &trace, const ToldRace &race) {
+  Finding &finding = result.finding;
+  const Event &wait = trace.at(race.link->wait), &notify = trace.at(race.link->notify);
+  std::string waitText = fmt::format("the wait at {}", partyAt(trace, race.link->wait).source()),
+              notifyText =
+                  fmt::format("the notify at {}", partyAt(trace, race.link->notify).source());
+  Scope path = trace.between(race.link->notify.thread, race.link->wait.thread);
+  if (wait.isRelaxed) {
     finding.notes.push_back(waitText + " is relaxed: what follows is not ordered behind it");
-  } else if (notify->relaxed) {
-    if (stepAt(program, from).kind == Step::Kind::put)
+  } else if (notify.isRelaxed) {
+    if (trace.at(race.first).isPut())
       finding.kind = FindingKind::unfinishedPut;
-    finding.notes.push_back(fmt::format("the notify at {} is relaxed: it can be seen before what "
-                                        "stands before it",
-                                        sourceOf(*notify)));
-  } else if (path > std::min(notify->scope, wait.scope)) {
+    finding.notes.push_back(notifyText +
+                            " is relaxed: it can be seen before what stands before it");
+  } else if (path > std::min(notify.scope, wait.scope)) {
     finding.kind = FindingKind::narrowScope;
-    finding.notes.push_back(
-        fmt::format("the notify at {} has scope '{}' and {} scope '{}', but their path needs '{}'",
-                    sourceOf(*notify), stringifyScope(notify->scope).str(), waitText,
-                    stringifyScope(wait.scope).str(), stringifyScope(path).str()));
+    finding.notes.push_back(fmt::format("{} has scope '{}' and {} scope '{}', but their path needs "
+                                        "'{}'",
+                                        notifyText, name(notify.scope), waitText, name(wait.scope),
+                                        name(path)));
   } else {
-    bool isShared = hasNotifierOfOtherRole(program, *notify);
-    finding.kind = isShared ? FindingKind::sharedSignal : FindingKind::wrongNotifier;
-    finding.notes.push_back(
-        fmt::format("{} can be satisfied before the notify at {} that it needs, by others of {}",
-                    waitText, sourceOf(*notify), program.counters[wait.counter].name));
-    finding.parties.push_back(partyOf(program, *fault.through, describeWait(program, wait)));
+    finding.notes.push_back(fmt::format("{} can be satisfied before {} that it needs, by others of "
+                                        "{}",
+                                        waitText, notifyText, trace.counters[wait.object].name));
+    addWrongWait(result, trace, *race.link, otherNotifies(trace, race.link->notify));
   }
 }
 
-Finding race(const Program &program, const Fault &fault) {
-  Finding finding;
-  const Step &one = stepAt(program, fault.at), &other = stepAt(program, *fault.other);
-  finding.parties = {
-      partyOf(program, fault.at, describeTouch(program, one, fault.memory, fault.bytes)),
-      partyOf(program, *fault.other, describeTouch(program, other, fault.memory, fault.bytes))};
-  if (fault.isUnfinishedPut) {
-    finding.kind = FindingKind::unfinishedPut;
-    finding.notes.push_back(fmt::format(
-        "the put at {} is complete after the next quiet or notify of its core, not before",
-        sourceOf(other)));
-  } else if (one.launch != other.launch && program.memories[fault.memory].isSymmetric) {
-    finding.kind = FindingKind::workspaceReuse;
-  } else if (fault.through) {
-    explainSignal(program, fault, finding);
+Explained explainRace(const Trace &trace, const Fault &fault) {
+  if (fault.at.thread == fault.other->thread) {
+    auto [put, access] = std::minmax(fault.at, *fault.other);
+    return describeUnfinished(trace, put, access, fault.bytes);
   }
-  finding.message = fmt::format("{} and {}: nothing orders them", brief(finding.parties[0]),
-                                brief(finding.parties[1]));
-  return finding;
+  ToldRace told = tell(trace, {*fault.other, fault.at, fault.bytes});
+  Explained result = describeRace(trace, told, fault.bytes);
+  if (fault.isUnfinishedPut) {
+    result.finding.kind = FindingKind::unfinishedPut;
+    result.finding.notes.push_back(
+        fmt::format("the put at {} is complete after the next quiet or notify of its core, not "
+                    "before",
+                    partyAt(trace, *fault.other).source()));
+  } else if (told.link && result.finding.kind == FindingKind::dataRace) {
+    explainLink(result, trace, told);
+  }
+  return result;
 }
 
 //===-- Deadlocks -----------------------------------------------------------------------------===//
 
-/// What is left of the threads but one that changes a counter.
-uint64_t addsLeft(const Machine &machine, const State &state, uint32_t thread, uint32_t counter,
-                  std::string &who) {
-  const Program &program = machine.program();
+/// By how much a counter can still grow, and by whom.
+struct Left {
   uint64_t sum = 0;
-  for (uint32_t t = 0; t < program.threads.size(); ++t) {
-    if (t == thread)
-      continue;
-    uint64_t before = sum;
-    for (size_t s = state.at[t]; s < program.threads[t].steps.size(); ++s) {
-      const Step &step = program.threads[t].steps[s];
-      if (step.kind == Step::Kind::notify && step.counter == counter &&
-          step.mode != NotifyMode::subtract)
-        sum += step.value;
-    }
-    if (sum != before)
-      who += fmt::format("{}rank {}, core {}", who.empty() ? "" : "; ", program.threads[t].rank,
-                         program.threads[t].core);
+  std::vector<std::string> who;
+};
+
+Left leftFor(const Machine &machine, const State &state, uint32_t waiter, uint32_t counter) {
+  const Trace &trace = machine.trace();
+  Left left;
+  for (uint32_t t = 0; t < trace.threads.size(); ++t) {
+    uint64_t before = left.sum;
+    for (uint32_t i = state.at[t]; t != waiter && i < trace.threads[t].size(); ++i)
+      if (const Event &event = trace.threads[t][i];
+          event.isRelease() && event.object == counter && event.kind != Event::Kind::notifySubtract)
+        left.sum += event.value;
+    if (left.sum != before)
+      left.who.push_back(fmt::format("rank {}, core {}", t / trace.cores, t % trace.cores));
   }
-  return sum;
+  return left;
 }
 
-FindingKind kindOf(const Program &program, const Step &wait, uint64_t value, uint64_t left) {
-  if (wait.value <= value + left)
-    return FindingKind::deadlock;
-  return program.counters[wait.counter].kind == CounterInfo::Kind::barrier
-             ? FindingKind::divergentBarrier
-             : FindingKind::lostSignal;
+/// One of those who wait in a state in which nobody can go on.
+struct Waiter {
+  Party party;
+  std::string note;
+  uint32_t op;
+  FindingKind kind; ///< deadlock, unless what is left does not suffice
+  bool isIdle;      ///< for a launch to start: what it waits for is found elsewhere
+};
+
+Waiter waiterOf(const Machine &machine, const State &state, uint32_t thread) {
+  const Trace &trace = machine.trace();
+  const Event &wait = *machine.next(state, thread);
+  const Trace::Counter &counter = trace.counters[wait.object];
+  uint64_t value = state.counters[wait.object];
+  Left left = leftFor(machine, state, thread, wait.object);
+  Waiter waiter;
+  waiter.party = partyAt(trace, {thread, state.at[thread]});
+  waiter.party.what += fmt::format(", it is {}", value);
+  waiter.op = trace.siteOf(wait).op;
+  waiter.isIdle = counter.kind == Trace::Counter::Kind::launch;
+  waiter.kind = wait.value <= value + left.sum                  ? FindingKind::deadlock
+                : counter.kind == Trace::Counter::Kind::barrier ? FindingKind::divergentBarrier
+                                                                : FindingKind::lostSignal;
+  waiter.note = left.who.empty() ? counter.name + ": nobody is left to notify it"
+                                 : fmt::format("{} could still be notified by {}, who wait too",
+                                               counter.name, fmt::join(left.who, "; "));
+  return waiter;
 }
 
-Finding deadlock(const Machine &machine, const State &state) {
-  const Program &program = machine.program();
-  Finding finding;
-  finding.kind = FindingKind::deadlock;
-  std::vector<Party> causes, others, idle;
-  for (uint32_t t = 0; t < program.threads.size(); ++t) {
-    const Step *wait = machine.next(state, t);
-    if (!wait)
-      continue;
-    uint64_t value = state.counters[wait->counter];
-    std::string who;
-    FindingKind kind =
-        kindOf(program, *wait, value, addsLeft(machine, state, t, wait->counter, who));
-    Party party = partyOf(program, {t, state.at[t]},
-                          fmt::format("{}, it is {}", describeWait(program, *wait), value));
-    std::string note = who.empty()
-                           ? "nobody is left to notify it"
-                           : fmt::format("could still be notified by {}, who wait too", who);
-    if (wait->op)
-      finding.notes.push_back(fmt::format("{}: {}", program.counters[wait->counter].name, note));
-    bool isCause = kind != FindingKind::deadlock &&
-                   (finding.kind == FindingKind::deadlock || kind == FindingKind::divergentBarrier);
-    if (isCause) {
-      finding.kind = kind;
-      others.insert(others.begin(), causes.begin(), causes.end());
-      causes.clear();
-    }
-    // Those who wait for a launch to start wait for what is found elsewhere: they come last.
-    (isCause ? causes : wait->op ? others : idle).push_back(std::move(party));
+Explained explainDeadlock(const Machine &machine, const State &state) {
+  std::vector<Waiter> waiters;
+  for (uint32_t t = 0; t < state.at.size(); ++t)
+    if (machine.next(state, t))
+      waiters.push_back(waiterOf(machine, state, t));
+  // Barriers that cannot fill come first, then what cannot be reached, then the other waits.
+  auto rank = [](const Waiter &waiter) {
+    return waiter.isIdle                                  ? 3
+           : waiter.kind == FindingKind::divergentBarrier ? 0
+           : waiter.kind == FindingKind::lostSignal       ? 1
+                                                          : 2;
+  };
+  std::vector<Waiter> sorted;
+  for (int place = 0; place < 4; ++place)
+    for (const Waiter &waiter : waiters)
+      if (rank(waiter) == place)
+        sorted.push_back(waiter);
+  Explained result;
+  Finding &finding = result.finding;
+  finding.kind = sorted.front().kind;
+  for (const Waiter &waiter : sorted) {
+    finding.parties.push_back(waiter.party);
+    result.ops.push_back(waiter.op);
+    if (!waiter.isIdle)
+      finding.notes.push_back(waiter.note);
   }
-  for (auto *some : {&causes, &others, &idle})
-    finding.parties.insert(finding.parties.end(), some->begin(), some->end());
-  finding.message = fmt::format("{}: {} cores wait, {}", name(finding.kind), finding.parties.size(),
-                                brief(finding.parties.front()));
-  return finding;
+  const Party &first = finding.parties.front();
+  finding.message = waiters.size() == 1
+                        ? fmt::format("rank {}, core {} waits at {}, and nobody can go on",
+                                      first.rank, first.core, first.source())
+                        : fmt::format("{} cores wait and nobody can go on, the first at {}",
+                                      waiters.size(), first.source());
+  return result;
+}
+
+//===-- One place -----------------------------------------------------------------------------===//
+
+Explained explainNegative(const Machine &machine, const State &state, const Fault &fault) {
+  const Trace &trace = machine.trace();
+  Explained result;
+  Finding &finding = result.finding;
+  finding.kind = FindingKind::invalidProgram;
+  finding.parties = {partyAt(trace, fault.at)};
+  result.ops = {opAt(trace, fault.at)};
+  const Event &event = trace.at(fault.at);
+  finding.message =
+      fmt::format("{}: subtracts {} from {}, which is {}: a counter is never negative",
+                  finding.parties[0].source(), event.value, trace.counters[event.object].name,
+                  state.counters[event.object]);
+  return result;
 }
 
 } // namespace
 
-Finding findingOf(const Machine &machine, const State &state, const Fault &fault) {
-  const Program &program = machine.program();
-  const Step *step = fault.kind == Fault::Kind::deadlock ? nullptr : &stepAt(program, fault.at);
-  Finding finding;
+Explained explainFault(const Machine &machine, const State &state, const Fault &fault) {
   switch (fault.kind) {
   case Fault::Kind::race:
-    return race(program, fault);
+    return explainRace(machine.trace(), fault);
   case Fault::Kind::deadlock:
-    return deadlock(machine, state);
-  case Fault::Kind::narrowScope: {
-    const Step &notify = stepAt(program, *fault.other);
-    finding.kind = FindingKind::narrowScope;
-    finding.parties = {partyOf(program, fault.at, describeWait(program, *step)),
-                       partyOf(program, *fault.other, describeNotify(program, notify))};
-    finding.message =
-        fmt::format("{} at scope '{}' and {} at scope '{}': their path needs '{}'",
-                    brief(finding.parties[0]), stringifyScope(step->scope).str(),
-                    brief(finding.parties[1]), stringifyScope(notify.scope).str(),
-                    stringifyScope(program.between(program.threads[fault.at.thread],
-                                                   program.threads[fault.other->thread]))
-                        .str());
-    return finding;
-  }
+    return explainDeadlock(machine, state);
+  case Fault::Kind::narrowScope:
+    return explainScope(machine.trace(), {fault.at, *fault.other});
   case Fault::Kind::uninitializedRead:
-    finding.kind = FindingKind::uninitializedRead;
-    finding.parties = {
-        partyOf(program, fault.at, describeTouch(program, *step, fault.memory, fault.bytes))};
-    finding.message = brief(finding.parties[0]) + ", which nobody wrote in this launch";
-    return finding;
+    return describeUndefined(machine.trace(), {fault.at, fault.bytes});
   case Fault::Kind::negativeCounter:
-    finding.kind = FindingKind::invalidProgram;
-    finding.parties = {partyOf(program, fault.at, describeNotify(program, *step))};
-    finding.message = fmt::format("{}, which is {}: a counter is never negative",
-                                  brief(finding.parties[0]), state.counters[step->counter]);
-    return finding;
+    return explainNegative(machine, state, fault);
   }
   throw InternalError("an unknown kind of fault");
 }
 
-std::string keyOf(const Program &program, const Fault &fault, const State &state) {
-  std::vector<std::string> places;
-  auto add = [&](StepRef at) {
-    Party party = partyOf(program, at, "");
-    places.push_back(fmt::format("{} {}:{}", party.op, party.file, party.line));
-  };
+std::string keyOf(const Machine &machine, const Fault &fault, const State &state) {
+  const Trace &trace = machine.trace();
+  std::set<uint32_t> ops;
   if (fault.kind == Fault::Kind::deadlock) {
-    for (uint32_t t = 0; t < program.threads.size(); ++t)
-      if (state.at[t] < program.threads[t].steps.size())
-        add({t, state.at[t]});
+    for (uint32_t t = 0; t < trace.threads.size(); ++t)
+      if (state.at[t] < trace.threads[t].size())
+        ops.insert(opAt(trace, {t, state.at[t]}));
   } else {
-    add(fault.at);
+    ops.insert(opAt(trace, fault.at));
     if (fault.other)
-      add(*fault.other);
+      ops.insert(opAt(trace, *fault.other));
   }
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
   return fmt::format("{} {} {}", static_cast<int>(fault.kind), fault.isUnfinishedPut,
-                     fmt::join(places, ", "));
+                     fmt::join(ops, ", "));
 }
 
 //===-- Schedules -----------------------------------------------------------------------------===//
 
-/// How far a thread is: an error counts as a step.
-static uint32_t reached(const State &state, uint32_t thread) {
-  return state.at[thread] + state.stopped[thread];
-}
+namespace {
 
-std::string scheduleOf(const Machine &machine, llvm::ArrayRef<uint32_t> path) {
-  std::vector<Fault> faults;
-  State state = machine.start(faults);
-  std::string text;
-  for (size_t i = 0; i < path.size(); ++i) {
-    machine.advance(state, path[i], faults);
-    if (i + 1 < path.size() && path[i + 1] == path[i])
-      continue;
-    const Thread &thread = machine.program().threads[path[i]];
-    text += fmt::format("{}{}.{}:{}", text.empty() ? "" : " ", thread.rank, thread.core,
-                        reached(state, path[i]));
+/// A path as it is written down.
+class Telling {
+public:
+  Telling(const Trace &trace, Finding &finding) : trace_(trace), finding_(finding) {}
+  ~Telling() { finding_.schedule = toText(schedule_, trace_.cores); }
+
+  void add(Position at, const std::string &change) {
+    Party party = partyAt(trace_, at);
+    party.what += change;
+    finding_.steps.push_back(describe(party));
+    if (!schedule_.empty() && schedule_.back().thread == at.thread)
+      schedule_.back().position = at.index + 1;
+    else
+      schedule_.push_back({at.thread, at.index + 1});
   }
-  return text;
-}
 
-std::vector<std::string> stepsOf(const Machine &machine, llvm::ArrayRef<uint32_t> path) {
-  const Program &program = machine.program();
+private:
+  const Trace &trace_;
+  Finding &finding_;
+  Schedule schedule_;
+};
+
+} // namespace
+
+void addPath(Finding &finding, const Machine &machine, const std::vector<uint32_t> &path,
+             const Fault &fault) {
+  const Trace &trace = machine.trace();
   std::vector<Fault> faults;
   State state = machine.start(faults);
-  std::vector<std::string> lines;
+  Telling telling(trace, finding);
+  // What a thread does up to its next notify or wait is left out, but for the accesses of the
+  // fault.
+  std::vector<Position> accesses;
+  for (std::optional<Position> at : {fault.other, std::optional(fault.at)})
+    if (at && trace.at(*at).isAccess())
+      accesses.push_back(*at);
+  auto tellAccesses = [&](auto isDue) {
+    for (Position access : accesses)
+      if (isDue(access))
+        telling.add(access, "");
+    std::erase_if(accesses, isDue);
+  };
   for (uint32_t thread : path) {
-    StepRef at{thread, state.at[thread]};
-    const Step &step = stepAt(program, at);
-    std::string what = step.kind == Step::Kind::notify ? describeNotify(program, step)
-                       : step.take ? describeWait(program, step) + " and takes it"
-                                   : describeWait(program, step);
-    uint64_t before = state.counters[step.counter];
+    Position at{thread, state.at[thread]};
+    tellAccesses([&](Position one) { return one.thread == thread && one.index < at.index; });
+    uint32_t counter = trace.at(at).object;
+    uint64_t before = state.counters[counter];
     machine.advance(state, thread, faults);
-    uint64_t after = state.counters[step.counter];
-    std::string change =
-        before == after ? fmt::format("it is {}", before) : fmt::format("{} -> {}", before, after);
-    lines.push_back(fmt::format("{}: {}", brief(partyOf(program, at, std::move(what))), change));
+    uint64_t after = state.counters[counter];
+    telling.add(at, before == after ? fmt::format(", it is {}", before)
+                                    : fmt::format(", {} -> {}", before, after));
   }
-  return lines;
+  tellAccesses([](Position) { return true; });
 }
 
-std::vector<uint32_t> pathOf(const Machine &machine, std::string_view schedule) {
-  const Program &program = machine.program();
-  std::vector<Fault> faults;
-  State state = machine.start(faults);
-  std::vector<uint32_t> path;
-  const char *at = schedule.data(), *end = at + schedule.size();
-  auto fail = [&](const std::string &why) {
-    throw CompileError(fmt::format("schedule '{}': {}", schedule, why));
-  };
-  auto number = [&](char before) {
-    int64_t value = 0;
-    if (before && (at == end || *at++ != before))
-      fail(fmt::format("expected '{}' at character {}", before, at - schedule.data()));
-    auto [rest, error] = std::from_chars(at, end, value);
-    if (error != std::errc())
-      fail(fmt::format("expected a number at character {}", at - schedule.data() + 1));
-    at = rest;
-    return value;
-  };
-  while (at != end) {
-    int64_t rank = number(path.empty() ? 0 : ' '), core = number('.'), to = number(':');
-    auto found = llvm::find_if(program.threads, [&](const Thread &thread) {
-      return thread.rank == rank && thread.core == core;
-    });
-    if (found == program.threads.end())
-      fail(fmt::format("there is no core {} of rank {}", core, rank));
-    auto thread = static_cast<uint32_t>(found - program.threads.begin());
-    while (reached(state, thread) < to) {
-      if (!machine.isEnabled(state, thread))
-        fail(fmt::format("core {} of rank {} cannot go beyond {}", core, rank, state.at[thread]));
-      machine.advance(state, thread, faults);
-      path.push_back(thread);
-    }
-  }
-  return path;
-}
-
-} // namespace ditron::explorer
+} // namespace ditron::checker

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/check/Explorer.h"
 #include "ditron/check/ExploreText.h"
-#include "ditron/support/Error.h"
+#include "ditron/support/Hash.h"
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <random>
+#include <set>
 #include <unordered_set>
 
-namespace ditron::explorer {
+namespace ditron::checker {
 
-using device::NotifyMode;
 using Path = std::vector<uint32_t>;
 
 namespace {
 
 //===-- Which threads to follow ---------------------------------------------------------------===//
+
+bool contains(const Path &path, uint32_t thread) {
+  return std::find(path.begin(), path.end(), thread) != path.end();
+}
 
 /// Chooses persistent sets.
 class Reduction {
@@ -24,13 +30,13 @@ public:
   Path choose(const Path &enabled) const {
     // Nobody can end what such a wait waits for, and the earlier it is, the less it orders.
     for (uint32_t t : enabled)
-      if (const Step &step = *machine_.next(state_, t);
-          step.kind == Step::Kind::wait && machine_.isMonotone(step.counter))
+      if (const Event &event = *machine_.next(state_, t);
+          event.kind == Event::Kind::wait && machine_.isMonotone(event.object))
         return {t};
     Path best = enabled;
     for (uint32_t t : enabled) {
       Path set = closure(t);
-      llvm::erase_if(set, [&](uint32_t one) { return !llvm::is_contained(enabled, one); });
+      std::erase_if(set, [&](uint32_t one) { return !contains(enabled, one); });
       if (set.size() < best.size())
         best = std::move(set);
     }
@@ -43,28 +49,28 @@ private:
     Path set{first};
     for (size_t i = 0; i < set.size(); ++i)
       for (uint32_t other = 0; other < state_.at.size(); ++other)
-        if (!llvm::is_contained(set, other) && mustFollow(set[i], other))
+        if (!contains(set, other) && mustFollow(set[i], other))
           set.push_back(other);
     return set;
   }
 
-  bool isLeft(uint32_t thread, int64_t step) const {
-    return step >= static_cast<int64_t>(state_.at[thread]);
+  bool isLeft(uint32_t thread, int64_t index) const {
+    return index >= static_cast<int64_t>(state_.at[thread]);
   }
 
   /// Whether what a thread still has to do depends on the next step of one in the set, or could
   /// enable it.
   bool mustFollow(uint32_t member, uint32_t other) const {
-    const Step *step = machine_.next(state_, member);
-    if (!step || !machine_.next(state_, other))
+    const Event *event = machine_.next(state_, member);
+    if (!event || !machine_.next(state_, other))
       return false;
-    const Machine::LastUse &last = machine_.lastUse(other, step->counter);
+    const Machine::LastUse &last = machine_.lastUse(other, event->object);
     bool waits = isLeft(other, last.wait), adds = isLeft(other, last.add),
          changes = isLeft(other, last.change);
-    if (step->kind == Step::Kind::wait)
-      return adds || changes || (step->take && waits);
-    if (step->mode == NotifyMode::add)
-      return changes || (waits && !machine_.isNeededByAll(state_, *step));
+    if (event->kind == Event::Kind::wait)
+      return adds || changes || (event->takes && waits);
+    if (event->kind == Event::Kind::notifyAdd)
+      return changes || (waits && !machine_.isNeededByAll(state_, *event));
     return waits || adds || changes;
   }
 
@@ -76,9 +82,13 @@ private:
 
 /// A fault, and a path that leads there.
 struct Found {
-  Finding finding;
+  Explained explained;
+  Fault fault;
   Path path;
 };
+/// States that wait to be expanded may take so much memory.
+constexpr size_t kMostBytes = size_t(1) << 30;
+
 using FoundFaults = std::map<std::string, Found>;
 
 class Search {
@@ -93,7 +103,7 @@ public:
     State first = machine_.start(faults);
     visit(std::move(first), 0, 0, faults);
     while (!queue_.empty()) {
-      if (seen_.size() > budget_)
+      if (seen_.size() > budget_ || queue_.size() * stateBytes_ > kMostBytes)
         return false;
       if (wanted && hasAll(*wanted))
         return true;
@@ -113,14 +123,21 @@ public:
     State state = machine_.start(faults);
     Path path;
     note(state, faults, path);
-    for (Path enabled = enabledOf(state); !enabled.empty(); enabled = enabledOf(state)) {
-      uint32_t thread = pick(enabled);
-      path.push_back(thread);
-      faults.clear();
-      machine_.advance(state, thread, faults);
-      note(state, faults, path);
-    }
+    for (Path enabled = enabledOf(state); !enabled.empty(); enabled = enabledOf(state))
+      go(state, pick(enabled), path);
     noteEnd(state, path);
+  }
+
+  /// The schedule of a run, by the threads of its notifies and waits.
+  void follow(const std::vector<uint32_t> &order) {
+    std::vector<Fault> faults;
+    State state = machine_.start(faults);
+    Path path;
+    note(state, faults, path);
+    for (uint32_t thread : order)
+      go(state, thread, path);
+    if (enabledOf(state).empty())
+      noteEnd(state, path);
   }
 
 private:
@@ -128,8 +145,16 @@ private:
     uint32_t parent, thread;
   };
 
+  void go(State &state, uint32_t thread, Path &path) {
+    std::vector<Fault> faults;
+    path.push_back(thread);
+    machine_.advance(state, thread, faults);
+    note(state, faults, path);
+  }
+
   bool hasAll(const FoundFaults &wanted) const {
-    return llvm::all_of(wanted, [&](const auto &one) { return found_.count(one.first); });
+    return std::all_of(wanted.begin(), wanted.end(),
+                       [&](const auto &one) { return found_.contains(one.first); });
   }
 
   Path enabledOf(const State &state) const {
@@ -155,9 +180,11 @@ private:
   }
 
   void visit(State state, uint32_t parent, uint32_t thread, const std::vector<Fault> &faults) {
-    bool isNew = seen_.insert(state.key(machine_.tracksOrder())).second;
+    std::string key = state.key(machine_.tracksOrder());
+    bool isNew = seen_.insert(hexDigest(key)).second;
     if (!isNew && faults.empty())
       return;
+    stateBytes_ = key.size();
     nodes_.push_back({parent, thread});
     auto node = static_cast<uint32_t>(nodes_.size() - 1);
     note(state, faults, pathTo(node)); // one state can be reached with a fault and without
@@ -175,17 +202,17 @@ private:
 
   void note(const State &state, const std::vector<Fault> &faults, const Path &path) {
     for (const Fault &fault : faults) {
-      std::string key = keyOf(machine_.program(), fault, state);
+      std::string key = keyOf(machine_, fault, state);
       auto found = found_.find(key);
       if (found != found_.end() && found->second.path.size() <= path.size())
         continue;
-      found_[key] = {findingOf(machine_, state, fault), path};
+      found_[key] = {explainFault(machine_, state, fault), fault, path};
     }
   }
 
   /// Nobody can go on: all are done, or it is a deadlock, or one has stopped by an error.
   void noteEnd(const State &state, const Path &path) {
-    if (llvm::is_contained(state.stopped, 1))
+    if (std::find(state.stopped.begin(), state.stopped.end(), 1) != state.stopped.end())
       return;
     for (uint32_t t = 0; t < state.at.size(); ++t)
       if (machine_.next(state, t))
@@ -197,7 +224,8 @@ private:
   uint64_t budget_;
   std::vector<Node> nodes_;
   std::deque<std::pair<State, uint32_t>> queue_;
-  std::unordered_set<std::string> seen_;
+  size_t stateBytes_ = 0;
+  std::unordered_set<std::string> seen_; ///< hashes of states
   FoundFaults found_;
 };
 
@@ -233,14 +261,13 @@ private:
 
 void sampleSchedules(const Machine &machine, Search &search, const ExploreOptions &options) {
   uint64_t length = 0;
-  for (const Thread &thread : machine.program().threads)
-    length += llvm::count_if(thread.steps, [](const Step &step) {
-      return step.kind == Step::Kind::notify || step.kind == Step::Kind::wait;
-    });
+  for (const Thread &thread : machine.trace().threads)
+    length += std::count_if(thread.begin(), thread.end(),
+                            [](const Event &event) { return event.isSync(); });
   for (int64_t i = 0; i < options.schedules; ++i) {
     std::mt19937_64 random(options.seed * 1'000'003 + static_cast<uint64_t>(i));
     if (i % 2)
-      search.sample(Priorities(random, machine.program().threads.size(), length));
+      search.sample(Priorities(random, machine.trace().threads.size(), length));
     else
       search.sample([&](const Path &enabled) { return enabled[random() % enabled.size()]; });
   }
@@ -250,20 +277,17 @@ void sampleSchedules(const Machine &machine, Search &search, const ExploreOption
 
 /// What is read before it is written in a race is the race's.
 void dropConsequences(FoundFaults &found) {
-  auto isRaced = [&](const Finding &read) {
-    return llvm::any_of(found, [&](const auto &one) {
-      const Finding &other = one.second.finding;
-      return other.kind != FindingKind::uninitializedRead &&
-             llvm::any_of(other.parties, [&](const Party &party) {
-               return party.line == read.parties[0].line && party.op == read.parties[0].op;
-             });
+  auto isRaced = [&](const Explained &read) {
+    return std::any_of(found.begin(), found.end(), [&](const auto &one) {
+      const Explained &other = one.second.explained;
+      return other.finding.kind != FindingKind::uninitializedRead &&
+             std::find(other.ops.begin(), other.ops.end(), read.ops[0]) != other.ops.end();
     });
   };
-  for (auto one = found.begin(); one != found.end();) {
-    bool drop =
-        one->second.finding.kind == FindingKind::uninitializedRead && isRaced(one->second.finding);
-    one = drop ? found.erase(one) : std::next(one);
-  }
+  std::erase_if(found, [&](const auto &one) {
+    const Explained &explained = one.second.explained;
+    return explained.finding.kind == FindingKind::uninitializedRead && isRaced(explained);
+  });
 }
 
 /// Replaces what was found by the same with the shortest path, where the budget reaches.
@@ -276,63 +300,44 @@ void shorten(const Machine &machine, FoundFaults &found, uint64_t budget) {
       known->second = std::move(one);
 }
 
+std::vector<Explained> finish(const Machine &machine, FoundFaults &found) {
+  std::vector<Explained> findings;
+  for (auto &[key, one] : found) {
+    addPath(one.explained.finding, machine, one.path, one.fault);
+    findings.push_back(std::move(one.explained));
+  }
+  return findings;
+}
+
 } // namespace
 
-Exploration explore(const Program &program, const ExploreOptions &options) {
-  Machine machine(program);
+Exploration explore(const Trace &trace, const ExploreOptions &options) {
+  Machine machine(trace);
   Search search(machine, options.reduce, options.states);
   Exploration result;
-  if (!program.isFixed) {
-    size_t next = 0; // first the schedule that was run
-    search.sample([&](const Path &enabled) {
-      while (next < program.order.size() && !llvm::is_contained(enabled, program.order[next]))
-        ++next;
-      return next < program.order.size() ? program.order[next++] : enabled.front();
-    });
-  }
-  bool isComplete = search.run();
+  result.isExhaustive = search.run();
   result.states = search.states();
-  if (!isComplete) {
+  if (!result.isExhaustive) {
     sampleSchedules(machine, search, options);
-    result.schedules = static_cast<uint64_t>(options.schedules);
+    result.schedules = options.schedules;
   }
-  result.method = isComplete && program.isFixed ? Method::exhaustive : Method::sampled;
   FoundFaults &found = search.found();
   dropConsequences(found);
   if (!found.empty() && options.reduce)
     shorten(machine, found, options.states);
-  for (auto &[key, one] : found) {
-    one.finding.schedule = scheduleOf(machine, one.path);
-    one.finding.steps = stepsOf(machine, one.path);
-    result.findings.push_back(std::move(one.finding));
-  }
+  result.findings = finish(machine, found);
   return result;
 }
 
-Exploration explore(mlir::func::FuncOp kernel,
-                    const std::vector<std::vector<reference::ArgumentValue>> &arguments,
-                    const reference::Options &options, const ExploreOptions &exploreOptions,
-                    int64_t runs) {
-  Exploration result;
-  std::set<std::string> messages;
-  bool isFixed = !dependsOnMemory(kernel);
-  for (int64_t run = 0; run < (isFixed ? 1 : runs); ++run) {
-    reference::Options one = options;
-    one.seed = options.seed + static_cast<uint64_t>(run);
-    Exploration found = explore(record(kernel, arguments, one), exploreOptions);
-    result.method = found.method;
-    result.states += found.states;
-    result.schedules += found.schedules + (isFixed ? 0 : 1);
-    for (Finding &finding : found.findings)
-      if (messages.insert(finding.message).second)
-        result.findings.push_back(std::move(finding));
-  }
-  return result;
+std::vector<Explained> exploreRun(const Recording &recording) {
+  Trace trace = recording.trace;
+  if (!recording.stuck.empty())
+    trace.threads = recording.hypothetical; // the waits that are stuck, and what is behind them
+  Machine machine(trace);
+  Search search(machine, /*reduce=*/true, 0);
+  search.follow(recording.order);
+  dropConsequences(search.found());
+  return finish(machine, search.found());
 }
 
-std::vector<std::string> follow(const Program &program, std::string_view schedule) {
-  Machine machine(program);
-  return stepsOf(machine, pathOf(machine, schedule));
-}
-
-} // namespace ditron::explorer
+} // namespace ditron::checker

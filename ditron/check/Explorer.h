@@ -2,9 +2,10 @@
 //
 // Explores every order in which the notifies and waits of a program can happen.
 //
-// For the kernels that the language can express, one run speaks for all (see Check.h). This is for
-// the others: counters that shrink, exact waits, orders that are left out. It enumerates states,
-// breadth first, so what it finds first is near; then it looks for the shortest schedule there.
+// For the kernels that the language can express, one run speaks for all (see Causality.h). This is
+// for the others, which exist as textual IR: counters that shrink, exact waits, orders that are
+// left out. It enumerates states, breadth first, so what it finds first is near; then it looks for
+// the shortest schedule there.
 //
 // Where threads can go on without touching one another, one order stands for all (persistent sets):
 // from a state it is enough to follow a set of threads such that nothing the others still have to
@@ -15,9 +16,9 @@
 // one by priorities that change at a few random points, which finds what needs few coincidences.
 #pragma once
 #include "ditron/check/Check.h"
-#include "ditron/check/ExploreProgram.h"
+#include "ditron/check/Explain.h"
 
-namespace ditron::explorer {
+namespace ditron::checker {
 
 struct ExploreOptions {
   uint64_t states = 100'000; ///< the budget
@@ -27,24 +28,18 @@ struct ExploreOptions {
 };
 
 struct Exploration {
-  Method method = Method::exhaustive; ///< or sampled
-  uint64_t states = 0;                ///< distinct ones
-  uint64_t schedules = 0;             ///< sampled
-  std::vector<Finding> findings;
+  bool isExhaustive = true;
+  uint64_t states = 0;   ///< distinct ones
+  int64_t schedules = 0; ///< sampled
+  std::vector<Explained> findings;
 };
 
-/// Explores a program. The same for the same program and options.
-Exploration explore(const Program &program, const ExploreOptions &options);
+/// Explores what cores do that do the same in every schedule: a recording of each core alone. The
+/// same for the same trace and options.
+Exploration explore(const Trace &trace, const ExploreOptions &options);
 
-/// Records a kernel and explores it: once if it does the same in every schedule, otherwise what it
-/// did in `runs` runs, each in a schedule of its own. CompileError as the interpreter throws it.
-Exploration explore(mlir::func::FuncOp kernel,
-                    const std::vector<std::vector<reference::ArgumentValue>> &arguments,
-                    const reference::Options &options, const ExploreOptions &explore,
-                    int64_t runs = 16);
+/// What the one schedule of a recorded run shows: its accesses that no release and acquire orders,
+/// its waits that are stuck.
+std::vector<Explained> exploreRun(const Recording &recording);
 
-/// What happens in a finding's schedule, step by step. CompileError where it is no schedule of the
-/// program.
-std::vector<std::string> follow(const Program &program, std::string_view schedule);
-
-} // namespace ditron::explorer
+} // namespace ditron::checker

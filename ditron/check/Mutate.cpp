@@ -9,6 +9,7 @@
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <fmt/format.h>
+#include <map>
 
 using namespace mlir;
 using namespace ditron::device;
@@ -39,12 +40,14 @@ template <int change> void changeThreshold(Operation *op) {
   wait.getValueMutable().assign(builder.create<arith::AddIOp>(op->getLoc(), wait.getValue(), by));
 }
 
-void nextPeer(Operation *op) {
+/// `by` is 1, or -1.
+template <int by> void otherPeer(Operation *op) {
   auto on = cast<OnOp>(op);
   OpBuilder builder(op);
-  Value one = builder.create<arith::ConstantIndexOp>(op->getLoc(), 1);
-  Value next = builder.create<arith::AddIOp>(op->getLoc(), on.getPeer(), one);
   Value ranks = builder.create<NumRanksOp>(op->getLoc(), builder.getIndexType(), MeshAxis::world);
+  Value step = builder.create<arith::ConstantIndexOp>(op->getLoc(), by);
+  Value next = builder.create<arith::AddIOp>(op->getLoc(), on.getPeer(), step);
+  next = builder.create<arith::AddIOp>(op->getLoc(), next, ranks);
   on.getPeerMutable().assign(builder.create<arith::RemSIOp>(op->getLoc(), next, ranks));
 }
 
@@ -97,7 +100,9 @@ std::vector<Mutation> mutationsOf(Operation *op, const CheckOptions &options) {
     result.push_back({"threshold-more", "waits for 1 more", changeThreshold<1>});
   }
   if (isa<OnOp>(op) && options.ranks > 1)
-    result.push_back({"next-peer", "the peer after the one meant", nextPeer});
+    result.push_back({"next-peer", "the peer after the one meant", otherPeer<1>});
+  if (isa<OnOp>(op) && options.ranks > 2)
+    result.push_back({"previous-peer", "the peer before the one meant", otherPeer<-1>});
   bool moves = isa<PutOp, GetOp, core::StoreOp, core::ScatterOp, core::AtomicAddOp>(op) &&
                op->use_empty() && notifyBehind(op);
   if (moves || isa<PutNotifyOp>(op))
@@ -150,13 +155,13 @@ private:
     Mutant mutant{mutation.kind, reference::describe(op->getLoc()), mutation.what, {}, {}};
     mutation.apply(op);
     Checked checked = checkSubject(changed, options_);
-    if (checked.verdict.clean() && checked.verdict.method != Method::proved) {
+    if (checked.verdict.clean() && checked.verdict.method == Method::sampled) {
       CheckOptions more = options_;
       more.schedules = 32;
       checked = checkSubject(changed, more);
     }
     const Verdict &verdict = checked.verdict;
-    bool isSame = verdict.method == Method::proved && checked.outputs == expected_;
+    bool isSame = verdict.method != Method::sampled && checked.outputs == expected_;
     mutant.outcome = !verdict.clean() ? Mutant::Outcome::killed
                      : isSame         ? Mutant::Outcome::equivalent
                                       : Mutant::Outcome::missed;
@@ -176,6 +181,45 @@ private:
 std::vector<Mutant> mutate(const Kernel &kernel, const CheckOptions &options) {
   checker::Subject subject = checker::Subject::of(kernel, options);
   return checker::Mutator(subject, options).run();
+}
+
+std::vector<Mutant> mutate(const TextualIR &ir, const CheckOptions &options) {
+  checker::Parsed parsed(ir);
+  checker::Subject subject = parsed.subject(options);
+  return checker::Mutator(subject, options).run();
+}
+
+namespace {
+
+/// The n-th mistake of a kind at a line.
+using MutantKey = std::tuple<std::string, std::string, int>;
+
+std::vector<MutantKey> keysOf(const std::vector<Mutant> &mutants) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  std::vector<MutantKey> keys;
+  for (const Mutant &mutant : mutants)
+    keys.emplace_back(mutant.kind, mutant.source, counts[{mutant.kind, mutant.source}]++);
+  return keys;
+}
+
+} // namespace
+
+void unite(std::vector<Mutant> &mutants, const std::vector<Mutant> &others) {
+  std::map<MutantKey, size_t> known;
+  for (const MutantKey &key : keysOf(mutants))
+    known.emplace(key, known.size());
+  std::vector<MutantKey> keys = keysOf(others);
+  for (size_t i = 0; i < others.size(); ++i) {
+    const Mutant &other = others[i];
+    auto [found, isNew] = known.try_emplace(keys[i], mutants.size());
+    if (isNew)
+      mutants.push_back(other);
+    Mutant &mutant = mutants[found->second];
+    bool isStronger =
+        other.outcome == Mutant::Outcome::killed || mutant.outcome == Mutant::Outcome::equivalent;
+    if (isStronger && mutant.outcome != Mutant::Outcome::killed)
+      mutant = other;
+  }
 }
 
 } // namespace ditron

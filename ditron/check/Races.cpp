@@ -158,7 +158,7 @@ private:
 
   /// Whether a put's access can still be made when the thread makes another one.
   bool isUnfinished(const Thread &thread, uint32_t put, bool isFenced, uint32_t other) const {
-    if (!conflict(modeOf(thread[put]), modeOf(thread[other])))
+    if (!thread[put].conflictsWith(thread[other]))
       return false;
     bool isSamePut = other == put + 1 && thread[other].continues;
     if (isSamePut)
@@ -210,6 +210,35 @@ private:
 
 RaceReport findRaces(const Trace &trace, const Causality &causality) {
   return Finder(trace, causality).run();
+}
+
+std::vector<ScopeFault> findNarrowScopes(const Trace &trace, const Causality &causality) {
+  struct Use {
+    std::vector<Position> waits, notifies;
+    Scope least = Scope::network;
+  };
+  std::map<uint32_t, Use> uses; // of counters
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+    for (uint32_t i = 0; i < trace.threads[t].size(); ++i)
+      if (const Event &event = trace.threads[t][i]; event.isSync()) {
+        Use &use = uses[event.object];
+        (event.kind == Event::Kind::wait ? use.waits : use.notifies).push_back({t, i});
+        use.least = std::min(use.least, event.scope);
+      }
+  std::map<std::pair<uint32_t, uint32_t>, ScopeFault> found;
+  for (const auto &[counter, use] : uses)
+    if (use.least != Scope::network)
+      for (Position wait : use.waits)
+        for (Position notify : use.notifies)
+          if (trace.between(wait.thread, notify.thread) >
+                  std::min(trace.at(wait).scope, trace.at(notify).scope) &&
+              !causality.mustPrecede(wait, notify))
+            found.try_emplace({trace.siteOf(trace.at(wait)).op, trace.siteOf(trace.at(notify)).op},
+                              ScopeFault{wait, notify});
+  std::vector<ScopeFault> faults;
+  for (const auto &[ops, fault] : found)
+    faults.push_back(fault);
+  return faults;
 }
 
 } // namespace ditron::checker

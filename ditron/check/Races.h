@@ -25,4 +25,12 @@ struct RaceReport {
 
 RaceReport findRaces(const Trace &trace, const Causality &causality);
 
+/// A wait and a notify that it may see, one of which has a scope that does not span the two cores.
+struct ScopeFault {
+  Position wait, notify;
+};
+
+/// One for every pair of operations.
+std::vector<ScopeFault> findNarrowScopes(const Trace &trace, const Causality &causality);
+
 } // namespace ditron::checker

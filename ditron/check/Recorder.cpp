@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/check/Recorder.h"
-#include "ditron/check/CheckSubject.h"
 #include "ditron/check/Describe.h"
+#include "ditron/check/TraceNames.h"
 #include "ditron/check/Witness.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/device/Scope.h"
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/Hashing.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -61,38 +61,18 @@ private:
 
 //===-- From the IR to the trace --------------------------------------------------------------===//
 
-std::vector<WaiverText> waiversOf(Operation *op) {
-  std::vector<WaiverText> waivers;
-  if (auto array = op->getAttrOfType<ArrayAttr>(device::kWaiveAttr))
-    for (auto waiver : array.getAsRange<DictionaryAttr>())
-      waivers.push_back({cast<StringAttr>(waiver.get("name")).str(),
-                         cast<StringAttr>(waiver.get("reason")).str()});
-  return waivers;
-}
-
-Trace::Op opOf(Operation *op) {
-  Trace::Op result;
-  result.name = op->getName().getStringRef().str();
-  op->getLoc()->walk([&](mlir::Location part) {
-    auto file = dyn_cast<FileLineColLoc>(part);
-    if (!file)
-      return WalkResult::advance();
-    result.file = file.getFilename().str();
-    result.line = file.getLine();
-    return WalkResult::interrupt();
-  });
-  result.waivers = waiversOf(op);
-  return result;
-}
-
-/// Whether indices or conditions can depend on what is read.
-bool branchesOnMemory(func::FuncOp kernel) {
-  return kernel
-      ->walk([](Operation *op) {
-        bool reads = isa<memref::LoadOp, tensor::ExtractOp, core::GatherOp, core::ScatterOp>(op);
-        return reads ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+Event::Kind notifyOf(device::NotifyMode mode) {
+  switch (mode) {
+  case device::NotifyMode::add:
+    return Event::Kind::notifyAdd;
+  case device::NotifyMode::set:
+    return Event::Kind::notifySet;
+  case device::NotifyMode::subtract:
+    return Event::Kind::notifySubtract;
+  case device::NotifyMode::store:
+    break;
+  }
+  return Event::Kind::notifyStore;
 }
 
 Event::Kind kindOf(const Action &action) {
@@ -109,7 +89,7 @@ Event::Kind kindOf(const Action &action) {
   case Kind::putTarget:
     return Event::Kind::putTarget;
   case Kind::release:
-    return action.mode == device::NotifyMode::add ? Event::Kind::notifyAdd : Event::Kind::notifySet;
+    return notifyOf(action.mode);
   case Kind::acquire:
     return Event::Kind::wait;
   case Kind::fence:
@@ -120,46 +100,82 @@ Event::Kind kindOf(const Action &action) {
   return Event::Kind::quiet;
 }
 
+static_assert(static_cast<int>(Scope::core) == static_cast<int>(device::Scope::core) &&
+              static_cast<int>(Scope::device) == static_cast<int>(device::Scope::device) &&
+              static_cast<int>(Scope::system) == static_cast<int>(device::Scope::system) &&
+              static_cast<int>(Scope::network) == static_cast<int>(device::Scope::network));
+
+/// What the op says of a notify, wait or fence besides counter and value.
+void addForms(Event &event, Operation *op) {
+  event.scope = static_cast<Scope>(device::scopeOf(op));
+  if (auto notify = dyn_cast<device::NotifyOp>(op)) {
+    event.isRelaxed = notify.getRelaxed();
+    event.isStated = notify.getScope().has_value();
+  } else if (auto wait = dyn_cast<device::WaitOp>(op)) {
+    event.isRelaxed = wait.getRelaxed();
+    event.isExact = wait.getTest() == device::WaitTest::exactly;
+    event.takes = wait.getTake();
+  }
+}
+
 //===-- Recorder ------------------------------------------------------------------------------===//
 
 class Recorder {
 public:
   Recorder(const Subject &subject, const CheckOptions &options, const RunMode &mode)
       : subject_(subject), options_(options), arguments_(subject, options),
-        interpreter_(subject.function, arguments_.values(), interpreterOptions(mode)) {
+        interpreter_(subject.function, arguments_.values(), interpreterOptions(mode)),
+        names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone) {
     Trace &trace = result_.trace;
     trace.cores = options.cores;
+    trace.nodes = options.nodes;
     trace.threads.resize(options.ranks * options.cores);
     for (int64_t rank = 0; rank < options.ranks; ++rank)
-      trace.counters.push_back(
-          {fmt::format("the end of launches on rank {}", rank), Trace::Counter::Kind::launch});
+      trace.counters.push_back({fmt::format("the end of launches on rank {}", rank),
+                                Trace::Counter::Kind::launch, rank});
     launches_.assign(trace.threads.size(), -1);
     result_.fingerprints.assign(trace.threads.size(), 0);
     threads_ = &trace.threads;
   }
 
   Recording run(reference::Scheduler &scheduler) {
-    result_.branchesOnMemory = branchesOnMemory(subject_.function);
     advance(scheduler);
     if (interpreter_.steppable().empty() && !interpreter_.isDone() && !result_.failure) {
       collectStuck();
       imagineRest(scheduler);
     }
+    return finish();
+  }
+
+  /// Each core by itself, launch by launch, with waits that pass.
+  Recording runAlone() {
+    for (int64_t launch = 0; launch < options_.launches; ++launch)
+      for (uint32_t t = 0; t < interpreter_.numCores() && !result_.failure; ++t)
+        while (interpreter_.core(t).launch() == launch && !interpreter_.core(t).isDone()) {
+          if (result_.failure || isOverBudget())
+            return finish();
+          step(t);
+        }
+    return finish();
+  }
+
+  std::vector<std::string> follow(const Schedule &schedule);
+
+private:
+  Recording finish() {
     result_.isComplete = interpreter_.isDone();
     result_.operations = steps_;
     result_.outputs = arguments_.outputs();
     return std::move(result_);
   }
 
-  std::vector<std::string> follow(const Schedule &schedule);
-
-private:
   reference::Options interpreterOptions(const RunMode &mode) {
     reference::Options options;
     options.ranks = options_.ranks;
     options.cores = options_.cores;
     options.nodes = options_.nodes;
     options.launches = static_cast<int>(options_.launches);
+    options.waitsPass = mode.isAlone;
     options.latePuts = mode.seed.has_value();
     options.seed = mode.seed.value_or(0);
     options.observer = [this](const Action &action) { observe(action); };
@@ -174,13 +190,13 @@ private:
       const std::vector<size_t> &ready = interpreter_.steppable();
       if (ready.empty())
         return;
-      if (steps_ >= options_.budget) {
-        result_.isOverBudget = true;
+      if (isOverBudget())
         return;
-      }
       step(static_cast<uint32_t>(scheduler.pick(ready)));
     }
   }
+
+  bool isOverBudget() { return result_.isOverBudget |= steps_ >= options_.budget; }
 
   void step(uint32_t thread) {
     const CoreMachine &core = interpreter_.core(thread);
@@ -188,12 +204,18 @@ private:
     continues_ = false;
     ++steps_;
     try {
-      if (interpreter_.step(thread) == Outcome::done)
-        push(thread, Event::Kind::notifyAdd, static_cast<uint32_t>(thread / options_.cores), 1,
-             site(subject_.function, "", {}));
+      if (interpreter_.step(thread) == Outcome::done && isAwaited(launches_[thread]))
+        push(thread,
+             eventOf(thread, Event::Kind::notifyAdd, static_cast<uint32_t>(thread / options_.cores),
+                     1, names_.site(subject_.function, "", {})));
     } catch (const CompileError &error) {
       fail(thread, core, error.what());
     }
+  }
+
+  /// Whether anybody can wait for the end of a launch.
+  bool isAwaited(int64_t launch) const {
+    return launch + 1 < options_.launches || options_.residentCores > 0;
   }
 
   /// The message without the place, which the finding names otherwise.
@@ -203,7 +225,7 @@ private:
       message.erase(0, place.size());
     Event event;
     event.launch = static_cast<uint16_t>(launches_[thread]);
-    event.site = siteOf(core);
+    event.site = names_.siteOf(core);
     result_.failure = {thread, event, std::move(message)};
   }
 
@@ -215,8 +237,8 @@ private:
     launches_[thread] = launch;
     continues_ = false;
     auto waitForEnds = [&](int64_t rank, int64_t ends) {
-      push(thread, Event::Kind::wait, static_cast<uint32_t>(rank), static_cast<uint64_t>(ends),
-           site(subject_.function, "", {}));
+      push(thread, eventOf(thread, Event::Kind::wait, static_cast<uint32_t>(rank),
+                           static_cast<uint64_t>(ends), names_.site(subject_.function, "", {})));
       continues_ = true;
     };
     int64_t own = core.rank();
@@ -228,6 +250,26 @@ private:
       waitForEnds(own, launch * cores + core.core() - options_.residentCores + 1);
   }
 
+  /// Whether the next that a core does for others to observe is a wait that is not satisfied. Takes
+  /// it there.
+  bool standsAtWait(uint32_t thread) {
+    const CoreMachine &core = interpreter_.core(thread);
+    while (!core.isDone() && core.canStep() && !core.waiting()) {
+      Operation *next = core.next();
+      bool isObserved =
+          next &&
+          isa<core::LoadOp, core::StoreOp, core::GatherOp, core::ScatterOp, core::AtomicAddOp,
+              memref::LoadOp, device::PutOp, device::GetOp, device::PutNotifyOp, device::NotifyOp,
+              device::FenceOp, device::QuietOp, device::BarrierOp>(next);
+      if (isObserved)
+        return false;
+      step(thread);
+      if (result_.failure)
+        return false;
+    }
+    return !core.isDone() && !core.canStep();
+  }
+
   //===-- Deadlocks -------------------------------------------------------------------------===//
 
   void collectStuck() {
@@ -237,12 +279,10 @@ private:
   }
 
   Event waitOf(uint32_t thread, const CoreMachine &core) {
-    Event event;
-    event.kind = Event::Kind::wait;
-    event.launch = static_cast<uint16_t>(launches_[thread]);
-    event.site = siteOf(core);
-    event.object = counterOf(*core.waiting()->counter);
-    event.value = core.waiting()->expected;
+    Event event =
+        eventOf(thread, Event::Kind::wait, names_.counter(*core.waiting()->counter, core.rank()),
+                core.waiting()->expected, names_.siteOf(core));
+    addForms(event, core.operation());
     return event;
   }
 
@@ -269,95 +309,44 @@ private:
   void observe(const Action &action) {
     const CoreMachine &core = action.core;
     auto thread = static_cast<uint32_t>(core.rank() * options_.cores + core.core());
-    Event::Kind kind = kindOf(action);
-    uint32_t object = action.view      ? footprintOf(*action.view)
-                      : action.counter ? counterOf(*action.counter)
+    uint32_t object = action.view      ? names_.footprint(*action.view)
+                      : action.counter ? names_.counter(*action.counter, rankOfCounter(action))
                                        : 0;
-    push(thread, kind, object, action.value, siteOf(core));
+    Event event = eventOf(thread, kindOf(action), object, action.value, names_.siteOf(core));
+    if (!event.isAccess())
+      addForms(event, action.op);
+    push(thread, event);
     continues_ = true;
-    if (threads_ != &result_.trace.threads)
-      return;
-    if (action.view)
+    if (action.view && threads_ == &result_.trace.threads && !isAlone_)
       trackDefinition(thread);
   }
 
-  void push(uint32_t thread, Event::Kind kind, uint32_t object, uint64_t value, uint32_t site) {
-    Event event{kind, continues_, static_cast<uint16_t>(launches_[thread]), site, object, value};
+  static int64_t rankOfCounter(const Action &action) {
+    if (auto notify = dyn_cast<device::NotifyOp>(action.op))
+      return action.core.get<reference::Signals>(notify.getSignals()).rank;
+    if (auto put = dyn_cast<device::PutNotifyOp>(action.op))
+      return action.core.get<reference::Signals>(put.getSignals()).rank;
+    return action.core.rank();
+  }
+
+  Event eventOf(uint32_t thread, Event::Kind kind, uint32_t object, uint64_t value,
+                uint32_t site) const {
+    Event event;
+    event.kind = kind;
+    event.continues = continues_;
+    event.launch = static_cast<uint16_t>(launches_[thread]);
+    event.site = site;
+    event.object = object;
+    event.value = value;
+    return event;
+  }
+
+  void push(uint32_t thread, const Event &event) {
     (*threads_)[thread].push_back(event);
-    uint64_t what = event.isAccess() ? footprintHashes_[object]
-                    : event.isSync() ? std::hash<std::string>()(result_.trace.counters[object].name)
-                                     : 0;
+    if (event.isSync() && threads_ == &result_.trace.threads)
+      result_.order.push_back(thread);
     uint64_t &fingerprint = result_.fingerprints[thread];
-    fingerprint = llvm::hash_combine(fingerprint, static_cast<int>(kind), event.launch,
-                                     siteHashes_[site], what, value);
-  }
-
-  uint32_t siteOf(const CoreMachine &core) {
-    reference::Extents coords = core.tileCoordinates();
-    return site(core.operation(), core.isDone() ? "" : core.role().name,
-                {coords.begin(), coords.end()});
-  }
-
-  uint32_t site(Operation *op, const std::string &role, std::vector<int64_t> tile) {
-    auto [known, isNew] = sites_.try_emplace({op, role, tile}, result_.trace.sites.size());
-    if (isNew) {
-      siteHashes_.push_back(
-          llvm::hash_combine(op, llvm::hash_combine_range(tile.begin(), tile.end())));
-      result_.trace.sites.push_back({opNumber(op), roleNumber(role), std::move(tile)});
-    }
-    return known->second;
-  }
-
-  uint32_t opNumber(Operation *op) {
-    auto [known, isNew] = ops_.try_emplace(op, result_.trace.ops.size());
-    if (isNew)
-      result_.trace.ops.push_back(opOf(op));
-    return known->second;
-  }
-
-  uint32_t roleNumber(const std::string &role) {
-    auto [known, isNew] = roles_.try_emplace(role, result_.trace.roles.size());
-    if (isNew)
-      result_.trace.roles.push_back(role);
-    return known->second;
-  }
-
-  uint32_t counterOf(const reference::Counter &counter) {
-    auto [known, isNew] = counters_.try_emplace(&counter, result_.trace.counters.size());
-    if (isNew) {
-      std::string name = interpreter_.world().nameOf(counter);
-      bool isSignal = name.starts_with("signal");
-      result_.trace.counters.push_back(
-          {name, isSignal ? Trace::Counter::Kind::signal : Trace::Counter::Kind::barrier});
-    }
-    return known->second;
-  }
-
-  uint32_t footprintOf(const reference::View &view) {
-    uint32_t memory = memoryOf(*view.memory);
-    std::vector<int64_t> sizes(view.sizes.begin(), view.sizes.end());
-    std::vector<int64_t> strides(view.strides.begin(), view.strides.end());
-    uint32_t number = result_.trace.footprints.add(
-        memory, view.offset, sizes, strides, static_cast<int64_t>(byteSize(view.memory->type)));
-    if (number == footprintHashes_.size())
-      footprintHashes_.push_back(
-          llvm::hash_combine(view.memory->name, view.memory->rank, view.offset,
-                             llvm::hash_combine_range(sizes.begin(), sizes.end())));
-    return number;
-  }
-
-  uint32_t memoryOf(const reference::Memory &memory) {
-    auto [known, isNew] = memories_.try_emplace(&memory, result_.trace.memories.size());
-    if (isNew) {
-      bool isSymmetric = memory.symmetric != nullptr;
-      bool isOutput = llvm::any_of(subject_.arguments, [&](const ArgumentPlan &plan) {
-        return plan.name == memory.name && plan.isOutput;
-      });
-      result_.trace.memories.push_back(
-          {memory.name, memory.rank, memory.type, isSymmetric, !isSymmetric && !isOutput});
-      written_.emplace_back();
-    }
-    return known->second;
+    fingerprint = llvm::hash_combine(fingerprint, names_.hash(event));
   }
 
   //===-- What is defined -------------------------------------------------------------------===//
@@ -370,6 +359,8 @@ private:
     uint32_t memory = result_.trace.footprints.memoryOf(event.object);
     if (result_.trace.memories[memory].isDefined)
       return;
+    if (written_.size() <= memory)
+      written_.resize(memory + 1);
     std::vector<uint16_t> &written = written_[memory];
     auto now = static_cast<uint16_t>(event.launch + 1);
     bool reads = event.kind != Event::Kind::write && event.kind != Event::Kind::putTarget;
@@ -404,18 +395,14 @@ private:
   ArgumentSet arguments_;
   reference::Interpreter interpreter_;
   Recording result_;
+  TraceNames names_;
+  bool isAlone_;
   std::vector<Thread> *threads_;  ///< that grow
   std::vector<int64_t> launches_; ///< of each thread, the one it is in
   bool continues_ = false;
   uint64_t steps_ = 0;
-  std::map<std::tuple<Operation *, std::string, std::vector<int64_t>>, uint32_t> sites_;
-  std::map<Operation *, uint32_t> ops_;
-  std::map<std::string, uint32_t> roles_;
-  std::map<const reference::Counter *, uint32_t> counters_;
-  std::map<const reference::Memory *, uint32_t> memories_;
   std::vector<std::vector<uint16_t>> written_; ///< of each memory's bytes: launch + 1, or 0
-  std::vector<uint64_t> siteHashes_, footprintHashes_;
-  std::set<uint32_t> reported_; ///< ops that read what nobody wrote
+  std::set<uint32_t> reported_;                ///< ops that read what nobody wrote
 };
 
 std::vector<std::string> Recorder::follow(const Schedule &schedule) {
@@ -434,29 +421,26 @@ std::vector<std::string> Recorder::follow(const Schedule &schedule) {
       if (result_.failure)
         return lines.push_back(result_.failure->message), lines;
       for (size_t i = before; i < threads[segment.thread].size(); ++i)
-        lines.push_back(describeEvent(result_.trace, {segment.thread, static_cast<uint32_t>(i)}));
+        lines.push_back(
+            describe(partyOf(result_.trace, segment.thread, threads[segment.thread][i])));
     }
   }
   for (uint32_t t = 0; t < interpreter_.numCores(); ++t)
-    if (const CoreMachine &core = interpreter_.core(t);
-        !core.isDone() && core.waiting() && !core.canStep())
-      lines.push_back(fmt::format("{}: waits for {} to reach {}, it is {}", core.describe(),
-                                  core.waiting()->what, core.waiting()->expected,
-                                  core.waiting()->counter->value));
+    if (standsAtWait(t)) {
+      Event wait = waitOf(t, interpreter_.core(t));
+      Party party = partyOf(result_.trace, t, wait);
+      party.what += fmt::format(", it is {}", interpreter_.core(t).waiting()->counter->value);
+      lines.push_back(describe(party));
+    }
   return lines;
 }
 
 } // namespace
 
-std::vector<std::pair<WaiverText, std::string>> waiversOn(Operation *op) {
-  std::vector<std::pair<WaiverText, std::string>> waivers;
-  for (WaiverText &waiver : waiversOf(op))
-    waivers.emplace_back(std::move(waiver), reference::describe(op->getLoc()));
-  return waivers;
-}
-
 Recording record(const Subject &subject, const CheckOptions &options, const RunMode &mode) {
   Recorder recorder(subject, options, mode);
+  if (mode.isAlone)
+    return recorder.runAlone();
   OneAfterTheOther inTurn;
   ByPriority byPriority(mode.seed.value_or(0), static_cast<size_t>(options.ranks * options.cores));
   return recorder.run(mode.seed ? static_cast<reference::Scheduler &>(byPriority) : inTurn);

@@ -35,9 +35,9 @@ struct Recording {
   std::vector<StuckWait> stuck;
   /// Of a run that is stuck: the events executed and those that would follow if every wait passed.
   std::vector<Thread> hypothetical;
-  bool isComplete = false; ///< every core ended its last launch
+  std::vector<uint32_t> order; ///< the threads of the notifies and waits, as they were executed
+  bool isComplete = false;     ///< every core ended its last launch
   bool isOverBudget = false;
-  bool branchesOnMemory = false; ///< the kernel computes indices or conditions from what it reads
   uint64_t operations = 0;
   /// Of each thread: the same in two runs if it did the same.
   std::vector<uint64_t> fingerprints;
@@ -48,7 +48,10 @@ struct Recording {
 struct RunMode {
   /// Priorities that change by chance, and puts made as late as they may be; else one core after
   /// the other, each as far as it comes.
-  std::optional<uint64_t> seed;
+  std::optional<uint64_t> seed = {};
+  /// Each core by itself, launch by launch, with waits that pass at once: what it would do if it
+  /// got that far. What it reads from others is not there, so undefinedReads stays empty.
+  bool isAlone = false;
 };
 
 Recording record(const Subject &subject, const CheckOptions &options, const RunMode &mode = {});

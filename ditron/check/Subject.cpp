@@ -3,7 +3,9 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/reference/Memory.h"
+#include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -18,6 +20,16 @@ using reference::ArgumentValue;
 
 //===-- Subject -------------------------------------------------------------------------------===//
 
+std::vector<std::string> kernelNames(ModuleOp module) {
+  std::vector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(core::kKernelAttr))
+      names.push_back(function.getName().str());
+  if (names.empty())
+    throw CompileError("the module has no function marked tile.kernel");
+  return names;
+}
+
 namespace {
 
 /// CompileError for numbers of ranks, cores and the like that make no sense.
@@ -29,9 +41,17 @@ void checkOptions(const CheckOptions &options) {
   };
   require("ranks", options.ranks, 1, 1024);
   require("cores", options.cores, 1, 1024);
+  constexpr int64_t kMostCores = 2048; // every two of them are related to one another
+  if (options.ranks * options.cores > kMostCores)
+    throw CompileError(fmt::format("check: {} ranks of {} cores are {} cores, expected at most {}",
+                                   options.ranks, options.cores, options.ranks * options.cores,
+                                   kMostCores));
   require("nodes", options.nodes, 1, options.ranks);
+  if (options.ranks % options.nodes)
+    throw CompileError(
+        fmt::format("check: {} ranks do not divide into {} nodes", options.ranks, options.nodes));
   require("launches", options.launches, 1, 1000);
-  require("schedules", options.schedules, 0, 1'000'000);
+  require("schedules", options.schedules.value_or(0), 0, 1'000'000);
   require("residentCores", options.residentCores, 0, 1024);
 }
 
@@ -63,20 +83,43 @@ void checkNames(const Signature &signature, const CheckOptions &options) {
                                      signature.text(), name, fmt::join(scalars, ", ")));
 }
 
-func::FuncOp kernelOf(ModuleOp module) {
-  func::FuncOp found;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(core::kKernelAttr))
-      continue;
-    if (found)
-      throw CompileError(fmt::format("kernels '{}' and '{}' are in one module, expected one kernel",
-                                     std::string_view(found.getName()),
-                                     std::string_view(function.getName())));
-    found = function;
+func::FuncOp kernelOf(ModuleOp module, const std::string &name) {
+  std::vector<std::string> names = kernelNames(module);
+  if (name.empty() && names.size() > 1)
+    throw CompileError(fmt::format("the module has the kernels {}, expected the name of one",
+                                   fmt::join(names, ", ")));
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+    throw CompileError(fmt::format("the module has no kernel '{}', expected one of {}", name,
+                                   fmt::join(names, ", ")));
+  return module.lookupSymbol<func::FuncOp>(name.empty() ? names.front() : name);
+}
+
+/// The extents of memory: those of the type, and where it leaves them open those of the options.
+std::vector<int64_t> extentsOf(MemRefType type, const std::string &argument,
+                               const CheckOptions &options) {
+  std::vector<int64_t> extents = type.getShape().vec();
+  auto given = options.extents.find(argument);
+  if (given == options.extents.end()) {
+    if (!type.hasStaticShape())
+      throw CompileError(fmt::format(
+          "the type of argument '{}' leaves its extents open, expected "
+          "them as {}={}",
+          argument, argument, fmt::join(std::vector<std::string>(extents.size(), "N"), "x")));
+    return extents;
   }
-  if (!found)
-    throw CompileError("the module has no function marked tile.kernel");
-  return found;
+  bool fits = given->second.size() == extents.size();
+  for (size_t d = 0; fits && d < extents.size(); ++d)
+    fits = given->second[d] >= 0 &&
+           (ShapedType::isDynamic(extents[d]) || extents[d] == given->second[d]);
+  if (!fits) {
+    std::string expected;
+    for (int64_t extent : extents)
+      expected += fmt::format("{}{}", expected.empty() ? "" : "x",
+                              ShapedType::isDynamic(extent) ? "?" : std::to_string(extent));
+    throw CompileError(fmt::format("argument '{}' is given extents {}, expected {}", argument,
+                                   fmt::join(given->second, "x"), expected));
+  }
+  return given->second;
 }
 
 ArgumentPlan planOf(func::FuncOp kernel, unsigned n, const CheckOptions &options) {
@@ -90,13 +133,9 @@ ArgumentPlan planOf(func::FuncOp kernel, unsigned n, const CheckOptions &options
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)
     return plan;
-  if (!memref.hasStaticShape())
-    throw CompileError(fmt::format("{} of kernel '{}' has extents that its type does not state, "
-                                   "expected a memref of static shape",
-                                   plan.name, std::string_view(kernel.getName())));
   plan.isMemory = true;
   plan.isReadOnly = bool(kernel.getArgAttr(n, core::kReadOnlyAttr));
-  plan.sizes = memref.getShape().vec();
+  plan.sizes = extentsOf(memref, plan.name, options);
   return plan;
 }
 
@@ -108,7 +147,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   checkNames(signature, options);
   Dimensions dims = options.shape;
   dims["R"] = options.ranks;
-  Subject subject{kernel.name(), kernelOf(kernel.traced().module.get()), {}};
+  Subject subject{kernel.name(), kernelOf(kernel.traced().module.get(), ""), {}};
   for (size_t n = 0; n < signature.arguments().size(); ++n) {
     const Argument &argument = signature.arguments()[n];
     const detail::Parameter &parameter = kernel.parameters()[n];
@@ -127,16 +166,23 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   return subject;
 }
 
-Subject Subject::of(ModuleOp module, const CheckOptions &options) {
+Subject Subject::of(ModuleOp module, const std::string &name, const CheckOptions &options) {
   checkOptions(options);
-  func::FuncOp kernel = kernelOf(module);
+  func::FuncOp kernel = kernelOf(module, name);
   Subject subject{kernel.getName().str(), kernel, {}};
   for (unsigned n = 0; n < kernel.getNumArguments(); ++n)
     subject.arguments.push_back(planOf(kernel, n, options));
+  for (const auto &[argument, extents] : options.extents)
+    if (std::none_of(subject.arguments.begin(), subject.arguments.end(),
+                     [&](const ArgumentPlan &plan) { return plan.name == argument; }))
+      throw CompileError(fmt::format("kernel '{}' has no argument '{}'", subject.name, argument));
   return subject;
 }
 
-Subject Subject::with(ModuleOp copy) const { return {name, kernelOf(copy), arguments}; }
+Subject Subject::with(ModuleOp copy) const {
+  func::FuncOp original = function;
+  return {name, copy.lookupSymbol<func::FuncOp>(original.getName()), arguments};
+}
 
 //===-- ArgumentSet ---------------------------------------------------------------------------===//
 
@@ -159,7 +205,25 @@ std::byte poisonOf(DType type) {
 
 } // namespace
 
+namespace {
+
+/// An error where the arguments do not fit in memory.
+void requireMemory(const Subject &subject, int64_t ranks) {
+  size_t bytes = 0;
+  for (const ArgumentPlan &plan : subject.arguments) {
+    auto size = static_cast<size_t>(byteSize(plan.type));
+    for (int64_t extent : plan.sizes)
+      size = llvm::SaturatingMultiply(size, static_cast<size_t>(extent));
+    bytes = llvm::SaturatingAdd(bytes, plan.isMemory ? size : 0);
+  }
+  runtime::requireMemory(llvm::SaturatingMultiply<size_t>(bytes, ranks),
+                         fmt::format("kernel '{}' on {} ranks", subject.name, ranks));
+}
+
+} // namespace
+
 ArgumentSet::ArgumentSet(const Subject &subject, const CheckOptions &options) : subject_(subject) {
+  requireMemory(subject, options.ranks);
   auto input = options.input ? options.input : standardInput;
   for (int64_t rank = 0; rank < options.ranks; ++rank) {
     auto &memory = memory_.emplace_back();

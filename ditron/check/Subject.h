@@ -7,6 +7,9 @@
 
 namespace ditron::checker {
 
+/// The functions marked tile.kernel. CompileError where there is none.
+std::vector<std::string> kernelNames(mlir::ModuleOp module);
+
 /// One argument of a kernel, on every rank.
 struct ArgumentPlan {
   std::string name;
@@ -26,9 +29,10 @@ struct Subject {
 
   /// CompileError where the options do not fit the signature.
   static Subject of(const Kernel &kernel, const CheckOptions &options);
-  /// The one function of the module that is marked tile.kernel; memory of static extents. What is
-  /// not tile.readonly counts as defined. CompileError otherwise.
-  static Subject of(mlir::ModuleOp module, const CheckOptions &options);
+  /// The function of the module that is marked tile.kernel and has this name; the only one so
+  /// marked if it is empty. What is not tile.readonly counts as defined. CompileError where there
+  /// is none, or the extents of an argument are not known.
+  static Subject of(mlir::ModuleOp module, const std::string &kernel, const CheckOptions &options);
 
   /// The same kernel in a copy of its module.
   Subject with(mlir::ModuleOp copy) const;
@@ -37,6 +41,7 @@ struct Subject {
 /// The memory of the arguments of all ranks, filled: inputs by the options, outputs with poison.
 class ArgumentSet {
 public:
+  /// RuntimeError where there is not that much memory.
   ArgumentSet(const Subject &subject, const CheckOptions &options);
   const std::vector<std::vector<reference::ArgumentValue>> &values() const { return values_; }
   /// All that the kernel may have written, rank by rank.

@@ -57,12 +57,14 @@ std::string textOf(const Waiver &waiver) {
   return text;
 }
 
-const char *reachOf(Method method) {
-  switch (method) {
+std::string reachOf(const Verdict &verdict) {
+  int64_t launches = verdict.options.launches;
+  switch (verdict.method) {
   case Method::proved:
-    return "proved: every schedule, any number of launches";
+    return launches > 1 ? "proved: every schedule, any number of launches"
+                        : "proved: every schedule of one launch";
   case Method::exhaustive:
-    return "exhaustive: every schedule was explored";
+    return fmt::format("exhaustive: every schedule, {} states", verdict.states);
   case Method::sampled:
     break;
   }
@@ -82,9 +84,14 @@ std::string Verdict::text() const {
   std::string shape;
   for (const auto &[dimension, extent] : options.shape)
     shape += fmt::format(" {}={}", dimension, extent);
-  text += fmt::format("{}{}: {} ranks x {} cores, {} launches: ", kernel, shape, options.ranks,
-                      options.cores, options.launches);
-  text += clean() ? fmt::format("clean ({})\n", reachOf(method))
+  for (const auto &[argument, extents] : options.extents)
+    shape += fmt::format(" {}={}", argument, fmt::join(extents, "x"));
+  auto count = [](int64_t n, const char *what, const char *plural) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : plural);
+  };
+  text += fmt::format("{}{}: {} x {}, {}: ", kernel, shape, count(options.ranks, "rank", "s"),
+                      count(options.cores, "core", "s"), count(options.launches, "launch", "es"));
+  text += clean() ? fmt::format("clean ({})\n", reachOf(*this))
                   : fmt::format("{} finding{}\n", findings.size(), findings.size() == 1 ? "" : "s");
   text += fmt::format("  {} events, {} operations in {} schedule{}, seed {}\n", events, operations,
                       schedules, schedules == 1 ? "" : "s", options.seed);

@@ -55,6 +55,12 @@ runtime::CorePlace CoreMachine::place() const {
   return {rank_, core_, frames_.empty() ? "" : role().name, reference::describe(op_->getLoc())};
 }
 
+mlir::Operation *CoreMachine::next() const {
+  if (frames_.empty() || frames_.back().next == frames_.back().block->end())
+    return nullptr;
+  return &*frames_.back().next;
+}
+
 Extents CoreMachine::tileCoordinates() const {
   auto tiles = op_->getParentOfType<device::TilesOp>();
   return tiles ? integers(tiles.getBody().getArguments()) : Extents();

@@ -77,6 +77,9 @@ public:
   runtime::CorePlace place() const;
   /// The operation in execution, or executed last.
   mlir::Operation *operation() const { return op_; }
+  /// The operation that step() will execute, unless the core waits; null at the end of a block that
+  /// has no terminator, and at the end of the kernel.
+  mlir::Operation *next() const;
   /// Coordinates of the iteration of dist.tiles that the operation stands in; none outside of one.
   Extents tileCoordinates() const;
   /// "rank 1, core 0, role 'multiply', gemm.cpp:12".

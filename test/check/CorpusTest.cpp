@@ -4,19 +4,21 @@
 // A line of a broken form says `// EXPECT: kind`: every finding in that form is of this kind, and
 // one names all these lines. Forms without such lines are clean.
 #include "corpus/Kernels.h"
-#include "ditron/lang/Trace.h"
-#include "test/unit/check/Explored.h"
+#include "ditron/check/Check.h"
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <regex>
+#include <set>
 
-namespace ditron::explorer {
+namespace ditron {
 namespace {
 
 /// What the lines of one form say.
 struct Expected {
   std::string kind; ///< empty: clean
   std::set<int64_t> lines;
+  int64_t nodes = 1; ///< from an attribute of the function
 };
 
 /// The forms of a file by name. In C++ a form begins at its signature; where broken and fixed are
@@ -25,7 +27,7 @@ std::map<std::string, Expected> expectations(const std::filesystem::path &file) 
   std::ifstream stream(file);
   EXPECT_TRUE(stream) << file;
   const std::regex form(R"re(func\.func @(\w+)|Kernel\("(\w+)\(|Kernel (kernelOf)\()re");
-  const std::regex expect(R"(// EXPECT: ([\w-]+))");
+  const std::regex expect(R"(// EXPECT: ([\w-]+))"), nodes(R"(nodes = (\d+))");
   std::map<std::string, Expected> forms;
   std::string current;
   std::smatch match;
@@ -36,6 +38,8 @@ std::map<std::string, Expected> expectations(const std::filesystem::path &file) 
       current = match[1].matched ? match[1].str() : match[2].matched ? match[2].str() : "broken";
       forms[current];
     }
+    if (std::regex_search(line, match, nodes))
+      forms[current].nodes = std::stoll(match[1]);
     if (std::regex_search(line, match, expect)) {
       forms[current].kind = match[1];
       forms[current].lines.insert(number);
@@ -44,37 +48,46 @@ std::map<std::string, Expected> expectations(const std::filesystem::path &file) 
   return forms;
 }
 
-void compare(const std::string &form, const Exploration &found, const Expected &expected) {
-  EXPECT_EQ(found.method, Method::exhaustive) << form;
+/// `follow` replays a schedule.
+template <class Follow>
+void compare(const Verdict &verdict, const Expected &expected, const Follow &follow) {
+  EXPECT_NE(verdict.method, Method::sampled) << verdict.text();
   bool isSeen = false;
-  for (const Finding &finding : found.findings) {
-    EXPECT_EQ(name(finding.kind), expected.kind) << form << ": " << toString(found);
+  for (const Finding &finding : verdict.findings) {
+    EXPECT_EQ(name(finding.kind), expected.kind) << verdict.text();
     std::set<int64_t> lines;
     for (const Party &party : finding.parties)
       lines.insert(party.line);
     isSeen |=
         std::includes(lines.begin(), lines.end(), expected.lines.begin(), expected.lines.end());
-    EXPECT_FALSE(finding.message.empty());
+    EXPECT_FALSE(follow(finding.schedule).empty()) << verdict.text();
   }
-  EXPECT_EQ(isSeen, !expected.kind.empty()) << form << ": " << toString(found);
+  EXPECT_EQ(isSeen, !expected.kind.empty()) << verdict.text();
+  EXPECT_EQ(verdict.kernel.starts_with("broken"), !expected.kind.empty());
 }
 
-class TextualIR : public testing::TestWithParam<std::string> {};
+//===-- Textual IR ----------------------------------------------------------------------------===//
 
-TEST_P(TextualIR, BrokenIsFoundFixedIsClean) {
+class InTheIR : public testing::TestWithParam<std::string> {};
+
+TEST_P(InTheIR, BrokenIsFoundFixedIsClean) {
   std::filesystem::path file = std::filesystem::path(DITRON_CORPUS) / (GetParam() + ".mlir");
   std::ifstream stream(file);
-  std::string text((std::istreambuf_iterator<char>(stream)), {});
-  Source source(text, file.filename().string());
+  TextualIR ir{std::string((std::istreambuf_iterator<char>(stream)), {}), file.string()};
   std::map<std::string, Expected> forms = expectations(file);
-  EXPECT_GE(forms.size(), 2u);
-  for (const auto &[form, expected] : forms) {
-    EXPECT_EQ(form.starts_with("broken"), !expected.kind.empty()) << form;
-    compare(form, source.explore(form), expected);
-  }
+  std::vector<std::string> kernels = kernelsOf(ir);
+  EXPECT_EQ(kernels.size(), forms.size());
+  EXPECT_GE(kernels.size(), 2u);
+  for (int64_t launches : {1, 2})
+    for (const std::string &kernel : kernels) {
+      ir.kernel = kernel;
+      CheckOptions options{.cores = 1, .nodes = forms[kernel].nodes, .launches = launches};
+      compare(check(ir, options), forms[kernel],
+              [&](const std::string &schedule) { return replay(ir, options, schedule); });
+    }
 }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, TextualIR,
+INSTANTIATE_TEST_SUITE_P(Corpus, InTheIR,
                          testing::Values("02-flag-not-after-put", "03-device-scope",
                                          "04-spin-without-acquire", "05-exact-barrier",
                                          "06-unordered-reset", "07-reset-by-consumer",
@@ -90,34 +103,17 @@ struct Language {
   std::vector<corpus::Case> (*cases)();
 };
 
-/// Explores a kernel of two ranks, launched twice.
-Exploration explore(const corpus::Case &one) {
-  auto kernel = *one.kernel.traced().module.get().getOps<mlir::func::FuncOp>().begin();
-  reference::Options options;
-  options.ranks = 2;
-  options.cores = one.cores;
-  options.launches = 2;
-  std::vector<std::vector<float>> buffers;
-  std::vector<std::vector<reference::ArgumentValue>> arguments(2);
-  for (auto &values : arguments)
-    for (const std::vector<int64_t> &extents : one.extents) {
-      reference::Extents strides = reference::denseStrides(extents);
-      buffers.emplace_back(reference::numElements(extents));
-      values.push_back(reference::ArgumentMemory{
-          buffers.back().data(), DType::f32, extents, {strides.begin(), strides.end()}});
-    }
-  return explorer::explore(kernel, arguments, options, {});
-}
-
 class InTheLanguage : public testing::TestWithParam<Language> {};
 
 TEST_P(InTheLanguage, BrokenIsFoundFixedIsClean) {
   std::map<std::string, Expected> forms =
       expectations(std::filesystem::path(DITRON_CORPUS) / GetParam().file);
   for (const corpus::Case &one : GetParam().cases()) {
-    const Expected &expected = forms[one.kernel.name()];
-    EXPECT_EQ(one.kernel.name().starts_with("broken"), !expected.kind.empty());
-    compare(one.kernel.name(), explore(one), expected);
+    CheckOptions options{.cores = one.cores, .shape = one.shape};
+    Verdict verdict = check(one.kernel, options);
+    EXPECT_EQ(verdict.method, Method::proved) << verdict.text();
+    compare(verdict, forms[one.kernel.name()],
+            [&](const std::string &schedule) { return replay(one.kernel, options, schedule); });
   }
 }
 
@@ -131,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return "_" + std::string(info.param.file).substr(0, 2); });
 
 } // namespace
-} // namespace ditron::explorer
+} // namespace ditron

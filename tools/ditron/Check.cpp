@@ -14,6 +14,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <variant>
 
 namespace ditron::tools {
 
@@ -22,22 +23,25 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char *kFooter = R"(
-KERNEL is a kernel of the library or a file of textual IR, FILE.mlir, with one function marked
-tile.kernel.
+KERNEL is a kernel of the library, or FILE.mlir, textual IR as `ditron compile --emit ir` prints it:
+each of its functions marked tile.kernel is checked, or the one of --function.
 
 Without --shape, a kernel of the library is checked at small sizes of its own, chosen to have ragged
-edges and several tiles a core; what is checked is the protocol, not the arithmetic.
+edges and several tiles a core; what is checked is the protocol, not the arithmetic. For a file,
+--shape A=8x12,B=12x4 gives the extents that the types of the arguments leave open.
 
-proved: holds in every schedule, for these sizes, ranks and cores, and for any number of launches;
-docs/check.md says why one run can tell. sampled: holds in the schedules that were run. A finding
-names the two accesses, or the waits, and a schedule that leads there: --replay follows it.
+proved: holds in every schedule, for these sizes, inputs, ranks and cores, and for any number of
+launches; docs/check.md says why one run can tell. exhaustive: every schedule was explored. sampled:
+holds in the schedules that were run. A finding names the two accesses, or the waits, and a schedule
+that leads there: --replay follows it. Exit status 1 says that there are findings.
 
 --mutate makes one mistake after the other (drops a notify, waits for 1 less, asks the next peer, ...)
-and checks the result: killed, where something is found; equivalent, where it is proved clean and
+and checks the result: killed, where something is found; equivalent, where every schedule is clean and
 computes the same; missed otherwise. Mutants are missed: exit status 1.)";
 
 struct CheckArguments : KernelArguments {
-  std::string ranks, cores, launches, schedules, seed, resident, budget, replay;
+  std::string ranks, cores, nodes, launches, schedules, states, seed, resident, budget, replay,
+      function;
   std::vector<std::string> shapes;
   bool mutate = false, json = false;
 };
@@ -57,8 +61,11 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
   options.ranks = parseNumber("--ranks", arguments.ranks, options.ranks, 1, 1024);
   options.cores = parseNumber("--cores", arguments.cores, options.cores, 1, 1024);
   options.launches = parseNumber("--launches", arguments.launches, options.launches, 1, 1000);
-  options.schedules =
-      parseNumber("--schedules", arguments.schedules, options.schedules, 0, 1'000'000);
+  options.nodes = parseNumber("--nodes", arguments.nodes, options.nodes, 1, options.ranks);
+  if (!arguments.schedules.empty())
+    options.schedules = parseNumber("--schedules", arguments.schedules, 0, 0, 1'000'000);
+  options.states = static_cast<uint64_t>(parseNumber(
+      "--states", arguments.states, static_cast<int64_t>(options.states), 1, 10'000'000));
   options.seed = static_cast<uint64_t>(parseNumber("--seed", arguments.seed, 1, 0, INT64_MAX));
   options.residentCores = parseNumber("--resident", arguments.resident, 0, 0, 1024);
   options.budget = static_cast<uint64_t>(parseNumber(
@@ -68,31 +75,49 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
 
 //===-- What is checked -----------------------------------------------------------------------===//
 
-/// A kernel of the library at one size.
+/// A kernel at one size: of the library, or of a file.
 struct Case {
-  Task task;
-  std::shared_ptr<kernels::Inputs> inputs;
+  std::variant<Kernel, TextualIR> kernel;
   CheckOptions options;
+  std::string what;                             ///< size and configuration, for messages
+  std::shared_ptr<kernels::Inputs> inputs = {}; ///< that the options refer to
+
+  Verdict check() const {
+    return std::visit([&](const auto &one) { return ditron::check(one, options); }, kernel);
+  }
+  std::vector<Mutant> mutate() const {
+    return std::visit([&](const auto &one) { return ditron::mutate(one, options); }, kernel);
+  }
+  std::vector<std::string> replay(const std::string &schedule) const {
+    return std::visit([&](const auto &one) { return ditron::replay(one, options, schedule); },
+                      kernel);
+  }
 };
 
-Case makeCase(const CheckArguments &arguments, const CheckOptions &options,
-              const std::string &shape, const std::string &config) {
+/// What has one verdict.
+struct Target {
+  std::string kernel;
+  std::vector<Case> cases;
+};
+
+Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::string &shape,
+              const std::string &config) {
   KernelArguments named = arguments;
   named.config = config;
-  Case result{makeTask(named, shape, int(options.ranks), int(options.cores)), nullptr, options};
-  const Task &task = result.task;
+  Task task = makeTask(named, shape, int(options.ranks), int(options.cores));
   requireMemory(task, int(options.ranks), 2);
-  result.options.shape = task.problem.dims;
+  options.shape = task.problem.dims;
   for (const kernels::ScalarDefault &scalar : task.entry.scalars)
-    result.options.scalars.emplace_back(scalar.name, scalar.value);
-  if (!task.entry.input)
-    return result; // small integers: sums are exact in any order
-  result.inputs =
+    options.scalars.emplace_back(scalar.name, scalar.value);
+  std::string what = fmt::format("{} {}", shape, task.config.text(task.entry.parameters));
+  if (!task.entry.input) // small integers: sums are exact in any order
+    return {task.kernel, options, what};
+  auto inputs =
       std::make_shared<kernels::Inputs>(task.entry, task.kernel, task.problem, options.seed);
-  result.options.input = [inputs = result.inputs](int64_t rank, size_t argument, int64_t element) {
+  options.input = [inputs](int64_t rank, size_t argument, int64_t element) {
     return inputs->at(rank, argument, element);
   };
-  return result;
+  return {task.kernel, options, what, inputs};
 }
 
 std::string textOf(const Dimensions &shape) {
@@ -102,20 +127,71 @@ std::string textOf(const Dimensions &shape) {
   return text;
 }
 
-/// The sizes that were asked for, else those of the kernel.
-std::vector<Case> casesOf(const CheckArguments &arguments, const CheckOptions &options) {
+/// A kernel of the library at the sizes that were asked for, else at its own.
+Target targetOf(const CheckArguments &arguments, const CheckOptions &options) {
+  if (!arguments.function.empty())
+    throw UsageError("--function is for a file of IR, FILE.mlir");
+  const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
+  Target target{arguments.kernel, {}};
+  for (const std::string &shape : arguments.shapes)
+    target.cases.push_back(makeCase(arguments, options, shape, arguments.config));
+  if (!target.cases.empty())
+    return target;
+  for (const kernels::CheckCase &one : entry.checkCases)
+    target.cases.push_back(makeCase(arguments, options, textOf(one.shape),
+                                    kernels::assignOver(one.config, arguments.config, "config")));
+  return target;
+}
+
+std::string readFile(const std::string &path) {
+  std::ifstream stream(path);
+  if (!stream)
+    throw UsageError(fmt::format("'{}' cannot be read", path));
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// "A=8x12,B=12x4".
+std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text) {
+  std::map<std::string, std::vector<int64_t>> all;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(fmt::format("--shape: '{}', expected ARGUMENT=8x12", part));
+    std::istringstream extents(part.substr(equals + 1));
+    std::vector<int64_t> &into = all[part.substr(0, equals)];
+    for (std::string extent; std::getline(extents, extent, 'x');)
+      into.push_back(kernels::parseInteger("--shape: " + part, extent, 0));
+  }
+  return all;
+}
+
+/// The kernels of a file.
+std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
+  if (!arguments.config.empty() || !arguments.dtype.empty())
+    throw UsageError("--config and --dtype are for kernels of the library, not for a file of IR");
+  if (arguments.shapes.size() > 1)
+    throw UsageError("a file of IR takes one --shape");
+  TextualIR ir{readFile(arguments.kernel), arguments.kernel, arguments.function};
+  std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
+  options.extents = parseExtents(what);
+  std::vector<Target> targets;
+  for (const std::string &kernel :
+       ir.kernel.empty() ? kernelsOf(ir) : std::vector<std::string>{ir.kernel}) {
+    ir.kernel = kernel;
+    targets.push_back({kernel, {{ir, options, what}}});
+  }
+  return targets;
+}
+
+std::vector<Target> targetsOf(const CheckArguments &arguments, const CheckOptions &options) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
-  const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
-  std::vector<Case> cases;
-  for (const std::string &shape : arguments.shapes)
-    cases.push_back(makeCase(arguments, options, shape, arguments.config));
-  if (!cases.empty())
-    return cases;
-  for (const kernels::CheckCase &one : entry.checkCases)
-    cases.push_back(makeCase(arguments, options, textOf(one.shape),
-                             kernels::assignOver(one.config, arguments.config, "config")));
-  return cases;
+  if (arguments.kernel.ends_with(".mlir"))
+    return targetsOfFile(arguments, options);
+  return {targetOf(arguments, options)};
 }
 
 //===-- Verdicts ------------------------------------------------------------------------------===//
@@ -141,7 +217,7 @@ Json jsonOf(const std::string &kernel, const std::vector<Verdict> &verdicts) {
   Method method = Method::proved;
   bool isComplete = true;
   int64_t schedules = 0;
-  uint64_t events = 0, operations = 0;
+  uint64_t states = 0, events = 0, operations = 0;
   for (const Verdict &verdict : verdicts) {
     shapes.push_back(shapeJson(verdict.options.shape));
     for (const Finding &finding : verdict.findings)
@@ -160,6 +236,7 @@ Json jsonOf(const std::string &kernel, const std::vector<Verdict> &verdicts) {
     method = std::max(method, verdict.method);
     isComplete &= verdict.isComplete;
     schedules += verdict.schedules;
+    states += verdict.states;
     events += verdict.events;
     operations += verdict.operations;
   }
@@ -177,6 +254,7 @@ Json jsonOf(const std::string &kernel, const std::vector<Verdict> &verdicts) {
           {"waivers", waivers},
           {"notes", notes},
           {"complete", isComplete},
+          {"states", states},
           {"events", events},
           {"operations", operations}};
 }
@@ -186,30 +264,12 @@ int report(const std::string &kernel, const std::vector<Verdict> &verdicts, bool
   for (const Verdict &verdict : verdicts) {
     std::string text = verdict.text();
     text.pop_back(); // its last newline
-    printText(text, json || !verdict.clean());
+    printText(text, json);
     clean &= verdict.clean();
   }
   if (json)
     printJson(jsonOf(kernel, verdicts));
   return clean ? kVerified : kFailed;
-}
-
-std::string readFile(const std::string &path) {
-  std::ifstream stream(path);
-  if (!stream)
-    throw UsageError(fmt::format("'{}' cannot be read", path));
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
-int checkFile(const CheckArguments &arguments, const CheckOptions &options) {
-  if (arguments.mutate || !arguments.replay.empty() || !arguments.shapes.empty() ||
-      !arguments.config.empty() || !arguments.dtype.empty())
-    throw UsageError("--mutate, --replay, --shape, --config and --dtype are for kernels of the "
-                     "library, not for a file of IR");
-  return report(arguments.kernel, {checkIR(readFile(arguments.kernel), options, arguments.kernel)},
-                arguments.json);
 }
 
 //===-- Mutants and replays -------------------------------------------------------------------===//
@@ -224,38 +284,40 @@ struct Score {
   }
 };
 
-int mutateCases(const CheckArguments &arguments, const std::vector<Case> &cases) {
+int mutateTarget(const Target &target, bool json) {
+  std::vector<Mutant> mutants;
+  for (const Case &one : target.cases)
+    unite(mutants, one.mutate());
   Score all;
   std::map<std::string, Score> byKind;
   Json list = Json::array();
-  for (const Case &one : cases)
-    for (const Mutant &mutant : mutate(one.task.kernel, one.options)) {
-      all.add(mutant);
-      byKind[mutant.kind].add(mutant);
-      list.push_back({{"kind", mutant.kind},
-                      {"source", mutant.source},
-                      {"what", mutant.what},
-                      {"outcome", name(mutant.outcome)},
-                      {"finding", mutant.finding}});
-      if (mutant.outcome == Mutant::Outcome::missed)
-        printError(fmt::format("missed at {}: {} ({}), {} {}", mutant.source, mutant.kind,
-                               mutant.what, textOf(one.options.shape),
-                               one.task.config.text(one.task.entry.parameters)));
-    }
+  for (const Mutant &mutant : mutants) {
+    all.add(mutant);
+    byKind[mutant.kind].add(mutant);
+    list.push_back({{"kind", mutant.kind},
+                    {"source", mutant.source},
+                    {"what", mutant.what},
+                    {"outcome", name(mutant.outcome)},
+                    {"finding", mutant.finding}});
+    if (mutant.outcome == Mutant::Outcome::missed)
+      printError(fmt::format("missed at {}: {}", mutant.source, mutant.what));
+    if (mutant.outcome == Mutant::Outcome::equivalent)
+      printText(fmt::format("equivalent at {}: {}", mutant.source, mutant.what), json);
+  }
   auto row = [&](const std::string &what, const Score &score) {
     printText(fmt::format("{:<16} {:>7} {:>7} {:>11} {:>7}", what, score.mutants, score.killed,
                           score.equivalent, score.missed),
-              arguments.json);
+              json);
   };
-  printText(fmt::format("{:<16} {:>7} {:>7} {:>11} {:>7}", arguments.kernel, "mutants", "killed",
+  printText(fmt::format("{:<16} {:>7} {:>7} {:>11} {:>7}", target.kernel, "mutants", "killed",
                         "equivalent", "missed"),
-            arguments.json);
+            json);
   for (const auto &[kind, score] : byKind)
     row(kind, score);
   row("all", all);
-  if (arguments.json)
-    printJson({{"kernel", arguments.kernel},
-               {"ranks", cases.front().options.ranks},
+  if (json)
+    printJson({{"kernel", target.kernel},
+               {"ranks", target.cases.front().options.ranks},
                {"mutants", all.mutants},
                {"killed", all.killed},
                {"equivalent", all.equivalent},
@@ -264,32 +326,39 @@ int mutateCases(const CheckArguments &arguments, const std::vector<Case> &cases)
   return all.missed ? kFailed : kVerified;
 }
 
-int replayCase(const CheckArguments &arguments, const std::vector<Case> &cases) {
-  if (cases.size() != 1)
+int replayCase(const CheckArguments &arguments, const std::vector<Target> &targets) {
+  if (targets.size() != 1)
+    throw UsageError("--replay needs the --function of the finding");
+  if (targets.front().cases.size() != 1)
     throw UsageError("--replay needs the --shape (and --config) of the finding");
-  for (const std::string &line :
-       replay(cases.front().task.kernel, cases.front().options, arguments.replay))
+  for (const std::string &line : targets.front().cases.front().replay(arguments.replay))
     printText(line, arguments.json);
   return kVerified;
 }
 
-int checkKernel(const CheckArguments &arguments) {
-  CheckOptions options = optionsOf(arguments);
-  if (arguments.kernel.ends_with(".mlir"))
-    return checkFile(arguments, options);
-  std::vector<Case> cases = casesOf(arguments, options);
-  if (!arguments.replay.empty())
-    return replayCase(arguments, cases);
-  if (arguments.mutate)
-    return mutateCases(arguments, cases);
+int checkTarget(const Target &target, bool json) {
   Progress progress;
   std::vector<Verdict> verdicts;
-  for (const Case &one : cases) {
-    progress.show(fmt::format("checking {} at {}", arguments.kernel, textOf(one.options.shape)));
-    verdicts.push_back(check(one.task.kernel, one.options));
+  for (const Case &one : target.cases) {
+    progress.show(fmt::format("checking {} {}", target.kernel, one.what));
+    verdicts.push_back(one.check());
   }
   progress.clear();
-  return report(arguments.kernel, verdicts, arguments.json);
+  return report(target.kernel, verdicts, json);
+}
+
+int checkAll(const CheckArguments &arguments) try {
+  std::vector<Target> targets = targetsOf(arguments, optionsOf(arguments));
+  if (!arguments.replay.empty())
+    return replayCase(arguments, targets);
+  int status = kVerified;
+  for (const Target &target : targets)
+    status = std::max(status, arguments.mutate ? mutateTarget(target, arguments.json)
+                                               : checkTarget(target, arguments.json));
+  return status;
+} catch (
+    const RuntimeError &error) { // there is not that much memory; exit status 1 is for findings
+  throw UnavailableError(error.what());
 }
 
 } // namespace
@@ -300,21 +369,26 @@ Verb addCheck(CLI::App &program) {
   addKernelOptions(*verb, *arguments);
   verb->add_option("--ranks", arguments->ranks, "ranks (2)");
   verb->add_option("--cores", arguments->cores, "cores of each rank (2)");
+  verb->add_option("--nodes", arguments->nodes, "into which the ranks divide (1)");
   verb->add_option("--launches", arguments->launches, "back to back (2)");
   verb->add_option("--schedules", arguments->schedules,
-                   "further runs, by the seed, to hold a proof against (4)");
+                   "further runs, by the seed: 4 to hold a proof against, 1000 beyond --states");
+  verb->add_option("--states", arguments->states,
+                   "states that are explored before schedules are sampled (100000)");
   verb->add_option("--seed", arguments->seed, "of inputs and schedules (1)");
   verb->add_option("--resident", arguments->resident,
                    "cores of a rank that the machine runs at a time (all)");
   verb->add_option("--budget", arguments->budget, "operations that one run may execute (50000000)");
-  verb->add_option("--shape", arguments->shapes, "sizes of one rank: M=64,N=32,...")
+  verb->add_option("--shape", arguments->shapes,
+                   "sizes of one rank: M=64,N=32,...; of a file: A=8x12,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--function", arguments->function, "the kernel of a file that has several");
   verb->add_option("--replay", arguments->replay, "follow the schedule of a finding");
   verb->add_flag("--mutate", arguments->mutate, "make mistakes, and see whether they are found");
   verb->add_flag("--json", arguments->json, "one JSON object on stdout");
   verb->footer(kFooter);
-  return {verb, [arguments] { return checkKernel(*arguments); }};
+  return {verb, [arguments] { return checkAll(*arguments); }};
 }
 
 } // namespace ditron::tools

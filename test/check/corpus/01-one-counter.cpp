@@ -44,7 +44,7 @@ static Kernel fixed() {
 }
 
 std::vector<Case> oneCounter() {
-  return {{broken(), {{2, 4}, {2, 4}}}, {fixed(), {{2, 4}, {2, 4}}}};
+  return {{broken(), {{"M", 2}, {"N", 4}}}, {fixed(), {{"M", 2}, {"N", 4}}}};
 }
 
 } // namespace ditron::corpus

@@ -38,7 +38,7 @@ static Kernel fixed() {
 }
 
 std::vector<Case> onlyOneCorePuts() {
-  return {{broken(), {{2, 4}, {2, 4}}}, {fixed(), {{2, 4}, {2, 4}}}};
+  return {{broken(), {{"M", 2}, {"N", 4}}}, {fixed(), {{"M", 2}, {"N", 4}}}};
 }
 
 } // namespace ditron::corpus

@@ -25,8 +25,8 @@ static Kernel kernelOf(const char *signature, bool hasBarrier) {
 }
 
 std::vector<Case> waitOfAnother() {
-  return {{kernelOf("broken(x[M,N]) -> y[M,N]", false), {{2, 4}, {2, 4}}},
-          {kernelOf("fixed(x[M,N]) -> y[M,N]", true), {{2, 4}, {2, 4}}}};
+  return {{kernelOf("broken(x[M,N]) -> y[M,N]", false), {{"M", 2}, {"N", 4}}},
+          {kernelOf("fixed(x[M,N]) -> y[M,N]", true), {{"M", 2}, {"N", 4}}}};
 }
 
 } // namespace ditron::corpus

@@ -28,8 +28,8 @@ static Kernel kernelOf(const char *signature, bool isQuiet) {
 }
 
 std::vector<Case> stageReloaded() {
-  return {{kernelOf("broken(x[M,N]) -> y[M,N]", false), {{2, 4}, {2, 4}}, 1},
-          {kernelOf("fixed(x[M,N]) -> y[M,N]", true), {{2, 4}, {2, 4}}, 1}};
+  return {{kernelOf("broken(x[M,N]) -> y[M,N]", false), {{"M", 2}, {"N", 4}}, 1},
+          {kernelOf("fixed(x[M,N]) -> y[M,N]", true), {{"M", 2}, {"N", 4}}, 1}};
 }
 
 } // namespace ditron::corpus

@@ -30,7 +30,7 @@ static Kernel fixed() {
 }
 
 std::vector<Case> earlyLeaver() {
-  return {{broken(), {{3, 4}, {3, 4}}}, {fixed(), {{3, 4}, {3, 4}}}};
+  return {{broken(), {{"M", 3}, {"N", 4}}}, {fixed(), {{"M", 3}, {"N", 4}}}};
 }
 
 } // namespace ditron::corpus

@@ -8,10 +8,10 @@
 
 namespace ditron::corpus {
 
-/// A kernel, the extents of its arguments in order, and on how many cores it is checked.
+/// A kernel, its dimensions, and on how many cores it is checked.
 struct Case {
   Kernel kernel;
-  std::vector<std::vector<int64_t>> extents;
+  Dimensions shape;
   int64_t cores = 2;
 };
 

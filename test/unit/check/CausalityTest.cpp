@@ -41,13 +41,19 @@ public:
   Builder &write(uint32_t thread, int64_t at) { return access(thread, Kind::write, at); }
   Builder &read(uint32_t thread, int64_t at) { return access(thread, Kind::read, at); }
   const Trace &trace() const { return trace_; }
+  Trace &trace() { return trace_; }
 
 private:
   Builder &push(uint32_t thread, Kind kind, uint32_t object, uint64_t value) {
     auto op = static_cast<uint32_t>(trace_.ops.size());
     trace_.ops.push_back({"op", "test", op, {}});
     trace_.sites.push_back({op, 0, {}});
-    trace_.threads[thread].push_back({kind, false, 0, op, object, value});
+    Event event;
+    event.kind = kind;
+    event.site = op;
+    event.object = object;
+    event.value = value;
+    trace_.threads[thread].push_back(event);
     return *this;
   }
   Trace trace_;
@@ -156,6 +162,26 @@ TEST(Races, AFenceOrdersPutsToOneRank) {
   Builder store(1);
   store.access(0, Kind::putTarget, 0).add(0, Kind::fence, 0, 0).write(0, 0);
   EXPECT_EQ(countRaces(store), 1u) << "a fence does not wait";
+}
+
+TEST(Races, AScopeHasToSpanThePath) {
+  auto faults = [](Scope scope, bool isSeen) {
+    Builder b(2);
+    b.trace().cores = 1; // two ranks
+    if (isSeen)
+      b.wait(1, 0).notify(0, 0);
+    else // the wait comes before the notify in every schedule
+      b.wait(1, 0, 0).notify(1, 1).wait(0, 1).notify(0, 0);
+    for (Thread &thread : b.trace().threads)
+      for (Event &event : thread)
+        if (event.object == 0)
+          event.scope = scope;
+    Causality causality(b.trace().threads, 4);
+    return findNarrowScopes(b.trace(), causality).size();
+  };
+  EXPECT_EQ(faults(Scope::device, true), 1u);
+  EXPECT_EQ(faults(Scope::system, true), 0u);
+  EXPECT_EQ(faults(Scope::device, false), 0u);
 }
 
 TEST(Witness, NoMoreThanIsNeeded) {

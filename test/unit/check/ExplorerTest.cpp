@@ -2,7 +2,7 @@
 #include "Explored.h"
 #include "ditron/support/Error.h"
 
-namespace ditron::explorer {
+namespace ditron::checker {
 namespace {
 
 /// A barrier of 2 ranks, 2 rounds: each notifies the other, waits for 1, and what `wait` and
@@ -29,37 +29,63 @@ func.func @kernel() attributes {{tile.kernel}} {{
 }
 const char *const kSubtract = "dist.notify %s[] subtract %c1 : !dist.signals<0>";
 
+const CheckOptions kOneLaunch{.cores = 1, .launches = 1};
+
 TEST(Explorer, ExactBarrierDeadlocks) {
-  Source source(barrier("== %c1", kSubtract));
-  ExploreOptions all;
-  all.reduce = false;
-  Exploration explored = source.explore("kernel", all);
-  EXPECT_EQ(explored.method, Method::exhaustive);
+  Source source(barrier("== %c1", kSubtract), kOneLaunch);
+  Exploration explored = source.explore({.reduce = false});
+  EXPECT_TRUE(explored.isExhaustive);
   EXPECT_EQ(explored.states, 27u);
   ASSERT_EQ(explored.findings.size(), 1u) << toString(explored);
-  const Finding &finding = explored.findings[0];
+  const Finding &finding = explored.findings[0].finding;
   EXPECT_EQ(finding.kind, FindingKind::deadlock);
   EXPECT_EQ(finding.steps.size(), 5u) << toString(explored);
   EXPECT_EQ(finding.parties.size(), 2u);
 
-  Exploration reduced = source.explore("kernel");
+  Exploration reduced = source.explore();
   EXPECT_LE(reduced.states, 27u);
   ASSERT_EQ(reduced.findings.size(), 1u) << toString(reduced);
-  EXPECT_EQ(reduced.findings[0].steps, finding.steps);
-  EXPECT_EQ(follow(source.record("kernel"), finding.schedule), finding.steps);
+  EXPECT_EQ(reduced.findings[0].finding.steps, finding.steps);
+}
+
+/// The same by way of the public check; its schedule can be followed to the deadlock.
+TEST(Explorer, WitnessOfTheExactBarrierCanBeReplayed) {
+  TextualIR ir{barrier("== %c1", kSubtract), "barrier.mlir"};
+  Verdict verdict = check(ir, kOneLaunch);
+  EXPECT_EQ(verdict.method, Method::exhaustive);
+  ASSERT_EQ(verdict.findings.size(), 1u) << verdict.text();
+  const Finding &finding = verdict.findings[0];
+  EXPECT_EQ(finding.steps.size(), 5u);
+  std::vector<std::string> lines = replay(ir, kOneLaunch, finding.schedule);
+  ASSERT_EQ(lines.size(), 7u); // the five steps, and where it ends: both wait
+  for (size_t i : {5, 6})
+    EXPECT_NE(lines[i].find("waits for signal 'arrived'[] of rank"), std::string::npos) << lines[i];
 }
 
 TEST(Explorer, OtherBarriersPass) {
-  for (auto [wait, after] : {std::pair(">= %c1", kSubtract), {">= %n", ""}, {">= %c1 take", ""}}) {
-    ExploreOptions options;
+  for (auto [wait, after] : {std::pair(">= %c1", kSubtract), {">= %n", ""}, {">= %c1 take", ""}})
     for (bool reduce : {false, true}) {
-      options.reduce = reduce;
-      Exploration explored = Source(barrier(wait, after)).explore("kernel", options);
-      EXPECT_EQ(explored.method, Method::exhaustive);
+      Exploration explored = Source(barrier(wait, after), kOneLaunch).explore({.reduce = reduce});
+      EXPECT_TRUE(explored.isExhaustive);
       EXPECT_TRUE(explored.findings.empty()) << wait << "\n" << toString(explored);
     }
-  }
+}
+
+TEST(Explorer, BeyondTheBudgetSchedulesAreSampled) {
+  Source source(barrier("== %c1", kSubtract), kOneLaunch);
+  Exploration few = source.explore({.states = 5, .schedules = 100});
+  EXPECT_FALSE(few.isExhaustive);
+  EXPECT_EQ(few.schedules, 100);
+  ASSERT_EQ(few.findings.size(), 1u) << toString(few);
+  EXPECT_EQ(few.findings[0].finding.kind, FindingKind::deadlock);
+
+  Verdict verdict = check(TextualIR{barrier("== %c1", kSubtract)},
+                          {.cores = 1, .launches = 1, .schedules = 100, .states = 5});
+  EXPECT_EQ(verdict.method, Method::sampled);
+  EXPECT_FALSE(verdict.isComplete);
+  EXPECT_NE(verdict.text().find("the budget of 5 states ended the exploration"), std::string::npos)
+      << verdict.text();
 }
 
 } // namespace
-} // namespace ditron::explorer
+} // namespace ditron::checker

@@ -178,14 +178,67 @@ func.func @kernel(%A: memref<2xf32> {tile.readonly}, %C: memref<2xf32>) attribut
   return
 })";
   };
-  EXPECT_TRUE(checkIR(ir(""), {.cores = 1}).clean());
-  Verdict verdict = checkIR(ir("{dist.pages = 1 : i64}"), {.cores = 1}, "reuse.mlir");
+  EXPECT_TRUE(check(TextualIR{ir("")}, {.cores = 1}).clean());
+  Verdict verdict = check(TextualIR{ir("{dist.pages = 1 : i64}"), "reuse.mlir"}, {.cores = 1});
   const Finding *found = find(verdict, FindingKind::workspaceReuse);
   ASSERT_TRUE(found) << verdict.text();
   EXPECT_EQ(found->parties[0].source(), "reuse.mlir:16");
   EXPECT_EQ(found->parties[1].source(), "reuse.mlir:14");
   EXPECT_EQ(found->parties[0].launch, 0);
   EXPECT_EQ(found->parties[1].launch, 1);
+}
+
+/// A queue of two entries between two roles: an entry is free when what was in it has been read.
+TEST(Findings, WorkspaceReuseInALaunch) {
+  int read = 0, wrote = 0;
+  auto queue = [&](int free) {
+    return kernel([&, free](In<f32> x, Out<f32> y) {
+      auto entries = symmetric<f32>({2, x.cols()}, "entries").tiled(1, 4);
+      auto full = signals({1}, "full"), empty = signals({1}, "empty");
+      auto [produce, consume] = splitCores(1);
+      produce.run("produce", [&] {
+        for (auto i : range(x.rows())) {
+          wait(empty(0), i - free);
+          entries(i % 2, 0) = x.tiled(1, 4)(i, 0), wrote = __LINE__;
+          notify(full.on(rank())(0));
+        }
+      });
+      consume.run("consume", [&] {
+        for (auto i : range(x.rows())) {
+          wait(full(0), i + 1);
+          y.tiled(1, 4)(i, 0) = entries(i % 2, 0), read = __LINE__;
+          notify(empty.on(rank())(0));
+        }
+      });
+    });
+  };
+  CheckOptions options{.ranks = 1, .shape = {{"M", 5}, {"N", 3}}};
+  Verdict verdict = check(queue(2), options);
+  const Finding *found = find(verdict, FindingKind::workspaceReuse);
+  ASSERT_TRUE(found) << verdict.text();
+  EXPECT_EQ(found->parties[0].line, read);
+  EXPECT_EQ(found->parties[1].line, wrote);
+  EXPECT_NE(found->message.find("while it may still be read"), std::string::npos);
+  EXPECT_NE(found->notes[0].find("passes at once"), std::string::npos) << found->notes[0];
+  EXPECT_TRUE(check(queue(1), options).clean());
+}
+
+TEST(Findings, EveryCoreWritesTheSame) {
+  auto copy = [](bool isDealt) {
+    return kernel([=](In<f32> x, Out<f32> y) {
+      auto ys = y.tiled(4, 4);
+      if (isDealt)
+        for (auto [i, j] : ys.tiles())
+          ys(i, j) = x.tiled(4, 4)(i, j);
+      else
+        ys(0, 0) = x.tiled(4, 4)(0, 0);
+    });
+  };
+  Verdict verdict = checked(copy(false), {.ranks = 1, .cores = 2});
+  const Finding *found = find(verdict, FindingKind::dataRace);
+  ASSERT_TRUE(found) << verdict.text();
+  EXPECT_NE(found->notes[1].find("every core executes this"), std::string::npos);
+  EXPECT_TRUE(checked(copy(true), {.ranks = 1, .cores = 2}).clean());
 }
 
 TEST(Findings, UnfinishedPut) {
@@ -349,8 +402,46 @@ TEST(Usage, ErrorsNameWhatIsWrong) {
   EXPECT_NE(messageOf({.shape = {{"M", 1}, {"K", 2}}}).find("shape gives 'K', expected M, N"),
             std::string::npos);
   EXPECT_NE(messageOf({.shape = {{"M", 1}}}).find("N"), std::string::npos);
-  EXPECT_THROW(checkIR("func.func @f() {", {}), CompileError);
-  EXPECT_THROW(checkIR("func.func @f() { return }", {}), CompileError);
+  EXPECT_THROW(check(TextualIR{"func.func @f() {"}, {}), CompileError);
+  EXPECT_THROW(check(TextualIR{"func.func @f() { return }"}, {}), CompileError);
+}
+
+/// What depends on the values of inputs is proved for these inputs, and the verdict says so.
+TEST(Verdict, SaysWhatDependsOnInputs) {
+  auto k =
+      Kernel("send(x[N], count[R]) -> y[N]", [](In<f32, 1> x, In<i32, 1> count, Out<f32, 1> y) {
+        auto inbox = symmetric<f32>({x.size()}, "inbox");
+        auto arrived = signals({1}, "arrived");
+        auto next = (rank() + 1) % numRanks();
+        when(toIndex(count.read({next})) > 0, [&] {
+          put(x, inbox.on(next));
+          notify(arrived.on(next)(0));
+        });
+        when(toIndex(count.read({rank()})) > 0, [&] {
+          wait(arrived(0), 1);
+          y.tiled(4)(0) = inbox.tiled(4)(0);
+        });
+      });
+  CheckOptions options{.cores = 1, .shape = {{"N", 4}}};
+  options.input = [](int64_t, size_t, int64_t) { return 1; };
+  Verdict agreed = check(k, options);
+  EXPECT_TRUE(agreed.clean()) << agreed.text();
+  EXPECT_EQ(agreed.method, Method::proved);
+  EXPECT_NE(agreed.text().find("the proof is for the inputs of this check"), std::string::npos);
+  options.input = [](int64_t rank, size_t argument, int64_t) {
+    return argument == 1 ? double(rank) : 1; // rank 0 sends nothing, and rank 1 waits
+  };
+  EXPECT_TRUE(find(check(k, options), FindingKind::lostSignal));
+}
+
+/// Branches on what atomic additions leave: the order of those is open, so no run speaks for all.
+TEST(Verdict, IsSampledWhereBranchesDependOnAtomics) {
+  auto k = Kernel("last(x[N]) -> y[N], sum[N]", [](In<i32, 1> x, Out<i32, 1> y, InOut<i32, 1> sum) {
+    Tile before = atomicAdd(sum.tiled(1)(0), x.tiled(1)(0));
+    when(toIndex(max(before, 0)) == 0, [&] { y.tiled(1)(0) = before; });
+  });
+  Verdict verdict = check(k, {.ranks = 1, .cores = 2, .shape = {{"N", 1}}});
+  EXPECT_EQ(verdict.method, Method::sampled) << verdict.text();
 }
 
 TEST(Mutation, TellsMistakesFromVariations) {

@@ -177,6 +177,8 @@ private:
     run.puts.push_back({number, step.peer, performed});
     access(run, program_.agents[number].rank, step.place, false, performed, step.line);
     access(run, step.peer, step.peerPlace, true, performed, step.line);
+    if (program_.agents[number].rank == step.peer && step.place == step.peerPlace)
+      outcome_.races.insert({step.line, step.line}); // it may copy in any order
   }
 
   void notify(Execution &run, int number, const Step &step, int event) {

@@ -12,14 +12,13 @@
 //   P -> notify  of the same agent, later, not relaxed, whose scope spans the agent and the peer
 //   P -> Q       puts of one agent to one peer with a fence between whose scope spans them
 //   M -> wait    the message of a notify that the wait sees: not relaxed, the scopes of both span
-//   the
-//                two agents, and no store to the counter lies between. The message of a notify is
-//                the step itself; that of a relaxed one is an event of its own with only
+//                the two agents, and no store to the counter lies between. The message of a notify
+//                is the step itself; that of a relaxed one is an event of its own with only
 //   P -> M       puts before an earlier quiet, or, to the rank of the counter, an earlier fence
-//   whose
-//                scope spans them
+//                whose scope spans them
 //
-// Two accesses to one place race if one writes and neither comes before the other.
+// Two accesses to one place race if one writes and neither comes before the other, and so do the
+// two of a put onto itself.
 #pragma once
 #include <cstdint>
 #include <set>

@@ -2,7 +2,9 @@
 //
 // Whether a kernel's course depends on what it reads: the values read are followed through the
 // kernel to where an address, a count, a peer or a branch is decided.
-#include "ditron/check/ExploreProgram.h"
+#include "ditron/check/Dependence.h"
+#include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
@@ -11,12 +13,12 @@
 
 using namespace mlir;
 
-namespace ditron::explorer {
+namespace ditron::checker {
 namespace {
 
 class Follower {
 public:
-  bool reachesDecision(func::FuncOp kernel) {
+  Operation *findDecision(func::FuncOp kernel) {
     auto module = kernel->getParentOfType<ModuleOp>();
     Operation *all = module ? module.getOperation() : kernel.getOperation();
     all->walk([&](Operation *op) {
@@ -24,12 +26,12 @@ public:
         for (Value result : op->getResults())
           follow(result);
     });
-    while (!work_.empty() && !decides_) {
+    while (!work_.empty() && !decision_) {
       Value value = work_.pop_back_val();
       for (OpOperand &use : value.getUses())
         visit(use);
     }
-    return decides_;
+    return decision_;
   }
 
 private:
@@ -46,7 +48,7 @@ private:
   static bool isDecision(OpOperand &use) {
     Operation *op = use.getOwner();
     Type type = use.get().getType();
-    if (isa<scf::IfOp>(op))
+    if (isa<scf::IfOp, core::RequireOp>(op))
       return true;
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return use.getOperandNumber() < loop.getNumControlOperands();
@@ -54,14 +56,15 @@ private:
       return false;
     if (isa<core::GatherOp, core::ScatterOp>(op) && isa<RankedTensorType>(type))
       return use.getOperandNumber() == (isa<core::GatherOp>(op) ? 1 : 2); // the rows
-    bool isNumber = type.isIndex();
-    return isNumber && (isa<device::DistDialect, memref::MemRefDialect>(op->getDialect()) ||
-                        !isMemoryEffectFree(op));
+    return type.isIndex() && (isa<core::ChunkOp>(op) ||
+                              isa<device::DistDialect, memref::MemRefDialect>(op->getDialect()) ||
+                              !isMemoryEffectFree(op));
   }
 
   void visit(OpOperand &use) {
     Operation *op = use.getOwner();
-    decides_ |= isDecision(use);
+    if (isDecision(use) && !decision_)
+      decision_ = op;
     follow(op->getResults());
     if (auto set = dyn_cast<core::SetOp>(op))
       follow(set.getVar());
@@ -88,11 +91,11 @@ private:
 
   llvm::DenseSet<Value> seen_;
   llvm::SmallVector<Value> work_;
-  bool decides_ = false;
+  Operation *decision_ = nullptr;
 };
 
 } // namespace
 
-bool dependsOnMemory(func::FuncOp kernel) { return Follower().reachesDecision(kernel); }
+Operation *findDecisionOnMemory(func::FuncOp kernel) { return Follower().findDecision(kernel); }
 
-} // namespace ditron::explorer
+} // namespace ditron::checker
