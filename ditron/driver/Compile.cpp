@@ -6,8 +6,10 @@
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/support/Hash.h"
 #include "ditron/target/cpu/CpuCode.h"
+#include "ditron/target/nvidia/Chip.h"
 #include <chrono>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <mutex>
 
@@ -81,12 +83,23 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
                       CompileOutput output) {
-  if (target != "x86-64")
-    throw UnavailableError(
-        fmt::format("target '{}' is not in this build, which has x86-64", target));
   std::lock_guard lock(compileMutex());
-  std::vector<bool> unitStride(kernel.parameters().size(), true);
-  return compileForCpu(kernel.traced().module.get(), {unitStride}, static_cast<Emit>(output));
+  Specialization specialization{std::vector<bool>(kernel.parameters().size(), true)};
+  mlir::ModuleOp module = kernel.traced().module.get();
+  auto emit = static_cast<Emit>(output);
+  if (target == "x86-64")
+    return compileForCpu(module, specialization, emit);
+  if (nvidia::findChip(target))
+    return compileForNvidia(module, specialization, {std::string(target), schedule.warps}, emit);
+  throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}", target,
+                                     fmt::join(compileTargets(), ", ")));
+}
+
+std::vector<std::string> compileTargets() {
+  std::vector<std::string> targets{"x86-64"};
+  for (const nvidia::Chip &chip : nvidia::chips())
+    targets.emplace_back(chip.name);
+  return targets;
 }
 
 } // namespace ditron

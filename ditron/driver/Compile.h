@@ -21,6 +21,9 @@ enum class CompileOutput { ir, llvm, assembly, object };
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
                       CompileOutput output);
 
+/// The targets that this build has.
+std::vector<std::string> compileTargets();
+
 /// Code in memory, and what it took to get there.
 struct LoadedKernel {
   std::shared_ptr<const cpu::LoadedCode> code;

@@ -190,7 +190,8 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   return placement;
 }
 
-Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores) {
+Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
+              kernels::Machine machine) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
@@ -199,6 +200,7 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.dims = entry.parseShape(shape);
   problem.ranks = ranks;
   problem.cores = cores;
+  problem.machine = machine;
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);

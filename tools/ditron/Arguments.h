@@ -66,7 +66,8 @@ struct Task {
 
 /// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). UsageError or
 /// CompileError where type, configuration or sizes do not fit the kernel.
-Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores);
+Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
+              kernels::Machine machine = kernels::Machine::cpu);
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement);
 

@@ -7,9 +7,11 @@
 #include "Verbs.h"
 #include "ditron/support/Error.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -34,12 +36,15 @@ CompileOutput parseEmit(const std::string &text) {
 
 /// UnavailableError for the targets of the contract that this build lacks, UsageError for others.
 void checkTarget(const std::string &text) {
-  if (text == "x86-64")
+  std::vector<std::string> known = compileTargets();
+  if (std::find(known.begin(), known.end(), text) != known.end())
     return;
-  if (text == "sm_90a" || text == "gfx942" || text == "sm_80" || text == "sm_89")
-    throw UnavailableError(fmt::format("target '{}' is not in this build, only x86-64 is", text));
-  throw UsageError(fmt::format("unknown target '{}', expected one of x86-64, sm_90a, gfx942{}",
-                               text, kernels::suggestion(text, {"x86-64", "sm_90a", "gfx942"})));
+  std::string list = fmt::format("{}", fmt::join(known, ", "));
+  if (text == "gfx942")
+    throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}", text, list));
+  known.push_back("gfx942");
+  throw UsageError(fmt::format("unknown target '{}', expected one of {}, gfx942{}", text, list,
+                               kernels::suggestion(text, known)));
 }
 
 /// Writes to the file, to stdout where none is named.
@@ -69,7 +74,9 @@ int compileKernel(const CompileArguments &arguments) {
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1);
   Task task = makeTask(arguments, arguments.shape, int(std::min<int64_t>(ranks, 1 << 20)),
-                       int(std::min<int64_t>(cores, 1 << 20)));
+                       int(std::min<int64_t>(cores, 1 << 20)),
+                       arguments.target == "x86-64" ? kernels::Machine::cpu
+                                                    : kernels::Machine::gpu);
   auto start = std::chrono::steady_clock::now();
   std::string text = compileTo(task.kernel, {}, arguments.target, output);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -96,7 +103,7 @@ Verb addCompile(CLI::App &program) {
   CLI::App *verb = program.add_subcommand("compile", "print or keep what a kernel compiles to");
   auto arguments = std::make_shared<CompileArguments>();
   addKernelOptions(*verb, *arguments);
-  verb->add_option("--target", arguments->target, "x86-64: this machine's CPU (the default)");
+  verb->add_option("--target", arguments->target, "x86-64: this machine's CPU (the default); sm_90a, sm_89, sm_80: NVIDIA GPUs");
   verb->add_option("--emit", arguments->emit, "ir (the default), llvm, asm or object");
   verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
   verb->add_option("--shape", arguments->shape,

@@ -21,6 +21,7 @@
 #pragma once
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Conversions.h"
+#include "ditron/lower/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -248,8 +249,6 @@ bool movesElements(mlir::Operation *op);
 using lower::computeType;
 using lower::storageType;
 
-/// Whether the elements of the view's last dimension are neighbours, as far as the program says:
-/// arguments marked core::kUnitStrideAttr, symmetric memory, and parts of those.
-bool hasUnitStride(mlir::Value view);
+using lower::hasUnitStride;
 
 } // namespace ditron::cpu
