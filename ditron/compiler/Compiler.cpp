@@ -166,7 +166,7 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   if (emit == Emit::ir)
     addFrontPipeline(passes);
   else
-    addNvidiaPipeline(passes, {target.chip, target.warps});
+    addNvidiaPipeline(passes, {target.chip, target.warps, target.stages});
   if (failed(passes.run(*kernel)))
     diagnostics.raise("compilation");
   if (emit == Emit::ir)

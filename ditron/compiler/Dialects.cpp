@@ -15,7 +15,7 @@
 #include "mlir/Transforms/Passes.h"
 
 void ditron::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<core::TileDialect, device::DistDialect>();
+  registry.insert<core::TileDialect, device::DistDialect, nvidia::NvidiaDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
                   mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,

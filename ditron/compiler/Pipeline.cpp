@@ -54,6 +54,7 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(createCSEPass());
   kernel.addPass(nvidia::createDistToDevice());                 // a core is a block of threads
   kernel.addPass(nvidia::createAssignLayouts({options.warps})); // tiles are dealt to threads
+  kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
   passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

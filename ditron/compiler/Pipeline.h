@@ -28,6 +28,7 @@ void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target, boo
 struct NvidiaOptions {
   std::string chip = "sm_90a"; ///< of those in target/nvidia/Chip.h
   int64_t warps = 0;           ///< of a core; 0: as the tiles ask
+  int64_t stages = 0;          ///< of the pipeline of loads; 0: as many as fit
 };
 void addNvidiaPipeline(mlir::OpPassManager &passes, const NvidiaOptions &options);
 

@@ -35,7 +35,7 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments);
 int cpus();
 
 /// What executes kernels.
-enum class Backend { reference, cpu };
+enum class Backend { reference, cpu, nvidia };
 
 /// Where a kernel runs.
 struct Placement {
@@ -48,6 +48,8 @@ struct Placement {
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }
   std::string_view transportName() const;
+  /// "reference", "cpu" or "nvidia".
+  std::string_view backendName() const;
   /// "4 ranks x 2 cores, cpu, threads"
   std::string describe() const;
 };

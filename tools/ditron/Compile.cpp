@@ -41,7 +41,8 @@ void checkTarget(const std::string &text) {
     return;
   std::string list = fmt::format("{}", fmt::join(known, ", "));
   if (text == "gfx942")
-    throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}", text, list));
+    throw UnavailableError(
+        fmt::format("target '{}' is not in this build, which has {}", text, list));
   known.push_back("gfx942");
   throw UsageError(fmt::format("unknown target '{}', expected one of {}, gfx942{}", text, list,
                                kernels::suggestion(text, known)));
@@ -73,10 +74,10 @@ int compileKernel(const CompileArguments &arguments) {
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1);
-  Task task = makeTask(arguments, arguments.shape, int(std::min<int64_t>(ranks, 1 << 20)),
-                       int(std::min<int64_t>(cores, 1 << 20)),
-                       arguments.target == "x86-64" ? kernels::Machine::cpu
-                                                    : kernels::Machine::gpu);
+  Task task =
+      makeTask(arguments, arguments.shape, int(std::min<int64_t>(ranks, 1 << 20)),
+               int(std::min<int64_t>(cores, 1 << 20)),
+               arguments.target == "x86-64" ? kernels::Machine::cpu : kernels::Machine::gpu);
   auto start = std::chrono::steady_clock::now();
   std::string text = compileTo(task.kernel, {}, arguments.target, output);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -103,7 +104,8 @@ Verb addCompile(CLI::App &program) {
   CLI::App *verb = program.add_subcommand("compile", "print or keep what a kernel compiles to");
   auto arguments = std::make_shared<CompileArguments>();
   addKernelOptions(*verb, *arguments);
-  verb->add_option("--target", arguments->target, "x86-64: this machine's CPU (the default); sm_90a, sm_89, sm_80: NVIDIA GPUs");
+  verb->add_option("--target", arguments->target,
+                   "x86-64: this machine's CPU (the default); sm_90a, sm_89, sm_80: NVIDIA GPUs");
   verb->add_option("--emit", arguments->emit, "ir (the default), llvm, asm or object");
   verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
   verb->add_option("--shape", arguments->shape,

@@ -89,7 +89,6 @@ public:
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, "ditron_kernel", type);
     entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b_.getUnitAttr());
     auto threads = b_.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)});
-    entry->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), threads);
     entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), threads);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);

@@ -26,6 +26,14 @@ def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
     Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">];
 }
 
+def PipelineLoads : Pass<"nvidia-pipeline-loads", "::mlir::func::FuncOp"> {
+  let summary = "Fetches the tiles that loops read into shared memory some iterations ahead";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::nvidia::NvidiaDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"stages", "stages", "int64_t", "0", "Slots of a ring; 0: as many as fit, at most 4">];
+}
+
 def TilesToThreads : Pass<"nvidia-tiles-to-threads", "::mlir::ModuleOp"> {
   let summary = "Turns tiles into the vectors of one thread, and memory into accesses of one thread";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

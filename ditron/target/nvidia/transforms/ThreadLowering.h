@@ -13,6 +13,7 @@
 //   ConvertPatterns.cpp   from one layout to another
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
 //   DotPatterns.cpp       products
+//   RingPatterns.cpp      tiles fetched ahead of their use
 //   Instructions.cpp      the instructions of PTX
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
@@ -142,6 +143,8 @@ void addConvertPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConve
                         const ThreadContext &context);
 void addReducePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
+void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
 void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                     const ThreadContext &context);
 

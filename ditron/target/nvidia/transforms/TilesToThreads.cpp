@@ -122,12 +122,15 @@ private:
     MLIRContext *mlirContext = &getContext();
     TypeConverter types;
     types.addConversion([](Type type) { return type; });
+    types.addConversion(
+        [](RingType ring) -> Type { return LLVM::LLVMPointerType::get(ring.getContext(), 3); });
     types.addConversion([](RankedTensorType tile) -> Type {
       if (isShared(tile))
         return LLVM::LLVMPointerType::get(tile.getContext(), 3);
       return vectorOf(tile);
     });
     ConversionTarget target(*mlirContext);
+    target.addIllegalDialect<NvidiaDialect>();
     target.markUnknownOpDynamicallyLegal([](Operation *op) {
       bool isScalarCast = isa<core::CastOp>(op);
       return !touchesTiles(op) && !isScalarCast;
@@ -138,6 +141,7 @@ private:
     addConvertPatterns(patterns, types, context);
     addReducePatterns(patterns, types, context);
     addDotPatterns(patterns, types, context);
+    addRingPatterns(patterns, types, context);
     scf::populateSCFStructuralTypeConversions(types, patterns);
     return applyPartialConversion(function, target, std::move(patterns));
   }
