@@ -108,7 +108,6 @@ public:
     (void)loop_.replaceWithAdditionalYields(
         rewriter, index(0), /*replaceInitOperandUsesInLoop=*/false,
         [&](OpBuilder &, mlir::Location, ArrayRef<BlockArgument> arguments) {
-          loop_ = cast<scf::ForOp>(arguments[0].getOwner()->getParentOp());
           return SmallVector<Value>{buildBody(arguments.back())};
         });
   }
@@ -147,13 +146,15 @@ private:
     b_.create<CommitOp>();
   }
 
-  /// The slot of the next iteration.
+  /// Rewrites the body, which is still the old loop's; the slot of the next iteration.
   Value buildBody(Value slot) {
     b_.setInsertionPointToStart(loop_.getBody());
     b_.create<AwaitOp>(stages_ - 2);
     fetch(iteration(loop_.getInductionVar(), stages_ - 1), slotAfter(slot, stages_ - 1));
-    for (auto [one, ring] : llvm::zip(loads_, rings_)) {
-      Value tile = b_.create<SlotOp>(one.load.getTile().getType(), ring, slot);
+    SmallVector<Value> tiles;
+    for (auto [one, ring] : llvm::zip(loads_, rings_))
+      tiles.push_back(b_.create<SlotOp>(one.load.getTile().getType(), ring, slot));
+    for (auto [one, tile] : llvm::zip(loads_, tiles)) {
       one.load.getTile().replaceAllUsesWith(tile);
       one.load.erase();
     }
