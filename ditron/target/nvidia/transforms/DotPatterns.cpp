@@ -143,20 +143,20 @@ private:
     int64_t step = matrixDepth(lhs.getElementType(), op.getPrecision());
     SmallVector<Value> acc = t.split(adaptor.getAcc());
     for (int64_t depth = 0; depth < lhs.getDimSize(1); depth += step) {
-      SmallVector<Words> left, right;
+      SmallVector<Words> left;
       for (int64_t m = 0; m < height; ++m)
         left.push_back(a.load(16 * m, depth));
-      for (int64_t n = 0; n < width; n += 2)
-        right.push_back(b.load(8 * n, depth));
-      for (int64_t m = 0; m < height; ++m)
-        for (int64_t n = 0; n < width; ++n) {
-          const Words &pair = right[static_cast<size_t>(n / 2)];
-          size_t odd = static_cast<size_t>(n % 2), first = static_cast<size_t>(4 * (m * width + n));
-          Words sum =
-              t.instructions.multiply(fragment.shape, fragment.types, left[static_cast<size_t>(m)],
-                                      {pair[odd], pair[odd + 2]}, ArrayRef(acc).slice(first, 4));
-          llvm::copy(sum, acc.begin() + static_cast<ptrdiff_t>(first));
-        }
+      for (int64_t n = 0; n < width; n += 2) {
+        Words pair = b.load(8 * n, depth);
+        for (int64_t m = 0; m < height; ++m)
+          for (size_t odd : {0, 1}) {
+            auto first = static_cast<size_t>(4 * (m * width + n)) + 4 * odd;
+            Words sum = t.instructions.multiply(
+                fragment.shape, fragment.types, left[static_cast<size_t>(m)],
+                {pair[odd], pair[odd + 2]}, ArrayRef(acc).slice(first, 4));
+            llvm::copy(sum, acc.begin() + static_cast<ptrdiff_t>(first));
+          }
+      }
     }
     return t.join(acc);
   }

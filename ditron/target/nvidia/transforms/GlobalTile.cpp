@@ -137,24 +137,36 @@ Value GlobalTile::isWide(ThreadBuilder &t, int64_t run, bool partly) {
 
 //===-- Into shared memory --------------------------------------------------------------------===//
 
-namespace {
-
-/// Element by element, through registers.
-void copySlowly(ThreadBuilder &t, GlobalTile &memory, const Distribution &places,
-                SharedPlaces &shared, const APInt &padding) {
-  OpBuilder &b = t.b;
-  Type carrier = b.getIntegerType(padding.getBitWidth());
+/// Element by element, through registers: each thread takes every so many-th element of the tile.
+void GlobalTile::copyElements(ThreadBuilder &t, const Layout &memory, const APInt &padding,
+                              Value base) {
   if (padding.getBitWidth() > 32)
     throw InternalError("a tile of 64-bit elements in shared memory");
-  Value otherwise = b.create<arith::ConstantOp>(t.loc, b.getIntegerAttr(carrier, padding));
-  for (int64_t reg = 0; reg < places.registers(); ++reg) {
-    auto [address, mask] = memory.at(t, reg);
-    Value value = t.instructions.loadGlobal(address, memory.bytes, mask, otherwise)[0];
-    b.create<LLVM::StoreOp>(t.loc, value, shared.at(reg));
+  OpBuilder &b = t.b;
+  const Shape &shape = places_.shape();
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  Value thread = t.add(t.mul(t.context.warp, t.i32(kLanes)), t.context.lane);
+  auto loop = b.create<scf::ForOp>(t.loc, thread, t.i32(elements), t.i32(t.context.warps * kLanes));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value rest = loop.getInductionVar(), place = t.i32(0), address = origin_, inside;
+  Shape strides = stridesOf(memory, shape);
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    Value coord = b.create<arith::RemUIOp>(t.loc, rest, t.i32(shape[dim]));
+    rest = b.create<arith::DivUIOp>(t.loc, rest, t.i32(shape[dim]));
+    place = t.add(place, t.mul(coord, t.i32(strides[dim])));
+    address = t.add(address, t.mul(asInteger(t, coord, 64), strides_[dim]));
+    Value fits = compare(t, arith::CmpIPredicate::ult, coord, left_[dim]);
+    inside = inside ? Value(b.create<arith::AndIOp>(t.loc, inside, fits)) : fits;
   }
+  Type carrier = b.getIntegerType(padding.getBitWidth());
+  Value otherwise = b.create<arith::ConstantOp>(t.loc, b.getIntegerAttr(carrier, padding));
+  Value value = t.instructions.loadGlobal(address, bytes, inside, otherwise)[0];
+  Value at = t.mul(swizzled(t, memory, place), t.i32(bytes));
+  b.create<LLVM::StoreOp>(t.loc, value, t.offset(base, at));
 }
-
-} // namespace
 
 void copyToShared(ThreadBuilder &t, Value view, ValueRange coords, RankedTensorType tile,
                   const APInt &padding, Value base) {
@@ -164,9 +176,10 @@ void copyToShared(ThreadBuilder &t, Value view, ValueRange coords, RankedTensorT
   Distribution places =
       *Distribution::of(blocked(shapeOf(tile), run, t.context.warps), shapeOf(tile));
   GlobalTile memory(t, view, coords, places);
-  SharedPlaces shared(t, base, core::layoutOf(tile), places, bytes);
+  Layout layout = core::layoutOf(tile);
   if (!memory.hasUnitStride || places.run(run) < run || !padding.isZero())
-    return copySlowly(t, memory, places, shared, padding);
+    return memory.copyElements(t, layout, padding, base);
+  SharedPlaces shared(t, base, layout, places, bytes);
   auto branch = b.create<scf::IfOp>(t.loc, memory.isWide(t, run, /*partly=*/true), true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -175,7 +188,7 @@ void copyToShared(ThreadBuilder &t, Value view, ValueRange coords, RankedTensorT
     t.instructions.copyAsync(shared.at(reg), memory.at(t, reg).first, count);
   }
   b.setInsertionPointToStart(branch.elseBlock());
-  copySlowly(t, memory, places, shared, padding);
+  memory.copyElements(t, layout, padding, base);
 }
 
 } // namespace ditron::nvidia

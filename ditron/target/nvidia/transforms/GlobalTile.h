@@ -25,6 +25,9 @@ public:
   mlir::Value countFrom(ThreadBuilder &t, int64_t reg, int64_t run);
   /// Whether runs of so many elements are aligned, and none lies partly in the view.
   mlir::Value isWide(ThreadBuilder &t, int64_t run, bool partly = false);
+  /// Writes the tile to shared memory at `base`, laid out as `memory`; for any strides.
+  void copyElements(ThreadBuilder &t, const Layout &memory, const llvm::APInt &padding,
+                    mlir::Value base);
 
 private:
   using Value = mlir::Value;

@@ -90,6 +90,8 @@ public:
     entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b_.getUnitAttr());
     auto threads = b_.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)});
     entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), threads);
+    // One block on a multiprocessor is enough: rather that than registers in memory.
+    entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b_.getI32IntegerAttr(1));
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     next_ = block->getArguments().begin();
