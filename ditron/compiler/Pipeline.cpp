@@ -48,7 +48,7 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   addFrontPipeline(passes, Checks::explicitly);
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(nvidia::createCheckSupported()); // refuse what has no lowering
-  kernel.addPass(nvidia::createWidenDots());      // 8-bit floats multiply as f16
+  kernel.addPass(nvidia::createSimplifyDots());   // 8-bit floats multiply as f16
   kernel.addPass(device::createDealTiles());      // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the kernels of the registry on this machine's GPU and verifies every result.
 
-    python3 kernels_test.py --program bin/ditron [--filter REGEX] [--bench]
+    python3 kernels_test.py [--program bin/ditron] [--filter REGEX] [--bench]
 
 Needs the program and a driver, nothing else: it runs from an unpacked archive. Without a GPU it says what
 is missing and exits with 77, which CTest counts as skipped.
 """
 import argparse
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -62,7 +63,8 @@ def cases(program):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", default="bin/ditron")
+    beside = pathlib.Path(__file__).resolve().parent.parent / "bin" / "ditron"
+    parser.add_argument("--program", default=str(beside))
     parser.add_argument("--filter", default="")
     parser.add_argument("--bench", action="store_true", help="also times some kernels")
     options = parser.parse_args()

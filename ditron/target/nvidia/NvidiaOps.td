@@ -32,7 +32,7 @@ def Nvidia_RingOp : Nvidia_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
   let description = [{
     Example:
     ```mlir
-    %ring = nvidia.ring : !nvidia.ring<4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    %ring = nvidia.ring : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
     ```
   }];
   let results = (outs Nvidia_RingType:$ring);
@@ -48,7 +48,7 @@ def Nvidia_CopyOp : Nvidia_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
     Example:
     ```mlir
     nvidia.copy %A[%i, %k] to %ring[%slot] if %more
-        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !nvidia.ring<4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
     ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_RingType:$ring, Index:$slot, I1:$condition);
@@ -85,7 +85,7 @@ def Nvidia_SlotOp : Nvidia_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let description = [{
     Example:
     ```mlir
-    %a = nvidia.slot %ring[%slot] : !nvidia.ring<4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    %a = nvidia.slot %ring[%slot] : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
            -> tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>
     ```
   }];

@@ -16,8 +16,10 @@ def DistToDevice : Pass<"nvidia-dist-to-device", "::mlir::func::FuncOp"> {
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
-def WidenDots : Pass<"nvidia-widen-dots", "::mlir::func::FuncOp"> {
-  let summary = "Turns products of 8-bit floats into products of f16";
+def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
+  let summary = "Turns products of 8-bit floats into products of f16, and those of one term into "
+                "arithmetic";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
 def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
