@@ -11,12 +11,12 @@
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
-// BF16: cp.async.cg.shared.global
-// BF16: cp.async.wait_group {{[1-9]}}
-// BF16: ldmatrix.sync.aligned.m8n8.x4.shared.b16
-// BF16: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
-// BF16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-// BF16: st.global.v4.b32
+// BF16-DAG: cp.async.cg.shared.global
+// BF16-DAG: cp.async.wait_group {{[1-9]}}
+// BF16-DAG: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// BF16-DAG: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// BF16-DAG: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// BF16-DAG: st.global.v4.b32
 
 // F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // I8: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
