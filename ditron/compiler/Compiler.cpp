@@ -4,12 +4,16 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/support/Error.h"
 #include "ditron/target/cpu/CpuCode.h"
+#include "ditron/target/nvidia/NvidiaCode.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -74,6 +78,25 @@ std::string printed(ModuleOp module) {
   return text;
 }
 
+std::string printed(const llvm::Module &code) {
+  std::string text;
+  llvm::raw_string_ostream(text) << code;
+  return text;
+}
+
+std::unique_ptr<llvm::Module> translate(ModuleOp kernel, llvm::LLVMContext &llvmContext,
+                                        const Diagnostics &diagnostics) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  kernel.getContext()->appendDialectRegistry(registry);
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(kernel, llvmContext);
+  if (!code)
+    diagnostics.raise("translation to LLVM IR");
+  return code;
+}
+
 } // namespace
 
 std::string compileForCpu(ModuleOp module, const Specialization &specialization, Emit emit) {
@@ -94,14 +117,8 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
   if (emit == Emit::ir)
     return printed(*kernel);
 
-  DialectRegistry registry;
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  context->appendDialectRegistry(registry);
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(*kernel, llvmContext);
-  if (!code)
-    diagnostics.raise("translation to LLVM IR");
+  std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
   host.optimize(*code);
   switch (emit) {
   case Emit::assembly:
@@ -111,9 +128,56 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
   default:
     break;
   }
+  return printed(*code);
+}
+
+/// The first line of a kernel's PTX.
+static std::string describe(ModuleOp module, StringRef name) {
+  auto number = [&](StringRef attribute) {
+    return module->getAttrOfType<IntegerAttr>(attribute).getInt();
+  };
+  llvm::json::Array requirements;
+  for (auto one :
+       module->getAttrOfType<ArrayAttr>(nvidia::kRequirementsAttr).getAsRange<DictionaryAttr>())
+    requirements.push_back(llvm::json::Object{{"message", one.getAs<StringAttr>("message").str()},
+                                              {"file", one.getAs<StringAttr>("file").str()},
+                                              {"line", one.getAs<IntegerAttr>("line").getInt()}});
+  llvm::json::Object info{{"kernel", name.str()},
+                          {"threads", 32 * number(nvidia::kWarpsAttr)},
+                          {"shared_bytes", number(nvidia::kSharedAttr)},
+                          {"requirements", std::move(requirements)}};
   std::string text;
-  llvm::raw_string_ostream(text) << *code;
+  llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
   return text;
+}
+
+std::string compileForNvidia(ModuleOp module, const Specialization &specialization,
+                             const NvidiaTarget &target, Emit emit) {
+  MLIRContext *context = module.getContext();
+  context->printOpOnDiagnostic(false);
+  Diagnostics diagnostics(context);
+  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
+  std::string name = (*kernel->getOps<func::FuncOp>().begin()).getName().str();
+  const nvidia::Chip *chip = nvidia::findChip(target.chip);
+  if (!chip)
+    throw InternalError(fmt::format("no chip {}", target.chip));
+  PassManager passes(context);
+  passes.enableVerifier(false);
+  if (emit == Emit::ir)
+    addFrontPipeline(passes);
+  else
+    addNvidiaPipeline(passes, {target.chip, target.warps, target.stages});
+  if (failed(passes.run(*kernel)))
+    diagnostics.raise("compilation");
+  if (emit == Emit::ir)
+    return printed(*kernel);
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
+  nvidia::optimize(*code, *chip);
+  if (emit == Emit::llvm)
+    return printed(*code);
+  std::string ptx = describe(*kernel, name) + nvidia::emitPtx(*code, *chip);
+  return emit == Emit::assembly ? ptx : nvidia::assemble(ptx, *chip);
 }
 
 std::string compilerIdentity() {

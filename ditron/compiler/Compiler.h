@@ -29,6 +29,18 @@ struct Specialization {
 /// the user's line where it cannot be.
 std::string compileForCpu(mlir::ModuleOp module, const Specialization &specialization, Emit emit);
 
+/// What code for a GPU is made for.
+struct NvidiaTarget {
+  std::string chip;   ///< a name of target/nvidia/Chip.h
+  int64_t warps = 0;  ///< of a core; 0: as the tiles ask
+  int64_t stages = 0; ///< of the pipeline of loads; 0: as many as fit
+};
+
+/// The same for a GPU. Assembly is PTX (see target/nvidia/NvidiaCode.h for its first line), an
+/// object a cubin; UnavailableError where that needs ptxas and there is none.
+std::string compileForNvidia(mlir::ModuleOp module, const Specialization &specialization,
+                             const NvidiaTarget &target, Emit emit);
+
 /// What the compiler itself depends on: its version, LLVM's and this machine's CPU. Part of the key
 /// of whatever is kept of compilations.
 std::string compilerIdentity();

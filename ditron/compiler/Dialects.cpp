@@ -7,6 +7,7 @@
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/target/cpu/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,11 +15,11 @@
 #include "mlir/Transforms/Passes.h"
 
 void ditron::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<core::TileDialect, device::DistDialect>();
-  registry
-      .insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
-              mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
-              mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  registry.insert<core::TileDialect, device::DistDialect, nvidia::NvidiaDialect>();
+  registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
+                  mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
 }
 
@@ -28,9 +29,13 @@ void ditron::registerAllPasses() {
   device::registerPasses();
   lower::registerPasses();
   cpu::registerPasses();
+  nvidia::registerPasses();
   mlir::PassPipelineRegistration<>("ditron-front", "The passes that all targets share",
                                    [](mlir::OpPassManager &passes) { addFrontPipeline(passes); });
   mlir::PassPipelineRegistration<>(
       "ditron-cpu", "The whole way to the LLVM dialect, for a CPU with 64-byte vectors",
       [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32, 1 << 26}); });
+  mlir::PassPipelineRegistration<>(
+      "ditron-nvidia", "The whole way to the NVVM dialect, for sm_90a",
+      [](mlir::OpPassManager &passes) { addNvidiaPipeline(passes, {}); });
 }

@@ -6,6 +6,7 @@
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/target/cpu/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -40,6 +41,24 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool reco
   kernel.addPass(createCSEPass());
   passes.addPass(cpu::createDistToRuntime()); // verbs become calls
   passes.addPass(cpu::createLowerToLLVM());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
+  addFrontPipeline(passes, Checks::explicitly);
+  OpPassManager &kernel = passes.nest<func::FuncOp>();
+  kernel.addPass(nvidia::createCheckSupported()); // refuse what has no lowering
+  kernel.addPass(nvidia::createSimplifyDots());   // 8-bit floats multiply as f16
+  kernel.addPass(device::createDealTiles());      // loops over tiles become loops of this core
+  kernel.addPass(createCanonicalizerPass());
+  kernel.addPass(createCSEPass());
+  kernel.addPass(nvidia::createDistToDevice());                 // a core is a block of threads
+  kernel.addPass(nvidia::createAssignLayouts({options.warps})); // tiles are dealt to threads
+  kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
+  passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(nvidia::createLowerToNvvm());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -24,4 +24,12 @@ void addFrontPipeline(mlir::OpPassManager &passes, Checks checks = Checks::impli
 /// `recorded`: its launches are recorded, see runtime/Events.h.
 void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target, bool recorded = false);
 
+/// The rest of the way to the LLVM and NVVM dialects for a GPU.
+struct NvidiaOptions {
+  std::string chip = "sm_90a"; ///< of those in target/nvidia/Chip.h
+  int64_t warps = 0;           ///< of a core; 0: as the tiles ask
+  int64_t stages = 0;          ///< of the pipeline of loads; 0: as many as fit
+};
+void addNvidiaPipeline(mlir::OpPassManager &passes, const NvidiaOptions &options);
+
 } // namespace ditron

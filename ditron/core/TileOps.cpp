@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/core/TileOps.h"
+#include "ditron/support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -8,6 +9,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <fmt/format.h>
 
 using namespace mlir;
 using namespace ditron::core;
@@ -15,12 +17,18 @@ using namespace ditron::core;
 #include "ditron/core/MemorySpace.cpp.inc"
 #include "ditron/core/TileOpsDialect.cpp.inc"
 #include "ditron/core/TileOpsEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ditron/core/TileOpsAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ditron/core/TileOpsTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "ditron/core/TileOps.cpp.inc"
 
 void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ditron/core/TileOpsAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "ditron/core/TileOpsTypes.cpp.inc"
@@ -44,6 +52,37 @@ MemRefType ditron::core::viewType(int64_t rank, Type element, Attribute memorySp
   SmallVector<int64_t> dynamic(rank, ShapedType::kDynamic);
   auto layout = StridedLayoutAttr::get(element.getContext(), ShapedType::kDynamic, dynamic);
   return MemRefType::get(dynamic, element, layout, memorySpace);
+}
+
+//===-- Layouts -------------------------------------------------------------------------------===//
+
+LogicalResult LayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef text) {
+  std::string problem;
+  if (!Layout::parse(std::string_view(text), problem))
+    return emitError() << "layout \"" << text << "\": " << problem;
+  return success();
+}
+
+LayoutAttr LayoutAttr::get(MLIRContext *context, const Layout &layout) {
+  return get(context, StringRef(layout.canonical().print()));
+}
+
+Layout LayoutAttr::layout() const {
+  std::string problem;
+  return *Layout::parse(std::string_view(getText()), problem);
+}
+
+Layout ditron::core::layoutOf(RankedTensorType type) {
+  auto attribute = dyn_cast_or_null<LayoutAttr>(type.getEncoding());
+  if (!attribute)
+    throw InternalError("a tile has no layout where passes before should have given it one");
+  return attribute.layout();
+}
+
+RankedTensorType ditron::core::withLayout(RankedTensorType type, const Layout &layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               LayoutAttr::get(type.getContext(), layout));
 }
 
 //===-- Checks shared by several ops ----------------------------------------------------------===//
@@ -294,6 +333,26 @@ LogicalResult ReshapeOp::verify() {
     return emitOpError() << "source " << source << " and result " << result
                          << " hold different elements";
   return success();
+}
+
+LogicalResult ConvertLayoutOp::verify() {
+  auto source = typeOf(getSource()), result = typeOf(getResult());
+  if (source.getShape() != result.getShape() || source.getElementType() != result.getElementType())
+    return emitOpError() << "source " << source << " and result " << result
+                         << " hold different elements";
+  for (RankedTensorType type : {source, result}) {
+    auto layout = dyn_cast_or_null<LayoutAttr>(type.getEncoding());
+    if (!layout)
+      return emitOpError() << type << " has no layout, expected #tile.layout<...>";
+    if (layout.layout().size() != type.getNumElements())
+      return emitOpError() << type << " has " << type.getNumElements()
+                           << " elements but its layout has " << layout.layout().size();
+  }
+  return success();
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  return getSource().getType() == getResult().getType() ? getSource() : OpFoldResult();
 }
 
 LogicalResult IotaOp::verify() {

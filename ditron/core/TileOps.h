@@ -2,6 +2,7 @@
 //
 // The dialect `tile`: see TileOps.td.
 #pragma once
+#include "ditron/core/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -25,6 +26,8 @@ struct LaunchResource : mlir::SideEffects::Resource::Base<LaunchResource> {
 #include "ditron/core/MemorySpace.h.inc"
 #include "ditron/core/TileOpsDialect.h.inc"
 #include "ditron/core/TileOpsEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ditron/core/TileOpsAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ditron/core/TileOpsTypes.h.inc"
 #define GET_OP_CLASSES
@@ -50,6 +53,11 @@ inline constexpr size_t kMaxMessageValues = 20;
 
 /// Whether a tensor can be a tile: 1 to 4 static dimensions, every extent 1 or more.
 bool isTile(mlir::RankedTensorType type);
+
+/// The layout of a tile's type; InternalError if it has none.
+Layout layoutOf(mlir::RankedTensorType type);
+/// The same tile with another layout.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const Layout &layout);
 
 /// The type of a view with unknown extents and strides.
 mlir::MemRefType viewType(int64_t rank, mlir::Type element, mlir::Attribute memorySpace = {});

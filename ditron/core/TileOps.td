@@ -25,6 +25,7 @@ def Tile_Dialect : Dialect {
   let cppNamespace = "::ditron::core";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
 
@@ -38,6 +39,23 @@ def Tile_VarType : Tile_Type<"Var", "var"> {
   let summary = "A variable of the program: a place that holds a tile, a scalar or an index";
   let parameters = (ins "::mlir::Type":$valueType);
   let assemblyFormat = "`<` $valueType `>`";
+}
+
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "Where the elements of a tile live: the encoding of its type";
+  let description = [{
+    The text of a `core::Layout` (ditron/core/Layout.h). A tile whose layout is on `warp`, `lane` and
+    `reg` lives in the registers of a core, one whose layout is on `m` in its shared memory. Tiles of the
+    language have none: a backend for such a machine gives them theirs.
+  }];
+  let parameters = (ins StringRefParameter<"what Layout::print writes">:$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static LayoutAttr get(::mlir::MLIRContext *context, const ::ditron::core::Layout &layout);
+    ::ditron::core::Layout layout() const;
+  }];
 }
 
 def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how elements combine", [
@@ -309,6 +327,24 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizer = 1;
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "The same tile, living elsewhere";
+  let description = [{
+    What moves, and how far, follows from the two layouts (ditron/core/LayoutConversion.h).
+
+    Example:
+    ```mlir
+    %r = tile.convert_layout %x : tensor<32x4xf32, #tile.layout<"(32 : 1@lane, 4 : 1@reg)">>
+           -> tensor<32x4xf32, #tile.layout<"(128 : 1@m)">>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{ $source attr-dict `:` type($source) `->` type($result) }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {

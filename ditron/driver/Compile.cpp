@@ -4,10 +4,14 @@
 #include "ditron/compiler/Compiler.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/runtime/DeviceApi.h"
+#include "ditron/support/Error.h"
 #include "ditron/support/Hash.h"
 #include "ditron/target/cpu/CpuCode.h"
+#include "ditron/target/nvidia/Chip.h"
+#include "llvm/Support/JSON.h"
 #include <chrono>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <mutex>
 
@@ -19,8 +23,14 @@ static std::mutex &compileMutex() {
   return mutex;
 }
 
+/// What a key depends on beside the kernel and its arguments.
+struct KeyOptions {
+  bool recorded = false;
+  std::string target;
+};
+
 static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
-                         const std::vector<bool> &unitStride, const CompileOptions &options) {
+                         const std::vector<bool> &unitStride, const KeyOptions &options) {
   std::string ir;
   llvm::raw_string_ostream stream(ir);
   kernel.traced().module.get()->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
@@ -32,6 +42,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(fmt::format("warps {} stages {}", schedule.warps, schedule.stages))
       .add(strides)
       .add(options.recorded ? "recorded" : "")
+      .add(options.target)
       .add(compilerIdentity())
       .hex();
 }
@@ -62,7 +73,7 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
   std::lock_guard lock(compileMutex());
   static std::map<std::string, LoadedKernel> loaded;
   auto start = std::chrono::steady_clock::now();
-  std::string key = keyOf(kernel, schedule, unitStride, options);
+  std::string key = keyOf(kernel, schedule, unitStride, {options.recorded, ""});
   if (auto found = loaded.find(key); found != loaded.end())
     return found->second;
   LoadedKernel result;
@@ -81,14 +92,74 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
   return loaded.emplace(key, result).first->second;
 }
 
+/// Reads the first line of a kernel's PTX.
+static GpuCode describedCode(std::string ptx) {
+  llvm::StringRef line = llvm::StringRef(ptx).split('\n').first;
+  line.consume_front("// ditron ");
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(line);
+  if (!parsed)
+    throw InternalError("PTX that does not say how to launch it: " +
+                        llvm::toString(parsed.takeError()));
+  const llvm::json::Object &fields = *parsed->getAsObject();
+  GpuCode code;
+  code.threads = static_cast<int>(*fields.getInteger("threads"));
+  code.sharedBytes = static_cast<int>(*fields.getInteger("shared_bytes"));
+  for (const llvm::json::Value &value : *fields.getArray("requirements")) {
+    const llvm::json::Object &one = *value.getAsObject();
+    code.requirements.push_back(
+        {one.getString("message")->str(), one.getString("file")->str(), *one.getInteger("line")});
+  }
+  code.ptx = std::move(ptx);
+  return code;
+}
+
+GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule,
+                    const std::vector<bool> &unitStride, const std::string &chip) {
+  std::lock_guard lock(compileMutex());
+  auto start = std::chrono::steady_clock::now();
+  std::string key = keyOf(kernel, schedule, unitStride, {false, chip});
+  KernelCache cache = KernelCache::fromEnvironment();
+  std::optional<std::string> ptx = cache.find(key);
+  bool fromCache = ptx.has_value();
+  if (!ptx) {
+    ptx = compileForNvidia(kernel.traced().module.get(), {unitStride},
+                           {chip, schedule.warps, schedule.stages}, Emit::assembly);
+    cache.store(key, *ptx);
+  }
+  GpuCode code = describedCode(std::move(*ptx));
+  code.report.fromCache = fromCache;
+  code.report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return code;
+}
+
+std::string gpuTarget(int major, int minor) {
+  if (const nvidia::Chip *chip = nvidia::chipFor(major, minor))
+    return std::string(chip->name);
+  throw UnavailableError(
+      fmt::format("the GPU has compute capability {}.{}, expected 8.0 or newer", major, minor));
+}
+
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
                       CompileOutput output) {
-  if (target != "x86-64")
-    throw UnavailableError(
-        fmt::format("target '{}' is not in this build, which has x86-64", target));
   std::lock_guard lock(compileMutex());
-  std::vector<bool> unitStride(kernel.parameters().size(), true);
-  return compileForCpu(kernel.traced().module.get(), {unitStride}, static_cast<Emit>(output));
+  Specialization specialization{std::vector<bool>(kernel.parameters().size(), true)};
+  mlir::ModuleOp module = kernel.traced().module.get();
+  auto emit = static_cast<Emit>(output);
+  if (target == "x86-64")
+    return compileForCpu(module, specialization, emit);
+  if (nvidia::findChip(target))
+    return compileForNvidia(module, specialization,
+                            {std::string(target), schedule.warps, schedule.stages}, emit);
+  throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}", target,
+                                     fmt::join(compileTargets(), ", ")));
+}
+
+std::vector<std::string> compileTargets() {
+  std::vector<std::string> targets{"x86-64"};
+  for (const nvidia::Chip &chip : nvidia::chips())
+    targets.emplace_back(chip.name);
+  return targets;
 }
 
 } // namespace ditron

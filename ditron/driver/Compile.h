@@ -21,6 +21,31 @@ enum class CompileOutput { ir, llvm, assembly, object };
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
                       CompileOutput output);
 
+/// The targets that this build has.
+std::vector<std::string> compileTargets();
+
+/// A kernel's code for a GPU, and what its launch needs to know.
+struct GpuCode {
+  /// A tile.require of the kernel: its message, with {} for values, and where it was written.
+  struct Requirement {
+    std::string message, file;
+    int64_t line = 0;
+  };
+  std::string ptx;
+  int threads = 0; ///< of a core
+  int sharedBytes = 0;
+  std::vector<Requirement> requirements;
+  CompileReport report;
+};
+
+/// The same as loadKernel for a chip of target/nvidia/Chip.h: from the cache on disk, else
+/// compiled.
+GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule,
+                    const std::vector<bool> &unitStride, const std::string &chip);
+
+/// The target whose code runs on a GPU of this compute capability. UnavailableError if none does.
+std::string gpuTarget(int major, int minor);
+
 /// Code in memory, and what it took to get there.
 struct LoadedKernel {
   std::shared_ptr<const cpu::LoadedCode> code;

@@ -139,6 +139,8 @@ void addShapes(Semantics &semantics) {
     tile.shape = Extents(shapeOf(op.getResult().getType()));
     return tile;
   });
+  semantics.addPure<core::ConvertLayoutOp>(
+      [](CoreMachine &core, core::ConvertLayoutOp op) { return core.get(op.getSource()); });
   addTileOp<core::IotaOp>(semantics, [](CoreMachine &, core::IotaOp op) {
     return iota(shapeOf(op.getResult().getType()), op.getAxis());
   });

@@ -64,7 +64,7 @@ CASES = [
     ("bench gemm --shape M=1000000,N=1000000", UNAVAILABLE, r"bytes of memory"),
     # Places
     ("run gemm --backend gpu", USAGE, r"unknown backend 'gpu', expected one of reference, cpu"),
-    ("run gemm --backend nvidia", UNAVAILABLE, r"backend 'nvidia' is not in this build"),
+    ("run gemm --backend nvidia --ranks 2", USAGE, r"--ranks 2: backend 'nvidia' runs one rank"),
     ("run gemm --transport tcp", USAGE, r"unknown transport 'tcp', expected one of threads, proc"),
     ("run gemm --procs 2 --backend reference", USAGE,
      r"--procs 2: backend 'reference' runs every rank in one thread of one process"),
@@ -79,7 +79,7 @@ CASES = [
     ("run gemm --straggler rank=4,ms=3", USAGE, r"--straggler names rank 4, expected 0 to 0"),
     ("bench gemm --backend reference", USAGE, r"backend 'reference' says what a kernel means"),
     # Compiling
-    ("compile gemm --target sm_90a", UNAVAILABLE, r"target 'sm_90a' is not in this build"),
+    ("compile gemm --target gfx942", UNAVAILABLE, r"target 'gfx942' is not in this build"),
     ("compile gemm --target z80", USAGE, r"unknown target 'z80', expected one of x86-64, sm_90a"),
     ("compile gemm --ranks 1025", USAGE, r"--ranks is 1025, expected at most 1024"),
     ("compile gemm --emit ast", USAGE, r"unknown --emit 'ast', expected one of ir, llvm, asm, obj"),

@@ -2,6 +2,7 @@
 #include "Arguments.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Memory.h"
+#include "ditron/runtime/nvidia/Cuda.h"
 #include "ditron/support/Error.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ Backend parseBackend(const std::string &text) {
   if (text == "cpu")
     return Backend::cpu;
   if (text == "nvidia")
-    throw UnavailableError("backend 'nvidia' is not in this build");
+    return Backend::nvidia;
   throw UsageError(fmt::format("unknown backend '{}', expected one of reference, cpu, nvidia{}",
                                text, kernels::suggestion(text, {"reference", "cpu", "nvidia"})));
 }
@@ -54,6 +55,18 @@ void refuseForReference(const LaunchArguments &arguments) {
     if (!text->empty())
       throw UsageError(fmt::format("{} {}: backend 'reference' runs every rank in one thread of "
                                    "one process; expected backend 'cpu' with it",
+                                   option, *text));
+}
+
+/// A GPU has one rank, all of its cores, and this process.
+void refuseForNvidia(const LaunchArguments &arguments) {
+  for (auto [option, text] :
+       {std::pair("--ranks", &arguments.ranks), std::pair("--cores", &arguments.cores),
+        std::pair("--procs", &arguments.procs), std::pair("--transport", &arguments.transport),
+        std::pair("--straggler", &arguments.straggler)})
+    if (!text->empty() && !(option == std::string_view("--ranks") && *text == "1"))
+      throw UsageError(fmt::format("{} {}: backend 'nvidia' runs one rank on all cores of one GPU; "
+                                   "expected backend 'cpu' with it",
                                    option, *text));
 }
 
@@ -161,10 +174,17 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
 }
 
 std::string_view Placement::transportName() const {
-  return backend == Backend::reference ? "none" : runtime::name(transport);
+  return backend == Backend::cpu ? runtime::name(transport) : "none";
+}
+
+std::string_view Placement::backendName() const {
+  constexpr std::string_view kNames[] = {"reference", "cpu", "nvidia"};
+  return kNames[static_cast<int>(backend)];
 }
 
 std::string Placement::describe() const {
+  if (backend == Backend::nvidia)
+    return "nvidia";
   std::string text = fmt::format("{} rank{} x {} core{}, ", ranks, ranks == 1 ? "" : "s", cores,
                                  cores == 1 ? "" : "s");
   return text +
@@ -174,6 +194,11 @@ std::string Placement::describe() const {
 Placement parsePlacement(const LaunchArguments &arguments) {
   Placement placement;
   placement.backend = parseBackend(arguments.backend);
+  if (placement.backend == Backend::nvidia) {
+    refuseForNvidia(arguments);
+    runtime::nvidia::Cuda::get(); // or it says what is missing
+    return placement;
+  }
   placement.transport = parseTransport(arguments.transport);
   placement.ranks = parseCount("--ranks", arguments.ranks, 1, kMostRanks);
   if (placement.backend == Backend::reference)
@@ -190,7 +215,8 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   return placement;
 }
 
-Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores) {
+Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
+              kernels::Machine machine) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
@@ -199,6 +225,7 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.dims = entry.parseShape(shape);
   problem.ranks = ranks;
   problem.cores = cores;
+  problem.machine = machine;
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);
@@ -209,8 +236,9 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
 
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement) {
+  bool isGpu = placement.backend == Backend::nvidia;
   return makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
-                  placement.cores);
+                  placement.cores, isGpu ? kernels::Machine::gpu : kernels::Machine::cpu);
 }
 
 double operandBytes(const Task &task) {

@@ -38,7 +38,7 @@ inline constexpr int64_t kMostRanks = 1024, kMostCores = 1024;
 int cpus();
 
 /// What executes kernels.
-enum class Backend { reference, cpu };
+enum class Backend { reference, cpu, nvidia };
 
 /// Where a kernel runs.
 struct Placement {
@@ -52,6 +52,8 @@ struct Placement {
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }
   std::string_view transportName() const;
+  /// "reference", "cpu" or "nvidia".
+  std::string_view backendName() const;
   /// "4 ranks x 2 cores, cpu, threads"
   std::string describe() const;
 };
@@ -70,7 +72,8 @@ struct Task {
 
 /// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). UsageError or
 /// CompileError where type, configuration or sizes do not fit the kernel.
-Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores);
+Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
+              kernels::Machine machine = kernels::Machine::cpu);
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron bench: the time of a kernel, verified in the same run, beside what the machine can do.
-#include "Execute.h"
+#include "Bench.h"
 #include "Gather.h"
 #include "Machine.h"
 #include "Rival.h"
@@ -34,21 +34,10 @@ last one.
 --baseline: of gemm in f32 OpenBLAS with as many threads as all ranks have cores, in other types
 ditron's own f32; of kernels that move memory a memcpy of as many bytes by as many threads
 between large buffers; of kernels that overlap a product with a collective ditron's kernels for
-the two, one after the other.)";
+the two, one after the other.
 
-struct BenchArguments : LaunchArguments {
-  bool baseline = false, save = false;
-  std::string folder = "bench/baselines";
-};
-
-struct BenchResult {
-  Findings findings;
-  uint64_t seed = 0;
-  std::vector<double> seconds, rivalSeconds; ///< of each launch: the slowest rank's
-  std::string rival, rivalVersion;           ///< empty: none
-  double compileSeconds = 0;
-  bool fromCache = false;
-};
+On a GPU a launch is timed by events around it, and the baseline of kernels that move memory is a
+copy within the GPU's memory that reads and writes as many bytes.)";
 
 /// The element-wise largest of every rank's numbers.
 std::vector<double> slowest(runtime::Rank &rank, const std::vector<double> &mine) {
@@ -182,7 +171,7 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
   auto [work, unit] = workOf(task);
   const kernels::Verdict &verdict = result.findings.verdict;
   Json json{{"kernel", task.entry.name},
-            {"backend", "cpu"},
+            {"backend", placement.backendName()},
             {"ranks", placement.ranks},
             {"shape", shapeJson(task.problem.dims)},
             {"dtype", name(task.problem.type)},
@@ -239,13 +228,15 @@ void save(Json line, const BenchResult &result, const std::string &folder) {
   std::tm utc{};
   std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
   line["date"] = date;
-  line["machine"] = fmt::format("{}, {} CPUs", machine.cpu, machine.usable);
+  line["machine"] = result.machine.empty() ? fmt::format("{}, {} CPUs", machine.cpu, machine.usable)
+                                           : result.machine;
   line["versions"] = {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}};
   if (!result.rivalVersion.empty())
     line["versions"][result.rival] = result.rivalVersion;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  std::string path = fmt::format("{}/{}.jsonl", folder, machine.slug());
+  std::string path = fmt::format("{}/{}.jsonl", folder,
+                                 result.machine.empty() ? machine.slug() : slugOf(result.machine));
   std::ofstream file(path, std::ios::app);
   file << line.dump() + "\n" << std::flush;
   if (!file)
@@ -258,7 +249,9 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
   requireMemory(task, placement.ranks, arguments.baseline ? 2 : 1);
   if (placement.spawns)
     return kVerified; // the processes go on from here
-  BenchResult result = benchOnCpu(task, placement, arguments, seed);
+  BenchResult result = placement.backend == Backend::nvidia
+                           ? benchOnNvidia(task, arguments, seed)
+                           : benchOnCpu(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     Json line = jsonOf(task, placement, result);

@@ -8,7 +8,9 @@
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -33,12 +35,16 @@ CompileOutput parseEmit(const std::string &text) {
 
 /// UnavailableError for the targets of the contract that this build lacks, UsageError for others.
 void checkTarget(const std::string &text) {
-  if (text == "x86-64")
+  std::vector<std::string> known = compileTargets();
+  if (std::find(known.begin(), known.end(), text) != known.end())
     return;
-  if (text == "sm_90a" || text == "gfx942" || text == "sm_80" || text == "sm_89")
-    throw UnavailableError(fmt::format("target '{}' is not in this build, only x86-64 is", text));
-  throw UsageError(fmt::format("unknown target '{}', expected one of x86-64, sm_90a, gfx942{}",
-                               text, kernels::suggestion(text, {"x86-64", "sm_90a", "gfx942"})));
+  std::string list = fmt::format("{}", fmt::join(known, ", "));
+  if (text == "gfx942")
+    throw UnavailableError(
+        fmt::format("target '{}' is not in this build, which has {}", text, list));
+  known.push_back("gfx942");
+  throw UsageError(fmt::format("unknown target '{}', expected one of {}, gfx942{}", text, list,
+                               kernels::suggestion(text, known)));
 }
 
 int compileKernel(const CompileArguments &arguments) {
@@ -50,7 +56,9 @@ int compileKernel(const CompileArguments &arguments) {
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores));
+  Task task =
+      makeTask(arguments, arguments.shape, int(ranks), int(cores),
+               arguments.target == "x86-64" ? kernels::Machine::cpu : kernels::Machine::gpu);
   auto start = std::chrono::steady_clock::now();
   std::string text = compileTo(task.kernel, {}, arguments.target, output);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -80,7 +88,8 @@ Verb addCompile(CLI::App &program) {
   CLI::App *verb = program.add_subcommand("compile", "print or keep what a kernel compiles to");
   auto arguments = std::make_shared<CompileArguments>();
   addKernelOptions(*verb, *arguments);
-  verb->add_option("--target", arguments->target, "x86-64: this machine's CPU (the default)");
+  verb->add_option("--target", arguments->target,
+                   "x86-64: this machine's CPU (the default); sm_90a, sm_89, sm_80: NVIDIA GPUs");
   verb->add_option("--emit", arguments->emit, "ir (the default), llvm, asm or object");
   verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
   verb->add_option("--shape", arguments->shape,

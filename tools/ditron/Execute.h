@@ -53,6 +53,9 @@ RunResult runReference(const Task &task, const Placement &placement, const RunOp
 /// The ranks of this process on CPU cores. Every process of the run gets the same result.
 RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options);
 
+/// One rank on a GPU.
+RunResult runNvidia(const Task &task, const RunOptions &options);
+
 /// The findings of all ranks, on each of them; collective.
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
 

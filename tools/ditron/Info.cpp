@@ -6,7 +6,9 @@
 #include "Report.h"
 #include "Verbs.h"
 #include "ditron/compiler/Cache.h"
+#include "ditron/driver/Compile.h"
 #include "ditron/runtime/Bootstrap.h"
+#include "ditron/runtime/nvidia/Device.h"
 #include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -58,10 +60,43 @@ Json launcherJson() {
   return {{"name", membership->launcher}, {"rank", membership->rank}, {"size", membership->size}};
 }
 
+/// The GPUs, or why there are none.
+Json gpusJson() {
+  using namespace runtime::nvidia;
+  if (std::string reason = Cuda::whyNot(); !reason.empty())
+    return {{"available", false}, {"reason", reason}};
+  Json devices = Json::array();
+  for (int n = 0; n < Cuda::get().devices(); ++n) {
+    auto device = Device::open(n);
+    devices.push_back({{"name", device->name()},
+                       {"capability", fmt::format("{}.{}", device->major(), device->minor())},
+                       {"multiprocessors", device->multiprocessors()},
+                       {"memory_bytes", device->memoryBytes()}});
+  }
+  return {{"available", true}, {"cuda", Cuda::get().version()}, {"devices", devices}};
+}
+
+std::string nvidiaText(const Json &nvidia) {
+  if (!nvidia["available"].get<bool>())
+    return nvidia["reason"].get<std::string>();
+  std::string text;
+  for (const Json &device : nvidia["devices"])
+    text += fmt::format("{}{}, capability {}, {} multiprocessors, {}", text.empty() ? "" : "; ",
+                        device["name"].get<std::string>(), device["capability"].get<std::string>(),
+                        device["multiprocessors"].get<int>(),
+                        formatBytes(device["memory_bytes"].get<double>()));
+  int version = nvidia["cuda"].get<int>();
+  return text + fmt::format(" (driver for CUDA {}.{})", version / 1000, version % 1000 / 10);
+}
+
 Json inspect() {
   Machine machine = Machine::inspect();
   CacheFolder folder = cacheFolder();
   auto blas = OpenBlas::load();
+  Json nvidia = gpusJson();
+  Json backends{"reference", "cpu"};
+  if (nvidia["available"].get<bool>())
+    backends.push_back("nvidia");
   return {
       {"cpu", machine.cpu},
       {"cpus", machine.cpus},
@@ -71,8 +106,9 @@ Json inspect() {
       {"memory_bytes", machine.memory},
       {"available_bytes", machine.availableMemory},
       {"caches", cachesJson(machine)},
-      {"backends", {"reference", "cpu"}},
-      {"targets", {"x86-64"}},
+      {"backends", backends},
+      {"targets", compileTargets()},
+      {"nvidia", nvidia},
       {"transports", {"threads", "processes"}},
       {"launcher", launcherJson()},
       {"openblas", blas ? Json(blas->version()) : Json()},
@@ -105,6 +141,7 @@ std::string textOf(const Json &info) {
   line("backends", joined(info["backends"]));
   line("targets", joined(info["targets"]));
   line("transports", joined(info["transports"]));
+  line("nvidia", nvidiaText(info["nvidia"]));
   const Json &launcher = info["launcher"];
   line("launcher", launcher.is_null()
                        ? "none: this process is the only one"

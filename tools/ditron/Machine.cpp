@@ -91,9 +91,9 @@ Machine Machine::inspect() {
   return machine;
 }
 
-std::string Machine::slug() const {
+std::string slugOf(const std::string &name) {
   std::string text;
-  for (char letter : cpu) {
+  for (char letter : name) {
     bool keeps = std::isalnum(static_cast<unsigned char>(letter));
     if (keeps)
       text.push_back(char(std::tolower(static_cast<unsigned char>(letter))));
@@ -102,7 +102,9 @@ std::string Machine::slug() const {
   }
   while (text.ends_with('-'))
     text.pop_back();
-  return fmt::format("{}-x{}", text.empty() ? "unknown" : text, usable);
+  return text.empty() ? "unknown" : text;
 }
+
+std::string Machine::slug() const { return fmt::format("{}-x{}", slugOf(cpu), usable); }
 
 } // namespace ditron::tools

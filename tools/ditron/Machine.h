@@ -28,4 +28,7 @@ struct Machine {
   std::string slug() const;
 };
 
+/// "NVIDIA H100" as "nvidia-h100", fit for a file's name.
+std::string slugOf(const std::string &name);
+
 } // namespace ditron::tools

@@ -40,7 +40,7 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
   const std::optional<Transfers> &transfers = result.transfers;
   bool compiles = placement.backend != Backend::reference;
   Json json{{"kernel", task.entry.name},
-            {"backend", compiles ? "cpu" : "reference"},
+            {"backend", placement.backendName()},
             {"ranks", placement.ranks},
             {"shape", shapeJson(task.problem.dims)},
             {"dtype", name(task.problem.type)},
@@ -129,7 +129,8 @@ int runShape(const LaunchArguments &arguments, const Placement &placement, const
     return kVerified; // the processes go on from here
   RunResult result = placement.backend == Backend::reference
                          ? runReference(task, placement, options)
-                         : runCpu(task, placement, options);
+                     : placement.backend == Backend::nvidia ? runNvidia(task, options)
+                                                            : runCpu(task, placement, options);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)

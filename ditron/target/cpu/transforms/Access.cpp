@@ -15,60 +15,8 @@ using namespace mlir;
 
 namespace ditron::cpu {
 
-bool hasUnitStride(Value view) {
-  if (auto argument = dyn_cast<BlockArgument>(view)) {
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    return function &&
-           function.getArgAttr(argument.getArgNumber(), core::kUnitStrideAttr) != Attribute();
-  }
-  Operation *op = view.getDefiningOp();
-  if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
-    AffineMap map = transpose.getPermutation();
-    bool lastStays =
-        cast<AffineDimExpr>(map.getResults().back()).getPosition() == map.getNumResults() - 1;
-    return lastStays && hasUnitStride(transpose.getIn());
-  }
-  if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, core::ChunkOp>(op))
-    return hasUnitStride(op->getOperand(0));
-  return false;
-}
-
-/// Whether the magnitude of a number is far from what fits 64 bits, as it is of all that is
-/// computed from the extents of memory and from counting up to them.
-static bool isModerate(Value value, int depth = 0) {
-  constexpr int kDeepest = 8;
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.abs().ult(int64_t(1) << 31);
-  if (depth == kDeepest)
-    return false;
-  auto moderate = [&](Value part) { return isModerate(part, depth + 1); };
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && value == loop.getInductionVar() && moderate(loop.getLowerBound()) &&
-           moderate(loop.getStep());
-  }
-  Operation *op = value.getDefiningOp();
-  if (isa<memref::DimOp, memref::ExtractStridedMetadataOp, device::RankOp, device::NumRanksOp,
-          device::CoreOp, device::NumCoresOp>(op))
-    return true;
-  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
-    return cast.getIn().getType().getIntOrFloatBitWidth() <= 32;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp, arith::RemSIOp, arith::RemUIOp>(op))
-    return moderate(op->getOperand(0));
-  if (isa<arith::MulIOp>(op)) {
-    bool isScaled = matchPattern(op->getOperand(1), m_ConstantInt(&constant)) &&
-                    constant.abs().ult(int64_t(1) << 16);
-    return isScaled && moderate(op->getOperand(0));
-  }
-  if (auto select = dyn_cast<arith::SelectOp>(op))
-    return moderate(select.getTrueValue()) && moderate(select.getFalseValue());
-  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
-         llvm::all_of(op->getOperands(), moderate);
-}
-
 Value TileLowering::startOf(Value coord, int64_t extent, Value size) {
-  if (!isModerate(coord)) {
+  if (!lower::isModerate(coord)) {
     // The product with the extent may not fit: any tile outside of the view is as good.
     coord = b_.create<arith::MaxSIOp>(loc_, coord, index(-1));
     coord = b_.create<arith::MinSIOp>(loc_, coord, size);

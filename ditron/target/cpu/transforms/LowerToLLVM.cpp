@@ -12,9 +12,9 @@
 // value. Scratch memory is not among them: the kernel finds it in the CoreContext.
 // test/target/cpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
+#include "ditron/lower/Arithmetic.h"
+#include "ditron/lower/Exponentials.h"
 #include "ditron/lower/Passes.h"
-#include "ditron/target/cpu/transforms/Arithmetic.h"
-#include "ditron/target/cpu/transforms/Exponentials.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -80,8 +80,8 @@ LogicalResult simplify(ModuleOp module) {
   patterns.add<ExpandShape>(module.getContext());
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  populateExponentialPatterns(patterns);
-  populateMathsPatterns(patterns);
+  lower::populateExponentialPatterns(patterns, /*hasScale=*/true);
+  lower::populateMathsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
@@ -224,7 +224,7 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     // Scalars of it are bits, as vectors are: LLVM's bfloat asks for library calls.
     types.addConversion(
         [](BFloat16Type type) -> Type { return IntegerType::get(type.getContext(), 16); });
-    defineIntegers(module);
+    lower::defineIntegers(module);
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
     for (const Function &function : functions) {

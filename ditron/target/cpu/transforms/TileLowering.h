@@ -16,12 +16,13 @@
 //   Inline.cpp         decides what is materialised
 //   Emit.cpp           one case an op: its vector from its operands' vectors
 //   Access.cpp         reads and writes of tiles of views: masked, or of whole tiles
-//   Convert.cpp        element types: storage, widening, rounding, saturation
 //   Dot.cpp            packing and the register-blocked micro-kernel
 //   Reduce.cpp         reductions, scans
 //   Trail.cpp          a store beside the reduction that it depends on
 #pragma once
 #include "ditron/device/DistOps.h"
+#include "ditron/lower/Conversions.h"
+#include "ditron/lower/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
@@ -181,14 +182,22 @@ private:
   llvm::LogicalResult lowerScatter(core::ScatterOp op);
   llvm::LogicalResult lowerAtomicAdd(core::AtomicAddOp op);
 
-  //===-- Convert.cpp -------------------------------------------------------------------------===//
-  mlir::Value fromStorage(mlir::Value vector, mlir::Type element);
-  mlir::Value toStorage(mlir::Value vector, mlir::Type element);
-  /// f32 rounded to the values of a narrower float.
+  //===-- Element types: see lower/Conversions.h
+  //--------------------------------------------------===//
+  mlir::Value fromStorage(mlir::Value vector, mlir::Type element) {
+    return lower::fromStorage(b_, loc_, vector, element);
+  }
+  mlir::Value toStorage(mlir::Value vector, mlir::Type element) {
+    return lower::toStorage(b_, loc_, vector, element);
+  }
   mlir::Value roundTo(mlir::Value vector, mlir::Type element, core::Rounding rounding,
-                      bool saturate);
+                      bool saturate) {
+    return lower::roundTo(b_, loc_, vector, element, rounding, saturate);
+  }
   mlir::Value convert(mlir::Value vector, mlir::Type from, mlir::Type to, core::Rounding rounding,
-                      bool saturate);
+                      bool saturate) {
+    return lower::convert(b_, loc_, vector, from, to, rounding, saturate);
+  }
 
   //===-- Trail.cpp ---------------------------------------------------------------------------===//
   /// A reduction along rows of a tile that is kept, a store that depends on it row by row, and the
@@ -256,12 +265,9 @@ bool isWhole(mlir::Operation *op);
 /// A reshape that does more than add and remove dimensions of extent 1.
 bool movesElements(mlir::Operation *op);
 
-/// The type in which vectors hold elements of a type, and the one in which memory does.
-mlir::Type computeType(mlir::Type element);
-mlir::Type storageType(mlir::Type element);
+using lower::computeType;
+using lower::storageType;
 
-/// Whether the elements of the view's last dimension are neighbours, as far as the program says:
-/// arguments marked core::kUnitStrideAttr, symmetric memory, and parts of those.
-bool hasUnitStride(mlir::Value view);
+using lower::hasUnitStride;
 
 } // namespace ditron::cpu

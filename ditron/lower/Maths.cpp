@@ -12,8 +12,8 @@
 // modulo 4 counts: 128 bits of 2/pi taken from a table, after Payne and Hanek ("Radian Reduction
 // for Trigonometric Functions", SIGNUM Newsletter, 1983). test/target/cpu/maths.mlir shows that no
 // library is called.
-#include "ditron/target/cpu/transforms/Arithmetic.h"
-#include "ditron/target/cpu/transforms/Doubles.h"
+#include "ditron/lower/Arithmetic.h"
+#include "ditron/lower/Doubles.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
@@ -22,7 +22,7 @@
 
 using namespace mlir;
 
-namespace ditron::cpu {
+namespace ditron::lower {
 
 using FP = arith::CmpFPredicate;
 using Int = arith::CmpIPredicate;
@@ -274,4 +274,4 @@ void populateMathsPatterns(RewritePatternSet &patterns) {
                ExtremumPattern<arith::MaximumFOp, FP::OGT>>(patterns.getContext());
 }
 
-} // namespace ditron::cpu
+} // namespace ditron::lower

@@ -9,7 +9,7 @@
 // relative error (3.1e-9, by Remez' exchange); n ln 2 is subtracted in two parts (those of Cephes'
 // expf, Moshier), of which the first has few bits. 2^n is applied by one instruction where there is
 // one, else by two factors, so that neither overflows before the product does.
-#include "ditron/target/cpu/transforms/Exponentials.h"
+#include "ditron/lower/Exponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace ditron::cpu {
+namespace ditron::lower {
 
 namespace {
 
@@ -25,6 +25,7 @@ namespace {
 struct Floats {
   ImplicitLocOpBuilder b;
   Type type;
+  bool hasScale;
 
   Value constant(float value) {
     if (auto vector = dyn_cast<VectorType>(type))
@@ -76,7 +77,7 @@ struct Floats {
   /// x * 2^n for an integral float n, |n| < 256.
   Value scale(Value x, Value n) {
     auto vector = dyn_cast<VectorType>(type);
-    if (vector && vector.getNumElements() == 16) { // 64-byte vectors come with the instruction
+    if (hasScale && vector && vector.getNumElements() == 16) {
       Value all = b.create<arith::ConstantOp>(b.getIntegerAttr(b.getI16Type(), -1));
       Value rounding = b.create<LLVM::ConstantOp>(b.getI32Type(), b.getI32IntegerAttr(4));
       return b
@@ -98,12 +99,13 @@ bool isFloat32(Type type) {
 }
 
 struct ExpPattern : OpRewritePattern<math::ExpOp> {
-  explicit ExpPattern(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
+  ExpPattern(MLIRContext *context, bool hasScale)
+      : OpRewritePattern(context, /*benefit=*/10), hasScale(hasScale) {}
 
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
     if (!isFloat32(op.getType()))
       return rewriter.notifyMatchFailure(op, "f32 only");
-    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType()};
+    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType(), hasScale};
     Value x = f.clamp(op.getOperand(), -105, 90); // beyond, the result is 0 or infinity anyway
     Value n = f.roundProduct(x, 1.44269504088896341f);
     Value r = f.fma(n, f.constant(-0.693359375f), x);
@@ -111,15 +113,18 @@ struct ExpPattern : OpRewritePattern<math::ExpOp> {
     rewriter.replaceOp(op, f.scale(f.polynomial(r), n));
     return success();
   }
+
+  bool hasScale;
 };
 
 struct Exp2Pattern : OpRewritePattern<math::Exp2Op> {
-  explicit Exp2Pattern(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
+  Exp2Pattern(MLIRContext *context, bool hasScale)
+      : OpRewritePattern(context, /*benefit=*/10), hasScale(hasScale) {}
 
   LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
     if (!isFloat32(op.getType()))
       return rewriter.notifyMatchFailure(op, "f32 only");
-    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType()};
+    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType(), hasScale};
     Value x = f.clamp(op.getOperand(), -151, 129);
     Value n = f.b.create<math::RoundEvenOp>(x);
     Value fraction = f.b.create<arith::SubFOp>(x, n);
@@ -127,12 +132,14 @@ struct Exp2Pattern : OpRewritePattern<math::Exp2Op> {
     rewriter.replaceOp(op, f.scale(f.polynomial(r), n));
     return success();
   }
+
+  bool hasScale;
 };
 
 } // namespace
 
-void populateExponentialPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpPattern, Exp2Pattern>(patterns.getContext());
+void populateExponentialPatterns(RewritePatternSet &patterns, bool hasScale) {
+  patterns.add<ExpPattern, Exp2Pattern>(patterns.getContext(), hasScale);
 }
 
-} // namespace ditron::cpu
+} // namespace ditron::lower

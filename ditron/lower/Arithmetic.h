@@ -5,7 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace ditron::cpu {
+namespace ditron::lower {
 
 /// Guards the integer divisions and shifts of the module: LLVM leaves open, and CPUs trap on, what
 /// core/Elementwise.def defines. By zero a quotient and a remainder are 0; the lowest number by -1
@@ -16,4 +16,4 @@ void defineIntegers(mlir::ModuleOp module);
 /// vectors of one dimension) to operations that are instructions.
 void populateMathsPatterns(mlir::RewritePatternSet &patterns);
 
-} // namespace ditron::cpu
+} // namespace ditron::lower

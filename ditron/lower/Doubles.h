@@ -8,7 +8,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <initializer_list>
 
-namespace ditron::cpu {
+namespace ditron::lower {
 
 struct Doubles {
   using Value = mlir::Value;
@@ -77,4 +77,4 @@ struct Doubles {
   Value any(Value condition);
 };
 
-} // namespace ditron::cpu
+} // namespace ditron::lower

@@ -8,7 +8,7 @@
 //   %q = arith.select (%y == 0), 0, (arith.select (%y == -1), -%x, %d)
 //
 // unless %y is a constant other than 0 and -1. test/target/cpu/integers.mlir shows it.
-#include "ditron/target/cpu/transforms/Arithmetic.h"
+#include "ditron/lower/Arithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace ditron::cpu {
+namespace ditron::lower {
 namespace {
 
 /// The replacement of one op, in front of it.
@@ -130,4 +130,4 @@ void defineIntegers(ModuleOp module) {
     isa<arith::ShLIOp>(op) ? Guard(op).shiftLeft() : Guard(op).shiftRight();
 }
 
-} // namespace ditron::cpu
+} // namespace ditron::lower

@@ -3,7 +3,7 @@
 // Element types. In registers narrow floats are f32 holding values of the narrow type; in memory
 // bf16 is i16, fp8 and i1 are i8. The conversions are exact integer arithmetic, so they do not
 // depend on what the CPU or LLVM knows of these types.
-#include "ditron/target/cpu/transforms/TileLowering.h"
+#include "ditron/lower/Conversions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,7 +13,7 @@
 using namespace mlir;
 using ditron::core::Rounding;
 
-namespace ditron::cpu {
+namespace ditron::lower {
 
 Type computeType(Type element) {
   return isa<FloatType>(element) ? Float32Type::get(element.getContext()) : element;
@@ -142,32 +142,39 @@ static Value extendF16(OpBuilder &b, mlir::Location loc, Value x) {
       .getResult(0);
 }
 
-Value TileLowering::fromStorage(Value vector, Type element) {
-  Bits v{b_, loc_, cast<VectorType>(vector.getType()).getNumElements()};
+/// f32 to a narrow float by an instruction.
+static Value truncate(OpBuilder &b, mlir::Location loc, Value x, Type narrow) {
+  return b.create<arith::TruncFOp>(loc, cast<VectorType>(x.getType()).clone(narrow), x);
+}
+
+Value fromStorage(OpBuilder &b, mlir::Location loc, Value vector, Type element) {
+  Bits v{b, loc, cast<VectorType>(vector.getType()).getNumElements()};
   if (element.isF16())
-    return extendF16(b_, loc_, vector);
+    return extendF16(b, loc, vector);
   if (element.isBF16())
-    return v.asFloat(v.left(b_.create<arith::ExtUIOp>(loc_, v.ints(), vector), 16));
+    return v.asFloat(v.left(b.create<arith::ExtUIOp>(loc, v.ints(), vector), 16));
   if (element.isFloat8E4M3FN() || element.isFloat8E5M2())
-    return decodeFloat8(v, b_.create<arith::ExtUIOp>(loc_, v.ints(), vector), formatOf(element));
+    return decodeFloat8(v, b.create<arith::ExtUIOp>(loc, v.ints(), vector), formatOf(element));
   if (element.isInteger(1)) {
-    Value zero = b_.create<arith::ConstantOp>(loc_, b_.getZeroAttr(vector.getType()));
-    return b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ne, vector, zero);
+    Value zero = b.create<arith::ConstantOp>(loc, b.getZeroAttr(vector.getType()));
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, vector, zero);
   }
   return vector;
 }
 
-Value TileLowering::toStorage(Value vector, Type element) {
-  Bits v{b_, loc_, cast<VectorType>(vector.getType()).getNumElements()};
+Value toStorage(OpBuilder &b, mlir::Location loc, Value vector, Type element, bool hasBf16) {
+  Bits v{b, loc, cast<VectorType>(vector.getType()).getNumElements()};
   auto stored = VectorType::get({v.lanes}, storageType(element));
   if (element.isF16())
-    return b_.create<arith::TruncFOp>(loc_, stored, vector);
+    return b.create<arith::TruncFOp>(loc, stored, vector);
+  if (element.isBF16() && hasBf16)
+    return b.create<arith::BitcastOp>(loc, stored, truncate(b, loc, vector, element));
   if (element.isBF16())
-    return b_.create<arith::TruncIOp>(loc_, stored, v.right(v.asInt(vector), 16));
+    return b.create<arith::TruncIOp>(loc, stored, v.right(v.asInt(vector), 16));
   if (element.isFloat8E4M3FN() || element.isFloat8E5M2())
-    return b_.create<arith::TruncIOp>(loc_, stored, encodeFloat8(v, vector, formatOf(element)));
+    return b.create<arith::TruncIOp>(loc, stored, encodeFloat8(v, vector, formatOf(element)));
   if (element.isInteger(1))
-    return b_.create<arith::ExtUIOp>(loc_, stored, vector);
+    return b.create<arith::ExtUIOp>(loc, stored, vector);
   return vector;
 }
 
@@ -216,20 +223,24 @@ static Value roundToFloat8(OpBuilder &b, const Bits &v, Value x, Rounding roundi
   return v.select(huge, x, v.mulf(steps, spacing));
 }
 
-Value TileLowering::roundTo(Value vector, Type element, Rounding rounding, bool saturate) {
+Value roundTo(OpBuilder &b, mlir::Location loc, Value vector, Type element, Rounding rounding,
+              bool saturate, bool hasBf16) {
   if (element.isF32() && !saturate)
     return vector;
-  Bits v{b_, loc_, cast<VectorType>(vector.getType()).getNumElements()};
+  Bits v{b, loc, cast<VectorType>(vector.getType()).getNumElements()};
   Format format = formatOf(element);
   Value rounded;
+  bool isNearest = rounding == Rounding::nearest_even;
   if (element.isF32())
     rounded = vector;
+  else if (element.isBF16() && hasBf16 && isNearest)
+    rounded = b.create<arith::ExtFOp>(loc, v.floats(), truncate(b, loc, vector, element));
   else if (element.isBF16())
     rounded = roundToBf16(v, vector, rounding);
   else if (element.isF16())
-    rounded = roundToF16(b_, v, vector, rounding);
+    rounded = roundToF16(b, v, vector, rounding);
   else
-    rounded = roundToFloat8(b_, v, vector, rounding, format);
+    rounded = roundToFloat8(b, v, vector, rounding, format);
   bool isSmall = element.getIntOrFloatBitWidth() == 8;
   if (!saturate && !isSmall)
     return rounded; // bf16 and f16 have overflowed by themselves
@@ -336,21 +347,22 @@ static Value toWidth(OpBuilder &b, mlir::Location loc, Value x, IntegerType to, 
   return b.create<arith::TruncIOp>(loc, result, x);
 }
 
-Value TileLowering::convert(Value vector, Type from, Type to, Rounding rounding, bool saturate) {
+Value convert(OpBuilder &b, mlir::Location loc, Value vector, Type from, Type to, Rounding rounding,
+              bool saturate, bool hasBf16) {
   if (from == to)
     return vector;
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
   if (isa<FloatType>(from) && isa<FloatType>(to))
-    return roundTo(vector, to, rounding, saturate);
+    return roundTo(b, loc, vector, to, rounding, saturate, hasBf16);
   if (isa<FloatType>(to))
-    return roundTo(toFloat(b_, loc_, vector, to), to, rounding, saturate);
+    return roundTo(b, loc, toFloat(b, loc, vector, to), to, rounding, saturate, hasBf16);
   if (isa<FloatType>(from)) {
     if (to.isInteger(1))
-      return b_.create<arith::CmpFOp>(loc_, arith::CmpFPredicate::UNE, vector,
-                                      splat(b_.getF32Type(), lanes, 0));
-    return toInteger(b_, loc_, vector, cast<IntegerType>(to), rounding);
+      return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, vector,
+                                     Bits{b, loc, lanes}.f(0));
+    return toInteger(b, loc, vector, cast<IntegerType>(to), rounding);
   }
-  return toWidth(b_, loc_, vector, cast<IntegerType>(to), saturate);
+  return toWidth(b, loc, vector, cast<IntegerType>(to), saturate);
 }
 
-} // namespace ditron::cpu
+} // namespace ditron::lower

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/lower/Views.h"
+#include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace ditron::lower {
+
+bool hasUnitStride(Value view) {
+  if (auto argument = dyn_cast<BlockArgument>(view)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function &&
+           function.getArgAttr(argument.getArgNumber(), core::kUnitStrideAttr) != Attribute();
+  }
+  Operation *op = view.getDefiningOp();
+  if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
+    AffineMap map = transpose.getPermutation();
+    bool lastStays =
+        cast<AffineDimExpr>(map.getResults().back()).getPosition() == map.getNumResults() - 1;
+    return lastStays && hasUnitStride(transpose.getIn());
+  }
+  if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, core::ChunkOp>(op))
+    return hasUnitStride(op->getOperand(0));
+  return false;
+}
+
+bool isModerate(Value value, int depth) {
+  constexpr int kDeepest = 8;
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.abs().ult(int64_t(1) << 31);
+  if (depth == kDeepest)
+    return false;
+  auto moderate = [&](Value part) { return isModerate(part, depth + 1); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() && moderate(loop.getLowerBound()) &&
+           moderate(loop.getStep());
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<memref::DimOp, memref::ExtractStridedMetadataOp, device::RankOp, device::NumRanksOp,
+          device::CoreOp, device::NumCoresOp>(op))
+    return true;
+  if (auto cast = dyn_cast<arith::IndexCastOp>(op))
+    return cast.getIn().getType().getIntOrFloatBitWidth() <= 32;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return moderate(op->getOperand(0));
+  if (isa<arith::MulIOp>(op)) {
+    bool isScaled = matchPattern(op->getOperand(1), m_ConstantInt(&constant)) &&
+                    constant.abs().ult(int64_t(1) << 16);
+    return isScaled && moderate(op->getOperand(0));
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return moderate(select.getTrueValue()) && moderate(select.getFalseValue());
+  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(op) &&
+         llvm::all_of(op->getOperands(), moderate);
+}
+
+} // namespace ditron::lower

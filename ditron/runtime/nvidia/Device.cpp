@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/nvidia/Device.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+#include <utility>
+
+namespace ditron::runtime::nvidia {
+
+namespace {
+
+// Numbers of the driver's interface.
+constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76; // attributes of devices
+constexpr int kRegisters = 4, kDynamicSharedBytes = 8;         // attributes of functions
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;               // options of the assembler
+constexpr unsigned kNonBlocking = 1;                           // a stream of its own
+constexpr int kOutOfMemory = 2;
+
+} // namespace
+
+//===-- Device --------------------------------------------------------------------------------===//
+
+Device::Device(int ordinal) : cuda_(Cuda::get()) {
+  if (ordinal < 0 || ordinal >= cuda_.devices())
+    throw UnavailableError(
+        fmt::format("GPU {} is asked for, but there are {}", ordinal, cuda_.devices()));
+  DITRON_CUDA(cuda_, cuDeviceGet, &device_, ordinal);
+  char name[256] = {};
+  DITRON_CUDA(cuda_, cuDeviceGetName, name, int(sizeof(name)), device_);
+  name_ = name;
+  major_ = attribute(kMajor), minor_ = attribute(kMinor);
+  multiprocessors_ = attribute(kMultiprocessors);
+  DITRON_CUDA(cuda_, cuDeviceTotalMem_v2, &memoryBytes_, device_);
+  DITRON_CUDA(cuda_, cuDevicePrimaryCtxRetain, &context_, device_);
+}
+
+Device::~Device() { cuda_.cuDevicePrimaryCtxRelease_v2(device_); }
+
+std::shared_ptr<Device> Device::open(int ordinal) {
+  return std::shared_ptr<Device>(new Device(ordinal));
+}
+
+int Device::attribute(int which) const {
+  int value = 0;
+  DITRON_CUDA(cuda_, cuDeviceGetAttribute, &value, which, device_);
+  return value;
+}
+
+const Cuda &Device::use() const {
+  DITRON_CUDA(cuda_, cuCtxSetCurrent, context_);
+  return cuda_;
+}
+
+size_t Device::availableBytes() const {
+  size_t available = 0, total = 0;
+  DITRON_CUDA(use(), cuMemGetInfo_v2, &available, &total);
+  return available;
+}
+
+//===-- Memory --------------------------------------------------------------------------------===//
+
+Memory::Memory(std::shared_ptr<Device> device, size_t bytes)
+    : device_(std::move(device)), bytes_(bytes) {
+  const Cuda &cuda = device_->use();
+  int status = cuda.cuMemAlloc_v2(&address_, bytes ? bytes : 1);
+  if (status == kOutOfMemory)
+    throw RuntimeError(fmt::format("{} has not enough memory: {} bytes asked for, {} available",
+                                   device_->name(), bytes, device_->availableBytes()));
+  cuda.check(status, "cuMemAlloc_v2");
+}
+
+Memory::Memory(Memory &&other) noexcept
+    : device_(std::move(other.device_)), address_(std::exchange(other.address_, 0)),
+      bytes_(other.bytes_) {}
+
+Memory::~Memory() {
+  if (address_)
+    device_->use().cuMemFree_v2(address_);
+}
+
+void Memory::upload(const void *from) const {
+  DITRON_CUDA(device_->use(), cuMemcpyHtoD_v2, address_, from, bytes_);
+}
+void Memory::download(void *to) const {
+  DITRON_CUDA(device_->use(), cuMemcpyDtoH_v2, to, address_, bytes_);
+}
+void Memory::fill(unsigned char byte) const {
+  DITRON_CUDA(device_->use(), cuMemsetD8_v2, address_, byte, bytes_);
+}
+
+//===-- Streams and events --------------------------------------------------------------------===//
+
+Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  DITRON_CUDA(device_->use(), cuStreamCreate, &stream_, kNonBlocking);
+}
+Stream::~Stream() { device_->use().cuStreamDestroy_v2(stream_); }
+void Stream::copy(const Memory &to, const Memory &from, size_t bytes) const {
+  DITRON_CUDA(device_->use(), cuMemcpyDtoDAsync_v2, to.address(), from.address(), bytes, stream_);
+}
+void Stream::wait() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, stream_); }
+
+Event::Event(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  DITRON_CUDA(device_->use(), cuEventCreate, &event_, 0);
+}
+Event::~Event() { device_->use().cuEventDestroy_v2(event_); }
+void Event::record(const Stream &stream) const {
+  DITRON_CUDA(device_->use(), cuEventRecord, event_, stream.handle());
+}
+double Event::secondsSince(const Event &begin) const {
+  const Cuda &cuda = device_->use();
+  DITRON_CUDA(cuda, cuEventSynchronize, event_);
+  float milliseconds = 0;
+  DITRON_CUDA(cuda, cuEventElapsedTime, &milliseconds, begin.event_, event_);
+  return milliseconds * 1e-3;
+}
+
+//===-- Kernels -------------------------------------------------------------------------------===//
+
+LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &image, int threads,
+                           int sharedBytes)
+    : device_(std::move(device)), threads_(threads), sharedBytes_(sharedBytes) {
+  const Cuda &cuda = device_->use();
+  std::string log(8192, '\0');
+  int options[] = {kErrorLog, kErrorLogBytes};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
+  int status = cuda.cuModuleLoadDataEx(&module_, image.c_str(), 2, options, values);
+  if (status != 0 && log[0])
+    throw RuntimeError(fmt::format("the driver refuses a kernel's code: {}", log.c_str()));
+  cuda.check(status, "cuModuleLoadDataEx");
+  DITRON_CUDA(cuda, cuModuleGetFunction, &function_, module_, "ditron_kernel");
+  DITRON_CUDA(cuda, cuFuncSetAttribute, function_, kDynamicSharedBytes, sharedBytes_);
+  DITRON_CUDA(cuda, cuFuncGetAttribute, &registers_, kRegisters, function_);
+  int blocks = 0;
+  DITRON_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function_, threads_,
+              size_t(sharedBytes_));
+  if (blocks == 0)
+    throw RuntimeError(fmt::format("a block of {} threads, {} registers a thread and {} bytes of "
+                                   "shared memory does not fit a multiprocessor of {}",
+                                   threads_, registers_, sharedBytes_, device_->name()));
+  cores_ = blocks * device_->multiprocessors();
+}
+
+LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
+
+void LoadedKernel::launch(std::vector<int64_t> words, const Stream &stream) const {
+  std::vector<void *> parameters;
+  for (int64_t &word : words)
+    parameters.push_back(&word);
+  DITRON_CUDA(device_->use(), cuLaunchKernel, function_, unsigned(cores_), 1u, 1u,
+              unsigned(threads_), 1u, 1u, unsigned(sharedBytes_), stream.handle(),
+              parameters.data(), nullptr);
+}
+
+} // namespace ditron::runtime::nvidia

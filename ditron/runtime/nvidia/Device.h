@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One NVIDIA GPU: its memory, code loaded on it, launches and their times. Errors of the driver are
+// RuntimeErrors with its words. Any thread may use a device.
+#pragma once
+#include "ditron/runtime/nvidia/Cuda.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ditron::runtime::nvidia {
+
+class Device {
+public:
+  /// UnavailableError where there is no such device.
+  static std::shared_ptr<Device> open(int ordinal = 0);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const std::string &name() const { return name_; }
+  int major() const { return major_; } ///< compute capability
+  int minor() const { return minor_; }
+  int multiprocessors() const { return multiprocessors_; }
+  size_t memoryBytes() const { return memoryBytes_; }
+  size_t availableBytes() const;
+  /// Makes the device current for this thread's calls of the driver.
+  const Cuda &use() const;
+
+private:
+  explicit Device(int ordinal);
+  int attribute(int which) const;
+
+  const Cuda &cuda_;
+  int device_ = 0;
+  void *context_ = nullptr;
+  std::string name_;
+  int major_ = 0, minor_ = 0, multiprocessors_ = 0;
+  size_t memoryBytes_ = 0;
+};
+
+/// Memory of a device, freed with this object.
+class Memory {
+public:
+  /// RuntimeError naming the bytes asked for and available where there is not enough.
+  Memory(std::shared_ptr<Device> device, size_t bytes);
+  ~Memory();
+  Memory(Memory &&other) noexcept;
+  Memory &operator=(Memory &&) = delete;
+
+  uint64_t address() const { return address_; }
+  void *pointer() const { return reinterpret_cast<void *>(address_); }
+  size_t bytes() const { return bytes_; }
+  /// Copies all of it from or to the host; returns when that is done.
+  void upload(const void *from) const;
+  void download(void *to) const;
+  void fill(unsigned char byte) const;
+
+private:
+  std::shared_ptr<Device> device_;
+  uint64_t address_ = 0;
+  size_t bytes_;
+};
+
+/// Launches and copies in order.
+class Stream {
+public:
+  explicit Stream(std::shared_ptr<Device> device);
+  ~Stream();
+  Stream(const Stream &) = delete;
+  Stream &operator=(const Stream &) = delete;
+
+  void *handle() const { return stream_; }
+  void copy(const Memory &to, const Memory &from, size_t bytes) const;
+  void wait() const;
+
+private:
+  std::shared_ptr<Device> device_;
+  void *stream_ = nullptr;
+};
+
+/// A point in a stream.
+class Event {
+public:
+  explicit Event(std::shared_ptr<Device> device);
+  ~Event();
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+
+  void record(const Stream &stream) const;
+  /// Seconds since another event; waits for this one.
+  double secondsSince(const Event &begin) const;
+
+private:
+  std::shared_ptr<Device> device_;
+  void *event_ = nullptr;
+};
+
+/// A kernel on a device. Its image is PTX or a cubin with the entry point `ditron_kernel`.
+class LoadedKernel {
+public:
+  /// RuntimeError with the words of the driver's assembler where it refuses the image.
+  LoadedKernel(std::shared_ptr<Device> device, const std::string &image, int threads,
+               int sharedBytes);
+  ~LoadedKernel();
+  LoadedKernel(const LoadedKernel &) = delete;
+  LoadedKernel &operator=(const LoadedKernel &) = delete;
+
+  /// Blocks that run at a time on the whole device: the cores of a launch.
+  int cores() const { return cores_; }
+  int registers() const { return registers_; }
+  /// Launches with one 64-bit word for each parameter; asynchronous.
+  void launch(std::vector<int64_t> words, const Stream &stream) const;
+
+private:
+  std::shared_ptr<Device> device_;
+  void *module_ = nullptr, *function_ = nullptr;
+  int threads_, sharedBytes_, cores_ = 0, registers_ = 0;
+};
+
+} // namespace ditron::runtime::nvidia

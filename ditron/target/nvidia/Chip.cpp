@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/target/nvidia/Chip.h"
+#include <algorithm>
+
+namespace ditron::nvidia {
+
+const std::vector<Chip> &chips() {
+  static const std::vector<Chip> all = {
+      {"sm_90a", 9, 0, "+ptx80", 227 * 1024},
+      {"sm_89", 8, 9, "+ptx80", 99 * 1024},
+      {"sm_80", 8, 0, "+ptx80", 163 * 1024},
+  };
+  return all;
+}
+
+const Chip *findChip(std::string_view name) {
+  auto found = std::find_if(chips().begin(), chips().end(),
+                            [&](const Chip &chip) { return chip.name == name; });
+  return found == chips().end() ? nullptr : &*found;
+}
+
+// Code for 9.0 with its own instructions runs there only; that for 8.x on every later one.
+const Chip *chipFor(int major, int minor) {
+  for (const Chip &chip : chips()) {
+    bool isOwn = chip.name.ends_with('a');
+    bool runs = isOwn ? chip.major == major && chip.minor == minor
+                      : std::pair(chip.major, chip.minor) <= std::pair(major, minor);
+    if (runs)
+      return &chip;
+  }
+  return nullptr;
+}
+
+} // namespace ditron::nvidia

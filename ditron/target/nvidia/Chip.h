@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the passes of this backend ask a chip. Names of chips stand in Chip.cpp and nowhere else.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ditron::nvidia {
+
+struct Chip {
+  std::string_view name;     ///< of the target: "sm_90a"
+  int major, minor;          ///< compute capability
+  std::string_view features; ///< of LLVM's code generator: the version of PTX
+  int64_t sharedBytes;       ///< that a block may have
+
+  /// The most registers of 4 bytes that the values of one thread may take together; beyond, tiles
+  /// are refused before the assembler spills.
+  int64_t registers = 255;
+};
+
+/// Every chip that code is made for, newest first.
+const std::vector<Chip> &chips();
+/// The chip of that name, or none.
+const Chip *findChip(std::string_view name);
+/// The chip whose code runs on a device of this compute capability, or none.
+const Chip *chipFor(int major, int minor);
+
+} // namespace ditron::nvidia

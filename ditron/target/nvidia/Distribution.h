@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles dealt to the threads of a core, and tiles in its shared memory: the layouts that the
+// backend chooses, and what it reads off them.
+//
+// A layout of registers here is *full*: its strides on each axis are those of a mixed radix, and
+// what the elements do not use of the 32 lanes and of the warps is replication. So every thread
+// holds elements at all times, no branch asks who works, and the element in a register is a digit
+// sum: of the thread, known when it runs, and of the register, known when it is compiled.
+//
+//   element coordinate along d  =  sum over its iters of digit * weight
+//   digit                       =  coordinate of the axis / stride % extent
+//
+#pragma once
+#include "ditron/core/Layout.h"
+
+namespace ditron::nvidia {
+
+using core::Axis;
+using core::Iters;
+using core::Layout;
+using core::Shape;
+
+inline constexpr int64_t kLanes = 32;
+
+//===-- Layouts -------------------------------------------------------------------------------===//
+
+/// The tile dealt to `warps` warps for reading and writing memory whose last dimension is dense:
+/// each thread holds runs of `vector` neighbours (or as many as divide the row), neighbouring lanes
+/// hold neighbouring runs, and warps take rows before they share one.
+Layout blocked(const Shape &shape, int64_t vector, int64_t warps);
+
+/// The tile with dimension `axis` shrunk to 1: whoever held any of its elements holds the one that
+/// is left. It is what a reduction along the axis gives, and what a broadcast along it reads.
+/// Without a value where the layout does not split at the dimensions.
+std::optional<Layout> collapsed(const Layout &layout, const Shape &shape, int64_t axis);
+
+/// Rows and columns of warps that share the 16x8 fragments, pairs side by side, of a matrix: as
+/// many of `warps` as split it evenly, their parts as square as they get.
+std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps);
+
+/// The accumulator of a product in 16x8 fragments, each warp of the grid with a contiguous part.
+/// Warps beyond the grid repeat the work of others.
+Layout accumulator(const Shape &shape, int64_t warps);
+
+/// The tile in shared memory, row-major, 16-byte chunks of a row swizzled such that eight rows
+/// of one chunk meet all banks.
+Layout sharedRows(const Shape &shape, int64_t elementBytes);
+
+//===-- Reading them --------------------------------------------------------------------------===//
+
+/// Part of a coordinate: (coordinate on the axis / stride % extent) * weight.
+struct Digit {
+  Axis axis;
+  int64_t stride, extent, weight;
+};
+
+/// A layout of registers, by dimension of the tile.
+class Distribution {
+public:
+  /// Without a value where the layout does not split at the dimensions.
+  static std::optional<Distribution> of(const Layout &layout, const Shape &shape);
+
+  const Shape &shape() const { return shape_; }
+  /// Registers of a thread.
+  int64_t registers() const { return registers_; }
+  /// What the thread adds to the coordinate along a dimension.
+  const std::vector<Digit> &thread(size_t dim) const { return thread_[dim]; }
+  /// What a register adds.
+  const Shape &element(int64_t reg) const { return elements_[static_cast<size_t>(reg)]; }
+  /// The register that adds these coordinates; -1 if none does.
+  int64_t registerOf(const Shape &element) const;
+  /// How many consecutive registers, aligned, hold neighbours along the last dimension, at most
+  /// `most`; a power of two. What the thread adds is a multiple of it.
+  int64_t run(int64_t most) const;
+  /// The coordinates of a register of a thread.
+  Shape at(int64_t warp, int64_t lane, int64_t reg) const;
+
+private:
+  Shape shape_;
+  int64_t registers_ = 1;
+  std::vector<std::vector<Digit>> thread_;
+  std::vector<Shape> elements_;
+};
+
+/// Shared memory of a tile on its way between two distributions, read and written `runs` neighbours
+/// at a time: row-major, with the swizzle that costs the two together the fewest passes through the
+/// banks.
+Layout sharedBetween(const Distribution &a, int64_t runA, const Distribution &b, int64_t runB,
+                     int64_t elementBytes);
+
+} // namespace ditron::nvidia

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect `nvidia`: see NvidiaOps.td.
+#pragma once
+#include "ditron/core/TileOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ditron/target/nvidia/NvidiaOpsDialect.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ditron/target/nvidia/NvidiaOpsTypes.h.inc"
+#define GET_OP_CLASSES
+#include "ditron/target/nvidia/NvidiaOps.h.inc"

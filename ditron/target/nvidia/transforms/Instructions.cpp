@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/target/nvidia/transforms/Instructions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+/// "{$3, $4}", or "$3" of a single one.
+static std::string operandList(size_t first, size_t count) {
+  std::string text;
+  for (size_t n = 0; n < count; ++n)
+    text += fmt::format("{}${}", n ? ", " : "", first + n);
+  return count == 1 ? text : "{" + text + "}";
+}
+
+/// ".v4", or nothing of a single one.
+static std::string vectorSuffix(size_t count) {
+  return count == 1 ? "" : fmt::format(".v{}", count);
+}
+
+/// "r,r,r," of so many operands of one constraint.
+static std::string repeated(const char *constraint, size_t count) {
+  std::string text;
+  for (size_t n = 0; n < count; ++n)
+    text += std::string(constraint) + ",";
+  return text;
+}
+
+/// Numbers of the results that operands are tied to.
+static std::string tied(size_t count) {
+  std::string text;
+  for (size_t n = 0; n < count; ++n)
+    text += fmt::format("{},", n);
+  return text;
+}
+
+SmallVector<Value> Instructions::assemble(StringRef text, StringRef constraints,
+                                          ArrayRef<Value> operands, TypeRange results,
+                                          bool hasEffects) {
+  Type type = LLVM::LLVMVoidType::get(b_.getContext());
+  if (results.size() == 1)
+    type = results[0];
+  else if (results.size() > 1)
+    type = LLVM::LLVMStructType::getLiteral(b_.getContext(), llvm::to_vector(results));
+  auto op = b_.create<LLVM::InlineAsmOp>(
+      loc_, results.empty() ? TypeRange() : TypeRange(type), operands, text, constraints.rtrim(','),
+      hasEffects, /*is_align_stack=*/false,
+      LLVM::AsmDialectAttr::get(b_.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  if (results.size() <= 1)
+    return SmallVector<Value>(op->getResults());
+  SmallVector<Value> values;
+  for (size_t n = 0; n < results.size(); ++n)
+    values.push_back(b_.create<LLVM::ExtractValueOp>(loc_, op->getResult(0), n));
+  return values;
+}
+
+//===-- Global memory -------------------------------------------------------------------------===//
+
+// A register of 8 bits does not exist: such an element travels in one of 16.
+SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value mask,
+                                            ArrayRef<Value> otherwise) {
+  size_t count = otherwise.size();
+  bool isByte = bytes == 1;
+  SmallVector<Value> operands(otherwise);
+  if (isByte)
+    operands[0] = b_.create<arith::ExtUIOp>(loc_, b_.getI16Type(), operands[0]);
+  SmallVector<Type> types(count, operands[0].getType());
+  operands.append({mask, address});
+  const char *output = bytes < 4 ? "=h" : "=r";
+  std::string text = fmt::format("@${} ld.global{}.b{} {}, [${}];", 2 * count, vectorSuffix(count),
+                                 bytes < 4 ? 8 * bytes : 32, operandList(0, count), 2 * count + 1);
+  SmallVector<Value> values =
+      assemble(text, repeated(output, count) + tied(count) + "b,l", operands, types);
+  if (isByte)
+    values[0] = b_.create<arith::TruncIOp>(loc_, b_.getI8Type(), values[0]);
+  return values;
+}
+
+void Instructions::storeGlobal(Value address, ArrayRef<Value> values, Value mask) {
+  size_t count = values.size();
+  SmallVector<Value> operands{mask, address};
+  unsigned bits = values[0].getType().getIntOrFloatBitWidth();
+  operands.append(values.begin(), values.end());
+  if (bits == 8)
+    operands[2] = b_.create<arith::ExtUIOp>(loc_, b_.getI16Type(), operands[2]);
+  std::string text = fmt::format("@$0 st.global{}.b{} [$1], {};", vectorSuffix(count), bits,
+                                 operandList(2, count));
+  assemble(text, "b,l," + repeated(bits < 32 ? "h" : "r", count), operands, {});
+}
+
+//===-- Shared memory and barriers ------------------------------------------------------------===//
+
+void Instructions::copyAsync(Value shared, Value address, Value count) {
+  assemble("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r", {shared, address, count}, {});
+}
+
+void Instructions::commitCopies() { assemble("cp.async.commit_group;", "", {}, {}); }
+
+void Instructions::waitCopies(int64_t pending) {
+  assemble(fmt::format("cp.async.wait_group {};", pending), "~{memory}", {}, {});
+}
+
+void Instructions::barrier() { b_.create<NVVM::Barrier0Op>(loc_); }
+
+Value Instructions::shuffleXor(Value value, int64_t mask) {
+  Type type = value.getType();
+  Type i32 = b_.getI32Type();
+  auto constant = [&](int64_t n) {
+    return b_.create<LLVM::ConstantOp>(loc_, i32, b_.getI32IntegerAttr(static_cast<int32_t>(n)));
+  };
+  if (type.getIntOrFloatBitWidth() == 32)
+    return b_.create<NVVM::ShflOp>(loc_, type, constant(-1), value, constant(mask), constant(31),
+                                   NVVM::ShflKind::bfly, UnitAttr());
+  Value low = b_.create<arith::TruncIOp>(loc_, i32, value);
+  Value shift = b_.create<arith::ConstantIntOp>(loc_, 32, 64);
+  Value high = b_.create<arith::TruncIOp>(loc_, i32, b_.create<arith::ShRUIOp>(loc_, value, shift));
+  low = b_.create<arith::ExtUIOp>(loc_, type, shuffleXor(low, mask));
+  high = b_.create<arith::ExtUIOp>(loc_, type, shuffleXor(high, mask));
+  return b_.create<arith::OrIOp>(loc_, low, b_.create<arith::ShLIOp>(loc_, high, shift));
+}
+
+//===-- Tensor cores --------------------------------------------------------------------------===//
+
+SmallVector<Value, 4> Instructions::loadMatrices(Value shared, bool transposed) {
+  SmallVector<Type> words(4, b_.getI32Type());
+  std::string text = fmt::format("ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {}, [$4];",
+                                 transposed ? ".trans" : "", operandList(0, 4));
+  SmallVector<Value> values = assemble(text, repeated("=r", 4) + "r,~{memory}", {shared}, words);
+  return {values.begin(), values.end()};
+}
+
+SmallVector<Value, 4> Instructions::multiply(StringRef shape, StringRef types, ArrayRef<Value> a,
+                                             ArrayRef<Value> b, ArrayRef<Value> c) {
+  bool isFloat = c[0].getType().isF32();
+  SmallVector<Type> results(4, c[0].getType());
+  SmallVector<Value> operands(a);
+  operands.append(b.begin(), b.end());
+  operands.append(c.begin(), c.end());
+  std::string text = fmt::format("mma.sync.aligned.{}.row.col.{} {}, {}, {}, {};", shape.str(),
+                                 types.str(), operandList(0, 4), operandList(4, a.size()),
+                                 operandList(4 + a.size(), b.size()), operandList(0, 4));
+  std::string constraints =
+      repeated(isFloat ? "=f" : "=r", 4) + repeated("r", a.size() + b.size()) + tied(4);
+  SmallVector<Value> values = assemble(text, constraints, operands, results, /*hasEffects=*/false);
+  return {values.begin(), values.end()};
+}
+
+Value Instructions::roundToTf32(Value bits) {
+  return assemble("cvt.rna.tf32.f32 $0, $1;", "=r,r", {bits}, bits.getType(), false)[0];
+}
+
+void Instructions::exit() { assemble("exit;", "", {}, {}); }
+
+} // namespace ditron::nvidia

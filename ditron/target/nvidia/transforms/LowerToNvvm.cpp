@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// nvidia-lower-to-nvvm: what is left of a kernel becomes the LLVM and NVVM dialects, in one
+// conversion; then the kernel gets the entry point that the driver launches:
+//
+//   func.func @k(%A: memref<?x?xf32, ...>, %n: index, %status: !llvm.ptr)
+// becomes
+//   llvm.func @k(... one argument a word ...)
+//   llvm.func @ditron_kernel(%words: i64, ..., %status: !llvm.ptr) attributes {nvvm.kernel, ...}
+//
+// Words are those of the CPU's entry point: of a view its address, extents and strides (in
+// elements); of a scalar its value. test/target/nvidia/lower-to-nvvm.mlir shows it.
+#include "ditron/device/DistOps.h"
+#include "ditron/lower/Arithmetic.h"
+#include "ditron/lower/Exponentials.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+#define GEN_PASS_DEF_LOWERTONVVM
+#include "ditron/target/nvidia/transforms/Passes.h.inc"
+
+namespace {
+
+/// Rewrites within the dialects that the conversion then has simpler cases of.
+LogicalResult simplify(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  memref::populateExpandStridedMetadataPatterns(patterns);
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  lower::populateExponentialPatterns(patterns, /*hasScale=*/false);
+  lower::populateMathsPatterns(patterns);
+  populateMathPolynomialApproximationPatterns(patterns);
+  populateAffineToStdConversionPatterns(patterns);
+  vector::populateVectorBroadcastLoweringPatterns(patterns);
+  return applyPatternsAndFoldGreedily(module, std::move(patterns));
+}
+
+LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
+  MLIRContext *context = module.getContext();
+  LLVMConversionTarget target(*context);
+  target.addLegalDialect<NVVM::NVVMDialect>();
+  target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
+  RewritePatternSet patterns(context);
+  populateSCFToControlFlowConversionPatterns(patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  populateFuncToLLVMConversionPatterns(types, patterns);
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
+  populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
+                                         /*force32BitVectorIndices=*/true);
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+/// The entry point: takes words, calls the function.
+class EntryBuilder {
+public:
+  EntryBuilder(LLVM::LLVMFuncOp callee, const LLVMTypeConverter &types)
+      : types_(types), callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
+    b_.setInsertionPointAfter(callee);
+  }
+
+  void build(ArrayRef<Type> arguments, int64_t warps) {
+    SmallVector<Type> parameters;
+    for (Type argument : arguments) {
+      if (auto view = dyn_cast<MemRefType>(argument))
+        parameters.append(static_cast<size_t>(1 + 2 * view.getRank()), b_.getI64Type());
+      else
+        parameters.push_back(types_.convertType(argument));
+    }
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
+    auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, "ditron_kernel", type);
+    entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b_.getUnitAttr());
+    auto threads = b_.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)});
+    entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), threads);
+    // One block on a multiprocessor is enough: rather that than registers in memory.
+    entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b_.getI32IntegerAttr(1));
+    Block *block = entry.addEntryBlock(b_);
+    b_.setInsertionPointToEnd(block);
+    next_ = block->getArguments().begin();
+    for (Type argument : arguments)
+      add(argument);
+    b_.create<LLVM::CallOp>(loc_, callee_, values_);
+    b_.create<LLVM::ReturnOp>(loc_, ValueRange());
+  }
+
+private:
+  /// The values that one argument of the function has become.
+  void add(Type argument) {
+    auto view = dyn_cast<MemRefType>(argument);
+    if (!view) {
+      values_.push_back(*next_++);
+      return;
+    }
+    auto pointer = cast<LLVM::LLVMPointerType>(LLVM::LLVMPointerType::get(b_.getContext()));
+    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, *next_++);
+    Value zero = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(0));
+    values_.append({base, base, zero});
+    for (int64_t n = 0; n < 2 * view.getRank(); ++n)
+      values_.push_back(*next_++);
+  }
+
+  const LLVMTypeConverter &types_;
+  LLVM::LLVMFuncOp callee_;
+  OpBuilder b_;
+  mlir::Location loc_;
+  Block::args_iterator next_;
+  SmallVector<Value> values_;
+};
+
+class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto kernels = llvm::to_vector(module.getOps<func::FuncOp>());
+    if (kernels.size() != 1) {
+      module.emitError() << "has " << kernels.size() << " functions, expected the kernel alone";
+      return signalPassFailure();
+    }
+    func::FuncOp kernel = kernels[0];
+    std::string name = kernel.getName().str();
+    SmallVector<Type> arguments(kernel.getArgumentTypes());
+    int64_t warps = kernel->getAttrOfType<IntegerAttr>(kWarpsAttr).getInt();
+    for (StringRef attribute : {kWarpsAttr, kSharedAttr, kRequirementsAttr})
+      if (Attribute value = kernel->getAttr(attribute))
+        module->setAttr(attribute, value);
+    kernel.setPrivate();
+    LLVMTypeConverter types(&getContext(), LowerToLLVMOptions(&getContext()));
+    types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
+      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
+    });
+    lower::defineIntegers(module);
+    if (failed(simplify(module)) || failed(convert(module, types)))
+      return signalPassFailure();
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    callee.setLinkage(LLVM::Linkage::Internal);
+    EntryBuilder(callee, types).build(arguments, warps);
+  }
+};
+
+} // namespace
+} // namespace ditron::nvidia

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of the NVIDIA backend. Each stands in the file of its name.
+#ifndef DITRON_NVIDIA_PASSES
+#define DITRON_NVIDIA_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def CheckSupported : Pass<"nvidia-check-supported", "::mlir::func::FuncOp"> {
+  let summary = "Refuses what this backend has no lowering for";
+}
+
+def DistToDevice : Pass<"nvidia-dist-to-device", "::mlir::func::FuncOp"> {
+  let summary = "Turns ranks, cores and requirements into what a device knows of itself";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
+  let summary = "Turns products of 8-bit floats into products of f16, and those of one term into "
+                "arithmetic";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Deals every tile to the threads of a core, or puts it into shared memory";
+  let options = [
+    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">];
+}
+
+def PipelineLoads : Pass<"nvidia-pipeline-loads", "::mlir::func::FuncOp"> {
+  let summary = "Fetches the tiles that loops read into shared memory some iterations ahead";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::nvidia::NvidiaDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"stages", "stages", "int64_t", "0", "Slots of a ring; 0: as many as fit, at most 4">];
+}
+
+def TilesToThreads : Pass<"nvidia-tiles-to-threads", "::mlir::ModuleOp"> {
+  let summary = "Turns tiles into the vectors of one thread, and memory into accesses of one thread";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];
+}
+
+def LowerToNvvm : Pass<"nvidia-lower-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Turns what is left into the LLVM and NVVM dialects, and adds the entry point";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small questions about tiles that several passes ask.
+#pragma once
+#include "ditron/core/TileOps.h"
+#include "ditron/target/nvidia/Distribution.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace ditron::nvidia {
+
+inline bool isTile(mlir::Type type) { return mlir::isa<mlir::RankedTensorType>(type); }
+inline bool isTile(mlir::Value value) { return isTile(value.getType()); }
+
+inline mlir::RankedTensorType tileOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+inline Shape shapeOf(mlir::RankedTensorType type) {
+  return {type.getShape().begin(), type.getShape().end()};
+}
+
+/// Whether a tile lives in shared memory.
+inline bool isShared(mlir::RankedTensorType type) {
+  return type.getEncoding() && core::layoutOf(type).uses(Axis::m);
+}
+
+/// Ops of arith and math that work element by element on tiles of one shape, and casts.
+bool isElementwise(mlir::Operation *op);
+
+/// How a product is computed.
+enum class DotKind {
+  matrix, ///< by the tensor cores' mma.sync
+  scalar, ///< one multiplication after the other
+};
+DotKind kindOf(core::DotOp op);
+
+/// Terms that one mma.sync of operands of this type adds up; 0 if there is none.
+int64_t matrixDepth(mlir::Type element, core::Precision precision);
+
+/// The warps of the kernel that an op belongs to.
+int64_t warpsOf(mlir::Operation *op);
+
+} // namespace ditron::nvidia

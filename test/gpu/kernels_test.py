@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs the kernels of the registry on this machine's GPU and verifies every result.
+
+    python3 kernels_test.py [--program bin/ditron] [--filter REGEX] [--bench]
+
+Needs the program and a driver, nothing else: it runs from an unpacked archive. Without a GPU it says what
+is missing and exits with 77, which CTest counts as skipped.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+UNAVAILABLE = 3
+
+# Sizes: tiny, odd, with ragged edges, several tiles a core, rows longer than a tile; a list for each
+# set of dimensions.
+SHAPES = {
+    ("N",): ["N=1", "N=97", "N=5000", "N=1000003", "N=4194304"],
+    ("H", "T"): ["T=1,H=1", "T=5,H=37", "T=13,H=128", "T=67,H=1000", "T=4096,H=4096", "T=33,H=20000",
+                 "T=7,H=8195"],
+    ("K", "M", "N"): ["M=1,N=1,K=1", "M=64,N=48,K=96", "M=67,N=71,K=131", "M=1,N=130,K=37",
+                      "M=128,N=128,K=64", "M=512,N=512,K=512", "M=1000,N=1032,K=520",
+                      "M=2048,N=2752,K=4096", "M=16,N=7168,K=2048"],
+    ("B", "K", "M", "N"): ["B=1,M=1,N=1,K=1", "B=3,M=65,N=31,K=67", "B=4,M=256,N=256,K=256"],
+}
+BENCHES = [
+    ("vector-add", "f32", "N=134217728"), ("vector-add", "bf16", "N=268435456"),
+    ("softmax", "f32", "T=32768,H=4096"), ("softmax", "bf16", "T=32768,H=4096"),
+    ("rms-norm", "f32", "T=32768,H=4096"), ("rms-norm", "bf16", "T=32768,H=4096"),
+    ("silu-mul", "f32", "T=16384,H=4096"), ("silu-mul", "bf16", "T=16384,H=4096"),
+    ("gemm", "bf16", "M=4096,N=4096,K=4096"), ("gemm", "bf16", "M=8192,N=8192,K=8192"),
+    ("gemm", "f16", "M=4096,N=4096,K=4096"), ("gemm", "i8", "M=4096,N=4096,K=4096"),
+    ("gemm", "f8e4m3", "M=4096,N=4096,K=4096"), ("gemm", "f32", "M=4096,N=4096,K=4096"),
+]
+
+
+def ditron(program, *arguments, timeout=300):
+    try:
+        return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(arguments, 124, "", f"no end after {timeout} s")
+
+
+def cases(program):
+    """Every kernel of one rank, with each element type and shape, and each variant once."""
+    for line in ditron(program, "list", "--json").stdout.splitlines():
+        kernel = json.loads(line)
+        shapes = SHAPES.get(tuple(sorted(kernel["dims"])))
+        if kernel["distributed"] or shapes is None:
+            continue
+        for dtype in kernel["dtypes"]:
+            for shape in shapes:
+                yield [kernel["name"], "--dtype", dtype, "--shape", shape]
+        for variant in kernel["variants"]:
+            yield [kernel["name"], "--shape", shapes[2], "--config", variant]
+        yield [kernel["name"], "--shape", shapes[2], "--repeat", "100"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    beside = pathlib.Path(__file__).resolve().parent.parent / "bin" / "ditron"
+    parser.add_argument("--program", default=str(beside))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--bench", action="store_true", help="also times some kernels")
+    options = parser.parse_args()
+    info = json.loads(ditron(options.program, "info", "--json").stdout)["nvidia"]
+    if not info["available"]:
+        print(f"skipped: {info['reason']}")
+        return SKIPPED
+    print(*(f"{device['name']}, capability {device['capability']}" for device in info["devices"]))
+    passed, failures = 0, []
+    for case in cases(options.program):
+        if not re.search(options.filter, " ".join(case)):
+            continue
+        result = ditron(options.program, "run", *case, "--backend", "nvidia", "--seed", "7")
+        if result.returncode == 0:
+            passed += 1
+            continue
+        failures.append(" ".join(case))
+        words = (result.stderr.strip() or result.stdout.strip()).splitlines()
+        print(f"FAILED ({result.returncode}) {' '.join(case)}\n    " + "\n    ".join(words[-3:]), flush=True)
+    print(f"{passed} passed, {len(failures)} failed")
+    if options.bench:
+        for kernel, dtype, shape in BENCHES:
+            if re.search(options.filter, f"{kernel} {dtype}"):
+                result = ditron(options.program, "bench", kernel, "--dtype", dtype, "--shape", shape,
+                                "--backend", "nvidia", "--baseline")
+                print((result.stdout + result.stderr).strip(), flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ptxas assembles every kernel of one rank for every chip, and spills no register.
+
+    python3 assemble_test.py DITRON
+
+Without ptxas: exits with 77, which CTest counts as skipped.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+CHIPS = ["sm_90a", "sm_89", "sm_80"]
+SHAPES = {("N",): "N=1048576", ("H", "T"): "T=4096,H=4096", ("K", "M", "N"): "M=4096,N=4096,K=4096",
+          ("B", "K", "M", "N"): "B=2,M=4096,N=4096,K=4096"}
+
+
+def assembler():
+    usual = "/usr/local/cuda/bin/ptxas"
+    return shutil.which("ptxas") or (usual if os.access(usual, os.X_OK) else None)
+
+
+def cases(program):
+    """Every element type on the newest chip, two of them on the others."""
+    for line in subprocess.run([program, "list", "--json"], capture_output=True, text=True).stdout.splitlines():
+        kernel = json.loads(line)
+        shape = SHAPES.get(tuple(sorted(kernel["dims"])))
+        if kernel["distributed"] or shape is None:
+            continue
+        for chip in CHIPS:
+            for dtype in kernel["dtypes"]:
+                if chip == CHIPS[0] or dtype in ("bf16", "f32"):
+                    yield kernel["name"], chip, dtype, shape
+
+
+def assemble(program, ptxas, folder, case):
+    """What is wrong; nothing if all is well."""
+    kernel, chip, dtype, shape = case
+    ptx = os.path.join(folder, "kernel.ptx")
+    compiled = subprocess.run([program, "compile", kernel, "--target", chip, "--dtype", dtype, "--shape", shape,
+                               "--emit", "asm", "-o", ptx], capture_output=True, text=True)
+    if compiled.returncode:
+        return compiled.stderr
+    assembled = subprocess.run([ptxas, f"-arch={chip}", "-v", "-o", os.path.join(folder, "cubin"), ptx],
+                               capture_output=True, text=True)
+    if assembled.returncode:
+        return assembled.stderr
+    spilled = [int(n) for n in re.findall(r"(\d+) bytes spill", assembled.stderr)]
+    if not spilled or any(spilled):
+        return f"spills: {assembled.stderr}"
+    return ""
+
+
+def main():
+    program, ptxas = sys.argv[1], assembler()
+    if not ptxas:
+        print("skipped: ptxas of CUDA is not found")
+        return SKIPPED
+    failures = count = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases(program):
+            count += 1
+            if problem := assemble(program, ptxas, folder, case):
+                failures += 1
+                print(" ".join(case), "\n   ", problem)
+    print(f"{count} assembled, {failures} of them wrong")
+    return 1 if failures or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What ditron bench measures, on every backend.
+#pragma once
+#include "Execute.h"
+
+namespace ditron::tools {
+
+struct BenchArguments : LaunchArguments {
+  bool baseline = false, save = false;
+  std::string folder = "bench/baselines";
+};
+
+struct BenchResult {
+  Findings findings;
+  uint64_t seed = 0;
+  std::vector<double> seconds, rivalSeconds; ///< of each launch: the slowest rank's
+  std::string rival, rivalVersion;           ///< empty: none
+  std::string machine;                       ///< empty: this machine's CPU
+  double compileSeconds = 0;
+  bool fromCache = false;
+};
+
+/// One rank on a GPU, timed by its events.
+BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uint64_t seed);
+
+} // namespace ditron::tools
