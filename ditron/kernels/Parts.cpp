@@ -73,7 +73,7 @@ GemmConfig gemmTile(const Problem &problem, int64_t rows) {
                        static_cast<int>(std::max<int64_t>(1, problem.cores)));
   GemmConfig tile;
   tile.m = static_cast<int>(fit(rows, 128));
-  tile.n = static_cast<int>(fit(problem["N"], byteSize(problem.type) == 2 ? 256 : 128));
+  tile.n = static_cast<int>(fit(problem["N"], 128));
   tile.k = static_cast<int>(fit(problem["K"], 64));
   return tile;
 }

@@ -356,6 +356,8 @@ int checkAll(const CheckArguments &arguments) try {
     status = std::max(status, arguments.mutate ? mutateTarget(target, arguments.json)
                                                : checkTarget(target, arguments.json));
   return status;
+} catch (const OutputError &) {
+  throw;
 } catch (
     const RuntimeError &error) { // there is not that much memory; exit status 1 is for findings
   throw UnavailableError(error.what());

@@ -29,7 +29,7 @@ static void printOnStderr(const std::string &text) {
 
 void printOutput(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw RuntimeError(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+    throw OutputError(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
 }
 
 void printJson(const Json &object) {

@@ -4,6 +4,7 @@
 // text for people goes to stderr; without it that text is on stdout. Errors are on stderr.
 #pragma once
 #include "ditron/kernels/Reference.h"
+#include "ditron/support/Error.h"
 #include "ditron/support/Message.h"
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +18,13 @@ namespace ditron::tools {
 /// of a run gets one of them and what is printed lands in it. Using them goes on to fail.
 void occupyClosedStreams();
 
-/// Prints on stdout, at once. RuntimeError saying why where it cannot be written.
+/// What is to be printed cannot be.
+class OutputError : public RuntimeError {
+public:
+  using RuntimeError::RuntimeError;
+};
+
+/// Prints on stdout, at once. OutputError saying why where it cannot be written.
 void printOutput(std::string_view text);
 /// Prints one object as a line on stdout.
 void printJson(const nlohmann::ordered_json &object);

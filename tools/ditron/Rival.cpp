@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 
 namespace ditron::tools {
 
@@ -135,12 +136,13 @@ private:
     arguments.dtype = ditron::name(type);
     Task probe = makeTask(arguments, "", context_.ranks(), context_.cores());
     const std::vector<Argument> &parameters = probe.kernel.signature().arguments();
-    std::string shape;
+    std::map<std::string, int64_t> extents;
     for (size_t n = 0; n < inputs.size(); ++n)
-      for (size_t d = 0; d < parameters[n].dims.size(); ++d) {
-        auto [name, extent] = solve(parameters[n].dims[d], inputs[n].shape()[d]);
-        shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", name, extent);
-      }
+      for (size_t d = 0; d < parameters[n].dims.size(); ++d)
+        extents.insert(solve(parameters[n].dims[d], inputs[n].shape()[d]));
+    std::string shape;
+    for (const auto &[name, extent] : extents)
+      shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", name, extent);
     return makeTask(arguments, shape, context_.ranks(), context_.cores());
   }
 
