@@ -259,6 +259,19 @@ TEST(Memory, aStoreThatTrailsAReduction) {
   }
 }
 
+TEST(Memory, aScalarBetweenAReductionAndItsStore) {
+  Kernel kernel("weighted(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
+    auto xs = x.tiled(4, 32);
+    auto ys = y.tiled(4, 32);
+    for (auto [i] : ys.bands()) {
+      auto e = xs(i, 0) * 2;
+      auto s = sum(e, 1);
+      ys(i, 0) = e - s * cast<f32>(toTile(i + 3)); // the factor is computed after the sum
+    }
+  });
+  expectSame(kernel, {ramp(DType::f32, {11, 29}, Placement::dense), Block(DType::f32, {11, 29})});
+}
+
 TEST(Memory, readsBeforeLaterWrites) {
   Kernel kernel("order(a[M,N]) -> x[M,N], y[M,N]", [](In<i32> a, InOut<i32> x, InOut<i32> y) {
     auto as = a.tiled(4, 24);

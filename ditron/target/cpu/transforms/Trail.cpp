@@ -21,6 +21,12 @@ static ArrayRef<int64_t> shapeOf(Value tile) {
   return cast<RankedTensorType>(tile.getType()).getShape();
 }
 
+/// Whether a value is there where an op of a block is executed.
+static bool isThereFor(Value value, Operation *op) {
+  Operation *source = value.getDefiningOp();
+  return !source || source->getBlock() != op->getBlock() || source->isBeforeInBlock(op);
+}
+
 /// Whether an element of `value` needs, of `tile` and of what was materialised since, only the
 /// elements of its own row.
 bool TileLowering::isOfItsRow(Value value, const Trail &trail) {
@@ -33,14 +39,17 @@ bool TileLowering::isOfItsRow(Value value, const Trail &trail) {
     return shapeOf(broadcast.getSource()).size() == 2 &&
            shapeOf(broadcast.getSource()).front() == shapeOf(value).front() &&
            isOfItsRow(broadcast.getSource(), trail);
-  if (isa_and_nonnull<arith::ConstantOp, tensor::SplatOp>(op))
+  Operation *first = reduce.getSource().getDefiningOp(); // everything is lowered there
+  if (isa_and_nonnull<arith::ConstantOp>(op))
     return true;
+  if (auto splat = dyn_cast_or_null<tensor::SplatOp>(op))
+    return isThereFor(splat.getInput(), first);
   if (isa_and_nonnull<core::LoadOp>(op))
     return accesses_.count(op) && staysInline(op);
   if (!op || (!isa<core::CastOp>(op) && !op->hasTrait<OpTrait::Elementwise>()))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !isTile(operand) || isOfItsRow(operand, trail);
+    return isTile(operand) ? isOfItsRow(operand, trail) : isThereFor(operand, first);
   });
 }
 
@@ -68,10 +77,7 @@ std::optional<TileLowering::Trail> TileLowering::trailOf(core::ReduceOp reduce) 
     trail.between.push_back(op);
   }
   trail.store = dyn_cast_or_null<core::StoreOp>(op);
-  auto isEarlier = [&](Value value) {
-    Operation *source = value.getDefiningOp();
-    return !source || source->getBlock() != first->getBlock() || source->isBeforeInBlock(first);
-  };
+  auto isEarlier = [&](Value value) { return isThereFor(value, first); };
   if (!trail.store || shapeOf(trail.store.getTile()) != type.getShape() ||
       !isOfItsRow(trail.store.getTile(), trail) || !isEarlier(trail.store.getView()) ||
       !llvm::all_of(trail.store.getCoords(), isEarlier))
