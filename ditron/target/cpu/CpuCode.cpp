@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/cpu/CpuCode.h"
+#include "ditron/lower/ToLLVM.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "ditron/target/cpu/Sanitize.h"
@@ -102,16 +103,7 @@ void HostMachine::optimize(llvm::Module &module) const {
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(machine_.get(), tuning);
   addSanitizerPasses(builder, machine_.get());
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+  lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O2);
 }
 
 static std::string emitFile(llvm::TargetMachine &machine, llvm::Module &module,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/nvidia/NvidiaCode.h"
+#include "ditron/lower/ToLLVM.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "llvm/ADT/SmallString.h"
@@ -62,16 +63,7 @@ void optimize(llvm::Module &module, const Chip &chip) {
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(machine.get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
 }
 
 std::string emitPtx(llvm::Module &module, const Chip &chip) {

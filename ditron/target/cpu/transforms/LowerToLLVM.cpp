@@ -13,23 +13,13 @@
 // test/target/cpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
-#include "ditron/lower/Exponentials.h"
 #include "ditron/lower/Passes.h"
+#include "ditron/lower/ToLLVM.h"
 #include "ditron/target/cpu/transforms/Passes.h"
-#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -78,14 +68,8 @@ struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   patterns.add<ExpandShape>(module.getContext());
-  memref::populateExpandStridedMetadataPatterns(patterns);
-  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  lower::populateExponentialPatterns(patterns, /*hasScale=*/true);
-  lower::populateMathsPatterns(patterns);
-  populateMathPolynomialApproximationPatterns(patterns);
-  populateAffineToStdConversionPatterns(patterns);
+  lower::populateSimplificationPatterns(patterns, /*hasScale=*/true);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
-  vector::populateVectorBroadcastLoweringPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
@@ -94,14 +78,7 @@ LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
   RewritePatternSet patterns(context);
-  populateSCFToControlFlowConversionPatterns(patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
-  populateFuncToLLVMConversionPatterns(types, patterns);
-  arith::populateArithToLLVMConversionPatterns(types, patterns);
-  populateMathToLLVMConversionPatterns(types, patterns);
-  populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
-  populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
-                                         /*force32BitVectorIndices=*/true);
+  lower::populateToLLVMPatterns(types, patterns);
   return applyPartialConversion(module, target, std::move(patterns));
 }
 

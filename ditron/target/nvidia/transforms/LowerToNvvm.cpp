@@ -12,20 +12,10 @@
 // elements); of a scalar its value. test/target/nvidia/lower-to-nvvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
-#include "ditron/lower/Exponentials.h"
+#include "ditron/lower/ToLLVM.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
-#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -42,13 +32,7 @@ namespace {
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  memref::populateExpandStridedMetadataPatterns(patterns);
-  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  lower::populateExponentialPatterns(patterns, /*hasScale=*/false);
-  lower::populateMathsPatterns(patterns);
-  populateMathPolynomialApproximationPatterns(patterns);
-  populateAffineToStdConversionPatterns(patterns);
-  vector::populateVectorBroadcastLoweringPatterns(patterns);
+  lower::populateSimplificationPatterns(patterns, /*hasScale=*/false);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
@@ -58,14 +42,7 @@ LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
   target.addLegalDialect<NVVM::NVVMDialect>();
   target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
   RewritePatternSet patterns(context);
-  populateSCFToControlFlowConversionPatterns(patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
-  populateFuncToLLVMConversionPatterns(types, patterns);
-  arith::populateArithToLLVMConversionPatterns(types, patterns);
-  populateMathToLLVMConversionPatterns(types, patterns);
-  populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
-  populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
-                                         /*force32BitVectorIndices=*/true);
+  lower::populateToLLVMPatterns(types, patterns);
   return applyPartialConversion(module, target, std::move(patterns));
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Passes/OptimizationLevel.h"
+
+namespace llvm {
+class Module;
+class PassBuilder;
+} // namespace llvm
+
+namespace mlir {
+class LLVMTypeConverter;
+} // namespace mlir
+
+namespace ditron::lower {
+
+/// Rewrites within the dialects that the conversion to LLVM then has simpler cases of. `hasScale`
+/// as in Exponentials.h.
+void populateSimplificationPatterns(mlir::RewritePatternSet &patterns, bool hasScale);
+
+/// Converts what the lowering of tiles leaves (func, scf, cf, arith, math, memref, vector) to the
+/// LLVM dialect. `types` must outlive the patterns.
+void populateToLLVMPatterns(mlir::LLVMTypeConverter &types, mlir::RewritePatternSet &patterns);
+
+/// Runs LLVM's own pipeline of passes on a module.
+void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
+                        llvm::OptimizationLevel level);
+
+} // namespace ditron::lower
