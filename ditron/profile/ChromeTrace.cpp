@@ -139,7 +139,7 @@ private:
             *phase == 'f' ? R"(,"bp":"e")" : "");
     };
     end("s", arrow.from, from.begin);
-    end("f", arrow.to, std::max({to.begin, to.end - 1, from.begin}));
+    end("f", arrow.to, std::max(to.begin, to.end - 1));
   }
 
   const Timeline &timeline_;

@@ -29,6 +29,16 @@ private:
   std::unordered_map<std::string, int32_t> numbers_;
 };
 
+/// Lets what takes time take a nanosecond at least: viewers find the end of an arrow by its time.
+void letNothingBeEmpty(std::vector<Event> &events) {
+  uint64_t least = 0;
+  for (Event &event : events) {
+    event.begin = std::max(event.begin, least);
+    if (!event.isMark())
+      least = event.end = std::max(event.end, event.begin + 1);
+  }
+}
+
 /// The events of a log with all times in nanoseconds. What was in ticks lies between its
 /// neighbours: the clocks may differ by about what it takes to read them.
 std::vector<Event> inNanoseconds(const EventLog &log) {
@@ -50,6 +60,7 @@ std::vector<Event> inNanoseconds(const EventLog &log) {
     }
     most = std::min(most, event.begin);
   }
+  letNothingBeEmpty(events);
   return events;
 }
 
@@ -70,8 +81,10 @@ public:
       lane_.knownUntil = int64_t(log.firstDropped());
     roles_.clear();
     tile_ = -1;
-    for (const Event &event : inNanoseconds(log))
+    for (const Event &event : inNanoseconds(log)) {
       add(event);
+      lane_.end = std::max(lane_.end, int64_t(event.end));
+    }
     while (closeRole(lane_.knownEnd())) {
     }
     return std::move(lane_);

@@ -69,6 +69,43 @@ void linkBarriers(Timeline &timeline) {
   }
 }
 
+/// Moves slices of a lane back in time so that slice n begins at latest[n] or earlier: what lies
+/// before it ends earlier with it, what nests goes on to nest, and nothing becomes empty.
+void moveBack(Lane &lane, const std::vector<int64_t> &latest) {
+  std::vector<int64_t> was, is(lane.slices.size());
+  for (const Slice &slice : lane.slices)
+    was.push_back(slice.begin);
+  int64_t most = INT64_MAX;
+  for (size_t n = lane.slices.size(); n-- > 0;) {
+    is[n] = std::max(lane.begin, std::min({was[n], latest[n], most}));
+    most = is[n] - 1;
+  }
+  for (size_t n = 0; n < lane.slices.size(); ++n) {
+    Slice &slice = lane.slices[n];
+    slice.begin = is[n];
+    auto next = std::lower_bound(was.begin(), was.end(), slice.end) - was.begin();
+    if (size_t(next) < is.size())
+      slice.end = std::max(slice.begin, std::min(slice.end, is[size_t(next)]));
+  }
+}
+
+/// The clocks of two lanes differ by what it takes to read them, so that a notify may seem to begin
+/// when the wait that it let go on is over: it began before that.
+void letCausesComeFirst(Timeline &timeline) {
+  std::map<int32_t, std::vector<int64_t>> late; // of a lane, by when each of its slices begins
+  for (const Arrow &arrow : timeline.arrows) {
+    int64_t latest = timeline.at(arrow.to).end - 1;
+    if (timeline.at(arrow.from).begin <= latest)
+      continue;
+    std::vector<int64_t> &limits = late[arrow.from.lane];
+    limits.resize(timeline.lanes[size_t(arrow.from.lane)].slices.size(), INT64_MAX);
+    int64_t &limit = limits[size_t(arrow.from.slice)];
+    limit = std::min(limit, latest);
+  }
+  for (const auto &[lane, limits] : late)
+    moveBack(timeline.lanes[size_t(lane)], limits);
+}
+
 } // namespace
 
 const char *name(Kind kind) {
@@ -120,6 +157,7 @@ void Timeline::link() {
         arrows.push_back({raise->slice, {int32_t(lane), int32_t(n)}});
     }
   linkBarriers(*this);
+  letCausesComeFirst(*this);
 }
 
 } // namespace ditron::profile

@@ -73,7 +73,7 @@ struct Timeline {
   /// Events that the logs of the cores had no room for.
   int64_t dropped() const;
   /// Finds the arrows. A wait has none where it held from the start, or where its notify was
-  /// dropped.
+  /// dropped. Where the clocks say that a cause came after its effect, the cause is moved back.
   void link();
 };
 

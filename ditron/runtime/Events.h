@@ -65,6 +65,11 @@ struct Event {
   const char *place = nullptr; ///< "AllGatherGemm.cpp:31", as long as the kernel's code is there
   int64_t values[4] = {};
 
+  /// Whether it is a moment: it has no end.
+  bool isMark() const {
+    return kind == EventKind::roleEnter || kind == EventKind::roleLeave ||
+           kind == EventKind::tile || kind == EventKind::tilesEnd;
+  }
   /// Whether the times are those of nowTicks, which what is only noted while recording uses: tiles,
   /// notifies, and waits that held at once.
   bool inTicks() const {

@@ -117,6 +117,23 @@ TEST(Link, BarriersWaitForTheLast) {
   EXPECT_EQ(make.arrows(), "2.1>0.1 2.1>1.1 2.1>3.0 1.0>0.0");
 }
 
+/// The two lanes' clocks differ by 7 ns.
+TEST(Link, ACauseComesBeforeItsEffect) {
+  Maker make(2, 1, 100);
+  make.role(0, 10, 60, "r");
+  make.add(0, Kind::tile, 12, 40, "tile.cpp:1");
+  make.add(0, Kind::put, 20, 28, "put.cpp:1");
+  make.notify(0, 36, 1, 3, 0, 1);
+  make.add(0, Kind::tile, 40, 50, "tile.cpp:1");
+  make.wait(1, 5, 30, 3, 0, 1);
+  make.notify(1, 30, 0, 5, 0, 1);
+  EXPECT_EQ(make.arrows(), "0.3>1.0");
+  std::string times;
+  for (const Slice &slice : make.timeline.lanes[0].slices)
+    times += std::to_string(slice.begin) + "-" + std::to_string(slice.end) + " ";
+  EXPECT_EQ(times, "10-60 12-40 20-28 29-37 40-50 ");
+}
+
 TEST(Pieces, CoverTheLane) {
   Maker make(1, 1, 100);
   make.role(0, 10, 90, "r");
