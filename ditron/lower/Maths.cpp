@@ -231,13 +231,16 @@ struct RemPattern : Float32Pattern<arith::RemFOp> {
 
 //===-- Minimum and maximum -------------------------------------------------------------------===//
 
-/// NaN if one is; of two zeros the first. The comparison alone gives x where one is NaN.
-template <class Op, FP better> struct ExtremumPattern : Float32Pattern<Op> {
-  using Float32Pattern<Op>::Float32Pattern;
-  Value lower(Doubles &d, Op op) const override {
-    Value x = op.getLhs(), y = op.getRhs();
-    Value best = d.select(d.is(y, better, x), y, x);
-    return d.select(d.is(y, FP::UNO, y), y, best);
+/// NaN if one is; of two zeros either, which spares the instructions that tell them apart.
+template <class Op> struct ExtremumPattern : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    auto flags = op.getFastmath() | arith::FastMathFlags::nsz;
+    if (flags == op.getFastmath() || !getElementTypeOrSelf(op.getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "either zero may come, or no f32");
+    rewriter.replaceOpWithNewOp<Op>(op, op.getLhs(), op.getRhs(), flags);
+    return success();
   }
 };
 
@@ -270,8 +273,7 @@ struct AcrossPattern : OpRewritePattern<vector::ReductionOp> {
 
 void populateMathsPatterns(RewritePatternSet &patterns) {
   patterns.add<LogPattern, Log2Pattern, SinPattern, CosPattern, RemPattern, AcrossPattern,
-               ExtremumPattern<arith::MinimumFOp, FP::OLT>,
-               ExtremumPattern<arith::MaximumFOp, FP::OGT>>(patterns.getContext());
+               ExtremumPattern<arith::MinimumFOp>, ExtremumPattern<arith::MaximumFOp>>(patterns.getContext());
 }
 
 } // namespace ditron::lower
