@@ -68,6 +68,7 @@ public:
   }
   std::string name() const override { return "openblas"; }
   std::string version() const override { return blas_.version(); }
+  bool leavesThreadsSpinning() const override { return true; }
   double run() override {
     return timed([&] {
       for (int n = 0; n < products_; ++n)

@@ -18,6 +18,9 @@ public:
   virtual std::string version() const { return ""; }
   /// Runs this rank's part once; its seconds. Every rank calls it.
   virtual double run() = 0;
+  /// Whether threads of its own spin for a while after a run, and would take the cores from what
+  /// runs next.
+  virtual bool leavesThreadsSpinning() const { return false; }
 };
 
 /// The entry's baseline on this machine:

@@ -29,7 +29,7 @@ using Block = TileLowering::RegisterBlock;
 /// The block that wastes least of a tile of m rows: acc, one row of rhs and one element of lhs in
 /// registers.
 Block chooseBlock(int64_t m, int64_t n, int64_t lanes, int64_t registers) {
-  int64_t vectors = std::clamp<int64_t>((n + lanes - 1) / lanes, 1, registers >= 32 ? 2 : 2);
+  int64_t vectors = std::clamp<int64_t>((n + lanes - 1) / lanes, 1, 2);
   int64_t most = std::max<int64_t>(1, (registers - vectors - 1) / vectors);
   Block best{1, vectors};
   double bestCost = 1e30;
