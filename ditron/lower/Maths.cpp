@@ -273,7 +273,8 @@ struct AcrossPattern : OpRewritePattern<vector::ReductionOp> {
 
 void populateMathsPatterns(RewritePatternSet &patterns) {
   patterns.add<LogPattern, Log2Pattern, SinPattern, CosPattern, RemPattern, AcrossPattern,
-               ExtremumPattern<arith::MinimumFOp>, ExtremumPattern<arith::MaximumFOp>>(patterns.getContext());
+               ExtremumPattern<arith::MinimumFOp>, ExtremumPattern<arith::MaximumFOp>>(
+      patterns.getContext());
 }
 
 } // namespace ditron::lower

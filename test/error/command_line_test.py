@@ -93,8 +93,15 @@ CASES = [
     ("trace gemm --straggler rank=0,ms=60000 -o /nowhere/t.json", 1,
      r"'/nowhere/t.json' cannot be written: No such file or directory"),
     ("trace gemm --straggler rank=0,ms=60000 -o /tmp", 1, r"'/tmp' cannot be written: Is a directory"),
-    # Absent verbs
-    ("tune gemm --json", UNAVAILABLE, r"ditron tune is not in this build"),
+    # Tuning
+    ("tune gemm --backend reference", USAGE, r"backend 'reference' says what a kernel means, not how fast it is"),
+    ("tune gemm --procs 2", USAGE, r"ditron tune runs the ranks as threads of one process"),
+    ("tune gemm --repeat 2", USAGE, r"ditron tune takes no --repeat"),
+    ("tune gemm --shape M=1 --shape M=2", USAGE, r"--shape is given 2 times, expected once"),
+    ("tune gemm --budget 0", USAGE, r"--budget is '0', expected an integer of at least 1"),
+    ("tune gemm --trials few", USAGE, r"--trials is 'few', expected an integer of at least 1"),
+    ("tune gemm --config m=8,n=8,k=8,group=1", USAGE,
+     r"gemm has no choice to search beside those that --config gives"),
 ]
 
 # (environment, arguments, exit status, what the message says)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Arguments.h"
+#include "Machine.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/nvidia/Cuda.h"
+#include "ditron/runtime/nvidia/Device.h"
 #include "ditron/support/Error.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -234,11 +236,26 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   return {entry, problem, config, entry.kernel(problem.type, config)};
 }
 
+tune::Records recordsOf(const Placement &placement) {
+  if (placement.backend == Backend::nvidia)
+    return tune::Records(runtime::nvidia::Device::open(0)->name());
+  return tune::Records(Machine::inspect().slug());
+}
+
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement) {
   bool isGpu = placement.backend == Backend::nvidia;
-  return makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
-                  placement.cores, isGpu ? kernels::Machine::gpu : kernels::Machine::cpu);
+  Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
+                       placement.cores, isGpu ? kernels::Machine::gpu : kernels::Machine::cpu);
+  if (placement.backend == Backend::reference)
+    return task;
+  std::optional<std::string> tuned = recordsOf(placement).find(task.entry, task.problem);
+  if (!tuned)
+    return task;
+  kernels::Config config = task.config;
+  config.parse(*tuned, task.entry.parameters);
+  config.parse(arguments.config, task.entry.parameters);
+  return {task.entry, task.problem, config, task.entry.kernel(task.problem.type, config), true};
 }
 
 double operandBytes(const Task &task) {

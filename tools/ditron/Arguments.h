@@ -5,6 +5,7 @@
 #pragma once
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/Options.h"
+#include "ditron/tune/Records.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,14 +69,19 @@ struct Task {
   kernels::Problem problem;
   kernels::Config config;
   Kernel kernel;
+  bool isTuned = false; ///< the configuration is one that ditron tune has found
 };
 
 /// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). UsageError or
 /// CompileError where type, configuration or sizes do not fit the kernel.
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
               kernels::Machine machine = kernels::Machine::cpu);
+/// The same where it is to run: what --config leaves open is as ditron tune found it there, if it
+/// has searched.
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement);
+/// What ditron tune keeps for a place.
+tune::Records recordsOf(const Placement &placement);
 
 /// Bytes of the arguments of one rank.
 double operandBytes(const Task &task);

@@ -39,15 +39,6 @@ the two, one after the other.
 On a GPU a launch is timed by events around it, and the baseline of kernels that move memory is a
 copy within the GPU's memory that reads and writes as many bytes.)";
 
-/// The element-wise largest of every rank's numbers.
-std::vector<double> slowest(runtime::Rank &rank, const std::vector<double> &mine) {
-  std::vector<double> result = mine;
-  for (const std::vector<double> &other : gather(rank, mine))
-    for (size_t n = 0; n < result.size(); ++n)
-      result[n] = std::max(result[n], other[n]);
-  return result;
-}
-
 /// One rank of a benchmark.
 class RankBench {
 public:

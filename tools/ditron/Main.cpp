@@ -25,9 +25,7 @@ constexpr const char *kFooter =
 std::vector<Verb> addVerbs(CLI::App &program) {
   std::vector<Verb> verbs{addList(program),  addInfo(program),    addRun(program),
                           addBench(program), addCompile(program), addCheck(program),
-                          addTrace(program)};
-  for (Verb &verb : addAbsent(program))
-    verbs.push_back(std::move(verb));
+                          addTrace(program), addTune(program)};
   for (Verb &verb : verbs)
     verb.app->allow_extras();
   return verbs;
@@ -51,7 +49,7 @@ void checkVerb(const std::vector<Verb> &verbs, int argc, char **argv) {
 /// UsageError where the verb was given what it does not know.
 void checkRemaining(const Verb &verb) {
   std::vector<std::string> rest = verb.app->remaining();
-  if (rest.empty() || verb.takesAnything)
+  if (rest.empty())
     return;
   std::string name = verb.app->get_name();
   for (const std::string &word : rest) {

@@ -2,6 +2,7 @@
 //
 // ditron run and ditron bench on a GPU: the operands of the host and their copies there.
 #include "Bench.h"
+#include "Tune.h"
 #include "ditron/driver/Gpu.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -169,6 +170,49 @@ BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uin
   result.compileSeconds = program.report().seconds;
   result.fromCache = program.report().fromCache;
   return result;
+}
+
+//===-- Tune ----------------------------------------------------------------------------------===//
+
+namespace {
+
+class GpuTrials {
+public:
+  GpuTrials(const Task &task, uint64_t seed)
+      : task_(task), inputs_(task.entry, task.kernel, task.problem, seed), gpu_(Gpu::open()),
+        host_(task) {
+    host_.fill(inputs_, 0);
+    operands_.emplace(gpu_, host_);
+  }
+
+  double time(const kernels::Config &config) {
+    constexpr double kMoment = 0.02;
+    Task task{task_.entry, task_.problem, config, task_.entry.kernel(task_.problem.type, config)};
+    GpuProgram program = gpu_.compile(task.kernel);
+    requireVerified(task, verifyOnce(task, inputs_, host_, *operands_, program));
+    Timed timed(gpu_);
+    std::vector<KernelArgument> values = operands_->arguments();
+    auto launch = [&] { program.launch(values); };
+    double one = timed(launch);
+    std::vector<double> seconds;
+    for (int left = launchesIn(kMoment, one); left > 0; --left)
+      seconds.push_back(timed(launch));
+    return median(seconds);
+  }
+
+private:
+  const Task &task_;
+  kernels::Inputs inputs_;
+  Gpu gpu_;
+  Operands host_;
+  std::optional<DeviceOperands> operands_;
+};
+
+} // namespace
+
+tune::Measure trialsOnNvidia(const Task &task, uint64_t seed) {
+  auto trials = std::make_shared<GpuTrials>(task, seed);
+  return [trials](const kernels::Config &config) { return trials->time(config); };
 }
 
 } // namespace ditron::tools

@@ -29,12 +29,17 @@ void Operands::fill(const kernels::Inputs &inputs, int64_t rank) {
       *number = inputs.scalar(n);
     } else if (auto *integer = std::get_if<int64_t>(&values_[n])) {
       *integer = static_cast<int64_t>(inputs.scalar(n));
-    } else if (const Tensor &memory = tensor(n); parameters_[n].access == Access::write) {
-      std::memset(memory.data(), int(poisonByte(memory.dtype())), memory.bytes());
-    } else {
-      inputs.fill(rank, n, memory.data());
+    } else if (parameters_[n].access != Access::write) {
+      inputs.fill(rank, n, tensor(n).data());
     }
   }
+  poison();
+}
+
+void Operands::poison() {
+  for (size_t n : outputs_)
+    if (const Tensor &memory = tensor(n); parameters_[n].access == Access::write)
+      std::memset(memory.data(), int(poisonByte(memory.dtype())), memory.bytes());
 }
 
 std::byte poisonByte(DType type) {

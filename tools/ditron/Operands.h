@@ -17,6 +17,9 @@ public:
   /// Writes the inputs of `rank`, and poison into the outputs.
   void fill(const kernels::Inputs &inputs, int64_t rank);
 
+  /// Writes poison into the outputs alone.
+  void poison();
+
   using Value = std::variant<runtime::Tensor, int64_t, double>;
   /// In the order of the signature.
   const std::vector<Value> &values() const { return values_; }

@@ -25,7 +25,6 @@ enum ExitStatus : int {
 struct Verb {
   CLI::App *app;
   std::function<int()> run;
-  bool takesAnything = false; ///< arguments that are unknown are no error
 };
 
 Verb addList(CLI::App &program);
@@ -35,7 +34,6 @@ Verb addBench(CLI::App &program);
 Verb addCompile(CLI::App &program);
 Verb addTrace(CLI::App &program);
 Verb addCheck(CLI::App &program);
-/// The verbs that this build does not have: they say so.
-std::vector<Verb> addAbsent(CLI::App &program);
+Verb addTune(CLI::App &program);
 
 } // namespace ditron::tools

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/tune/Search.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace ditron::tune {
+
+using kernels::Config;
+using kernels::ConfigParameter;
+
+namespace {
+
+constexpr double kHelps = 0.98; ///< of the time before: anything above is noise
+constexpr size_t kFinalists = 4;
+constexpr int kRounds = 5;
+
+bool same(const Config &a, const Config &b) {
+  return std::equal(a.values().begin(), a.values().end(), b.values().begin(), b.values().end(),
+                    [](const Config::Value &x, const Config::Value &y) {
+                      return x.name == y.name && x.value == y.value;
+                    });
+}
+
+double median(std::vector<double> values) {
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class Search {
+public:
+  Search(const std::vector<ConfigParameter> &choices, const Measure &measure, const Limits &limits,
+         const Watch &watch)
+      : choices_(choices), measure_(measure), limits_(limits), watch_(watch) {}
+
+  Outcome run(const Config &start) {
+    Trial best = trials_.emplace_back(Trial{start, measure_(start), ""});
+    if (watch_)
+      watch_(best);
+    while (improve(best)) {
+    }
+    Outcome outcome{trials_.front(), trials_.front(), {}, !isOver()};
+    runOff(outcome);
+    outcome.trials = std::move(trials_);
+    return outcome;
+  }
+
+private:
+  bool isOver() const {
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+    return trials_.size() >= size_t(limits_.trials) || passed.count() > limits_.seconds;
+  }
+
+  /// Varies each choice alone. Whether that made `best` better.
+  bool improve(Trial &best) {
+    bool isBetter = false;
+    for (const ConfigParameter &choice : choices_) {
+      Config around = best.config;
+      for (int64_t value : choice.candidates) {
+        if (isOver())
+          return false;
+        Config config = around;
+        config.set(choice.name, value);
+        if (const Trial *trial = tryOnce(config); trial && trial->seconds < best.seconds * kHelps) {
+          best = *trial;
+          isBetter = true;
+        }
+      }
+    }
+    return isBetter;
+  }
+
+  /// The trial of a configuration; null where it was tried before or makes no kernel.
+  const Trial *tryOnce(const Config &config) {
+    if (std::any_of(trials_.begin(), trials_.end(),
+                    [&](const Trial &trial) { return same(trial.config, config); }))
+      return nullptr;
+    Trial trial{config, std::numeric_limits<double>::infinity(), ""};
+    try {
+      trial.seconds = measure_(config);
+    } catch (const CompileError &error) {
+      trial.refusal = error.what();
+    }
+    trials_.push_back(std::move(trial));
+    if (watch_)
+      watch_(trials_.back());
+    return trials_.back().refusal.empty() ? &trials_.back() : nullptr;
+  }
+
+  /// Times the default and the best others again, in turns.
+  void runOff(Outcome &outcome) {
+    std::vector<Trial> finalists(trials_.begin() + 1, trials_.end());
+    std::erase_if(finalists, [](const Trial &trial) { return !trial.refusal.empty(); });
+    std::stable_sort(finalists.begin(), finalists.end(),
+                     [](const Trial &a, const Trial &b) { return a.seconds < b.seconds; });
+    finalists.insert(finalists.begin(), outcome.first);
+    finalists.resize(std::min(finalists.size(), kFinalists), outcome.first);
+    if (finalists.size() < 2)
+      return;
+    std::vector<std::vector<double>> times(finalists.size());
+    for (int round = 0; round < kRounds; ++round)
+      for (size_t n = 0; n < finalists.size(); ++n)
+        times[n].push_back(measure_(finalists[n].config));
+    for (size_t n = 0; n < finalists.size(); ++n) {
+      finalists[n].seconds = median(times[n]);
+      if (n == 0)
+        outcome.first = outcome.best = finalists[0];
+      else if (double bar = outcome.best.seconds *
+                            (outcome.best.seconds < outcome.first.seconds ? 1 : kHelps);
+               finalists[n].seconds < bar)
+        outcome.best = finalists[n];
+    }
+  }
+
+  const std::vector<ConfigParameter> &choices_;
+  const Measure &measure_;
+  const Limits &limits_;
+  const Watch &watch_;
+  std::vector<Trial> trials_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+} // namespace
+
+Outcome search(const std::vector<ConfigParameter> &choices, const Config &start,
+               const Measure &measure, const Limits &limits, const Watch &watch) {
+  return Search(choices, measure, limits, watch).run(start);
+}
+
+} // namespace ditron::tune

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What ditron tune asks of every backend.
+#pragma once
+#include "Execute.h"
+#include "ditron/tune/Search.h"
+
+namespace ditron::tools {
+
+/// Times configurations of a task on a GPU, by events; each is verified at its first launch. Holds
+/// on to the task.
+tune::Measure trialsOnNvidia(const Task &task, uint64_t seed);
+
+/// RuntimeError that names the configuration where a result is wrong.
+void requireVerified(const Task &task, const Findings &findings);
+/// How many launches that take `one` second each fill so many seconds; at least 3.
+int launchesIn(double seconds, double one);
+
+} // namespace ditron::tools
