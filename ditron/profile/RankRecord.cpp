@@ -222,7 +222,7 @@ public:
   void copy(void *to, size_t bytes) {
     if (bytes > bytes_.size() - at_)
       throw InternalError("a rank's events are cut short");
-    std::memcpy(to, bytes_.data() + at_, bytes);
+    std::copy_n(bytes_.data() + at_, bytes, static_cast<char *>(to));
     at_ += bytes;
   }
 
@@ -256,8 +256,9 @@ std::string pack(const RankRecord &record) {
                          lane.knownUntil, lane.dropped, lane.cpu})
       writer.put(word);
     writer.put(lane.slices.size());
-    writer.bytes.append(reinterpret_cast<const char *>(lane.slices.data()),
-                        lane.slices.size() * sizeof(Slice));
+    if (!lane.slices.empty())
+      writer.bytes.append(reinterpret_cast<const char *>(lane.slices.data()),
+                          lane.slices.size() * sizeof(Slice));
   }
   return std::move(writer.bytes);
 }

@@ -413,7 +413,7 @@ private:
 /// enough for accumulators to feed the tensor cores from registers, many enough not to spill.
 int64_t chooseWarps(func::FuncOp function) {
   constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
-  constexpr int64_t kAccumulators = 64, kElements = 32; // of a thread
+  constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
   int64_t accumulators = 0, elements = 0;
   function.walk([&](Operation *op) {
     for (Value result : op->getResults())
@@ -432,6 +432,46 @@ int64_t chooseWarps(func::FuncOp function) {
   return power(elements / (kLanes * kElements), kMost);
 }
 
+/// Registers of a thread that tiles take at least, on the way through a region that takes most: for
+/// what it reads and what loops carry.
+int64_t registersOf(Region &region, int64_t threads) {
+  auto ofTile = [&](Value value) -> int64_t {
+    if (!isTile(value))
+      return 0;
+    RankedTensorType tile = tileOf(value);
+    return (tile.getNumElements() + threads - 1) / threads *
+           (elementBytes(tile.getElementType()) > 4 ? 2 : 1);
+  };
+  int64_t most = 0;
+  for (Block &block : region) {
+    int64_t own = 0, inner = 0;
+    for (Value argument : block.getArguments())
+      own += ofTile(argument);
+    for (Operation &op : block) {
+      if (isa<core::LoadOp, core::GatherOp>(op))
+        own += ofTile(op.getResult(0));
+      for (Region &nested : op.getRegions())
+        inner = std::max(inner, registersOf(nested, threads));
+    }
+    most = std::max(most, own + inner);
+  }
+  return most;
+}
+
+/// Cores that a multiprocessor is to have registers for, so that some compute while others wait for
+/// memory. Products hide their loads themselves: one core may have all registers.
+int64_t chooseResident(func::FuncOp function, int64_t warps) {
+  constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
+  constexpr int64_t kOther = 32, kFewest = 64;           // registers of a thread
+  bool hasDots = false;
+  function.walk([&](core::DotOp) { hasDots = true; });
+  if (hasDots)
+    return 1;
+  int64_t threads = warps * kLanes;
+  int64_t registers = std::max(kFewest, kOther + registersOf(function.getBody(), threads));
+  return std::clamp<int64_t>(kRegisters / (threads * registers), 1, kThreads / threads);
+}
+
 class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
 public:
   using AssignLayoutsBase::AssignLayoutsBase;
@@ -445,7 +485,9 @@ private:
                            << " warps: expected a power of two, at most 32";
       return signalPassFailure();
     }
-    function->setAttr(kWarpsAttr, Builder(function).getI64IntegerAttr(count));
+    Builder attributes(function);
+    function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
+    function->setAttr(kResidentAttr, attributes.getI64IntegerAttr(chooseResident(function, count)));
     Assignment assignment(count);
     assignment.run(function);
     Rewriter(function, assignment, count).run();

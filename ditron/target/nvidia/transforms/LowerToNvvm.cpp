@@ -54,7 +54,7 @@ public:
     b_.setInsertionPointAfter(callee);
   }
 
-  void build(ArrayRef<Type> arguments, int64_t warps) {
+  void build(ArrayRef<Type> arguments, int64_t warps, int64_t resident) {
     SmallVector<Type> parameters;
     for (Type argument : arguments) {
       if (auto view = dyn_cast<MemRefType>(argument))
@@ -67,8 +67,8 @@ public:
     entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b_.getUnitAttr());
     auto threads = b_.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)});
     entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), threads);
-    // One block on a multiprocessor is enough: rather that than registers in memory.
-    entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b_.getI32IntegerAttr(1));
+    entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                   b_.getI32IntegerAttr(static_cast<int32_t>(resident)));
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     next_ = block->getArguments().begin();
@@ -114,6 +114,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     std::string name = kernel.getName().str();
     SmallVector<Type> arguments(kernel.getArgumentTypes());
     int64_t warps = kernel->getAttrOfType<IntegerAttr>(kWarpsAttr).getInt();
+    auto resident = kernel->getAttrOfType<IntegerAttr>(kResidentAttr);
     for (StringRef attribute : {kWarpsAttr, kSharedAttr, kRequirementsAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
@@ -127,7 +128,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
       return signalPassFailure();
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     callee.setLinkage(LLVM::Linkage::Internal);
-    EntryBuilder(callee, types).build(arguments, warps);
+    EntryBuilder(callee, types).build(arguments, warps, resident ? resident.getInt() : 1);
   }
 };
 

@@ -23,6 +23,8 @@ namespace ditron::nvidia {
 
 /// The warps that execute a kernel (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kWarpsAttr = "nvidia.warps";
+/// The cores that a multiprocessor is to have registers for (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kResidentAttr = "nvidia.resident";
 /// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kSharedAttr = "nvidia.shared_bytes";
 
