@@ -3,7 +3,7 @@
 
 !v = memref<?x?xf32, strided<[?, ?], offset: ?>>
 
-// expected-error @below {{the tiles of this kernel need 262144 bytes of a core's memory, which has 65536: choose smaller tiles}}
+// expected-error @below {{the tiles of this kernel need 264192 bytes of a core's memory, which has 65536: choose smaller tiles}}
 func.func @too_large(%A: !v {tile.unit_stride}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %a = tile.load %A[%c0, %c0] : !v -> tensor<256x256xf32>

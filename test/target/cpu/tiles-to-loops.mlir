@@ -129,9 +129,9 @@ func.func @swap(%A: !v {tile.unit_stride}, %n: index) attributes {tile.kernel} {
 // The two loops use the same memory, one after the other: 64 rows of 16 for the sum and the tile
 // that is read early, not twice as much.
 // CHECK-LABEL: @reuse
-// CHECK-SAME: tile.scratch_bytes = 4096
-// CHECK: memref.view %arg2[%c0][] : memref<?xi8> to memref<64x16xf32>
-// CHECK: memref.view %arg2[%c0][] : memref<?xi8> to memref<64x16xf32>
+// CHECK-SAME: tile.scratch_bytes = 6144
+// CHECK: memref.view %arg2[%c2048][] : memref<?xi8> to memref<64x16xf32>
+// CHECK: memref.view %arg2[%c2048][] : memref<?xi8> to memref<64x16xf32>
 func.func @reuse(%A: !v {tile.unit_stride}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

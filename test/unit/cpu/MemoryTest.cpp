@@ -259,6 +259,56 @@ TEST(Memory, aStoreThatTrailsAReduction) {
   }
 }
 
+/// Rows that are stored beside the next tile's computation, in a loop that now and then takes
+/// another way: there y is read, also the row before.
+Kernel softmaxOrSum(int rows) {
+  return Kernel("softmax(x[M,N]) -> y[M,N]", [=](In<f32> x, InOut<f32> y) {
+    auto xs = x.tiled(rows, kColumns);
+    auto ys = y.tiled(rows, kColumns);
+    for (auto [i] : ys.bands())
+      when(
+          i % 3 == 2, [&] { ys(i, 0) = ys(i - 1, 0) + xs(i, 0); },
+          [&] {
+            auto e = exp(xs(i, 0));
+            ys(i, 0) = e * (1 / sum(e, 1)) + 0.5f;
+          });
+  });
+}
+
+TEST(Memory, aStoreThatTrailsIntoTheNextTile) {
+  for (int rows : {1, 2, 5}) {
+    SCOPED_TRACE(rows);
+    auto size = size_t(kRows * kColumns);
+    std::unique_ptr<float[], decltype(&std::free)> x(
+        static_cast<float *>(std::aligned_alloc(64, size * sizeof(float))), &std::free);
+    std::unique_ptr<float[], decltype(&std::free)> y(
+        static_cast<float *>(std::aligned_alloc(64, size * sizeof(float))), &std::free);
+    std::mt19937 random(7);
+    for (size_t n = 0; n < size; ++n) {
+      x[n] = std::uniform_real_distribution<float>(-1, 1)(random);
+      y[n] = -7;
+    }
+    runRanks({.ranks = 1, .cores = 1}, [&](Context &context) {
+      Program program = context.compile(softmaxOrSum(rows));
+      program(Tensor::borrow(x.get(), DType::f32, {kRows, kColumns}),
+              Tensor::borrow(y.get(), DType::f32, {kRows, kColumns}));
+    });
+    size_t wrong = 0;
+    std::vector<float> before(size_t(rows * kColumns)), row(kColumns);
+    for (int64_t r = 0; r < kRows; ++r) {
+      const float *from = x.get() + r * kColumns;
+      float *old = before.data() + r % rows * kColumns, total = 0;
+      for (int64_t j = 0; j < kColumns; ++j)
+        total += row[size_t(j)] = std::exp(from[j]);
+      for (int64_t j = 0; j < kColumns; ++j) {
+        old[j] = r / rows % 3 == 2 ? old[j] + from[j] : row[size_t(j)] / total + 0.5f;
+        wrong += !(std::fabs(y[size_t(r * kColumns + j)] - old[j]) <= 1e-6f);
+      }
+    }
+    EXPECT_EQ(wrong, 0u);
+  }
+}
+
 TEST(Memory, aScalarBetweenAReductionAndItsStore) {
   Kernel kernel("weighted(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
     auto xs = x.tiled(4, 32);

@@ -354,13 +354,19 @@ Value TileLowering::canStream(const Access &access, RankedTensorType tile) {
 
 /// A store of a whole, aligned vector past the caches. Later stores may overtake it: the verbs of
 /// the runtime that release, and the end of the launch, wait for such stores first.
-void TileLowering::stream(Value vector, const Access &access, const At &element) {
-  Value stored = toStorage(vector, access.element);
-  int64_t bytes = core::elementBytes(storageType(access.element));
+void TileLowering::streamTo(Value address, Value vector, Type element) {
+  Value stored = toStorage(vector, element);
+  int64_t bytes = core::elementBytes(storageType(element));
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
-  b_.create<LLVM::StoreOp>(loc_, stored, pointerTo(access, element),
-                           static_cast<unsigned>(lanes * bytes),
+  Value bits = b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), address);
+  Value pointer =
+      b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext()), bits);
+  b_.create<LLVM::StoreOp>(loc_, stored, pointer, static_cast<unsigned>(lanes * bytes),
                            /*isVolatile=*/false, /*isNonTemporal=*/true);
+}
+
+void TileLowering::stream(Value vector, const Access &access, const At &element) {
+  streamTo(addressOf(access, element), vector, access.element);
 }
 
 LogicalResult TileLowering::lowerStore(core::StoreOp op) {

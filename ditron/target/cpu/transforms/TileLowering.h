@@ -19,6 +19,7 @@
 //   Dot.cpp            packing and the register-blocked micro-kernel
 //   Reduce.cpp         reductions, scans
 //   Trail.cpp          a store beside the reduction that it depends on
+//   Pending.cpp        and beside that of the next tile
 #pragma once
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Conversions.h"
@@ -43,9 +44,11 @@ struct VectorTarget {
 /// compiled.
 class Scratch {
 public:
+  /// Buffers of a page or more begin half-way into one. Rows of views often begin with a page, and
+  /// a load that follows a store to the same place in another page waits for it.
   int64_t allocate(int64_t bytes) {
-    int64_t offset = used_;
-    used_ += (bytes + 63) / 64 * 64;
+    int64_t offset = bytes < kPage ? used_ : (used_ + kPage - 1) / kPage * kPage + kPage / 2;
+    used_ = offset + (bytes + 63) / 64 * 64;
     peak_ = std::max(peak_, used_);
     return offset;
   }
@@ -54,6 +57,7 @@ public:
   int64_t peak() const { return peak_; }
 
 private:
+  static constexpr int64_t kPage = 4096;
   int64_t used_ = 0, peak_ = 0;
 };
 
@@ -178,6 +182,7 @@ private:
   /// Whether a whole tile may be stored past the caches: aligned, and of a large view. Null: never.
   mlir::Value canStream(const Access &access, mlir::RankedTensorType tile);
   void stream(mlir::Value vector, const Access &access, const At &element);
+  void streamTo(mlir::Value address, mlir::Value vector, mlir::Type element); ///< in bytes
   llvm::LogicalResult lowerStore(core::StoreOp op);
   llvm::LogicalResult lowerScatter(core::ScatterOp op);
   llvm::LogicalResult lowerAtomicAdd(core::AtomicAddOp op);
@@ -207,12 +212,38 @@ private:
     core::StoreOp store;
     llvm::SmallVector<mlir::Operation *> between;
   };
+  using Buffers = llvm::DenseMap<mlir::Value, mlir::Value>; ///< of tiles
   std::optional<Trail> trailOf(core::ReduceOp reduce);
   bool isOfItsRow(mlir::Value value, const Trail &trail);
   mlir::Value areApart(const Access &a, const Access &b);
-  mlir::Value canTrail(const Reads &reads, const Access &store, mlir::RankedTensorType tile);
-  void lowerRows(const Trail &trail, const Access &access, const Reads &prefetches);
+  mlir::Value canTrail(const Reads &reads, const Reads &others, const Access &store,
+                       mlir::RankedTensorType tile);
+  struct Pending;
+  void withBuffers(const Buffers &buffers, const std::function<void()> &body);
+  void lowerRows(const Trail &trail, const Access &access, const Reads &prefetches,
+                 const Pending *pending);
   bool lowerTrail(const Trail &trail, mlir::Value keep, mlir::Value reduced);
+
+  //===-- Pending.cpp -------------------------------------------------------------------------===//
+  /// A row that is yet to be stored, in variables of the function.
+  struct Pending {
+    mlir::Value isThere, address; ///< and where the row goes, in bytes
+    mlir::Value slot; ///< which buffers the next tile takes: of a tile of one row there are two
+    Buffers buffers[2];
+
+    bool hasSlots() const { return bool(slot); }
+  };
+  bool outlivesTile(mlir::Value value, const Trail &trail, mlir::scf::ForOp loop);
+  bool isQuiet(mlir::Operation *inner, Reads &loads);
+  mlir::scf::ForOp loopOf(const Trail &trail, Reads &loads);
+  Pending declarePending(const Buffers &buffers, int64_t rows, mlir::scf::ForOp loop);
+  Buffers buffersOf(const Pending &pending, bool isCurrent);
+  void wherePending(const Pending &pending, const std::function<void()> &then,
+                    const std::function<void()> &otherwise);
+  Beside storePending(const Trail &trail, const Pending &pending);
+  void leavePending(const Pending &pending, mlir::Value address);
+  void flush(const Trail &trail, const Pending &pending);
+  void flushAround(const Trail &trail, const Pending &pending, mlir::scf::ForOp loop);
 
   //===-- Dot.cpp, Reduce.cpp -----------------------------------------------------------------===//
   struct DotPlan;

@@ -9,8 +9,12 @@
 // Stores past the caches are limited by memory, rows of e by the core: side by side they take the
 // time of one of them. A row of y is written before the next rows of x are read, so this is only
 // done where a run-time check finds x and y apart.
+//
+// In a loop the last row of a tile waits for the first one of the next (Pending). It is stored
+// before anything else in the loop writes memory or takes another way, and after the loop.
 #include "ditron/target/cpu/transforms/TileLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -58,8 +62,7 @@ bool TileLowering::isOfItsRow(Value value, const Trail &trail) {
 std::optional<TileLowering::Trail> TileLowering::trailOf(core::ReduceOp reduce) {
   Value tile = reduce.getSource();
   auto type = cast<RankedTensorType>(tile.getType());
-  if (type.getRank() != 2 || type.getDimSize(0) < 2 ||
-      type.getDimSize(1) % (target_.vectorBytes / 4))
+  if (type.getRank() != 2 || type.getDimSize(1) % (target_.vectorBytes / 4))
     return {};
   Trail trail{reduce, {}, {}};
   Operation *first = tile.getDefiningOp(), *op = first->getNextNode();
@@ -85,14 +88,13 @@ std::optional<TileLowering::Trail> TileLowering::trailOf(core::ReduceOp reduce) 
   return trail;
 }
 
-/// Whether two tiles of views share no bytes.
+/// Whether two views, which are not empty, share no bytes.
 Value TileLowering::areApart(const Access &a, const Access &b) {
-  auto ends = [&](const Access &access) { // of memory that the tile lies in
-    Value low = addressOf(access, elementAt(access, At(access.shape.size(), index(0)))), high = low;
+  auto ends = [&](const Access &access) { // of memory that the view lies in
+    Value low = addressOf(access, At(access.sizes.size(), index(0))), high = low;
     int64_t bytes = core::elementBytes(storageType(access.element));
-    size_t lead = access.strides.size() - access.shape.size();
-    for (auto [d, extent] : llvm::enumerate(access.shape)) {
-      Value span = mul(access.strides[lead + d], index((extent - 1) * bytes));
+    for (auto [size, stride] : llvm::zip_equal(access.sizes, access.strides)) {
+      Value span = mul(mul(b_.create<arith::SubIOp>(loc_, size, index(1)), index(bytes)), stride);
       low = add(low, b_.create<arith::MinSIOp>(loc_, span, index(0)));
       high = add(high, b_.create<arith::MaxSIOp>(loc_, span, index(0)));
     }
@@ -106,8 +108,10 @@ Value TileLowering::areApart(const Access &a, const Access &b) {
   return b_.create<arith::OrIOp>(loc_, notAbove(aHigh, bLow), notAbove(bHigh, aLow));
 }
 
-/// Whether the store may trail: whole tiles, past the caches, apart from what is read. Null: never.
-Value TileLowering::canTrail(const Reads &reads, const Access &store, RankedTensorType tile) {
+/// Whether the store may trail: whole tiles, past the caches, apart from what is read, there and
+/// by `others`. Null: never.
+Value TileLowering::canTrail(const Reads &reads, const Reads &others, const Access &store,
+                             RankedTensorType tile) {
   auto isSplit = [](const Access *read) { return !read->unitStride; };
   if (isWhole_ || !store.unitStride || llvm::any_of(reads, isSplit))
     return {};
@@ -124,11 +128,15 @@ Value TileLowering::canTrail(const Reads &reads, const Access &store, RankedTens
       require(isInside(*read));
       require(areApart(*read, store));
     }
+  for (const Access *other : others)
+    if (result && !llvm::is_contained(reads, other))
+      require(areApart(*other, store));
   return result;
 }
 
 /// Row by row: its elements and their combination, beside them the store of the row before.
-void TileLowering::lowerRows(const Trail &trail, const Access &access, const Reads &prefetches) {
+void TileLowering::lowerRows(const Trail &trail, const Access &access, const Reads &prefetches,
+                             const Pending *pending) {
   core::ReduceOp reduce = trail.reduce;
   core::StoreOp last = trail.store;
   Value tile = reduce.getSource(), stored = last.getTile();
@@ -146,13 +154,19 @@ void TileLowering::lowerRows(const Trail &trail, const Access &access, const Rea
     for (Operation *op : trail.between)
       storeBuffer(emitOp(op, at, 1), buffers_.at(op->getResult(0)), at);
   };
-  compute(index(0), {});
+  auto first = [&] { compute(index(0), {}); };
+  if (pending)
+    wherePending(*pending, [&] { compute(index(0), storePending(trail, *pending)); }, first);
+  else
+    first();
   forRange(index(1), index(rows), 1, [&](Value row) {
     Value before = b_.create<arith::SubIOp>(loc_, row, index(1));
     compute(row, [&](Value column, int64_t width) { store(before, column, width); });
   });
-  forRange(index(0), index(type.getDimSize(1)), lanes,
-           [&](Value column) { store(index(rows - 1), column, lanes); });
+  if (!pending)
+    return forRange(index(0), index(type.getDimSize(1)), lanes,
+                    [&](Value column) { store(index(rows - 1), column, lanes); });
+  leavePending(*pending, addressOf(access, elementAt(access, {index(rows - 1), index(0)})));
 }
 
 /// Lowers a reduction, whose source is kept, and the store that trails it: in one walk where that
@@ -162,43 +176,47 @@ bool TileLowering::lowerTrail(const Trail &trail, Value keep, Value reduced) {
   core::StoreOp store = trail.store;
   auto type = cast<RankedTensorType>(reduce.getSource().getType());
   Access access = accessOf(store.getView(), store.getCoords(), type.getShape(), {});
-  Reads tiles = readsOf(reduce.getSource());
-  llvm::DenseMap<Value, Value> fresh{{reduce.getSource(), keep}, {reduce.getResult(), reduced}};
+  Reads tiles = readsOf(reduce.getSource()), loads;
+  scf::ForOp loop = loopOf(trail, loads);
+  if (!loop && type.getDimSize(0) < 2)
+    return false;
+  Buffers fresh{{reduce.getSource(), keep}, {reduce.getResult(), reduced}};
   for (Operation *op : trail.between)
     fresh[op->getResult(0)] = bufferFor(cast<RankedTensorType>(op->getResult(0).getType()));
-  auto give = [&](Value tile) { buffers_[tile] = fresh.at(tile); };
-  for (auto [tile, buffer] : fresh)
-    give(tile);
-  tiles.append(readsOf(store.getTile()));
-  for (auto [tile, buffer] : fresh)
-    buffers_.erase(tile);
-
-  Value together = canTrail(tiles, access, type);
+  withBuffers(fresh, [&] { tiles.append(readsOf(store.getTile())); });
+  Value together = canTrail(tiles, loop ? loads : Reads(), access, type);
   if (!together)
     return false;
+
+  std::optional<Pending> pending;
+  if (loop)
+    pending = declarePending(fresh, type.getDimSize(0), loop);
   auto branch = b_.create<scf::IfOp>(loc_, together, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b_);
   Reads outer = prefetches_;
   b_.setInsertionPoint(branch.thenBlock()->getTerminator());
   isWhole_ = true;
-  for (auto [tile, buffer] : fresh)
-    give(tile);
-  lowerRows(trail, access, takePrefetches(type.getShape()));
-  for (auto [tile, buffer] : fresh)
-    buffers_.erase(tile);
+  withBuffers(pending ? buffersOf(*pending, true) : fresh, [&] {
+    lowerRows(trail, access, takePrefetches(type.getShape()), pending ? &*pending : nullptr);
+  });
   isWhole_ = false;
   prefetches_ = outer;
 
   b_.setInsertionPoint(branch.elseBlock()->getTerminator());
+  if (pending)
+    flush(trail, *pending);
   lowerReduce(reduce, reduced, keep);
-  give(reduce.getSource());
-  give(reduce.getResult());
+  buffers_[reduce.getSource()] = keep;
+  buffers_[reduce.getResult()] = reduced;
   for (Operation *op : trail.between) {
     computeInto(op->getResult(0), fresh.at(op->getResult(0)));
-    give(op->getResult(0));
+    buffers_[op->getResult(0)] = fresh.at(op->getResult(0));
   }
   trailing_.insert(store);
-  return succeeded(lowerStore(store));
+  bool isLowered = succeeded(lowerStore(store));
+  if (pending)
+    flushAround(trail, *pending, loop);
+  return isLowered;
 }
 
 } // namespace ditron::cpu
