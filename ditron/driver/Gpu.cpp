@@ -51,16 +51,22 @@ void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) {
 }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments) {
+  launch(arguments, impl_->gpu.stream());
+}
+
+void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stream &stream) {
   Impl &impl = *impl_;
   prepare(arguments);
   std::vector<int64_t> words = toWords(impl.kernel, arguments);
   words.push_back(static_cast<int64_t>(impl.status.address()));
-  impl.last->loaded->launch(std::move(words), impl.gpu.stream());
+  impl.last->loaded->launch(std::move(words), stream);
 }
 
-void GpuProgram::wait() {
+void GpuProgram::wait() { wait(impl_->gpu.stream()); }
+
+void GpuProgram::wait(const Stream &stream) {
   Impl &impl = *impl_;
-  impl.gpu.stream().wait();
+  stream.wait();
   if (!impl.last || impl.last->code.requirements.empty())
     return;
   int64_t words[kStatusWords];

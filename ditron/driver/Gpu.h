@@ -6,9 +6,12 @@
 //   auto run = gpu.compile(gemm());
 //   run.launch({A, B, C});              // tensors that borrow memory of the GPU
 //   run.wait();
+//
+// A launch takes the caller's stream (Stream::borrow), and can be recorded in a CUDA graph (Graph).
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/nvidia/Device.h"
+#include "ditron/runtime/nvidia/Graph.h"
 
 namespace ditron {
 
@@ -23,9 +26,12 @@ public:
   /// Launches on the GPU's stream and returns. Tensors are of the GPU's memory. CompileError as
   /// Program::launch; RuntimeError with the driver's words.
   void launch(const std::vector<KernelArgument> &arguments);
-  /// Waits for the launches. RuntimeError where one failed; CompileError where one found that a
-  /// requirement of the kernel does not hold.
+  /// The same on another stream, of the caller or of a Graph that records it.
+  void launch(const std::vector<KernelArgument> &arguments, const runtime::nvidia::Stream &stream);
+  /// Waits for the launches on the GPU's stream, or on another one. RuntimeError where one failed;
+  /// CompileError where one found that a requirement of the kernel does not hold.
   void wait();
+  void wait(const runtime::nvidia::Stream &stream);
   /// The compilation of the variant launched last.
   CompileReport report() const;
   /// Blocks of the variant launched last that run at a time: its cores.

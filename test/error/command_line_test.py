@@ -93,6 +93,7 @@ CASES = [
     ("trace gemm --straggler rank=0,ms=60000 -o /nowhere/t.json", 1,
      r"'/nowhere/t.json' cannot be written: No such file or directory"),
     ("trace gemm --straggler rank=0,ms=60000 -o /tmp", 1, r"'/tmp' cannot be written: Is a directory"),
+    ("bench gemm --graph", USAGE, r"--graph is for backend 'nvidia', and this is 'cpu'"),
     # Tuning
     ("tune gemm --backend reference", USAGE, r"backend 'reference' says what a kernel means, not how fast it is"),
     ("tune gemm --procs 2", USAGE, r"ditron tune runs the ranks as threads of one process"),

@@ -47,7 +47,8 @@ def ditron(program, *arguments, timeout=300):
 
 
 def cases(program):
-    """Every kernel of one rank, with each element type and shape, and each variant once."""
+    """Every kernel of one rank, with each element type and shape, each variant once, and 100 launches back
+    to back and from a captured graph."""
     for line in ditron(program, "list", "--json").stdout.splitlines():
         kernel = json.loads(line)
         shapes = SHAPES.get(tuple(sorted(kernel["dims"])))
@@ -55,10 +56,11 @@ def cases(program):
             continue
         for dtype in kernel["dtypes"]:
             for shape in shapes:
-                yield [kernel["name"], "--dtype", dtype, "--shape", shape]
+                yield ["run", kernel["name"], "--dtype", dtype, "--shape", shape]
         for variant in kernel["variants"]:
-            yield [kernel["name"], "--shape", shapes[2], "--config", variant]
-        yield [kernel["name"], "--shape", shapes[2], "--repeat", "100"]
+            yield ["run", kernel["name"], "--shape", shapes[2], "--config", variant]
+        yield ["run", kernel["name"], "--shape", shapes[2], "--repeat", "100"]
+        yield ["bench", kernel["name"], "--shape", shapes[2], "--repeat", "100", "--graph"]
 
 
 def main():
@@ -77,7 +79,7 @@ def main():
     for case in cases(options.program):
         if not re.search(options.filter, " ".join(case)):
             continue
-        result = ditron(options.program, "run", *case, "--backend", "nvidia", "--seed", "7")
+        result = ditron(options.program, *case, "--backend", "nvidia", "--seed", "7")
         if result.returncode == 0:
             passed += 1
             continue

@@ -36,7 +36,7 @@ ditron's own f32; of kernels that move memory a memcpy of as many bytes by as ma
 between large buffers; of kernels that overlap a product with a collective ditron's kernels for
 the two, one after the other.
 
-On a GPU a launch is timed by events around it, and the baseline of kernels that move memory is a
+On a GPU a launch is timed by events around it (what this thread spends on one is told beside it), and the baseline of kernels that move memory is a
 copy within the GPU's memory that reads and writes as many bytes.)";
 
 /// One rank of a benchmark.
@@ -186,6 +186,8 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
             {"launches", result.seconds.size()},
             {"compile_s", result.compileSeconds},
             {"from_cache", result.fromCache}};
+  if (result.launchSeconds)
+    json["launch_s"] = *result.launchSeconds;
   if (!result.rival.empty()) {
     double rival = median(result.rivalSeconds);
     json["baseline"] = result.rival;
@@ -204,6 +206,8 @@ std::string textOf(const Task &task, const Placement &placement, const BenchResu
                   name(task.problem.type), formatShape(task.problem.dims), placement.describe(),
                   formatSeconds(middle), formatSeconds(*least), formatSeconds(*most),
                   result.seconds.size(), work / middle, unit);
+  if (result.launchSeconds)
+    text += fmt::format(", {} to launch", formatSeconds(*result.launchSeconds));
   if (!result.rival.empty()) {
     double rival = median(result.rivalSeconds);
     text += fmt::format("; {} {}: {:.2f} of its speed", result.rival, formatSeconds(rival),
@@ -276,6 +280,9 @@ int benchKernel(const BenchArguments &arguments) {
     throw UsageError("backend 'reference' says what a kernel means, not how fast it is: expected "
                      "backend 'cpu'");
   Placement placement = parsePlacement(arguments);
+  if (arguments.graph && placement.backend != Backend::nvidia)
+    throw UsageError(
+        fmt::format("--graph is for backend 'nvidia', and this is '{}'", placement.backendName()));
   uint64_t seed = parseSeed(arguments);
   int status = kVerified;
   for (const std::string &shape : shapesOf(arguments))
@@ -297,6 +304,7 @@ Verb addBench(CLI::App &program) {
   auto arguments = std::make_shared<BenchArguments>();
   addLaunchOptions(*verb, *arguments);
   verb->add_flag("--baseline", arguments->baseline, "time what it competes with, in turn");
+  verb->add_flag("--graph", arguments->graph, "launch from a captured CUDA graph");
   verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
   verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
   verb->footer(kFooter);

@@ -3,11 +3,13 @@
 // What ditron bench measures, on every backend.
 #pragma once
 #include "Execute.h"
+#include <optional>
 
 namespace ditron::tools {
 
 struct BenchArguments : LaunchArguments {
   bool baseline = false, save = false;
+  bool graph = false; ///< launches come from a CUDA graph
   std::string folder = "bench/baselines";
 };
 
@@ -18,6 +20,7 @@ struct BenchResult {
   std::string rival, rivalVersion;           ///< empty: none
   std::string machine;                       ///< empty: this machine's CPU
   double compileSeconds = 0;
+  std::optional<double> launchSeconds; ///< of this thread for an asynchronous launch; GPUs only
   bool fromCache = false;
 };
 

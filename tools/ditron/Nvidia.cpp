@@ -5,6 +5,7 @@
 #include "Tune.h"
 #include "ditron/driver/Gpu.h"
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
 
 namespace ditron::tools {
@@ -124,16 +125,29 @@ private:
   Memory from_, to_;
 };
 
-/// Verifies what a launch writes, over poison.
+/// Verifies what `launch` writes, over poison.
 Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, Operands &host,
-                    const DeviceOperands &operands, GpuProgram &program) {
+                    const DeviceOperands &operands, GpuProgram &program,
+                    const std::function<void()> &launch) {
   operands.upload();
-  program.launch(operands.arguments());
+  launch();
   program.wait();
   operands.download();
   Findings findings = verify(task, inputs, 0, host);
   host.fill(inputs, 0);
   return findings;
+}
+
+/// The time of this thread for a launch.
+double launchSeconds(const Gpu &gpu, const std::function<void()> &launch) {
+  constexpr int kLaunches = 200; // that the driver queues without waiting
+  gpu.stream().wait();
+  auto begin = std::chrono::steady_clock::now();
+  for (int n = 0; n < kLaunches; ++n)
+    launch();
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  gpu.stream().wait();
+  return passed.count() / kLaunches;
 }
 
 } // namespace
@@ -148,15 +162,18 @@ BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uin
   BenchResult result;
   result.seed = seed;
   result.machine = gpu.device()->name();
-  result.findings = verifyOnce(task, inputs, host, operands, program);
+  std::vector<KernelArgument> values = operands.arguments();
+  std::optional<Graph> graph;
+  if (arguments.graph)
+    graph.emplace(gpu.device(), [&](const Stream &stream) { program.launch(values, stream); });
+  auto launch = [&] { graph ? graph->launch(gpu.stream()) : program.launch(values); };
+  result.findings = verifyOnce(task, inputs, host, operands, program, launch);
   std::optional<CopyRival> rival;
   if (arguments.baseline && task.entry.baseline == kernels::Baseline::copy) {
     rival.emplace(gpu, task.entry.bytes(task.problem));
     result.rival = "device copy";
   }
   Timed timed(gpu);
-  std::vector<KernelArgument> values = operands.arguments();
-  auto launch = [&] { program.launch(values); };
   double one = 0;
   for (int n = 0; n < 5; ++n)
     one = timed(launch);
@@ -166,7 +183,8 @@ BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uin
     if (rival)
       result.rivalSeconds.push_back(timed([&] { rival->run(); }));
   }
-  result.findings.merge(verifyOnce(task, inputs, host, operands, program));
+  result.launchSeconds = launchSeconds(gpu, launch);
+  result.findings.merge(verifyOnce(task, inputs, host, operands, program, launch));
   result.compileSeconds = program.report().seconds;
   result.fromCache = program.report().fromCache;
   return result;
@@ -189,10 +207,10 @@ public:
     constexpr double kMoment = 0.02;
     Task task{task_.entry, task_.problem, config, task_.entry.kernel(task_.problem.type, config)};
     GpuProgram program = gpu_.compile(task.kernel);
-    requireVerified(task, verifyOnce(task, inputs_, host_, *operands_, program));
-    Timed timed(gpu_);
     std::vector<KernelArgument> values = operands_->arguments();
     auto launch = [&] { program.launch(values); };
+    requireVerified(task, verifyOnce(task, inputs_, host_, *operands_, program, launch));
+    Timed timed(gpu_);
     double one = timed(launch);
     std::vector<double> seconds;
     for (int left = launchesIn(kMoment, one); left > 0; --left)

@@ -92,7 +92,18 @@ void Memory::fill(unsigned char byte) const {
 Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
   DITRON_CUDA(device_->use(), cuStreamCreate, &stream_, kNonBlocking);
 }
-Stream::~Stream() { device_->use().cuStreamDestroy_v2(stream_); }
+Stream::Stream(std::shared_ptr<Device> device, void *handle)
+    : device_(std::move(device)), stream_(handle), isBorrowed_(true) {}
+Stream Stream::borrow(std::shared_ptr<Device> device, void *handle) {
+  return Stream(std::move(device), handle);
+}
+Stream::Stream(Stream &&other) noexcept
+    : device_(other.device_), stream_(other.stream_),
+      isBorrowed_(std::exchange(other.isBorrowed_, true)) {}
+Stream::~Stream() {
+  if (!isBorrowed_)
+    device_->use().cuStreamDestroy_v2(stream_);
+}
 void Stream::copy(const Memory &to, const Memory &from, size_t bytes) const {
   DITRON_CUDA(device_->use(), cuMemcpyDtoDAsync_v2, to.address(), from.address(), bytes, stream_);
 }

@@ -66,7 +66,11 @@ private:
 class Stream {
 public:
   explicit Stream(std::shared_ptr<Device> device);
+  /// Another library's stream of the device's primary context, a CUstream such as
+  /// torch.cuda.Stream.cuda_stream, which outlives this object.
+  static Stream borrow(std::shared_ptr<Device> device, void *handle);
   ~Stream();
+  Stream(Stream &&other) noexcept;
   Stream(const Stream &) = delete;
   Stream &operator=(const Stream &) = delete;
 
@@ -75,8 +79,11 @@ public:
   void wait() const;
 
 private:
+  Stream(std::shared_ptr<Device> device, void *handle);
+
   std::shared_ptr<Device> device_;
   void *stream_ = nullptr;
+  bool isBorrowed_ = false;
 };
 
 /// A point in a stream.
