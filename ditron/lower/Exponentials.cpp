@@ -9,10 +9,13 @@
 // relative error (3.1e-9, by Remez' exchange); n ln 2 is subtracted in two parts (those of Cephes'
 // expf, Moshier), of which the first has few bits. 2^n is applied by one instruction where there is
 // one, else by two factors, so that neither overflows before the product does.
+//
+// With an instruction for 2^y, exp(x) = 2^y (1 + e ln 2), y + e = x / ln 2 in two floats.
 #include "ditron/lower/Exponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -25,7 +28,6 @@ namespace {
 struct Floats {
   ImplicitLocOpBuilder b;
   Type type;
-  bool hasScale;
 
   Value constant(float value) {
     if (auto vector = dyn_cast<VectorType>(type))
@@ -77,7 +79,7 @@ struct Floats {
   /// x * 2^n for an integral float n, |n| < 256.
   Value scale(Value x, Value n) {
     auto vector = dyn_cast<VectorType>(type);
-    if (hasScale && vector && vector.getNumElements() == 16) {
+    if (vector && vector.getNumElements() == 16) {
       Value all = b.create<arith::ConstantOp>(b.getIntegerAttr(b.getI16Type(), -1));
       Value rounding = b.create<LLVM::ConstantOp>(b.getI32Type(), b.getI32IntegerAttr(4));
       return b
@@ -98,48 +100,88 @@ bool isFloat32(Type type) {
   return getElementTypeOrSelf(type).isF32() && (!vector || vector.getRank() == 1);
 }
 
-struct ExpPattern : OpRewritePattern<math::ExpOp> {
-  ExpPattern(MLIRContext *context, bool hasScale)
-      : OpRewritePattern(context, /*benefit=*/10), hasScale(hasScale) {}
+/// exp of a vector of floats, or exp2.
+template <class Op> struct PowerPattern : OpRewritePattern<Op> {
+  PowerPattern(MLIRContext *context) : OpRewritePattern<Op>(context, /*benefit=*/10) {}
+  virtual Value lower(Floats &f, Value x) const = 0;
 
-  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!isFloat32(op.getType()))
       return rewriter.notifyMatchFailure(op, "f32 only");
-    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType(), hasScale};
-    Value x = f.clamp(op.getOperand(), -105, 90); // beyond, the result is 0 or infinity anyway
+    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType()};
+    rewriter.replaceOp(op, lower(f, op.getOperand()));
+    return success();
+  }
+};
+
+struct ExpPattern : PowerPattern<math::ExpOp> {
+  using PowerPattern::PowerPattern;
+  Value lower(Floats &f, Value operand) const override {
+    Value x = f.clamp(operand, -105, 90); // beyond, the result is 0 or infinity anyway
     Value n = f.roundProduct(x, 1.44269504088896341f);
     Value r = f.fma(n, f.constant(-0.693359375f), x);
     r = f.fma(n, f.constant(2.12194440e-4f), r);
-    rewriter.replaceOp(op, f.scale(f.polynomial(r), n));
-    return success();
+    return f.scale(f.polynomial(r), n);
   }
-
-  bool hasScale;
 };
 
-struct Exp2Pattern : OpRewritePattern<math::Exp2Op> {
-  Exp2Pattern(MLIRContext *context, bool hasScale)
-      : OpRewritePattern(context, /*benefit=*/10), hasScale(hasScale) {}
-
-  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
-    if (!isFloat32(op.getType()))
-      return rewriter.notifyMatchFailure(op, "f32 only");
-    Floats f{ImplicitLocOpBuilder(op.getLoc(), rewriter), op.getType(), hasScale};
-    Value x = f.clamp(op.getOperand(), -151, 129);
+struct Exp2Pattern : PowerPattern<math::Exp2Op> {
+  using PowerPattern::PowerPattern;
+  Value lower(Floats &f, Value operand) const override {
+    Value x = f.clamp(operand, -151, 129);
     Value n = f.b.create<math::RoundEvenOp>(x);
     Value fraction = f.b.create<arith::SubFOp>(x, n);
     Value r = f.mul(fraction, f.constant(0.693147180559945309f));
-    rewriter.replaceOp(op, f.scale(f.polynomial(r), n));
-    return success();
+    return f.scale(f.polynomial(r), n);
   }
+};
 
-  bool hasScale;
+/// 2^x by the instruction: infinities, subnormal results and NaN included.
+Value approximatePower(Floats &f, Value x) {
+  auto one = [&](Value element) {
+    return f.b
+        .create<LLVM::CallIntrinsicOp>(TypeRange(f.b.getF32Type()),
+                                       f.b.getStringAttr("llvm.nvvm.ex2.approx.f"),
+                                       ValueRange{element}, LLVM::FastmathFlagsAttr())
+        .getResult(0);
+  };
+  auto vector = dyn_cast<VectorType>(f.type);
+  if (!vector)
+    return one(x);
+  Value result = f.constant(0);
+  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+    result = f.b.create<vector::InsertOp>(one(f.b.create<vector::ExtractOp>(x, lane).getResult()),
+                                          result, lane);
+  return result;
+}
+
+struct ApproximateExpPattern : PowerPattern<math::ExpOp> {
+  using PowerPattern::PowerPattern;
+  Value lower(Floats &f, Value operand) const override {
+    // Infinities would leave no number for e.
+    Value x = f.b.create<arith::MaximumFOp>(operand, f.constant(-105));
+    x = f.b.create<arith::MinimumFOp>(x, f.constant(90));
+    Value high = f.mul(x, f.constant(1.44269504088896341f));
+    Value negative = f.b.create<arith::NegFOp>(high);
+    Value rest = f.fma(x, f.constant(1.44269504088896341f), negative);
+    rest = f.fma(x, f.constant(1.92596299e-8f), rest); // what the constant is short of 1 / ln 2
+    Value correction = f.fma(rest, f.constant(0.693147180559945309f), f.constant(1));
+    return f.mul(approximatePower(f, high), correction);
+  }
+};
+
+struct ApproximateExp2Pattern : PowerPattern<math::Exp2Op> {
+  using PowerPattern::PowerPattern;
+  Value lower(Floats &f, Value operand) const override { return approximatePower(f, operand); }
 };
 
 } // namespace
 
-void populateExponentialPatterns(RewritePatternSet &patterns, bool hasScale) {
-  patterns.add<ExpPattern, Exp2Pattern>(patterns.getContext(), hasScale);
+void populateExponentialPatterns(RewritePatternSet &patterns, PowerInstruction power) {
+  if (power == PowerInstruction::exp2)
+    patterns.add<ApproximateExpPattern, ApproximateExp2Pattern>(patterns.getContext());
+  else
+    patterns.add<ExpPattern, Exp2Pattern>(patterns.getContext());
 }
 
 } // namespace ditron::lower

@@ -22,10 +22,10 @@ using namespace mlir;
 
 namespace ditron::lower {
 
-void populateSimplificationPatterns(RewritePatternSet &patterns, bool hasScale) {
+void populateSimplificationPatterns(RewritePatternSet &patterns, PowerInstruction power) {
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  populateExponentialPatterns(patterns, hasScale);
+  populateExponentialPatterns(patterns, power);
   populateMathsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "mlir/IR/PatternMatch.h"
+#include "ditron/lower/Exponentials.h"
 #include "llvm/Passes/OptimizationLevel.h"
 
 namespace llvm {
@@ -14,9 +14,8 @@ class LLVMTypeConverter;
 
 namespace ditron::lower {
 
-/// Rewrites within the dialects that the conversion to LLVM then has simpler cases of. `hasScale`
-/// as in Exponentials.h.
-void populateSimplificationPatterns(mlir::RewritePatternSet &patterns, bool hasScale);
+/// Rewrites within the dialects that the conversion to LLVM then has simpler cases of.
+void populateSimplificationPatterns(mlir::RewritePatternSet &patterns, PowerInstruction power);
 
 /// Converts what the lowering of tiles leaves (func, scf, cf, arith, math, memref, vector) to the
 /// LLVM dialect. `types` must outlive the patterns.

@@ -25,4 +25,6 @@
 // ADD: add.{{(rn.)?}}f32
 // ADD: st.global.v4.b32
 
+// SOFTMAX: max.NaN.f32
+// SOFTMAX: ex2.approx.f32
 // SOFTMAX: shfl.sync.bfly.b32

@@ -68,7 +68,7 @@ struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   patterns.add<ExpandShape>(module.getContext());
-  lower::populateSimplificationPatterns(patterns, /*hasScale=*/true);
+  lower::populateSimplificationPatterns(patterns, lower::PowerInstruction::scale);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }

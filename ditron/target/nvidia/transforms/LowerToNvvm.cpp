@@ -32,7 +32,7 @@ namespace {
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  lower::populateSimplificationPatterns(patterns, /*hasScale=*/false);
+  lower::populateSimplificationPatterns(patterns, lower::PowerInstruction::exp2);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
