@@ -38,6 +38,7 @@ template <class Loop> struct LoopIterator {
   bool operator!=(const LoopIterator &) const { return !loop->finished(); }
 };
 
+// NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): it has those of LoopBase
 template <class Derived> class Loop : public LoopBase {
 public:
   using LoopBase::LoopBase;
@@ -53,7 +54,7 @@ public:
 } // namespace detail
 
 /// for (auto k : range(n)): k = first, first + step, ... below `end`. step >= 1.
-class range : public detail::Loop<range> {
+class range : public detail::Loop<range> { // NOLINT(readability-identifier-naming): as in Python
 public:
   explicit range(Index end, Location where = Location::current());
   range(Index first, Index end, Location where = Location::current());

@@ -22,7 +22,7 @@ Index coreId(Location where = Location::current());
 Index numCores(Location where = Location::current());
 
 /// for (auto peer : ranks()): this rank, the next one, ...: no two ranks start with the same peer.
-class ranks : public detail::Loop<ranks> {
+class ranks : public detail::Loop<ranks> { // NOLINT(readability-identifier-naming): as range
 public:
   explicit ranks(Location where = Location::current());
   void open();
