@@ -32,10 +32,10 @@ Options checked(Options options) {
   return options;
 }
 
-std::vector<EventLog> makeLogs(const Options &options) {
-  std::vector<EventLog> logs;
+std::vector<std::unique_ptr<EventLog>> makeLogs(const Options &options) {
+  std::vector<std::unique_ptr<EventLog>> logs;
   for (int core = 0; core < options.cores; ++core)
-    logs.emplace_back(options.events);
+    logs.push_back(std::make_unique<EventLog>(options.events));
   return logs;
 }
 
@@ -82,6 +82,13 @@ void Rank::tellOnce(const std::function<void()> &tell) {
     return;
   tell();
   report.store(2, std::memory_order_release);
+}
+
+void Rank::note(const LaunchStats &launch) {
+  stats_.seconds += launch.seconds;
+  stats_.cores += launch.cores;
+  stats_.transfers += launch.transfers;
+  lastSeconds_ = launch.seconds;
 }
 
 void Rank::enter() {

@@ -20,10 +20,12 @@
 #include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ditron::runtime {
@@ -55,9 +57,14 @@ public:
   const Options &options() const { return options_; }
   std::string_view transport() const;
   SymmetricHeap &heap() { return heap_; }
+  const SymmetricHeap &heap() const { return heap_; }
   Team &team() { return team_; }
   /// What this core did in the launch that runs, or ran last.
-  EventLog &log(int core) { return logs_[size_t(core)]; }
+  EventLog &log(int core) { return *logs_[size_t(core)]; }
+  /// Takes that log, between launches, and gives the core another one of options().events events.
+  std::unique_ptr<EventLog> takeLog(int core, std::unique_ptr<EventLog> next) {
+    return std::exchange(logs_[size_t(core)], std::move(next));
+  }
   /// Who is told of recorded launches; null: nobody. Must outlive them.
   void observe(LaunchObserver *observer) { observer_ = observer; }
   LaunchObserver *observer() const { return observer_; }
@@ -72,7 +79,10 @@ public:
   std::chrono::milliseconds meetingTimeout() const { return options_.waitTimeout * 5 / 4; }
   /// Summed over all launches of this rank.
   const LaunchStats &stats() const { return stats_; }
-  LaunchStats &stats() { return stats_; }
+  /// How long the last one took; infinity before the first.
+  double lastSeconds() const { return lastSeconds_; }
+  /// A launch is over.
+  void note(const LaunchStats &launch);
 
   /// Collective, bounded: returns when every rank has come. Writes of every rank before it are
   /// seen by every rank after it.
@@ -125,7 +135,7 @@ private:
   SymmetricHeap heap_;
   Watch watch_;
   std::unique_ptr<CoreBarrier[]> barriers_;
-  std::vector<EventLog> logs_; // by core
+  std::vector<std::unique_ptr<EventLog>> logs_; // by core
   LaunchObserver *observer_ = nullptr;
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
@@ -133,6 +143,7 @@ private:
   bool errorThrown_ = false;
   int exceptionsAtStart_;
   LaunchStats stats_;
+  double lastSeconds_ = std::numeric_limits<double>::infinity();
 };
 
 /// Runs `body` on every rank. With threads, all of them here: where one throws, the others end with
