@@ -17,6 +17,7 @@
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/SymmetricHeap.h"
 #include "ditron/runtime/Team.h"
+#include "ditron/runtime/Wait.h"
 #include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
 #include <functional>
@@ -87,6 +88,10 @@ public:
   /// Collective, bounded: returns when every rank has come. Writes of every rank before it are
   /// seen by every rank after it.
   void barrier();
+  /// The same where the ranks come from work that may take them very different times, as making
+  /// inputs does where many share few CPUs: the bound is on the time for which none of those that
+  /// are missing has used a CPU. So who works is waited for, and who has stopped is not.
+  void assemble();
 
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where
@@ -114,14 +119,17 @@ public:
 
   /// Meets all ranks, each bringing a request. RuntimeError with the same text on every rank where
   /// the requests differ or one was refused.
-  void meet(const Request &request);
+  void meet(const Request &request) { meet(request, false); }
 
   CoreBarrier &coreBarrier(int first, int count) {
     return barriers_[size_t(first) * size_t(cores()) + size_t(count - 1)];
   }
 
 private:
-  void awaitAll(const std::function<bool(int)> &here, const std::string &what);
+  void meet(const Request &request, bool isPatient);
+  void awaitAll(const std::function<bool(int)> &here, const std::string &what, bool isPatient);
+  WaitResult awaitWorking(const std::function<bool()> &ready,
+                          const std::function<bool(int)> &here) const;
   void awaitRecovery(const std::function<bool(int)> &here);
   void compareRequests(uint64_t meeting);
   void recover();

@@ -77,7 +77,9 @@ private:
       begin("making inputs", first + n);
       sets[size_t(n)].fill(inputsOf(first + n), context_.rank());
     }
-    context_.barrier();
+    begin("compiling", first);
+    program_.load(sets[0].values());
+    context_.assemble();
     for (int n = 0; n < count; ++n) {
       begin("running", first + n);
       LaunchStats stats = program_.launch(sets[size_t(n)].values());
@@ -155,6 +157,7 @@ private:
 } // namespace
 
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
+  rank.assemble();
   const kernels::Verdict &verdict = mine.verdict;
   PlainFindings plain{verdict.ok,      mine.isComplete, verdict.error,  verdict.tolerance,
                       verdict.checked, mine.elements,   mine.projected, {}};
@@ -217,11 +220,9 @@ int spawnProcesses(const Placement &placement, std::vector<std::string> command)
     throw RuntimeError("/proc/self/exe cannot be read: the path of this program is needed to start "
                        "processes");
   command.insert(command.begin(), std::string(path, size_t(length)));
-  runtime::SpawnResult result =
-      runtime::spawnRanks({.processes = placement.ranks, .command = std::move(command)});
-  if (!result.error.empty())
-    printError(result.error);
-  return result.status;
+  return runtime::spawnRanks(
+             {.processes = placement.ranks, .command = std::move(command), .tell = printError})
+      .status;
 }
 
 std::vector<std::string> commandLine(const std::string &verb, const LaunchArguments &arguments,

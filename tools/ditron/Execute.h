@@ -56,7 +56,7 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 /// One rank on a GPU.
 RunResult runNvidia(const Task &task, const RunOptions &options);
 
-/// The findings of all ranks, on each of them; collective.
+/// The findings of all ranks, on each of them; collective. Ranks that still verify are waited for.
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
 
 /// Runs `body` on the ranks of this process. Where the ranks are processes, an error that ends the

@@ -97,6 +97,7 @@ public:
     for (size_t n = values.size(); n < operands.values().size(); ++n)
       values.push_back(operands.values()[n]);
     steps_.push_back({context_.compile(task.kernel), std::move(values)});
+    steps_.back().program.load(steps_.back().values);
     name_ += (name_.empty() ? "ditron " : ", ") + std::string(kernel);
     if (type == DType::f32)
       name_ += " f32";
