@@ -484,19 +484,42 @@ private:
   SmallVector<Operation *> erasedLater_;
 };
 
+/// Refuses symmetric memory and signals that are not arguments yet.
+LogicalResult requireHoisted(ModuleOp module) {
+  auto result = module.walk([](Operation *op) {
+    if (isa<device::SymmetricOp, device::SignalsOp>(op)) {
+      op->emitOpError() << "is no argument of its function, as this pass expects: "
+                        << "--lower-hoist-symmetric makes it one";
+      return WalkResult::interrupt();
+    }
+    if (device::formOutsideLanguage(op))
+      return WalkResult::advance(); // refused as such
+    for (Value operand : op->getOperands())
+      if (isa<device::SignalsType>(operand.getType()) &&
+          !rootOf(operand).getDefiningOp<UnrealizedConversionCastOp>()) {
+        op->emitOpError() << "takes signals that no dist.signals declares";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
 public:
   using DistToRuntimeBase::DistToRuntimeBase;
 
 private:
   void runOnOperation() override {
+    if (failed(requireHoisted(getOperation())))
+      return signalPassFailure();
     LLVMTypeConverter types(&getContext());
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
-      if (failed(FunctionLowering(function, types).run()))
+      if (!function.isExternal() && failed(FunctionLowering(function, types).run()))
         return signalPassFailure();
     getOperation().walk([](UnrealizedConversionCastOp cast) { // to signals, now without users
       if (cast.use_empty())
