@@ -106,7 +106,7 @@ LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
   return runtime::launch(impl.rank, launched, words, workspace);
 }
 
-void Program::load(const std::vector<KernelArgument> &arguments) { impl_->codeFor(arguments); }
+void Program::prepare(const std::vector<KernelArgument> &arguments) { impl_->codeFor(arguments); }
 CompileReport Program::report() const { return impl_->lastReport; }
 const Signature &Program::signature() const { return impl_->kernel.signature(); }
 

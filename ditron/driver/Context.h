@@ -67,9 +67,9 @@ public:
 
   /// Makes the variant that a launch with such arguments takes, which its first launch does
   /// otherwise. Errors as of launch; local.
-  void load(const std::vector<KernelArgument> &arguments);
+  void prepare(const std::vector<KernelArgument> &arguments);
 
-  /// The compilation of the variant loaded or launched last.
+  /// The compilation of the variant prepared or launched last.
   CompileReport report() const;
   const Signature &signature() const;
 

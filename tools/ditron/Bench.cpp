@@ -55,7 +55,7 @@ public:
     if (arguments_.baseline)
       rival_ = makeRival(context_, task_, operands_);
     show("compiling");
-    program_.load(operands_.values());
+    program_.prepare(operands_.values());
     context_.assemble();
     show("warming up");
     program_.launch(operands_.values());
@@ -123,6 +123,9 @@ private:
     }
     result.compileSeconds = slowest(rank, {program_.report().seconds})[0];
     result.fromCache = program_.report().fromCache;
+    std::string problem = program_.report().cacheProblem;
+    result.warning =
+        mergeCacheProblems(rank, problem.empty() && rival_ ? rival_->cacheProblem() : problem);
     return result;
   }
 
@@ -253,6 +256,8 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
                            : benchOnCpu(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
+    if (!result.warning.empty())
+      printWarning(result.warning);
     Json line = jsonOf(task, placement, result);
     if (arguments.json)
       printJson(line);
