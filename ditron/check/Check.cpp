@@ -183,7 +183,7 @@ private:
       for (Explained &one : explainStuck(recording))
         add(trace, std::move(one));
     else if (options_.residentCores > 0)
-      for (Explained &one : explainResidence(trace, options_.residentCores))
+      for (Explained &one : explainResidence(trace))
         add(trace, std::move(one));
   }
 

@@ -199,7 +199,26 @@ std::vector<Explained> explainStuck(const Recording &recording) {
   return Stuck(recording).explain();
 }
 
-std::vector<Explained> explainResidence(const Trace &trace, int64_t resident) {
+Explained describeResidence(const Trace &trace, const std::vector<Position> &waiting,
+                            const std::vector<Position> &starting) {
+  Explained result;
+  Finding &finding = result.finding;
+  finding.kind = FindingKind::notResident;
+  for (Position at : {waiting.front(), starting.front()})
+    finding.parties.push_back(partyOf(trace, at.thread, trace.at(at)));
+  finding.parties.back().what = "cannot start before one of the resident cores ends";
+  result.ops = {trace.siteOf(trace.at(waiting.front())).op};
+  finding.message =
+      fmt::format("{} of {} cores of a rank run at a time, and {}, the first at {}, for what only "
+                  "the others would do",
+                  trace.residentCores, trace.cores, coresWait(waiting.size()),
+                  finding.parties.front().source());
+  finding.notes.push_back(
+      fmt::format("{} core{} cannot start", starting.size(), starting.size() == 1 ? "" : "s"));
+  return result;
+}
+
+std::vector<Explained> explainResidence(const Trace &trace) {
   Front front(trace.threads, trace.counters.size());
   front.allowAll();
   front.run();
@@ -211,19 +230,8 @@ std::vector<Explained> explainResidence(const Trace &trace, int64_t resident) {
           .push_back({t, at});
   if (waiting.empty() || starting.empty())
     return {};
-  Explained result;
+  Explained result = describeResidence(trace, waiting, starting);
   Finding &finding = result.finding;
-  finding.kind = FindingKind::notResident;
-  for (Position at : {waiting.front(), starting.front()})
-    finding.parties.push_back(partyOf(trace, at.thread, trace.at(at)));
-  finding.parties.back().what = "cannot start before one of the resident cores ends";
-  result.ops = {trace.siteOf(trace.at(waiting.front())).op};
-  finding.message = fmt::format(
-      "{} of {} cores of a rank run at a time, and {}, the first at {}, for what only "
-      "the others would do",
-      resident, trace.cores, coresWait(waiting.size()), finding.parties.front().source());
-  finding.notes.push_back(
-      fmt::format("{} core{} cannot start", starting.size(), starting.size() == 1 ? "" : "s"));
   Schedule schedule = shortestTo(trace, {waiting.front()});
   finding.schedule = toText(schedule, trace.cores);
   finding.steps = describeSchedule(trace, schedule);

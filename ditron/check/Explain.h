@@ -50,8 +50,12 @@ Explained explainFailure(const Trace &trace, const Failure &failure);
 /// others.
 std::vector<Explained> explainStuck(const Recording &recording);
 
-/// Of a run that completes when all cores are resident, but not when `resident` of each rank are.
-/// Nothing where it completes then too.
-std::vector<Explained> explainResidence(const Trace &trace, int64_t resident);
+/// Cores that wait for what only cores would do that cannot start before others of their rank end:
+/// neither is empty. No schedule.
+Explained describeResidence(const Trace &trace, const std::vector<Position> &waiting,
+                            const std::vector<Position> &starting);
+/// Of a run that completes when all cores are resident, but not with as many as its launches wait
+/// for. Nothing where it completes then too.
+std::vector<Explained> explainResidence(const Trace &trace);
 
 } // namespace ditron::checker

@@ -132,7 +132,46 @@ Waiter waiterOf(const Machine &machine, const State &state, uint32_t thread) {
   return waiter;
 }
 
+/// The thread's next event, where it waits for a core to end so that it can start.
+bool isUnstarted(const Machine &machine, const State &state, uint32_t thread) {
+  const Event *next = machine.next(state, thread);
+  return next && machine.trace().waitsForResidence(thread, *next);
+}
+
+/// Where nobody can go on because cores cannot start: who waits for them, and they.
+struct Residence {
+  std::vector<Position> waiting, starting;
+};
+
+/// Lets the cores start that cannot, and sees who goes on then.
+std::optional<Residence> findResidence(const Machine &machine, const State &state) {
+  Residence found;
+  std::vector<Position> blocked;
+  State after = state;
+  std::vector<Fault> ignored;
+  for (uint32_t t = 0; t < state.at.size(); ++t)
+    if (machine.next(state, t))
+      (isUnstarted(machine, state, t) ? found.starting : blocked).push_back({t, state.at[t]});
+  for (bool goesOn = !found.starting.empty(); goesOn;) {
+    goesOn = false;
+    for (uint32_t t = 0; t < after.at.size(); ++t)
+      while (machine.next(after, t) &&
+             (machine.isEnabled(after, t) || isUnstarted(machine, after, t))) {
+        machine.advance(after, t, ignored);
+        goesOn = true;
+      }
+  }
+  for (Position at : blocked)
+    if (after.at[at.thread] != at.index &&
+        machine.trace().counters[machine.trace().at(at).object].kind !=
+            Trace::Counter::Kind::launch)
+      found.waiting.push_back(at);
+  return found.waiting.empty() ? std::nullopt : std::optional(found);
+}
+
 Explained explainDeadlock(const Machine &machine, const State &state) {
+  if (auto found = findResidence(machine, state))
+    return describeResidence(machine.trace(), found->waiting, found->starting);
   std::vector<Waiter> waiters;
   for (uint32_t t = 0; t < state.at.size(); ++t)
     if (machine.next(state, t))

@@ -128,6 +128,7 @@ public:
         names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone) {
     Trace &trace = result_.trace;
     trace.cores = options.cores;
+    trace.residentCores = options.residentCores;
     trace.nodes = options.nodes;
     trace.threads.resize(options.ranks * options.cores);
     for (int64_t rank = 0; rank < options.ranks; ++rank)
@@ -246,7 +247,7 @@ private:
       waitForEnds(own, launch * cores);
     for (int64_t rank = 0; launch >= 2 && rank < options_.ranks; ++rank)
       waitForEnds(rank, (launch - 1) * cores);
-    if (options_.residentCores > 0 && core.core() >= options_.residentCores)
+    if (options_.residentCores > 0 && core.core() >= options_.residentCores) // waitsForResidence
       waitForEnds(own, launch * cores + core.core() - options_.residentCores + 1);
   }
 

@@ -99,6 +99,7 @@ struct Trace {
   };
 
   int64_t cores = 1;           ///< of each rank: thread = rank * cores + core
+  int64_t residentCores = 0;   ///< of each rank, that run at a time; 0: all
   int64_t nodes = 1;           ///< into which the ranks divide
   std::vector<Thread> threads; ///< of the events executed
   std::vector<Op> ops;
@@ -106,6 +107,15 @@ struct Trace {
   std::vector<Site> sites;
   std::vector<Memory> memories;
   std::vector<Counter> counters;
+  /// Whether a wait is that of a core which starts when another one of its rank ends.
+  bool waitsForResidence(uint32_t thread, const Event &wait) const {
+    int64_t rank = thread / cores, core = thread % cores;
+    return residentCores > 0 && core >= residentCores && wait.kind == Event::Kind::wait &&
+           counters[wait.object].kind == Counter::Kind::launch &&
+           counters[wait.object].rank == rank &&
+           int64_t(wait.value) == wait.launch * cores + core - residentCores + 1;
+  }
+
   Footprints footprints;
 
   const Event &at(Position position) const { return threads[position.thread][position.index]; }

@@ -128,6 +128,7 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule,
   }
   GpuCode code = describedCode(std::move(*ptx));
   code.report.fromCache = fromCache;
+  code.report.cacheProblem = cache.problem();
   code.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return code;

@@ -23,6 +23,17 @@ struct Program::Impl {
   CompileOptions options;
   std::map<std::vector<bool>, LoadedKernel> variants;
   CompileReport lastReport;
+
+  /// The variant for these arguments.
+  const cpu::LoadedCode &codeFor(const std::vector<KernelArgument> &arguments) {
+    checkArguments(kernel, arguments, rank.size());
+    std::vector<bool> strides = unitStrides(arguments);
+    auto variant = variants.find(strides);
+    if (variant == variants.end())
+      variant = variants.emplace(strides, loadKernel(kernel, schedule, strides, options)).first;
+    lastReport = variant->second.report;
+    return *variant->second.code;
+  }
 };
 
 namespace {
@@ -79,14 +90,7 @@ planSymmetric(const cpu::LoadedCode &code, runtime::Rank &rank, std::vector<int6
 
 LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
   Impl &impl = *impl_;
-  checkArguments(impl.kernel, arguments, impl.rank.size());
-  std::vector<bool> strides = unitStrides(arguments);
-  auto [variant, isNew] = impl.variants.try_emplace(strides);
-  if (isNew)
-    variant->second = loadKernel(impl.kernel, impl.schedule, strides, impl.options);
-  impl.lastReport = variant->second.report;
-  const cpu::LoadedCode &code = *variant->second.code;
-
+  const cpu::LoadedCode &code = impl.codeFor(arguments);
   std::vector<int64_t> words = toWords(impl.kernel, arguments);
   SymmetricArguments symmetric = planSymmetric(code, impl.rank, words);
   runtime::Workspace *workspace = nullptr;
@@ -102,6 +106,7 @@ LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
   return runtime::launch(impl.rank, launched, words, workspace);
 }
 
+void Program::prepare(const std::vector<KernelArgument> &arguments) { impl_->codeFor(arguments); }
 CompileReport Program::report() const { return impl_->lastReport; }
 const Signature &Program::signature() const { return impl_->kernel.signature(); }
 
@@ -127,6 +132,7 @@ int Context::rank() const { return impl_->rank->rank(); }
 int Context::ranks() const { return impl_->rank->size(); }
 int Context::cores() const { return impl_->rank->cores(); }
 void Context::barrier() { impl_->rank->barrier(); }
+void Context::assemble() { impl_->rank->assemble(); }
 runtime::Rank &Context::runtimeRank() { return *impl_->rank; }
 
 Program Context::compile(const Kernel &kernel, const Schedule &schedule,

@@ -65,7 +65,11 @@ public:
   }
   LaunchStats launch(const std::vector<KernelArgument> &arguments);
 
-  /// The compilation of the variant launched last (a variant is made at its first launch).
+  /// Makes the variant that a launch with such arguments takes, which its first launch does
+  /// otherwise. Errors as of launch; local.
+  void prepare(const std::vector<KernelArgument> &arguments);
+
+  /// The compilation of the variant prepared or launched last.
   CompileReport report() const;
   const Signature &signature() const;
 
@@ -102,8 +106,11 @@ public:
   Program compile(const Kernel &kernel, const Schedule &schedule = {},
                   const CompileOptions &options = {});
 
-  /// All ranks meet; collective.
+  /// All ranks meet; collective. Bounded, as every wait.
   void barrier();
+  /// The same after work that may take the ranks very different times, as making inputs: those that
+  /// are missing are waited for as long as they use a CPU.
+  void assemble();
   /// Waits for this rank's launches.
   void sync() {}
 

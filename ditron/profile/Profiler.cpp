@@ -9,16 +9,18 @@
 namespace ditron::profile {
 
 struct Profiler::Impl final : runtime::LaunchObserver {
-  explicit Impl(Context &context) : context(context) { context.runtimeRank().observe(this); }
+  explicit Impl(Context &context) : context(context), last(context.runtimeRank()) {
+    context.runtimeRank().observe(this);
+  }
   ~Impl() override { context.runtimeRank().observe(nullptr); }
 
   void launched(runtime::Rank &rank, const runtime::KernelCode &code,
                 const runtime::Workspace *workspace, const LaunchStats &) override {
-    last = recordOf(rank, code.name, workspace);
+    last.take(rank, code.name, workspace);
   }
 
   Context &context;
-  RankRecord last;
+  Recorded last;
 };
 
 Profiler::Profiler(Context &context) : impl_(std::make_unique<Impl>(context)) {}
@@ -29,7 +31,8 @@ Program Profiler::compile(const Kernel &kernel, const Schedule &schedule) {
 }
 
 Timeline Profiler::timeline() {
-  std::vector<std::string> all = gatherBytes(impl_->context.runtimeRank(), pack(impl_->last));
+  runtime::Rank &rank = impl_->context.runtimeRank();
+  std::vector<std::string> all = gatherBytes(rank, pack(impl_->last.read(rank)));
   std::vector<RankRecord> records;
   for (const std::string &bytes : all) {
     records.push_back(unpack(bytes));

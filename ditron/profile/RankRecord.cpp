@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <optional>
 #include <unordered_map>
 
 namespace ditron::profile {
@@ -47,7 +48,9 @@ std::vector<Event> inNanoseconds(const EventLog &log) {
   for (Event &event : events) {
     if (event.inTicks()) {
       event.begin = std::max(least, log.timeOf(event.begin));
-      event.end = std::max(event.begin, event.end ? log.timeOf(event.end) : 0);
+      event.end = event.isMark() ? event.begin : std::max(event.begin, log.timeOf(event.end));
+    } else if (event.isMark()) {
+      event.end = event.begin;
     }
     least = std::max(least, event.end);
   }
@@ -64,10 +67,17 @@ std::vector<Event> inNanoseconds(const EventLog &log) {
   return events;
 }
 
+/// The counters of a launch: where they are, and the head of the workspace that names them.
+struct Counters {
+  const runtime::SignalCell *cells = nullptr;
+  size_t count = 0;
+  const runtime::WorkspaceHead *head = nullptr;
+};
+
 /// Turns logs into slices.
 class Reader {
 public:
-  explicit Reader(const runtime::Workspace *workspace) : workspace_(workspace) {}
+  Reader(const runtime::Rank &rank, Counters counters) : rank_(rank), counters_(counters) {}
 
   Lane read(const EventLog &log, int rank, int core) {
     lane_ = {};
@@ -104,11 +114,11 @@ private:
 
   /// "ready[1, 2]".
   int32_t counterName(int64_t counter) {
-    if (!workspace_ || counter < 0 || size_t(counter) >= workspace_->cellCount())
+    if (counter < 0 || size_t(counter) >= counters_.count)
       return -1;
-    auto [known, isNew] = counters_.try_emplace(counter, -1);
+    auto [known, isNew] = counterNames_.try_emplace(counter, -1);
     if (isNew) {
-      std::string text = runtime::counterName(workspace_->head(), size_t(counter));
+      std::string text = runtime::counterName(*counters_.head, size_t(counter));
       if (size_t quote = text.rfind('\''); quote != std::string::npos)
         text = text.substr(1, quote - 1) + text.substr(quote + 1);
       known->second = names_.of(text);
@@ -123,7 +133,6 @@ private:
     slice.kind = kind;
     slice.waited = event.waited;
     slice.dims = event.dims;
-    slice.peer = event.peer;
     std::copy(std::begin(event.values), std::end(event.values), slice.values);
     return slice;
   }
@@ -177,15 +186,32 @@ private:
       if (event.kind == from) {
         Slice &slice = open(event, kind);
         slice.place = nameOf(event.place);
-        if (kind == Kind::wait || kind == Kind::notify)
-          slice.name = counterName(event.values[0]);
+        if (kind != Kind::barrier)
+          resolve(slice);
       }
   }
 
-  const runtime::Workspace *workspace_;
+  /// Puts the rank and the counter in place of the address that the event has.
+  void resolve(Slice &slice) {
+    auto *address = reinterpret_cast<const std::byte *>(slice.values[0]);
+    std::optional<int> owner = rank_.heap().ownerOf(address);
+    if (slice.kind != Kind::wait)
+      slice.peer = owner.value_or(-1);
+    if (slice.transfers()) {
+      slice.values[0] = slice.values[1];
+      slice.values[1] = 0;
+      return;
+    }
+    auto *here = owner ? rank_.heap().own(address, *owner) : address;
+    slice.values[0] = reinterpret_cast<const runtime::SignalCell *>(here) - counters_.cells;
+    slice.name = counterName(slice.values[0]);
+  }
+
+  const runtime::Rank &rank_;
+  Counters counters_;
   Names names_;
   std::unordered_map<const char *, int32_t> places_;
-  std::unordered_map<int64_t, int32_t> counters_;
+  std::unordered_map<int64_t, int32_t> counterNames_;
   Lane lane_;
   std::vector<size_t> roles_;
   int64_t tile_ = -1;
@@ -233,13 +259,36 @@ private:
 
 } // namespace
 
-RankRecord recordOf(runtime::Rank &rank, const std::string &kernel,
-                    const runtime::Workspace *workspace) {
-  Reader reader(workspace);
-  RankRecord record;
-  record.kernel = kernel;
+Recorded::Recorded(const runtime::Rank &rank) {
   for (int core = 0; core < rank.cores(); ++core)
-    record.lanes.push_back(reader.read(rank.log(core), rank.rank(), core));
+    logs_.push_back(std::make_unique<EventLog>(rank.options().events));
+}
+
+void Recorded::take(runtime::Rank &rank, const std::string &kernel,
+                    const runtime::Workspace *workspace) {
+  for (int core = 0; core < rank.cores(); ++core)
+    logs_[size_t(core)] = rank.takeLog(core, std::move(logs_[size_t(core)]));
+  kernel_ = kernel;
+  isTaken_ = true;
+  cells_ = workspace ? workspace->cells() : nullptr;
+  cellCount_ = workspace ? workspace->cellCount() : 0;
+  head_.clear();
+  if (workspace) {
+    const runtime::WorkspaceHead &head = workspace->head();
+    auto *bytes = reinterpret_cast<const std::byte *>(&head);
+    head_.assign(bytes, bytes + sizeof(head) + head.arrays * sizeof(head.array[0]));
+  }
+}
+
+RankRecord Recorded::read(const runtime::Rank &rank) const {
+  RankRecord record;
+  if (!isTaken_)
+    return record;
+  Reader reader(
+      rank, {cells_, cellCount_, reinterpret_cast<const runtime::WorkspaceHead *>(head_.data())});
+  record.kernel = kernel_;
+  for (int core = 0; core < rank.cores(); ++core)
+    record.lanes.push_back(reader.read(*logs_[size_t(core)], rank.rank(), core));
   record.names = reader.takeNames();
   return record;
 }

@@ -4,7 +4,9 @@
 #pragma once
 #include "ditron/profile/Timeline.h"
 #include "ditron/runtime/Rank.h"
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace ditron::profile {
 
@@ -15,9 +17,26 @@ struct RankRecord {
   std::vector<Lane> lanes;
 };
 
-/// The launch in the logs of `rank`; `workspace`, which names the counters, may be null.
-RankRecord recordOf(runtime::Rank &rank, const std::string &kernel,
-                    const runtime::Workspace *workspace);
+/// A launch as a rank has it when it is over: the logs of its cores, and what is needed to read
+/// them later, whatever has become of its workspace then.
+class Recorded {
+public:
+  explicit Recorded(const runtime::Rank &rank);
+
+  /// Takes the logs of the launch that has just ended, and gives the cores those of the last one.
+  /// `workspace` may be null.
+  void take(runtime::Rank &rank, const std::string &kernel, const runtime::Workspace *workspace);
+  /// The launch taken last; without lanes where there is none.
+  RankRecord read(const runtime::Rank &rank) const;
+
+private:
+  std::string kernel_;
+  std::vector<std::unique_ptr<runtime::EventLog>> logs_; // by core
+  bool isTaken_ = false;
+  const runtime::SignalCell *cells_ = nullptr; // of the launch
+  size_t cellCount_ = 0;
+  std::vector<std::byte> head_; // of the workspace, which says what the counters are called
+};
 
 /// As bytes, and back. Both ends are the same program.
 std::string pack(const RankRecord &record);

@@ -216,6 +216,9 @@ CoreTimes Summary::times() const {
     total.unknown += rank.times.unknown;
     total.cpu += rank.times.cpu;
   }
+  auto isUnknown = [](const RankSummary &rank) { return rank.times.cpu == 0; };
+  if (std::any_of(ranks.begin(), ranks.end(), isUnknown))
+    total.cpu = 0;
   return total;
 }
 

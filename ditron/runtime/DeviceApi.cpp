@@ -23,11 +23,11 @@ constexpr int64_t kLargestSet = int64_t(UINT32_MAX);
 /// Takes the time of a scope. Has nothing to destroy: a kernel may be left inside.
 struct Stopwatch {
   uint64_t begin = nowNs();
-  /// Ends the scope: an event, whose time is added to a statistic.
-  Event stop(EventKind kind, uint64_t &total) const {
-    Event event{begin, nowNs(), kind};
-    total += event.end - event.begin;
-    return event;
+  /// Ends the scope: an event in the log, whose time is added to a statistic.
+  Event &stop(CoreContext *context, EventKind kind, uint64_t &total, bool waited) const {
+    uint64_t end = nowNs();
+    total += end - begin;
+    return context->log->add(kind, begin, end, waited);
   }
 };
 
@@ -117,6 +117,19 @@ void stamp(CoreContext *context, void *cell, uint64_t value, const char *site) {
       ->store(last.pack(), std::memory_order_release);
 }
 
+/// Notes a notify at `time`, in ticks.
+void recordNotify(CoreContext *context, uint64_t time, const SignalCell *cell, uint64_t before,
+                  uint64_t after, const char *site) {
+  describe(context->log->add(EventKind::notify, time, time), site, addressOf(cell), int64_t(before),
+           int64_t(after));
+}
+
+/// Notes that a role begins or ends.
+void recordRole(CoreContext *context, EventKind kind, const char *name, int64_t first,
+                int64_t count) {
+  describe(context->log->add(kind, nowNs(), 0), name, first, count);
+}
+
 [[noreturn]] __attribute__((noinline)) void leaveLate(CoreContext *context) {
   Rank &rank = *context->owner;
   rank.control().raise(reportLateWait(rank.control(), rank.options().waitTimeout));
@@ -153,11 +166,10 @@ uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *fr
   auto dims = size_t(rank);
   ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
   copyStrided(to, from, chunk);
-  Event event = stopwatch.stop(kind, context->stats.transferNs);
+  Event &event = stopwatch.stop(context, kind, context->stats.transferNs, false);
   uint64_t bytes = chunkBytes(chunk);
   if (context->recording)
-    describeTransfer(context, event, kind == EventKind::put ? to : from, bytes, site);
-  context->log->add(event);
+    describe(event, site, addressOf(kind == EventKind::put ? to : from), int64_t(bytes));
   return bytes;
 }
 
@@ -189,15 +201,15 @@ void ditron_get(CoreContext *context, void *to, const void *from, int64_t elemen
 void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode,
                    const char *site) {
   auto *signal = static_cast<SignalCell *>(cell);
-  uint64_t begin = recordedTicks(context);
   drainStores();
+  uint64_t time = context->recording ? nowTicks() : 0;
   if (mode == kAdd) {
     if (value < 0)
       fail(context, "notifies a signal with {}: expected 0 or more", value);
     uint64_t before = signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
     stamp(context, cell, uint64_t(value), site);
     if (context->recording)
-      recordNotify(context, begin, signal, before, before + uint64_t(value), site);
+      recordNotify(context, time, signal, before, before + uint64_t(value), site);
     return;
   }
   if (value < 0 || value > kLargestSet)
@@ -211,18 +223,22 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   if (seen < wanted)
     stamp(context, cell, uint64_t(value), site);
   if (context->recording)
-    recordNotify(context, begin, signal, seen, std::max(seen, wanted), site);
+    recordNotify(context, time, signal, seen, std::max(seen, wanted), site);
 }
 
-void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
+/// `isFirst`: a tile has just been marked.
+static void wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site,
+                 bool isFirst) {
   auto *signal = static_cast<SignalCell *>(cell);
   if (count <= 0)
     return; // holds from the start
   uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
-  uint64_t begin = recordedTicks(context);
   if (signal->load(std::memory_order_acquire) >= target) {
-    if (context->recording)
-      recordHeldWait(context, begin, signal, base, count, site);
+    if (context->recording) {
+      uint64_t time = isFirst ? context->log->lastBegin() : nowTicks();
+      describe(context->log->add(EventKind::wait, time, time), site, addressOf(signal),
+               int64_t(base), count);
+    }
     return;
   }
   context->record->wait(CoreRecord::signal, placeAt(context, site),
@@ -233,11 +249,18 @@ void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
              [&] { return signal->load(std::memory_order_acquire) >= target; }))
     leaveLate(context);
   context->record->set(CoreRecord::computing);
-  Event event = stopwatch.stop(EventKind::wait, context->stats.waitNs);
-  event.waited = true;
+  Event &event = stopwatch.stop(context, EventKind::wait, context->stats.waitNs, true);
   if (context->recording)
-    describeWait(context, event, signal, base, count, site);
-  context->log->add(event);
+    describe(event, site, addressOf(signal), int64_t(base), count);
+}
+
+void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {
+  wait(context, cell, count, mode, site, false);
+}
+
+void ditron_first_wait(CoreContext *context, void *cell, int64_t count, int64_t mode,
+                       const char *site) {
+  wait(context, cell, count, mode, site, true);
 }
 
 void ditron_fence(CoreContext *) {
@@ -273,12 +296,10 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
     leaveLate(context);
   }
   context->record->set(CoreRecord::computing);
-  Event event = stopwatch.stop(EventKind::barrier, context->stats.waitNs);
-  event.waited = true;
+  Event &event = stopwatch.stop(context, EventKind::barrier, context->stats.waitNs, true);
   if (context->recording)
-    describeBarrier(event, allRanks, first, count, allRanks ? barrier.worldRounds : uint64_t(round),
-                    site);
-  context->log->add(event);
+    describe(event, site, allRanks, first, count,
+             allRanks ? int64_t(barrier.worldRounds) : int64_t(round));
 }
 
 void ditron_role_enter(CoreContext *context, const char *name, int64_t first, int64_t count) {
@@ -314,6 +335,7 @@ std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
       DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
       DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
       DITRON_SYMBOL(ditron_fail),       DITRON_SYMBOL(ditron_record_tile),
+      DITRON_SYMBOL(ditron_first_wait),
   };
 #undef DITRON_SYMBOL
   return symbols;

@@ -6,26 +6,22 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <utility>
 
 namespace ditron::runtime {
 
+/// Places behind those of the events that are kept.
+static constexpr size_t kSpare = 2;
+
 EventLog::EventLog(size_t capacity) {
-  void *memory = mmap(nullptr, capacity * sizeof(Event), PROT_READ | PROT_WRITE,
+  void *memory = mmap(nullptr, (capacity + kSpare) * sizeof(Event), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     throw RuntimeError(fmt::format("address space for {} events of a core is refused: {} "
                                    "(DITRON_EVENTS sets their number)",
                                    capacity, std::strerror(errno)));
-  next_ = events_ = static_cast<Event *>(memory);
-  limit_ = events_ + capacity;
+  events_ = static_cast<Event *>(memory);
+  last_ = capacity + 1;
 }
-
-EventLog::EventLog(EventLog &&other) noexcept
-    : next_(other.next_), limit_(other.limit_), events_(std::exchange(other.events_, nullptr)),
-      takesCpuTime_(other.takesCpuTime_), cpu_(other.cpu_), begin_(other.begin_), end_(other.end_),
-      beginTicks_(other.beginTicks_), endTicks_(other.endTicks_), dropped_(other.dropped_),
-      firstDropped_(other.firstDropped_) {}
 
 uint64_t EventLog::timeOf(uint64_t ticks) const {
   if (endTicks_ <= beginTicks_ || ticks <= beginTicks_)
@@ -36,7 +32,7 @@ uint64_t EventLog::timeOf(uint64_t ticks) const {
 
 EventLog::~EventLog() {
   if (events_)
-    munmap(events_, capacity() * sizeof(Event));
+    munmap(events_, (capacity() + kSpare) * sizeof(Event));
 }
 
 } // namespace ditron::runtime

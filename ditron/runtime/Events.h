@@ -10,6 +10,7 @@
 //
 // Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -43,25 +44,25 @@ inline uint64_t nowTicks() {
 }
 
 enum class EventKind : uint8_t {
-  put,       ///< values: bytes
-  get,       ///< values: bytes
-  wait,      ///< values: counter, what stood in it before the launch, count waited for
-  barrier,   ///< values: all ranks (1) or this one (0), first core, cores, which one of them it is
-  notify,    ///< values: counter, what stood in it before and after
+  put,     ///< values: the address at the peer, bytes
+  get,     ///< values: the address at the peer, bytes
+  wait,    ///< values: the counter's address, what stood in it before the launch, count waited for
+  barrier, ///< values: all ranks (1) or this one (0), first core, cores, which one of them it is
+  notify,  ///< values: the counter's address, what stood in it before and after
   roleEnter, ///< place: the role's name; values: first core, cores
   roleLeave,
   tile,    ///< no end; values: coordinates
   tilesEnd ///< of the last tile of a loop; no end
 };
 
-/// One thing that a core did. Without recording only the first four kinds are noted, and of them no
-/// place, peer or values. 64 bytes: a cache line.
+/// One thing that a core did. Without recording only the first four kinds are noted, and of them
+/// only kind and times: place and values are what stood there before. Addresses are as this rank
+/// sees them; who owns them is found out when the log is read. 64 bytes: a cache line.
 struct Event {
-  uint64_t begin = 0, end = 0;
+  uint64_t begin = 0, end = 0; ///< marks have no end
   EventKind kind = EventKind::put;
   bool waited = false;         ///< wait, barrier: it did not hold at once
   uint8_t dims = 0;            ///< tile: how many coordinates
-  int32_t peer = -1;           ///< put, get, notify: the rank; -1 where none is to be seen
   const char *place = nullptr; ///< "AllGatherGemm.cpp:31", as long as the kernel's code is there
   int64_t values[4] = {};
 
@@ -81,8 +82,7 @@ struct Event {
 // less than a call: a tile may take no more than a microsecond.
 static_assert(sizeof(Event) == 64 && offsetof(Event, begin) == 0 && offsetof(Event, end) == 8 &&
               offsetof(Event, kind) == 16 && offsetof(Event, dims) == 18 &&
-              offsetof(Event, peer) == 20 && offsetof(Event, place) == 24 &&
-              offsetof(Event, values) == 32);
+              offsetof(Event, place) == 24 && offsetof(Event, values) == 32);
 static_assert(int(EventKind::tile) == 7 && int(EventKind::tilesEnd) == 8);
 
 /// The events of one core in one launch, in the order of their ends; they do not overlap.
@@ -92,16 +92,14 @@ public:
   /// the address space is refused.
   explicit EventLog(size_t capacity);
   ~EventLog();
-  EventLog(EventLog &&other) noexcept;
   EventLog(const EventLog &) = delete;
   EventLog &operator=(const EventLog &) = delete;
 
-  /// Starts and ends a launch on this core, on the same thread. The thread's CPU time costs about a
-  /// microsecond, so it is taken only where it is asked for.
+  /// Starts and ends a launch on this core, on the same thread. The thread's CPU time, which costs
+  /// most of a microsecond, is taken only where it is asked for.
   void start(bool takesCpuTime = false) {
     takesCpuTime_ = takesCpuTime;
-    next_ = events_;
-    dropped_ = 0;
+    count_ = 0;
     end_ = 0;
     cpu_ = takesCpuTime ? cpuTimeNs() : 0;
     readClocks(begin_, beginTicks_);
@@ -111,26 +109,36 @@ public:
     cpu_ = takesCpuTime_ ? cpuTimeNs() - cpu_ : 0;
   }
 
-  void add(const Event &event) {
-    if (next_ != limit_) {
-      *next_++ = event;
-      // The log is long out of the cache, and a store that misses it holds up those behind it.
-      __builtin_prefetch(next_ + kAhead, 1);
-    } else if (dropped_++ == 0)
-      firstDropped_ = event.inTicks() ? nowNs() : event.begin;
+  /// The place of the next event, to be written at once: what stands there is an old one.
+  Event &add(EventKind kind, uint64_t begin, uint64_t end, bool waited = false) {
+    Event &event = events_[std::min(count_++, last_)];
+    // The log is long out of the cache, and a store that misses it holds up those behind it.
+    __builtin_prefetch(&event + kAhead, 1);
+    event.begin = begin;
+    event.end = end;
+    event.kind = kind;
+    event.waited = waited;
+    event.dims = 0;
+    return event;
   }
+
+  /// When the event added last began.
+  uint64_t lastBegin() const { return events_[std::min(count_ - 1, last_)].begin; }
 
   uint64_t begin() const { return begin_; }
   uint64_t end() const { return end_; }
   /// For how long the core had a CPU between the two; 0 where it was not asked for.
   uint64_t cpuNs() const { return cpu_; }
-  std::span<const Event> events() const { return {events_, next_}; }
+  std::span<const Event> events() const { return {events_, size_t(std::min(count_, capacity()))}; }
   /// The nanoseconds of a moment between begin() and end(), once the launch is over.
   uint64_t timeOf(uint64_t ticks) const;
-  size_t capacity() const { return size_t(limit_ - events_); }
+  uint64_t capacity() const { return last_ - 1; }
   /// Events that came when the log was full, and when the first of them began.
-  uint64_t dropped() const { return dropped_; }
-  uint64_t firstDropped() const { return firstDropped_; }
+  uint64_t dropped() const { return count_ - std::min(count_, capacity()); }
+  uint64_t firstDropped() const {
+    const Event &first = events_[capacity()];
+    return first.inTicks() ? timeOf(first.begin) : first.begin;
+  }
 
 private:
   static constexpr size_t kAhead = 2; ///< events
@@ -148,14 +156,16 @@ private:
     ticks = before + (after - before) / 2;
   }
   static void checkLayout() { // for compiled code
-    static_assert(offsetof(EventLog, next_) == 0 && offsetof(EventLog, limit_) == 8);
+    static_assert(offsetof(EventLog, events_) == 0 && offsetof(EventLog, count_) == 8 &&
+                  offsetof(EventLog, last_) == 16);
   }
 
-  Event *next_ = nullptr, *limit_ = nullptr; // the place of the next event, and the end of all
-  Event *events_ = nullptr;
+  Event *events_ = nullptr; // capacity() that are kept, the first that is not, and the last such
+  uint64_t count_ = 0;      // of all events that came
+  uint64_t last_ = 0;       // the place of those behind the first that is not kept
   bool takesCpuTime_ = false;
   uint64_t cpu_ = 0; // while a launch runs: at its start
-  uint64_t begin_ = 0, end_ = 0, beginTicks_ = 0, endTicks_ = 0, dropped_ = 0, firstDropped_ = 0;
+  uint64_t begin_ = 0, end_ = 0, beginTicks_ = 0, endTicks_ = 0;
 };
 
 } // namespace ditron::runtime

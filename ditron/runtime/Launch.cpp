@@ -58,10 +58,18 @@ void checkArguments(const KernelCode &code, std::span<int64_t> arguments, Worksp
                                      argument, arguments.size()));
 }
 
+/// Whether the cores' CPU time is to be taken, which costs most of a microsecond each: where cores
+/// share CPUs, and of recorded launches where that is little, as far as the last launch can tell.
+bool takesCpuTime(const Rank &rank, const KernelCode &code) {
+  constexpr double kLong = 200e-6;
+  return rank.crowded() || (code.recorded && rank.lastSeconds() > kLong);
+}
+
 /// Runs the kernel on all cores; what one of them throws becomes the error of the run.
 LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> arguments,
                      Workspace *workspace) {
   std::vector<CoreStats> stats(size_t(rank.cores()));
+  bool cpuTime = takesCpuTime(rank, code);
   auto start = std::chrono::steady_clock::now();
   rank.team().launch([&](int core) {
     CoreContext context{};
@@ -71,7 +79,7 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     context.record->place.store(0, std::memory_order_relaxed);
     context.record->set(CoreRecord::computing);
     context.log = &rank.log(core);
-    context.log->start(rank.crowded() || code.recorded);
+    context.log->start(cpuTime);
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
@@ -116,9 +124,7 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
   if (workspace)
     workspace->end();
   rank.watch().end();
-  rank.stats().seconds += stats.seconds;
-  rank.stats().cores += stats.cores;
-  rank.stats().transfers += stats.transfers;
+  rank.note(stats);
   if (LaunchObserver *observer = rank.observer(); observer && code.recorded)
     observer->launched(rank, code, workspace, stats);
   return stats;

@@ -2,6 +2,7 @@
 #include "ditron/runtime/Launcher.h"
 #include "ditron/runtime/transport/Socket.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -70,15 +71,19 @@ public:
   }
 
   SpawnResult wait() {
-    Deadline deadline = Deadline::max();
+    constexpr std::chrono::seconds kReportsTake{1};
+    Deadline failedAt = Deadline::max();
     while (running() > 0) {
       readReports(20);
       while (reapSome(WNOHANG)) {
       }
       auto now = std::chrono::steady_clock::now();
-      if (failed_ && deadline == Deadline::max())
-        deadline = now + options_.grace;
-      if (now > deadline)
+      if (!failed_)
+        continue;
+      failedAt = std::min(failedAt, now);
+      if (now - failedAt > kReportsTake)
+        tell(failure_);
+      if (now - failedAt > options_.grace)
         killAll();
     }
     readReports(0);
@@ -154,7 +159,7 @@ private:
       result_.status = WEXITSTATUS(status);
   }
 
-  /// Reads what the ranks report, for at most `ms`. The first message is the run's.
+  /// Reads what the ranks report, for at most `ms`.
   void readReports(int ms) {
     pollfd entry{reports_.number(), POLLIN, 0};
     if (closed_) {
@@ -168,22 +173,29 @@ private:
         closed_ = length == 0;
         return;
       }
-      if (report_.empty())
-        report_.assign(text, size_t(length));
+      tell(std::string(text, size_t(length)));
     }
   }
 
+  /// The first error is the run's.
+  void tell(const std::string &error) {
+    if (!result_.error.empty())
+      return;
+    result_.error = error;
+    options_.tell(error);
+  }
+
   void finish() {
-    if (!failed_)
+    if (!failed_ && result_.error.empty())
       return;
     if (result_.status == 0)
       result_.status = 1;
-    result_.error = report_.empty() ? failure_ : report_;
+    tell(failure_);
   }
 
   const SpawnOptions &options_;
   File reports_, reportEnd_;
-  std::string job_, report_, failure_;
+  std::string job_, failure_;
   std::vector<pid_t> pids_;
   bool failed_ = false, killed_ = false, closed_ = false;
   SpawnResult result_;

@@ -3,6 +3,7 @@
 // Starts the ranks of a run as processes of this host, as torchrun or mpirun would.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct SpawnOptions {
   std::vector<std::string> environment = {};
   /// How long the others may take to end by themselves after one has failed.
   std::chrono::milliseconds grace{10000};
+  /// Called with the one error of the run, once, as soon as it is known: others may take their time
+  /// to end.
+  std::function<void(const std::string &error)> tell = [](const std::string &) {};
 };
 
 struct SpawnResult {

@@ -5,7 +5,9 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace ditron::runtime {
 
@@ -26,16 +28,31 @@ std::string difference(int rank, const Request &theirs, const Request &first) {
   return "";
 }
 
+/// For how long a rank has had a CPU; 0 where that is not to be seen. Of a rank of this process it
+/// is its thread's time, of another process all of that.
+uint64_t cpuTimeOf(const RankSlot &slot) {
+  // How Linux numbers the clocks of threads and processes: the number's complement, and what it is.
+  constexpr clockid_t kScheduled = 2, kOfThread = 4;
+  auto process = pid_t(slot.process.load(std::memory_order_relaxed));
+  auto thread = pid_t(slot.thread.load(std::memory_order_relaxed));
+  bool isHere = process == getpid();
+  clockid_t clock = ~(isHere ? thread : process) * 8 | kScheduled | (isHere ? kOfThread : 0);
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0)
+    return 0;
+  return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
+}
+
 Options checked(Options options) {
   if (options.cores < 1 || options.cores > 1024)
     throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
   return options;
 }
 
-std::vector<EventLog> makeLogs(const Options &options) {
-  std::vector<EventLog> logs;
+std::vector<std::unique_ptr<EventLog>> makeLogs(const Options &options) {
+  std::vector<std::unique_ptr<EventLog>> logs;
   for (int core = 0; core < options.cores; ++core)
-    logs.emplace_back(options.events);
+    logs.push_back(std::make_unique<EventLog>(options.events));
   return logs;
 }
 
@@ -47,7 +64,9 @@ Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
       crowded_(runtime::crowded(size_ * options_.cores)), heap_(*this), watch_(control_, rank),
       barriers_(new CoreBarrier[size_t(options_.cores) * size_t(options_.cores)]),
       logs_(makeLogs(options_)), team_(options_.cores, crowded_, fmt::format("rank{}", rank)),
-      exceptionsAtStart_(std::uncaught_exceptions()) {}
+      exceptionsAtStart_(std::uncaught_exceptions()) {
+  control_.slot(rank).thread.store(gettid(), std::memory_order_relaxed);
+}
 
 Rank::~Rank() {
   if (std::uncaught_exceptions() > exceptionsAtStart_)
@@ -84,6 +103,13 @@ void Rank::tellOnce(const std::function<void()> &tell) {
   report.store(2, std::memory_order_release);
 }
 
+void Rank::note(const LaunchStats &launch) {
+  stats_.seconds += launch.seconds;
+  stats_.cores += launch.cores;
+  stats_.transfers += launch.transfers;
+  lastSeconds_ = launch.seconds;
+}
+
 void Rank::enter() {
   if (!control_.stopped())
     return;
@@ -94,7 +120,9 @@ void Rank::enter() {
 
 void Rank::barrier() { meet(Request{.kind = Request::barrier}); }
 
-void Rank::meet(const Request &request) {
+void Rank::assemble() { meet(Request{.kind = Request::barrier}, true); }
+
+void Rank::meet(const Request &request, bool isPatient) {
   enter();
   uint64_t meeting = ++meetings_;
   RankSlot &own = control_.slot(rank_);
@@ -105,12 +133,38 @@ void Rank::meet(const Request &request) {
       [&](int peer) {
         return control_.slot(peer).arrived.load(std::memory_order_acquire) >= meeting;
       },
-      describe(request));
+      describe(request), isPatient);
   watch_.core(0).set(CoreRecord::done);
   compareRequests(meeting);
 }
 
-void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &what) {
+/// Waits for `ready`, and for the ranks that are not `here` as long as one of them works.
+WaitResult Rank::awaitWorking(const std::function<bool()> &ready,
+                              const std::function<bool(int)> &here) const {
+  constexpr std::chrono::milliseconds kLook{20};
+  auto worked = [&] {
+    uint64_t sum = 0;
+    for (int peer = 0; peer < size_; ++peer)
+      sum += here(peer) ? 0 : cpuTimeOf(control_.slot(peer));
+    return sum;
+  };
+  auto since = std::chrono::steady_clock::now();
+  for (uint64_t before = worked();;) {
+    WaitResult result = waitUntil(
+        ready, [&] { return control_.stopped(); }, std::min(kLook, meetingTimeout()), crowded_);
+    auto now = std::chrono::steady_clock::now();
+    if (result != WaitResult::timedOut)
+      return result;
+    if (uint64_t after = worked(); after != before) {
+      before = after;
+      since = now;
+    } else if (now - since > meetingTimeout()) {
+      return WaitResult::timedOut;
+    }
+  }
+}
+
+void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &what, bool isPatient) {
   int peer = 0, gone = -1;
   auto ready = [&] {
     for (; peer < size_; ++peer) {
@@ -123,7 +177,9 @@ void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &wha
     }
     return true;
   };
-  auto result = waitUntil(ready, [&] { return control_.stopped(); }, meetingTimeout(), crowded_);
+  auto result =
+      isPatient ? awaitWorking(ready, here)
+                : waitUntil(ready, [&] { return control_.stopped(); }, meetingTimeout(), crowded_);
   if (result == WaitResult::stopped)
     throwError();
   if (result == WaitResult::timedOut)
@@ -153,7 +209,7 @@ Workspace &Rank::workspace(const std::string &key, const std::vector<BufferReque
   enter();
   std::unique_ptr<Workspace> made(new Workspace(*this, key, requests));
   Workspace &workspace = *(workspaces_[key] = std::move(made));
-  barrier(); // nobody notifies before its counters are zero
+  assemble(); // nobody notifies before its counters are zero
   return workspace;
 }
 

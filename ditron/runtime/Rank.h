@@ -17,13 +17,16 @@
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/SymmetricHeap.h"
 #include "ditron/runtime/Team.h"
+#include "ditron/runtime/Wait.h"
 #include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ditron::runtime {
@@ -55,9 +58,14 @@ public:
   const Options &options() const { return options_; }
   std::string_view transport() const;
   SymmetricHeap &heap() { return heap_; }
+  const SymmetricHeap &heap() const { return heap_; }
   Team &team() { return team_; }
   /// What this core did in the launch that runs, or ran last.
-  EventLog &log(int core) { return logs_[size_t(core)]; }
+  EventLog &log(int core) { return *logs_[size_t(core)]; }
+  /// Takes that log, between launches, and gives the core another one of options().events events.
+  std::unique_ptr<EventLog> takeLog(int core, std::unique_ptr<EventLog> next) {
+    return std::exchange(logs_[size_t(core)], std::move(next));
+  }
   /// Who is told of recorded launches; null: nobody. Must outlive them.
   void observe(LaunchObserver *observer) { observer_ = observer; }
   LaunchObserver *observer() const { return observer_; }
@@ -72,11 +80,18 @@ public:
   std::chrono::milliseconds meetingTimeout() const { return options_.waitTimeout * 5 / 4; }
   /// Summed over all launches of this rank.
   const LaunchStats &stats() const { return stats_; }
-  LaunchStats &stats() { return stats_; }
+  /// How long the last one took; infinity before the first.
+  double lastSeconds() const { return lastSeconds_; }
+  /// A launch is over.
+  void note(const LaunchStats &launch);
 
   /// Collective, bounded: returns when every rank has come. Writes of every rank before it are
   /// seen by every rank after it.
   void barrier();
+  /// The same where the ranks come from work that may take them very different times, as making
+  /// inputs does where many share few CPUs: the bound is on the time for which none of those that
+  /// are missing has used a CPU. So who works is waited for, and who has stopped is not.
+  void assemble();
 
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where
@@ -104,14 +119,17 @@ public:
 
   /// Meets all ranks, each bringing a request. RuntimeError with the same text on every rank where
   /// the requests differ or one was refused.
-  void meet(const Request &request);
+  void meet(const Request &request) { meet(request, false); }
 
   CoreBarrier &coreBarrier(int first, int count) {
     return barriers_[size_t(first) * size_t(cores()) + size_t(count - 1)];
   }
 
 private:
-  void awaitAll(const std::function<bool(int)> &here, const std::string &what);
+  void meet(const Request &request, bool isPatient);
+  void awaitAll(const std::function<bool(int)> &here, const std::string &what, bool isPatient);
+  WaitResult awaitWorking(const std::function<bool()> &ready,
+                          const std::function<bool(int)> &here) const;
   void awaitRecovery(const std::function<bool(int)> &here);
   void compareRequests(uint64_t meeting);
   void recover();
@@ -125,7 +143,7 @@ private:
   SymmetricHeap heap_;
   Watch watch_;
   std::unique_ptr<CoreBarrier[]> barriers_;
-  std::vector<EventLog> logs_; // by core
+  std::vector<std::unique_ptr<EventLog>> logs_; // by core
   LaunchObserver *observer_ = nullptr;
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
@@ -133,6 +151,7 @@ private:
   bool errorThrown_ = false;
   int exceptionsAtStart_;
   LaunchStats stats_;
+  double lastSeconds_ = std::numeric_limits<double>::infinity();
 };
 
 /// Runs `body` on every rank. With threads, all of them here: where one throws, the others end with

@@ -13,6 +13,10 @@ extern "C" {
 /// calls it only where the log is full, and writes the event itself otherwise.
 void ditron_record_tile(ditron::runtime::CoreContext *context, const char *place, int64_t dims,
                         int64_t a, int64_t b, int64_t c, int64_t d);
+
+/// ditron_wait where a tile has just been marked: the wait has its time if it holds at once.
+void ditron_first_wait(ditron::runtime::CoreContext *context, void *cell, int64_t count,
+                       int64_t mode, const char *site);
 }
 
 namespace ditron::runtime {
@@ -21,31 +25,21 @@ struct KernelCode;
 
 //===-- Called by the verbs, while recording --------------------------------------------------===//
 
-/// The time in ticks, or 0 where nothing is recorded.
-inline uint64_t recordedTicks(const CoreContext *context) {
-  return context->recording ? nowTicks() : 0;
+/// Says where an event was, and what it was about; `site` is the verb's.
+inline void describe(Event &event, const char *site, int64_t a, int64_t b = 0, int64_t c = 0,
+                     int64_t d = 0) {
+  event.place = site;
+  event.values[0] = a;
+  event.values[1] = b;
+  event.values[2] = c;
+  event.values[3] = d;
 }
-
-/// Fills in a put or get: `remote` is the peer's side of it. Here and below, `site` is the verb's.
-void describeTransfer(CoreContext *context, Event &event, const void *remote, uint64_t bytes,
-                      const char *site);
-void describeWait(CoreContext *context, Event &event, const SignalCell *cell, uint64_t base,
-                  int64_t count, const char *site);
-void describeBarrier(Event &event, int64_t allRanks, int64_t first, int64_t count,
-                     uint64_t instance, const char *site);
-/// Notes a wait that began at `begin`, in ticks, and held at once.
-void recordHeldWait(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t base,
-                    int64_t count, const char *site);
-/// Notes a notify that began at `begin`, in ticks; `cell` may be another rank's.
-void recordNotify(CoreContext *context, uint64_t begin, const SignalCell *cell, uint64_t before,
-                  uint64_t after, const char *site);
-void recordRole(CoreContext *context, EventKind kind, const char *name, int64_t first,
-                int64_t count);
+inline int64_t addressOf(const void *memory) { return reinterpret_cast<int64_t>(memory); }
 
 //===-- Who is told ---------------------------------------------------------------------------===//
 
 /// Told of every recorded launch of a rank, on the thread that launches, when it has gone well. The
-/// logs are in Rank::log.
+/// logs are in Rank::log. The next launch waits for it: what takes time is for later.
 class LaunchObserver {
 public:
   virtual ~LaunchObserver() = default;

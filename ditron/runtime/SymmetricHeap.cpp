@@ -79,6 +79,12 @@ SymmetricHeap::SymmetricHeap(Rank &rank)
     : rank_(rank), base_(rank.control().heap(rank.rank())), stride_(rank.control().heapBytes()),
       rankIndex_(rank.rank()), allocator_(stride_), previous_(stride_) {}
 
+std::optional<int> SymmetricHeap::ownerOf(const void *address) const {
+  const std::byte *first = base_ - rankIndex_ * intptr_t(stride_);
+  size_t rank = size_t(static_cast<const std::byte *>(address) - first) / stride_;
+  return rank < size_t(rank_.size()) ? std::optional(int(rank)) : std::nullopt;
+}
+
 void *SymmetricHeap::allocate(size_t bytes, size_t align, std::string_view name) {
   return allocateTagged(bytes, align, name, 0);
 }

@@ -63,6 +63,12 @@ public:
   bool contains(const void *address) const {
     return size_t(static_cast<const std::byte *>(address) - base_) < stride_;
   }
+  /// The rank whose heap the address lies in; nothing where it is none's.
+  std::optional<int> ownerOf(const void *address) const;
+  /// The address in this rank's heap that matches one in that of `owner`.
+  const std::byte *own(const std::byte *address, int owner) const {
+    return address - (intptr_t(owner) - rankIndex_) * intptr_t(stride_);
+  }
   size_t capacity() const { return allocator_.capacity(); }
   size_t used() const { return allocator_.used(); }
   /// Distance in bytes between the heaps of neighbouring ranks.

@@ -85,7 +85,33 @@ CASES = [
     ("compile gemm --emit ast", USAGE, r"unknown --emit 'ast', expected one of ir, llvm, asm, obj"),
     ("compile gemm --emit object", USAGE, r"--emit object needs -o FILE"),
     ("compile gemm -o /nowhere/to/be/found", 1, r"'/nowhere/to/be/found' cannot be written"),
+    # Checks
+    *[(f"check ag-gemm {option} {value}", USAGE, rf"{option} is {value}, expected at most \d")
+      for option in ("--ranks", "--cores", "--nodes", "--launches", "--schedules", "--states", "--resident")
+      for value in ("1000000000", "99999999999999999999")],
+    *[(f"check ag-gemm {option} {value}", USAGE, rf"{option} is '{value}', expected an integer of at least [01]")
+      for option in ("--ranks", "--cores", "--nodes", "--launches", "--states", "--budget", "--schedules",
+                     "--seed", "--resident")
+      for value in ("-1", "x", "1e3")],
+    ("check ag-gemm --ranks 4 --nodes 3", USAGE, r"4 ranks do not divide into 3 nodes"),
+    ("check ag-gemm --ranks 1024 --cores 1024", USAGE, r"are 1048576 cores, expected at most 2048"),
+    ("check ag-gemm --shape M=1000000000000", UNAVAILABLE, r"asks for \d+ bytes of memory"),
+    ("check ag-gemm --replay 0.0:1", USAGE, r"--replay needs the --shape \(and --config\) of the finding"),
+    *[(f"check ag-gemm --shape M=8,N=8,K=8 --replay {schedule}", USAGE,
+       rf"expected RANK.CORE:EVENT ... of 2 ranks and 2 cores, found")
+      for schedule in ("x", "9.9:1", "0.0:-1", "99999999999999999999.0:1")],
+    ("check ag-gemm --shape M=8,N=8,K=8 --replay 0.0:999999", USAGE, r"cannot go on to 999999"),
+    ("check nosuch.mlir", USAGE, r"'nosuch.mlir' cannot be read"),
+    ("check /tmp", USAGE, r"unknown kernel '/tmp'"),
     # Timelines
+    *[(f"trace gemm --events {value}", USAGE, rf"--events is '{value}', expected an integer of at least 1")
+      for value in ("0", "-3", "x")],
+    ("trace gemm --backend reference", USAGE, r"backend 'reference' has no clock"),
+    ("trace gemm --shape M=8 --shape M=9", USAGE, r"2 shapes are given, expected one"),
+    ("trace gemm --html x.html --no-html", USAGE, r"--html and --no-html contradict one another"),
+    ("trace gemm -o x.html --no-html", USAGE, r"-o x.html is an HTML page already"),
+    ("trace gemm --html /nowhere/t.html -o /tmp/t.json", 1, r"'/nowhere/t.html' cannot be written"),
+    ("trace gemm -o /", 1, r"'/' cannot be written: Is a directory"),
     ("trace gemm -o -", USAGE, r"trace writes no file to stdout: expected a name other than '-'"),
     ("trace gemm -o t --html t", USAGE, r"-o and --html both name t: expected two files"),
     ("trace gemm --events 4294967297", USAGE, r"--events is 4294967297, expected at most 4294967296"),
@@ -177,7 +203,8 @@ class CommandLine(unittest.TestCase):
         small = "--shape M=16,N=16,K=16"
         for arguments in ("list", "list --json", "info", "--help", "--version", "run --help",
                           "compile gemm", f"run gemm {small}", f"run gemm {small} --json",
-                          f"run gemm {small} --procs 2", f"check gemm {small} --json"):
+                          f"run gemm {small} --procs 2", f"check gemm {small}", f"check gemm {small} --json",
+                          f"trace gemm {small} -o /dev/null --no-html"):
             for place, why in ((">/dev/full", "No space left on device"),
                                (">&-", "Bad file descriptor")):
                 with self.subTest(arguments=arguments, place=place):

@@ -167,6 +167,26 @@ class Program(unittest.TestCase):
             self.assertEqual(jsonLines("run", "gemm", "--shape", "M=16,N=16,K=16",
                                        DITRON_CACHE="0")[0]["from_cache"], False)
 
+    def testEveryVerbWarnsOfADamagedCache(self):
+        small = ["ag-gemm", "--ranks", "2", "--shape", "M=16,N=16,K=16", "--json"]
+        for verb in (["run"], ["bench", "--repeat", "3"], ["bench", "--repeat", "3", "--baseline"],
+                     ["bench", "--repeat", "3", "--transport", "processes"],
+                     ["trace", "-o", os.devnull, "--no-html"],
+                     ["trace", "-o", os.devnull, "--no-html", "--overhead", "--repeat", "3"]):
+            with self.subTest(verb), tempfile.TemporaryDirectory() as folder:
+                def warnings():
+                    result = call(verb[0], *small, *verb[1:], DITRON_CACHE_DIR=folder)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    return [line for line in result.stderr.splitlines() if line.startswith("ditron: warning: ")]
+                self.assertEqual(warnings(), [])
+                entries = list(pathlib.Path(folder).glob("*"))
+                for entry in entries:  # each by itself, as one warning is enough
+                    whole = entry.read_bytes()
+                    entry.write_bytes(whole[:100])
+                    warning, = warnings()
+                    self.assertIn(f"kernel cache: '{entry}' is damaged", warning)
+                self.assertEqual(warnings(), [])
+
     def testACacheThatCannotBeWritten(self):
         for folder, why in (("/dev/null/cache", "Not a directory"),
                             ("/proc/cache", "No such file or directory")):

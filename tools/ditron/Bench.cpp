@@ -54,10 +54,13 @@ public:
     operands_.fill(inputs_, context_.rank());
     if (arguments_.baseline)
       rival_ = makeRival(context_, task_, operands_);
+    show("compiling");
+    program_.prepare(operands_.values());
+    context_.assemble();
     show("warming up");
-    context_.barrier();
     program_.launch(operands_.values());
     Findings findings = verify(task_, inputs_, context_.rank(), operands_);
+    context_.assemble();
     int launches = warmUp();
     time(launches);
     show("verifying");
@@ -110,6 +113,7 @@ private:
   BenchResult summary(const Findings &findings) {
     runtime::Rank &rank = context_.runtimeRank();
     BenchResult result;
+    result.findings = mergeFindings(rank, findings);
     result.seed = seed_;
     result.seconds = slowest(rank, seconds_);
     result.rivalSeconds = slowest(rank, rivalSeconds_);
@@ -117,9 +121,11 @@ private:
       result.rival = rival_->name();
       result.rivalVersion = rival_->version();
     }
-    result.findings = mergeFindings(rank, findings);
     result.compileSeconds = slowest(rank, {program_.report().seconds})[0];
     result.fromCache = program_.report().fromCache;
+    std::string problem = program_.report().cacheProblem;
+    result.warning =
+        mergeCacheProblems(rank, problem.empty() && rival_ ? rival_->cacheProblem() : problem);
     return result;
   }
 
@@ -250,6 +256,8 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
                            : benchOnCpu(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
+    if (!result.warning.empty())
+      printWarning(result.warning);
     Json line = jsonOf(task, placement, result);
     if (arguments.json)
       printJson(line);

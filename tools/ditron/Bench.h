@@ -22,6 +22,7 @@ struct BenchResult {
   double compileSeconds = 0;
   std::optional<double> launchSeconds; ///< of this thread for an asynchronous launch; GPUs only
   bool fromCache = false;
+  std::string warning = {}; ///< of the kernel cache; empty: none
 };
 
 /// One rank on a GPU, timed by its events.

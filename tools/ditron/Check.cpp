@@ -48,12 +48,7 @@ struct CheckArguments : KernelArguments {
 
 int64_t parseNumber(const char *option, const std::string &text, int64_t otherwise, int64_t least,
                     int64_t most) {
-  if (text.empty())
-    return otherwise;
-  int64_t number = kernels::parseInteger(option, text, least);
-  if (number > most)
-    throw UsageError(fmt::format("{} is {}, expected at most {}", option, number, most));
-  return number;
+  return text.empty() ? otherwise : kernels::parseInteger(option, text, least, most);
 }
 
 CheckOptions optionsOf(const CheckArguments &arguments) {
@@ -161,9 +156,13 @@ std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text
     if (equals == std::string::npos || equals == 0)
       throw UsageError(fmt::format("--shape: '{}', expected ARGUMENT=8x12", part));
     std::istringstream extents(part.substr(equals + 1));
-    std::vector<int64_t> &into = all[part.substr(0, equals)];
+    auto [into, isNew] = all.try_emplace(part.substr(0, equals));
+    if (!isNew)
+      throw UsageError(fmt::format("--shape: {} is given twice", into->first));
+    if (equals + 1 == part.size())
+      throw UsageError(fmt::format("--shape: '{}', expected ARGUMENT=8x12", part));
     for (std::string extent; std::getline(extents, extent, 'x');)
-      into.push_back(kernels::parseInteger("--shape: " + part, extent, 0));
+      into->second.push_back(kernels::parseInteger("--shape: " + part, extent, 0));
   }
   return all;
 }

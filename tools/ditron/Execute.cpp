@@ -21,7 +21,6 @@ struct RankReport {
   double compileSeconds;
   runtime::TransferTime transfers;
   runtime::CoreStats cores;
-  char cacheProblem[1024];
 };
 
 /// Findings, fit for symmetric memory.
@@ -77,7 +76,9 @@ private:
       begin("making inputs", first + n);
       sets[size_t(n)].fill(inputsOf(first + n), context_.rank());
     }
-    context_.barrier();
+    begin("compiling", first);
+    program_.prepare(sets[0].values());
+    context_.assemble();
     for (int n = 0; n < count; ++n) {
       begin("running", first + n);
       LaunchStats stats = program_.launch(sets[size_t(n)].values());
@@ -100,9 +101,7 @@ private:
 
   RankReport report() const {
     CompileReport compiled = program_.report();
-    RankReport report{compiled.fromCache, compiled.seconds, transfers_, cores_, {}};
-    compiled.cacheProblem.copy(report.cacheProblem, sizeof(report.cacheProblem) - 1);
-    return report;
+    return {compiled.fromCache, compiled.seconds, transfers_, cores_};
   }
 
   RunResult summary() {
@@ -120,11 +119,12 @@ private:
       const RankReport &other = one[0];
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
       result.fromCache &= other.fromCache;
-      if (*other.cacheProblem && result.warnings.empty())
-        result.warnings.emplace_back(other.cacheProblem);
       transfers += other.transfers;
       cores += other.cores;
     }
+    if (std::string problem = mergeCacheProblems(rank_, program_.report().cacheProblem);
+        !problem.empty())
+      result.warnings.push_back(problem);
     result.transfers = perLaunch(transfers);
     if (result.transfers)
       result.transfers->cpuShare = cores.cpuShare();
@@ -155,6 +155,7 @@ private:
 } // namespace
 
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
+  rank.assemble();
   const kernels::Verdict &verdict = mine.verdict;
   PlainFindings plain{verdict.ok,      mine.isComplete, verdict.error,  verdict.tolerance,
                       verdict.checked, mine.elements,   mine.projected, {}};
@@ -169,6 +170,19 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
   }
   return result;
 }
+
+std::string mergeCacheProblems(runtime::Rank &rank, const std::string &mine) {
+  struct Text {
+    char text[1024] = {};
+  } text;
+  mine.copy(text.text, sizeof(text.text) - 1);
+  for (const auto &one : gather<Text>(rank, {text}))
+    if (*one[0].text)
+      return one[0].text;
+  return "";
+}
+
+void printWarning(const std::string &warning) { printError("warning: " + warning); }
 
 runtime::Options runtimeOptions(const Placement &placement) {
   runtime::Options options;
@@ -217,11 +231,9 @@ int spawnProcesses(const Placement &placement, std::vector<std::string> command)
     throw RuntimeError("/proc/self/exe cannot be read: the path of this program is needed to start "
                        "processes");
   command.insert(command.begin(), std::string(path, size_t(length)));
-  runtime::SpawnResult result =
-      runtime::spawnRanks({.processes = placement.ranks, .command = std::move(command)});
-  if (!result.error.empty())
-    printError(result.error);
-  return result.status;
+  return runtime::spawnRanks(
+             {.processes = placement.ranks, .command = std::move(command), .tell = printError})
+      .status;
 }
 
 std::vector<std::string> commandLine(const std::string &verb, const LaunchArguments &arguments,

@@ -56,8 +56,15 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 /// One rank on a GPU.
 RunResult runNvidia(const Task &task, const RunOptions &options);
 
-/// The findings of all ranks, on each of them; collective.
+/// The findings of all ranks, on each of them; collective. Ranks that still verify are waited for.
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
+
+/// What is wrong with the kernel cache, as the first rank that has something to say does; empty
+/// where none has. Collective.
+std::string mergeCacheProblems(runtime::Rank &rank, const std::string &mine);
+
+/// Tells people of it: "ditron: warning: ...".
+void printWarning(const std::string &warning);
 
 /// Runs `body` on the ranks of this process. Where the ranks are processes, an error that ends the
 /// run is printed by one of them, and is a ToldError.

@@ -102,6 +102,8 @@ RunResult runNvidia(const Task &task, const RunOptions &options) {
   }
   result.compileSeconds = program.report().seconds;
   result.fromCache = program.report().fromCache;
+  if (std::string problem = program.report().cacheProblem; !problem.empty())
+    result.warnings.push_back(problem);
   return result;
 }
 
@@ -187,6 +189,7 @@ BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uin
   result.findings.merge(verifyOnce(task, inputs, host, operands, program, launch));
   result.compileSeconds = program.report().seconds;
   result.fromCache = program.report().fromCache;
+  result.warning = program.report().cacheProblem;
   return result;
 }
 

@@ -97,12 +97,19 @@ public:
     for (size_t n = values.size(); n < operands.values().size(); ++n)
       values.push_back(operands.values()[n]);
     steps_.push_back({context_.compile(task.kernel), std::move(values)});
+    steps_.back().program.prepare(steps_.back().values);
     name_ += (name_.empty() ? "ditron " : ", ") + std::string(kernel);
     if (type == DType::f32)
       name_ += " f32";
     return output;
   }
   std::string name() const override { return name_; }
+  std::string cacheProblem() const override {
+    for (const Step &step : steps_)
+      if (std::string problem = step.program.report().cacheProblem; !problem.empty())
+        return problem;
+    return "";
+  }
   double run() override {
     return timed([&] {
       for (Step &step : steps_)

@@ -16,6 +16,8 @@ public:
   virtual std::string name() const = 0;
   /// Where its numbers come from, for a line of bench/baselines: "OpenBLAS 0.3.21 ..."
   virtual std::string version() const { return ""; }
+  /// What is wrong with the kernel cache that its kernels came from; empty: nothing.
+  virtual std::string cacheProblem() const { return ""; }
   /// Runs this rank's part once; its seconds. Every rank calls it.
   virtual double run() = 0;
   /// Whether threads of its own spin for a while after a run, and would take the cores from what

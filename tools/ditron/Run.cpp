@@ -134,7 +134,7 @@ int runShape(const LaunchArguments &arguments, const Placement &placement, const
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)
-      printError("warning: " + warning);
+      printWarning(warning);
     if (arguments.json)
       printJson(jsonOf(task, placement, result));
     printText(textOf(task, placement, result), arguments.json);

@@ -79,6 +79,7 @@ struct TraceResult {
   double seconds = 0; ///< of the recorded launch, of the slowest rank
   profile::Timeline timeline;
   std::optional<double> overhead; ///< of a recorded launch over the one beside it
+  std::string warning;            ///< of the kernel cache; empty: none
 };
 
 /// One rank.
@@ -95,6 +96,9 @@ public:
     constexpr int kLaunches = 2; // the first one touches memory
     show("making inputs");
     operands_.fill(inputs_, context_.rank());
+    show("compiling");
+    program_.prepare(operands_.values());
+    context_.assemble();
     TraceResult result;
     if (arguments_.overhead)
       result.overhead = measureOverhead();
@@ -108,6 +112,9 @@ public:
         mergeFindings(context_.runtimeRank(), verify(task_, inputs_, context_.rank(), operands_));
     result.seed = seed_;
     result.seconds = slowest(result.seconds);
+    std::string problem = program_.report().cacheProblem;
+    result.warning =
+        mergeCacheProblems(context_.runtimeRank(), problem.empty() ? plainProblem_ : problem);
     return result;
   }
 
@@ -130,6 +137,9 @@ private:
 
   double measureOverhead() {
     Program plain = context_.compile(task_.kernel);
+    plain.prepare(operands_.values());
+    context_.assemble();
+    plainProblem_ = plain.report().cacheProblem;
     launch(plain);
     launch(program_);
     double one = slowest(launch(plain));
@@ -153,6 +163,7 @@ private:
   Operands operands_;
   profile::Profiler profiler_;
   Program program_;
+  std::string plainProblem_; ///< of the cache, as the program beside it met it
 };
 
 TraceResult traceOnCpu(const Task &task, const Placement &placement,
@@ -322,6 +333,8 @@ int traceKernel(const TraceArguments &arguments) {
   TraceResult result = traceOnCpu(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
+    if (!result.warning.empty())
+      printWarning(result.warning);
     report(arguments, task, placement, result, files);
     if (!verdict.ok)
       printFailure(verdict.failure);

@@ -25,7 +25,7 @@ namespace ditron::runtime {
 
 namespace {
 
-constexpr uint64_t kProtocol = 0x6469747268656c32; // changes with the layout of the control block
+constexpr uint64_t kProtocol = 0x6469747268656c33; // changes with the layout of the control block
 constexpr int kMaxRanks = 250;                     // files that fit one message
 
 /// What a rank says when it comes.

@@ -57,3 +57,28 @@ func.func @narrow(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
   dist.fence scope device
   return
 }
+
+// -----
+
+func.func @symmetric(%n: index) attributes {tile.kernel} {
+  // expected-error @+1 {{'dist.symmetric' op is no argument of its function, as this pass expects: --lower-hoist-symmetric makes it one}}
+  %inbox = dist.symmetric "inbox"(%n) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+  return
+}
+
+// -----
+
+func.func @signals(%n: index) attributes {tile.kernel} {
+  // expected-error @+1 {{'dist.signals' op is no argument of its function, as this pass expects}}
+  %ready = dist.signals "ready"(%n) : !dist.signals<1>
+  dist.notify %ready[%n] add %n : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @undeclared(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
+  // expected-error @+1 {{'dist.notify' op takes signals that no dist.signals declares}}
+  dist.notify %s[%n] add %n : !dist.signals<1>
+  return
+}

@@ -108,27 +108,54 @@ func.func @verbs(%x: !v, %y: !v) {
 
 // -----
 
-// Marks of tiles, which kernels have that are recorded: each in place while the log has room.
+// Marks of tiles, which kernels have that are recorded: written in place, and where the log is full
+// to a place behind it; without a call, for which what the loop has in vector registers would have
+// to be saved.
 // CHECK-DAG: llvm.mlir.global internal constant @[[LOOP:.*]]("A.cpp:2\00")
 // CHECK-LABEL: func.func @marks(
 // CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[LOOP]]
-// CHECK: %[[DIMS:.*]] = llvm.mlir.constant(2 : i64)
-// CHECK: %[[LOG:.*]] = llvm.load
-// CHECK: %[[NEXT:.*]] = llvm.load %[[LOG]]
-// CHECK: %[[LIMIT:.*]] = llvm.load
-// CHECK: %[[ROOM:.*]] = llvm.icmp "ne" %[[NEXT]], %[[LIMIT]]
-// CHECK: scf.if %[[ROOM]]
+// CHECK: %[[LOG:.*]] = llvm.load {{.*}} invariant
+// CHECK: %[[EVENTS:.*]] = llvm.load {{.*}} invariant
+// CHECK: %[[LAST:.*]] = llvm.load {{.*}} invariant
+// CHECK: %[[COUNT:.*]] = llvm.load
+// CHECK: %[[NUMBER:.*]] = llvm.intr.umin(%[[COUNT]], %[[LAST]])
+// CHECK: %[[BYTES:.*]] = llvm.mul %[[NUMBER]]
+// CHECK: %[[EVENT:.*]] = llvm.getelementptr %[[EVENTS]][%[[BYTES]]]
 // CHECK: %[[TICKS:.*]] = llvm.call_intrinsic "llvm.readcyclecounter"
 // CHECK: llvm.store %[[TICKS]]
 // CHECK: llvm.store %[[TEXT]]
-// CHECK: else
-// CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %[[TEXT]], %[[DIMS]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
-// CHECK: %[[NONE:.*]] = llvm.mlir.constant(0 : i64)
-// CHECK: llvm.call @ditron_record_tile(%[[CONTEXT]], %{{.*}}, %[[NONE]]
+// CHECK: %[[NEXT:.*]] = llvm.add %[[COUNT]]
+// CHECK: llvm.store %[[NEXT]]
+// CHECK: llvm.call_intrinsic "llvm.readcyclecounter"
+// CHECK-NOT: llvm.call @
+// CHECK: return
 func.func @marks(%n: index) {
   dist.mark_tile(%n, %n) loc("dir/A.cpp":2:1)
   dist.mark_tile() loc("dir/A.cpp":2:1)
+  return
+}
+
+// -----
+
+// A wait right behind a mark has its time, if it holds at once; what is required in between does
+// not part them, what has effects does.
+// CHECK-LABEL: func.func @first_waits(
+// CHECK: llvm.call @ditron_first_wait(
+// CHECK: llvm.call @ditron_wait(
+// CHECK: llvm.call @ditron_fence(
+// CHECK: llvm.call @ditron_wait(
+// CHECK: return
+func.func @first_waits(%n: index, %ok: i1) attributes {tile.kernel} {
+  %ready = dist.signals "ready"(%n) : !dist.signals<1>
+  dist.mark_tile(%n)
+  tile.require %ok, "has {} tiles"(%n)
+  %more = arith.addi %n, %n : index
+  dist.wait %ready[%n] >= %more : !dist.signals<1>
+  dist.wait %ready[%n] >= %n : !dist.signals<1>
+  dist.mark_tile(%n)
+  dist.fence
+  dist.wait %ready[%n] >= %more : !dist.signals<1>
   return
 }
 

@@ -71,6 +71,45 @@ TEST(Explorer, OtherBarriersPass) {
     }
 }
 
+/// Core 0 takes what core 1 notifies, and core 1 what `second` says.
+std::string handOver(const std::string &second) {
+  return fmt::format(R"(
+func.func @kernel() attributes {{tile.kernel}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = dist.signals "ready"(%c1) : !dist.signals<1>
+  %core = dist.core
+  %isFirst = arith.cmpi eq, %core, %c0 : index
+  scf.if %isFirst {{
+    dist.wait %s[%c0] >= %c1 take : !dist.signals<1>
+  }} else {{
+    {}
+    dist.notify %s[%c0] add %c1 : !dist.signals<1>
+  }}
+  return
+}})",
+                     second);
+}
+
+TEST(Explorer, CoresThatCannotStartAreNoDeadlock) {
+  TextualIR ir{handOver(""), "handover.mlir"};
+  Verdict all = check(ir, {.ranks = 1, .cores = 2});
+  EXPECT_TRUE(all.clean() && all.method == Method::exhaustive) << all.text();
+  Verdict one = check(ir, {.ranks = 1, .cores = 2, .residentCores = 1});
+  ASSERT_EQ(one.findings.size(), 1u) << one.text();
+  const Finding &finding = one.findings[0];
+  EXPECT_EQ(finding.kind, FindingKind::notResident);
+  EXPECT_EQ(finding.message, "1 of 2 cores of a rank run at a time, and 1 core waits, the first at "
+                             "handover.mlir:9, for what only the others would do");
+  EXPECT_EQ(finding.parties.size(), 2u);
+
+  // Cores that would go on waiting are stuck all the same.
+  ir.text = handOver("dist.wait %s[%c0] == %c1 : !dist.signals<1>");
+  Verdict stuck = check(ir, {.ranks = 1, .cores = 2, .residentCores = 1});
+  ASSERT_EQ(stuck.findings.size(), 1u) << stuck.text();
+  EXPECT_EQ(stuck.findings[0].kind, FindingKind::deadlock) << stuck.text();
+}
+
 TEST(Explorer, BeyondTheBudgetSchedulesAreSampled) {
   Source source(barrier("== %c1", kSubtract), kOneLaunch);
   Exploration few = source.explore({.states = 5, .schedules = 100});

@@ -208,6 +208,13 @@ TEST(Summary, CpuTime) {
   Table table = timesTable(summary);
   EXPECT_EQ(table.head[5], "CPU");
   EXPECT_EQ(table.rows[0][5], "50 %");
+  EXPECT_GT(summary.times().cpu, 0);
+
+  make.timeline.lanes[1].cpu = 0;
+  Summary partly = summarize(make.timeline);
+  EXPECT_EQ(partly.times().cpu, 0);
+  EXPECT_EQ(timesTable(partly).rows[1][5], "-");
+  EXPECT_EQ(timesTable(partly).rows[2][5], "-");
 }
 
 /// Core 1 of rank 0 computes for 100, then notifies; core 0 of rank 1 waits from 20 to 110,

@@ -114,7 +114,7 @@ TEST(EventLog, CountsWhatItHasNoRoomFor) {
   for (int launch = 0; launch < 2; ++launch) {
     log.start();
     for (uint64_t n = 0; n < 5; ++n)
-      log.add({n * 10, n * 10 + 5, EventKind::get});
+      log.add(EventKind::get, n * 10, n * 10 + 5);
     log.finish();
     EXPECT_EQ(log.events().size(), 3u);
     EXPECT_EQ(log.events()[2].begin, 20u);
@@ -122,6 +122,13 @@ TEST(EventLog, CountsWhatItHasNoRoomFor) {
     EXPECT_EQ(log.firstDropped(), 30u);
     EXPECT_LE(log.begin(), log.end());
   }
+  log.start();
+  for (int n = 0; n < 6; ++n)
+    log.add(EventKind::notify, nowTicks(), nowTicks());
+  log.finish();
+  EXPECT_EQ(log.dropped(), 3u);
+  EXPECT_GE(log.firstDropped(), log.timeOf(log.events()[2].end));
+  EXPECT_LE(log.firstDropped(), log.end());
 }
 
 void napFor(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }

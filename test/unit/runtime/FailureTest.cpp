@@ -76,6 +76,47 @@ SCENARIO(lateToBarrier) {
   rank.barrier();
 }
 
+void workFor(std::chrono::milliseconds time) {
+  for (auto start = std::chrono::steady_clock::now();
+       std::chrono::steady_clock::now() - start < time;) {
+  }
+}
+
+SCENARIO(workingLong) {
+  if (rank.rank() == 1)
+    workFor(rank.options().waitTimeout * 3);
+  rank.assemble();
+  launchWaiting(rank, false);
+}
+
+SCENARIO(stoppedWorking) {
+  if (rank.rank() == 1) {
+    workFor(rank.options().waitTimeout * 2);
+    std::this_thread::sleep_for(rank.options().waitTimeout * 2);
+  }
+  std::string error = errorOf([&] { rank.assemble(); });
+  expect(error.find("\n  rank 0: is at a barrier with all ranks: expected 3, seen 2; rank 1 is "
+                    "missing\n  rank 1: runs no kernel\n") != std::string::npos,
+         error);
+  rank.assemble();
+}
+
+SCENARIO(dyingAtWork) {
+  if (rank.rank() == 1) {
+    workFor(std::chrono::milliseconds(200));
+    raise(SIGKILL);
+  }
+  rank.assemble();
+}
+
+SCENARIO(throwingAtWork) {
+  if (rank.rank() == 1) {
+    workFor(std::chrono::milliseconds(200));
+    throw std::runtime_error("no inputs");
+  }
+  rank.assemble();
+}
+
 SCENARIO(throwing) {
   launchWaiting(rank, false);
   if (rank.rank() == rank.size() - 1)
@@ -193,6 +234,20 @@ TEST_P(Failure, RecoversFromALateRank) {
   EXPECT_EQ(run("lateToBarrier", {.ranks = 3, .cores = 1, .waitMs = 400}).error, "");
 }
 
+TEST_P(Failure, ARankAtWorkIsWaitedFor) {
+  EXPECT_EQ(run("workingLong", {.ranks = 3, .cores = 2, .waitMs = 400}).error, "");
+}
+
+TEST_P(Failure, ARankThatHasStoppedWorkingIsNot) {
+  EXPECT_EQ(run("stoppedWorking", {.ranks = 3, .cores = 1, .waitMs = 400}).error, "");
+}
+
+TEST_P(Failure, ARankThatThrowsAtWorkEndsAll) {
+  auto outcome = run("throwingAtWork");
+  oneError(outcome, {"no inputs"});
+  EXPECT_LT(outcome.seconds, 5);
+}
+
 TEST_P(Failure, ARankThatThrowsEndsAll) {
   auto outcome = run("throwing");
   oneError(outcome, {"something of its own"});
@@ -265,6 +320,12 @@ TEST(Killed, EndsAllRanksWithOneErrorAndLeavesNothing) {
   EXPECT_TRUE(WIFSIGNALED(outcome.waitStatus[3]));
   EXPECT_LT(outcome.seconds, 5) << "far within the bound of a wait";
   EXPECT_EQ(sharedFiles(), before);
+}
+
+TEST(Killed, AtWork) {
+  auto outcome = scenario::runAsProcesses("dyingAtWork", {.ranks = 3, .cores = 1});
+  EXPECT_TRUE(contains(outcome.error, "rank 1 (process ")) << outcome.error;
+  EXPECT_LT(outcome.seconds, 5);
 }
 
 TEST(Killed, RankZeroToo) {

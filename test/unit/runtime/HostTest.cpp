@@ -267,6 +267,21 @@ TEST(Launcher, KillsStragglers) {
   EXPECT_TRUE(WIFSIGNALED(result.waitStatus[0]));
 }
 
+TEST(Launcher, TellsTheErrorBeforeAllHaveEnded) {
+  auto start = std::chrono::steady_clock::now();
+  std::vector<std::chrono::steady_clock::duration> told;
+  SpawnOptions options{.processes = 2,
+                       .command = {"/bin/sh", "-c", "test $RANK = 1 && kill -9 $$; exec sleep 60"},
+                       .grace = std::chrono::milliseconds(3000),
+                       .tell = [&](const std::string &error) {
+                         EXPECT_EQ(error, "rank 1 was ended by signal 9 (Killed)");
+                         told.push_back(std::chrono::steady_clock::now() - start);
+                       }};
+  EXPECT_EQ(spawnRanks(options).status, 1);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_LT(told[0], std::chrono::steady_clock::now() - start - std::chrono::milliseconds(500));
+}
+
 TEST(DeviceSymbols, AreAllBound) {
   for (const DeviceSymbol &symbol : deviceSymbols()) {
     EXPECT_TRUE(std::string(symbol.name).starts_with("ditron_"));

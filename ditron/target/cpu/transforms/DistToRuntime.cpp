@@ -35,14 +35,13 @@ enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24, log = 5
 /// EventLog and Event, which ditron/runtime/Events.h holds to this: a log begins with the addresses
 /// of its next event and of its end.
 struct EventLayout {
-  static constexpr int64_t kBytes = 64, kBegin = 0, kEnd = 8, kHead = 16, kPlace = 24, kValues = 32;
+  static constexpr int64_t kBytes = 64, kBegin = 0, kHead = 16, kPlace = 24, kValues = 32;
+  static constexpr int64_t kEvents = 0, kCount = 8, kLast = 16;
   static constexpr int64_t kTile = 7, kTilesEnd = 8;
   static constexpr int64_t kAhead = 3; ///< events by which the log is fetched before it is written
 
-  /// The word at kHead: the kind, the number of coordinates, and -1 for no peer.
-  static int64_t head(int64_t dims) {
-    return (dims ? kTile : kTilesEnd) | dims << 16 | int64_t(-1) << 32;
-  }
+  /// The word at kHead: the kind, and the number of coordinates.
+  static int64_t head(int64_t dims) { return (dims ? kTile : kTilesEnd) | dims << 16; }
 };
 
 /// Whether the clock of runtime::nowTicks is an instruction.
@@ -93,6 +92,7 @@ public:
     core_ = field(Field::core);
     cores_ = field(Field::cores);
     findModes();
+    findFirstWaits();
     if (failed(lowerBlock(function_.getBody().front())))
       return failure();
     for (Operation *op : llvm::reverse(erasedLater_))
@@ -117,6 +117,12 @@ private:
                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
   }
   Value load(Value address, Type type) { return b_.create<LLVM::LoadOp>(loc_, type, address); }
+  /// What does not change while the kernel runs.
+  Value constant(Value address, Type type) {
+    auto op = b_.create<LLVM::LoadOp>(loc_, type, address);
+    op.setInvariant(true);
+    return op;
+  }
   void store(Value value, Value address) { b_.create<LLVM::StoreOp>(loc_, value, address); }
   Value field(Field which) {
     return asIndex(load(at(context_, static_cast<int64_t>(which)), b_.getI64Type()));
@@ -168,6 +174,17 @@ private:
     });
   }
 
+  /// The waits that a tile begins with.
+  void findFirstWaits() {
+    function_.walk([&](device::MarkTileOp mark) {
+      Operation *op = mark->getNextNode();
+      while (op && (isMemoryEffectFree(op) || isa<core::RequireOp>(op)))
+        op = op->getNextNode();
+      if (op && isa<device::WaitOp>(op))
+        firstWaits_.insert(op);
+    });
+  }
+
   Value modeOf(Value signals) { return word(static_cast<int64_t>(modes_.lookup(rootOf(signals)))); }
 
   /// The declared array: memory of 64-bit counters.
@@ -199,8 +216,9 @@ private:
   }
 
   void lowerWait(device::WaitOp wait) {
-    call("ditron_wait", {context_, cellOf(wait.getSignals(), wait.getIndices()),
-                         asWord(wait.getValue()), modeOf(wait.getSignals()), siteOf(wait)});
+    call(firstWaits_.contains(wait) ? "ditron_first_wait" : "ditron_wait",
+         {context_, cellOf(wait.getSignals(), wait.getIndices()), asWord(wait.getValue()),
+          modeOf(wait.getSignals()), siteOf(wait)});
   }
 
   //===-- Memory ------------------------------------------------------------------------------===//
@@ -331,36 +349,36 @@ private:
   }
 
   void lowerMarkTile(device::MarkTileOp mark) {
-    SmallVector<Value> arguments{context_, text(placeOf(mark)),
-                                 word(static_cast<int64_t>(mark.getCoordinates().size()))};
+    Value site = text(placeOf(mark));
+    SmallVector<Value> coordinates;
     for (Value coordinate : mark.getCoordinates())
-      arguments.push_back(asWord(coordinate));
-    while (arguments.size() < 3 + device::kMostTileDims)
-      arguments.push_back(word(0));
-    if (!kTicksAreAnInstruction)
+      coordinates.push_back(asWord(coordinate));
+    if (!kTicksAreAnInstruction) {
+      SmallVector<Value> arguments{context_, site, word(static_cast<int64_t>(coordinates.size()))};
+      coordinates.resize(device::kMostTileDims, word(0));
+      llvm::append_range(arguments, coordinates);
       return void(call("ditron_record_tile", arguments));
-    Value log = load(at(context_, static_cast<int64_t>(Field::log)), pointer());
-    Value next = load(log, pointer()), limit = load(at(log, 8), pointer());
-    Value hasRoom = b_.create<LLVM::ICmpOp>(loc_, LLVM::ICmpPredicate::ne, next, limit);
-    auto branch = b_.create<scf::IfOp>(loc_, hasRoom, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(branch.elseBlock());
-    call("ditron_record_tile", arguments);
-    b_.setInsertionPointToStart(branch.thenBlock());
-    writeMark(next, static_cast<int64_t>(mark.getCoordinates().size()),
-              ValueRange(arguments).drop_front(1));
-    store(at(next, EventLayout::kBytes), log);
+    }
+    Value log = constant(at(context_, static_cast<int64_t>(Field::log)), pointer());
+    Value events = constant(at(log, EventLayout::kEvents), pointer());
+    Value last = constant(at(log, EventLayout::kLast), b_.getI64Type());
+    Value count = load(at(log, EventLayout::kCount), b_.getI64Type());
+    Value place = b_.create<LLVM::UMinOp>(loc_, count, last);
+    Value bytes = b_.create<LLVM::MulOp>(loc_, place, word(EventLayout::kBytes));
+    Value event = b_.create<LLVM::GEPOp>(loc_, pointer(), b_.getI8Type(), events,
+                                         ArrayRef<LLVM::GEPArg>{bytes});
+    writeMark(event, site, coordinates);
+    store(b_.create<LLVM::AddOp>(loc_, count, word(1)), at(log, EventLayout::kCount));
   }
 
-  /// Writes the event of a mark: `words` are its place, how many coordinates, and these.
-  void writeMark(Value event, int64_t dims, ValueRange words) {
+  void writeMark(Value event, Value site, ValueRange coordinates) {
     auto ticks = b_.create<LLVM::CallIntrinsicOp>(
         loc_, b_.getI64Type(), b_.getStringAttr("llvm.readcyclecounter"), ValueRange());
     store(ticks.getResult(0), at(event, EventLayout::kBegin));
-    store(word(0), at(event, EventLayout::kEnd));
-    store(word(EventLayout::head(dims)), at(event, EventLayout::kHead));
-    store(words[0], at(event, EventLayout::kPlace));
-    for (auto [n, value] : llvm::enumerate(words.drop_front(2)))
+    store(word(EventLayout::head(static_cast<int64_t>(coordinates.size()))),
+          at(event, EventLayout::kHead));
+    store(site, at(event, EventLayout::kPlace));
+    for (auto [n, value] : llvm::enumerate(coordinates))
       store(value, at(event, EventLayout::kValues + 8 * static_cast<int64_t>(n)));
     b_.create<LLVM::Prefetch>(loc_, at(event, EventLayout::kAhead * EventLayout::kBytes), 1, 3, 1);
   }
@@ -462,8 +480,30 @@ private:
   Value base_; ///< the first core of the running role, of all of the rank
   Value room_;
   llvm::DenseMap<Value, device::NotifyMode> modes_;
+  llvm::DenseSet<Operation *> firstWaits_;
   SmallVector<Operation *> erasedLater_;
 };
+
+/// Refuses symmetric memory and signals that are not arguments yet.
+LogicalResult requireHoisted(ModuleOp module) {
+  auto result = module.walk([](Operation *op) {
+    if (isa<device::SymmetricOp, device::SignalsOp>(op)) {
+      op->emitOpError() << "is no argument of its function, as this pass expects: "
+                        << "--lower-hoist-symmetric makes it one";
+      return WalkResult::interrupt();
+    }
+    if (device::formOutsideLanguage(op))
+      return WalkResult::advance(); // refused as such
+    for (Value operand : op->getOperands())
+      if (isa<device::SignalsType>(operand.getType()) &&
+          !rootOf(operand).getDefiningOp<UnrealizedConversionCastOp>()) {
+        op->emitOpError() << "takes signals that no dist.signals declares";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
 
 class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
 public:
@@ -471,13 +511,15 @@ public:
 
 private:
   void runOnOperation() override {
+    if (failed(requireHoisted(getOperation())))
+      return signalPassFailure();
     LLVMTypeConverter types(&getContext());
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
-      if (failed(FunctionLowering(function, types).run()))
+      if (!function.isExternal() && failed(FunctionLowering(function, types).run()))
         return signalPassFailure();
     getOperation().walk([](UnrealizedConversionCastOp cast) { // to signals, now without users
       if (cast.use_empty())

@@ -181,9 +181,55 @@ struct Function {
   SmallVector<Type> arguments;
 };
 
+/// Refuses what no entry point can be made for.
+LogicalResult checkSignature(func::FuncOp function, const LLVMTypeConverter &types) {
+  bool isKernel = function->hasAttr(core::kKernelAttr);
+  if (function.isExternal())
+    return function.emitError() << "'" << function.getName() << "' has no body";
+  if (function.getNumResults() > 0)
+    return function.emitError() << "'" << function.getName() << "' returns "
+                                << function.getResultTypes().front()
+                                << ": expected nothing, as results are written to memory";
+  for (auto [n, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto view = dyn_cast<MemRefType>(type);
+    bool isBuffer = view && view.getRank() == 1 && view.getLayout().isIdentity();
+    if (isBuffer && isKernel && !view.getElementType().isInteger(8))
+      return function.emitError() << "argument #" << n << " is " << type
+                                  << ", expected memory with strides, or scratch memory of i8";
+    if (!types.convertType(type))
+      return function.emitError() << "argument #" << n << " is " << type
+                                  << ", expected memory, a number or a pointer";
+  }
+  return success();
+}
+
+/// One kernel, and one plan if it has any.
+LogicalResult checkFunctions(ModuleOp module, const LLVMTypeConverter &types) {
+  int64_t kernels = 0, plans = 0;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    ++(function->hasAttr(core::kKernelAttr) ? kernels : plans);
+    if (failed(checkSignature(function, types)))
+      return failure();
+  }
+  if (kernels > 1 || plans > 1)
+    return module.emitError() << "has " << kernels << " kernels and " << plans
+                              << " other functions, expected one kernel and its plan";
+  return success();
+}
+
 class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    LowerToLLVMOptions options(&getContext());
+    LLVMTypeConverter types(&getContext(), options);
+    types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
+      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
+    });
+    // Scalars of it are bits, as vectors are: LLVM's bfloat asks for library calls.
+    types.addConversion(
+        [](BFloat16Type type) -> Type { return IntegerType::get(type.getContext(), 16); });
+    if (failed(checkFunctions(module, types)))
+      return signalPassFailure();
     SmallVector<Function> functions;
     for (auto function : module.getOps<func::FuncOp>()) {
       bool isKernel = function->hasAttr(core::kKernelAttr);
@@ -193,14 +239,6 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
                            SmallVector<Type>(function.getArgumentTypes())});
       function.setPrivate();
     }
-    LowerToLLVMOptions options(&getContext());
-    LLVMTypeConverter types(&getContext(), options);
-    types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
-      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
-    });
-    // Scalars of it are bits, as vectors are: LLVM's bfloat asks for library calls.
-    types.addConversion(
-        [](BFloat16Type type) -> Type { return IntegerType::get(type.getContext(), 16); });
     lower::defineIntegers(module);
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();

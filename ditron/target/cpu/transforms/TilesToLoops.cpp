@@ -420,6 +420,12 @@ public:
     func::FuncOp function = getOperation();
     if (!function->hasAttr(core::kKernelAttr))
       return;
+    for (auto [n, type] : llvm::enumerate(function.getFunctionType().getInputs()))
+      if (isa<RankedTensorType>(type)) {
+        function.emitError() << "argument #" << n << " is the tile " << type
+                             << ", expected memory, from which tiles are loaded";
+        return signalPassFailure();
+      }
     // The core's scratch memory comes as the last argument.
     Type bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), 8));
     function.insertArgument(function.getNumArguments(), bytes, {}, function.getLoc());

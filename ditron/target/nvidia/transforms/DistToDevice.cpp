@@ -25,6 +25,8 @@ namespace {
 class DistToDevice : public impl::DistToDeviceBase<DistToDevice> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
     SmallVector<core::RequireOp> requirements;
     SmallVector<Operation *> places;
     function.walk([&](Operation *op) {

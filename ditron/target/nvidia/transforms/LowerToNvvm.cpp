@@ -14,6 +14,7 @@
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/Tiles.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
@@ -113,7 +114,9 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     func::FuncOp kernel = kernels[0];
     std::string name = kernel.getName().str();
     SmallVector<Type> arguments(kernel.getArgumentTypes());
-    int64_t warps = kernel->getAttrOfType<IntegerAttr>(kWarpsAttr).getInt();
+    if (failed(requireLayouts(kernel)))
+      return signalPassFailure();
+    int64_t warps = warpsOf(kernel.front().getTerminator());
     auto resident = kernel->getAttrOfType<IntegerAttr>(kResidentAttr);
     for (StringRef attribute : {kWarpsAttr, kSharedAttr, kRequirementsAttr})
       if (Attribute value = kernel->getAttr(attribute))

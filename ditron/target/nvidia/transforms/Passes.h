@@ -2,6 +2,7 @@
 //
 // The passes of the NVIDIA backend: see Passes.td.
 #pragma once
+#include "ditron/core/TileOps.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -24,6 +24,7 @@ def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
 
 def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Deals every tile to the threads of a core, or puts it into shared memory";
+  let dependentDialects = ["::ditron::core::TileDialect"];
   let options = [
     Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">];
 }

@@ -175,9 +175,11 @@ public:
 
 private:
   void runOnOperation() override {
-    const Chip *chip = findChip(chipName);
+    const Chip *chip = chipNamed(chipName, getOperation());
     if (!chip)
-      throw InternalError("no chip " + chipName);
+      return signalPassFailure();
+    if (failed(requireLayouts(getOperation())))
+      return signalPassFailure();
     int64_t momentary = 0, used = 0;
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](Operation *op) {

@@ -33,4 +33,39 @@ int64_t warpsOf(Operation *op) {
   return function->getAttrOfType<IntegerAttr>(kWarpsAttr).getInt();
 }
 
+const Chip *chipNamed(llvm::StringRef name, Operation *op) {
+  const Chip *chip = findChip(name);
+  if (chip)
+    return chip;
+  InFlightDiagnostic error = op->emitError();
+  error << "unknown chip '" << name << "', expected one of";
+  for (const Chip &known : chips())
+    error << " " << llvm::StringRef(known.name);
+  return nullptr;
+}
+
+/// Whether it is a tile that no thread knows its part of.
+static bool isUndealt(Type type) {
+  return isTile(type) && !cast<RankedTensorType>(type).getEncoding();
+}
+
+LogicalResult requireLayouts(func::FuncOp kernel) {
+  constexpr const char *kPass = "--nvidia-assign-layouts";
+  if (kernel.isExternal())
+    return kernel.emitError() << "'" << kernel.getName() << "' has no body";
+  if (!kernel->getAttrOfType<IntegerAttr>(kWarpsAttr))
+    return kernel.emitError() << "'" << kernel.getName() << "' has no number of warps: " << kPass
+                              << " gives it one";
+  WalkResult result = kernel.walk([&](Operation *op) {
+    SmallVector<Type> types(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    auto found = llvm::find_if(types, isUndealt);
+    if (found == types.end())
+      return WalkResult::advance();
+    op->emitError() << "the tile " << *found << " has no layout: " << kPass << " gives it one";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 } // namespace ditron::nvidia

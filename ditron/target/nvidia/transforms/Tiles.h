@@ -3,7 +3,9 @@
 // Small questions about tiles that several passes ask.
 #pragma once
 #include "ditron/core/TileOps.h"
+#include "ditron/target/nvidia/Chip.h"
 #include "ditron/target/nvidia/Distribution.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -40,5 +42,11 @@ int64_t matrixDepth(mlir::Type element, core::Precision precision);
 
 /// The warps of the kernel that an op belongs to.
 int64_t warpsOf(mlir::Operation *op);
+
+/// The chip of this name; null, and an error at `op`, where there is none.
+const Chip *chipNamed(llvm::StringRef name, mlir::Operation *op);
+
+/// Refuses a kernel whose tiles AssignLayouts has not dealt to threads.
+mlir::LogicalResult requireLayouts(mlir::func::FuncOp kernel);
 
 } // namespace ditron::nvidia

@@ -70,9 +70,9 @@ public:
 
 private:
   void runOnOperation() override {
-    const Chip *chip = findChip(chipName);
+    const Chip *chip = chipNamed(chipName, getOperation());
     if (!chip)
-      throw InternalError("no chip " + chipName);
+      return signalPassFailure();
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     declareShared();
     for (func::FuncOp function : functions)
@@ -89,7 +89,7 @@ private:
   }
 
   LogicalResult lower(func::FuncOp function, const Chip &chip) {
-    if (failed(checkRegisters(function, chip)))
+    if (failed(requireLayouts(function)) || failed(checkRegisters(function, chip)))
       return failure();
     int64_t momentary = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
