@@ -19,7 +19,8 @@ enum class Baseline {
   gemm,            ///< the library's product
   gatherThenGemm,  ///< library collective, then library product
   gemmThenScatter, ///< library product, then library reduce-scatter
-  gemmThenReduce   ///< library product, then library all-reduce
+  gemmThenReduce,  ///< library product, then library all-reduce
+  groupedGemm      ///< the library's products, one a group
 };
 
 /// A default value of a scalar argument.
