@@ -194,7 +194,7 @@ static Config defaults(const Problem &problem) {
   if (problem.machine == Machine::gpu) {
     d = fit(d, int64_t(1) << 30);
     m = d <= 128 ? 64 : 32;
-    n = std::clamp<int64_t>(8192 / d, 16, 64);
+    n = std::clamp<int64_t>(16384 / (d * static_cast<int64_t>(byteSize(problem.type))), 16, 64);
   }
   return {{"m", fit(problem["T"], m)}, {"n", fit(problem["S"], n)}, {"d", d}, {"causal", 0}};
 }
@@ -222,7 +222,7 @@ KernelEntry flashAttentionEntry() {
   entry.dtypes = Floats::list();
   entry.parameters = {{"m", "queries of a tile", {32, 64, 128, 256}},
                       {"n", "keys of a step", {32, 64, 128, 256}},
-                      {"d", "elements of a head, at least", {64, 128, 256}},
+                      {"d", "elements of a head, at least", {}},
                       {"causal", "a query sees no later key", {}, {"no", "yes"}, 0}};
   entry.defaults = defaults;
   entry.make = make;

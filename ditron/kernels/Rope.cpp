@@ -69,10 +69,11 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return result;
 }
 
-/// A token's heads, as many as make a tile worth its overhead.
+/// A token's heads, as many as make a tile worth its overhead on a CPU, and as a GPU has registers
+/// for.
 static Config defaults(const Problem &problem) {
-  int64_t width = fit(problem["H"], 512);
-  return {{"heads", fit(problem["N"], std::max<int64_t>(1, 4096 / width))}, {"width", width}};
+  int64_t width = fit(problem["H"], 512), elements = problem.machine == Machine::gpu ? 1024 : 4096;
+  return {{"heads", fit(problem["N"], std::max<int64_t>(1, elements / width))}, {"width", width}};
 }
 
 KernelEntry ropeEntry() {
