@@ -231,7 +231,7 @@ KernelEntry flashAttentionEntry() {
       {{"T", 1}, {"S", 1}, {"N", 1}, {"G", 1}, {"D", 1}, {"B", 1}},
       {{"T", 7}, {"S", 5}, {"N", 2}, {"G", 1}, {"D", 3}, {"B", 4}},
       {{"T", 40}, {"S", 67}, {"N", 2}, {"G", 2}, {"D", 64}, {"B", 1}},
-      {{"T", 257}, {"S", 300}, {"N", 4}, {"G", 2}, {"D", 128}, {"B", 2}},
+      {{"T", 67}, {"S", 131}, {"N", 1}, {"G", 1}, {"D", 128}, {"B", 1}},
       {{"T", 53}, {"S", 61}, {"N", 6}, {"G", 3}, {"D", 20}, {"B", 3}},
   };
   entry.benchShapes = {{{"T", 2048}, {"S", 2048}, {"N", 8}, {"G", 8}, {"D", 64}, {"B", 1}},
@@ -240,7 +240,7 @@ KernelEntry flashAttentionEntry() {
       {{{"T", 9}, {"S", 11}, {"N", 2}, {"G", 1}, {"D", 3}, {"B", 3}}, "m=4,n=4,d=4"},
       {{{"T", 9}, {"S", 11}, {"N", 2}, {"G", 1}, {"D", 3}, {"B", 3}}, "m=4,n=4,d=4,causal=yes"}};
   entry.scalars = {{"scale", 0.125}};
-  entry.variants = {"causal=yes", "m=10,n=9", "m=10,n=9,causal=yes", "m=16,n=48,d=80,causal=yes"};
+  entry.variants = {"causal=yes", "m=10,n=9", "m=10,n=9,causal=yes", "m=16,n=48,d=144,causal=yes"};
   entry.check = check;
   entry.flops = flops;
   entry.input = input;

@@ -10,7 +10,7 @@ template <class T> static Kernel groupedGemmOf(GemmTile cfg) {
   using R = Product<T>;
   return {"grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]",
           [=](In<T> A, In<T, 3> W, In<i32, 1> counts, Out<R> C) {
-            auto rowsOf = [&](Index g) { return max(toIndex(counts.read({g})), 0); };
+            auto rowsOf = [&](Index g) { return toIndex(counts.read({g})); };
             Index groups = counts.size(), blocks = mostBlocks(A.rows(), groups, cfg.m);
             Index columns = ceilDiv(C.cols(), cfg.n);
             for (auto [number, j] : grid({blocks, columns}, order::grouped(cfg.group))) {

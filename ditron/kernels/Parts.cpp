@@ -19,17 +19,19 @@ Tile activate(Activation activation, const Tile &x) {
 }
 
 Block findBlock(Index number, Index parts, int height, const std::function<Index(Index)> &sizeOf) {
-  Var part = Index(0), first = Index(0);                           // of the block
-  Var blocksBefore = Index(0), blocks = Index(0), rows = Index(0); // of the parts up to p
+  Var part = Index(0), first = Index(0), blocksBefore = Index(0); // of the block
+  Var blocks = Index(0), rows = Index(0), least = Index(0);       // of the parts so far
   for (auto p : range(parts)) {
     Index size = sizeOf(p);
     blocks += ceilDiv(size, height);
     rows += size;
+    least = min(least, size);
     Bool isPast = number >= blocks;
     part = select(isPast, p + 1, part);
     first = select(isPast, rows, first);
     blocksBefore = select(isPast, blocks, blocksBefore);
   }
+  require(least >= 0, "one of {} parts has {} rows, expected 0 or more", {parts, least});
   return {part, first, number - blocksBefore};
 }
 

@@ -125,7 +125,8 @@ Tile activate(Activation activation, const Tile &x);
 
 /// Block `number` of a list of parts whose sizes are known only at run time, each cut into blocks
 /// of `height` rows, the last ones ragged: which part it is, where that part starts, and which of
-/// its blocks. part is parts, the number of them, where the list has fewer blocks.
+/// its blocks. part is parts, the number of them, where the list has fewer blocks. A size below 0
+/// ends the launch.
 struct Block {
   Index part, first, inPart;
 };

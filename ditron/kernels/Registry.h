@@ -73,6 +73,8 @@ struct KernelEntry {
   bool supports(DType type) const;
   /// Makes the kernel for a problem's element type; UsageError naming the supported ones otherwise.
   Kernel kernel(DType type, const Config &config) const;
+  /// The default values of the scalars that this variant takes.
+  std::vector<ScalarDefault> scalarsOf(const Kernel &kernel) const;
   /// "M=64,N=32" over this kernel's default shape; UsageError for unknown names and sizes below 1.
   Dimensions parseShape(std::string_view text) const;
 };

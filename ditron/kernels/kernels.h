@@ -43,8 +43,9 @@ Kernel batchedGemm(DType type, const GemmConfig &config = {});
 
 /// grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]: rows of A in G groups, one after another,
 /// times the transposed weights of their group: the experts of a mixture. counts (i32) is read when
-/// the kernel runs: group g has counts[g] rows, 0 or more, together at most T; rows of C behind the
-/// last group are not written. C is of i32 for i8, of bf16 for 8-bit floats, else of A's type.
+/// the kernel runs: group g has counts[g] rows, 0 or more, together at most T (other counts end the
+/// launch with a RuntimeError); rows of C behind the last group are not written. C is of i32 for
+/// i8, of bf16 for 8-bit floats, else of A's type.
 Kernel groupedGemm(DType type, const GemmTile &tile = {});
 
 /// What one number of a scaled operand stands for.
@@ -94,11 +95,11 @@ struct AttentionConfig {
 /// flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale) -> o[T,N,D]:
 /// o = softmax(scale * q * k^T) * v of each of N heads of B sequences, packed one after another:
 /// sequence b has the queries qStarts[b] to qStarts[b+1] and the keys kStarts[b] to kStarts[b+1]
-/// (i32, read when the kernel runs, ascending from 0 or more to at most T and S). Queries of head n
-/// meet keys of head n * G / N; N is a multiple of G. Causal: the last query of a sequence sees all
-/// of its keys, each one before it a key less. A query that sees no key gives 0; rows of o in no
-/// sequence are not written. The softmax and the sums are in f32, weights are rounded to the type
-/// of v.
+/// (i32, read when the kernel runs, ascending from 0 or more to at most T and S; where they are
+/// not, or D is above config.d, the launch ends with a RuntimeError). Queries of head n meet keys
+/// of head n * G / N; N is a multiple of G. Causal: the last query of a sequence sees all of its
+/// keys, each one before it a key less. A query that sees no key gives 0; rows of o in no sequence
+/// are not written. The softmax and the sums are in f32, weights are rounded to the type of v.
 Kernel flashAttention(DType type, const AttentionConfig &config = {});
 
 //===-- Moving data between ranks -------------------------------------------------------------===//
