@@ -9,7 +9,7 @@ namespace ditron::kernels {
 template <class T> static Kernel allGatherGemmOf(FusedGemmConfig cfg) {
   using Y = Product<T>;
   return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group, bias, activation] = cfg.tile;
+            auto [m, n, k, group] = cfg.tile;
             auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
             auto a = full.tiled(m, k);
             auto b = B.tiled(k, n);

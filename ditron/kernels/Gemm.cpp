@@ -1,55 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C = activation(A * B + bias), of matrices and of batches of them.
+// C = activation(scale * A * B + bias) + residual, of matrices and of batches of them.
 #include "ditron/kernels/Parts.h"
 
 namespace ditron::kernels {
 
 //===-- Kernels -------------------------------------------------------------------------------===//
 
+/// A signature with those arguments that the configuration names; the rest are absent.
+static std::string signatureOf(const GemmConfig &cfg, const std::string &operands,
+                               const std::string &result) {
+  return operands + (cfg.bias ? ", bias[N]" : ", -") +
+         (cfg.residual ? ", residual" + result : ", -") + (cfg.scale ? ", scale" : ", -") +
+         ") -> C" + result;
+}
+
+/// activation(scale * sum + bias) + residual at a tile of C, of what there is.
+template <class R, int rank>
+static Tile finish(const GemmConfig &cfg, const Tile &sum,
+                   const std::array<Index, size_t(rank)> &at, const std::optional<In<R, 1>> &bias,
+                   const std::optional<In<R, rank>> &residual,
+                   const std::optional<Scalar<f32>> &scale) {
+  Var x = sum;
+  if (scale)
+    x *= *scale;
+  if (bias)
+    x += cast<f32>(bias->tiled(cfg.n)(at.back()));
+  x = activate(cfg.activation, x);
+  if (residual)
+    x += cast<f32>(std::apply(residual->tiled(cfg.m, cfg.n), at));
+  return x;
+}
+
 template <class T> static Kernel gemmOf(GemmConfig cfg) {
   using R = Product<T>;
-  if (cfg.bias)
-    return {
-        "gemm(A[M,K], B[K,N], bias[N]) -> C[M,N]", [=](In<T> A, In<T> B, In<R, 1> bias, Out<R> C) {
-          auto a = A.tiled(cfg.m, cfg.k), b = B.tiled(cfg.k, cfg.n);
-          auto c = C.tiled(cfg.m, cfg.n);
-          auto biases = bias.tiled(cfg.n);
-          for (auto [i, j] : c.tiles(order::grouped(cfg.group)))
-            c(i, j) = cast<R>(activate(cfg.activation, product(a, i, b, j) + cast<f32>(biases(j))));
-        }};
-  return {"gemm(A[M,K], B[K,N]) -> C[M,N]", [=](In<T> A, In<T> B, Out<R> C) {
+  return {signatureOf(cfg, "gemm(A[M,K], B[K,N]", "[M,N]"),
+          [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
+              std::optional<Scalar<f32>> scale, Out<R> C) {
             auto a = A.tiled(cfg.m, cfg.k), b = B.tiled(cfg.k, cfg.n);
             auto c = C.tiled(cfg.m, cfg.n);
-            for (auto [i, j] : c.tiles(order::grouped(cfg.group)))
-              c(i, j) = cast<R>(activate(cfg.activation, product(a, i, b, j)));
+            for (auto at : c.tiles(order::grouped(cfg.group))) {
+              auto [i, j] = at;
+              c(i, j) = cast<R>(finish(cfg, product(a, i, b, j), at, bias, residual, scale));
+            }
           }};
 }
 
 template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
   using R = Product<T>;
-  if (cfg.bias)
-    return {"batched-gemm(A[B,M,K], W[B,K,N], bias[N]) -> C[B,M,N]",
-            [=](In<T, 3> A, In<T, 3> W, In<R, 1> bias, Out<R, 3> C) {
-              auto a = A.tiled(cfg.m, cfg.k), w = W.tiled(cfg.k, cfg.n);
-              auto c = C.tiled(cfg.m, cfg.n);
-              auto biases = bias.tiled(cfg.n);
-              for (auto [b, i, j] : c.tiles(order::grouped(cfg.group)))
-                c(b, i, j) = cast<R>(activate(cfg.activation, product(a.at(b), i, w.at(b), j) +
-                                                                  cast<f32>(biases(j))));
-            }};
-  return {"batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]", [=](In<T, 3> A, In<T, 3> W, Out<R, 3> C) {
+  return {signatureOf(cfg, "batched-gemm(A[B,M,K], W[B,K,N]", "[B,M,N]"),
+          [=](In<T, 3> A, In<T, 3> W, std::optional<In<R, 1>> bias,
+              std::optional<In<R, 3>> residual, std::optional<Scalar<f32>> scale, Out<R, 3> C) {
             auto a = A.tiled(cfg.m, cfg.k), w = W.tiled(cfg.k, cfg.n);
             auto c = C.tiled(cfg.m, cfg.n);
-            for (auto [b, i, j] : c.tiles(order::grouped(cfg.group)))
-              c(b, i, j) = cast<R>(activate(cfg.activation, product(a.at(b), i, w.at(b), j)));
+            for (auto at : c.tiles(order::grouped(cfg.group))) {
+              auto [b, i, j] = at;
+              auto sum = product(a.at(b), i, w.at(b), j);
+              c(b, i, j) = cast<R>(finish(cfg, sum, at, bias, residual, scale));
+            }
           }};
 }
 
 static void checkEpilogue(DType type, const GemmConfig &config, const char *kernel) {
-  if (!isFloat(type) && (config.bias || config.activation != Activation::none))
+  bool isPlain =
+      !config.bias && !config.residual && !config.scale && config.activation == Activation::none;
+  if (!isFloat(type) && !isPlain)
     throw CompileError(std::string(kernel) + ": a product of " + std::string(name(type)) +
-                       " takes neither bias nor activation");
+                       " takes no bias, residual, scale or activation");
 }
 
 Kernel gemm(DType type, const GemmConfig &config) {
@@ -69,12 +86,17 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   // Row r of a batch of matrices is row r % M of matrix r / M.
   int64_t K = run.problem["K"], firstOfB = row.row / run.problem["M"] * K;
   auto activation = static_cast<Activation>(run.config["activation"]);
+  size_t next = 2; // the arguments behind the operands are those that there are
+  size_t bias = run.config["bias"] ? next++ : 0, residual = run.config["residual"] ? next++ : 0;
+  double scale = run.config["scale"] ? run.inputs.scalar(next) : 1;
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
     ReferenceSum sum = productOf(run.inputs, row.rank, row.row, firstOfB, column, K);
-    if (run.config["bias"])
-      sum.add(run.inputs.at(row.rank, 2, column));
-    result.push_back(expectedSum(sum, run.inputs.type(row.argument), activation));
+    sum.scaleBy(scale);
+    if (bias)
+      sum.add(run.inputs.at(row.rank, bias, column));
+    double more = residual ? run.inputs.at(row.rank, residual, row.row, column) : 0;
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument), activation, more));
   }
   return result;
 }
@@ -82,24 +104,33 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static GemmConfig configOf(const Config &config) {
-  return {config.get("m"),     config.get("n"),     config.get("k"),
-          config.get("group"), config["bias"] != 0, static_cast<Activation>(config["activation"])};
+  return {gemmTile(config), config["bias"] != 0, static_cast<Activation>(config["activation"]),
+          config["residual"] != 0, config["scale"] != 0};
 }
 
 static KernelEntry commonEntry() {
   KernelEntry entry;
   entry.dtypes = DotTypes::list();
   entry.parameters = gemmParameters();
+  entry.parameters.push_back({"scale", "multiplies the product by a scalar", {}, {"no", "yes"}});
   entry.parameters.push_back({"bias", "adds bias[N]", {}, {"no", "yes"}});
   entry.parameters.push_back(
       {"activation", "applied to the sum", {}, {"none", "relu", "silu", "gelu"}});
+  entry.parameters.push_back({"residual", "adds residual of C's shape, last", {}, {"no", "yes"}});
+  entry.scalars = {{"scale", 0.375}};
   entry.defaults = [](const Problem &problem) {
-    GemmConfig tile = gemmTile(problem, problem["M"]);
-    return Config{{"m", tile.m},         {"n", tile.n}, {"k", tile.k},
-                  {"group", tile.group}, {"bias", 0},   {"activation", 0}};
+    GemmTile tile = gemmTile(problem, problem["M"]);
+    return Config{{"m", tile.m}, {"n", tile.n}, {"k", tile.k},     {"group", tile.group},
+                  {"scale", 0},  {"bias", 0},   {"activation", 0}, {"residual", 0}};
   };
-  entry.variants = {"m=10,n=9,k=20", "bias=yes", "bias=yes,activation=relu", "activation=silu",
-                    "activation=gelu"};
+  entry.variants = {"m=10,n=9,k=20",
+                    "bias=yes",
+                    "bias=yes,activation=relu",
+                    "activation=silu",
+                    "activation=gelu",
+                    "scale=yes",
+                    "residual=yes",
+                    "scale=yes,bias=yes,activation=silu,residual=yes"};
   entry.baseline = Baseline::gemm;
   entry.reference = reference;
   return entry;
@@ -108,14 +139,16 @@ static KernelEntry commonEntry() {
 KernelEntry gemmEntry() {
   KernelEntry entry = commonEntry();
   entry.name = "gemm";
-  entry.summary = "C = activation(A * B + bias)";
+  entry.summary = "C = activation(scale * A * B + bias) + residual";
   entry.make = [](DType type, const Config &config) { return gemm(type, configOf(config)); };
   entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};
   entry.testShapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
                       {{"M", 64}, {"N", 48}, {"K", 96}},
                       {{"M", 67}, {"N", 71}, {"K", 131}},
                       {{"M", 1}, {"N", 130}, {"K", 37}}};
-  entry.checkCases = {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"}};
+  entry.checkCases = {
+      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"},
+      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,scale=yes,bias=yes,residual=yes"}};
   entry.benchShapes = {{{"M", 512}, {"N", 512}, {"K", 512}},
                        {{"M", 1024}, {"N", 1024}, {"K", 1024}},
                        {{"M", 2048}, {"N", 2048}, {"K", 2048}},
@@ -129,7 +162,7 @@ KernelEntry gemmEntry() {
 KernelEntry batchedGemmEntry() {
   KernelEntry entry = commonEntry();
   entry.name = "batched-gemm";
-  entry.summary = "C[b] = activation(A[b] * W[b] + bias)";
+  entry.summary = "C[b] = activation(scale * A[b] * W[b] + bias) + residual[b]";
   entry.make = [](DType type, const Config &config) { return batchedGemm(type, configOf(config)); };
   entry.shape = {{"B", 8}, {"M", 256}, {"N", 256}, {"K", 256}};
   entry.testShapes = {{{"B", 1}, {"M", 1}, {"N", 1}, {"K", 1}},

@@ -10,7 +10,7 @@ namespace ditron::kernels {
 template <class T> static Kernel gemmAllReduceOf(FusedGemmConfig cfg) {
   using Y = Product<T>;
   return {"gemm-ar(A[M,K], B[K,N]) -> C[M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group, bias, activation] = cfg.tile;
+            auto [m, n, k, group] = cfg.tile;
             auto a = A.tiled(m, k), b = B.tiled(k, n);
             auto c = C.tiled(m, n);
             auto partial = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "partial");

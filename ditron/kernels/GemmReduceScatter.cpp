@@ -10,7 +10,7 @@ namespace ditron::kernels {
 template <class T> static Kernel gemmReduceScatterOf(FusedGemmConfig cfg) {
   using Y = Product<T>;
   return {"gemm-rs(A[R*M,K], B[K,N]) -> C[M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group, bias, activation] = cfg.tile;
+            auto [m, n, k, group] = cfg.tile;
             auto a = A.split(numRanks()).tiled(m, k);
             auto b = B.tiled(k, n);
             auto c = C.tiled(m, n);

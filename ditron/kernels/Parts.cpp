@@ -18,6 +18,25 @@ Tile activate(Activation activation, const Tile &x) {
   return x;
 }
 
+Block findBlock(Index number, Index parts, int height, const std::function<Index(Index)> &sizeOf) {
+  Var part = Index(0), first = Index(0), blocksBefore = Index(0); // of the block
+  Var blocks = Index(0), rows = Index(0), least = Index(0);       // of the parts so far
+  for (auto p : range(parts)) {
+    Index size = sizeOf(p);
+    blocks += ceilDiv(size, height);
+    rows += size;
+    least = min(least, size);
+    Bool isPast = number >= blocks;
+    part = select(isPast, p + 1, part);
+    first = select(isPast, rows, first);
+    blocksBefore = select(isPast, blocks, blocksBefore);
+  }
+  require(least >= 0, "one of {} parts has {} rows, expected 0 or more", {parts, least});
+  return {part, first, number - blocksBefore};
+}
+
+Index mostBlocks(Index rows, Index parts, int height) { return rows / height + parts; }
+
 //===-- Configurations ------------------------------------------------------------------------===//
 
 std::vector<ConfigParameter> gemmParameters() {
@@ -50,8 +69,8 @@ static double cpuCost(int64_t M, int64_t N, int64_t m, int64_t n, int cores) {
 
 /// The tile of C that keeps all cores busy with the least packing, its operands and accumulator in
 /// a second-level cache of 2 MB.
-static GemmConfig cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
-  GemmConfig best;
+static GemmTile cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
+  GemmTile best;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t m : {64, 128, 192, 256, 384, 512})
     for (int64_t n : {64, 128, 256, 384, 512}) {
@@ -67,15 +86,19 @@ static GemmConfig cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
   return best;
 }
 
-GemmConfig gemmTile(const Problem &problem, int64_t rows) {
+GemmTile gemmTile(const Problem &problem, int64_t rows) {
   if (problem.machine != Machine::gpu)
     return cpuGemmTile(rows, problem["N"], problem["K"],
                        static_cast<int>(std::max<int64_t>(1, problem.cores)));
-  GemmConfig tile;
+  GemmTile tile;
   tile.m = static_cast<int>(fit(rows, 128));
   tile.n = static_cast<int>(fit(problem["N"], 128));
   tile.k = static_cast<int>(fit(problem["K"], 64));
   return tile;
+}
+
+GemmTile gemmTile(const Config &config) {
+  return {config.get("m"), config.get("n"), config.get("k"), config.get("group")};
 }
 
 std::vector<ConfigParameter> rowParameters() {
@@ -136,19 +159,12 @@ std::vector<ConfigParameter> fusedParameters() {
 }
 
 Config fusedDefaults(const Problem &problem, int64_t rows) {
-  GemmConfig tile = gemmTile(problem, rows);
+  GemmTile tile = gemmTile(problem, rows);
   int64_t comm = problem.machine == Machine::gpu ? 16 : problem.cores >= 4 ? 1 : 0;
   return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
 }
 
-FusedGemmConfig fusedConfig(const Config &config) {
-  GemmConfig tile;
-  tile.m = config.get("m");
-  tile.n = config.get("n");
-  tile.k = config.get("k");
-  tile.group = config.get("group");
-  return {tile, config.get("comm")};
-}
+FusedGemmConfig fusedConfig(const Config &config) { return {gemmTile(config), config.get("comm")}; }
 
 std::vector<Dimensions> fusedTestShapes() {
   return {{{"M", 1}, {"N", 1}, {"K", 1}},
@@ -187,13 +203,15 @@ double roundTo(DType type, double value) {
   return loadElement(type, element);
 }
 
-Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation) {
+Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation, double residual) {
   if (!isFloat(type))
-    return Expected::exact(sum.value);
+    return Expected::exact(sum.value + residual);
   // The slope of each activation is below 1.13, and its own arithmetic adds a few roundings.
   double magnitude = activation == Activation::none ? sum.magnitude : 2 * sum.magnitude;
   double plain = roundTo(DType::f32, activated(activation, sum.plain));
-  return {activated(activation, sum.value), roundTo(type, plain), magnitude, sum.terms};
+  plain = roundTo(DType::f32, plain + residual);
+  return {activated(activation, sum.value) + residual, roundTo(type, plain),
+          magnitude + std::abs(residual), sum.terms};
 }
 
 ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 namespace ditron::kernels {
@@ -80,6 +81,16 @@ Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, acc
   return acc;
 }
 
+/// Tile (i, j) of a * b transposed: rows of both are multiplied, as they lie in memory.
+template <class T, Access accessA, Access accessB>
+Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b,
+                   Index j) {
+  Var acc = zeros<Accumulator<T>>(a.height(), b.height());
+  for (auto k : range(a.cols()))
+    acc += dot(a(i, k), transpose(b(j, k)));
+  return acc;
+}
+
 /// The sum over the ranks, in their order, of tile (i, j) of `parts`, whose leading dimension
 /// counts them.
 template <class T, Access access>
@@ -111,6 +122,18 @@ inline std::array<Role, 2> splitRoles(int commCores) {
 
 /// activation(x), x in f32.
 Tile activate(Activation activation, const Tile &x);
+
+/// Block `number` of a list of parts whose sizes are known only at run time, each cut into blocks
+/// of `height` rows, the last ones ragged: which part it is, where that part starts, and which of
+/// its blocks. part is parts, the number of them, where the list has fewer blocks. A size below 0
+/// ends the launch.
+struct Block {
+  Index part, first, inPart;
+};
+Block findBlock(Index number, Index parts, int height, const std::function<Index(Index)> &sizeOf);
+
+/// At least as many blocks as any list of so many parts has, of so many rows in all.
+Index mostBlocks(Index rows, Index parts, int height);
 
 //===-- Configurations ------------------------------------------------------------------------===//
 
@@ -144,7 +167,8 @@ std::vector<CheckCase> fusedCheckCases();
 
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();
-GemmConfig gemmTile(const Problem &problem, int64_t rows);
+GemmTile gemmTile(const Problem &problem, int64_t rows);
+GemmTile gemmTile(const Config &config);
 
 /// Elements of an extent that belong to no rank below `rank`, in equal parts of `size`, the last
 /// ones smaller or empty: the part of this rank is view.slice(0, first, count).
@@ -169,6 +193,13 @@ struct ReferenceSum {
     plain += static_cast<float>(term);
     ++terms;
   }
+  /// The whole sum times a factor, which is another rounding.
+  void scaleBy(double factor) {
+    value *= factor;
+    magnitude *= std::abs(factor);
+    plain *= static_cast<float>(factor);
+    ++terms;
+  }
   /// A sum of its own: what another rank adds.
   void add(const ReferenceSum &part) {
     value += part.value;
@@ -188,8 +219,9 @@ struct ReferenceSum {
 /// `value` rounded to `type`.
 double roundTo(DType type, double value);
 
-/// What activation(sum) is to be as an element of `type`; integers are exact.
-Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation = Activation::none);
+/// What activation(sum) + residual is to be as an element of `type`; integers are exact.
+Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation = Activation::none,
+                     double residual = 0);
 
 /// One element of a product of two inputs, as Product<T>: row `row` of argument 0 of `rank` by
 /// column `column` of argument 1, whose row 0 is here `firstOfB`; K terms.

@@ -43,6 +43,16 @@ Kernel KernelEntry::kernel(DType type, const Config &config) const {
                                ditron::name(type), fmt::join(known, ", ")));
 }
 
+std::vector<ScalarDefault> KernelEntry::scalarsOf(const Kernel &kernel) const {
+  std::vector<ScalarDefault> result;
+  const std::vector<Argument> &arguments = kernel.signature().arguments();
+  for (const ScalarDefault &scalar : scalars)
+    if (std::any_of(arguments.begin(), arguments.end(),
+                    [&](const Argument &argument) { return argument.name == scalar.name; }))
+      result.push_back(scalar);
+  return result;
+}
+
 Dimensions KernelEntry::parseShape(std::string_view text) const {
   Dimensions result = shape;
   for (const auto &[dimension, value] : parseAssignments(text, "shape")) {

@@ -19,7 +19,8 @@ enum class Baseline {
   gemm,            ///< the library's product
   gatherThenGemm,  ///< library collective, then library product
   gemmThenScatter, ///< library product, then library reduce-scatter
-  gemmThenReduce   ///< library product, then library all-reduce
+  gemmThenReduce,  ///< library product, then library all-reduce
+  groupedGemm      ///< the library's products, one a group
 };
 
 /// A default value of a scalar argument.
@@ -72,6 +73,8 @@ struct KernelEntry {
   bool supports(DType type) const;
   /// Makes the kernel for a problem's element type; UsageError naming the supported ones otherwise.
   Kernel kernel(DType type, const Config &config) const;
+  /// The default values of the scalars that this variant takes.
+  std::vector<ScalarDefault> scalarsOf(const Kernel &kernel) const;
   /// "M=64,N=32" over this kernel's default shape; UsageError for unknown names and sizes below 1.
   Dimensions parseShape(std::string_view text) const;
 };

@@ -20,18 +20,44 @@ Kernel vectorAdd(DType type, const VectorAddConfig &config = {});
 /// What is applied to a product before it is rounded: gelu is the one with erf.
 enum class Activation { none, relu, silu, gelu };
 
-struct GemmConfig {
+/// How a product C = A * B is cut.
+struct GemmTile {
   int m = 64, n = 64, k = 64; ///< the tile of C, and how much of K a step takes
   int group = 8;              ///< rows of tiles walked together, for the caches
-  bool bias = false;          ///< adds bias[N]
-  Activation activation = Activation::none;
 };
-/// gemm(A[M,K], B[K,N]) -> C[M,N], or gemm(A[M,K], B[K,N], bias[N]) -> C[M,N]: activation(A * B +
-/// bias). C is of i32 for i8, of bf16 for 8-bit floats, else of A's type. Integers take neither
-/// bias nor activation.
+
+struct GemmConfig : GemmTile {
+  bool bias = false; ///< adds bias[N]
+  Activation activation = Activation::none;
+  bool residual = false; ///< adds residual[M,N]
+  bool scale = false;    ///< multiplies by a scalar
+};
+/// gemm(A[M,K], B[K,N]) -> C[M,N]: C = activation(scale * A * B + bias) + residual, where the
+/// configuration has them: the arguments bias[N], residual[M,N] and scale (f32), in this order,
+/// stand behind B. C, bias and residual are of i32 for i8, of bf16 for 8-bit floats, else of A's
+/// type; all is done in f32 and rounded once. Integers take nothing but the product.
 Kernel gemm(DType type, const GemmConfig &config = {});
-/// batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]: B products side by side, with bias[N] as above.
+/// batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]: B products side by side, as above with one bias[N]
+/// and with residual[B,M,N].
 Kernel batchedGemm(DType type, const GemmConfig &config = {});
+
+/// grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]: rows of A in G groups, one after another,
+/// times the transposed weights of their group: the experts of a mixture. counts (i32) is read when
+/// the kernel runs: group g has counts[g] rows, 0 or more, together at most T (other counts end the
+/// launch with a RuntimeError); rows of C behind the last group are not written. C is of i32 for
+/// i8, of bf16 for 8-bit floats, else of A's type.
+Kernel groupedGemm(DType type, const GemmTile &tile = {});
+
+/// What one number of a scaled operand stands for.
+enum class Scaling { tensor, rows };
+
+struct Fp8GemmConfig : GemmTile {
+  Scaling scaling = Scaling::tensor; ///< one scale an operand, or one a row of it
+};
+/// fp8-gemm(A[M,K], B[N,K], scaleA[1], scaleB[1]) -> C[M,N]: C = (A * scaleA) * (B * scaleB)^T in
+/// bf16, of operands in an 8-bit float format with scales in f32, in memory since the launch before
+/// may have made them. By rows scaleA[M] and scaleB[N] have one for each row of A and of B.
+Kernel fp8Gemm(DType type, const Fp8GemmConfig &config = {});
 
 /// The tile of a kernel that works on whole rows. A row that fits the tile's width is read once.
 struct RowConfig {
@@ -42,9 +68,39 @@ struct RowConfig {
 Kernel softmax(DType type, const RowConfig &config = {});
 /// rms-norm(x[T,H], w[H], eps) -> y[T,H]: y = x / sqrt(mean(x * x) + eps) * w of each row.
 Kernel rmsNorm(DType type, const RowConfig &config = {});
+/// layer-norm(x[T,H], w[H], b[H], eps) -> y[T,H]: y = (x - mean) / sqrt(variance + eps) * w + b of
+/// each row, the variance being the mean of the squared distances from the mean.
+Kernel layerNorm(DType type, const RowConfig &config = {});
 /// silu-mul(x[T,2*H]) -> y[T,H]: y = silu(gate) * up, where gate is the left half of x and up the
 /// right one.
 Kernel siluMul(DType type, const RowConfig &config = {});
+
+struct RopeConfig {
+  int heads = 8, width = 64; ///< the tile: heads of a token, and pairs of each
+};
+/// rope(x[T,N,2*H], positions[T], cosines[P,H], sines[P,H]) -> y[T,N,2*H]: rotary embedding of N
+/// heads of T tokens, with half-split pairing: element i < H of a head is rotated with element i +
+/// H,
+///   y[i] = x[i] * cos - x[i + H] * sin,   y[i + H] = x[i + H] * cos + x[i] * sin,
+/// where cos and sin are element i of row positions[t] (i32) of the tables, which are of f32.
+/// Positions are offsets into the tables, of any order and start: those of sequences that are
+/// packed, or that go on from a cache. One that is not below P ends the launch with a RuntimeError.
+Kernel rope(DType type, const RopeConfig &config = {});
+
+struct AttentionConfig {
+  int m = 64, n = 64; ///< queries of a tile, and keys that a step takes
+  int d = 128;        ///< at least the head's dimension: D is padded to it
+  bool causal = false;
+};
+/// flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale) -> o[T,N,D]:
+/// o = softmax(scale * q * k^T) * v of each of N heads of B sequences, packed one after another:
+/// sequence b has the queries qStarts[b] to qStarts[b+1] and the keys kStarts[b] to kStarts[b+1]
+/// (i32, read when the kernel runs, ascending from 0 or more to at most T and S; where they are
+/// not, or D is above config.d, the launch ends with a RuntimeError). Queries of head n meet keys
+/// of head n * G / N; N is a multiple of G. Causal: the last query of a sequence sees all of its
+/// keys, each one before it a key less. A query that sees no key gives 0; rows of o in no sequence
+/// are not written. The softmax and the sums are in f32, weights are rounded to the type of v.
+Kernel flashAttention(DType type, const AttentionConfig &config = {});
 
 //===-- Moving data between ranks -------------------------------------------------------------===//
 
@@ -74,7 +130,7 @@ Kernel allToAll(DType type, const ChunkConfig &config = {});
 //===-- Products across ranks -----------------------------------------------------------------===//
 
 struct FusedGemmConfig {
-  GemmConfig tile;   ///< without bias and activation
+  GemmTile tile;
   int commCores = 1; ///< cores that move data, of those of a rank
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows

@@ -96,6 +96,16 @@ void when(BoolOperand condition, const std::function<void()> &then,
   traceInto(trace, branch.elseBlock(), otherwise);
 }
 
+void require(BoolOperand condition, std::string_view message,
+             std::initializer_list<IndexOperand> values) {
+  Trace &trace = Trace::current(condition.where);
+  SmallVector<Value> numbers;
+  for (const IndexOperand &value : values)
+    numbers.push_back(trace.value(value.value, condition.where));
+  trace.create<core::RequireOp>(condition.where, unwrap(condition.value.handle()),
+                                trace.builder().getStringAttr(message), numbers);
+}
+
 //===-- Variables -----------------------------------------------------------------------------===//
 
 static Handle declare(Trace &trace, Value initial, Location where) {

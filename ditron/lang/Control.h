@@ -4,6 +4,8 @@
 #pragma once
 #include "ditron/lang/Tile.h"
 #include <functional>
+#include <initializer_list>
+#include <string_view>
 
 namespace ditron {
 
@@ -70,6 +72,12 @@ private:
 void when(detail::BoolOperand condition, const std::function<void()> &then);
 void when(detail::BoolOperand condition, const std::function<void()> &then,
           const std::function<void()> &otherwise);
+
+/// Ends the launch, on every rank, with a RuntimeError unless the condition holds: what the kernel
+/// takes for granted of its arguments. `message` says what is wrong, each {} in it being one of the
+/// values; the error also names rank, core and this line. At most 20 values.
+void require(detail::BoolOperand condition, std::string_view message,
+             std::initializer_list<detail::IndexOperand> values = {});
 
 namespace detail {
 Handle declareVar(Operand initial);

@@ -14,14 +14,31 @@ using namespace mlir;
 namespace ditron {
 using namespace detail;
 
-/// The lambda's parameters are the signature's arguments, in kind, number and dimensions.
+/// The parameters that there is an argument for. CompileError where the numbers differ, or an
+/// argument is absent that the lambda needs.
+static std::vector<Parameter> presentOf(const Signature &signature,
+                                        const std::vector<Parameter> &parameters, Location where) {
+  const std::vector<bool> &isAbsent = signature.isAbsent();
+  if (parameters.size() != isAbsent.size())
+    throw CompileError(fmt::format("{}: the signature has {} arguments but the lambda takes {}",
+                                   signature.text(), isAbsent.size(), parameters.size()),
+                       where);
+  std::vector<Parameter> present;
+  for (size_t n = 0; n < parameters.size(); ++n)
+    if (!isAbsent[n])
+      present.push_back(parameters[n]);
+    else if (!parameters[n].isOptional)
+      throw CompileError(fmt::format("{}: argument {} is absent but the lambda's parameter is no "
+                                     "std::optional",
+                                     signature.text(), n + 1),
+                         where);
+  return present;
+}
+
+/// The lambda's parameters are the signature's arguments, in kind and dimensions.
 static void checkParameters(const Signature &signature, const std::vector<Parameter> &parameters,
                             Location where) {
   const std::vector<Argument> &arguments = signature.arguments();
-  if (parameters.size() != arguments.size())
-    throw CompileError(fmt::format("{}: the signature has {} arguments but the lambda takes {}",
-                                   signature.text(), arguments.size(), parameters.size()),
-                       where);
   for (size_t n = 0; n < arguments.size(); ++n) {
     const Argument &argument = arguments[n];
     const Parameter &parameter = parameters[n];
@@ -100,10 +117,10 @@ static void verifyIR(ModuleOp module) {
 
 Kernel::Kernel(Signature signature, std::vector<Parameter> parameters, const Body &body,
                Location where) {
-  checkParameters(signature, parameters, where);
   auto kernel = std::make_shared<TracedKernel>();
+  kernel->parameters = presentOf(signature, parameters, where);
+  checkParameters(signature, kernel->parameters, where);
   kernel->signature = std::move(signature);
-  kernel->parameters = std::move(parameters);
   kernel->context = makeContext();
   Trace trace(*kernel->context);
   OpBuilder &builder = trace.builder();
@@ -114,8 +131,9 @@ Kernel::Kernel(Signature signature, std::vector<Parameter> parameters, const Bod
   builder.setInsertionPointToEnd(&function.getBody().front());
 
   std::vector<Handle> values;
-  for (BlockArgument argument : function.getArguments())
-    values.push_back(wrap(argument));
+  auto nextArgument = [&, n = 0u]() mutable { return wrap(function.getArgument(n++)); };
+  for (bool isAbsent : kernel->signature.isAbsent())
+    values.push_back(isAbsent ? Handle() : nextArgument());
   struct Restore {
     Trace *before;
     ~Restore() { Trace::exchange(before); }

@@ -6,6 +6,7 @@
 #include "ditron/lang/Signature.h"
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace ditron {
 
@@ -17,6 +18,7 @@ struct Parameter {
   Access access = Access::read;
   DType dtype = DType::f32;
   int rank = 0;
+  bool isOptional = false;
 };
 
 template <class P> struct ParameterOf;
@@ -36,14 +38,30 @@ template <> struct ParameterOf<Index> {
   static constexpr Parameter value{Parameter::Kind::index, Access::read, DType::i64, 0};
 };
 
-/// The lambda's parameter, made of the value that stands for it in the trace.
-template <class P> P makeParameter(Handle value) {
-  constexpr Parameter parameter = ParameterOf<P>::value;
-  if constexpr (parameter.kind == Parameter::Kind::view)
-    return P(ViewData{value, parameter.dtype});
-  else
-    return P(value);
-}
+template <class P> struct ParameterOf<std::optional<P>> {
+  static constexpr Parameter value = [] {
+    Parameter parameter = ParameterOf<P>::value;
+    parameter.isOptional = true;
+    return parameter;
+  }();
+};
+
+/// The lambda's parameter, made of the value that stands for it in the trace; there is none where
+/// the argument is absent.
+template <class P> struct MakeParameter {
+  static P of(Handle value) {
+    constexpr Parameter parameter = ParameterOf<P>::value;
+    if constexpr (parameter.kind == Parameter::Kind::view)
+      return P(ViewData{value, parameter.dtype});
+    else
+      return P(value);
+  }
+};
+template <class P> struct MakeParameter<std::optional<P>> {
+  static std::optional<P> of(Handle value) {
+    return value ? std::optional<P>(MakeParameter<P>::of(value)) : std::nullopt;
+  }
+};
 
 template <class F> struct BodyTraits : BodyTraits<decltype(&F::operator())> {};
 template <class C, class... P> struct BodyTraits<void (C::*)(P...) const> {
@@ -52,7 +70,7 @@ template <class C, class... P> struct BodyTraits<void (C::*)(P...) const> {
   }
   template <class F> static void call(const F &body, const std::vector<Handle> &values) {
     [&]<size_t... n>(std::index_sequence<n...>) {
-      body(makeParameter<std::remove_cvref_t<P>>(values[n])...);
+      body(MakeParameter<std::remove_cvref_t<P>>::of(values[n])...);
     }(std::make_index_sequence<sizeof...(P)>());
   }
 };
@@ -65,7 +83,8 @@ struct TracedKernel; // the IR: lang/Trace.h
 class Kernel {
 public:
   /// Traces `body`, whose parameters are In, Out, InOut, Scalar and Index in the order of the
-  /// signature. CompileError naming the line of the body where something is wrong.
+  /// signature, or std::optional of an input: empty where the signature has `-` in its place.
+  /// CompileError naming the line of the body where something is wrong.
   template <class F>
   Kernel(std::string_view signature, const F &body, Location where = Location::current())
       : Kernel(

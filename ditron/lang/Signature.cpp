@@ -2,6 +2,7 @@
 #include "ditron/lang/Signature.h"
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <numeric>
@@ -13,7 +14,18 @@ std::string Dimension::text() const {
   std::string result = fmt::format("{}", fmt::join(factors, "*"));
   for (const std::string &divisor : divisors)
     result += "/" + divisor;
+  if (more)
+    result += fmt::format("+{}", more);
   return result;
+}
+
+std::string Argument::text() const {
+  if (isScalar)
+    return name;
+  std::vector<std::string> extents;
+  for (const Dimension &dimension : dims)
+    extents.push_back(dimension.text());
+  return fmt::format("{}[{}]", name, fmt::join(extents, ","));
 }
 
 //===-- Parsing -------------------------------------------------------------------------------===//
@@ -58,8 +70,30 @@ public:
       else if (accept("/"))
         result.divisors.push_back(word("a dimension"));
       else
-        return result;
+        break;
     }
+    if (accept("+"))
+      result.more = integer();
+    return result;
+  }
+
+  int64_t integer() {
+    skipSpace();
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (error != std::errc() || value < 1)
+      fail("a positive integer");
+    at_ = static_cast<size_t>(end - text_.data());
+    return value;
+  }
+
+  /// Whether the sign of an absent argument stands here; it is passed over.
+  bool acceptAbsent() {
+    skipSpace();
+    if (!peek("-") || peek("->"))
+      return false;
+    ++at_;
+    return true;
   }
 
   Argument argument(bool isOutput) {
@@ -103,6 +137,14 @@ bool isNumber(const std::string &factor) {
   return std::all_of(factor.begin(), factor.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
+/// "gemm(A[M,K], B[K,N]) -> C[M,N]": the arguments that there are.
+std::string textOf(const std::string &name, const std::vector<Argument> &arguments) {
+  std::vector<std::string> inputs, outputs;
+  for (const Argument &argument : arguments)
+    (argument.isOutput ? outputs : inputs).push_back(argument.text());
+  return fmt::format("{}({}) -> {}", name, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
+}
+
 } // namespace
 
 Signature::Signature(std::string_view text, std::source_location where) : text_(text) {
@@ -110,16 +152,22 @@ Signature::Signature(std::string_view text, std::source_location where) : text_(
   name_ = parser.word("the kernel's name");
   parser.expect("(");
   if (!parser.accept(")")) {
-    do
-      arguments_.push_back(parser.argument(false));
-    while (parser.accept(","));
+    do {
+      isAbsent_.push_back(parser.acceptAbsent());
+      if (!isAbsent_.back())
+        arguments_.push_back(parser.argument(false));
+    } while (parser.accept(","));
     parser.expect(")");
   }
+  bool lacksSome = arguments_.size() < isAbsent_.size();
   parser.expect("->");
-  do
+  do {
     arguments_.push_back(parser.argument(true));
-  while (parser.accept(","));
+    isAbsent_.push_back(false);
+  } while (parser.accept(","));
   parser.end();
+  if (lacksSome)
+    text_ = textOf(name_, arguments_);
   for (const Argument &argument : arguments_)
     if (argument.isScalar && argument.isOutput)
       throw CompileError(
@@ -150,7 +198,7 @@ int64_t Signature::evaluate(const Dimension &dimension, const Dimensions &dims,
                                      dimension.text(), argument, result, by));
     result /= by;
   }
-  return result;
+  return result + dimension.more;
 }
 
 std::vector<int64_t> Signature::shape(const Argument &argument, const Dimensions &dims) const {
@@ -206,12 +254,13 @@ void Signature::bindProducts(const std::vector<const std::vector<int64_t> *> &gi
         std::optional<Unknown> unknown = unknownOf(dimension, dims);
         if (!unknown)
           continue;
-        int64_t extent = (*given[n])[d] * unknown->divisor;
+        int64_t extent = ((*given[n])[d] - dimension.more) * unknown->divisor;
         if (unknown->multiple < 1 || extent % unknown->multiple)
           throw CompileError(
-              fmt::format("{}: {} is {} in {}, expected a multiple of {}", text_, dimension.text(),
-                          (*given[n])[d], arguments_[n].name,
-                          unknown->multiple / std::gcd(unknown->multiple, unknown->divisor)));
+              fmt::format("{}: {} is {} in {}, expected a multiple of {}{}", text_,
+                          dimension.text(), (*given[n])[d], arguments_[n].name,
+                          unknown->multiple / std::gcd(unknown->multiple, unknown->divisor),
+                          dimension.more ? fmt::format(" and {} more", dimension.more) : ""));
         dims[unknown->name] = extent / unknown->multiple;
         isNew = true;
       }
@@ -233,11 +282,13 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
                                      shape.size(), argument.dims.size()));
     for (size_t d = 0; d < shape.size(); ++d) {
       const Dimension &dimension = argument.dims[d];
-      if (shape[d] < 1)
-        throw CompileError(fmt::format("{}: {} is {} in {}, expected 1 or more", text_,
-                                       dimension.text(), shape[d], argument.name));
+      if (shape[d] < 1 + dimension.more)
+        throw CompileError(fmt::format("{}: {} is {} in {}, expected {} or more", text_,
+                                       dimension.text(), shape[d], argument.name,
+                                       1 + dimension.more));
       const std::string &name = dimension.factors.front();
-      if (dimension.factors.size() != 1 || !dimension.divisors.empty() || isNumber(name))
+      if (dimension.factors.size() != 1 || !dimension.divisors.empty() || dimension.more ||
+          isNumber(name))
         continue;
       auto [found, isNew] = dims.emplace(name, shape[d]);
       if (isNew)

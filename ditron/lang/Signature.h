@@ -6,9 +6,10 @@
 //   ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]
 //   scale(x[T,H], factor) -> y[T,H]
 //
-// A dimension is a name, an integer, or a product of such, divided by others: 2*H, R*M, M/R. R is
-// the number of ranks. An argument without brackets is a scalar. Shapes are checked against it, and
-// outputs allocated from it.
+// A dimension is a name, an integer, or a product of such, divided by others, and an integer more:
+// 2*H, R*M, M/R, B+1. R is the number of ranks. An argument without brackets is a scalar. A `-`
+// stands for an argument that the kernel is made without: its parameter is a std::optional. Shapes
+// are checked against the signature, and outputs allocated from it.
 #pragma once
 #include "ditron/support/Error.h"
 #include <cstdint>
@@ -19,9 +20,10 @@
 
 namespace ditron {
 
-/// factors multiplied, divided by divisors; each a name or a positive integer.
+/// factors multiplied, divided by divisors, and `more`; each a name or a positive integer.
 struct Dimension {
   std::vector<std::string> factors, divisors;
+  int64_t more = 0;
   std::string text() const;
 };
 
@@ -31,6 +33,7 @@ struct Argument {
   bool isOutput = false;
   bool isScalar = false;
   std::vector<Dimension> dims;
+  std::string text() const;
 };
 
 /// Extents of the named dimensions.
@@ -47,6 +50,8 @@ public:
   const std::string &text() const { return text_; }
   /// Inputs, then outputs, in order.
   const std::vector<Argument> &arguments() const { return arguments_; }
+  /// Of each parameter of the kernel's body, in order, whether it has no argument.
+  const std::vector<bool> &isAbsent() const { return isAbsent_; }
 
   struct Unknown;
 
@@ -68,6 +73,7 @@ private:
                    const std::string &argument) const;
   std::string name_, text_;
   std::vector<Argument> arguments_;
+  std::vector<bool> isAbsent_;
 };
 
 } // namespace ditron

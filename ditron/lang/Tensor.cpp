@@ -43,7 +43,23 @@ struct Box {
   SmallVector<OpFoldResult> offsets, sizes, strides;
 };
 
-ViewData dropLeading(const ViewData &view, Index at, Location where) {
+/// The view with dimension `dim` in front.
+static ViewData broughtForward(const ViewData &view, int dim, Location where) {
+  Trace &trace = Trace::current(where);
+  SmallVector<unsigned> permutation =
+      llvm::to_vector(llvm::seq<unsigned>(0, typeOf(view).getRank()));
+  std::rotate(permutation.begin(), permutation.begin() + dim, permutation.begin() + dim + 1);
+  auto map = AffineMap::getPermutationMap(permutation, trace.context());
+  return withView(
+      view, trace.create<memref::TransposeOp>(where, unwrap(view.view), AffineMapAttr::get(map)));
+}
+
+ViewData dropDim(const ViewData &whole, int dim, Index at, Location where) {
+  int64_t rank = typeOf(whole).getRank();
+  if (dim < 0 || dim >= rank)
+    throw CompileError(fmt::format("at: dimension {} of a view of {} dimensions", dim, rank),
+                       where);
+  ViewData view = dim == 0 ? whole : broughtForward(whole, dim, where);
   Trace &trace = Trace::current(where);
   Box box(trace, view, where);
   box.offsets[0] = trace.value(at, where);

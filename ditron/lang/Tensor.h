@@ -22,7 +22,7 @@ struct ViewData {
 };
 
 Index dimOf(const ViewData &view, int dim, Location where);
-ViewData dropLeading(const ViewData &view, Index at, Location where);
+ViewData dropDim(const ViewData &view, int dim, Index at, Location where);
 ViewData sliceOf(const ViewData &view, int dim, Index first, Index count, Location where);
 ViewData splitLeading(const ViewData &view, Index parts, Location where);
 ViewData transposeOf(const ViewData &view, Location where);
@@ -160,6 +160,16 @@ public:
 
 } // namespace detail
 
+/// for (auto [n, j] : grid({blocks, columns})): a grid that is no view's, dealt to the cores as the
+/// tiles of a view are. Its last dimension are the columns, the second last the rows.
+template <int rank>
+detail::TilesLoop<rank> grid(const Index (&extents)[rank], Order order = order::rowMajor,
+                             Location where = Location::current()) {
+  static_assert(rank <= 4, "a grid has 1 to 4 dimensions");
+  return {std::vector<Index>(extents, extents + rank), extents[rank >= 2 ? rank - 2 : 0], 1, order,
+          where};
+}
+
 /// A view of `rank` dimensions cut into tiles of its last `tileRank` dimensions.
 template <class T, int rank, int tileRank, Access access> class Tiled {
 public:
@@ -214,7 +224,7 @@ public:
   Tiled<T, rank - 1, tileRank, access> at(Index i, Location where = Location::current()) const
     requires(rank > tileRank)
   {
-    return {detail::dropLeading(view_, i, where), shape_};
+    return {detail::dropDim(view_, 0, i, where), shape_};
   }
 
   /// for (auto [i, j] : c.tiles()): the tiles dealt to this core, in the given order.
@@ -294,7 +304,13 @@ public:
   View<T, rank - 1, access> at(Index i, Location where = Location::current()) const
     requires(rank >= 2)
   {
-    return View<T, rank - 1, access>(detail::dropLeading(data_, i, where));
+    return View<T, rank - 1, access>(detail::dropDim(data_, 0, i, where));
+  }
+  /// The part at index i of dimension d: of x[T,N,D], x.at(1, n) is [T,D].
+  View<T, rank - 1, access> at(int d, Index i, Location where = Location::current()) const
+    requires(rank >= 2)
+  {
+    return View<T, rank - 1, access>(detail::dropDim(data_, d, i, where));
   }
   /// `count` elements of dimension d from `first` on.
   View slice(int d, Index first, Index count, Location where = Location::current()) const {

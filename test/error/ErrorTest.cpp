@@ -228,6 +228,38 @@ TEST(Launch, ANameInAProductOnly) {
   });
 }
 
+TEST(Launch, ADimensionOfOneMore) {
+  runRanks({.ranks = 1}, [](Context &context) {
+    Kernel kernel("k(starts[B+1], x[2*B+3]) -> y[B]",
+                  [](In<i32, 1> starts, In<f32, 1>, Out<i32, 1> y) {
+                    for (auto [b] : y.tiled(1).tiles()) {
+                      Index size = toIndex(starts.read({b + 1})) - toIndex(starts.read({b}));
+                      require(size >= 0, "part {} has {} rows", {b, size});
+                      y.tiled(1)(b) = toTile(size);
+                    }
+                  });
+    Program program = context.compile(kernel);
+    auto starts = context.tensor<i32>({4}), y = context.tensor<i32>({3});
+    auto x = context.tensor<f32>({9});
+    for (int64_t n = 0; n < 4; ++n)
+      starts.set({n}, double(n * n));
+    program(starts, x, y);
+    EXPECT_EQ(y.at({2}), 5);
+    std::string text = "k(starts[B+1], x[2*B+3]) -> y[B]: ";
+    using Extents = std::vector<int64_t>;
+    auto refusal = [&](const Extents *starts, const Extents &x) {
+      return messageOf<CompileError>([&] { program.signature().bind({starts, &x, nullptr}, 1); });
+    };
+    Extents one{1}, four{4};
+    EXPECT_EQ(refusal(nullptr, {8}), text + "2*B+3 is 8 in x, expected a multiple of 2 and 3 more");
+    EXPECT_EQ(refusal(&four, {7}), text + "2*B+3 is 7 in x, expected 9");
+    EXPECT_EQ(refusal(&one, {9}), text + "B+1 is 1 in starts, expected 2 or more");
+    starts.set({3}, 2);
+    EXPECT_NE(messageOf<RuntimeError>([&] { program(starts, x, y); }).find("part 2 has -2 rows"),
+              std::string::npos);
+  });
+}
+
 TEST(Launch, ScalarsOfTheirTypes) {
   std::string message = runError<CompileError>(1, [](Context &context) {
     auto y = context.tensor<i32>({4});

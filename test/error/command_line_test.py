@@ -57,7 +57,7 @@ CASES = [
      r"activation is 'cosh', expected one of none, relu, silu, gelu"),
     ("run gemm --config m=100000,n=100000,k=100000 --shape M=16,N=16,K=16", USAGE,
      r"the tiles of this kernel need \d+ bytes of a core's memory, which has \d+"),
-    ("run gemm --dtype i8 --config bias=yes", USAGE, r"takes neither bias nor activation"),
+    ("run gemm --dtype i8 --config bias=yes", USAGE, r"takes no bias, residual, scale or activation"),
     ("run gemm --shape M=1000000,N=1000000", UNAVAILABLE,
      r"gemm asks for \d{13} bytes of memory for the arguments of 1 rank, but \d+ are available"),
     ("run gemm --shape M=9000000000000", UNAVAILABLE, r"M is 9000000000000, expected at most"),

@@ -74,12 +74,12 @@ TEST(Config, ReadsAndPrints) {
   EXPECT_EQ(config["activation"], 3);
   std::string text = config.text(gemm.parameters);
   EXPECT_TRUE(text.starts_with("m=8,")) << text;
-  EXPECT_TRUE(text.ends_with(",bias=no,activation=gelu")) << text;
+  EXPECT_TRUE(text.ends_with(",scale=no,bias=no,activation=gelu,residual=no")) << text;
   auto error = [&](const char *given) {
     return messageOf<UsageError>([&] { config.parse(given, gemm.parameters); });
   };
   EXPECT_EQ(error("activaton=relu"), "config: unknown 'activaton', expected one of m, n, k, group, "
-                                     "bias, activation; did you mean activation?");
+                                     "scale, bias, activation, residual; did you mean activation?");
   EXPECT_EQ(error("activation=tanh"),
             "activation is 'tanh', expected one of none, relu, silu, gelu");
   EXPECT_EQ(error("m=0"), "m is '0', expected an integer of at least 1");
@@ -110,7 +110,7 @@ TEST(Kernels, IntegerProductsTakeNoActivation) {
   GemmConfig config;
   config.activation = Activation::silu;
   EXPECT_EQ(messageOf<CompileError>([&] { gemm(DType::i8, config); }),
-            "gemm: a product of i8 takes neither bias nor activation");
+            "gemm: a product of i8 takes no bias, residual, scale or activation");
 }
 
 TEST(Inputs, AreFunctionsOfSeedRankArgumentAndElement) {

@@ -43,6 +43,23 @@ static std::vector<Kernel> kernels() {
                b.tiled(4, 4)(0, 0) = part(0, 0) + split(0, 1, 0, 0);
              }),
 
+      // One index of any dimension; a grid of no view; what an argument is taken for.
+      // CHECK-LABEL: func.func @heads
+      // CHECK-SAME: %arg0: memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>> {tile.name = "x", tile.readonly}
+      // CHECK-SAME: %arg1: index {tile.name = "n"}
+      // CHECK-SAME: %arg2: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.name = "y"}
+      // CHECK: tile.require %{{.*}}, "{} tiles of {}"(%arg1, %{{.*}})
+      // CHECK: dist.tiles (%[[N:.*]], %[[H:.*]]) of (%arg1, %{{.*}}) {{.*}}order <"row-major"> elements %arg1
+      // CHECK: %[[T:.*]] = memref.transpose %arg0 (d0, d1, d2) -> (d1, d0, d2)
+      // CHECK: memref.subview %[[T]][%[[H]], 0, 0] [1, %{{.*}}, %{{.*}}]
+      Kernel("heads(x[T,H,D], -, n) -> y[T,D]",
+             [](In<f32, 3> x, std::optional<In<f32>> w, Index n, Out<f32> y) {
+               Index tiles = ceilDiv(y.rows(), 4);
+               require(n <= tiles, "{} tiles of {}", {n, tiles});
+               for (auto [i, h] : grid({n, x.dim(1)}))
+                 y.tiled(4, 4)(i, 0) = w ? Tile(w->tiled(4, 4)(0, 0)) : Tile(x.at(1, h).tiled(4, 4)(i, 0));
+             }),
+
       // CHECK-LABEL: func.func @rows
       // CHECK: tile.gather %arg0[%[[R:.*]], %{{.*}}] padding {{.*}} -> tensor<4x8xf32>
       // CHECK: tile.scatter %{{.*}}, %arg2[%[[R]], %{{.*}}]

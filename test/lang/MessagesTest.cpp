@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the language says of a kernel that is wrong: the line, what was found and what was expected.
+#include "ditron/device/Order.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/support/Error.h"
 #include <gmock/gmock.h>
@@ -118,6 +119,11 @@ TEST(Messages, control) {
   EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
 }
 
+TEST(Messages, parts) {
+  EXPECT_MESSAGE("at: dimension 2 of a view of 2 dimensions", x.at(2, 0));
+  EXPECT_MESSAGE("tiles: order 'grouped' with parameter 0: known orders are " + device::orderNames() + ", the parameter is 1 or more", for ([[maybe_unused]] auto at : grid({x.rows()}, order::grouped(0))) {});
+}
+
 TEST(Messages, ranks) {
   EXPECT_MESSAGE("put: the destination is not a peer's: name it by on(peer)", put(x.tiled(2, 2)(0, 0), y.tiled(2, 2)(0, 0)));
   EXPECT_MESSAGE("get: the source is not a peer's: name it by on(peer)", get(x.tiled(2, 2)(0, 0), y.tiled(2, 2)(0, 0)));
@@ -170,6 +176,18 @@ TEST(Messages, signatures) {
             "k(x[M,N]) -> y[M,N]: x is an input but Out in the lambda");
   EXPECT_THAT(signatureError("k(x[M,N) -> y[M,N]", body),
               testing::StartsWith("signature \"k(x[M,N) -> y[M,N]\": expected "));
+  EXPECT_EQ(signatureError("k(-) -> y[M,N]", body),
+            "k() -> y[M,N]: argument 1 is absent but the lambda's parameter is no std::optional");
+  EXPECT_EQ(
+      signatureError("k(x[M,N], -, n) -> y[M,N]", [](In<f32>, std::optional<In<f32>>, Out<f32>) {}),
+      "k(x[M,N], n) -> y[M,N]: the signature has 4 arguments but the lambda takes 3");
+  EXPECT_EQ(
+      signatureError("k(x[M,N], w[N]) -> y[M,N]", [](In<f32>, std::optional<In<f32>>, Out<f32>) {}),
+      "k(x[M,N], w[N]) -> y[M,N]: w has 1 dimensions but 2 in the lambda");
+  EXPECT_THAT(signatureError("k(x[M+0,N]) -> y[M,N]", body),
+              testing::HasSubstr("expected a positive integer at column 7"));
+  EXPECT_THAT(signatureError("k(x[M+N,N]) -> y[M,N]", body),
+              testing::HasSubstr("expected a positive integer at column 7"));
   EXPECT_THAT(signatureError("k(x[M,N]) -> y", body),
               testing::HasSubstr("the output y has no dimensions"));
 }

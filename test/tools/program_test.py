@@ -51,7 +51,8 @@ class Program(unittest.TestCase):
 
     def testList(self):
         names = {kernel["name"] for kernel in self.kernels}
-        self.assertLessEqual({"vector-add", "gemm", "softmax", "rms-norm", "silu-mul", "all-gather",
+        self.assertLessEqual({"vector-add", "gemm", "grouped-gemm", "fp8-gemm", "softmax", "rms-norm",
+                              "layer-norm", "silu-mul", "rope", "flash-attention", "all-gather",
                               "reduce-scatter", "all-reduce", "all-to-all", "ag-gemm", "gemm-rs",
                               "gemm-ar"}, names)
         text = call("list").stdout
@@ -233,7 +234,10 @@ class Program(unittest.TestCase):
         for kernel, ranks, shape, dtype, baseline in (
                 ("gemm", 1, "M=64,N=64,K=64", "f32", "openblas"),
                 ("gemm", 1, "M=64,N=64,K=64", "bf16", "ditron gemm f32"),
+                ("grouped-gemm", 1, "T=64,G=5,N=64,K=64", "f32", "openblas"),
+                ("grouped-gemm", 1, "T=64,G=5,N=64,K=64", "bf16", "ditron grouped-gemm f32"),
                 ("softmax", 1, "T=64,H=64", "f32", "copy"),
+                ("layer-norm", 1, "T=64,H=64", "f32", "copy"),
                 ("ag-gemm", 2, "M=64,N=64,K=64", "f32", "ditron all-gather f32, gemm f32"),
                 ("gemm-rs", 2, "M=64,N=64,K=64", "f32", "ditron gemm f32, reduce-scatter f32"),
                 ("gemm-ar", 2, "M=64,N=64,K=64", "f32", "ditron gemm f32, all-reduce f32")):

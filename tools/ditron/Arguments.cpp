@@ -141,7 +141,7 @@ double extent(const Dimension &dimension, const Dimensions &dims) {
     result *= value(factor);
   for (const std::string &divisor : dimension.divisors)
     result /= value(divisor);
-  return result;
+  return result + double(dimension.more);
 }
 
 } // namespace

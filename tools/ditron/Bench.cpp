@@ -31,8 +31,8 @@ counts. Launches of the kernel and of its baseline take turns. rate is that of o
 count what is read and written. Results are verified before the first timed launch and after the
 last one.
 
---baseline: of gemm in f32 OpenBLAS with as many threads as all ranks have cores, in other types
-ditron's own f32; of kernels that move memory a memcpy of as many bytes by as many threads
+--baseline: of gemm and grouped-gemm in f32 OpenBLAS with as many threads as all ranks have cores,
+group after group, in other types ditron's own f32; of kernels that move memory a memcpy of as many bytes by as many threads
 between large buffers; of kernels that overlap a product with a collective ditron's kernels for
 the two, one after the other.
 

@@ -102,7 +102,7 @@ Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::
   Task task = makeTask(named, shape, int(options.ranks), int(options.cores));
   requireMemory(task, int(options.ranks), 2);
   options.shape = task.problem.dims;
-  for (const kernels::ScalarDefault &scalar : task.entry.scalars)
+  for (const kernels::ScalarDefault &scalar : task.entry.scalarsOf(task.kernel))
     options.scalars.emplace_back(scalar.name, scalar.value);
   std::string what = fmt::format("{} {}", shape, task.config.text(task.entry.parameters));
   if (!task.entry.input) // small integers: sums are exact in any order

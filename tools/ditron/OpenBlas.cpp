@@ -46,11 +46,11 @@ std::string OpenBlas::version() const {
   return text;
 }
 
-void OpenBlas::gemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B,
-                    float *C) const {
-  constexpr int kRowMajor = 101, kNoTrans = 111;
-  gemm_(kRowMajor, kNoTrans, kNoTrans, int(M), int(N), int(K), 1, A, int(K), B, int(N), 0, C,
-        int(N));
+void OpenBlas::gemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C,
+                    bool isTransposed) const {
+  constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
+  gemm_(kRowMajor, kNoTrans, isTransposed ? kTrans : kNoTrans, int(M), int(N), int(K), 1, A, int(K),
+        B, isTransposed ? int(K) : int(N), 0, C, int(N));
 }
 
 } // namespace ditron::tools

@@ -15,8 +15,9 @@ public:
   /// "OpenBLAS 0.3.21 ..."
   std::string version() const;
   void setThreads(int threads) const { setThreads_(threads); }
-  /// C[M,N] = A[M,K] * B[K,N], dense and row-major.
-  void gemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C) const;
+  /// C[M,N] = A[M,K] * B[K,N], dense and row-major; B[N,K] where it is transposed.
+  void gemm(int64_t M, int64_t N, int64_t K, const float *A, const float *B, float *C,
+            bool isTransposed = false) const;
 
 private:
   using Gemm = void (*)(int order, int transA, int transB, int m, int n, int k, float alpha,

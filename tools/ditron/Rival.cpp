@@ -58,7 +58,8 @@ class Blas : public Rival {
 public:
   Blas(Context &context, const Operands &operands)
       : products_(context.rank() == 0 ? context.ranks() : 0), a_(operands.tensor(0)),
-        b_(operands.tensor(1)), c_(Tensor::own(DType::f32, operands.tensor(2).shape())) {
+        b_(operands.tensor(1)),
+        c_(Tensor::own(DType::f32, operands.tensor(operands.outputs().front()).shape())) {
     auto blas = OpenBlas::load();
     if (!blas)
       throw UnavailableError("--baseline needs OpenBLAS for gemm, and this machine has no "
@@ -72,15 +73,41 @@ public:
   double run() override {
     return timed([&] {
       for (int n = 0; n < products_; ++n)
-        blas_.gemm(c_.shape()[0], c_.shape()[1], a_.shape()[1], a_.as<float>(), b_.as<float>(),
-                   c_.as<float>());
+        multiply();
     });
   }
 
-private:
+protected:
+  virtual void multiply() {
+    blas_.gemm(c_.shape()[0], c_.shape()[1], a_.shape()[1], a_.as<float>(), b_.as<float>(),
+               c_.as<float>());
+  }
+
   OpenBlas blas_;
   int products_;
   Tensor a_, b_, c_;
+};
+
+/// The products of groups of rows by the transposed weights of each, one after another.
+class GroupedBlas : public Blas {
+public:
+  GroupedBlas(Context &context, const Operands &operands)
+      : Blas(context, operands), counts_(operands.tensor(2)) {}
+
+protected:
+  void multiply() override {
+    int64_t N = c_.shape()[1], K = a_.shape()[1], row = 0;
+    for (int64_t group = 0; group < counts_.elements(); ++group) {
+      int64_t rows = counts_.as<i32>()[group];
+      if (rows)
+        blas_.gemm(rows, N, K, a_.as<float>() + row * K, b_.as<float>() + group * N * K,
+                   c_.as<float>() + row * N, /*isTransposed=*/true);
+      row += rows;
+    }
+  }
+
+private:
+  Tensor counts_;
 };
 
 /// ditron's kernels, one after another.
@@ -176,6 +203,15 @@ std::unique_ptr<Rival> makeProduct(Context &context, const Task &task, const Ope
   return sequence;
 }
 
+std::unique_ptr<Rival> makeGroups(Context &context, const Task &task, const Operands &operands) {
+  if (task.problem.type == DType::f32)
+    return std::make_unique<GroupedBlas>(context, operands);
+  auto sequence = std::make_unique<Sequence>(context);
+  sequence->append("grouped-gemm", DType::f32,
+                   {inFloat(operands.tensor(0)), inFloat(operands.tensor(1)), operands.tensor(2)});
+  return sequence;
+}
+
 std::unique_ptr<Rival> makeSequence(Context &context, const Task &task, const Operands &operands) {
   auto sequence = std::make_unique<Sequence>(context);
   Tensor A = operands.tensor(0), B = operands.tensor(1);
@@ -202,6 +238,8 @@ std::unique_ptr<Rival> makeRival(Context &context, const Task &task, const Opera
     return std::make_unique<Copy>(context, task.entry.bytes(task.problem));
   case Baseline::gemm:
     return makeProduct(context, task, operands);
+  case Baseline::groupedGemm:
+    return makeGroups(context, task, operands);
   case Baseline::gatherThenGemm:
   case Baseline::gemmThenScatter:
   case Baseline::gemmThenReduce:

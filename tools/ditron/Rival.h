@@ -27,8 +27,8 @@ public:
 
 /// The entry's baseline on this machine:
 ///   a copy      of as many bytes as the kernel moves, by as many threads, between large buffers
-///   a product   in f32 by OpenBLAS with the threads of all ranks, on rank 0; of other types by
-///               ditron's own product in f32
+///   a product   in f32 by OpenBLAS with the threads of all ranks, on rank 0, group after group
+///               where it is grouped; of other types by ditron's own product in f32
 ///   a sequence  of ditron's kernels, for those that overlap a product with a collective
 /// Null where the entry has none. UnavailableError where the machine lacks it.
 std::unique_ptr<Rival> makeRival(Context &context, const Task &task, const Operands &operands);

@@ -243,3 +243,27 @@ func.func @narrow(%A: !h {tile.unit_stride}, %i: index) attributes {tile.kernel}
 func.func @helper(%n: index) {
   return
 }
+
+// -----
+!v = memref<?x?xf32, strided<[?, ?], offset: ?>>
+!w = memref<?xf32, strided<[?], offset: ?>>
+
+// What costs no more to repeat than to read back is repeated: memory holds the row (64 bytes) and the
+// tile (256), but neither the row repeated, nor the tile shifted, nor the square's factor.
+// CHECK-LABEL: @repeated
+// CHECK-SAME: tile.scratch_bytes = 320
+func.func @repeated(%A: !v {tile.unit_stride}, %R: !w {tile.unit_stride}, %B: !v {tile.unit_stride}, %C: !v {tile.unit_stride}, %i: index) attributes {tile.kernel} {
+  %a = tile.load %A[%i, %i] : !v -> tensor<4x16xf32>
+  %e = math.exp %a : tensor<4x16xf32>
+  %r = tile.load %R[%i] : !w -> tensor<16xf32>
+  %s = tile.reshape %r : tensor<16xf32> -> tensor<1x16xf32>
+  %b = tile.broadcast %s : tensor<1x16xf32> -> tensor<4x16xf32>
+  %shifted = arith.subf %e, %b : tensor<4x16xf32>
+  %scaled = arith.mulf %e, %b : tensor<4x16xf32>
+  %root = math.sqrt %shifted : tensor<4x16xf32>
+  %square = arith.mulf %root, %root : tensor<4x16xf32>
+  tile.store %square, %B[%i, %i] : tensor<4x16xf32>, !v
+  %sum = arith.addf %shifted, %scaled : tensor<4x16xf32>
+  tile.store %sum, %C[%i, %i] : tensor<4x16xf32>, !v
+  return
+}

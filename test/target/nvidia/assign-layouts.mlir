@@ -71,3 +71,21 @@ func.func @transposed(%X: memref<?x?xf32, strided<[?, ?], offset: ?>>, %i: index
   tile.store %s, %X[%i, %i] : tensor<32x32xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
   return
 }
+
+// -----
+
+// Accumulators of products that stand side by side share the registers of a thread: they count together.
+// CHECK-LABEL: func.func @two_products
+// CHECK-SAME: nvidia.warps = 8
+func.func @two_products(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index) {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %none = arith.constant dense<0.0> : tensor<64x128xf32>
+  %a = tile.load %A[%i, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+  %b = tile.load %A[%j, %i] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+  %v = tile.load %A[%j, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x128xbf16>
+  %scores = tile.dot %a, %b, %zero : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %weights = tile.cast %scores : tensor<64x64xf32> to tensor<64x64xbf16>
+  %sums = tile.dot %weights, %v, %none : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+  tile.store %sums, %C[%i, %i] : tensor<64x128xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}

@@ -18,7 +18,7 @@ template <class Use> void forEachCase(const KernelEntry &entry, int64_t ranks, c
     Kernel kernel = entry.kernel(problem.type, config);
     Inputs inputs(entry, kernel, problem, 1);
     CheckOptions options{.ranks = ranks, .shape = one.shape};
-    for (const ScalarDefault &scalar : entry.scalars)
+    for (const ScalarDefault &scalar : entry.scalarsOf(kernel))
       options.scalars.emplace_back(scalar.name, scalar.value);
     if (entry.input)
       options.input = [&](int64_t rank, size_t argument, int64_t element) {

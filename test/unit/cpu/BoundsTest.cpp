@@ -62,6 +62,36 @@ TEST(Bounds, matrixOfABatch) {
   expectRefused("takes 1 elements from -1 on", kernel, at(-1));
 }
 
+TEST(Bounds, indexOfAnyDimension) {
+  Kernel kernel("head(x[T,H,D], h) -> y[T,D]", [](In<f32, 3> x, Index h, Out<f32> y) {
+    auto xs = x.at(1, h).tiled(2, 3);
+    auto ys = y.tiled(2, 3);
+    for (auto [i, j] : ys.tiles())
+      ys(i, j) = xs(i, j);
+  });
+  auto at = [](int64_t h) {
+    return std::vector<Argument>{dense(DType::f32, {5, 3, 4}), h, dense(DType::f32, {5, 4})};
+  };
+  expectSame(kernel, at(2));
+  expectRefused("takes 1 elements from 3 on", kernel, at(3));
+  expectRefused("takes 1 elements from -1 on", kernel, at(-1));
+}
+
+TEST(Bounds, requirement) {
+  Kernel kernel("requirement(m, n) -> y[M,N]", [](Index m, Index n, Out<f32> y) {
+    for (auto [i] : grid({m})) {
+      require(i < n, "row {} of {}", {i, n});
+      y.tiled(1, 3)(i, 0) = 1;
+    }
+  });
+  auto of = [](int64_t m, int64_t n) {
+    return std::vector<Argument>{m, n, dense(DType::f32, {5, 3})};
+  };
+  expectSame(kernel, of(5, 5));
+  expectSame(kernel, of(0, -1));
+  expectRefused("row 3 of 3", kernel, of(5, 3));
+}
+
 TEST(Bounds, split) {
   Kernel kernel("split(parts) -> y[M,N]", [](Index parts, Out<f32> y) {
     auto ys = y.split(parts).tiled(2, 3);

@@ -221,5 +221,53 @@ TEST(Variables, nestedLoops) {
               Block(DType::i32, {9, 41}), Block(DType::i32, {9, 41})});
 }
 
+//===-- What is computed again ----------------------------------------------------------------===//
+
+/// What a loop carries is not replaced before all that is made of it has been stored.
+TEST(Carried, takenTwiceBeforeItIsReplaced) {
+  Kernel kernel("carried(x[K*M,N]) -> y[K*M,N], z[M,N]", [](In<f32> x, Out<f32> y, Out<f32> z) {
+    auto xs = x.tiled(3, 20);
+    auto ys = y.tiled(3, 20);
+    for (auto [i, j] : z.tiled(3, 20).tiles()) {
+      Var carried = zeros<f32>(3, 20);
+      for (auto k : range(xs.rows())) {
+        auto scaled = carried * 0.5, tripled = scaled * 3;
+        carried = scaled + xs(k, j);
+        ys(k, j) = tripled;
+      }
+      z.tiled(3, 20)(i, j) = carried;
+    }
+  });
+  expectSame(kernel,
+             {Block(DType::f32, {9, 20}).fillRandom(1), Block(DType::f32, {9, 20}),
+              Block(DType::f32, {3, 20})},
+             {.ulps = 4});
+}
+
+/// A row is repeated, and a tile squared, in several expressions and across a store to the very
+/// memory that they come from.
+TEST(Repeated, acrossAStoreToWhereItComesFrom) {
+  Kernel kernel("repeated(x[M,N], -) -> x2[M,N], y[M,N]",
+                [](In<f32> x, std::optional<In<f32>> none, InOut<f32> x2, Out<f32> y) {
+                  if (none)
+                    return;
+                  auto rows = x.tiled(4, 40);
+                  auto inPlace = x2.tiled(1, 40);
+                  auto both = x2.tiled(4, 40);
+                  auto ys = y.tiled(4, 40);
+                  for (auto [i, j] : ys.tiles()) {
+                    auto row = broadcast(inPlace(4 * i, j), {4, 40});
+                    auto shifted = rows(i, j) - row, v = Tile(both(i, j));
+                    both(i, j) = shifted * shifted + v * v;
+                    ys(i, j) = shifted * row + (v + row) * (v + row);
+                  }
+                });
+  for (const Shape &shape : {Shape{8, 40}, {7, 37}})
+    expectSame(kernel,
+               {Block(DType::f32, shape).fillRandom(1), Block(DType::f32, shape).fillRandom(2),
+                Block(DType::f32, shape)},
+               {.ulps = 4});
+}
+
 } // namespace
 } // namespace ditron::differential

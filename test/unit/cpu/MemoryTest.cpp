@@ -62,6 +62,31 @@ Block ramp(DType type, Shape shape, Placement placement = Placement::dense) {
   });
 }
 
+/// Every dimension fixed in turn, and a grid that is no view's.
+TEST(Memory, indexOfAnyDimension) {
+  Kernel kernel("parts(x[A,B,C]) -> u[B,C], v[A,C], w[A,B]",
+                [](In<f32, 3> x, Out<f32> u, Out<f32> v, Out<f32> w) {
+                  auto copy = [](const auto &from, const auto &to) {
+                    auto xs = from.tiled(3, 17);
+                    auto ys = to.tiled(3, 17);
+                    for (auto [i, j] : grid({ys.rows(), ys.cols()}, order::grouped(2)))
+                      ys(i, j) = xs(i, j);
+                  };
+                  copy(x.at(0, 1), u);
+                  copy(x.at(1, 2), v);
+                  copy(x.at(2, 0), w);
+                });
+  for (Placement placement : kPlacements)
+    for (const Shape &shape : {Shape{2, 3, 1}, {5, 7, 41}}) {
+      SCOPED_TRACE(name(placement));
+      expectSame(kernel,
+                 {Block(DType::f32, shape, placement).fillRandom(1),
+                  Block(DType::f32, {shape[1], shape[2]}), Block(DType::f32, {shape[0], shape[2]}),
+                  Block(DType::f32, {shape[0], shape[1]})},
+                 {}, 2);
+    }
+}
+
 TEST(Memory, partsOfViews) {
   Kernel kernel("parts(x[M,N]) -> y[N,M], z[M,N]", [](In<f32> x, Out<f32> y, Out<f32> z) {
     auto xt = x.transposed().tiled(4, 5);

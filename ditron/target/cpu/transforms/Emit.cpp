@@ -148,9 +148,13 @@ Value TileLowering::emitOp(Operation *op, const At &at, int64_t lanes) {
 
 Value TileLowering::emitElementwise(Operation *op, const At &at, int64_t lanes) {
   SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) // one condition may choose between whole tiles
-    operands.push_back(isa<RankedTensorType>(operand.getType()) ? emit(operand, at, lanes)
-                                                                : operand);
+  llvm::SmallDenseMap<Value, Value> emitted;
+  for (Value operand : op->getOperands()) { // one condition may choose between whole tiles
+    Value &vector = emitted[operand];
+    if (!vector)
+      vector = isTile(operand) ? emit(operand, at, lanes) : operand;
+    operands.push_back(vector);
+  }
   Type element = tileOf(op->getResult(0)).getElementType();
   auto type = VectorType::get({lanes}, computeType(element));
   OperationState state(loc_, op->getName(), operands, type, op->getAttrs());

@@ -39,6 +39,20 @@ static bool readsElsewhere(Operation *user) {
   return isa<core::TransposeOp, core::BroadcastOp, core::ReshapeOp, core::GatherOp>(user);
 }
 
+/// The op that alone takes the result, if there is one: once, or elementwise in several operands,
+/// which are then one expression.
+static Operation *onlyUser(Operation *op) {
+  if (op->use_empty())
+    return nullptr;
+  Operation *user = *op->user_begin();
+  bool isAlone = llvm::all_of(op->getUsers(), [&](Operation *other) { return other == user; });
+  return op->hasOneUse() || (isAlone && user->hasTrait<OpTrait::Elementwise>()) ? user : nullptr;
+}
+
+/// A tile that costs no more to read from its source, which is smaller, than from memory of its
+/// own.
+static bool isRepetition(Operation *op) { return isa<core::BroadcastOp>(op); }
+
 /// The memory that a view is a part of.
 static Value rootOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
@@ -77,8 +91,8 @@ bool TileLowering::isReadEarly(Operation *load) {
   Operation *consumer = load;
   bool isElementwise = isa<core::LoadOp>(load);
   while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) && !isWhole(consumer) &&
-         consumer->hasOneUse()) {
-    Operation *next = *consumer->user_begin();
+         onlyUser(consumer)) {
+    Operation *next = onlyUser(consumer);
     if (next->getBlock() != load->getBlock())
       return true;
     isElementwise = isElementwise && !readsElsewhere(next);
@@ -129,18 +143,38 @@ bool TileLowering::canReadAgain(core::LoadOp load) {
   return last && isUnchanged(load, last);
 }
 
+/// Arithmetic that costs no more to repeat than to read back from memory: of one tile in memory
+/// with what repeats or is constant.
+bool TileLowering::canRepeat(Operation *op) {
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  Type element = getElementTypeOrSelf(op->getResult(0));
+  if (element != computeType(element)) // rounds
+    return false;
+  int64_t tiles = 0;
+  for (Value operand : op->getOperands()) {
+    Operation *source = operand.getDefiningOp();
+    if (buffers_.count(operand))
+      ++tiles;
+    else if (!source || (!isCheap(source) && !isRepetition(source)))
+      return false;
+  }
+  return tiles <= 1;
+}
+
 bool TileLowering::staysInline(Operation *op) {
   if (isCheap(op))
     return true;
   if (isWhole(op) || movesElements(op))
     return false;
-  if (!op->hasOneUse())
-    return isa<core::LoadOp>(op) && canReadAgain(cast<core::LoadOp>(op));
-  Operation *user = *op->user_begin();
+  Operation *user = onlyUser(op);
+  if (!user)
+    return isRepetition(op) || canRepeat(op) ||
+           (isa<core::LoadOp>(op) && canReadAgain(cast<core::LoadOp>(op)));
   if (user->getBlock() != op->getBlock())
     return false;
-  if (isa<core::BroadcastOp>(user)) // would be computed again and again
-    return isa<core::LoadOp>(op) && !isReadEarly(op);
+  if (isRepetition(user)) // would be computed again and again
+    return isa<core::LoadOp>(op) && user->hasOneUse() && !isReadEarly(op);
   if (isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) || movesElements(user))
     return false;
   if (isa<core::LoadOp, core::GatherOp>(op))
@@ -164,7 +198,7 @@ bool TileLowering::updatesInPlace(Value tile, Value carried) {
     Value result = user->getResult(0);
     if (result == tile)
       return true;
-    if (!staysInline(user))
+    if (!staysInline(user) || !onlyUser(user))
       return false;
     use = &*result.use_begin();
   }

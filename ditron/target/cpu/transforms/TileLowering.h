@@ -123,6 +123,7 @@ private:
 
   //===-- Inline.cpp --------------------------------------------------------------------------===//
   bool staysInline(mlir::Operation *op);
+  bool canRepeat(mlir::Operation *op);
   bool isReadEarly(mlir::Operation *load);
   bool canReadAgain(core::LoadOp load);
   mlir::Operation *lastReader(mlir::Operation *op);

@@ -409,17 +409,22 @@ private:
   OpBuilder b_;
 };
 
-/// Warps for a kernel whose largest accumulator and largest other tile have so many elements: few
-/// enough for accumulators to feed the tensor cores from registers, many enough not to spill.
+/// Warps for a kernel whose products of one block of the program, and whose largest other tile,
+/// have so many elements: few enough for accumulators to feed the tensor cores from registers, many
+/// enough not to spill.
 int64_t chooseWarps(func::FuncOp function) {
   constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
   constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
   int64_t accumulators = 0, elements = 0;
-  function.walk([&](Operation *op) {
-    for (Value result : op->getResults())
-      if (isTile(result))
-        (isa<core::DotOp>(op) ? accumulators : elements) = std::max(
-            isa<core::DotOp>(op) ? accumulators : elements, tileOf(result).getNumElements());
+  function.walk([&](Block *block) {
+    int64_t together = 0;
+    for (Operation &op : *block)
+      for (Value result : op.getResults())
+        if (isTile(result) && isa<core::DotOp>(op))
+          together += tileOf(result).getNumElements();
+        else if (isTile(result))
+          elements = std::max(elements, tileOf(result).getNumElements());
+    accumulators = std::max(accumulators, together);
   });
   auto power = [](int64_t least, int64_t most) {
     int64_t warps = kFewest;

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// o = softmax(scale * q * k^T) * v of each head of packed sequences, no row of weights ever in
+// memory. Tiles of keys pass by a tile of queries, which keeps the largest score so far and,
+// relative to it, the sum of the weights and of the weighted values; a larger score scales both
+// down. The algorithm is FlashAttention's (Dao et al., arXiv 2205.14135; rows of queries outside
+// and keys inside as in Dao, arXiv 2307.08691), the running softmax Milakov and Gimelshein's (arXiv
+// 1805.02867).
+#include "ditron/kernels/Parts.h"
+#include <limits>
+#include <numbers>
+
+namespace ditron::kernels {
+
+//===-- Kernel --------------------------------------------------------------------------------===//
+
+template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
+  return {"flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
+          " -> o[T,N,D]",
+          [=](In<T, 3> q, In<T, 3> k, In<T, 3> v, In<i32, 1> qStarts, In<i32, 1> kStarts,
+              Scalar<f32> scale, Out<T, 3> o) {
+            require(q.cols() <= cfg.d, "the heads have {} elements, this variant takes up to {}",
+                    {q.cols(), cfg.d});
+            require(q.dim(1) % k.dim(1) == 0, "{} heads of queries do not share {} heads of keys",
+                    {q.dim(1), k.dim(1)});
+            auto steepness = scale * std::numbers::log2e; // exp(x) is 2^(x * log2(e))
+            auto start = [](const In<i32, 1> &starts, Index b) {
+              return toIndex(starts.read({b}));
+            };
+            auto queriesOf = [&](Index b) { return start(qStarts, b + 1) - start(qStarts, b); };
+            Index sequences = qStarts.size() - 1;
+            Index blocks = mostBlocks(q.dim(0), sequences, cfg.m);
+
+            for (auto [number, head] : grid({blocks, q.dim(1)})) {
+              auto [b, before, i] = findBlock(number, sequences, cfg.m, queriesOf);
+              when(b < sequences, [&] {
+                // A sequence of one head, in tiles.
+                auto tiled = [&](const auto &x, const In<i32, 1> &starts, Index head, int rows) {
+                  Index first = start(starts, b);
+                  auto sequence = x.slice(0, first, start(starts, b + 1) - first);
+                  return sequence.at(1, head).tiled(rows, cfg.d);
+                };
+                Index keyHead = head / (q.dim(1) / k.dim(1));
+                auto queries = tiled(q, qStarts, head, cfg.m);
+                auto keys = tiled(k, kStarts, keyHead, cfg.n);
+                auto values = tiled(v, kStarts, keyHead, cfg.n);
+                auto results = tiled(o, qStarts, head, cfg.m);
+
+                // The first key that a query does not see: its own number and `shift` more.
+                Index numKeys = start(kStarts, b + 1) - start(kStarts, b);
+                Index shift = numKeys - queriesOf(b) + 1;
+                Index end = cfg.causal ? min(numKeys, (i + 1) * cfg.m - 1 + shift) : numKeys;
+                auto row = iota({cfg.m, 1}, 0) + i * cfg.m, column = iota({1, cfg.n}, 1);
+                auto unseen = cfg.causal ? minimum(row + shift, toTile(numKeys))
+                                         : broadcast(toTile(numKeys), {cfg.m, 1});
+
+                auto mine = Tile(queries(i, 0));
+                // Finite, so that a tile of unseen keys subtracts no infinities.
+                Var top = full<f32>({cfg.m, 1}, std::numeric_limits<f32>::lowest());
+                Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
+                for (auto j : range(ceilDiv(max(end, 0), cfg.n))) {
+                  auto scores = dot(mine, transpose(keys(j, 0))) * steepness;
+                  auto seen = select(column + j * cfg.n < unseen, scores, -INFINITY);
+                  auto next = maximum(top, max(seen, 1)), fading = exp2(top - next);
+                  auto weights = exp2(seen - next);
+                  total = total * fading + sum(weights, 1);
+                  sums = sums * fading + dot(cast<T>(weights), values(j, 0));
+                  top = next;
+                }
+                results(i, 0) = cast<T>(sums * select(total > 0, 1 / total.get(), 0));
+              });
+            }
+          }};
+}
+
+Kernel flashAttention(DType type, const AttentionConfig &config) {
+  return Floats::dispatch(type, "flash-attention",
+                          [&]<class T> { return flashAttentionOf<T>(config); });
+}
+
+//===-- Reference -----------------------------------------------------------------------------===//
+
+static constexpr size_t kQ = 0, kK = 1, kV = 2, kQStarts = 3, kKStarts = 4, kScale = 5;
+
+/// Cuts of T and of S into B sequences of random lengths, some of them empty.
+static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
+                    int64_t element) {
+  if (argument != kQStarts && argument != kKStarts)
+    return inputs.standard(rank, argument, element);
+  auto share = [&](int64_t b) {
+    double x = inputs.uniform(rank, argument, b);
+    return problem["B"] > 2 && x < 0.125 ? 0 : x;
+  };
+  double before = 0, all = 1e-9;
+  for (int64_t b = 0; b < problem["B"]; ++b) {
+    before += b < element ? share(b) : 0;
+    all += share(b);
+  }
+  double whole = double(problem[argument == kQStarts ? "T" : "S"]);
+  return element == problem["B"] ? whole : std::floor(before / all * whole);
+}
+
+namespace {
+
+/// One query of one head, and the keys that it sees.
+struct Query {
+  int64_t token, head, keyHead, firstKey = 0, numKeys = 0;
+
+  Query(const Case &run, const OutputRow &row) {
+    const Problem &problem = run.problem;
+    auto start = [&](size_t argument, int64_t b) {
+      return static_cast<int64_t>(run.inputs.at(row.rank, argument, b));
+    };
+    token = row.row / problem["N"];
+    head = row.row % problem["N"];
+    keyHead = head * problem["G"] / problem["N"];
+    for (int64_t b = 0; b < problem["B"]; ++b) {
+      int64_t end = start(kQStarts, b + 1);
+      if (token < start(kQStarts, b) || token >= end)
+        continue;
+      firstKey = start(kKStarts, b);
+      numKeys = start(kKStarts, b + 1) - firstKey;
+      if (run.config["causal"])
+        numKeys = std::max<int64_t>(0, numKeys - (end - 1 - token));
+    }
+  }
+};
+
+} // namespace
+
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  const Inputs &in = run.inputs;
+  int64_t D = run.problem["D"], G = run.problem["G"];
+  Query query(run, row);
+  auto key = [&](size_t argument, int64_t j, int64_t d) {
+    return in.at(row.rank, argument, (query.firstKey + j) * G + query.keyHead, d);
+  };
+  double scale = in.scalar(kScale), top = -INFINITY, size = 0;
+  std::vector<ReferenceSum> scores(query.numKeys);
+  for (int64_t j = 0; j < query.numKeys; ++j) {
+    for (int64_t d = 0; d < D; ++d)
+      scores[j].addProduct(in.at(row.rank, kQ, row.row, d), key(kK, j, d));
+    scores[j].scaleBy(scale);
+    top = std::max(top, scores[j].value);
+    size = std::max(size, scores[j].magnitude);
+  }
+  // The weights as the kernel has them: rounded where they meet the values, but not in their sum.
+  std::vector<double> weights;
+  std::vector<float> plain;
+  double total = 0;
+  float plainTotal = 0;
+  for (const ReferenceSum &score : scores) {
+    weights.push_back(std::exp(score.value - top));
+    plain.push_back(std::exp(score.plain - static_cast<float>(top)));
+    total += weights.back();
+    plainTotal += plain.back();
+    plain.back() = static_cast<float>(roundTo(run.problem.type, plain.back()));
+  }
+  double rounding = run.problem.type == DType::f32   ? 0
+                    : run.problem.type == DType::f16 ? 0x1p-11
+                                                     : 0x1p-8;
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    double squares = 0;
+    for (int64_t j = 0; j < query.numKeys; ++j) {
+      double term = weights[j] * key(kV, j, column);
+      sum.value += term;
+      sum.magnitude += std::abs(term);
+      squares += term * term;
+      sum.plain += plain[j] * static_cast<float>(key(kV, j, column));
+    }
+    if (query.numKeys == 0) {
+      result.push_back(Expected::exact(0));
+      continue;
+    }
+    // A weight has the relative error of its score's absolute one. Those that are rounded before
+    // they meet the values are so relative to another maximum than here.
+    double value = sum.value / total, magnitude = sum.magnitude / total * (4 + 2 * size);
+    double narrow = 4 * rounding * std::sqrt(squares) / total;
+    double eps = std::sqrt(double(query.numKeys + D)) * 0x1p-23;
+    result.push_back({value, roundTo(run.problem.type, sum.plain / plainTotal),
+                      magnitude + narrow / eps, query.numKeys + D});
+  }
+  return result;
+}
+
+//===-- Registry ------------------------------------------------------------------------------===//
+
+/// Tiles whose operands and sums stay in a core's second-level cache, or in the registers of a
+/// GPU's.
+static Config defaults(const Problem &problem) {
+  int64_t d = (problem["D"] + 15) / 16 * 16, m = 128, n = 256;
+  if (problem.machine == Machine::gpu) {
+    d = fit(d, int64_t(1) << 30);
+    m = d <= 128 ? 64 : 32;
+    n = std::clamp<int64_t>(16384 / (d * static_cast<int64_t>(byteSize(problem.type))), 16, 64);
+  }
+  return {{"m", fit(problem["T"], m)}, {"n", fit(problem["S"], n)}, {"d", d}, {"causal", 0}};
+}
+
+static Kernel make(DType type, const Config &config) {
+  return flashAttention(type,
+                        {config.get("m"), config.get("n"), config.get("d"), config["causal"] != 0});
+}
+
+static void check(const Problem &problem) {
+  if (problem["N"] % problem["G"])
+    throw UsageError("flash-attention: N is " + std::to_string(problem["N"]) +
+                     ", expected a multiple of G, which is " + std::to_string(problem["G"]));
+}
+
+/// Of square sequences without a mask.
+static double flops(const Problem &p) {
+  return 4.0 * double(p["N"]) * double(p["D"]) * double(p["T"]) * double(p["S"]) / double(p["B"]);
+}
+
+KernelEntry flashAttentionEntry() {
+  KernelEntry entry;
+  entry.name = "flash-attention";
+  entry.summary = "softmax(scale * q * k^T) * v of the heads of packed sequences";
+  entry.dtypes = Floats::list();
+  entry.parameters = {{"m", "queries of a tile", {32, 64, 128, 256}},
+                      {"n", "keys of a step", {32, 64, 128, 256}},
+                      {"d", "elements of a head, at least", {}},
+                      {"causal", "a query sees no later key", {}, {"no", "yes"}, 0}};
+  entry.defaults = defaults;
+  entry.make = make;
+  entry.shape = {{"T", 512}, {"S", 512}, {"N", 4}, {"G", 2}, {"D", 64}, {"B", 2}};
+  entry.testShapes = {
+      {{"T", 1}, {"S", 1}, {"N", 1}, {"G", 1}, {"D", 1}, {"B", 1}},
+      {{"T", 7}, {"S", 5}, {"N", 2}, {"G", 1}, {"D", 3}, {"B", 4}},
+      {{"T", 40}, {"S", 67}, {"N", 2}, {"G", 2}, {"D", 64}, {"B", 1}},
+      {{"T", 67}, {"S", 131}, {"N", 1}, {"G", 1}, {"D", 128}, {"B", 1}},
+      {{"T", 53}, {"S", 61}, {"N", 6}, {"G", 3}, {"D", 20}, {"B", 3}},
+  };
+  entry.benchShapes = {{{"T", 2048}, {"S", 2048}, {"N", 8}, {"G", 8}, {"D", 64}, {"B", 1}},
+                       {{"T", 2048}, {"S", 2048}, {"N", 8}, {"G", 2}, {"D", 128}, {"B", 1}}};
+  entry.checkCases = {
+      {{{"T", 9}, {"S", 11}, {"N", 2}, {"G", 1}, {"D", 3}, {"B", 3}}, "m=4,n=4,d=4"},
+      {{{"T", 9}, {"S", 11}, {"N", 2}, {"G", 1}, {"D", 3}, {"B", 3}}, "m=4,n=4,d=4,causal=yes"}};
+  entry.scalars = {{"scale", 0.125}};
+  entry.variants = {"causal=yes", "m=10,n=9", "m=10,n=9,causal=yes", "m=16,n=48,d=144,causal=yes"};
+  entry.check = check;
+  entry.flops = flops;
+  entry.input = input;
+  entry.reference = reference;
+  return entry;
+}
+
+} // namespace ditron::kernels

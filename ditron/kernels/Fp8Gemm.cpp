@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// C = (A * scaleA) * (B * scaleB)^T, of operands in 8-bit floats whose scales bring them into that
+// format's range: one for the whole operand, or one for each of its rows. Sums are in f32; the
+// scales multiply them once, at the end.
+#include "ditron/kernels/Parts.h"
+
+namespace ditron::kernels {
+
+using FloatsOf8Bits = Types<f8e4m3, f8e5m2>;
+
+template <class T> static Kernel fp8GemmOf(Fp8GemmConfig cfg) {
+  bool byRows = cfg.scaling == Scaling::rows;
+  return {byRows ? "fp8-gemm(A[M,K], B[N,K], scaleA[M], scaleB[N]) -> C[M,N]"
+                 : "fp8-gemm(A[M,K], B[N,K], scaleA[1], scaleB[1]) -> C[M,N]",
+          [=](In<T> A, In<T> B, In<f32, 1> scaleA, In<f32, 1> scaleB, Out<bf16> C) {
+            auto a = A.tiled(cfg.m, cfg.k), b = B.tiled(cfg.n, cfg.k);
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto scaled = [&](const Tile &sum, Index i, Index j) {
+              if (!byRows)
+                return sum * (scaleA.read({0}) * scaleB.read({0}));
+              return sum * expand(scaleA.tiled(cfg.m)(i), 1) * scaleB.tiled(cfg.n)(j);
+            };
+            for (auto [i, j] : c.tiles(order::grouped(cfg.group)))
+              c(i, j) = cast<bf16>(scaled(productOfRows(a, i, b, j), i, j));
+          }};
+}
+
+Kernel fp8Gemm(DType type, const Fp8GemmConfig &config) {
+  return FloatsOf8Bits::dispatch(type, "fp8-gemm", [&]<class T> { return fp8GemmOf<T>(config); });
+}
+
+//===-- Reference -----------------------------------------------------------------------------===//
+
+static constexpr size_t kScaleA = 2, kScaleB = 3;
+
+/// Scales between 1/4 and 4.
+static double input(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
+                    int64_t element) {
+  if (argument != kScaleA && argument != kScaleB)
+    return inputs.standard(rank, argument, element);
+  return std::exp2(4 * inputs.uniform(rank, argument, element) - 2);
+}
+
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  const Inputs &in = run.inputs;
+  bool byRows = run.config["scaling"] != 0;
+  double scaleOfA = in.at(row.rank, kScaleA, byRows ? row.row : 0);
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t k = 0; k < run.problem["K"]; ++k)
+      sum.addProduct(in.at(row.rank, 0, row.row, k), in.at(row.rank, 1, column, k));
+    sum.scaleBy(scaleOfA);
+    sum.scaleBy(in.at(row.rank, kScaleB, byRows ? column : 0));
+    result.push_back(expectedSum(sum, DType::bf16));
+  }
+  return result;
+}
+
+//===-- Registry ------------------------------------------------------------------------------===//
+
+static Kernel make(DType type, const Config &config) {
+  return fp8Gemm(type, {gemmTile(config), static_cast<Scaling>(config["scaling"])});
+}
+
+KernelEntry fp8GemmEntry() {
+  KernelEntry entry;
+  entry.name = "fp8-gemm";
+  entry.summary = "C = (A * scaleA) * (B * scaleB)^T of 8-bit floats, in bf16";
+  entry.dtypes = FloatsOf8Bits::list();
+  entry.parameters = gemmParameters();
+  entry.parameters.push_back({"scaling", "what has a scale of its own", {}, {"tensor", "rows"}, 0});
+  entry.defaults = [](const Problem &problem) {
+    GemmTile tile = gemmTile(problem, problem["M"]);
+    return Config{
+        {"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"scaling", 0}};
+  };
+  entry.make = make;
+  entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};
+  entry.testShapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
+                      {{"M", 64}, {"N", 48}, {"K", 96}},
+                      {{"M", 1}, {"N", 130}, {"K", 37}},
+                      {{"M", 67}, {"N", 71}, {"K", 131}}};
+  entry.benchShapes = {{{"M", 1024}, {"N", 1024}, {"K", 1024}}};
+  entry.checkCases = {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"},
+                      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,scaling=rows"}};
+  entry.variants = {"m=10,n=9,k=20", "scaling=rows", "scaling=rows,m=10,n=9,k=20"};
+  entry.flops = [](const Problem &p) {
+    return 2.0 * double(p["M"]) * double(p["N"]) * double(p["K"]);
+  };
+  entry.input = input;
+  entry.reference = reference;
+  return entry;
+}
+
+} // namespace ditron::kernels
