@@ -69,7 +69,8 @@ static GemmConfig cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
 
 /// The tile of C on a GPU. A multiprocessor multiplies one tile at a time; what counts is how often
 /// they all do, how large a tile is, and how well it feeds the tensor cores: rates as measured on
-/// an H100 and an H200 (docs/nvidia.md). Types other than 16-bit floats take the smallest.
+/// an H100 and an H200 (docs/nvidia.md). Types other than 16-bit floats take the smallest; the
+/// tallest is for warpgroups, which need terms enough and rows of whole 16 bytes.
 static GemmConfig gpuGemmTile(const Problem &problem, int64_t rows) {
   struct Candidate {
     int64_t m, n;
@@ -77,6 +78,7 @@ static GemmConfig gpuGemmTile(const Problem &problem, int64_t rows) {
   };
   constexpr Candidate kCandidates[] = {{128, 128, 0.87}, {128, 256, 1}, {256, 192, 1.05}};
   bool isHalf = problem.type == DType::bf16 || problem.type == DType::f16;
+  bool isForWarpgroups = problem["N"] % 8 == 0 && problem["K"] % 8 == 0 && problem["K"] > 32;
   GemmConfig best;
   double least = std::numeric_limits<double>::infinity();
   for (auto [m, n, rate] : kCandidates) {
@@ -85,7 +87,8 @@ static GemmConfig gpuGemmTile(const Problem &problem, int64_t rows) {
         std::ceil(double(rows) / double(height)) * std::ceil(double(problem["N"]) / double(width));
     double cost =
         std::ceil(tiles / double(problem.multiprocessors)) * double(height * width) / rate;
-    bool isFor = m * n <= problem.accumulator && (isHalf || m * n <= 128 * 128);
+    bool isFor = m * n <= problem.accumulator && (isHalf || m * n <= 128 * 128) &&
+                 (isForWarpgroups || m == 128);
     if (!isFor || cost >= least)
       continue;
     least = cost;
