@@ -29,6 +29,7 @@ public:
   }
 
   const GpuCode &code() const { return code_; }
+  void setCode(std::string ptx) { code_.ptx = std::move(ptx); }
 
   void run(int blocks, uint64_t seed) {
     emulator::Launch launch{{}, {}, blocks, code_.threads, code_.sharedBytes, seed};
@@ -136,6 +137,28 @@ TEST(Gemm, WidthsThatAreNoPanels) {
 TEST(Gemm, SeveralTilesACore) {
   expectGemm(DType::bf16, tile(64, 64, 64), {192, 128, 192});
   expectGemm(DType::bf16, tile(128, 64, 64), {256, 192, 320}, 2);
+}
+
+/// The program without what keeps it right is seen to be wrong.
+TEST(Emulator, FindsWhatIsMissing) {
+  Problem problem(DType::bf16, tile(64, 64, 64), {64, 64, 512});
+  std::string right = problem.code().ptx;
+  auto fault = [&](const std::string &text, const std::string &instead) {
+    std::string wrong = right;
+    wrong.replace(wrong.find(text), text.size(), instead);
+    problem.setCode(wrong);
+    try {
+      problem.run(1, 1);
+    } catch (const emulator::Fault &found) {
+      return std::string(found.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fault("wgmma.wait_group.sync.aligned 0;", ""),
+            "a register of a product that is under way is read");
+  // The slot's release.
+  EXPECT_EQ(fault("mbarrier.arrive.shared::cta.b64 _,", "prefetch.global.L2"),
+            "all threads wait for ever");
 }
 
 TEST(Gemm, RaggedEdges) {
