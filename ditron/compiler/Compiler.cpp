@@ -142,10 +142,17 @@ static std::string describe(ModuleOp module, StringRef name) {
     requirements.push_back(llvm::json::Object{{"message", one.getAs<StringAttr>("message").str()},
                                               {"file", one.getAs<StringAttr>("file").str()},
                                               {"line", one.getAs<IntegerAttr>("line").getInt()}});
+  llvm::json::Array maps;
+  for (auto one :
+       module->getAttrOfType<ArrayAttr>(nvidia::kTensorMapsAttr).getAsRange<DictionaryAttr>())
+    maps.push_back(llvm::json::Object{
+        {"argument", one.getAs<IntegerAttr>("argument").getInt()},
+        {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())}});
   llvm::json::Object info{{"kernel", name.str()},
-                          {"threads", 32 * number(nvidia::kWarpsAttr)},
+                          {"threads", number(nvidia::kThreadsAttr)},
                           {"shared_bytes", number(nvidia::kSharedAttr)},
-                          {"requirements", std::move(requirements)}};
+                          {"requirements", std::move(requirements)},
+                          {"tensor_maps", std::move(maps)}};
   std::string text;
   llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
   return text;
@@ -166,7 +173,8 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   if (emit == Emit::ir)
     addFrontPipeline(passes);
   else
-    addNvidiaPipeline(passes, {target.chip, target.warps, target.stages});
+    addNvidiaPipeline(passes,
+                      {target.chip, target.warps, target.stages, specialization.tensorMaps});
   if (failed(passes.run(*kernel)))
     diagnostics.raise("compilation");
   if (emit == Emit::ir)

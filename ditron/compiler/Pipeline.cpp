@@ -52,8 +52,11 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(device::createDealTiles());      // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(nvidia::createDistToDevice());                 // a core is a block of threads
-  kernel.addPass(nvidia::createAssignLayouts({options.warps})); // tiles are dealt to threads
+  kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
+  kernel.addPass(nvidia::createAssignLayouts(
+      {options.chip, options.warps, options.tensorMaps})); // tiles are dealt to threads
+  kernel.addPass(
+      nvidia::createSpecializeWarps({options.chip, options.stages})); // a thread feeds the others
   kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
   passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
   passes.addPass(createCanonicalizerPass());

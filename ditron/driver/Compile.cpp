@@ -27,6 +27,7 @@ static std::mutex &compileMutex() {
 struct KeyOptions {
   bool recorded = false;
   std::string target;
+  bool tensorMaps = false;
 };
 
 static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
@@ -43,6 +44,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(strides)
       .add(options.recorded ? "recorded" : "")
       .add(options.target)
+      .add(options.tensorMaps ? "tensor maps" : "")
       .add(compilerIdentity())
       .hex();
 }
@@ -109,20 +111,28 @@ static GpuCode describedCode(std::string ptx) {
     code.requirements.push_back(
         {one.getString("message")->str(), one.getString("file")->str(), *one.getInteger("line")});
   }
+  for (const llvm::json::Value &value : *fields.getArray("tensor_maps")) {
+    const llvm::json::Object &one = *value.getAsObject();
+    GpuCode::TensorMap map{static_cast<size_t>(*one.getInteger("argument")), {}};
+    for (const llvm::json::Value &extent : *one.getArray("box"))
+      map.box.push_back(*extent.getAsInteger());
+    code.tensorMaps.push_back(std::move(map));
+  }
   code.ptx = std::move(ptx);
   return code;
 }
 
-GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule,
-                    const std::vector<bool> &unitStride, const std::string &chip) {
+GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
+                    const std::string &chip) {
   std::lock_guard lock(compileMutex());
   auto start = std::chrono::steady_clock::now();
-  std::string key = keyOf(kernel, schedule, unitStride, {false, chip});
+  std::string key = keyOf(kernel, schedule, variant.unitStride, {false, chip, variant.tensorMaps});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
   if (!ptx) {
-    ptx = compileForNvidia(kernel.traced().module.get(), {unitStride},
+    ptx = compileForNvidia(kernel.traced().module.get(),
+                           {variant.unitStride, false, variant.tensorMaps},
                            {chip, schedule.warps, schedule.stages}, Emit::assembly);
     cache.store(key, *ptx);
   }
@@ -139,6 +149,13 @@ std::string gpuTarget(int major, int minor) {
     return std::string(chip->name);
   throw UnavailableError(
       fmt::format("the GPU has compute capability {}.{}, expected 8.0 or newer", major, minor));
+}
+
+GpuTraits gpuTraits(std::string_view target) {
+  const nvidia::Chip *chip = nvidia::findChip(target);
+  if (!chip)
+    throw InternalError(fmt::format("no chip {}", target));
+  return {chip->accumulator, chip->multiprocessors};
 }
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,

@@ -31,20 +31,38 @@ struct GpuCode {
     std::string message, file;
     int64_t line = 0;
   };
+  /// A tensor map that a launch passes: of which argument, for copies of which box.
+  struct TensorMap {
+    size_t argument = 0;
+    std::vector<int64_t> box;
+  };
   std::string ptx;
   int threads = 0; ///< of a core
   int sharedBytes = 0;
   std::vector<Requirement> requirements;
+  std::vector<TensorMap> tensorMaps;
   CompileReport report;
+};
+
+/// What a kernel's code for a GPU may assume of launches.
+struct GpuVariant {
+  std::vector<bool> unitStride; ///< of each argument, as for loadKernel
+  bool tensorMaps = true;       ///< they may have the tensor maps that the code asks for
+  auto operator<=>(const GpuVariant &) const = default;
 };
 
 /// The same as loadKernel for a chip of target/nvidia/Chip.h: from the cache on disk, else
 /// compiled.
-GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule,
-                    const std::vector<bool> &unitStride, const std::string &chip);
+GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
+                    const std::string &chip);
 
 /// The target whose code runs on a GPU of this compute capability. UnavailableError if none does.
 std::string gpuTarget(int major, int minor);
+/// What configurations are chosen by for a target of GPUs: see target/nvidia/Chip.h.
+struct GpuTraits {
+  int64_t accumulator, multiprocessors;
+};
+GpuTraits gpuTraits(std::string_view target);
 
 /// Code in memory, and what it took to get there.
 struct LoadedKernel {

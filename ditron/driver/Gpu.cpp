@@ -4,6 +4,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Message.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -13,6 +14,13 @@ using namespace runtime::nvidia;
 
 /// Words of a launch's status: whether a requirement failed, which one, its values.
 static constexpr size_t kStatusWords = 32;
+
+/// A tensor's memory.
+static StridedMemory memoryOf(const KernelArgument &argument) {
+  const Tensor &tensor = std::get<Tensor>(argument);
+  return {reinterpret_cast<uint64_t>(tensor.data()), static_cast<int64_t>(byteSize(tensor.dtype())),
+          tensor.shape(), tensor.strides()};
+}
 
 struct GpuProgram::Impl {
   struct Variant {
@@ -26,13 +34,26 @@ struct GpuProgram::Impl {
     status.fill(0);
   }
 
-  Variant &variant(const std::vector<bool> &strides) {
-    auto [found, isNew] = variants.try_emplace(strides);
-    if (isNew) {
-      GpuCode code = loadGpuCode(kernel, schedule, strides, gpu.target());
-      found->second.loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
-          gpu.device(), code.ptx, code.threads, code.sharedBytes);
-      found->second.code = std::move(code);
+  /// The variant for these arguments: one that asks for tensor maps only where they can be had.
+  Variant &variant(const std::vector<KernelArgument> &arguments) {
+    GpuVariant which{unitStrides(arguments), true};
+    Variant &best = variant(which);
+    auto isMapped = [&](const GpuCode::TensorMap &map) {
+      return runtime::nvidia::TensorMap::whyNot(memoryOf(arguments[map.argument])).empty();
+    };
+    if (std::all_of(best.code.tensorMaps.begin(), best.code.tensorMaps.end(), isMapped))
+      return best;
+    which.tensorMaps = false;
+    return variant(which);
+  }
+
+  Variant &variant(const GpuVariant &which) {
+    auto found = variants.find(which);
+    if (found == variants.end()) {
+      GpuCode code = loadGpuCode(kernel, schedule, which, gpu.target());
+      auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(gpu.device(), code.ptx,
+                                                                    code.threads, code.sharedBytes);
+      found = variants.emplace(which, Variant{std::move(code), std::move(loaded)}).first;
     }
     return found->second;
   }
@@ -41,13 +62,13 @@ struct GpuProgram::Impl {
   Kernel kernel;
   Schedule schedule;
   Memory status;
-  std::map<std::vector<bool>, Variant> variants;
+  std::map<GpuVariant, Variant> variants;
   Variant *last = nullptr;
 };
 
 void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) {
   checkArguments(impl_->kernel, arguments, 1);
-  impl_->last = &impl_->variant(unitStrides(arguments));
+  impl_->last = &impl_->variant(arguments);
 }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments) {
@@ -59,7 +80,10 @@ void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stre
   prepare(arguments);
   std::vector<int64_t> words = toWords(impl.kernel, arguments);
   words.push_back(static_cast<int64_t>(impl.status.address()));
-  impl.last->loaded->launch(std::move(words), stream);
+  std::vector<runtime::nvidia::TensorMap> maps;
+  for (const GpuCode::TensorMap &map : impl.last->code.tensorMaps)
+    maps.emplace_back(impl.gpu.device()->use(), memoryOf(arguments[map.argument]), map.box);
+  impl.last->loaded->launch(std::move(words), std::move(maps), stream);
 }
 
 void GpuProgram::wait() { wait(impl_->gpu.stream()); }

@@ -194,7 +194,7 @@ static Config defaults(const Problem &problem) {
   if (problem.machine == Machine::gpu) {
     d = fit(d, int64_t(1) << 30);
     m = d <= 128 ? 64 : 32;
-    n = std::clamp<int64_t>(16384 / (d * static_cast<int64_t>(byteSize(problem.type))), 16, 64);
+    n = std::clamp<int64_t>(8192 / (d * static_cast<int64_t>(byteSize(problem.type))), 16, 64);
   }
   return {{"m", fit(problem["T"], m)}, {"n", fit(problem["S"], n)}, {"d", d}, {"causal", 0}};
 }

@@ -41,7 +41,7 @@ Index mostBlocks(Index rows, Index parts, int height) { return rows / height + p
 
 std::vector<ConfigParameter> gemmParameters() {
   return {{"m", "rows of a tile of C", {16, 32, 64, 128, 256}},
-          {"n", "columns of a tile of C", {32, 64, 128, 256}},
+          {"n", "columns of a tile of C", {32, 64, 128, 176, 192, 224, 256}},
           {"k", "terms a step adds", {32, 64, 128, 256}},
           {"group", "rows of tiles walked together", {1, 4, 8, 16}}};
 }
@@ -86,15 +86,44 @@ static GemmTile cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
   return best;
 }
 
+/// The tile of C on a GPU. A multiprocessor multiplies one tile at a time; what counts is how often
+/// they all do, how large a tile is, and how well it feeds the tensor cores: rates as measured on
+/// an H100 and an H200 (docs/nvidia.md). Types other than 16-bit floats take the smallest; the
+/// tallest is for warpgroups, which need terms enough and rows of whole 16 bytes.
+static GemmTile gpuGemmTile(const Problem &problem, int64_t rows) {
+  struct Candidate {
+    int64_t m, n;
+    double rate;
+  };
+  constexpr Candidate kCandidates[] = {{128, 128, 0.87}, {128, 256, 1}, {256, 192, 1.05}};
+  bool isHalf = problem.type == DType::bf16 || problem.type == DType::f16;
+  bool isForWarpgroups = problem["N"] % 8 == 0 && problem["K"] % 8 == 0 && problem["K"] > 32;
+  GemmTile best;
+  double least = std::numeric_limits<double>::infinity();
+  for (auto [m, n, rate] : kCandidates) {
+    int64_t height = fit(rows, m), width = fit(problem["N"], n);
+    double tiles =
+        std::ceil(double(rows) / double(height)) * std::ceil(double(problem["N"]) / double(width));
+    double cost =
+        std::ceil(tiles / double(problem.multiprocessors)) * double(height * width) / rate;
+    bool isFor = m * n <= problem.accumulator && (isHalf || m * n <= 128 * 128) &&
+                 (isForWarpgroups || m == 128);
+    if (!isFor || cost >= least)
+      continue;
+    least = cost;
+    best.m = static_cast<int>(height);
+    best.n = static_cast<int>(width);
+  }
+  best.k = static_cast<int>(fit(problem["K"], 64));
+  best.group = best.n > 128 ? 16 : 8;
+  return best;
+}
+
 GemmTile gemmTile(const Problem &problem, int64_t rows) {
-  if (problem.machine != Machine::gpu)
-    return cpuGemmTile(rows, problem["N"], problem["K"],
-                       static_cast<int>(std::max<int64_t>(1, problem.cores)));
-  GemmTile tile;
-  tile.m = static_cast<int>(fit(rows, 128));
-  tile.n = static_cast<int>(fit(problem["N"], 128));
-  tile.k = static_cast<int>(fit(problem["K"], 64));
-  return tile;
+  if (problem.machine == Machine::gpu)
+    return gpuGemmTile(problem, rows);
+  return cpuGemmTile(rows, problem["N"], problem["K"],
+                     static_cast<int>(std::max<int64_t>(1, problem.cores)));
 }
 
 GemmTile gemmTile(const Config &config) {

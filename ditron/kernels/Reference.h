@@ -23,6 +23,9 @@ struct Problem {
   int64_t ranks = 1;
   int64_t cores = 1; ///< of a rank
   Machine machine = Machine::cpu;
+  /// Of a GPU: elements of the largest accumulator that products of 16-bit floats go well with, and
+  /// multiprocessors.
+  int64_t accumulator = 128 * 128, multiprocessors = 108;
 
   /// The extent of a dimension, R being the number of ranks. UsageError if there is none.
   int64_t operator[](const std::string &name) const;

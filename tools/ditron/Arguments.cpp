@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Arguments.h"
 #include "Machine.h"
+#include "ditron/driver/Compile.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Memory.h"
-#include "ditron/runtime/nvidia/Cuda.h"
 #include "ditron/runtime/nvidia/Device.h"
 #include "ditron/support/Error.h"
 #include <CLI/CLI.hpp>
@@ -218,7 +218,7 @@ Placement parsePlacement(const LaunchArguments &arguments) {
 }
 
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              kernels::Machine machine) {
+              const std::string &gpu) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
@@ -227,13 +227,25 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.dims = entry.parseShape(shape);
   problem.ranks = ranks;
   problem.cores = cores;
-  problem.machine = machine;
+  if (!gpu.empty()) {
+    problem.machine = kernels::Machine::gpu;
+    GpuTraits traits = gpuTraits(gpu);
+    problem.accumulator = traits.accumulator;
+    problem.multiprocessors = traits.multiprocessors;
+  }
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);
   kernels::Config config = entry.defaults(problem);
   config.parse(arguments.config, entry.parameters);
   return {entry, problem, config, entry.kernel(problem.type, config)};
+}
+
+std::string gpuOf(const Placement &placement) {
+  if (placement.backend != Backend::nvidia)
+    return "";
+  auto [major, minor] = runtime::nvidia::Device::capability();
+  return gpuTarget(major, minor);
 }
 
 tune::Records recordsOf(const Placement &placement) {
@@ -244,9 +256,8 @@ tune::Records recordsOf(const Placement &placement) {
 
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement) {
-  bool isGpu = placement.backend == Backend::nvidia;
   Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
-                       placement.cores, isGpu ? kernels::Machine::gpu : kernels::Machine::cpu);
+                       placement.cores, gpuOf(placement));
   if (placement.backend == Backend::reference)
     return task;
   std::optional<std::string> tuned = recordsOf(placement).find(task.entry, task.problem);

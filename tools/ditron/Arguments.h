@@ -72,14 +72,17 @@ struct Task {
   bool isTuned = false; ///< the configuration is one that ditron tune has found
 };
 
-/// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). UsageError or
+/// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). `gpu`: the target of
+/// ditron compile that its configuration is chosen for, or empty for a CPU. UsageError or
 /// CompileError where type, configuration or sizes do not fit the kernel.
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              kernels::Machine machine = kernels::Machine::cpu);
+              const std::string &gpu = "");
 /// The same where it is to run: what --config leaves open is as ditron tune found it there, if it
 /// has searched.
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement);
+/// The target of the GPU that kernels run on there, as for ditron compile; empty if it is a CPU.
+std::string gpuOf(const Placement &placement);
 /// What ditron tune keeps for a place.
 tune::Records recordsOf(const Placement &placement);
 

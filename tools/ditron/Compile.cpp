@@ -56,9 +56,8 @@ int compileKernel(const CompileArguments &arguments) {
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task =
-      makeTask(arguments, arguments.shape, int(ranks), int(cores),
-               arguments.target == "x86-64" ? kernels::Machine::cpu : kernels::Machine::gpu);
+  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
+                       arguments.target == "x86-64" ? "" : arguments.target);
   auto start = std::chrono::steady_clock::now();
   std::string text = compileTo(task.kernel, {}, arguments.target, output);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

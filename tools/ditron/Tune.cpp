@@ -188,7 +188,7 @@ int tuneKernel(const TuneArguments &arguments) {
   bool isGpu = placement.backend == Backend::nvidia;
   Task task = makeTask(static_cast<const KernelArguments &>(arguments),
                        arguments.shapes.empty() ? "" : arguments.shapes.front(), placement.ranks,
-                       placement.cores, isGpu ? kernels::Machine::gpu : kernels::Machine::cpu);
+                       placement.cores, gpuOf(placement));
   std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task.entry);
   requireMemory(task, placement.ranks);
   uint64_t seed = parseSeed(arguments);

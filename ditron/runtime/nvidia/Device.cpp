@@ -19,11 +19,28 @@ constexpr int kOutOfMemory = 2;
 
 //===-- Device --------------------------------------------------------------------------------===//
 
-Device::Device(int ordinal) : cuda_(Cuda::get()) {
-  if (ordinal < 0 || ordinal >= cuda_.devices())
+static int numberOf(const Cuda &cuda, int ordinal) {
+  if (ordinal < 0 || ordinal >= cuda.devices())
     throw UnavailableError(
-        fmt::format("GPU {} is asked for, but there are {}", ordinal, cuda_.devices()));
-  DITRON_CUDA(cuda_, cuDeviceGet, &device_, ordinal);
+        fmt::format("GPU {} is asked for, but there are {}", ordinal, cuda.devices()));
+  int device = 0;
+  DITRON_CUDA(cuda, cuDeviceGet, &device, ordinal);
+  return device;
+}
+
+static int attributeOf(const Cuda &cuda, int which, int device) {
+  int value = 0;
+  DITRON_CUDA(cuda, cuDeviceGetAttribute, &value, which, device);
+  return value;
+}
+
+std::pair<int, int> Device::capability(int ordinal) {
+  const Cuda &cuda = Cuda::get();
+  int device = numberOf(cuda, ordinal);
+  return {attributeOf(cuda, kMajor, device), attributeOf(cuda, kMinor, device)};
+}
+
+Device::Device(int ordinal) : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)) {
   char name[256] = {};
   DITRON_CUDA(cuda_, cuDeviceGetName, name, int(sizeof(name)), device_);
   name_ = name;
@@ -39,11 +56,7 @@ std::shared_ptr<Device> Device::open(int ordinal) {
   return std::shared_ptr<Device>(new Device(ordinal));
 }
 
-int Device::attribute(int which) const {
-  int value = 0;
-  DITRON_CUDA(cuda_, cuDeviceGetAttribute, &value, which, device_);
-  return value;
-}
+int Device::attribute(int which) const { return attributeOf(cuda_, which, device_); }
 
 const Cuda &Device::use() const {
   DITRON_CUDA(cuda_, cuCtxSetCurrent, context_);
@@ -152,10 +165,13 @@ LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &im
 
 LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
 
-void LoadedKernel::launch(std::vector<int64_t> words, const Stream &stream) const {
+void LoadedKernel::launch(std::vector<int64_t> words, std::vector<TensorMap> maps,
+                          const Stream &stream) const {
   std::vector<void *> parameters;
   for (int64_t &word : words)
     parameters.push_back(&word);
+  for (TensorMap &map : maps)
+    parameters.push_back(map.data());
   DITRON_CUDA(device_->use(), cuLaunchKernel, function_, unsigned(cores_), 1u, 1u,
               unsigned(threads_), 1u, 1u, unsigned(sharedBytes_), stream.handle(),
               parameters.data(), nullptr);

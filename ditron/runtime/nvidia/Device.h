@@ -3,9 +3,10 @@
 // One NVIDIA GPU: its memory, code loaded on it, launches and their times. Errors of the driver are
 // RuntimeErrors with its words. Any thread may use a device.
 #pragma once
-#include "ditron/runtime/nvidia/Cuda.h"
+#include "ditron/runtime/nvidia/TensorMap.h"
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ditron::runtime::nvidia {
@@ -14,6 +15,9 @@ class Device {
 public:
   /// UnavailableError where there is no such device.
   static std::shared_ptr<Device> open(int ordinal = 0);
+  /// The compute capability of a device, major and minor, without opening it. UnavailableError as
+  /// above.
+  static std::pair<int, int> capability(int ordinal = 0);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
@@ -116,8 +120,8 @@ public:
   /// Blocks that run at a time on the whole device: the cores of a launch.
   int cores() const { return cores_; }
   int registers() const { return registers_; }
-  /// Launches with one 64-bit word for each parameter; asynchronous.
-  void launch(std::vector<int64_t> words, const Stream &stream) const;
+  /// Launches with one 64-bit word for each parameter and tensor maps behind them; asynchronous.
+  void launch(std::vector<int64_t> words, std::vector<TensorMap> maps, const Stream &stream) const;
 
 private:
   std::shared_ptr<Device> device_;

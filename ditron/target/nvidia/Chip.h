@@ -14,6 +14,15 @@ struct Chip {
   int major, minor;          ///< compute capability
   std::string_view features; ///< of LLVM's code generator: the version of PTX
   int64_t sharedBytes;       ///< that a block may have
+  /// Warpgroups (4 warps) multiply tiles that lie in shared memory, the copy engine fills it, and
+  /// warps hand registers to one another: wgmma, cp.async.bulk.tensor, setmaxnreg.
+  bool hasWarpgroups;
+
+  /// What tiles are chosen by: elements of the largest accumulator of f32 whose products of 16-bit
+  /// floats go at full speed, and multiprocessors of a large device with this chip.
+  int64_t accumulator, multiprocessors;
+
+  int64_t coreRegisters = 64 * 1024; ///< of 4 bytes, that the threads of a block share
 
   /// The most registers of 4 bytes that the values of one thread may take together; beyond, tiles
   /// are refused before the assembler spills.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -149,6 +150,98 @@ Layout accumulator(const Shape &shape, int64_t warps) {
                 replication);
 }
 
+Layout warpgroupAccumulator(const Shape &shape, int64_t warps) {
+  int64_t groups = warps / kWarpgroup, width = shape[1] / 8;
+  return Layout({{groups, kWarpgroup, Axis::warp},
+                 {shape[0] / (64 * groups), 4 * width, Axis::reg},
+                 {kWarpgroup, 1, Axis::warp},
+                 {2, 2, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {width, 4, Axis::reg},
+                 {4, 1, Axis::lane},
+                 {2, 1, Axis::reg}});
+}
+
+namespace {
+
+/// The iters of a dimension with factors of two split off, the last, fastest one first.
+Iters halves(const Iters &iters) {
+  Iters result;
+  for (auto iter = iters.rbegin(); iter != iters.rend(); ++iter) {
+    Iter rest = *iter;
+    for (; rest.extent % 2 == 0; rest.extent /= 2, rest.stride *= 2)
+      result.push_back({2, rest.stride, rest.axis});
+    if (rest.extent > 1)
+      result.push_back(rest);
+  }
+  return result;
+}
+
+/// Numbers registers anew: those of the last dimension's `run` neighbours first.
+void renumber(std::vector<Iters> &dims, size_t run) {
+  std::vector<Iter *> registers;
+  Iters &last = dims.back(); // fastest first
+  for (Iters &dim : dims)
+    for (Iter &iter : dim)
+      if (iter.axis == Axis::reg && iter.extent > 1)
+        registers.push_back(&iter);
+  auto rank = [&](const Iter *iter) {
+    bool isNear = !last.empty() && iter >= last.data() && iter < last.data() + run;
+    return std::pair(!isNear, isNear ? iter - last.data() : iter->stride);
+  };
+  std::sort(registers.begin(), registers.end(),
+            [&](const Iter *a, const Iter *b) { return rank(a) < rank(b); });
+  int64_t next = 1;
+  for (Iter *iter : registers) {
+    iter->stride = next;
+    next *= iter->extent;
+  }
+}
+
+} // namespace
+
+std::optional<Layout> gathered(const Layout &layout, const Shape &shape, int64_t run) {
+  auto dims = core::group(layout, shape);
+  if (!dims || !layout.swizzles().empty())
+    return std::nullopt;
+  Iters &last = dims->back();
+  last = halves(last);
+  size_t near = static_cast<size_t>(log2(run));
+  if (last.size() < near)
+    return std::nullopt;
+  bool isChanged = false;
+  for (size_t bit = 0; bit < near; ++bit) {
+    if (last[bit].extent != 2 || last[bit].axis == Axis::warp)
+      return std::nullopt;
+    if (last[bit].axis == Axis::reg)
+      continue;
+    auto free =
+        std::find_if(last.begin() + static_cast<ptrdiff_t>(near), last.end(),
+                     [](const Iter &iter) { return iter.extent == 2 && iter.axis == Axis::reg; });
+    if (free == last.end())
+      return std::nullopt;
+    std::swap(*free, last[bit]);
+    isChanged = true;
+  }
+  if (!isChanged)
+    return std::nullopt;
+  renumber(*dims, near);
+  std::reverse(last.begin(), last.end());
+  Iters iters;
+  for (const Iters &dim : *dims)
+    iters.insert(iters.end(), dim.begin(), dim.end());
+  return Layout(iters, layout.replication()).canonical();
+}
+
+Layout sharedPanels(const Shape &shape, int64_t elementBytes) {
+  int64_t width = kPanelBytes / elementBytes, rows = shape[shape.size() - 2];
+  int64_t chunk = 16 / elementBytes;
+  return Layout({{rows, width, Axis::m},
+                 {shape.back() / width, rows * width, Axis::m},
+                 {width, 1, Axis::m}})
+      .swizzled({3, static_cast<int>(log2(chunk)), 3, Axis::m});
+}
+
 Layout sharedRows(const Shape &shape, int64_t elementBytes) {
   Layout rows = Layout::rowMajor(shape);
   int64_t rowBytes = shape.back() * elementBytes;
@@ -223,6 +316,92 @@ Shape Distribution::at(int64_t warp, int64_t lane, int64_t reg) const {
       result[dim] +=
           (digit.axis == Axis::warp ? warp : lane) / digit.stride % digit.extent * digit.weight;
   return result;
+}
+
+//===-- Exchanges -----------------------------------------------------------------------------===//
+
+namespace {
+
+/// What one bit of the number of a lane or warp adds to the coordinates.
+Shape addedBy(const Distribution &tile, Axis axis, int64_t place) {
+  Shape result(tile.shape().size(), 0);
+  for (size_t dim = 0; dim < result.size(); ++dim)
+    for (const Digit &digit : tile.thread(dim))
+      if (digit.axis == axis)
+        result[dim] += place / digit.stride % digit.extent * digit.weight;
+  return result;
+}
+
+/// Whether every part of the threads' coordinates is that of single bits.
+bool isBinary(const Distribution &tile) {
+  for (size_t dim = 0; dim < tile.shape().size(); ++dim)
+    for (const Digit &digit : tile.thread(dim))
+      if (!std::has_single_bit(static_cast<uint64_t>(digit.stride)) ||
+          !std::has_single_bit(static_cast<uint64_t>(digit.extent)))
+        return false;
+  return true;
+}
+
+Shape sum(Shape a, const Shape &b) {
+  for (size_t dim = 0; dim < a.size(); ++dim)
+    a[dim] += b[dim];
+  return a;
+}
+
+std::vector<Shape> elementsIn(const Distribution &tile) {
+  std::vector<Shape> elements;
+  for (int64_t reg = 0; reg < tile.registers(); ++reg)
+    elements.push_back(tile.element(reg));
+  return elements;
+}
+
+} // namespace
+
+std::optional<std::vector<std::pair<size_t, size_t>>> partners(std::vector<Shape> &elements,
+                                                               const Exchange &exchange) {
+  std::map<Shape, size_t> byElement;
+  for (size_t n = 0; n < elements.size(); ++n)
+    byElement.emplace(elements[n], n);
+  std::vector<std::pair<size_t, size_t>> pairs;
+  std::vector<bool> isPaired(elements.size());
+  for (const auto &[element, low] :
+       byElement) { // in ascending order: the lower one of a pair first
+    if (isPaired[low])
+      continue;
+    auto high = byElement.find(sum(element, exchange.after));
+    if (high == byElement.end() || isPaired[high->second])
+      return std::nullopt;
+    isPaired[low] = isPaired[high->second] = true;
+    pairs.emplace_back(low, high->second);
+  }
+  for (auto [low, high] : pairs)
+    elements[high] = sum(elements[low], exchange.before);
+  return pairs;
+}
+
+std::optional<std::vector<Exchange>> exchanges(const Distribution &from, const Distribution &to) {
+  if (from.shape() != to.shape() || from.registers() != to.registers() || !isBinary(from) ||
+      !isBinary(to))
+    return std::nullopt;
+  for (int64_t warp = 1; warp < kLanes; warp *= 2)
+    if (addedBy(from, Axis::warp, warp) != addedBy(to, Axis::warp, warp))
+      return std::nullopt;
+  std::vector<Exchange> result;
+  std::vector<Shape> elements = elementsIn(from);
+  Shape none(from.shape().size(), 0);
+  for (int64_t bit = 0; int64_t(1) << bit < kLanes; ++bit) {
+    Exchange one{bit, addedBy(from, Axis::lane, int64_t(1) << bit),
+                 addedBy(to, Axis::lane, int64_t(1) << bit)};
+    if (one.before == one.after)
+      continue;
+    if (one.before == none || one.after == none || !partners(elements, one))
+      return std::nullopt;
+    result.push_back(std::move(one));
+  }
+  std::vector<Shape> wanted = elementsIn(to);
+  std::sort(elements.begin(), elements.end());
+  std::sort(wanted.begin(), wanted.end());
+  return elements == wanted ? std::optional(result) : std::nullopt;
 }
 
 //===-- Banks ---------------------------------------------------------------------------------===//

@@ -22,6 +22,7 @@ using core::Layout;
 using core::Shape;
 
 inline constexpr int64_t kLanes = 32;
+inline constexpr int64_t kWarpgroup = 4; ///< warps that multiply together
 
 //===-- Layouts -------------------------------------------------------------------------------===//
 
@@ -43,9 +44,26 @@ std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps);
 /// Warps beyond the grid repeat the work of others.
 Layout accumulator(const Shape &shape, int64_t warps);
 
+/// The same for products of warpgroups: each of them has a contiguous part of the rows, in blocks
+/// of 64 of which each of its warps has 16. The rows are a multiple of 16 a warp, the columns of 8.
+Layout warpgroupAccumulator(const Shape &shape, int64_t warps);
+
+/// The layout with as many neighbours along the last dimension in one thread as make `run`, a power
+/// of two, the lanes of a quad having exchanged registers for them. Without a value where lanes
+/// hold none of these neighbours, or no registers are there to exchange.
+std::optional<Layout> gathered(const Layout &layout, const Shape &shape, int64_t run);
+
 /// The tile in shared memory, row-major, 16-byte chunks of a row swizzled such that eight rows
 /// of one chunk meet all banks.
 Layout sharedRows(const Shape &shape, int64_t elementBytes);
+
+/// Bytes of a row of a panel, and of its swizzle: what the copy engine and wgmma work with.
+inline constexpr int64_t kPanelBytes = 128;
+
+/// The tile in shared memory for the copy engine and for wgmma: panels of 128 bytes of every row,
+/// one behind the other, each swizzled as sharedRows. The last dimension is a multiple of a panel,
+/// the one before of 8.
+Layout sharedPanels(const Shape &shape, int64_t elementBytes);
 
 //===-- Reading them --------------------------------------------------------------------------===//
 
@@ -82,6 +100,24 @@ private:
   std::vector<std::vector<Digit>> thread_;
   std::vector<Shape> elements_;
 };
+
+/// Lanes whose numbers differ in one bit trade elements: what the bit adds to the coordinates is
+/// `before`, and afterwards what some registers added, `after`.
+struct Exchange {
+  int64_t laneBit;
+  Shape before, after;
+};
+
+/// The exchanges that turn one distribution into another, up to the order of registers. Without a
+/// value where it takes more than that.
+std::optional<std::vector<Exchange>> exchanges(const Distribution &from, const Distribution &to);
+
+/// What registers, whose elements add these coordinates to the thread's, do in an exchange: pairs
+/// of numbers of registers, in the first of which lanes with the bit set get what the others have
+/// in the second, and the other way round. The elements afterwards are written back. Without a
+/// value where some register has no partner.
+std::optional<std::vector<std::pair<size_t, size_t>>> partners(std::vector<Shape> &elements,
+                                                               const Exchange &exchange);
 
 /// Shared memory of a tile on its way between two distributions, read and written `runs` neighbours
 /// at a time: row-major, with the swizzle that costs the two together the fewest passes through the

@@ -4,6 +4,8 @@
 //
 // The PTX of a kernel has one entry point, `ditron_kernel`, and begins with a line of comment that
 // says what launches it: `// ditron {"kernel":"gemm","threads":256,"shared_bytes":65536,...}`.
+// Its `tensor_maps` are parameters behind all others: of each the number of the argument whose
+// memory it describes, and the box, outermost extent first, whose innermost one is 128 bytes.
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
 #include <optional>

@@ -19,12 +19,12 @@ func.func @softmax(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_st
 // -----
 
 // Operands of the product go to shared memory, the accumulator is in fragments of the tensor cores, and what is
-// stored is dealt anew in runs of 16 bytes.
+// stored is exchanged between the lanes of a quad into runs of 16 bytes.
 // CHECK-LABEL: func.func @gemm
 // CHECK: tile.load {{.*}} -> tensor<64x32xbf16, #tile.layout<"(2048 : 1@m | swizzle<2,3,3>@m)">>
 // CHECK: tile.load {{.*}} -> tensor<32x64xbf16, #tile.layout<"(2048 : 1@m | swizzle<3,3,3>@m)">>
 // CHECK: tile.dot {{.*}} -> tensor<64x64xf32, #tile.layout<"(2 : 2@warp, 2 : 16@reg, 2 : 2@reg, 8 : 4@lane, 2 : 1@warp, 4 : 4@reg, 4 : 1@lane, 2 : 1@reg)">>
-// CHECK: tile.convert_layout {{.*}} -> tensor<64x64xbf16, #tile.layout<"(4 : 8@reg, 4 : 1@warp, 32 : 1@lane, 8 : 1@reg)">>
+// CHECK: tile.convert_layout {{.*}} -> tensor<64x64xbf16, #tile.layout<"(2 : 2@warp, 4 : 8@reg, 8 : 4@lane, 2 : 1@warp, 4 : 1@lane, 8 : 1@reg)">>
 // CHECK: tile.store
 func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index, %n: index) {
   %c0 = arith.constant 0 : index

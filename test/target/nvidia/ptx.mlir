@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The instructions meant are in the PTX of the library's kernels.
 // RUN: ditron compile gemm --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=BF16
-// RUN: ditron compile gemm --target sm_90a --dtype f16 --emit asm | FileCheck %s --check-prefix=F16
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --emit asm | FileCheck %s --check-prefix=WARPGROUPS
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=8192,N=7392,K=8192 --emit asm | FileCheck %s --check-prefix=TALL
+// RUN: ditron compile gemm --target sm_90a --dtype f16 --config m=64,n=128,k=64 --emit asm | FileCheck %s --check-prefix=ONEGROUP
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --config m=16 --emit asm | FileCheck %s --check-prefix=SMALL
 // RUN: ditron compile gemm --target sm_89 --dtype i8 --emit asm | FileCheck %s --check-prefix=I8
 // RUN: ditron compile gemm --target sm_90a --dtype f8e4m3 --emit asm | FileCheck %s --check-prefix=F16
 // RUN: ditron compile vector-add --target sm_90a --emit asm | FileCheck %s --check-prefix=ADD
 // RUN: ditron compile softmax --target sm_80 --emit asm | FileCheck %s --check-prefix=SOFTMAX
 
-// BF16: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":{{[0-9]+}},"threads":256}
+// BF16: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
@@ -17,6 +20,44 @@
 // BF16-DAG: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // BF16-DAG: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // BF16-DAG: st.global.v4.b32
+
+// The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few.
+// WARPGROUPS: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":197632,"tensor_maps":[{"argument":0,"box":[128,64]},{"argument":1,"box":[64,64]}],"threads":384}
+// WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
+// WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
+// WARPGROUPS: .reqntid 384
+// WARPGROUPS-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 1;
+// WARPGROUPS-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 8;
+// WARPGROUPS: fence.mbarrier_init.release.cluster;
+// WARPGROUPS: bar.sync
+// WARPGROUPS: setmaxnreg.dec.sync.aligned.u32 40;
+// WARPGROUPS: mbarrier.try_wait.parity
+// WARPGROUPS: mbarrier.arrive.expect_tx.shared::cta.b64 _, [{{.*}}], 49152;
+// WARPGROUPS-COUNT-5: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+// WARPGROUPS: setmaxnreg.inc.sync.aligned.u32 232;
+// WARPGROUPS: mbarrier.try_wait.parity
+// WARPGROUPS: wgmma.fence.sync.aligned;
+// WARPGROUPS-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
+// WARPGROUPS: wgmma.commit_group.sync.aligned;
+// WARPGROUPS: wgmma.wait_group.sync.aligned 1;
+// WARPGROUPS: mbarrier.arrive.shared::cta.b64
+// WARPGROUPS: wgmma.wait_group.sync.aligned 0;
+// WARPGROUPS: cvt.rn.bf16
+// WARPGROUPS: shfl.sync.bfly.b32
+// WARPGROUPS: st.global.v4.b32
+
+// Fewer rounds of larger tiles: two blocks of 64 rows a warpgroup.
+// TALL: "tensor_maps":[{"argument":0,"box":[256,64]},{"argument":1,"box":[64,64]}],"threads":384}
+// TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16
+
+// One warpgroup and the producer have registers enough.
+// ONEGROUP: .reqntid 256
+// ONEGROUP-NOT: setmaxnreg
+// ONEGROUP: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+
+// Too few rows for a warpgroup.
+// SMALL-NOT: wgmma
+// SMALL: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 
 // F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // I8: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32

@@ -34,11 +34,10 @@ func.func @softmax(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_st
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // CHECK-COUNT-16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-// Through shared memory into the layout of the store.
-// CHECK: nvvm.barrier0
-// CHECK: llvm.store {{.*}} : vector<2xi16>, !llvm.ptr<3>
-// CHECK: nvvm.barrier0
-// CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> vector<8xi16>
+// Lanes exchange words until each has 16 bytes to store, without shared memory.
+// CHECK-NOT: nvvm.barrier0
+// CHECK-COUNT-16: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
 // CHECK: st.global.v4.b32
 func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index, %n: index) {
   %c0 = arith.constant 0 : index

@@ -4,6 +4,7 @@
 // memory meet all banks.
 #include "ditron/target/nvidia/Distribution.h"
 #include "ditron/target/nvidia/Chip.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <set>
@@ -62,6 +63,87 @@ TEST(Distribution, AccumulatorIsTheFragmentOfTheInstruction) {
     }
 }
 
+TEST(Distribution, WarpgroupAccumulatorsAreFull) {
+  for (const Shape &shape : {Shape{64, 16}, {64, 256}, {128, 192}, {256, 80}})
+    for (int64_t warps : {4, 8})
+      if (shape[0] % (16 * warps) == 0)
+        expectFull(warpgroupAccumulator(shape, warps), shape, warps);
+}
+
+TEST(Distribution, WarpgroupAccumulatorIsTheFragmentOfTheInstruction) {
+  Distribution tile = *Distribution::of(warpgroupAccumulator({256, 32}, 8), {256, 32});
+  ASSERT_EQ(tile.registers(), 32);
+  for (int64_t warp = 0; warp < 8; ++warp)
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      for (int64_t reg = 0; reg < 32; ++reg) {
+        int64_t block = reg / 16, within = reg % 16; // each block of 64 rows is one instruction's
+        Shape expected{warp / 4 * 128 + block * 64 + warp % 4 * 16 + lane / 4 + within / 2 % 2 * 8,
+                       within / 4 * 8 + lane % 4 * 2 + within % 2};
+        EXPECT_EQ(tile.at(warp, lane, reg), expected) << warp << ", " << lane << ", " << reg;
+      }
+}
+
+/// The element that each register of each thread holds after the exchanges, as shuffles make it.
+void expectExchanged(const Layout &source, const Layout &target, const Shape &shape,
+                     int64_t warps) {
+  auto from = Distribution::of(source, shape), to = Distribution::of(target, shape);
+  auto steps = exchanges(*from, *to);
+  ASSERT_TRUE(steps);
+  std::vector<Shape> elements;
+  for (int64_t reg = 0; reg < from->registers(); ++reg)
+    elements.push_back(from->element(reg));
+  using Lanes = std::vector<std::vector<Shape>>; // by lane and register
+  for (int64_t warp = 0; warp < warps; ++warp) {
+    Lanes held(kLanes);
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      for (int64_t reg = 0; reg < from->registers(); ++reg)
+        held[size_t(lane)].push_back(from->at(warp, lane, reg));
+    std::vector<Shape> places = elements;
+    for (const Exchange &step : *steps) {
+      Lanes after = held;
+      auto pairs = partners(places, step);
+      ASSERT_TRUE(pairs);
+      for (auto [low, high] : *pairs)
+        for (size_t lane = 0; lane < size_t(kLanes); ++lane) {
+          size_t other = lane ^ size_t(1) << step.laneBit;
+          if (lane >> step.laneBit & 1)
+            after[lane][low] = held[other][high];
+          else
+            after[lane][high] = held[other][low];
+        }
+      held = after;
+    }
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      for (int64_t reg = 0; reg < to->registers(); ++reg) {
+        auto found = std::find(places.begin(), places.end(), to->element(reg));
+        ASSERT_NE(found, places.end());
+        ASSERT_EQ(held[size_t(lane)][size_t(found - places.begin())], to->at(warp, lane, reg));
+      }
+  }
+}
+
+TEST(Exchanges, GatherNeighboursOfAccumulators) {
+  for (const Shape &shape : {Shape{128, 256}, {128, 192}, {128, 64}})
+    for (int64_t run : {4, 8})
+      for (auto [layout, warps] :
+           {std::pair(warpgroupAccumulator(shape, 8), 8), {accumulator(shape, 4), 4}}) {
+        SCOPED_TRACE(layout.print());
+        auto near = gathered(layout, shape, run);
+        ASSERT_TRUE(near);
+        expectFull(*near, shape, warps);
+        EXPECT_EQ(Distribution::of(*near, shape)->run(run), run);
+        expectExchanged(layout, *near, shape, warps);
+      }
+}
+
+TEST(Exchanges, NeedRegistersToExchange) {
+  EXPECT_FALSE(gathered(accumulator({16, 16}, 1), {16, 16}, 8));  // 16 columns in 4 lanes
+  EXPECT_FALSE(gathered(blocked({4, 1024}, 4, 4), {4, 1024}, 4)); // nothing to do
+  auto a = Distribution::of(accumulator({64, 64}, 4), {64, 64});
+  auto b = Distribution::of(blocked({64, 64}, 8, 4), {64, 64});
+  EXPECT_FALSE(exchanges(*a, *b)); // between warps
+}
+
 TEST(Distribution, CollapsedTilesAreWhereTheirElementsWere) {
   for (const Shape &shape : kShapes)
     for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -105,6 +187,25 @@ TEST(SharedRows, EightRowsOfAChunkMeetAllBanks) {
         EXPECT_EQ(banks.size(), 8u) << width << " columns, chunk " << chunk;
       }
   }
+}
+
+/// Where the copy engine puts an element of a box, and where wgmma looks for it: rows of 128 bytes
+/// one behind the other, chunks of 16 bytes permuted by the row's number modulo 8.
+TEST(SharedPanels, AreTheBoxesOfTheCopyEngine) {
+  for (int64_t bytes : {1, 2, 4})
+    for (int64_t rows : {64, 128}) {
+      int64_t width = kPanelBytes / bytes;
+      Shape shape{rows, 3 * width};
+      Layout memory = sharedPanels(shape, bytes);
+      EXPECT_TRUE(memory.isBijective());
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < shape[1]; ++column) {
+          int64_t within = column % width * bytes, chunk = within / 16 ^ row % 8;
+          int64_t expected =
+              column / width * rows * kPanelBytes + row * kPanelBytes + chunk * 16 + within % 16;
+          ASSERT_EQ(memory.place(row * shape[1] + column)[Axis::m] * bytes, expected);
+        }
+    }
 }
 
 TEST(SharedBetween, IsBijectiveAndBetterThanRows) {

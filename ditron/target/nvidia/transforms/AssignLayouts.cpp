@@ -16,10 +16,10 @@
 // memory is read into or written from, dealt so that accesses are wide. From an anchor the choice
 // spreads along the relations, against the flow of data too; where it meets another one, a
 // tile.convert_layout is put in. Tiles that only products read are put into shared memory as they
-// are loaded. docs/rationale/gpu-layouts.md argues for this; test/target/nvidia/assign-layouts.mlir
-// shows it.
-#include "ditron/target/nvidia/transforms/Passes.h"
-#include "ditron/target/nvidia/transforms/Tiles.h"
+// are loaded. Where the kernel can be split into roles (Roles.h), products are those of warpgroups.
+// docs/rationale/gpu-layouts.md argues for this; test/target/nvidia/assign-layouts.mlir shows it.
+#include "ditron/support/Error.h"
+#include "ditron/target/nvidia/transforms/Roles.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -68,13 +68,6 @@ std::optional<Layout> broadcastSource(core::BroadcastOp op, std::optional<Layout
   return layout;
 }
 
-/// The value of which a tile is a chain of transpositions.
-Value untransposed(Value tile) {
-  while (auto transpose = tile.getDefiningOp<core::TransposeOp>())
-    tile = transpose.getSource();
-  return tile;
-}
-
 bool onlyFeedsDots(Value tile) {
   return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
     if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
@@ -86,7 +79,8 @@ bool onlyFeedsDots(Value tile) {
 /// Which layout each tile gets.
 class Assignment {
 public:
-  explicit Assignment(int64_t warps) : warps_(warps) {}
+  /// `hasRoles`: products are those of warpgroups.
+  Assignment(int64_t warps, bool hasRoles) : warps_(warps), hasRoles_(hasRoles) {}
 
   void run(func::FuncOp function) {
     SmallVector<Value> tiles = tilesOf(function);
@@ -130,7 +124,9 @@ private:
       if (!origin.getDefiningOp<core::LoadOp>() || !onlyFeedsDots(origin) || isKnown(origin))
         continue;
       RankedTensorType tile = tileOf(origin);
-      layouts_[origin] = sharedRows(shapeOf(tile), elementBytes(tile.getElementType()));
+      bool isWhole = inPanels(tile).getShape() == tile.getShape(); // else roles widen it
+      layouts_[origin] = (hasRoles_ && isWhole ? sharedPanels : sharedRows)(
+          shapeOf(tile), elementBytes(tile.getElementType()));
       queueAround(origin);
     }
     spread();
@@ -139,8 +135,9 @@ private:
   void anchor(core::DotOp dot) {
     RankedTensorType acc = tileOf(dot.getAcc());
     bool isMatrix = kindOf(dot) == DotKind::matrix;
-    assign(dot.getResult(), isMatrix ? accumulator(shapeOf(acc), warps_)
-                                     : blocked(shapeOf(acc), vectorOf(acc), warps_));
+    assign(dot.getResult(), hasRoles_  ? warpgroupAccumulator(shapeOf(acc), warps_)
+                            : isMatrix ? accumulator(shapeOf(acc), warps_)
+                                       : blocked(shapeOf(acc), vectorOf(acc), warps_));
     spread();
   }
 
@@ -235,6 +232,7 @@ private:
   }
 
   int64_t warps_;
+  bool hasRoles_;
   llvm::DenseMap<Value, Layout> layouts_;
   llvm::SetVector<Operation *> queue_;
 };
@@ -337,15 +335,17 @@ private:
   }
 
   /// A layout whose threads hold runs too short for wide accesses is changed before memory is
-  /// written.
+  /// written: by exchanges within quads of lanes, if that is enough.
   void fitStore(OpOperand &operand) {
     RankedTensorType tile = tileOf(operand.get());
     Layout wide = blocked(shapeOf(tile), vectorOf(tile), warps_);
     auto runOf = [&](const Layout &layout) {
       return Distribution::of(layout, shapeOf(tile))->run(vectorOf(tile));
     };
-    if (runOf(wide) > runOf(core::layoutOf(tile)))
-      fit(operand, wide);
+    if (runOf(wide) <= runOf(core::layoutOf(tile)))
+      return;
+    auto near = gathered(core::layoutOf(tile), shapeOf(tile), vectorOf(tile));
+    fit(operand, near && runOf(*near) >= runOf(wide) ? *near : wide);
   }
 
   /// Through shared memory, where the order of the elements is that of both shapes.
@@ -415,6 +415,7 @@ private:
 int64_t chooseWarps(func::FuncOp function) {
   constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
   constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
+  constexpr int64_t kMostAccumulators = 128;            // likewise, before they spill
   int64_t accumulators = 0, elements = 0;
   function.walk([&](Block *block) {
     int64_t together = 0;
@@ -432,6 +433,8 @@ int64_t chooseWarps(func::FuncOp function) {
       warps *= 2;
     return warps;
   };
+  if (accumulators > kLanes * kMostOfDots * kMostAccumulators)
+    return kMost;
   if (accumulators)
     return power(accumulators / (kLanes * kAccumulators), kMostOfDots);
   return power(elements / (kLanes * kElements), kMost);
@@ -484,7 +487,11 @@ public:
 private:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    int64_t count = warps ? warps : chooseWarps(function);
+    const Chip *chip = findChip(chipName);
+    if (!chip)
+      throw InternalError("no chip " + chipName);
+    auto roles = tensorMaps ? planRoles(function, *chip, warps) : std::nullopt;
+    int64_t count = roles ? roles->warps : warps ? warps : chooseWarps(function);
     if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count)) || count > 32) {
       function.emitError() << "a schedule of " << count
                            << " warps: expected a power of two, at most 32";
@@ -493,7 +500,9 @@ private:
     Builder attributes(function);
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
     function->setAttr(kResidentAttr, attributes.getI64IntegerAttr(chooseResident(function, count)));
-    Assignment assignment(count);
+    if (roles)
+      function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(kWarpgroup));
+    Assignment assignment(count, roles.has_value());
     assignment.run(function);
     Rewriter(function, assignment, count).run();
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // From one layout to another. Where every thread has the elements already, registers are renamed;
-// else they go through shared memory, whose swizzle is chosen such that writing and reading
-// together meet the fewest bank conflicts. A tile that is to live in shared memory is written
-// there; all threads have finished with what was there before, and see it afterwards.
+// where lanes have one another's, they exchange them by shuffles; else the elements go through
+// shared memory, whose swizzle is chosen such that writing and reading together meet the fewest
+// bank conflicts. A tile that is to live in shared memory is written there; all threads have
+// finished with what was there before, and see it afterwards.
 #include "ditron/lower/Conversions.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
@@ -63,6 +64,8 @@ struct ConvertPattern : TilePattern<core::ConvertLayoutOp> {
       b.replaceOp(op, fromShared(t, ends, adaptor.getSource()));
     else if (auto registers = renaming(ends.from(), ends.to()))
       b.replaceOp(op, t.pick(adaptor.getSource(), *registers));
+    else if (auto steps = exchanges(ends.from(), ends.to()))
+      b.replaceOp(op, byShuffles(t, ends, *steps, adaptor.getSource()));
     else
       b.replaceOp(op, across(t, ends, adaptor.getSource()));
     return success();
@@ -76,7 +79,7 @@ private:
     int64_t bytes = storageBytes(element);
     Value base = t.shared(context_.shared.allocate(ends.result.getNumElements() * bytes));
     t.instructions.barrier();
-    Value stored = lower::toStorage(t.b, t.loc, vector, element, true);
+    Value stored = t.stored(vector, element);
     SharedPlaces(t, base, memory, from, bytes).write(stored, runIn(memory, from, element));
     t.instructions.barrier();
     return base;
@@ -101,6 +104,57 @@ private:
     return tile.run(most);
   }
 
+  /// Neighbours that both ends hold in one word travel together.
+  Value byShuffles(ThreadBuilder &t, const Ends &ends, ArrayRef<Exchange> steps,
+                   Value vector) const {
+    Type element = ends.source.getElementType(), type = lower::storageType(element);
+    Distribution from = ends.from(), to = ends.to();
+    int64_t most = std::max<int64_t>(1, 4 / storageBytes(element));
+    int64_t together = std::min(from.run(most), to.run(most));
+    int64_t bits = 8 * together * storageBytes(element), count = from.registers() / together;
+    auto carrier = t.b.getIntegerType(static_cast<unsigned>(bits));
+    Value stored = t.stored(vector, element);
+    SmallVector<Value> words =
+        t.split(t.b.create<vector::BitCastOp>(t.loc, VectorType::get({count}, carrier), stored));
+    std::vector<Shape> elements;
+    for (int64_t word = 0; word < count; ++word)
+      elements.push_back(from.element(word * together));
+    for (const Exchange &step : steps)
+      exchange(t, step, *partners(elements, step), words);
+    SmallVector<Value> ordered;
+    for (int64_t word = 0; word < count; ++word) {
+      auto found = llvm::find(elements, to.element(word * together));
+      ordered.push_back(words[static_cast<size_t>(found - elements.begin())]);
+    }
+    Value result = t.b.create<vector::BitCastOp>(t.loc, VectorType::get({from.registers()}, type),
+                                                 t.join(ordered));
+    return lower::fromStorage(t.b, t.loc, result, element);
+  }
+
+  static void exchange(ThreadBuilder &t, const Exchange &step,
+                       ArrayRef<std::pair<size_t, size_t>> pairs, SmallVector<Value> &words) {
+    OpBuilder &b = t.b;
+    Value bit = b.create<arith::AndIOp>(t.loc, t.context.lane, t.i32(int64_t(1) << step.laneBit));
+    Value isSet = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ne, bit, t.i32(0));
+    auto choose = [&](Value yes, Value no) {
+      return b.create<arith::SelectOp>(t.loc, isSet, yes, no);
+    };
+    for (auto [low, high] : pairs) {
+      Value got = shuffled(t, choose(words[low], words[high]), int64_t(1) << step.laneBit);
+      Value kept = choose(words[high], words[low]);
+      words[low] = choose(got, kept);
+      words[high] = choose(kept, got);
+    }
+  }
+
+  static Value shuffled(ThreadBuilder &t, Value word, int64_t mask) {
+    Type type = word.getType();
+    if (type.getIntOrFloatBitWidth() >= 32)
+      return t.instructions.shuffleXor(word, mask);
+    Value wide = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI32Type(), word);
+    return t.b.create<arith::TruncIOp>(t.loc, type, t.instructions.shuffleXor(wide, mask));
+  }
+
   Value across(ThreadBuilder &t, const Ends &ends, Value vector) const {
     Type element = ends.source.getElementType(), stored = lower::storageType(element);
     Distribution from = ends.from(), to = ends.to();
@@ -109,7 +163,7 @@ private:
     Value base = t.shared(0);
     t.instructions.barrier();
     SharedPlaces(t, base, memory, from, storageBytes(element))
-        .write(lower::toStorage(t.b, t.loc, vector, element, true), writes);
+        .write(t.stored(vector, element), writes);
     t.instructions.barrier();
     Value read = SharedPlaces(t, base, memory, to, storageBytes(element)).read(stored, reads);
     return lower::fromStorage(t.b, t.loc, read, element);
@@ -120,7 +174,8 @@ private:
 
 int64_t convertBytes(core::ConvertLayoutOp op) {
   Ends ends(op);
-  if (isShared(ends.source) || isShared(ends.result) || renaming(ends.from(), ends.to()))
+  if (isShared(ends.source) || isShared(ends.result) || renaming(ends.from(), ends.to()) ||
+      exchanges(ends.from(), ends.to()))
     return 0;
   return ends.source.getNumElements() * storageBytes(ends.source.getElementType());
 }

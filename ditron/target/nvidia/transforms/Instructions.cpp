@@ -104,7 +104,12 @@ void Instructions::waitCopies(int64_t pending) {
   assemble(fmt::format("cp.async.wait_group {};", pending), "~{memory}", {}, {});
 }
 
-void Instructions::barrier() { b_.create<NVVM::Barrier0Op>(loc_); }
+void Instructions::barrier() {
+  if (threads_ == 0)
+    b_.create<NVVM::Barrier0Op>(loc_);
+  else
+    assemble(fmt::format("bar.sync 1, {};", threads_), "~{memory}", {}, {});
+}
 
 Value Instructions::shuffleXor(Value value, int64_t mask) {
   Type type = value.getType();
@@ -154,5 +159,92 @@ Value Instructions::roundToTf32(Value bits) {
 }
 
 void Instructions::exit() { assemble("exit;", "", {}, {}); }
+
+//===-- Copy engine and mbarriers -------------------------------------------------------------===//
+
+void Instructions::initBarrier(Value barrier, int64_t arrivals) {
+  assemble(fmt::format("mbarrier.init.shared::cta.b64 [$0], {};", arrivals), "r,~{memory}",
+           {barrier}, {});
+}
+
+void Instructions::fenceBarriers() {
+  assemble("fence.mbarrier_init.release.cluster;", "~{memory}", {}, {});
+  assemble("fence.proxy.async;", "~{memory}", {}, {});
+}
+
+void Instructions::waitBarrier(Value barrier, Value parity) {
+  assemble("{ .reg .pred done; again_${:uid}: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], "
+           "$1; @done bra over_${:uid}; bra again_${:uid}; over_${:uid}: }",
+           "r,r,~{memory}", {barrier, parity}, {});
+}
+
+void Instructions::arrive(Value barrier, Value mask) {
+  assemble("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}", {mask, barrier}, {});
+}
+
+void Instructions::arriveExpecting(Value barrier, int64_t bytes) {
+  assemble(fmt::format("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], {};", bytes),
+           "r,~{memory}", {barrier}, {});
+}
+
+void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, Value barrier) {
+  SmallVector<Value> operands{shared, map, barrier};
+  operands.append(coords.begin(), coords.end());
+  std::string place = operandList(3, coords.size());
+  std::string text = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::"
+                                 "complete_tx::bytes [$0], [$1, {}], [$2];",
+                                 coords.size(), place);
+  assemble(text, "r,l,r," + repeated("r", coords.size()) + "~{memory}", operands, {});
+}
+
+void Instructions::prefetchTensorMap(Value map) {
+  assemble("prefetch.tensormap [$0];", "l,~{memory}", {map}, {});
+}
+
+//===-- Warpgroups ----------------------------------------------------------------------------===//
+
+void Instructions::takeRegisters(int64_t count) {
+  assemble(fmt::format("setmaxnreg.inc.sync.aligned.u32 {};", count), "~{memory}", {}, {});
+}
+
+void Instructions::leaveRegisters(int64_t count) {
+  assemble(fmt::format("setmaxnreg.dec.sync.aligned.u32 {};", count), "~{memory}", {}, {});
+}
+
+void Instructions::fenceProducts() { assemble("wgmma.fence.sync.aligned;", "~{memory}", {}, {}); }
+
+void Instructions::commitProducts() {
+  assemble("wgmma.commit_group.sync.aligned;", "~{memory}", {}, {});
+}
+
+SmallVector<Value> Instructions::waitProducts(int64_t pending, ArrayRef<Value> values) {
+  constexpr size_t kMost = 128; // operands of one piece of assembly
+  std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", pending);
+  if (values.empty())
+    assemble(text, "~{memory}", {}, {});
+  SmallVector<Value> settled;
+  for (size_t first = 0; first < values.size(); first += kMost) {
+    ArrayRef<Value> part = values.slice(first, std::min(kMost, values.size() - first));
+    SmallVector<Type> types(part.size(), part[0].getType());
+    settled.append(assemble(first ? "// with them" : text,
+                            repeated("=f", part.size()) + tied(part.size()) + "~{memory}", part,
+                            types));
+  }
+  return settled;
+}
+
+SmallVector<Value> Instructions::multiplyPanels(StringRef type, int64_t columns, const Panels &a,
+                                                const Panels &b, ArrayRef<Value> acc) {
+  size_t count = acc.size();
+  SmallVector<Value> operands{a.descriptor, b.descriptor};
+  operands.append(acc.begin(), acc.end());
+  SmallVector<Type> results(count, acc[0].getType());
+  std::string text =
+      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {}, ${}, ${}, 1, 1, 1, {}, {};",
+                  columns, type.str(), type.str(), operandList(0, count), count, count + 1,
+                  a.isDeep ? 0 : 1, b.isDeep ? 0 : 1);
+  return assemble(text, repeated("=f", count) + "l,l," + tied(count) + "~{memory}", operands,
+                  results);
+}
 
 } // namespace ditron::nvidia

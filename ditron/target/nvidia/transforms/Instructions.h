@@ -11,7 +11,9 @@ namespace ditron::nvidia {
 class Instructions {
 public:
   using Value = mlir::Value;
-  Instructions(mlir::OpBuilder &b, mlir::Location loc) : b_(b), loc_(loc) {}
+  /// `threads`: that meet at a barrier; 0: all of the core.
+  Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
+      : b_(b), loc_(loc), threads_(threads) {}
 
   /// ld.global of `bytes` (1, 2 or 8 elements' worth: 1, 2, 4, 8 or 16) where the mask holds, else
   /// `otherwise`. Values come as i8, i16 or words of i32.
@@ -25,7 +27,7 @@ public:
   void commitCopies();
   /// Waits until at most `pending` groups of this thread's copies are under way.
   void waitCopies(int64_t pending);
-  /// bar.sync 0: all threads of the core meet, and see each other's shared memory.
+  /// bar.sync: the threads meet, and see each other's shared memory.
   void barrier();
 
   /// shfl.sync.bfly: the value (32 or 64 bits) of the lane whose number differs in the bits of
@@ -46,6 +48,46 @@ public:
   /// Ends this thread.
   void exit();
 
+  //===-- Copy engine and mbarriers -----------------------------------------------------------===//
+  // A barrier is 8 bytes of shared memory. Its phases have the parities 0, 1, 0, ...; a wait for
+  // parity 1 of a new one returns at once.
+
+  void initBarrier(Value barrier, int64_t arrivals);
+  /// Initialised barriers are seen by the copy engine.
+  void fenceBarriers();
+  /// Waits until the phase of this parity (i32) is complete.
+  void waitBarrier(Value barrier, Value parity);
+  /// One arrival, if the mask holds.
+  void arrive(Value barrier, Value mask);
+  /// One arrival, which says that the phase also waits for so many bytes.
+  void arriveExpecting(Value barrier, int64_t bytes);
+  /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
+  /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
+  void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier);
+  void prefetchTensorMap(Value map);
+
+  //===-- Warpgroups --------------------------------------------------------------------------===//
+
+  /// setmaxnreg: this warpgroup takes registers up to so many a thread, or leaves those above.
+  void takeRegisters(int64_t count);
+  void leaveRegisters(int64_t count);
+  /// Before the first product that reads registers written otherwise.
+  void fenceProducts();
+  void commitProducts();
+  /// Waits until at most `pending` groups are under way; the values, in the registers where the
+  /// products left them, are read after that only.
+  llvm::SmallVector<Value> waitProducts(int64_t pending, llvm::ArrayRef<Value> values);
+
+  /// An operand of wgmma: its descriptor (i64), and whether its terms are the dense dimension.
+  struct Panels {
+    Value descriptor;
+    bool isDeep;
+  };
+  /// wgmma.mma_async: begins acc += a * b, 64 rows of a by so many columns of b, 16 terms of
+  /// `type` ("bf16" or "f16"). The results are in the registers of `acc`.
+  llvm::SmallVector<Value> multiplyPanels(llvm::StringRef type, int64_t columns, const Panels &a,
+                                          const Panels &b, llvm::ArrayRef<Value> acc);
+
 private:
   /// Assembly with results of the given types.
   llvm::SmallVector<Value> assemble(llvm::StringRef text, llvm::StringRef constraints,
@@ -54,6 +96,7 @@ private:
 
   mlir::OpBuilder &b_;
   mlir::Location loc_;
+  int64_t threads_;
 };
 
 } // namespace ditron::nvidia

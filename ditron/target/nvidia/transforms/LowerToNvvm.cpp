@@ -9,10 +9,12 @@
 //   llvm.func @ditron_kernel(%words: i64, ..., %status: !llvm.ptr) attributes {nvvm.kernel, ...}
 //
 // Words are those of the CPU's entry point: of a view its address, extents and strides (in
-// elements); of a scalar its value. test/target/nvidia/lower-to-nvvm.mlir shows it.
+// elements); of a scalar its value. Tensor maps come behind the status, each 128 bytes in the
+// launch's own memory of parameters. test/target/nvidia/lower-to-nvvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/ToLLVM.h"
+#include "ditron/target/nvidia/Distribution.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/Tiles.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -55,7 +57,8 @@ public:
     b_.setInsertionPointAfter(callee);
   }
 
-  void build(ArrayRef<Type> arguments, int64_t warps, int64_t resident) {
+  /// `maps`: for each argument, what it describes, if it is a tensor map.
+  void build(ArrayRef<Type> arguments, ArrayRef<Attribute> maps, int64_t warps, int64_t resident) {
     SmallVector<Type> parameters;
     for (Type argument : arguments) {
       if (auto view = dyn_cast<MemRefType>(argument))
@@ -73,13 +76,26 @@ public:
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     next_ = block->getArguments().begin();
-    for (Type argument : arguments)
+    for (auto [argument, map] : llvm::zip(arguments, maps)) {
+      if (map)
+        passByValue(entry, next_->getArgNumber());
       add(argument);
+    }
     b_.create<LLVM::CallOp>(loc_, callee_, values_);
     b_.create<LLVM::ReturnOp>(loc_, ValueRange());
   }
 
 private:
+  /// A tensor map lies among the parameters: the copy engine reads it there.
+  void passByValue(LLVM::LLVMFuncOp entry, unsigned parameter) {
+    constexpr int64_t kBytes = 128, kAlignment = 64;
+    Type bytes = LLVM::LLVMArrayType::get(b_.getI8Type(), kBytes);
+    entry.setArgAttr(parameter, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    entry.setArgAttr(parameter, LLVM::LLVMDialect::getAlignAttrName(),
+                     b_.getI64IntegerAttr(kAlignment));
+    entry.setArgAttr(parameter, NVVM::NVVMDialect::getGridConstantAttrName(), b_.getUnitAttr());
+  }
+
   /// The values that one argument of the function has become.
   void add(Type argument) {
     auto view = dyn_cast<MemRefType>(argument);
@@ -117,10 +133,21 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     if (failed(requireLayouts(kernel)))
       return signalPassFailure();
     int64_t warps = warpsOf(kernel.front().getTerminator());
+    SmallVector<Attribute> maps, described;
+    for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
+      maps.push_back(kernel.getArgAttr(n, kTensorMapAttr));
+      if (maps.back())
+        described.push_back(maps.back());
+    }
     auto resident = kernel->getAttrOfType<IntegerAttr>(kResidentAttr);
-    for (StringRef attribute : {kWarpsAttr, kSharedAttr, kRequirementsAttr})
+    if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
+      warps += producers.getInt();
+    for (StringRef attribute : {kSharedAttr, kRequirementsAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
+    Builder attributes(&getContext());
+    module->setAttr(kThreadsAttr, attributes.getI64IntegerAttr(warps * kLanes));
+    module->setAttr(kTensorMapsAttr, attributes.getArrayAttr(described));
     kernel.setPrivate();
     LLVMTypeConverter types(&getContext(), LowerToLLVMOptions(&getContext()));
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
@@ -131,7 +158,9 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
       return signalPassFailure();
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     callee.setLinkage(LLVM::Linkage::Internal);
-    EntryBuilder(callee, types).build(arguments, warps, resident ? resident.getInt() : 1);
+    // However long it is: a call would put the registers of products into memory.
+    callee.setPassthroughAttr(attributes.getArrayAttr(attributes.getStringAttr("alwaysinline")));
+    EntryBuilder(callee, types).build(arguments, maps, warps, resident ? resident.getInt() : 1);
   }
 };
 

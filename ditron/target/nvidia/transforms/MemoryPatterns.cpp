@@ -144,7 +144,7 @@ struct StorePattern : TilePattern<core::StoreOp> {
     Layout layout = core::layoutOf(tile);
     Distribution places = *Distribution::of(layout, shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
-    Value stored = lower::toStorage(b, op.getLoc(), adaptor.getTile(), tile.getElementType(), true);
+    Value stored = t.stored(adaptor.getTile(), tile.getElementType());
     TileAccess(t, memory, places).store(stored, t.isFirst(layout));
     b.eraseOp(op);
     return success();

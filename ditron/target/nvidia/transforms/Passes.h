@@ -22,10 +22,20 @@ namespace ditron::nvidia {
 #define GEN_PASS_REGISTRATION
 #include "ditron/target/nvidia/transforms/Passes.h.inc"
 
-/// The warps that execute a kernel (i64 attribute of the function).
+/// The warps that compute a kernel's tiles (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kWarpsAttr = "nvidia.warps";
 /// The cores that a multiprocessor is to have registers for (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kResidentAttr = "nvidia.resident";
+/// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
+/// no roles, see Roles.h).
+inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps";
+/// What a tensor map describes (attribute of the argument of the function that points to it, and an
+/// array of them of the module): a dictionary {argument, box}, the number of the argument whose
+/// memory it is, and the extents of what is copied at a time, outermost first.
+inline constexpr llvm::StringLiteral kTensorMapAttr = "nvidia.tensor_map";
+inline constexpr llvm::StringLiteral kTensorMapsAttr = "nvidia.tensor_maps";
+/// The threads of a lowered kernel (i64 attribute of the module).
+inline constexpr llvm::StringLiteral kThreadsAttr = "nvidia.threads";
 /// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kSharedAttr = "nvidia.shared_bytes";
 

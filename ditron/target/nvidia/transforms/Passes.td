@@ -26,7 +26,19 @@ def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Deals every tile to the threads of a core, or puts it into shared memory";
   let dependentDialects = ["::ditron::core::TileDialect"];
   let options = [
-    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">];
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">,
+    Option<"tensorMaps", "tensor-maps", "bool", "false",
+           "Launches may describe the arguments to the copy engine">];
+}
+
+def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
+  let summary = "Splits a kernel into a thread that feeds tiles and warpgroups that multiply them";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect", "::ditron::nvidia::NvidiaDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"stages", "stages", "int64_t", "0", "Slots of a pipe; 0: as many as fit, at most 4">];
 }
 
 def PipelineLoads : Pass<"nvidia-pipeline-loads", "::mlir::func::FuncOp"> {

@@ -87,6 +87,15 @@ Value ThreadBuilder::join(ArrayRef<Value> elements) {
   return b.create<vector::FromElementsOp>(loc, type, elements);
 }
 
+Value ThreadBuilder::stored(Value vector, Type element) {
+  auto fence = vector.getDefiningOp<LLVM::CallIntrinsicOp>();
+  bool isFence = fence && fence.getIntrin() == "llvm.arithmetic.fence";
+  auto extended = isFence ? fence.getArgs()[0].getDefiningOp<arith::ExtFOp>() : nullptr;
+  if (extended && cast<VectorType>(extended.getIn().getType()).getElementType() == element)
+    return extended.getIn();
+  return lower::toStorage(b, loc, vector, element, true);
+}
+
 Value ThreadBuilder::pick(Value vector, ArrayRef<int64_t> registers) {
   int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   if (llvm::equal(registers, llvm::seq<int64_t>(0, count)))

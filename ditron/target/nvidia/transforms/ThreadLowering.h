@@ -14,6 +14,8 @@
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
 //   DotPatterns.cpp       products
 //   RingPatterns.cpp      tiles fetched ahead of their use
+//   RolePatterns.cpp      roles, and the pipes between them
+//   WarpgroupPatterns.cpp products of warpgroups
 //   Instructions.cpp      the instructions of PTX
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
@@ -44,11 +46,14 @@ private:
 /// What the patterns share.
 struct ThreadContext {
   const Chip &chip;
-  int64_t warps;
+  int64_t warps, producerWarps;
   SharedMemory &shared;
   mlir::Value base;       ///< of shared memory: !llvm.ptr<3>
   mlir::Value lane, warp; ///< of this thread: i32
 };
+
+/// What a pipe becomes: a struct of the address of its slots and of this thread's position.
+mlir::Type pipeType(mlir::MLIRContext *context);
 
 /// The vector type of a tile in registers.
 mlir::VectorType vectorOf(mlir::RankedTensorType tile);
@@ -61,7 +66,8 @@ class ThreadBuilder {
 public:
   using Value = mlir::Value;
   ThreadBuilder(mlir::OpBuilder &b, mlir::Location loc, const ThreadContext &context)
-      : b(b), loc(loc), context(context), instructions(b, loc) {}
+      : b(b), loc(loc), context(context),
+        instructions(b, loc, context.producerWarps ? context.warps * kLanes : 0) {}
 
   Value i32(int64_t value);
   Value index(int64_t value);
@@ -83,6 +89,9 @@ public:
   /// The elements of a vector, and back.
   llvm::SmallVector<Value> split(Value vector);
   Value join(llvm::ArrayRef<Value> elements);
+  /// A vector in its compute type as it is stored; what was just read or rounded is taken as it
+  /// was.
+  Value stored(Value vector, mlir::Type element);
   /// Registers of a vector in another order, or some of them several times.
   Value pick(Value vector, llvm::ArrayRef<int64_t> registers);
 
@@ -145,6 +154,10 @@ void addReducePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConver
                        const ThreadContext &context);
 void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
+void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                          const ThreadContext &context);
 void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                     const ThreadContext &context);
 

@@ -113,9 +113,19 @@ private:
     auto constant = [&](int64_t n) { return b.create<arith::ConstantIntOp>(loc, n, 32); };
     Value lane = b.create<arith::AndIOp>(loc, thread, constant(kLanes - 1));
     Value warp = b.create<arith::ShRUIOp>(loc, thread, constant(5));
+    auto producers = function->getAttrOfType<IntegerAttr>(kProducerWarpsAttr);
+    if (producers) // branches on it are known to be the whole warp's
+      warp = b.create<NVVM::ShflOp>(loc, b.getI32Type(), constant(-1), warp, constant(0),
+                                    constant(31), NVVM::ShflKind::idx, UnitAttr());
     auto pointer = LLVM::LLVMPointerType::get(&getContext(), 3);
     Value base = b.create<LLVM::AddressOfOp>(loc, pointer, kSharedSymbol);
-    return {chip, warpsOf(function.front().getTerminator()), shared, base, lane, warp};
+    return {chip,
+            warpsOf(function.front().getTerminator()),
+            producers ? producers.getInt() : 0,
+            shared,
+            base,
+            lane,
+            warp};
   }
 
   LogicalResult convert(func::FuncOp function, const ThreadContext &context) {
@@ -124,6 +134,7 @@ private:
     types.addConversion([](Type type) { return type; });
     types.addConversion(
         [](RingType ring) -> Type { return LLVM::LLVMPointerType::get(ring.getContext(), 3); });
+    types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
     types.addConversion([](RankedTensorType tile) -> Type {
       if (isShared(tile))
         return LLVM::LLVMPointerType::get(tile.getContext(), 3);
@@ -142,6 +153,8 @@ private:
     addReducePatterns(patterns, types, context);
     addDotPatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);
+    addRolePatterns(patterns, types, context);
+    addWarpgroupPatterns(patterns, types, context);
     scf::populateSCFStructuralTypeConversions(types, patterns);
     return applyPartialConversion(function, target, std::move(patterns));
   }

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Roles, and the pipes of tiles between them.
+//
+// In shared memory a pipe is its slots, one behind the other, then two mbarriers a slot: `full`, on
+// which the producer arrives once and announces the bytes that the copy engine then counts, and
+// `empty`, on which each computing warp arrives. A role goes through the slots in order and keeps
+// its position, a slot and the parity of the phase that it waits for, in registers: allocas here,
+// which LLVM promotes.
+#include "ditron/target/nvidia/NvidiaOps.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/ThreadLowering.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+Type pipeType(MLIRContext *context) {
+  Type shared = LLVM::LLVMPointerType::get(context, 3), local = LLVM::LLVMPointerType::get(context);
+  return LLVM::LLVMStructType::getLiteral(context, {shared, local});
+}
+
+namespace {
+
+constexpr int64_t kBarrierBytes = 8, kTileAlignment = 1024;
+
+/// Words of a thread's position in a pipe.
+enum Position { kFillSlot, kFillParity, kTakeSlot, kTakeParity, kFreeSlot, kPositions };
+
+int64_t tileBytes(RankedTensorType tile) {
+  int64_t bytes = tile.getNumElements() * storageBytes(tile.getElementType());
+  return (bytes + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
+}
+
+int64_t slotBytes(PipeType pipe) {
+  int64_t bytes = 0;
+  for (RankedTensorType tile : pipe.getTiles())
+    bytes += tileBytes(tile);
+  return bytes;
+}
+
+/// A pipe as one of its threads sees it.
+class Pipe {
+public:
+  Pipe(ThreadBuilder &t, PipeType type, Value converted) : t_(t), type_(type) {
+    base_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
+    positions_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
+  }
+
+  Value get(Position which) {
+    return t_.b.create<LLVM::LoadOp>(t_.loc, t_.b.getI32Type(), address(which));
+  }
+  void set(Position which, Value value) {
+    t_.b.create<LLVM::StoreOp>(t_.loc, value, address(which));
+  }
+  /// The slot after one, and whether that is the first again.
+  std::pair<Value, Value> next(Value slot) {
+    Value after = t_.add(slot, t_.i32(1));
+    Value wraps = t_.b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::eq, after,
+                                             t_.i32(type_.getSlots()));
+    return {t_.b.create<arith::SelectOp>(t_.loc, wraps, t_.i32(0), after), wraps};
+  }
+  /// Moves a slot and its parity on.
+  void advance(Position slot, Position parity) {
+    auto [after, wraps] = next(get(slot));
+    Value before = get(parity);
+    Value flipped = t_.b.create<arith::XOrIOp>(t_.loc, before, t_.i32(1));
+    set(slot, after);
+    set(parity, t_.b.create<arith::SelectOp>(t_.loc, wraps, flipped, before));
+  }
+
+  Value full(Value slot) { return barrier(slot, 0); }
+  Value empty(Value slot) { return barrier(slot, type_.getSlots()); }
+  Value tile(Value slot, size_t number) {
+    int64_t before = 0;
+    for (RankedTensorType tile : type_.getTiles().take_front(number))
+      before += tileBytes(tile);
+    Value place = t_.offset(base_, t_.mul(slot, t_.i32(slotBytes(type_))));
+    return t_.offset(place, before);
+  }
+
+private:
+  Value address(Position which) { return t_.offset(positions_, int64_t(4) * which); }
+  Value barrier(Value slot, int64_t first) {
+    Value place = t_.offset(base_, t_.mul(slot, t_.i32(kBarrierBytes)));
+    return t_.offset(place, type_.getSlots() * slotBytes(type_) + first * kBarrierBytes);
+  }
+
+  ThreadBuilder &t_;
+  PipeType type_;
+  Value base_, positions_;
+};
+
+Value isThread(ThreadBuilder &t, int64_t warp) {
+  auto is = [&](Value x, int64_t y) {
+    return t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, x, t.i32(y));
+  };
+  return t.b.create<arith::AndIOp>(t.loc, is(t.context.warp, warp), is(t.context.lane, 0));
+}
+
+struct PipePattern : TilePattern<PipeOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PipeOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    PipeType type = op.getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    int64_t slots = type.getSlots(), bytes = slots * slotBytes(type);
+    Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes));
+    Value pipe = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t, op), 1);
+    init(t, t.offset(base, bytes), slots);
+    b.replaceOp(op, pipe);
+    return success();
+  }
+
+private:
+  /// The first phases of `empty` count as complete: the producer begins with parity 1.
+  static Value positions(ThreadBuilder &t, PipeOp op) {
+    Value all;
+    {
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+      auto pointer = LLVM::LLVMPointerType::get(t.b.getContext());
+      all = t.b.create<LLVM::AllocaOp>(t.loc, pointer, t.b.getI32Type(), t.i32(kPositions));
+    }
+    for (int word = 0; word < kPositions; ++word)
+      t.b.create<LLVM::StoreOp>(t.loc, t.i32(word == kFillParity),
+                                t.offset(all, int64_t(4) * word));
+    return all;
+  }
+
+  void init(ThreadBuilder &t, Value barriers, int64_t slots) const {
+    auto branch = t.b.create<scf::IfOp>(t.loc, isThread(t, 0));
+    {
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(branch.thenBlock());
+      for (int64_t n = 0; n < 2 * slots; ++n)
+        t.instructions.initBarrier(t.offset(barriers, n * kBarrierBytes),
+                                   n < slots ? 1 : t.context.warps);
+      t.instructions.fenceBarriers();
+    }
+    t.b.create<NVVM::Barrier0Op>(t.loc);
+  }
+};
+
+struct RolesPattern : TilePattern<RolesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(RolesOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    auto [own, producers] = registers();
+    Value isProducer = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::uge,
+                                               context_.warp, t.i32(context_.warps));
+    auto roles = b.create<scf::IfOp>(op.getLoc(), isProducer, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(roles.thenBlock());
+    if (own)
+      t.instructions.leaveRegisters(producers);
+    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
+    b.setInsertionPointToStart(thread.thenBlock());
+    llvm::SetVector<Value> maps;
+    op.getProducer().walk([&](FetchOp fetch) { maps.insert(fetch.getMap()); });
+    for (Value map : maps)
+      t.instructions.prefetchTensorMap(map);
+    b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
+    b.setInsertionPointToStart(roles.elseBlock());
+    if (own)
+      t.instructions.takeRegisters(own);
+    b.inlineBlockBefore(&op.getConsumer().front(), roles.elseBlock()->getTerminator());
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Registers of a thread that computes and of one that does not; 0 where a launch gives each
+  /// enough.
+  std::pair<int64_t, int64_t> registers() const {
+    constexpr int64_t kStep = 8, kEnough = 240, kFew = 40;
+    int64_t threads = context_.warps * kLanes, others = context_.producerWarps * kLanes;
+    int64_t each = context_.chip.coreRegisters / (threads + others) / kStep * kStep;
+    if (each >= kEnough)
+      return {0, 0};
+    return {(each * (threads + others) - kFew * others) / threads / kStep * kStep, kFew};
+  }
+};
+
+struct AcquirePattern : TilePattern<AcquireOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(AcquireOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    PipeType type = op.getPipe().getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, type, adaptor.getPipe());
+    Value slot = pipe.get(kFillSlot);
+    t.instructions.waitBarrier(pipe.empty(slot), pipe.get(kFillParity));
+    int64_t bytes = 0;
+    for (RankedTensorType tile : type.getTiles())
+      bytes += tile.getNumElements() * storageBytes(tile.getElementType());
+    t.instructions.arriveExpecting(pipe.full(slot), bytes);
+    pipe.advance(kFillSlot, kFillParity);
+    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), slot);
+    return success();
+  }
+};
+
+struct FetchPattern : TilePattern<FetchOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FetchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    PipeType type = op.getPipe().getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, type, adaptor.getPipe());
+    RankedTensorType tile = type.getTiles()[op.getTile()];
+    int64_t width = kPanelBytes / storageBytes(tile.getElementType());
+    Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
+    Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
+    SmallVector<Value> coords = places(t, op);
+    Value first = coords[0];
+    for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
+      coords[0] = t.add(first, t.i32(panel * width));
+      t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
+                                op.getMap(), coords, full);
+    }
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The tile's first element, innermost coordinate first. One that lies outside of the view is
+  /// brought near, that it fits 32 bits: any such tile is all zeros.
+  static SmallVector<Value> places(ThreadBuilder &t, FetchOp op) {
+    OpBuilder &b = t.b;
+    SmallVector<Value> result;
+    size_t rank = op.getCoords().size(), lead = rank - op.getShape().size();
+    for (size_t dim = rank; dim-- > 0;) {
+      Value size = b.create<memref::DimOp>(t.loc, op.getView(), static_cast<int64_t>(dim));
+      Value start = b.create<arith::MaxSIOp>(t.loc, op.getCoords()[dim], t.index(-1));
+      start = b.create<arith::MinSIOp>(t.loc, start, size);
+      if (dim >= lead) {
+        start = t.mul(start, t.index(op.getShape()[dim - lead]));
+        start = b.create<arith::MinSIOp>(t.loc, start, size);
+      }
+      result.push_back(b.create<arith::IndexCastOp>(t.loc, b.getI32Type(), start));
+    }
+    return result;
+  }
+};
+
+struct ReceivePattern : TilePattern<ReceiveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReceiveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Value slot = pipe.get(kTakeSlot);
+    t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
+    SmallVector<Value> tiles;
+    for (size_t n = 0; n < op.getNumResults(); ++n)
+      tiles.push_back(pipe.tile(slot, n));
+    pipe.advance(kTakeSlot, kTakeParity);
+    b.replaceOp(op, tiles);
+    return success();
+  }
+};
+
+struct ReleasePattern : TilePattern<ReleaseOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReleaseOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Value slot = pipe.get(kFreeSlot);
+    Value isFirst =
+        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, context_.lane, t.i32(0));
+    Value arrives = b.create<arith::AndIOp>(op.getLoc(), isFirst, op.getCondition());
+    t.instructions.arrive(pipe.empty(slot), arrives);
+    Value after = pipe.next(slot).first;
+    pipe.set(kFreeSlot, b.create<arith::SelectOp>(op.getLoc(), op.getCondition(), after, slot));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns
+      .add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern, ReleasePattern>(
+          types, patterns.getContext(), context);
+}
+
+} // namespace ditron::nvidia

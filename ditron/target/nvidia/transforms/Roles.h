@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which kernels are split into roles: one thread feeds tiles to shared memory, warpgroups multiply
+// them and do all the rest.
+#pragma once
+#include "ditron/target/nvidia/Chip.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/Tiles.h"
+
+namespace ditron::nvidia {
+
+/// The value of which a tile is a chain of transpositions.
+mlir::Value untransposed(mlir::Value tile);
+
+/// The tile as a pipe brings it: in whole panels, of which products read what is the tile's.
+mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
+
+/// A loop whose products are fed.
+struct FedLoop {
+  mlir::scf::ForOp loop;
+  llvm::SmallVector<core::LoadOp> loads; ///< in program order
+  llvm::SmallVector<core::DotOp> dots;   ///< likewise
+};
+
+struct RolePlan {
+  mlir::Operation *first; ///< of the function's block: from here on, roles differ
+  llvm::SmallVector<FedLoop> loops;
+  int64_t warps; ///< that compute: whole warpgroups
+};
+
+/// The roles of a kernel of which every product is one that warpgroups compute from tiles that a
+/// loop reads from arguments, and that writes none of these. Without a value for other kernels and
+/// for chips that have no warpgroups. `warps`: that the schedule asks for, or 0.
+std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &chip, int64_t warps);
+
+} // namespace ditron::nvidia

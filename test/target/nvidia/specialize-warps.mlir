@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --nvidia-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
+
+// One thread fetches the tiles of A and B ahead; the others multiply them, and store while the next ones arrive.
+// CHECK-LABEL: func.func @gemm
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xbf16
+// CHECK-SAME: %[[B:[a-z0-9]+]]: memref<?x?xbf16
+// CHECK-SAME: %[[C:[a-z0-9]+]]: memref<?x?xbf16
+// CHECK-SAME: %[[MAPA:[a-z0-9]+]]: !llvm.ptr {nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 128, 64>}}
+// CHECK-SAME: %[[MAPB:[a-z0-9]+]]: !llvm.ptr {nvidia.tensor_map = {argument = 1 : i64, box = array<i64: 64, 64>}}
+// CHECK-SAME: nvidia.producer_warps = 4
+// CHECK-SAME: nvidia.warps = 8
+// CHECK: %[[PIPE:.*]] = nvidia.pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m | swizzle<3,3,3>@m)">>, tensor<64x256xbf16, #tile.layout<"(64 : 64@m, 4 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
+// CHECK: nvidia.roles producer {
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[J:.*]] = arith.addi %[[I]]
+// CHECK-NEXT: scf.for %[[K:.*]] =
+// CHECK-NEXT: %[[SLOT:.*]] = nvidia.acquire %[[PIPE]]
+// CHECK-NEXT: nvidia.fetch %[[A]][%[[I]], %[[K]]] by %[[MAPA]] to %[[PIPE]][%[[SLOT]]] tile 0 shape [128, 64]
+// CHECK-NEXT: nvidia.fetch %[[B]][%[[K]], %[[J]]] by %[[MAPB]] to %[[PIPE]][%[[SLOT]]] tile 1 shape [64, 256]
+// CHECK-NOT: tile.{{load|dot|store}}
+// CHECK: } consumer {
+// CHECK: scf.for
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %[[FIRST:.*]] to %[[LAST:.*]] step
+// CHECK-NEXT: %[[TILES:.*]]:2 = nvidia.receive %[[PIPE]]
+// CHECK-NEXT: %[[D:.*]] = nvidia.multiply %[[TILES]]#0, %[[TILES]]#1, %{{.*}} -> tensor<128x256xf32, #tile.layout<"(8 : 1@warp, 2 : 2@reg, 8 : 4@lane, 32 : 4@reg, 4 : 1@lane, 2 : 1@reg)">>
+// CHECK-NEXT: nvidia.settle 1
+// CHECK-NEXT: %[[LATER:.*]] = arith.cmpi sgt, %[[K]], %[[FIRST]]
+// CHECK-NEXT: nvidia.release %[[PIPE]] if %[[LATER]]
+// CHECK-NEXT: scf.yield %[[D]]
+// CHECK: %[[DONE:.*]] = nvidia.settle 0 of %[[SUM]]
+// CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[LAST]], %[[FIRST]]
+// CHECK-NEXT: nvidia.release %[[PIPE]] if %[[ANY]]
+// CHECK: tile.cast %[[DONE]]
+// CHECK: tile.store
+func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %m: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  scf.for %i = %c0 to %m step %c1 {
+    %j = arith.addi %i, %n : index
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x256xf32>) {
+      %a = tile.load %A[%i, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x256xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x256xbf16> -> tensor<128x256xf32>
+      scf.yield %d : tensor<128x256xf32>
+    }
+    %c = tile.cast %acc : tensor<128x256xf32> to tensor<128x256xbf16>
+    tile.store %c, %C[%i, %j] : tensor<128x256xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  }
+  return
+}
+
+// -----
+
+// The iteration reads its product: it is settled there, and the slot is free at once.
+// CHECK-LABEL: func.func @settled
+// CHECK: nvidia.multiply
+// CHECK-NEXT: %[[D:.*]] = nvidia.settle 0 of
+// CHECK-NEXT: math.absf %[[D]]
+// CHECK: %[[YES:.*]] = arith.constant true
+// CHECK-NEXT: nvidia.release %{{.*}} if %[[YES]]
+func.func @settled(%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %a = tile.load %A[%c0, %k] : memref<?x?xf16, strided<[?, ?], offset: ?>> -> tensor<64x64xf16>
+    %b = tile.load %B[%c0, %k] : memref<?x?xf16, strided<[?, ?], offset: ?>> -> tensor<64x64xf16>
+    %t = tile.transpose %b [1, 0] : tensor<64x64xf16> -> tensor<64x64xf16>
+    %d = tile.dot %a, %t, %sum : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %x = math.absf %d : tensor<64x64xf32>
+    scf.yield %x : tensor<64x64xf32>
+  }
+  tile.store %acc, %C[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// What the kernel writes is not read ahead.
+// CHECK-LABEL: func.func @in_place
+// CHECK-NOT: nvidia.producer_warps
+// CHECK-NOT: nvidia.roles
+// CHECK: tile.dot
+func.func @in_place(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %m: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %i = %c0 to %m step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %A[%i, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %B[%k, %i] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
+    tile.store %c, %A[%i, %c0] : tensor<64x64xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  }
+  return
+}
+
+// -----
+
+// Where to read is itself read: the producer cannot go ahead.
+// CHECK-LABEL: func.func @dependent
+// CHECK-NOT: nvidia.roles
+// CHECK: tile.dot
+func.func @dependent(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %where: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %at = memref.load %where[%k] : memref<?xindex>
+    %a = tile.load %A[%c0, %at] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %b = tile.load %B[%at, %c0] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %acc, %C[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// Leading dimensions are coordinates of the copy engine too. A slot is as wide as whole panels.
+// CHECK-LABEL: func.func @batched
+// CHECK-SAME: nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>}
+// CHECK: nvidia.pipe : <4 of tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, #tile.layout<"(64 : 64@m, 2 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
+// CHECK: nvidia.fetch %{{.*}}[%[[B:.*]], %{{.*}}, %[[K:.*]]] by %{{.*}} tile 0 shape [64, 64]
+// CHECK: nvidia.fetch %{{.*}}[%[[B]], %[[K]], %{{.*}}] by %{{.*}} tile 1 shape [64, 80]
+// CHECK: nvidia.multiply {{.*}} : tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, {{.*}}> -> tensor<64x80xf32
+func.func @batched(%A: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>> {tile.unit_stride}, %batch: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x80xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x80xf32>) {
+    %a = tile.load %A[%batch, %c0, %k] : memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %b = tile.load %B[%batch, %k, %c0] : memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> -> tensor<64x80xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x80xbf16> -> tensor<64x80xf32>
+    scf.yield %d : tensor<64x80xf32>
+  }
+  tile.store %acc, %C[%batch, %c0, %c0] : tensor<64x80xf32>, memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+  return
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Emulator.h"
+#include "Ptx.h"
+#include "Scalar.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace ditron::emulator {
+
+namespace {
+
+constexpr int kLanes = 32;
+constexpr uint64_t kSharedBase = 1024;              ///< the address of the first byte
+constexpr uint64_t kParameters = uint64_t(1) << 60; ///< addresses of parameters begin here
+
+using Lanes = std::array<uint64_t, kLanes>;
+
+/// An mbarrier.
+struct Barrier {
+  int64_t arrivals = 0, pending = 0, bytes = 0;
+  uint64_t phase = 0;
+  void update() {
+    if (pending == 0 && bytes == 0) {
+      pending = arrivals;
+      ++phase;
+    }
+  }
+};
+
+/// A product that one warp has begun.
+struct Product {
+  std::vector<int> registers;
+  uint64_t a, b;
+  int64_t columns;
+  bool isDeepA, isDeepB;
+  std::string type;
+};
+
+struct Warp {
+  int number = 0;
+  std::vector<Lanes> registers;
+  std::array<int, kLanes> at{};
+  int waitsAt = -1; ///< the number of the barrier it waits at
+  std::vector<Product> begun;
+  std::deque<std::vector<Product>> groups;
+  std::multiset<int> inFlight; ///< registers of products
+  bool isDone() const {
+    return std::all_of(at.begin(), at.end(), [](int place) { return place < 0; });
+  }
+};
+
+/// A copy of the copy engine that has not landed.
+struct Transfer {
+  const TensorMap *map;
+  std::vector<int64_t> place; ///< innermost first
+  uint64_t to, barrier;
+};
+
+class Block {
+public:
+  Block(const Program &program, const Launch &launch, int number)
+      : program_(program), launch_(launch), number_(number),
+        random_(launch.seed + static_cast<uint64_t>(number)),
+        shared_(static_cast<size_t>(launch.sharedBytes), 0xff) {
+    for (int n = 0; n < launch.threads / kLanes; ++n) {
+      warps_.push_back(std::make_unique<Warp>());
+      warps_.back()->number = n;
+      warps_.back()->registers.resize(static_cast<size_t>(program.registers));
+    }
+  }
+
+  void run() {
+    int idle = 0;
+    while (std::any_of(warps_.begin(), warps_.end(), [](auto &warp) { return !warp->isDone(); })) {
+      Warp &warp = *warps_[random_() % warps_.size()];
+      bool moves = false;
+      for (uint64_t steps = random_() % 64; steps > 0 && step(warp); --steps)
+        moves = true;
+      if (!transfers_.empty() && random_() % 4 == 0)
+        land(), moves = true;
+      idle = moves ? 0 : idle + 1;
+      if (idle > 10000)
+        throw Fault("all threads wait for ever");
+    }
+    if (!transfers_.empty())
+      throw Fault("the kernel ends before its copies do");
+  }
+
+private:
+  //===-- Threads ---------------------------------------------------------------------------===//
+
+  /// Executes one instruction for the lanes that are furthest behind; false if the warp waits.
+  bool step(Warp &warp) {
+    if (warp.waitsAt >= 0 || warp.isDone())
+      return false;
+    int place = INT32_MAX;
+    for (int at : warp.at)
+      if (at >= 0)
+        place = std::min(place, at);
+    const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
+    std::array<bool, kLanes> isActive{}, isChosen{};
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      isActive[lane] = warp.at[lane] == place;
+      bool holds = i.predicate < 0 ||
+                   (read(warp, i.predicate)[lane] & 1) != static_cast<uint64_t>(i.isNegated);
+      isChosen[lane] = isActive[lane] && holds;
+    }
+    if (!execute(warp, i, isChosen))
+      return false;
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (isChosen[lane] && i.name() == "bra")
+        warp.at[lane] = i.target;
+      else if (isChosen[lane] && (i.name() == "ret" || i.name() == "exit"))
+        warp.at[lane] = -1;
+      else if (isActive[lane])
+        ++warp.at[lane];
+    }
+    return true;
+  }
+
+  using Mask = std::array<bool, kLanes>;
+
+  static void requireAll(const Instruction &i, const Mask &mask) {
+    if (!std::all_of(mask.begin(), mask.end(), [](bool is) { return is; }))
+      throw Fault("not all lanes come to: " + i.text);
+  }
+
+  static const Lanes &read(const Warp &warp, int reg) {
+    if (warp.inFlight.contains(reg))
+      throw Fault("a register of a product that is under way is read");
+    return warp.registers[static_cast<size_t>(reg)];
+  }
+  static void write(Warp &warp, int reg, size_t lane, uint64_t bits) {
+    if (warp.inFlight.contains(reg))
+      throw Fault("a register of a product that is under way is written");
+    warp.registers[static_cast<size_t>(reg)][lane] = bits;
+  }
+
+  uint64_t value(const Warp &warp, const Operand &operand, size_t lane) {
+    switch (operand.kind) {
+    case Operand::Kind::reg:
+      return read(warp, operand.reg)[lane];
+    case Operand::Kind::number:
+      return operand.number;
+    case Operand::Kind::address:
+      return value(warp, operand.parts[0], lane) + operand.number;
+    case Operand::Kind::symbol:
+      return symbol(warp, operand.name, lane);
+    case Operand::Kind::list:
+      break;
+    }
+    throw Fault("several registers where one value is expected");
+  }
+
+  /// The parts of a register in several, the first being the lowest.
+  uint64_t packed(const Warp &warp, const Instruction &i, const Operand &list, size_t lane) {
+    unsigned width = partBits(i, list);
+    uint64_t bits = 0;
+    for (size_t n = list.parts.size(); n-- > 0;)
+      bits = bits << width | (value(warp, list.parts[n], lane) & ((uint64_t(1) << width) - 1));
+    return bits;
+  }
+  static unsigned partBits(const Instruction &i, const Operand &list) {
+    return static_cast<unsigned>(std::stoul(i.type().substr(1)) / list.parts.size());
+  }
+
+  uint64_t symbol(const Warp &warp, const std::string &name, size_t lane) {
+    if (name == "%tid.x")
+      return static_cast<uint64_t>(warp.number * kLanes) + lane;
+    if (name == "%ctaid.x")
+      return static_cast<uint64_t>(number_);
+    if (name == "%nctaid.x")
+      return static_cast<uint64_t>(launch_.blocks);
+    if (name == "ditron_shared")
+      return kSharedBase;
+    auto parameter = program_.parameters.find(name);
+    if (parameter == program_.parameters.end())
+      throw Fault("unknown symbol: " + name);
+    return kParameters + static_cast<uint64_t>(parameter->second);
+  }
+
+  //===-- Instructions ----------------------------------------------------------------------===//
+
+  bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
+    const std::string &name = i.name();
+    if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch")
+      return true;
+    if (name == "setmaxnreg")
+      return requireAll(i, mask), true;
+    if (name == "mbarrier")
+      return synchronise(warp, i, mask);
+    if (name == "bar")
+      return meet(warp, i, mask);
+    if (name == "wgmma")
+      return requireAll(i, mask), multiply(warp, i), true;
+    if (name == "cp")
+      return copy(warp, i, mask), true;
+    if (name == "shfl")
+      return requireAll(i, mask), shuffle(warp, i), true;
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      if (mask[lane])
+        executeAlone(warp, i, lane);
+    return true;
+  }
+
+  void executeAlone(Warp &warp, const Instruction &i, size_t lane) {
+    const std::string &name = i.name();
+    if (name == "ld" || name == "st")
+      return access(warp, i, lane);
+    std::vector<uint64_t> sources;
+    for (size_t n = 1; n < i.operands.size(); ++n)
+      sources.push_back(i.operands[n].kind == Operand::Kind::list
+                            ? packed(warp, i, i.operands[n], lane)
+                            : value(warp, i.operands[n], lane));
+    const Operand &to = i.operands.at(0);
+    uint64_t bits = compute(i, sources);
+    if (to.kind != Operand::Kind::list)
+      return write(warp, to.reg, lane, bits);
+    unsigned width = partBits(i, to);
+    for (size_t n = 0; n < to.parts.size(); ++n)
+      write(warp, to.parts[n].reg, lane, bits >> (width * n) & ((uint64_t(1) << width) - 1));
+  }
+
+  void access(Warp &warp, const Instruction &i, size_t lane) {
+    bool loads = i.name() == "ld";
+    const Operand &memory = i.operands[loads ? 1 : 0], &values = i.operands[loads ? 0 : 1];
+    if (i.has("param")) {
+      uint64_t number = value(warp, memory, lane) - kParameters;
+      return write(warp, values.reg, lane, static_cast<uint64_t>(launch_.words.at(number)));
+    }
+    std::vector<Operand> parts =
+        values.kind == Operand::Kind::list ? values.parts : std::vector<Operand>{values};
+    size_t bytes = std::stoul(i.type().substr(1)) / 8;
+    uint64_t address = value(warp, memory, lane);
+    if (address % (bytes * parts.size()) != 0)
+      throw Fault("a misaligned access: " + i.text);
+    for (size_t n = 0; n < parts.size(); ++n, address += bytes) {
+      auto *place =
+          i.has("shared") ? inShared(address, bytes) : reinterpret_cast<uint8_t *>(address);
+      uint64_t bits = loads ? 0 : value(warp, parts[n], lane);
+      if (loads) {
+        std::memcpy(&bits, place, bytes);
+        write(warp, parts[n].reg, lane, bits);
+      } else {
+        std::memcpy(place, &bits, bytes);
+      }
+    }
+  }
+
+  uint8_t *inShared(uint64_t address, size_t bytes) {
+    uint64_t place = (address & 0xffffffff) - kSharedBase;
+    if (place + bytes > shared_.size())
+      throw Fault("an access beyond shared memory");
+    return shared_.data() + place;
+  }
+
+  void shuffle(Warp &warp, const Instruction &i) {
+    Lanes result{};
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      size_t by = value(warp, i.operands[2], lane);
+      size_t from = i.has("bfly") ? lane ^ by : by;
+      result[lane] = value(warp, i.operands[1], from);
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      write(warp, i.operands[0].reg, lane, result[lane]);
+  }
+
+  //===-- Barriers --------------------------------------------------------------------------===//
+
+  bool meet(Warp &warp, const Instruction &i, const Mask &mask) {
+    requireAll(i, mask);
+    int id = static_cast<int>(value(warp, i.operands[0], 0));
+    int threads =
+        i.operands.size() > 1 ? static_cast<int>(value(warp, i.operands[1], 0)) : launch_.threads;
+    arrived_[id] += kLanes;
+    warp.waitsAt = id;
+    if (arrived_[id] == threads) {
+      arrived_[id] = 0;
+      for (auto &other : warps_)
+        if (other->waitsAt == id)
+          other->waitsAt = -1;
+    }
+    return true;
+  }
+
+  bool synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (!mask[lane])
+        continue;
+      if (i.has("try_wait")) {
+        const Barrier &barrier = barriers_.at(value(warp, i.operands[1], lane));
+        if (barrier.phase % 2 == value(warp, i.operands[2], lane))
+          return false; // and again
+        continue;
+      }
+      bool isNew = i.has("init");
+      Barrier &barrier = barriers_[value(warp, i.operands[isNew ? 0 : 1], lane)];
+      if (isNew) {
+        barrier.arrivals = barrier.pending = static_cast<int64_t>(value(warp, i.operands[1], lane));
+        continue;
+      }
+      if (--barrier.pending < 0)
+        throw Fault("too many arrivals: " + i.text);
+      if (i.has("expect_tx"))
+        barrier.bytes += static_cast<int64_t>(value(warp, i.operands[2], lane));
+      barrier.update();
+    }
+    return true;
+  }
+
+  //===-- The copy engine -------------------------------------------------------------------===//
+
+  void copy(Warp &warp, const Instruction &i, const Mask &mask) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (!mask[lane])
+        continue;
+      const Operand &source = i.operands[1];
+      uint64_t number = value(warp, source.parts[0], lane) - kParameters - launch_.words.size();
+      Transfer transfer{&launch_.maps.at(number),
+                        {},
+                        value(warp, i.operands[0], lane),
+                        value(warp, i.operands[2], lane)};
+      for (const Operand &coord : source.parts[1].parts)
+        transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
+      transfers_.push_back(transfer);
+    }
+  }
+
+  /// One of the transfers is done: a box in rows of 128 bytes, of which chunks of 16 bytes are
+  /// permuted by bits 7 to 9 of the address.
+  void land() {
+    auto which = transfers_.begin() + static_cast<int64_t>(random_() % transfers_.size());
+    Transfer transfer = *which;
+    transfers_.erase(which);
+    const TensorMap &map = *transfer.map;
+    if (transfer.to % 128 != 0 || map.box.back() * map.elementBytes != 128)
+      throw Fault("a box that is not of aligned rows of 128 bytes");
+    int64_t total = 1;
+    for (int64_t extent : map.box)
+      total *= extent;
+    for (int64_t n = 0; n < total; ++n) {
+      int64_t rest = n, offset = 0;
+      bool isInside = true;
+      for (size_t dim = map.box.size(); dim-- > 0;) {
+        int64_t at = transfer.place[map.box.size() - 1 - dim] + rest % map.box[dim];
+        rest /= map.box[dim];
+        isInside = isInside && at >= 0 && at < map.extents[dim];
+        offset += at * map.strides[dim];
+      }
+      uint64_t to = swizzled(transfer.to + static_cast<uint64_t>(n * map.elementBytes));
+      auto bytes = static_cast<size_t>(map.elementBytes);
+      uint8_t *place = inShared(to, bytes);
+      if (isInside)
+        std::memcpy(place, static_cast<const uint8_t *>(map.memory) + offset * map.elementBytes,
+                    bytes);
+      else
+        std::memset(place, 0, bytes);
+    }
+    Barrier &barrier = barriers_.at(transfer.barrier);
+    barrier.bytes -= total * map.elementBytes;
+    barrier.update();
+  }
+
+  static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
+
+  //===-- Products --------------------------------------------------------------------------===//
+
+  void multiply(Warp &warp, const Instruction &i) {
+    if (i.has("fence"))
+      return;
+    if (i.has("commit_group")) {
+      warp.groups.push_back(std::move(warp.begun));
+      warp.begun.clear();
+      return;
+    }
+    if (i.has("wait_group")) {
+      while (warp.groups.size() > value(warp, i.operands[0], 0)) {
+        for (const Product &product : warp.groups.front())
+          finish(warp, product);
+        warp.groups.pop_front();
+      }
+      return;
+    }
+    Product product{{},
+                    value(warp, i.operands[1], 0),
+                    value(warp, i.operands[2], 0),
+                    0,
+                    value(warp, i.operands[6], 0) == 0,
+                    value(warp, i.operands[7], 0) == 0,
+                    i.opcode.back()};
+    for (const Operand &part : i.operands[0].parts)
+      product.registers.push_back(part.reg);
+    product.columns = static_cast<int64_t>(product.registers.size()) * 2;
+    warp.inFlight.insert(product.registers.begin(), product.registers.end());
+    warp.begun.push_back(std::move(product));
+  }
+
+  /// An element of an operand in shared memory, where its descriptor says.
+  float element(uint64_t descriptor, bool isDeep, int64_t outer, int64_t depth,
+                const std::string &type) {
+    if (descriptor >> 62 != 1)
+      throw Fault("a descriptor without the swizzle of 128 bytes");
+    auto field = [&](int first) { return static_cast<int64_t>(descriptor >> first & 0x3fff) * 16; };
+    int64_t leading = field(16), stride = field(32), place = field(0);
+    place += isDeep ? outer / 8 * stride + outer % 8 * 128 + depth * 2
+                    : outer / 64 * leading + outer % 64 * 2 + depth / 8 * stride + depth % 8 * 128;
+    uint16_t bits = 0;
+    std::memcpy(&bits, inShared(swizzled(static_cast<uint64_t>(place)), 2), 2);
+    return widen(type, bits);
+  }
+
+  /// This warp's 16 rows of the 64.
+  void finish(Warp &warp, const Product &product) {
+    int64_t firstRow = warp.number % 4 * 16;
+    std::vector<float> b;
+    for (int64_t depth = 0; depth < 16; ++depth)
+      for (int64_t column = 0; column < product.columns; ++column)
+        b.push_back(element(product.b, product.isDeepB, column, depth, product.type));
+    for (int64_t row = 0; row < 16; ++row)
+      for (int64_t depth = 0; depth < 16; ++depth) {
+        float a = element(product.a, product.isDeepA, firstRow + row, depth, product.type);
+        for (int64_t column = 0; column < product.columns; ++column) {
+          auto reg = static_cast<size_t>(column / 8 * 4 + row / 8 * 2 + column % 2);
+          auto lane = static_cast<size_t>(row % 8 * 4 + column % 8 / 2);
+          uint64_t &sum = warp.registers[static_cast<size_t>(product.registers[reg])][lane];
+          float before = std::bit_cast<float>(static_cast<uint32_t>(sum));
+          sum = std::bit_cast<uint32_t>(
+              before + a * b[static_cast<size_t>(depth * product.columns + column)]);
+        }
+      }
+    for (int reg : product.registers)
+      warp.inFlight.erase(warp.inFlight.find(reg));
+  }
+
+  const Program &program_;
+  const Launch &launch_;
+  int number_;
+  std::mt19937_64 random_;
+  std::vector<uint8_t> shared_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::map<uint64_t, Barrier> barriers_;
+  std::map<int, int> arrived_;
+  std::vector<Transfer> transfers_;
+};
+
+} // namespace
+
+void execute(const std::string &ptx, const Launch &launch) {
+  Program program = parse(ptx);
+  for (int block = 0; block < launch.blocks; ++block)
+    Block(program, launch, block).run();
+}
+
+} // namespace ditron::emulator

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executes the PTX of a kernel, so that what the backend writes can be tested where no GPU is: the
+// scalar instructions, barriers and shuffles of a block of threads, the copy engine with its
+// tensor maps and mbarriers, and products of warpgroups.
+//
+// What the hardware does at some time, it does here as late as it may: copies of the copy engine
+// land after a random while, products read their operands only when their group is waited for, and
+// warps run in random order. So a slot that is released early is seen overwritten, and a register
+// that is read early has its old value, which is an error of its own.
+#pragma once
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ditron::emulator {
+
+/// What the program does that no GPU would do right.
+struct Fault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Memory as a tensor map describes it; extents and strides in elements, outermost first.
+struct TensorMap {
+  const void *memory;
+  int64_t elementBytes;
+  std::vector<int64_t> extents, strides, box;
+};
+
+/// A launch: 64-bit words for the first parameters, tensor maps for those behind them.
+struct Launch {
+  std::vector<int64_t> words;
+  std::vector<TensorMap> maps;
+  int blocks, threads, sharedBytes;
+  uint64_t seed;
+};
+
+/// Executes the one kernel of a module block after block. Fault where threads wait for ever, meet
+/// in a barrier that not all of them reach, or touch registers of products that are under way.
+void execute(const std::string &ptx, const Launch &launch);
+
+} // namespace ditron::emulator

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Ptx.h"
+#include "Emulator.h"
+#include <algorithm>
+#include <sstream>
+
+namespace ditron::emulator {
+
+bool Instruction::has(const std::string &part) const {
+  return std::find(opcode.begin(), opcode.end(), part) != opcode.end();
+}
+
+std::string Instruction::type() const {
+  for (auto part = opcode.rbegin(); part != opcode.rend(); ++part)
+    if (part->size() > 1 && std::string("usbf").find((*part)[0]) != std::string::npos &&
+        std::isdigit(static_cast<unsigned char>((*part)[1])))
+      return *part;
+  if (has("pred"))
+    return "pred";
+  if (has("bf16"))
+    return "bf16";
+  return "b32";
+}
+
+namespace {
+
+std::string trimmed(const std::string &text) {
+  size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t;");
+  return first == std::string::npos ? "" : text.substr(first, last + 1 - first);
+}
+
+/// Parts between commas that no bracket encloses.
+std::vector<std::string> splitList(const std::string &text) {
+  std::vector<std::string> parts;
+  std::string part;
+  int depth = 0;
+  for (char c : text) {
+    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    if (c == ',' && depth == 0) {
+      parts.push_back(trimmed(part));
+      part.clear();
+    } else {
+      part += c;
+    }
+  }
+  if (!trimmed(part).empty())
+    parts.push_back(trimmed(part));
+  return parts;
+}
+
+class Parser {
+public:
+  Program parse(const std::string &ptx) {
+    std::istringstream lines(ptx);
+    bool isInside = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (size_t comment = line.find("//"); comment != std::string::npos)
+        line.resize(comment);
+      line = trimmed(line);
+      if (size_t at = line.find("ditron_kernel_param_");
+          !isInside && at != std::string::npos && line.find(".param") == 0)
+        addParameter(line.substr(at));
+      if (line == "{" && !isInside)
+        isInside = true;
+      else if (isInside && line == "}")
+        break;
+      else if (isInside && !line.empty() && line[0] != '.')
+        addLine(line);
+    }
+    for (auto &[number, label] : branches_)
+      program_.instructions[static_cast<size_t>(number)].target = labels_.at(label);
+    program_.registers = static_cast<int>(registers_.size());
+    return program_;
+  }
+
+private:
+  void addParameter(std::string name) {
+    name.resize(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == std::string::npos
+                    ? name.size()
+                    : name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
+    int number = static_cast<int>(program_.parameters.size());
+    program_.parameters[name] = number;
+  }
+
+  void addLine(const std::string &line) {
+    if (line.back() == ':') {
+      labels_[line.substr(0, line.size() - 1)] = static_cast<int>(program_.instructions.size());
+      return;
+    }
+    // A loop around a wait: the wait alone, which blocks here.
+    if (size_t wait = line.find("mbarrier.try_wait"); wait != std::string::npos)
+      return addInstruction(line.substr(wait, line.find(';', wait) - wait), line);
+    addInstruction(line, line);
+  }
+
+  void addInstruction(std::string text, const std::string &line) {
+    Instruction result;
+    result.text = line;
+    if (text[0] == '@') {
+      size_t end = text.find_first_of(" \t");
+      result.isNegated = text[1] == '!';
+      result.predicate =
+          registerOf(text.substr(result.isNegated ? 2 : 1, end - 1 - result.isNegated));
+      text = trimmed(text.substr(end));
+    }
+    size_t end = std::min(text.find_first_of(" \t"), text.size());
+    std::istringstream parts(text.substr(0, end));
+    for (std::string part; std::getline(parts, part, '.');)
+      result.opcode.push_back(part);
+    std::string rest = trimmed(text.substr(end));
+    if (result.name() == "bra")
+      branches_.emplace_back(static_cast<int>(program_.instructions.size()), rest);
+    else
+      for (const std::string &operand : splitList(rest))
+        result.operands.push_back(parseOperand(operand));
+    program_.instructions.push_back(std::move(result));
+  }
+
+  int registerOf(const std::string &name) {
+    return registers_.try_emplace(trimmed(name), static_cast<int>(registers_.size())).first->second;
+  }
+
+  Operand parseOperand(const std::string &text) {
+    using Kind = Operand::Kind;
+    if (text[0] == '{') {
+      Operand result{Kind::list};
+      for (const std::string &part : splitList(text.substr(1, text.size() - 2)))
+        result.parts.push_back(parseOperand(part));
+      return result;
+    }
+    if (text[0] == '[')
+      return parseAddress(text.substr(1, text.size() - 2));
+    size_t dot = text.find('.');
+    if (text[0] == '%' && dot != std::string::npos)
+      return {Kind::symbol, -1, 0, text};
+    if (text[0] == '%')
+      return {Kind::reg, registerOf(text)};
+    if (text.starts_with("0f") || text.starts_with("0d"))
+      return {Kind::number, -1, std::stoull(text.substr(2), nullptr, 16)};
+    if (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-')
+      return {Kind::number, -1,
+              text[0] == '-' ? static_cast<uint64_t>(std::stoll(text, nullptr, 0))
+                             : std::stoull(text, nullptr, 0)};
+    return {Kind::symbol, -1, 0, text};
+  }
+
+  Operand parseAddress(const std::string &text) {
+    Operand result{Operand::Kind::address};
+    for (const std::string &part : splitList(text)) {
+      size_t plus = part.find('+');
+      result.parts.push_back(parseOperand(part.substr(0, plus)));
+      if (plus != std::string::npos)
+        result.number = static_cast<uint64_t>(std::stoll(part.substr(plus + 1)));
+    }
+    return result;
+  }
+
+  Program program_;
+  std::map<std::string, int> registers_, labels_;
+  std::vector<std::pair<int, std::string>> branches_;
+};
+
+} // namespace
+
+Program parse(const std::string &ptx) { return Parser().parse(ptx); }
+
+} // namespace ditron::emulator

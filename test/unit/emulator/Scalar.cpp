@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Scalar.h"
+#include "Emulator.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace ditron::emulator {
+
+namespace {
+
+unsigned bitsOf(const std::string &type) {
+  return type == "pred" ? 1 : static_cast<unsigned>(std::stoul(type.substr(1)));
+}
+
+uint64_t truncated(uint64_t value, unsigned bits) {
+  return bits >= 64 ? value : value & ((uint64_t(1) << bits) - 1);
+}
+int64_t extended(uint64_t value, unsigned bits) {
+  return bits >= 64 ? static_cast<int64_t>(value)
+                    : static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
+}
+/// An integer as its type reads it.
+int64_t integer(const std::string &type, uint64_t value) {
+  unsigned bits = bitsOf(type);
+  return type[0] == 's' ? extended(value, bits) : static_cast<int64_t>(truncated(value, bits));
+}
+
+float single(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
+uint64_t bitsOfSingle(float value) { return std::bit_cast<uint32_t>(value); }
+
+template <class T> bool compare(const std::string &how, T a, T b) {
+  if (how == "eq")
+    return a == b;
+  if (how == "ne" || how == "neu")
+    return a != b;
+  if (how == "lt")
+    return a < b;
+  if (how == "le")
+    return a <= b;
+  if (how == "gt")
+    return a > b;
+  return a >= b;
+}
+
+uint64_t setPredicate(const Instruction &i, uint64_t a, uint64_t b) {
+  std::string type = i.type();
+  const std::string &how = i.opcode[1];
+  if (type == "f32")
+    return compare(how, single(a), single(b));
+  if (type[0] == 's')
+    return compare(how, integer(type, a), integer(type, b));
+  return compare(how, truncated(a, bitsOf(type)), truncated(b, bitsOf(type)));
+}
+
+uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
+  const std::string &name = i.name();
+  float a = single(s[0]), b = s.size() > 1 ? single(s[1]) : 0;
+  if (name == "add")
+    return bitsOfSingle(a + b);
+  if (name == "sub")
+    return bitsOfSingle(a - b);
+  if (name == "mul")
+    return bitsOfSingle(a * b);
+  if (name == "fma")
+    return bitsOfSingle(std::fma(a, b, single(s[2])));
+  if (name == "max")
+    return bitsOfSingle(std::fmax(a, b));
+  if (name == "min")
+    return bitsOfSingle(std::fmin(a, b));
+  if (name == "neg")
+    return bitsOfSingle(-a);
+  throw Fault("unknown instruction: " + i.text);
+}
+
+uint64_t convert(const Instruction &i, uint64_t value) {
+  const std::string from = i.opcode.back(), to = i.opcode[i.opcode.size() - 2];
+  if (from == "f32" && (to == "bf16" || to == "f16"))
+    return narrow(to, single(value));
+  if (to == "f32" && (from == "bf16" || from == "f16"))
+    return bitsOfSingle(widen(from, static_cast<uint16_t>(value)));
+  if (to[0] == 'f' || from[0] == 'f')
+    throw Fault("unknown conversion: " + i.text);
+  return truncated(static_cast<uint64_t>(integer(from, value)), bitsOf(to));
+}
+
+uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
+  const std::string &name = i.name(), type = i.type();
+  int64_t a = integer(type, s[0]), b = s.size() > 1 ? integer(type, s[1]) : 0;
+  uint64_t ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+  bool isSigned = type[0] == 's';
+  if (name == "add")
+    return ua + ub;
+  if (name == "sub")
+    return ua - ub;
+  if (name == "mul" && i.has("hi")) {
+    auto high = [&](auto x, auto y) { return static_cast<uint64_t>(x * y >> bitsOf(type)); };
+    return isSigned ? high(static_cast<__int128>(a), static_cast<__int128>(b))
+                    : high(static_cast<unsigned __int128>(ua), static_cast<unsigned __int128>(ub));
+  }
+  if (name == "mul")
+    return ua * ub;
+  if (name == "mad")
+    return ua * ub + s[2];
+  if (name == "div" || name == "rem") {
+    if (b == 0)
+      throw Fault("a division by zero: " + i.text);
+    if (isSigned)
+      return static_cast<uint64_t>(name == "div" ? a / b : a % b);
+    return name == "div" ? ua / ub : ua % ub;
+  }
+  if (name == "neg")
+    return uint64_t(0) - ua;
+  bool isLess = isSigned ? a < b : ua < ub;
+  if (name == "min")
+    return isLess ? ua : ub;
+  if (name == "max")
+    return isLess ? ub : ua;
+  throw Fault("unknown instruction: " + i.text);
+}
+
+uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
+  const std::string &name = i.name(), type = i.type();
+  unsigned bits = bitsOf(type);
+  if (name == "and")
+    return s[0] & s[1];
+  if (name == "or")
+    return s[0] | s[1];
+  if (name == "xor")
+    return s[0] ^ s[1];
+  if (name == "not")
+    return ~s[0];
+  uint64_t by = std::min<uint64_t>(truncated(s[1], 32), bits);
+  if (name == "shl")
+    return by >= 64 ? 0 : s[0] << by;
+  if (name == "shr" && type[0] == 's')
+    return static_cast<uint64_t>(extended(s[0], bits) >> std::min<uint64_t>(by, 63));
+  if (name == "shr")
+    return by >= 64 ? 0 : truncated(s[0], bits) >> by;
+  if (name == "bfe") // unsigned ones only
+    return truncated(truncated(s[0], bits) >> by, static_cast<unsigned>(s[2] & 0xff));
+  throw Fault("unknown instruction: " + i.text);
+}
+
+} // namespace
+
+uint16_t narrow(const std::string &type, float value) {
+  if (type == "f16")
+    return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value))
+    return 0x7fc0;
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float widen(const std::string &type, uint16_t bits) {
+  if (type == "f16")
+    return static_cast<float>(std::bit_cast<_Float16>(bits));
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
+  static const std::vector<std::string> kBitwise = {"and", "or", "xor", "not", "shl", "shr", "bfe"};
+  const std::string &name = i.name(), type = i.type();
+  if (name == "mov" || name == "cvta")
+    return s[0];
+  if (name == "selp")
+    return s[2] & 1 ? s[0] : s[1];
+  if (name == "setp")
+    return setPredicate(i, s[0], s[1]);
+  if (name == "cvt")
+    return convert(i, s[0]);
+  uint64_t result = std::find(kBitwise.begin(), kBitwise.end(), name) != kBitwise.end()
+                        ? bitwise(i, s)
+                    : type == "f32" ? floating(i, s)
+                                    : arithmetic(i, s);
+  return truncated(result, i.has("wide") ? 64 : bitsOf(type));
+}
+
+} // namespace ditron::emulator

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What scalar instructions of PTX compute, in bits.
+#pragma once
+#include "Ptx.h"
+
+namespace ditron::emulator {
+
+/// The bits of a float as an element of "bf16" or "f16", rounded to nearest, and back.
+uint16_t narrow(const std::string &type, float value);
+float widen(const std::string &type, uint16_t bits);
+
+/// The result of an instruction whose sources have these bits; Fault naming one that is not known.
+uint64_t compute(const Instruction &instruction, const std::vector<uint64_t> &sources);
+
+} // namespace ditron::emulator
