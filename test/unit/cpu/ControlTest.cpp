@@ -225,19 +225,22 @@ TEST(Variables, nestedLoops) {
 
 /// What a loop carries is not replaced before all that is made of it has been stored.
 TEST(Carried, takenTwiceBeforeItIsReplaced) {
-  Kernel kernel("carried(x[K*M,N]) -> y[K*M,N], z[M,N]", [](In<f32> x, Out<f32> y, Out<f32> z) {
-    auto xs = x.tiled(3, 20);
-    auto ys = y.tiled(3, 20);
-    for (auto [i, j] : z.tiled(3, 20).tiles()) {
-      Var carried = zeros<f32>(3, 20);
-      for (auto k : range(xs.rows())) {
-        auto scaled = carried * 0.5, tripled = scaled * 3;
-        carried = scaled + xs(k, j);
-        ys(k, j) = tripled;
-      }
-      z.tiled(3, 20)(i, j) = carried;
-    }
-  });
+  Kernel kernel("carried() -> x[K*M,N], y[K*M,N], z[M,N]",
+                [](InOut<f32> x, Out<f32> y, Out<f32> z) {
+                  auto xs = x.tiled(3, 20);
+                  auto ys = y.tiled(3, 20);
+                  for (auto [i, j] : z.tiled(3, 20).tiles()) {
+                    Var carried = zeros<f32>(3, 20);
+                    for (auto k : range(xs.rows())) {
+                      auto scaled = carried * 0.5, tripled = scaled * 3;
+                      auto next = exp(scaled) + xs(k, j);
+                      xs(k, j) = next * next; // next is in memory before tripled is computed
+                      carried = next;
+                      ys(k, j) = tripled;
+                    }
+                    z.tiled(3, 20)(i, j) = carried;
+                  }
+                });
   expectSame(kernel,
              {Block(DType::f32, {9, 20}).fillRandom(1), Block(DType::f32, {9, 20}),
               Block(DType::f32, {3, 20})},
