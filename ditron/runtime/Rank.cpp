@@ -138,10 +138,12 @@ void Rank::meet(const Request &request, bool isPatient) {
   compareRequests(meeting);
 }
 
-/// Waits for `ready`, and for the ranks that are not `here` as long as one of them works.
+/// Waits for `ready`, and for the ranks that are not `here` as long as one of them works: has a CPU
+/// for more of the time than what else lives in its process takes now and then.
 WaitResult Rank::awaitWorking(const std::function<bool()> &ready,
                               const std::function<bool(int)> &here) const {
   constexpr std::chrono::milliseconds kLook{20};
+  constexpr int64_t kAtWork = 200; // one part in so many of the time
   auto worked = [&] {
     uint64_t sum = 0;
     for (int peer = 0; peer < size_; ++peer)
@@ -155,7 +157,9 @@ WaitResult Rank::awaitWorking(const std::function<bool()> &ready,
     auto now = std::chrono::steady_clock::now();
     if (result != WaitResult::timedOut)
       return result;
-    if (uint64_t after = worked(); after != before) {
+    int64_t least = std::chrono::nanoseconds(now - since).count() / kAtWork;
+    // A rank that has come no longer counts, and the sum is smaller.
+    if (uint64_t after = worked(); after < before || int64_t(after - before) > least) {
       before = after;
       since = now;
     } else if (now - since > meetingTimeout()) {
