@@ -71,6 +71,23 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &speciali
   return copy;
 }
 
+/// The kernel after the passes that it is emitted after: the front ones, or those of the target,
+/// which `addTarget` adds.
+OwningOpRef<ModuleOp> lowered(ModuleOp module, const Specialization &specialization, Emit emit,
+                              const Diagnostics &diagnostics,
+                              llvm::function_ref<void(OpPassManager &)> addTarget) {
+  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  if (emit == Emit::ir)
+    addFrontPipeline(passes);
+  else
+    addTarget(passes);
+  if (failed(passes.run(*kernel)))
+    diagnostics.raise("compilation");
+  return kernel;
+}
+
 std::string printed(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -103,17 +120,12 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
   MLIRContext *context = module.getContext();
   context->printOpOnDiagnostic(false); // messages are for the user of the language
   Diagnostics diagnostics(context);
-  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
   cpu::HostMachine host;
-  PassManager passes(context);
-  passes.enableVerifier(false);
-  if (emit == Emit::ir)
-    addFrontPipeline(passes);
-  else
+  auto addTarget = [&](OpPassManager &passes) {
     addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26},
                    specialization.recorded);
-  if (failed(passes.run(*kernel)))
-    diagnostics.raise("compilation");
+  };
+  OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
   if (emit == Emit::ir)
     return printed(*kernel);
 
@@ -163,20 +175,15 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   MLIRContext *context = module.getContext();
   context->printOpOnDiagnostic(false);
   Diagnostics diagnostics(context);
-  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
-  std::string name = (*kernel->getOps<func::FuncOp>().begin()).getName().str();
+  std::string name = (*module.getOps<func::FuncOp>().begin()).getName().str();
   const nvidia::Chip *chip = nvidia::findChip(target.chip);
   if (!chip)
     throw InternalError(fmt::format("no chip {}", target.chip));
-  PassManager passes(context);
-  passes.enableVerifier(false);
-  if (emit == Emit::ir)
-    addFrontPipeline(passes);
-  else
+  auto addTarget = [&](OpPassManager &passes) {
     addNvidiaPipeline(passes,
                       {target.chip, target.warps, target.stages, specialization.tensorMaps});
-  if (failed(passes.run(*kernel)))
-    diagnostics.raise("compilation");
+  };
+  OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
   if (emit == Emit::ir)
     return printed(*kernel);
   llvm::LLVMContext llvmContext;
