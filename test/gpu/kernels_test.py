@@ -8,7 +8,9 @@ Needs the program and a driver, nothing else: it runs from an unpacked archive. 
 is missing and exits with 77, which CTest counts as skipped.
 """
 import argparse
+import concurrent.futures
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -80,6 +82,7 @@ def main():
     parser.add_argument("--program", default=str(beside))
     parser.add_argument("--filter", default="")
     parser.add_argument("--bench", action="store_true", help="also times some kernels")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count()), help="programs at a time")
     options = parser.parse_args()
     info = json.loads(ditron(options.program, "info", "--json").stdout)["nvidia"]
     if not info["available"]:
@@ -87,16 +90,19 @@ def main():
         return SKIPPED
     print(*(f"{device['name']}, capability {device['capability']}" for device in info["devices"]))
     passed, failures = 0, []
-    for case in cases(options.program):
-        if not re.search(options.filter, " ".join(case)):
-            continue
-        result = ditron(options.program, *case, "--backend", "nvidia", "--seed", "7")
-        if result.returncode == 0:
-            passed += 1
-            continue
-        failures.append(" ".join(case))
-        words = (result.stderr.strip() or result.stdout.strip()).splitlines()
-        print(f"FAILED ({result.returncode}) {' '.join(case)}\n    " + "\n    ".join(words[-3:]), flush=True)
+    chosen = [case for case in cases(options.program) if re.search(options.filter, " ".join(case))]
+
+    def run(case):
+        return ditron(options.program, *case, "--backend", "nvidia", "--seed", "7")
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for case, result in zip(chosen, pool.map(run, chosen)):
+            if result.returncode == 0:
+                passed += 1
+                continue
+            failures.append(" ".join(case))
+            words = (result.stderr.strip() or result.stdout.strip()).splitlines()
+            print(f"FAILED ({result.returncode}) {' '.join(case)}\n    " + "\n    ".join(words[-3:]), flush=True)
     print(f"{passed} passed, {len(failures)} failed")
     if options.bench:
         for kernel, dtype, shape in BENCHES:
