@@ -89,6 +89,7 @@ KernelEntry fp8GemmEntry() {
   entry.flops = [](const Problem &p) {
     return 2.0 * double(p["M"]) * double(p["N"]) * double(p["K"]);
   };
+  entry.baseline = Baseline::scaledGemm;
   entry.input = input;
   entry.reference = reference;
   return entry;

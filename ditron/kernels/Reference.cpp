@@ -2,6 +2,7 @@
 #include "ditron/kernels/Reference.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Parallel.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -95,8 +96,11 @@ double Inputs::at(int64_t rank, size_t argument, int64_t element) const {
 void Inputs::fill(int64_t rank, size_t argument, void *memory) const {
   DType type = types_[argument];
   auto *bytes = static_cast<std::byte *>(memory);
-  for (int64_t n = 0, count = numElements(shapes_[argument]); n < count; ++n)
-    storeElement(type, bytes + n * byteSize(type), value_(*this, rank, argument, n));
+  constexpr int64_t kGrain = 1 << 20;
+  inParallel(numElements(shapes_[argument]), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      storeElement(type, bytes + n * byteSize(type), value_(*this, rank, argument, n));
+  });
 }
 
 //===-- Judging -------------------------------------------------------------------------------===//

@@ -20,7 +20,8 @@ enum class Baseline {
   gatherThenGemm,  ///< library collective, then library product
   gemmThenScatter, ///< library product, then library reduce-scatter
   gemmThenReduce,  ///< library product, then library all-reduce
-  groupedGemm      ///< the library's products, one a group
+  groupedGemm,     ///< the library's products, one a group
+  scaledGemm       ///< the library's product of 8-bit floats with scales; GPUs only
 };
 
 /// A default value of a scalar argument.

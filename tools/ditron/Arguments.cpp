@@ -6,10 +6,10 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/nvidia/Device.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Parallel.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <random>
-#include <sched.h>
 
 namespace ditron::tools {
 
@@ -146,10 +146,7 @@ double extent(const Dimension &dimension, const Dimensions &dims) {
 
 } // namespace
 
-int cpus() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
+int cpus() { return usableCpus(); }
 
 void addKernelOptions(CLI::App &verb, KernelArguments &arguments) {
   verb.add_option("KERNEL", arguments.kernel, "a kernel of the library: ditron list names them");

@@ -36,8 +36,11 @@ group after group, in other types ditron's own f32; of kernels that move memory 
 between large buffers; of kernels that overlap a product with a collective ditron's kernels for
 the two, one after the other.
 
-On a GPU a launch is timed by events around it (what this thread spends on one is told beside it), and the baseline of kernels that move memory is a
-copy within the GPU's memory that reads and writes as many bytes.)";
+On a GPU launches are timed by events around them (what this thread spends on one is told beside
+it), several together where they are short, on operands that no cache holds. The baseline of kernels
+that move memory is a copy within the GPU's memory that reads and writes as many bytes, that of
+products cuBLAS: DITRON_CUBLAS_DIR names its folder where the loader does not find it, and where it
+is missing a copy of as many bytes as the operands have stands in.)";
 
 /// One rank of a benchmark.
 class RankBench {
@@ -124,8 +127,10 @@ private:
     result.compileSeconds = slowest(rank, {program_.report().seconds})[0];
     result.fromCache = program_.report().fromCache;
     std::string problem = program_.report().cacheProblem;
-    result.warning =
+    problem =
         mergeCacheProblems(rank, problem.empty() && rival_ ? rival_->cacheProblem() : problem);
+    if (!problem.empty())
+      result.warnings.push_back(problem);
     return result;
   }
 
@@ -192,8 +197,11 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
             {"launches", result.seconds.size()},
             {"compile_s", result.compileSeconds},
             {"from_cache", result.fromCache}};
-  if (result.launchSeconds)
+  if (result.launchSeconds) {
     json["launch_s"] = *result.launchSeconds;
+    json["sets"] = result.sets;
+    json["batch"] = result.batch;
+  }
   if (!result.rival.empty()) {
     double rival = median(result.rivalSeconds);
     json["baseline"] = result.rival;
@@ -233,6 +241,8 @@ void save(Json line, const BenchResult &result, const std::string &folder) {
   line["machine"] = result.machine.empty() ? fmt::format("{}, {} CPUs", machine.cpu, machine.usable)
                                            : result.machine;
   line["versions"] = {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}};
+  if (!result.driver.empty())
+    line["versions"]["driver"] = result.driver;
   if (!result.rivalVersion.empty())
     line["versions"][result.rival] = result.rivalVersion;
   std::error_code error;
@@ -256,8 +266,8 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
                            : benchOnCpu(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
-    if (!result.warning.empty())
-      printWarning(result.warning);
+    for (const std::string &warning : result.warnings)
+      printWarning(warning);
     Json line = jsonOf(task, placement, result);
     if (arguments.json)
       printJson(line);

@@ -19,10 +19,13 @@ struct BenchResult {
   std::vector<double> seconds, rivalSeconds; ///< of each launch: the slowest rank's
   std::string rival, rivalVersion;           ///< empty: none
   std::string machine;                       ///< empty: this machine's CPU
+  std::string driver;                        ///< of a GPU
+  int sets = 1,
+      batch = 1; ///< equal sets of operands that launches take in turn, launches in a time
   double compileSeconds = 0;
   std::optional<double> launchSeconds; ///< of this thread for an asynchronous launch; GPUs only
   bool fromCache = false;
-  std::string warning = {}; ///< of the kernel cache; empty: none
+  std::vector<std::string> warnings;
 };
 
 /// One rank on a GPU, timed by its events.

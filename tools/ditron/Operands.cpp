@@ -36,6 +36,13 @@ void Operands::fill(const kernels::Inputs &inputs, int64_t rank) {
   poison();
 }
 
+void Operands::refill(const kernels::Inputs &inputs, int64_t rank) {
+  for (size_t n : outputs_)
+    if (parameters_[n].access != Access::write)
+      inputs.fill(rank, n, tensor(n).data());
+  poison();
+}
+
 void Operands::poison() {
   for (size_t n : outputs_)
     if (const Tensor &memory = tensor(n); parameters_[n].access == Access::write)

@@ -17,6 +17,9 @@ public:
   /// Writes the inputs of `rank`, and poison into the outputs.
   void fill(const kernels::Inputs &inputs, int64_t rank);
 
+  /// The same of the arguments that a launch changes.
+  void refill(const kernels::Inputs &inputs, int64_t rank);
+
   /// Writes poison into the outputs alone.
   void poison();
 

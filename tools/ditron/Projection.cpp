@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Projection.h"
+#include "ditron/support/Parallel.h"
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <mutex>
 #include <random>
 
 namespace ditron::tools {
@@ -75,7 +78,33 @@ public:
   std::optional<std::string> check() const {
     double worst = 1;
     std::optional<std::string> message;
-    for (int64_t row = 0; row < structure_.rows; ++row) {
+    std::mutex lock;
+    inParallel(structure_.rows, rowsWorthAThread(), [&](int64_t begin, int64_t end) {
+      auto [ratio, text] = check(begin, end);
+      std::lock_guard guard(lock);
+      if (text && ratio > worst) {
+        worst = ratio;
+        message = text;
+      }
+    });
+    return message;
+  }
+
+private:
+  struct Row {
+    double values[kVectors] = {};
+    double allowedSquares = 0;
+  };
+
+  /// So many rows of a matrix that a thread has a moment's work.
+  int64_t rowsWorthAThread() const { return std::max<int64_t>(1, (1 << 20) / depth_); }
+
+  /// The worst of these rows, by how much it exceeds its bound, and what to say of it; no text
+  /// where none does.
+  std::pair<double, std::optional<std::string>> check(int64_t begin, int64_t end) const {
+    double worst = 1;
+    std::optional<std::string> message;
+    for (int64_t row = begin; row < end; ++row) {
       Row expected = rowOfProducts(row), found = rowOfOutput(row);
       double bound = 8 * std::sqrt(expected.allowedSquares + found.allowedSquares);
       for (size_t v = 0; v < kVectors; ++v) {
@@ -89,25 +118,26 @@ public:
         }
       }
     }
-    return message;
+    return {worst, message};
   }
-
-private:
-  struct Row {
-    double values[kVectors] = {};
-    double allowedSquares = 0;
-  };
 
   ProjectedB projectB(int64_t rank) const {
     ProjectedB result;
     result.values.resize(size_t(depth_) * kVectors);
-    for (int64_t k = 0; k < depth_; ++k)
-      for (int64_t n = 0; n < width_; ++n) {
-        double b = inputs_.at(rank, 1, k, n);
-        result.squares += b * b;
-        for (size_t v = 0; v < kVectors; ++v)
-          result.values[size_t(k) * kVectors + v] += b * signs_[size_t(n) * kVectors + v];
-      }
+    std::mutex lock;
+    int64_t grain = std::max<int64_t>(1, (1 << 20) / width_);
+    inParallel(depth_, grain, [&](int64_t begin, int64_t end) {
+      double squares = 0;
+      for (int64_t k = begin; k < end; ++k)
+        for (int64_t n = 0; n < width_; ++n) {
+          double b = inputs_.at(rank, 1, k, n);
+          squares += b * b;
+          for (size_t v = 0; v < kVectors; ++v)
+            result.values[size_t(k) * kVectors + v] += b * signs_[size_t(n) * kVectors + v];
+        }
+      std::lock_guard guard(lock);
+      result.squares += squares;
+    });
     return result;
   }
 

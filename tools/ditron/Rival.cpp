@@ -233,6 +233,7 @@ std::unique_ptr<Rival> makeSequence(Context &context, const Task &task, const Op
 std::unique_ptr<Rival> makeRival(Context &context, const Task &task, const Operands &operands) {
   switch (task.entry.baseline) {
   case Baseline::none:
+  case Baseline::scaledGemm:
     return nullptr;
   case Baseline::copy:
     return std::make_unique<Copy>(context, task.entry.bytes(task.problem));
