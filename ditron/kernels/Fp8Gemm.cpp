@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // C = (A * scaleA) * (B * scaleB)^T, of operands in 8-bit floats whose scales bring them into that
-// format's range: one for the whole operand, or one for each of its rows. Sums are in f32; the
-// scales multiply them once, at the end.
+// format's range: one for the whole operand, or one for each of its rows. Sums are in f32, by
+// default of short sums that tensor cores keep in fewer bits; the scales multiply them once, at the
+// end.
 #include "ditron/kernels/Parts.h"
 
 namespace ditron::kernels {
@@ -22,7 +23,7 @@ template <class T> static Kernel fp8GemmOf(Fp8GemmConfig cfg) {
               return sum * expand(scaleA.tiled(cfg.m)(i), 1) * scaleB.tiled(cfg.n)(j);
             };
             for (auto [i, j] : c.tiles(order::grouped(cfg.group)))
-              c(i, j) = cast<bf16>(scaled(productOfRows(a, i, b, j), i, j));
+              c(i, j) = cast<bf16>(scaled(productOfRows(a, i, b, j, cfg.accuracy), i, j));
           }};
 }
 
@@ -48,9 +49,9 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   double scaleOfA = in.at(row.rank, kScaleA, byRows ? row.row : 0);
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
-    ReferenceSum sum;
-    for (int64_t k = 0; k < run.problem["K"]; ++k)
-      sum.addProduct(in.at(row.rank, 0, row.row, k), in.at(row.rank, 1, column, k));
+    ReferenceSum sum = productWith(in, row.rank, row.row, run.problem["K"],
+                                   static_cast<Accuracy>(run.config["accuracy"]),
+                                   [&](int64_t k) { return in.at(row.rank, 1, column, k); });
     sum.scaleBy(scaleOfA);
     sum.scaleBy(in.at(row.rank, kScaleB, byRows ? column : 0));
     result.push_back(expectedSum(sum, DType::bf16));
@@ -61,7 +62,8 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static Kernel make(DType type, const Config &config) {
-  return fp8Gemm(type, {gemmTile(config), static_cast<Scaling>(config["scaling"])});
+  return fp8Gemm(type, {gemmTile(config), static_cast<Scaling>(config["scaling"]),
+                        static_cast<Accuracy>(config["accuracy"])});
 }
 
 KernelEntry fp8GemmEntry() {
@@ -71,10 +73,11 @@ KernelEntry fp8GemmEntry() {
   entry.dtypes = FloatsOf8Bits::list();
   entry.parameters = gemmParameters();
   entry.parameters.push_back({"scaling", "what has a scale of its own", {}, {"tensor", "rows"}, 0});
+  entry.parameters.push_back(accuracyParameter());
   entry.defaults = [](const Problem &problem) {
     GemmTile tile = gemmTile(problem, problem["M"]);
-    return Config{
-        {"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"scaling", 0}};
+    return Config{{"m", tile.m},         {"n", tile.n},  {"k", tile.k},
+                  {"group", tile.group}, {"scaling", 0}, {"accuracy", 1}};
   };
   entry.make = make;
   entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};
@@ -85,7 +88,7 @@ KernelEntry fp8GemmEntry() {
   entry.benchShapes = {{{"M", 1024}, {"N", 1024}, {"K", 1024}}};
   entry.checkCases = {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"},
                       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,scaling=rows"}};
-  entry.variants = {"m=10,n=9,k=20", "scaling=rows", "scaling=rows,m=10,n=9,k=20"};
+  entry.variants = {"m=10,n=9,k=20", "accuracy=full", "scaling=rows", "scaling=rows,m=10,n=9,k=20"};
   entry.flops = [](const Problem &p) {
     return 2.0 * double(p["M"]) * double(p["N"]) * double(p["K"]);
   };

@@ -32,30 +32,43 @@ static Tile finish(const GemmConfig &cfg, const Tile &sum,
   return x;
 }
 
+/// Tile (i, j) of the product.
+template <class T>
+static Tile sumAt(const GemmConfig &cfg, const Tiled<T, 2, 2, Access::read> &a, Index i,
+                  const In<T> &B, Index j) {
+  return cfg.weights ? productOfRows(a, i, B.tiled(cfg.n, cfg.k), j, cfg.accuracy)
+                     : product(a, i, B.tiled(cfg.k, cfg.n), j, cfg.accuracy);
+}
+
 template <class T> static Kernel gemmOf(GemmConfig cfg) {
   using R = Product<T>;
-  return {signatureOf(cfg, "gemm(A[M,K], B[K,N]", "[M,N]"),
+  return {signatureOf(cfg, cfg.weights ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
           [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
               std::optional<Scalar<f32>> scale, Out<R> C) {
-            auto a = A.tiled(cfg.m, cfg.k), b = B.tiled(cfg.k, cfg.n);
+            auto a = A.tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             for (auto at : c.tiles(order::grouped(cfg.group))) {
               auto [i, j] = at;
-              c(i, j) = cast<R>(finish(cfg, product(a, i, b, j), at, bias, residual, scale));
+              c(i, j) = cast<R>(finish(cfg, sumAt(cfg, a, i, B, j), at, bias, residual, scale));
             }
           }};
 }
 
 template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
   using R = Product<T>;
-  return {signatureOf(cfg, "batched-gemm(A[B,M,K], W[B,K,N]", "[B,M,N]"),
+  return {signatureOf(cfg,
+                      cfg.weights ? "batched-gemm(A[B,M,K], W[B,N,K]"
+                                  : "batched-gemm(A[B,M,K], W[B,K,N]",
+                      "[B,M,N]"),
           [=](In<T, 3> A, In<T, 3> W, std::optional<In<R, 1>> bias,
               std::optional<In<R, 3>> residual, std::optional<Scalar<f32>> scale, Out<R, 3> C) {
-            auto a = A.tiled(cfg.m, cfg.k), w = W.tiled(cfg.k, cfg.n);
+            auto a = A.tiled(cfg.m, cfg.k);
+            auto w = cfg.weights ? W.tiled(cfg.n, cfg.k) : W.tiled(cfg.k, cfg.n);
             auto c = C.tiled(cfg.m, cfg.n);
             for (auto at : c.tiles(order::grouped(cfg.group))) {
               auto [b, i, j] = at;
-              auto sum = product(a.at(b), i, w.at(b), j);
+              auto sum = cfg.weights ? productOfRows(a.at(b), i, w.at(b), j, cfg.accuracy)
+                                     : product(a.at(b), i, w.at(b), j, cfg.accuracy);
               c(b, i, j) = cast<R>(finish(cfg, sum, at, bias, residual, scale));
             }
           }};
@@ -84,14 +97,19 @@ Kernel batchedGemm(DType type, const GemmConfig &config) {
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   // Row r of a batch of matrices is row r % M of matrix r / M.
-  int64_t K = run.problem["K"], firstOfB = row.row / run.problem["M"] * K;
+  bool isWeights = run.config["weights"] != 0;
+  int64_t K = run.problem["K"], N = run.problem["N"], matrix = row.row / run.problem["M"];
+  auto accuracy = static_cast<Accuracy>(run.config["accuracy"]);
   auto activation = static_cast<Activation>(run.config["activation"]);
   size_t next = 2; // the arguments behind the operands are those that there are
   size_t bias = run.config["bias"] ? next++ : 0, residual = run.config["residual"] ? next++ : 0;
   double scale = run.config["scale"] ? run.inputs.scalar(next) : 1;
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
-    ReferenceSum sum = productOf(run.inputs, row.rank, row.row, firstOfB, column, K);
+    ReferenceSum sum = productWith(run.inputs, row.rank, row.row, K, accuracy, [&](int64_t k) {
+      return isWeights ? run.inputs.at(row.rank, 1, matrix * N + column, k)
+                       : run.inputs.at(row.rank, 1, matrix * K + k, column);
+    });
     sum.scaleBy(scale);
     if (bias)
       sum.add(run.inputs.at(row.rank, bias, column));
@@ -104,14 +122,22 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static GemmConfig configOf(const Config &config) {
-  return {gemmTile(config), config["bias"] != 0, static_cast<Activation>(config["activation"]),
-          config["residual"] != 0, config["scale"] != 0};
+  return {gemmTile(config),
+          config["weights"] != 0,
+          config["bias"] != 0,
+          static_cast<Activation>(config["activation"]),
+          config["residual"] != 0,
+          config["scale"] != 0,
+          static_cast<Accuracy>(config["accuracy"])};
 }
 
 static KernelEntry commonEntry() {
   KernelEntry entry;
   entry.dtypes = DotTypes::list();
   entry.parameters = gemmParameters();
+  entry.parameters.push_back(
+      {"weights", "B is given transposed, as weights: B[N,K]", {}, {"no", "yes"}});
+  entry.parameters.push_back(accuracyParameter());
   entry.parameters.push_back({"scale", "multiplies the product by a scalar", {}, {"no", "yes"}});
   entry.parameters.push_back({"bias", "adds bias[N]", {}, {"no", "yes"}});
   entry.parameters.push_back(
@@ -120,10 +146,15 @@ static KernelEntry commonEntry() {
   entry.scalars = {{"scale", 0.375}};
   entry.defaults = [](const Problem &problem) {
     GemmTile tile = gemmTile(problem, problem["M"]);
-    return Config{{"m", tile.m}, {"n", tile.n}, {"k", tile.k},     {"group", tile.group},
-                  {"scale", 0},  {"bias", 0},   {"activation", 0}, {"residual", 0}};
+    return Config{{"m", tile.m},     {"n", tile.n},   {"k", tile.k}, {"group", tile.group},
+                  {"weights", 0},    {"accuracy", 0}, {"scale", 0},  {"bias", 0},
+                  {"activation", 0}, {"residual", 0}};
   };
   entry.variants = {"m=10,n=9,k=20",
+                    "weights=yes",
+                    "weights=yes,m=10,n=9,k=20",
+                    "accuracy=fast",
+                    "weights=yes,accuracy=fast",
                     "bias=yes",
                     "bias=yes,activation=relu",
                     "activation=silu",

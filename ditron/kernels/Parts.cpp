@@ -46,6 +46,10 @@ std::vector<ConfigParameter> gemmParameters() {
           {"group", "rows of tiles walked together", {1, 4, 8, 16}}};
 }
 
+ConfigParameter accuracyParameter() {
+  return {"accuracy", "what products look at of f32 and of 8-bit floats", {}, {"full", "fast"}, 0};
+}
+
 /// What a core with the most to do spends on its tiles of an M x N product, in element updates. A
 /// tile of m x n costs as much again per 1/m and 1/n: operands are packed once a tile. The constant
 /// was fitted to 1024 x 1024 x 1024 in f32 (0.82 of OpenBLAS at 128 x 256, 0.90 at 512 x 512).
@@ -245,9 +249,30 @@ Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation,
 
 ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
                        int64_t column, int64_t K) {
+  return productWith(in, rank, row, K, Accuracy::full,
+                     [&](int64_t k) { return in.at(rank, 1, firstOfB + k, column); });
+}
+
+/// An f32 rounded to 10 bits of mantissa.
+static double roundedToTf32(double value) {
+  int exponent = 0;
+  double mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, 11)), exponent - 11);
+}
+
+ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K, Accuracy accuracy,
+                         const std::function<double(int64_t)> &ofB) {
+  bool isFast = accuracy == Accuracy::fast, rounds = isFast && in.type(0) == DType::f32;
   ReferenceSum sum;
-  for (int64_t k = 0; k < K; ++k)
-    sum.addProduct(in.at(rank, 0, row, k), in.at(rank, 1, firstOfB + k, column));
+  for (int64_t k = 0; k < K; ++k) {
+    double a = in.at(rank, 0, row, k), b = ofB(k);
+    if (rounds)
+      sum.addProduct(a, b, roundedToTf32(a), roundedToTf32(b));
+    else
+      sum.addProduct(a, b);
+  }
+  if (isFast && isFloat(in.type(0)) && byteSize(in.type(0)) == 1)
+    sum.allowShortSums();
   return sum;
 }
 

@@ -72,22 +72,32 @@ template <class T> using Product = typename ProductOf<T>::type;
 
 //===-- Device functions ----------------------------------------------------------------------===//
 
+/// What a product of T looks at.
+template <class T> Precision precisionOf(Accuracy accuracy) {
+  if (accuracy == Accuracy::full || (kDType<T> != DType::f32 && byteSize(kDType<T>) > 1))
+    return Precision::ieee;
+  if (kDType<T> == DType::f32)
+    return Precision::tf32;
+  return isFloat(kDType<T>) ? Precision::shortSums : Precision::ieee;
+}
+
 /// Tile (i, j) of a * b, in the accumulator's type.
 template <class T, Access accessA, Access accessB>
-Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b, Index j) {
+Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b, Index j,
+             Accuracy accuracy = Accuracy::full) {
   Var acc = zeros<Accumulator<T>>(a.height(), b.width());
   for (auto k : range(a.cols()))
-    acc += dot(a(i, k), b(k, j));
+    acc += dot(a(i, k), b(k, j), precisionOf<T>(accuracy));
   return acc;
 }
 
 /// Tile (i, j) of a * b transposed: rows of both are multiplied, as they lie in memory.
 template <class T, Access accessA, Access accessB>
 Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b,
-                   Index j) {
+                   Index j, Accuracy accuracy = Accuracy::full) {
   Var acc = zeros<Accumulator<T>>(a.height(), b.height());
   for (auto k : range(a.cols()))
-    acc += dot(a(i, k), transpose(b(j, k)));
+    acc += dot(a(i, k), transpose(b(j, k)), precisionOf<T>(accuracy));
   return acc;
 }
 
@@ -168,6 +178,8 @@ std::vector<CheckCase> fusedCheckCases();
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();
 GemmTile gemmTile(const Problem &problem, int64_t rows);
+/// The parameter of a kernel's Accuracy.
+ConfigParameter accuracyParameter();
 GemmTile gemmTile(const Config &config);
 
 /// Elements of an extent that belong to no rank below `rank`, in equal parts of `size`, the last
@@ -207,13 +219,20 @@ struct ReferenceSum {
     plain += part.plain;
     terms += part.terms;
   }
-  /// a * b as one term.
-  void addProduct(double a, double b) {
+  /// What short sums of 8-bit floats may lose of it: of each term 2^-11 of what terms are on
+  /// average. See tile.dot.
+  void allowShortSums() {
+    magnitude *= 1 + 4096 / static_cast<double>(std::max<int64_t>(terms, 1));
+  }
+  /// a * b as one term; `plainA` and `plainB` are what is left of them where they are rounded
+  /// first.
+  void addProduct(double a, double b, double plainA, double plainB) {
     value += a * b;
     magnitude += std::abs(a * b);
-    plain += static_cast<float>(a) * static_cast<float>(b);
+    plain += static_cast<float>(plainA) * static_cast<float>(plainB);
     ++terms;
   }
+  void addProduct(double a, double b) { addProduct(a, b, a, b); }
 };
 
 /// `value` rounded to `type`.
@@ -227,6 +246,11 @@ Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation 
 /// column `column` of argument 1, whose row 0 is here `firstOfB`; K terms.
 ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
                        int64_t column, int64_t K);
+
+/// The same of row `row` of argument 0 by ofB(k), k = 0 .. K-1: what a product of this accuracy may
+/// give.
+ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K, Accuracy accuracy,
+                         const std::function<double(int64_t)> &ofB);
 
 /// Row `inputRow` of argument 0, summed over the ranks.
 std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t inputRow);

@@ -26,19 +26,27 @@ struct GemmTile {
   int group = 8;              ///< rows of tiles walked together, for the caches
 };
 
+/// How much of its inputs a product looks at: all of it, or as much as tensor cores multiply at
+/// full speed, which is for f32 10 bits of mantissa, and for 8-bit floats sums of short runs of
+/// terms in 14 bits (Precision::tf32, Precision::shortSums). Other types know no difference.
+enum class Accuracy { full, fast };
+
 struct GemmConfig : GemmTile {
-  bool bias = false; ///< adds bias[N]
+  bool weights = false; ///< B is given as weights: B[N,K], each column's terms side by side
+  bool bias = false;    ///< adds bias[N]
   Activation activation = Activation::none;
   bool residual = false; ///< adds residual[M,N]
   bool scale = false;    ///< multiplies by a scalar
+  Accuracy accuracy = Accuracy::full;
 };
 /// gemm(A[M,K], B[K,N]) -> C[M,N]: C = activation(scale * A * B + bias) + residual, where the
 /// configuration has them: the arguments bias[N], residual[M,N] and scale (f32), in this order,
-/// stand behind B. C, bias and residual are of i32 for i8, of bf16 for 8-bit floats, else of A's
-/// type; all is done in f32 and rounded once. Integers take nothing but the product.
+/// stand behind B. With weights, gemm(A[M,K], B[N,K]) -> C[M,N] is A times the transposed B, as
+/// layers of networks hold it. C, bias and residual are of i32 for i8, of bf16 for 8-bit floats,
+/// else of A's type; all is done in f32 and rounded once. Integers take nothing but the product.
 Kernel gemm(DType type, const GemmConfig &config = {});
 /// batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]: B products side by side, as above with one bias[N]
-/// and with residual[B,M,N].
+/// and with residual[B,M,N]; with weights W[B,N,K].
 Kernel batchedGemm(DType type, const GemmConfig &config = {});
 
 /// grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]: rows of A in G groups, one after another,
@@ -53,6 +61,7 @@ enum class Scaling { tensor, rows };
 
 struct Fp8GemmConfig : GemmTile {
   Scaling scaling = Scaling::tensor; ///< one scale an operand, or one a row of it
+  Accuracy accuracy = Accuracy::fast;
 };
 /// fp8-gemm(A[M,K], B[N,K], scaleA[1], scaleB[1]) -> C[M,N]: C = (A * scaleA) * (B * scaleB)^T in
 /// bf16, of operands in an 8-bit float format with scales in f32, in memory since the launch before

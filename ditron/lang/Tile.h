@@ -198,8 +198,10 @@ Tile toTile(detail::IndexOperand x);
 
 //===-- Combining -----------------------------------------------------------------------------===//
 
-/// How dot may read f32 inputs: as they are, or rounded to 10 bits of mantissa.
-enum class Precision { ieee, tf32 };
+/// What dot may lose. ieee: nothing but roundings of f32. tf32, of f32 inputs: all but 10 bits of
+/// their mantissa. shortSums, of inputs in 8-bit floats: runs of up to 128 terms may be added up
+/// with 13 bits behind the binary point of the largest, or of the sum; runs are added in f32.
+enum class Precision { ieee, tf32, shortSums };
 
 /// Matrix product of the last two dimensions, in f32 for floats and i32 for i8.
 Tile dot(detail::Operand a, detail::Operand b, Precision precision = Precision::ieee);

@@ -274,6 +274,14 @@ func.func @dot_precision(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>, %c: tensor<4x
 
 // -----
 
+func.func @dot_short_sums(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>, %c: tensor<4x4xf32>) {
+  // expected-error @+1 {{'tile.dot' op precision short_sums is for 8-bit floats, but lhs has elements of 'f16'}}
+  %0 = tile.dot %a, %b, %c precision short_sums : tensor<4x4xf16>, tensor<4x4xf16> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
 func.func @reduce_axis(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{'tile.reduce' op axis is 2, expected 0 to 1 in 'tensor<4x8xf32>'}}
   %0 = tile.reduce sum %x axis 2 : tensor<4x8xf32> -> tensor<4x1xf32>

@@ -214,6 +214,13 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   return placement;
 }
 
+bool isOfWeights(const Task &task) {
+  const std::vector<Argument> &arguments = task.kernel.signature().arguments();
+  if (arguments.size() < 3 || arguments[1].dims.empty())
+    return false;
+  return arguments[1].dims.back().factors == std::vector<std::string>{"K"};
+}
+
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
               const std::string &gpu) {
   if (arguments.kernel.empty())

@@ -56,9 +56,9 @@ private:
 /// The products of all ranks, one after another, each with the threads of all of them.
 class Blas : public Rival {
 public:
-  Blas(Context &context, const Operands &operands)
-      : products_(context.rank() == 0 ? context.ranks() : 0), a_(operands.tensor(0)),
-        b_(operands.tensor(1)),
+  Blas(Context &context, const Operands &operands, bool isTransposed = false)
+      : products_(context.rank() == 0 ? context.ranks() : 0), isTransposed_(isTransposed),
+        a_(operands.tensor(0)), b_(operands.tensor(1)),
         c_(Tensor::own(DType::f32, operands.tensor(operands.outputs().front()).shape())) {
     auto blas = OpenBlas::load();
     if (!blas)
@@ -80,11 +80,12 @@ public:
 protected:
   virtual void multiply() {
     blas_.gemm(c_.shape()[0], c_.shape()[1], a_.shape()[1], a_.as<float>(), b_.as<float>(),
-               c_.as<float>());
+               c_.as<float>(), isTransposed_);
   }
 
   OpenBlas blas_;
   int products_;
+  bool isTransposed_; ///< B is given as weights
   Tensor a_, b_, c_;
 };
 
@@ -116,8 +117,9 @@ public:
   explicit Sequence(Context &context) : context_(context) {}
 
   /// Appends a kernel of the library on these tensors; its output, which the next may take.
-  Tensor append(const char *kernel, DType type, const std::vector<Tensor> &inputs) {
-    Task task = taskFor(kernel, type, inputs);
+  Tensor append(const char *kernel, DType type, const std::vector<Tensor> &inputs,
+                const std::string &config = "") {
+    Task task = taskFor(kernel, type, inputs, config);
     Operands operands(task);
     std::vector<Operands::Value> values(inputs.begin(), inputs.end());
     Tensor output = operands.tensor(operands.outputs().front());
@@ -165,8 +167,10 @@ private:
   }
 
   /// The kernel at the sizes that the tensors have.
-  Task taskFor(const char *kernel, DType type, const std::vector<Tensor> &inputs) {
+  Task taskFor(const char *kernel, DType type, const std::vector<Tensor> &inputs,
+               const std::string &config) {
     KernelArguments arguments;
+    arguments.config = config;
     arguments.kernel = kernel;
     arguments.dtype = ditron::name(type);
     Task probe = makeTask(arguments, "", context_.ranks(), context_.cores());
@@ -197,9 +201,10 @@ Tensor inFloat(const Tensor &tensor) {
 
 std::unique_ptr<Rival> makeProduct(Context &context, const Task &task, const Operands &operands) {
   if (task.problem.type == DType::f32)
-    return std::make_unique<Blas>(context, operands);
+    return std::make_unique<Blas>(context, operands, isOfWeights(task));
   auto sequence = std::make_unique<Sequence>(context);
-  sequence->append("gemm", DType::f32, {inFloat(operands.tensor(0)), inFloat(operands.tensor(1))});
+  sequence->append("gemm", DType::f32, {inFloat(operands.tensor(0)), inFloat(operands.tensor(1))},
+                   isOfWeights(task) ? "weights=yes" : "");
   return sequence;
 }
 
