@@ -159,7 +159,8 @@ static std::string describe(ModuleOp module, StringRef name) {
        module->getAttrOfType<ArrayAttr>(nvidia::kTensorMapsAttr).getAsRange<DictionaryAttr>())
     maps.push_back(llvm::json::Object{
         {"argument", one.getAs<IntegerAttr>("argument").getInt()},
-        {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())}});
+        {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())},
+        {"tf32", one.contains("tf32")}});
   llvm::json::Object info{{"kernel", name.str()},
                           {"threads", number(nvidia::kThreadsAttr)},
                           {"shared_bytes", number(nvidia::kSharedAttr)},

@@ -48,11 +48,12 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   addFrontPipeline(passes, Checks::explicitly);
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(nvidia::createCheckSupported()); // refuse what has no lowering
-  kernel.addPass(nvidia::createSimplifyDots());   // 8-bit floats multiply as f16
   kernel.addPass(device::createDealTiles());      // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
+  kernel.addPass(nvidia::createSimplifyDots(
+      {options.chip, options.warps, options.tensorMaps})); // 8-bit floats may multiply as f16
   kernel.addPass(nvidia::createAssignLayouts(
       {options.chip, options.warps, options.tensorMaps})); // tiles are dealt to threads
   kernel.addPass(

@@ -113,9 +113,10 @@ static GpuCode describedCode(std::string ptx) {
   }
   for (const llvm::json::Value &value : *fields.getArray("tensor_maps")) {
     const llvm::json::Object &one = *value.getAsObject();
-    GpuCode::TensorMap map{static_cast<size_t>(*one.getInteger("argument")), {}};
+    GpuCode::TensorMap map{static_cast<size_t>(*one.getInteger("argument")), {}, false};
     for (const llvm::json::Value &extent : *one.getArray("box"))
       map.box.push_back(*extent.getAsInteger());
+    map.roundsToTf32 = *one.getBoolean("tf32");
     code.tensorMaps.push_back(std::move(map));
   }
   code.ptx = std::move(ptx);

@@ -35,6 +35,7 @@ struct GpuCode {
   struct TensorMap {
     size_t argument = 0;
     std::vector<int64_t> box;
+    bool roundsToTf32 = false; ///< elements of f32, on the way
   };
   std::string ptx;
   int threads = 0; ///< of a core

@@ -82,7 +82,8 @@ void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stre
   words.push_back(static_cast<int64_t>(impl.status.address()));
   std::vector<runtime::nvidia::TensorMap> maps;
   for (const GpuCode::TensorMap &map : impl.last->code.tensorMaps)
-    maps.emplace_back(impl.gpu.device()->use(), memoryOf(arguments[map.argument]), map.box);
+    maps.emplace_back(impl.gpu.device()->use(), memoryOf(arguments[map.argument]), map.box,
+                      map.roundsToTf32);
   impl.last->loaded->launch(std::move(words), std::move(maps), stream);
 }
 

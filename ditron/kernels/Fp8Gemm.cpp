@@ -17,9 +17,12 @@ template <class T> static Kernel fp8GemmOf(Fp8GemmConfig cfg) {
           [=](In<T> A, In<T> B, In<f32, 1> scaleA, In<f32, 1> scaleB, Out<bf16> C) {
             auto a = A.tiled(cfg.m, cfg.k), b = B.tiled(cfg.n, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
+            std::optional<Tile> scale; // of all
+            if (!byRows)
+              scale.emplace(scaleA.read({0}) * scaleB.read({0}));
             auto scaled = [&](const Tile &sum, Index i, Index j) {
-              if (!byRows)
-                return sum * (scaleA.read({0}) * scaleB.read({0}));
+              if (scale)
+                return sum * *scale;
               return sum * expand(scaleA.tiled(cfg.m)(i), 1) * scaleB.tiled(cfg.n)(j);
             };
             for (auto [i, j] : c.tiles(order::grouped(cfg.group)))

@@ -10,6 +10,7 @@ namespace {
 // Numbers of the driver's interface.
 constexpr int kNoInterleave = 0, kSwizzle128 = 3, kPromote256 = 3, kZeros = 0;
 constexpr int kBytes = 0, kHalves = 1, kWords = 2, kDoubleWords = 4; // unsigned integers
+constexpr int kTf32 = 11;
 
 constexpr int64_t kAlignment = 16;
 constexpr int64_t kMostBytes = int64_t(1) << 40; // of a stride
@@ -62,7 +63,8 @@ std::string TensorMap::whyNot(const StridedMemory &memory) {
   return "";
 }
 
-TensorMap::TensorMap(const Cuda &cuda, const StridedMemory &memory, std::span<const int64_t> box) {
+TensorMap::TensorMap(const Cuda &cuda, const StridedMemory &memory, std::span<const int64_t> box,
+                     bool roundsToTf32) {
   std::vector<uint64_t> extents, strides;
   std::vector<uint32_t> boxExtents, steps(box.size(), 1);
   int64_t within = 0; // bytes of what lies within a dimension
@@ -78,7 +80,7 @@ TensorMap::TensorMap(const Cuda &cuda, const StridedMemory &memory, std::span<co
       strides.push_back(static_cast<uint64_t>(stride));
     within = stride * memory.extents[dim];
   }
-  DITRON_CUDA(cuda, cuTensorMapEncodeTiled, words_, typeOf(memory.elementBytes),
+  DITRON_CUDA(cuda, cuTensorMapEncodeTiled, words_, roundsToTf32 ? kTf32 : typeOf(memory.elementBytes),
               static_cast<uint32_t>(box.size()), reinterpret_cast<void *>(memory.address),
               extents.data(), strides.data(), boxExtents.data(), steps.data(), kNoInterleave,
               kSwizzle128, kPromote256, kZeros);

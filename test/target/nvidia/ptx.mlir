@@ -22,7 +22,7 @@
 // BF16-DAG: st.global.v4.b32
 
 // The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few.
-// WARPGROUPS: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":197632,"tensor_maps":[{"argument":0,"box":[128,64]},{"argument":1,"box":[64,64]}],"threads":384}
+// WARPGROUPS: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":197632,"tensor_maps":[{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[64,64],"tf32":false}],"threads":384}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384
@@ -47,7 +47,7 @@
 // WARPGROUPS: st.global.v4.b32
 
 // Fewer rounds of larger tiles: two blocks of 64 rows a warpgroup.
-// TALL: "tensor_maps":[{"argument":0,"box":[256,64]},{"argument":1,"box":[64,64]}],"threads":384}
+// TALL: "tensor_maps":[{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[64,64],"tf32":false}],"threads":384}
 // TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16
 
 // One warpgroup and the producer have registers enough.

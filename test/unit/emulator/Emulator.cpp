@@ -38,7 +38,7 @@ struct Product {
   std::vector<int> registers;
   uint64_t a, b;
   int64_t columns;
-  bool isDeepA, isDeepB;
+  bool isFirst, isDeepA, isDeepB; ///< the sum before does not count; terms are dense
   std::string type;
 };
 
@@ -361,10 +361,19 @@ private:
                     bytes);
       else
         std::memset(place, 0, bytes);
+      if (map.roundsToTf32)
+        roundToTf32(place);
     }
     Barrier &barrier = barriers_.at(transfer.barrier);
     barrier.bytes -= total * map.elementBytes;
     barrier.update();
+  }
+
+  static void roundToTf32(uint8_t *place) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, place, 4);
+    bits = (bits + 0xfff + (bits >> 13 & 1)) & ~uint32_t(0x1fff);
+    std::memcpy(place, &bits, 4);
   }
 
   static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
@@ -387,12 +396,17 @@ private:
       }
       return;
     }
+    auto isZero = [&](size_t n) { return value(warp, i.operands.at(n), 0) == 0; };
+    bool isHalf = i.opcode.back() == "bf16" || i.opcode.back() == "f16";
+    if (i.operands.size() != (isHalf ? 8 : i.opcode.back() == "s8" ? 4 : 6))
+      throw Fault("a product with other operands than its type has: " + i.text);
     Product product{{},
                     value(warp, i.operands[1], 0),
                     value(warp, i.operands[2], 0),
                     0,
-                    value(warp, i.operands[6], 0) == 0,
-                    value(warp, i.operands[7], 0) == 0,
+                    isZero(3),
+                    !isHalf || isZero(6),
+                    !isHalf || isZero(7),
                     i.opcode.back()};
     for (const Operand &part : i.operands[0].parts)
       product.registers.push_back(part.reg);
@@ -408,30 +422,40 @@ private:
       throw Fault("a descriptor without the swizzle of 128 bytes");
     auto field = [&](int first) { return static_cast<int64_t>(descriptor >> first & 0x3fff) * 16; };
     int64_t leading = field(16), stride = field(32), place = field(0);
-    place += isDeep ? outer / 8 * stride + outer % 8 * 128 + depth * 2
+    int64_t bytes = bytesOf(type);
+    place += isDeep ? outer / 8 * stride + outer % 8 * 128 + depth * bytes
                     : outer / 64 * leading + outer % 64 * 2 + depth / 8 * stride + depth % 8 * 128;
-    uint16_t bits = 0;
-    std::memcpy(&bits, inShared(swizzled(static_cast<uint64_t>(place)), 2), 2);
+    auto size = static_cast<size_t>(bytes);
+    uint32_t bits = 0;
+    std::memcpy(&bits, inShared(swizzled(static_cast<uint64_t>(place)), size), size);
     return widen(type, bits);
+  }
+  static int64_t bytesOf(const std::string &type) {
+    return type == "tf32" ? 4 : type == "bf16" || type == "f16" ? 2 : 1;
   }
 
   /// This warp's 16 rows of the 64.
   void finish(Warp &warp, const Product &product) {
-    int64_t firstRow = warp.number % 4 * 16;
+    int64_t firstRow = warp.number % 4 * 16, depths = 32 / bytesOf(product.type);
+    bool isInteger = product.type == "s8";
+    if (product.isFirst)
+      for (int reg : product.registers)
+        warp.registers[static_cast<size_t>(reg)].fill(0);
     std::vector<float> b;
-    for (int64_t depth = 0; depth < 16; ++depth)
+    for (int64_t depth = 0; depth < depths; ++depth)
       for (int64_t column = 0; column < product.columns; ++column)
         b.push_back(element(product.b, product.isDeepB, column, depth, product.type));
     for (int64_t row = 0; row < 16; ++row)
-      for (int64_t depth = 0; depth < 16; ++depth) {
+      for (int64_t depth = 0; depth < depths; ++depth) {
         float a = element(product.a, product.isDeepA, firstRow + row, depth, product.type);
         for (int64_t column = 0; column < product.columns; ++column) {
           auto reg = static_cast<size_t>(column / 8 * 4 + row / 8 * 2 + column % 2);
           auto lane = static_cast<size_t>(row % 8 * 4 + column % 8 / 2);
           uint64_t &sum = warp.registers[static_cast<size_t>(product.registers[reg])][lane];
-          float before = std::bit_cast<float>(static_cast<uint32_t>(sum));
-          sum = std::bit_cast<uint32_t>(
-              before + a * b[static_cast<size_t>(depth * product.columns + column)]);
+          auto before = static_cast<uint32_t>(sum);
+          float term = a * b[static_cast<size_t>(depth * product.columns + column)];
+          sum = isInteger ? before + static_cast<uint32_t>(static_cast<int32_t>(term))
+                          : std::bit_cast<uint32_t>(std::bit_cast<float>(before) + term);
         }
       }
     for (int reg : product.registers)

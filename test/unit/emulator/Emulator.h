@@ -27,6 +27,7 @@ struct TensorMap {
   const void *memory;
   int64_t elementBytes;
   std::vector<int64_t> extents, strides, box;
+  bool roundsToTf32 = false; ///< elements of f32, on the way
 };
 
 /// A launch: 64-bit words for the first parameters, tensor maps for those behind them.

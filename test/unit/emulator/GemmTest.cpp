@@ -3,12 +3,14 @@
 // Products as the newest chips compute them, executed by the emulator: tiles from the copy engine,
 // warpgroups that multiply them, ragged edges, and the order of all that.
 #include "Emulator.h"
-#include "Scalar.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/support/DType.h"
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <random>
 
 namespace ditron {
 namespace {
@@ -17,15 +19,67 @@ struct Sizes {
   int64_t M, N, K;
 };
 
+/// A kernel that takes A and B, both of one type, and perhaps scales, and gives C.
+struct Subject {
+  Kernel kernel;
+  DType type, result;
+  bool isWeights;
+};
+
+/// A matrix in memory, with a margin of poison around it.
+class Matrix {
+public:
+  Matrix(DType type, int64_t rows, int64_t columns)
+      : type_(type), rows_(rows), columns_(columns), bytes_(static_cast<int64_t>(byteSize(type))),
+        memory_(static_cast<size_t>((rows * columns + 2 * kMargin) * bytes_), kPoison) {}
+
+  void fill(unsigned seed) {
+    std::mt19937 random(seed);
+    for (int64_t n = 0; n < rows_ * columns_; ++n)
+      storeElement(type_, place(n),
+                   isFloat(type_) ? double(random() % 4096) / 2048 - 1 : double(random() % 17) - 8);
+  }
+  double at(int64_t row, int64_t column) const {
+    return loadElement(type_, const_cast<Matrix *>(this)->place(row * columns_ + column));
+  }
+  bool isIntactAround() const {
+    auto margin = static_cast<ptrdiff_t>(kMargin * bytes_);
+    auto isPoison = [](std::byte byte) { return byte == kPoison; };
+    return std::all_of(memory_.begin(), memory_.begin() + margin, isPoison) &&
+           std::all_of(memory_.end() - margin, memory_.end(), isPoison);
+  }
+  void addTo(emulator::Launch &launch) {
+    for (int64_t word : {reinterpret_cast<int64_t>(place(0)), rows_, columns_, columns_, int64_t(1)})
+      launch.words.push_back(word);
+  }
+  emulator::TensorMap map(const GpuCode::TensorMap &map) {
+    return {place(0),        bytes_,  {rows_, columns_}, {columns_, 1},
+            map.box, map.roundsToTf32};
+  }
+
+private:
+  static constexpr int64_t kMargin = 64;
+  static constexpr std::byte kPoison{0x7f}; // not a number
+
+  std::byte *place(int64_t n) { return memory_.data() + (kMargin + n) * bytes_; }
+
+  DType type_;
+  int64_t rows_, columns_, bytes_;
+  std::vector<std::byte> memory_;
+};
+
 class Problem {
 public:
-  Problem(DType type, const kernels::GemmConfig &config, Sizes sizes)
-      : name_(type == DType::bf16 ? "bf16" : "f16"), sizes_(sizes),
-        kernel_(kernels::gemm(type, config)), a_(random(sizes.M * sizes.K, 1)),
-        b_(random(sizes.K * sizes.N, 2)),
-        c_(static_cast<size_t>(sizes.M * sizes.N + 2 * kMargin), kPoison) {
+  Problem(Subject subject, Sizes sizes)
+      : subject_(std::move(subject)), sizes_(sizes), a_(subject_.type, sizes.M, sizes.K),
+        b_(subject_.type, subject_.isWeights ? sizes.N : sizes.K,
+           subject_.isWeights ? sizes.K : sizes.N),
+        c_(subject_.result, sizes.M, sizes.N) {
+    a_.fill(1);
+    b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
-    code_ = loadGpuCode(kernel_, {}, {{true, true, true}, true}, "sm_90a");
+    std::vector<bool> strides(subject_.kernel.parameters().size(), true);
+    code_ = loadGpuCode(subject_.kernel, {}, {strides, true}, "sm_90a");
   }
 
   const GpuCode &code() const { return code_; }
@@ -33,65 +87,47 @@ public:
 
   void run(int blocks, uint64_t seed) {
     emulator::Launch launch{{}, {}, blocks, code_.threads, code_.sharedBytes, seed};
-    auto [M, N, K] = sizes_;
-    addView(launch, a_.data(), {M, K});
-    addView(launch, b_.data(), {K, N});
-    addView(launch, c_.data() + kMargin, {M, N});
-    launch.words.push_back(0); // the status
+    a_.addTo(launch);
+    b_.addTo(launch);
+    for (size_t n = 3; n < subject_.kernel.parameters().size(); ++n)
+      for (int64_t word : {reinterpret_cast<int64_t>(&scale_), int64_t(1), int64_t(1)})
+        launch.words.push_back(word);
+    c_.addTo(launch);
+    launch.words.push_back(reinterpret_cast<int64_t>(status_)); // the status
     for (const GpuCode::TensorMap &map : code_.tensorMaps)
-      launch.maps.push_back(map.argument == 0
-                                ? emulator::TensorMap{a_.data(), 2, {M, K}, {K, 1}, map.box}
-                                : emulator::TensorMap{b_.data(), 2, {K, N}, {N, 1}, map.box});
+      launch.maps.push_back((map.argument == 0 ? a_ : map.argument == 1 ? b_ : c_).map(map));
     emulator::execute(code_.ptx, launch);
   }
 
   void expectRight() const {
+    EXPECT_TRUE(c_.isIntactAround()) << "beyond C";
     int wrong = 0;
-    for (int64_t n = 0; n < kMargin; ++n)
-      wrong += c_[size_t(n)] != kPoison || c_[c_.size() - 1 - size_t(n)] != kPoison;
-    EXPECT_EQ(wrong, 0) << "beyond C";
+    double scale = subject_.kernel.parameters().size() > 3 ? double(scale_) * double(scale_) : 1;
+    double loss = subject_.type == DType::f32 ? 0x1p-9 : 1e-5;
     for (int64_t i = 0; i < sizes_.M; ++i)
       for (int64_t j = 0; j < sizes_.N; ++j) {
         double sum = 0, size = 0;
         for (int64_t k = 0; k < sizes_.K; ++k) {
-          double term = double(at(a_, i * sizes_.K + k)) * double(at(b_, k * sizes_.N + j));
+          double term = scale * a_.at(i, k) * (subject_.isWeights ? b_.at(j, k) : b_.at(k, j));
           sum += term;
           size += std::abs(term);
         }
-        float found = at(c_, kMargin + i * sizes_.N + j);
-        bool isRight = std::abs(found - sum) <= std::abs(sum) / 128 + size * 1e-5;
+        double found = c_.at(i, j), allowed = std::abs(sum) / 128 + size * loss;
+        if (subject_.type == DType::i8)
+          allowed = 0;
+        bool isRight = std::abs(found - sum) <= allowed;
         if (!isRight && wrong++ < 5)
-          ADD_FAILURE() << std::hex << c_[size_t(kMargin + i * sizes_.N + j)] << std::dec << " C["
-                        << i << ", " << j << "] is " << found << ", expected " << sum;
+          ADD_FAILURE() << "C[" << i << ", " << j << "] is " << found << ", expected " << sum;
       }
     EXPECT_EQ(wrong, 0);
   }
 
 private:
-  static constexpr int64_t kMargin = 64;
-  static constexpr uint16_t kPoison = 0x7fff; // not a number
-
-  std::vector<uint16_t> random(int64_t size, unsigned seed) const {
-    std::mt19937 random(seed);
-    std::vector<uint16_t> result;
-    for (int64_t n = 0; n < size; ++n)
-      result.push_back(emulator::narrow(name_, float(random() % 4096) / 2048 - 1));
-    return result;
-  }
-  float at(const std::vector<uint16_t> &memory, int64_t n) const {
-    return emulator::widen(name_, memory[size_t(n)]);
-  }
-  static void addView(emulator::Launch &launch, const void *memory, std::vector<int64_t> extents) {
-    launch.words.push_back(reinterpret_cast<int64_t>(memory));
-    launch.words.insert(launch.words.end(), extents.begin(), extents.end());
-    launch.words.push_back(extents[1]);
-    launch.words.push_back(1);
-  }
-
-  std::string name_;
+  Subject subject_;
   Sizes sizes_;
-  Kernel kernel_;
-  std::vector<uint16_t> a_, b_, c_;
+  Matrix a_, b_, c_;
+  float scale_ = 0.75;
+  int64_t status_[32] = {};
   GpuCode code_;
 };
 
@@ -101,15 +137,38 @@ kernels::GemmConfig tile(int m, int n, int k) {
   return config;
 }
 
-void expectGemm(DType type, const kernels::GemmConfig &config, Sizes sizes, int blocks = 1) {
-  SCOPED_TRACE(testing::Message() << config.m << "x" << config.n << "x" << config.k << " of "
-                                  << sizes.M << "x" << sizes.N << "x" << sizes.K);
-  Problem problem(type, config, sizes);
-  ASSERT_EQ(problem.code().tensorMaps.size(), 2u);
+kernels::GemmConfig weights(int m, int n, int k) {
+  kernels::GemmConfig config = tile(m, n, k);
+  config.weights = true;
+  config.accuracy = kernels::Accuracy::fast;
+  return config;
+}
+
+void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1) {
+  SCOPED_TRACE(testing::Message() << name(subject.type) << " " << sizes.M << "x" << sizes.N << "x"
+                                  << sizes.K);
+  Problem problem(subject, sizes);
+  ASSERT_GE(problem.code().tensorMaps.size(), 2u);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
     problem.expectRight();
   }
+}
+
+Subject gemmOf(DType type, const kernels::GemmConfig &config) {
+  DType result = type == DType::i8 ? DType::i32 : byteSize(type) == 1 ? DType::bf16 : type;
+  return {kernels::gemm(type, config), type, result, config.weights};
+}
+
+void expectGemm(DType type, const kernels::GemmConfig &config, Sizes sizes, int blocks = 1) {
+  SCOPED_TRACE(testing::Message() << config.m << "x" << config.n << "x" << config.k);
+  expectProduct(gemmOf(type, config), sizes, blocks);
+}
+
+void expectFp8(DType type, kernels::Scaling scaling, Sizes sizes) {
+  kernels::Fp8GemmConfig config;
+  config.m = 128, config.n = 96, config.k = 128, config.scaling = scaling;
+  expectProduct({kernels::fp8Gemm(type, config), type, DType::bf16, true}, sizes);
 }
 
 TEST(Gemm, OneTile) {
@@ -134,6 +193,24 @@ TEST(Gemm, WidthsThatAreNoPanels) {
   expectGemm(DType::f16, tile(128, 224, 64), {136, 456, 64});
 }
 
+TEST(Gemm, Weights) {
+  expectGemm(DType::bf16, weights(128, 256, 64), {128, 256, 192});
+  expectGemm(DType::bf16, weights(128, 176, 64), {200, 360, 200}, 2);
+  expectGemm(DType::f16, weights(64, 56, 128), {1, 112, 264});
+  expectGemm(DType::bf16, weights(64, 8, 64), {67, 24, 1160});
+}
+
+TEST(Gemm, OtherTypes) {
+  expectGemm(DType::i8, weights(128, 96, 128), {136, 112, 304});
+  expectGemm(DType::f32, weights(128, 72, 32), {130, 80, 100});
+  expectGemm(DType::f8e4m3, weights(128, 64, 128), {136, 72, 400});
+  expectGemm(DType::f8e5m2, weights(64, 64, 128), {64, 64, 128});
+}
+
+TEST(Gemm, Scaled8BitFloats) {
+  expectFp8(DType::f8e4m3, kernels::Scaling::tensor, {136, 104, 528});
+}
+
 TEST(Gemm, SeveralTilesACore) {
   expectGemm(DType::bf16, tile(64, 64, 64), {192, 128, 192});
   expectGemm(DType::bf16, tile(128, 64, 64), {256, 192, 320}, 2);
@@ -141,7 +218,7 @@ TEST(Gemm, SeveralTilesACore) {
 
 /// The program without what keeps it right is seen to be wrong.
 TEST(Emulator, FindsWhatIsMissing) {
-  Problem problem(DType::bf16, tile(64, 64, 64), {64, 64, 512});
+  Problem problem(gemmOf(DType::bf16, tile(64, 64, 64)), {64, 64, 1024});
   std::string right = problem.code().ptx;
   auto fault = [&](const std::string &text, const std::string &instead) {
     std::string wrong = right;

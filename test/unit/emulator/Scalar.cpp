@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Scalar.h"
 #include "Emulator.h"
+#include "ditron/support/DType.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -78,7 +79,7 @@ uint64_t convert(const Instruction &i, uint64_t value) {
   if (from == "f32" && (to == "bf16" || to == "f16"))
     return narrow(to, single(value));
   if (to == "f32" && (from == "bf16" || from == "f16"))
-    return bitsOfSingle(widen(from, static_cast<uint16_t>(value)));
+    return bitsOfSingle(widen(from, static_cast<uint32_t>(value) & 0xffff));
   if (to[0] == 'f' || from[0] == 'f')
     throw Fault("unknown conversion: " + i.text);
   return truncated(static_cast<uint64_t>(integer(from, value)), bitsOf(to));
@@ -153,9 +154,18 @@ uint16_t narrow(const std::string &type, float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-float widen(const std::string &type, uint16_t bits) {
+float widen(const std::string &type, uint32_t bits) {
   if (type == "f16")
-    return static_cast<float>(std::bit_cast<_Float16>(bits));
+    return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
+  if (type == "tf32")
+    return std::bit_cast<float>(bits & ~uint32_t(0x1fff));
+  if (type == "s8")
+    return static_cast<float>(static_cast<int8_t>(bits));
+  if (type == "e4m3" || type == "e5m2") {
+    auto byte = static_cast<uint8_t>(bits);
+    return static_cast<float>(
+        loadElement(type == "e4m3" ? DType::f8e4m3 : DType::f8e5m2, &byte));
+  }
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 

@@ -6,9 +6,10 @@
 
 namespace ditron::emulator {
 
-/// The bits of a float as an element of "bf16" or "f16", rounded to nearest, and back.
+/// The bits of a float as an element of "bf16" or "f16", rounded to nearest.
 uint16_t narrow(const std::string &type, float value);
-float widen(const std::string &type, uint16_t bits);
+/// The value of an element of these, or of "e4m3", "e5m2", "s8" or "tf32", as a float.
+float widen(const std::string &type, uint32_t bits);
 
 /// The result of an instruction whose sources have these bits; Fault naming one that is not known.
 uint64_t compute(const Instruction &instruction, const std::vector<uint64_t> &sources);

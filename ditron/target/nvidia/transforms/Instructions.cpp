@@ -227,24 +227,33 @@ SmallVector<Value> Instructions::waitProducts(int64_t pending, ArrayRef<Value> v
     ArrayRef<Value> part = values.slice(first, std::min(kMost, values.size() - first));
     SmallVector<Type> types(part.size(), part[0].getType());
     settled.append(assemble(first ? "// with them" : text,
-                            repeated("=f", part.size()) + tied(part.size()) + "~{memory}", part,
+                            repeated(part[0].getType().isInteger(32) ? "=r" : "=f", part.size()) +
+                                tied(part.size()) + "~{memory}",
+                            part,
                             types));
   }
   return settled;
 }
 
-SmallVector<Value> Instructions::multiplyPanels(StringRef type, int64_t columns, const Panels &a,
-                                                const Panels &b, ArrayRef<Value> acc) {
+SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, const Panels &a,
+                                                const Panels &b, bool isFirst,
+                                                ArrayRef<Value> acc) {
   size_t count = acc.size();
+  bool isInteger = acc[0].getType().isInteger(32);
+  bool isHalf = product.type == "bf16" || product.type == "f16"; // others have dense terms only
   SmallVector<Value> operands{a.descriptor, b.descriptor};
-  operands.append(acc.begin(), acc.end());
+  if (!isFirst)
+    operands.append(acc.begin(), acc.end());
   SmallVector<Type> results(count, acc[0].getType());
-  std::string text =
-      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {}, ${}, ${}, 1, 1, 1, {}, {};",
-                  columns, type.str(), type.str(), operandList(0, count), count, count + 1,
-                  a.isDeep ? 0 : 1, b.isDeep ? 0 : 1);
-  return assemble(text, repeated("=f", count) + "l,l," + tied(count) + "~{memory}", operands,
-                  results);
+  std::string text = fmt::format(
+      "wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, ${}, ${}, {}{}{};", product.columns,
+      product.depth, isInteger ? "s32" : "f32", product.type.str(), product.type.str(),
+      operandList(0, count), count, count + 1, isFirst ? 0 : 1, isInteger ? "" : ", 1, 1",
+      isHalf ? fmt::format(", {}, {}", a.isDeep ? 0 : 1, b.isDeep ? 0 : 1) : "");
+  return assemble(text,
+                  repeated(isInteger ? "=r" : "=f", count) + "l,l," +
+                      (isFirst ? "" : tied(count)) + "~{memory}",
+                  operands, results);
 }
 
 } // namespace ditron::nvidia

@@ -83,10 +83,16 @@ public:
     Value descriptor;
     bool isDeep;
   };
-  /// wgmma.mma_async: begins acc += a * b, 64 rows of a by so many columns of b, 16 terms of
-  /// `type` ("bf16" or "f16"). The results are in the registers of `acc`.
-  llvm::SmallVector<Value> multiplyPanels(llvm::StringRef type, int64_t columns, const Panels &a,
-                                          const Panels &b, llvm::ArrayRef<Value> acc);
+  /// The type as PTX spells it, terms that are added up and columns of b.
+  struct PanelProduct {
+    llvm::StringRef type;
+    int64_t depth, columns;
+  };
+  /// wgmma.mma_async: begins acc += a * b of 64 rows of a; `isFirst`: acc = a * b, whatever acc was.
+  /// The results are in the registers of `acc`.
+  llvm::SmallVector<Value> multiplyPanels(const PanelProduct &product, const Panels &a,
+                                          const Panels &b, bool isFirst,
+                                          llvm::ArrayRef<Value> acc);
 
 private:
   /// Assembly with results of the given types.

@@ -30,8 +30,9 @@ inline constexpr llvm::StringLiteral kResidentAttr = "nvidia.resident";
 /// no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps";
 /// What a tensor map describes (attribute of the argument of the function that points to it, and an
-/// array of them of the module): a dictionary {argument, box}, the number of the argument whose
-/// memory it is, and the extents of what is copied at a time, outermost first.
+/// array of them of the module): a dictionary {argument, box, tf32}, the number of the argument
+/// whose memory it is, the extents of what is copied at a time, outermost first, and, if it is
+/// there, that elements of f32 are rounded to tf32 on the way.
 inline constexpr llvm::StringLiteral kTensorMapAttr = "nvidia.tensor_map";
 inline constexpr llvm::StringLiteral kTensorMapsAttr = "nvidia.tensor_maps";
 /// The threads of a lowered kernel (i64 attribute of the module).

@@ -20,6 +20,11 @@ def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
   let summary = "Turns products of 8-bit floats into products of f16, and those of one term into "
                 "arithmetic";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">,
+    Option<"tensorMaps", "tensor-maps", "bool", "false",
+           "Launches may describe the arguments to the copy engine">];
 }
 
 def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {

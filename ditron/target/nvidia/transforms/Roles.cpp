@@ -27,14 +27,14 @@ constexpr int64_t kMostWidth =
     256; ///< columns of one wgmma, and extents of a box of the copy engine
 constexpr int64_t kMostAccumulators = 192; ///< of a thread
 
-bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
-
 /// Whether an operand's tile is what panels and boxes can hold. Where the dense dimension is not
-/// the one that is summed over, the last panel may be wider than what is left for it.
+/// the one that is summed over, which 16-bit floats alone may have, the last panel may be wider than
+/// what is left for it.
 bool fitsPanels(RankedTensorType tile, bool isDeep) {
-  int64_t width = isDeep ? kPanelBytes / core::elementBytes(tile.getElementType()) : 16;
-  return tile.getRank() == 2 && tile.getDimSize(1) % width == 0 && tile.getDimSize(0) % 16 == 0 &&
-         tile.getDimSize(0) <= kMostWidth;
+  int64_t bytes = core::elementBytes(tile.getElementType());
+  int64_t width = isDeep ? kPanelBytes / bytes : 8;
+  return tile.getRank() == 2 && (isDeep || bytes == 2) && tile.getDimSize(1) % width == 0 &&
+         tile.getDimSize(0) % 8 == 0 && tile.getDimSize(0) <= kMostWidth;
 }
 
 /// Whether a tile is an odd number of transpositions away from where it comes from.
@@ -50,12 +50,16 @@ bool isTransposed(Value tile) {
 bool fitsWarpgroups(core::DotOp dot, int64_t warps) {
   RankedTensorType lhs = tileOf(dot.getLhs()), rhs = tileOf(dot.getRhs()),
                    acc = tileOf(dot.getAcc());
-  if (!isHalf(lhs.getElementType()) || lhs.getElementType() != rhs.getElementType() ||
-      !acc.getElementType().isF32() || acc.getRank() != 2)
+  if (lhs.getElementType() != rhs.getElementType() || acc.getRank() != 2)
     return false;
+  WarpgroupProduct product = warpgroupProduct(lhs.getElementType(), dot.getPrecision());
   int64_t groups = warps / kWarpgroup, rows = acc.getDimSize(0), columns = acc.getDimSize(1);
-  return rows % (kBlock * groups) == 0 && columns % 16 == 0 && columns <= kMostWidth &&
-         lhs.getDimSize(1) % 16 == 0 && rows * columns / (warps * kLanes) <= kMostAccumulators;
+  int64_t accumulators = rows * columns / (warps * kLanes) * (product.run ? 2 : 1);
+  bool isStep = columns % product.columns == 0 || columns <= 32;
+  return product.type && rows % (kBlock * groups) == 0 && columns % 8 == 0 && isStep &&
+         columns <= kMostWidth && lhs.getDimSize(1) % product.depth == 0 &&
+         (!product.run || lhs.getDimSize(1) <= product.run) &&
+         accumulators <= kMostAccumulators;
 }
 
 /// Whether the producer can compute a value by itself, with no tile and no memory.

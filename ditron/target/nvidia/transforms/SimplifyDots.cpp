@@ -3,7 +3,8 @@
 // nvidia-simplify-dots: products that are better said otherwise.
 //
 // Every value of the 8-bit floats is a value of f16, and the tensor cores add up products of f16 in
-// f32, those of 8-bit floats in fewer bits:
+// f32, those of 8-bit floats in fewer bits. Unless all products of the kernel are those of
+// warpgroups (Roles.h), which do the latter where precision short_sums allows it:
 //
 //   %d = tile.dot %a, %b, %acc : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN> ->
 //   tensor<64x64xf32>
@@ -22,7 +23,7 @@
 //
 // test/target/nvidia/simplify-dots.mlir shows it.
 #include "ditron/target/nvidia/transforms/Passes.h"
-#include "ditron/target/nvidia/transforms/Tiles.h"
+#include "ditron/target/nvidia/transforms/Roles.h"
 
 using namespace mlir;
 
@@ -45,6 +46,7 @@ void widen(core::DotOp dot) {
   OpBuilder b(dot);
   for (unsigned n : {0, 1})
     dot->setOperand(n, cast(b, dot->getOperand(n), b.getF16Type()));
+  dot.setPrecision(core::Precision::ieee);
 }
 
 void replaceByArithmetic(core::DotOp dot) {
@@ -68,13 +70,23 @@ void replaceByArithmetic(core::DotOp dot) {
 }
 
 class SimplifyDots : public impl::SimplifyDotsBase<SimplifyDots> {
+public:
+  using SimplifyDotsBase::SimplifyDotsBase;
+
+private:
   void runOnOperation() override {
+    const Chip *chip = chipNamed(chipName, getOperation());
+    if (!chip)
+      return signalPassFailure();
     getOperation().walk([](core::DotOp dot) {
-      RankedTensorType lhs = tileOf(dot.getLhs());
-      Type element = lhs.getElementType();
-      if (lhs.getDimSize(1) == 1)
+      if (tileOf(dot.getLhs()).getDimSize(1) == 1)
         replaceByArithmetic(dot);
-      else if (element.isFloat8E4M3FN() || element.isFloat8E5M2())
+    });
+    if (tensorMaps && planRoles(getOperation(), *chip, warps))
+      return;
+    getOperation().walk([](core::DotOp dot) {
+      Type element = tileOf(dot.getLhs()).getElementType();
+      if (element.isFloat8E4M3FN() || element.isFloat8E5M2())
         widen(dot);
     });
   }

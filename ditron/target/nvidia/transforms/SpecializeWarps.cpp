@@ -57,8 +57,11 @@ namespace ditron::nvidia {
 
 namespace {
 
+/// Pieces of shared memory begin at such multiples.
+int64_t rounded(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
+
 int64_t bytesOf(RankedTensorType tile) {
-  return tile.getNumElements() * storageBytes(tile.getElementType());
+  return rounded(tile.getNumElements() * storageBytes(tile.getElementType()));
 }
 
 /// The tensor maps of a kernel: arguments, one for each argument and box.
@@ -73,9 +76,12 @@ public:
     SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
     box.back() = kPanelBytes / storageBytes(tile.getElementType());
     box[box.size() - 2] = tile.getDimSize(0);
-    DictionaryAttr wanted =
-        b.getDictionaryAttr({b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
-                             b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))});
+    SmallVector<NamedAttribute> fields{
+        b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
+        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
+    if (tile.getElementType().isF32()) // as products read them
+      fields.push_back(b.getNamedAttr("tf32", b.getUnitAttr()));
+    DictionaryAttr wanted = b.getDictionaryAttr(fields);
     for (unsigned n = 0; n < function_.getNumArguments(); ++n)
       if (function_.getArgAttr(n, kTensorMapAttr) == wanted)
         return function_.getArgument(n);
@@ -184,14 +190,14 @@ public:
   void rewrite() {
     receive();
     bool isAsync = cast<PipeType>(pipe_.getType()).getSlots() > 1 &&
-                   llvm::all_of(fed_.dots, [&](core::DotOp dot) { return accumulates(dot); });
+                   llvm::all_of(fed_.dots, [&](core::DotOp dot) {
+                     return accumulates(dot) && !hasRuns(dot);
+                   });
     for (core::DotOp dot : fed_.dots)
-      multiply(dot, isAsync);
-    b_.setInsertionPoint(fed_.loop.getBody()->getTerminator());
-    if (!isAsync) {
-      b_.create<ReleaseOp>(pipe_, b_.create<arith::ConstantIntOp>(1, 1));
+      multiply(dot, isAsync, dot == fed_.dots.back());
+    if (!isAsync)
       return;
-    }
+    b_.setInsertionPoint(fed_.loop.getBody()->getTerminator());
     b_.create<SettleOp>(TypeRange(), static_cast<int64_t>(fed_.dots.size()), ValueRange());
     b_.create<ReleaseOp>(pipe_, compare(fed_.loop.getInductionVar(), fed_.loop.getLowerBound()));
     settleResults();
@@ -240,12 +246,25 @@ private:
     }
   }
 
-  void multiply(core::DotOp dot, bool isAsync) {
+  static bool hasRuns(core::DotOp dot) {
+    return warpgroupProduct(tileOf(dot.getLhs()).getElementType(), dot.getPrecision()).run != 0;
+  }
+
+  /// A product that f32 is to take over is one of its own, and added when it is done.
+  void multiply(core::DotOp dot, bool isAsync, bool isLast) {
     b_.setInsertionPoint(dot);
-    Type type = dot.getResult().getType();
-    Value product = b_.create<MultiplyOp>(type, dot.getLhs(), dot.getRhs(), dot.getAcc());
+    RankedTensorType type = tileOf(dot.getResult());
+    bool isAdded = hasRuns(dot);
+    Value acc = dot.getAcc();
+    if (isAdded)
+      acc = b_.create<arith::ConstantOp>(cast<TypedAttr>(b_.getZeroAttr(type)));
+    Value product = b_.create<MultiplyOp>(type, dot.getLhs(), dot.getRhs(), acc);
     if (!isAsync)
       product = b_.create<SettleOp>(TypeRange(type), 0, product).getSettled()[0];
+    if (!isAsync && isLast)
+      b_.create<ReleaseOp>(pipe_, b_.create<arith::ConstantIntOp>(1, 1));
+    if (isAdded)
+      product = b_.create<arith::AddFOp>(dot.getAcc(), product);
     dot.getResult().replaceAllUsesWith(product);
     dot.erase();
   }
@@ -306,13 +325,14 @@ private:
   /// As many slots as fit beside what ops need for the moment, for each loop alike.
   SmallVector<Feed> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
                               ImplicitLocOpBuilder &b) {
-    constexpr int64_t kMost = 4, kSlack = 4096; // for alignment and barriers
+    constexpr int64_t kMost = 12, kSlack = 1024; // for barriers
     int64_t momentary = 0, bytes = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
     for (const FedLoop &one : plan.loops)
       for (core::LoadOp load : one.loads)
         bytes += bytesOf(inPanels(tileOf(load.getTile())));
-    int64_t fit = (chip.sharedBytes - momentary - kSlack) / bytes;
+    auto loops = static_cast<int64_t>(plan.loops.size());
+    int64_t fit = (chip.sharedBytes - rounded(momentary) - loops * kSlack) / bytes;
     int64_t slots = stages ? stages : std::clamp<int64_t>(fit, 1, kMost);
     TensorMaps maps(function);
     SmallVector<Feed> feeds;

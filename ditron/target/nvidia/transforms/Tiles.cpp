@@ -20,6 +20,24 @@ int64_t matrixDepth(Type element, core::Precision precision) {
   return element.isF32() && precision == core::Precision::tf32 ? 8 : 0;
 }
 
+WarpgroupProduct warpgroupProduct(Type element, core::Precision precision) {
+  constexpr int64_t kRun = 128; // of 8-bit floats: see tile.dot
+  bool isShort = precision == core::Precision::shortSums;
+  if (element.isBF16())
+    return {"bf16"};
+  if (element.isF16())
+    return {"f16"};
+  if (element.isInteger(8))
+    return {"s8", 32, 16};
+  if (element.isFloat8E4M3FN() && isShort)
+    return {"e4m3", 32, 8, kRun};
+  if (element.isFloat8E5M2() && isShort)
+    return {"e5m2", 32, 8, kRun};
+  if (element.isF32() && precision == core::Precision::tf32)
+    return {"tf32", 8};
+  return {};
+}
+
 DotKind kindOf(core::DotOp op) {
   RankedTensorType lhs = tileOf(op.getLhs()), acc = tileOf(op.getAcc());
   int64_t depth = matrixDepth(lhs.getElementType(), op.getPrecision());

@@ -40,6 +40,15 @@ DotKind kindOf(core::DotOp op);
 /// Terms that one mma.sync of operands of this type adds up; 0 if there is none.
 int64_t matrixDepth(mlir::Type element, core::Precision precision);
 
+/// What wgmma makes of operands of a type.
+struct WarpgroupProduct {
+  const char *type = nullptr; ///< as PTX spells it; null: there is no such product
+  int64_t depth = 16;         ///< terms that one instruction adds up
+  int64_t columns = 8;        ///< that widths above 32 are multiples of
+  int64_t run = 0;            ///< terms that are added up before f32 takes their sum over; 0: any
+};
+WarpgroupProduct warpgroupProduct(mlir::Type element, core::Precision precision);
+
 /// The warps of the kernel that an op belongs to.
 int64_t warpsOf(mlir::Operation *op);
 

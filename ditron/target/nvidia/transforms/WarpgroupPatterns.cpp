@@ -13,17 +13,19 @@
 //
 // Within the 128 bytes of a panel's row, terms are reached by adding to the address alone: the
 // hardware swizzles the address that results.
+#include "ditron/support/Error.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace ditron::nvidia {
 namespace {
 
-constexpr int64_t kBlock = 64, kDepth = 16; ///< rows and terms of one wgmma
-constexpr int64_t kUnit = 16;               ///< bytes that descriptors count
+constexpr int64_t kBlock = 64; ///< rows of one wgmma
+constexpr int64_t kUnit = 16;  ///< bytes that descriptors count
 
 /// One side of a product. `outer` is the dimension that is not summed over.
 class PanelOperand {
@@ -79,21 +81,36 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
     int64_t rows = acc.getDimSize(0) / groups; // of a warpgroup
     PanelOperand a(t, adaptor.getLhs(), lhs, 0), b(t, adaptor.getRhs(), rhs, 1);
     a.moveBy(t.digit({Axis::warp, kWarpgroup, groups, 1}), rows);
-    StringRef type = lhs.getElementType().isBF16() ? "bf16" : "f16";
+    Instructions::PanelProduct product = productOf(lhs.getElementType(), columns);
+    bool isFirst = isZero(op.getAcc());
     SmallVector<Value> sums = t.split(adaptor.getAcc());
     size_t part = static_cast<size_t>(columns / 2); // registers of a block
     t.instructions.fenceProducts();
-    for (int64_t depth = 0; depth < lhs.getDimSize(1); depth += kDepth)
+    int64_t step = kStepBytes / storageBytes(lhs.getElementType());
+    for (int64_t depth = 0; depth < lhs.getDimSize(1); depth += step)
       for (int64_t block = 0; block < rows / kBlock; ++block) {
         size_t first = static_cast<size_t>(block) * part;
-        auto results =
-            t.instructions.multiplyPanels(type, columns, a.at(block * kBlock, depth),
-                                          b.at(0, depth), ArrayRef(sums).slice(first, part));
+        auto results = t.instructions.multiplyPanels(product, a.at(block * kBlock, depth),
+                                                     b.at(0, depth), isFirst && depth == 0,
+                                                     ArrayRef(sums).slice(first, part));
         llvm::copy(results, sums.begin() + static_cast<ptrdiff_t>(first));
       }
     t.instructions.commitProducts();
     rewriter.replaceOp(op, t.join(sums));
     return success();
+  }
+
+private:
+  static constexpr int64_t kStepBytes = 32; ///< of terms that one instruction adds up
+
+  static bool isZero(Value acc) { return matchPattern(acc, m_AnyZeroFloat()); }
+
+  static Instructions::PanelProduct productOf(Type element, int64_t columns) {
+    // The operands alone decide here: what they may lose has been asked when roles were chosen.
+    for (core::Precision precision : {core::Precision::shortSums, core::Precision::tf32})
+      if (WarpgroupProduct found = warpgroupProduct(element, precision); found.type)
+        return {found.type, found.depth, columns};
+    throw InternalError("a product of warpgroups of elements that they do not multiply");
   }
 };
 
