@@ -62,11 +62,15 @@ private:
 
 OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &specialization) {
   OwningOpRef<ModuleOp> copy(module.clone());
-  copy->walk([&](func::FuncOp function) {
-    for (auto [n, isUnit] : llvm::enumerate(specialization.unitStride))
-      if (isUnit && n < function.getNumArguments() &&
+  auto mark = [&](func::FuncOp function, const std::vector<bool> &which, StringRef attribute) {
+    for (auto [n, isMarked] : llvm::enumerate(which))
+      if (isMarked && n < function.getNumArguments() &&
           isa<MemRefType>(function.getArgument(n).getType()))
-        function.setArgAttr(n, core::kUnitStrideAttr, UnitAttr::get(module.getContext()));
+        function.setArgAttr(n, attribute, UnitAttr::get(module.getContext()));
+  };
+  copy->walk([&](func::FuncOp function) {
+    mark(function, specialization.unitStride, core::kUnitStrideAttr);
+    mark(function, specialization.aligned, core::kAlignedAttr);
   });
   return copy;
 }

@@ -21,6 +21,9 @@ enum class Emit {
 struct Specialization {
   /// For each argument of the kernel: its last dimension has stride 1.
   std::vector<bool> unitStride;
+  /// Likewise: its address, rows and other strides are multiples of 16 bytes, its extents below
+  /// 2^31. For GPUs; may be shorter than the arguments.
+  std::vector<bool> aligned = {};
   /// Its launches are recorded: see runtime/Events.h.
   bool recorded = false;
   /// Launches on a GPU may describe the arguments that the code asks for to the copy engine.

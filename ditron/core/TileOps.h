@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
 /// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
+/// Marks arguments of kUnitStrideAttr whose address, rows and strides are multiples of 16 bytes,
+/// and whose extents are below 2^31.
+inline constexpr llvm::StringLiteral kAlignedAttr = "tile.aligned";
 
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);

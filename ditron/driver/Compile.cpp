@@ -28,23 +28,29 @@ struct KeyOptions {
   bool recorded = false;
   std::string target;
   bool tensorMaps = false;
+  std::vector<bool> aligned = {};
 };
+
+static std::string bitsOf(const std::vector<bool> &values) {
+  std::string text;
+  for (bool value : values)
+    text += value ? '1' : '0';
+  return text;
+}
 
 static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
                          const std::vector<bool> &unitStride, const KeyOptions &options) {
   std::string ir;
   llvm::raw_string_ostream stream(ir);
   kernel.traced().module.get()->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
-  std::string strides;
-  for (bool isUnit : unitStride)
-    strides += isUnit ? '1' : '0';
   return Hasher()
       .add(ir)
       .add(fmt::format("warps {} stages {}", schedule.warps, schedule.stages))
-      .add(strides)
+      .add(bitsOf(unitStride))
       .add(options.recorded ? "recorded" : "")
       .add(options.target)
       .add(options.tensorMaps ? "tensor maps" : "")
+      .add(bitsOf(options.aligned))
       .add(compilerIdentity())
       .hex();
 }
@@ -83,8 +89,8 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
   result.code = loadCached(cache, key);
   result.report.fromCache = result.code != nullptr;
   if (!result.code) {
-    std::string object =
-        compileForCpu(kernel.traced().module.get(), {unitStride, options.recorded}, Emit::object);
+    std::string object = compileForCpu(kernel.traced().module.get(),
+                                       {unitStride, {}, options.recorded}, Emit::object);
     cache.store(key, object);
     result.code = std::make_shared<cpu::LoadedCode>(object, runtimeSymbols());
   }
@@ -127,13 +133,14 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
                     const std::string &chip) {
   std::lock_guard lock(compileMutex());
   auto start = std::chrono::steady_clock::now();
-  std::string key = keyOf(kernel, schedule, variant.unitStride, {false, chip, variant.tensorMaps});
+  std::string key = keyOf(kernel, schedule, variant.unitStride,
+                          {false, chip, variant.tensorMaps, variant.aligned});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
   if (!ptx) {
     ptx = compileForNvidia(kernel.traced().module.get(),
-                           {variant.unitStride, false, variant.tensorMaps},
+                           {variant.unitStride, variant.aligned, false, variant.tensorMaps},
                            {chip, schedule.warps, schedule.stages}, Emit::assembly);
     cache.store(key, *ptx);
   }
@@ -160,9 +167,10 @@ GpuTraits gpuTraits(std::string_view target) {
 }
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output) {
+                      CompileOutput output, bool aligned) {
   std::lock_guard lock(compileMutex());
-  Specialization specialization{std::vector<bool>(kernel.parameters().size(), true)};
+  std::vector<bool> all(kernel.parameters().size(), true);
+  Specialization specialization{all, aligned ? all : std::vector<bool>()};
   mlir::ModuleOp module = kernel.traced().module.get();
   auto emit = static_cast<Emit>(output);
   if (target == "x86-64")

@@ -18,8 +18,9 @@ enum class CompileOutput { ir, llvm, assembly, object };
 
 /// The kernel compiled for `target` as text or, an object, as bytes. UnavailableError for a target
 /// that this build does not have.
+/// For a GPU, `aligned`: as for launches whose tensors are all of multiples of 16 bytes.
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output);
+                      CompileOutput output, bool aligned = false);
 
 /// The targets that this build has.
 std::vector<std::string> compileTargets();
@@ -47,8 +48,9 @@ struct GpuCode {
 
 /// What a kernel's code for a GPU may assume of launches.
 struct GpuVariant {
-  std::vector<bool> unitStride; ///< of each argument, as for loadKernel
-  bool tensorMaps = true;       ///< they may have the tensor maps that the code asks for
+  std::vector<bool> unitStride;   ///< of each argument, as for loadKernel
+  bool tensorMaps = true;         ///< they may have the tensor maps that the code asks for
+  std::vector<bool> aligned = {}; ///< of each argument: isAligned; may be shorter
   auto operator<=>(const GpuVariant &) const = default;
 };
 

@@ -22,6 +22,30 @@ static StridedMemory memoryOf(const KernelArgument &argument) {
           tensor.shape(), tensor.strides()};
 }
 
+/// Whether its address, rows and other strides are multiples of 16 bytes, its extents below 2^31.
+static bool isAligned(const KernelArgument &argument) {
+  constexpr int64_t kBytes = 16;
+  const auto *tensor = std::get_if<Tensor>(&argument);
+  if (!tensor || tensor->shape().empty() || tensor->strides().back() != 1)
+    return false;
+  int64_t element = static_cast<int64_t>(byteSize(tensor->dtype()));
+  bool result = reinterpret_cast<uint64_t>(tensor->data()) % kBytes == 0 &&
+                tensor->shape().back() * element % kBytes == 0;
+  for (size_t dim = 0; dim < tensor->shape().size(); ++dim) {
+    bool isLast = dim + 1 == tensor->shape().size();
+    result &= tensor->shape()[dim] <= INT32_MAX;
+    result &= isLast || tensor->strides()[dim] * element % kBytes == 0;
+  }
+  return result;
+}
+
+static std::vector<bool> alignment(const std::vector<KernelArgument> &arguments) {
+  std::vector<bool> result;
+  for (const KernelArgument &argument : arguments)
+    result.push_back(isAligned(argument));
+  return result;
+}
+
 struct GpuProgram::Impl {
   struct Variant {
     GpuCode code;
@@ -36,7 +60,7 @@ struct GpuProgram::Impl {
 
   /// The variant for these arguments: one that asks for tensor maps only where they can be had.
   Variant &variant(const std::vector<KernelArgument> &arguments) {
-    GpuVariant which{unitStrides(arguments), true};
+    GpuVariant which{unitStrides(arguments), true, alignment(arguments)};
     Variant &best = variant(which);
     auto isMapped = [&](const GpuCode::TensorMap &map) {
       return runtime::nvidia::TensorMap::whyNot(memoryOf(arguments[map.argument])).empty();

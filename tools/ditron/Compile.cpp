@@ -20,7 +20,7 @@ namespace {
 
 struct CompileArguments : KernelArguments {
   std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1";
-  bool json = false;
+  bool json = false, aligned = false;
 };
 
 CompileOutput parseEmit(const std::string &text) {
@@ -59,7 +59,7 @@ int compileKernel(const CompileArguments &arguments) {
   Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
                        arguments.target == "x86-64" ? "" : arguments.target);
   auto start = std::chrono::steady_clock::now();
-  std::string text = compileTo(task.kernel, {}, arguments.target, output);
+  std::string text = compileTo(task.kernel, {}, arguments.target, output, arguments.aligned);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (toFile)
     writeFile(arguments.output, text);
@@ -95,6 +95,8 @@ Verb addCompile(CLI::App &program) {
                    "sizes that the default configuration is chosen for");
   verb->add_option("--ranks", arguments->ranks, "likewise (1)");
   verb->add_option("--cores", arguments->cores, "likewise (1)");
+  verb->add_flag("--aligned", arguments->aligned,
+                 "for GPUs: as for arguments of multiples of 16 bytes in every direction");
   verb->add_flag("--json", arguments->json, "one JSON object about the file on stdout");
   return {verb, [arguments] { return compileKernel(*arguments); }};
 }

@@ -36,6 +36,7 @@ namespace {
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   lower::populateSimplificationPatterns(patterns, lower::PowerInstruction::exp2);
+  addQuotientPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
@@ -57,14 +58,21 @@ public:
     b_.setInsertionPointAfter(callee);
   }
 
-  /// `maps`: for each argument, what it describes, if it is a tensor map.
-  void build(ArrayRef<Type> arguments, ArrayRef<Attribute> maps, int64_t warps, int64_t resident) {
+  /// An argument of the kernel: its type, what it describes if it is a tensor map, and whether it
+  /// is marked core::kAlignedAttr.
+  struct Argument {
+    Type type;
+    Attribute map;
+    bool isAligned = false;
+  };
+
+  void build(ArrayRef<Argument> arguments, int64_t warps, int64_t resident) {
     SmallVector<Type> parameters;
-    for (Type argument : arguments) {
-      if (auto view = dyn_cast<MemRefType>(argument))
+    for (const Argument &argument : arguments) {
+      if (auto view = dyn_cast<MemRefType>(argument.type))
         parameters.append(static_cast<size_t>(1 + 2 * view.getRank()), b_.getI64Type());
       else
-        parameters.push_back(types_.convertType(argument));
+        parameters.push_back(types_.convertType(argument.type));
     }
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, "ditron_kernel", type);
@@ -76,8 +84,8 @@ public:
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     next_ = block->getArguments().begin();
-    for (auto [argument, map] : llvm::zip(arguments, maps)) {
-      if (map)
+    for (const Argument &argument : arguments) {
+      if (argument.map)
         passByValue(entry, next_->getArgNumber());
       add(argument);
     }
@@ -97,18 +105,33 @@ private:
   }
 
   /// The values that one argument of the function has become.
-  void add(Type argument) {
-    auto view = dyn_cast<MemRefType>(argument);
+  void add(const Argument &argument) {
+    auto view = dyn_cast<MemRefType>(argument.type);
     if (!view) {
       values_.push_back(*next_++);
       return;
     }
     auto pointer = cast<LLVM::LLVMPointerType>(LLVM::LLVMPointerType::get(b_.getContext()));
-    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, *next_++);
+    constexpr int64_t kBytes = 16;
+    int64_t elements = kBytes / core::elementBytes(view.getElementType()), rank = view.getRank();
+    auto word = [&](int64_t mask) {
+      return argument.isAligned ? masked(*next_++, mask) : *next_++;
+    };
+    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, word(-kBytes));
     Value zero = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(0));
     values_.append({base, base, zero});
-    for (int64_t n = 0; n < 2 * view.getRank(); ++n)
-      values_.push_back(*next_++);
+    for (int64_t dim = 0; dim < rank; ++dim) // extents
+      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -elements : -1)));
+    for (int64_t dim = 0; dim < rank; ++dim) // strides
+      values_.push_back(word(dim + 1 == rank ? -1 : -elements));
+  }
+
+  /// A word of which only these bits can be set, said in a way that LLVM understands.
+  Value masked(Value word, int64_t mask) {
+    if (mask == -1)
+      return word;
+    Value bits = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(mask));
+    return b_.create<LLVM::AndOp>(loc_, word, bits);
   }
 
   const LLVMTypeConverter &types_;
@@ -129,15 +152,16 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     }
     func::FuncOp kernel = kernels[0];
     std::string name = kernel.getName().str();
-    SmallVector<Type> arguments(kernel.getArgumentTypes());
     if (failed(requireLayouts(kernel)))
       return signalPassFailure();
     int64_t warps = warpsOf(kernel.front().getTerminator());
-    SmallVector<Attribute> maps, described;
+    SmallVector<EntryBuilder::Argument> arguments;
+    SmallVector<Attribute> described;
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
-      maps.push_back(kernel.getArgAttr(n, kTensorMapAttr));
-      if (maps.back())
-        described.push_back(maps.back());
+      arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
+                           kernel.getArgAttr(n, core::kAlignedAttr) != Attribute()});
+      if (arguments.back().map)
+        described.push_back(arguments.back().map);
     }
     auto resident = kernel->getAttrOfType<IntegerAttr>(kResidentAttr);
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
@@ -160,7 +184,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     callee.setLinkage(LLVM::Linkage::Internal);
     // However long it is: a call would put the registers of products into memory.
     callee.setPassthroughAttr(attributes.getArrayAttr(attributes.getStringAttr("alwaysinline")));
-    EntryBuilder(callee, types).build(arguments, maps, warps, resident ? resident.getInt() : 1);
+    EntryBuilder(callee, types).build(arguments, warps, resident ? resident.getInt() : 1);
   }
 };
 

@@ -36,16 +36,21 @@ public:
 
   /// All registers, as storage elements.
   Value load(const APInt &padding) {
-    auto one = [&](int64_t run) { return loadRuns(run, padding); };
     if (run_ == 1)
-      return one(1);
-    auto branch = t_.b.create<scf::IfOp>(t_.loc, resultType(), memory_.isWide(t_, run_), true);
+      return loadRuns(1, padding);
+    // Words come out of the branch: what they are made into need not wait for them in it.
+    auto one = [&](int64_t run) -> Value {
+      return t_.b.create<vector::BitCastOp>(t_.loc, wordsType(), loadRuns(run, padding));
+    };
+    auto branch = t_.b.create<scf::IfOp>(t_.loc, TypeRange(wordsType()), memory_.isWide(t_, run_), true);
     OpBuilder::InsertionGuard guard(t_.b);
     t_.b.setInsertionPointToStart(branch.thenBlock());
     t_.b.create<scf::YieldOp>(t_.loc, one(run_));
     t_.b.setInsertionPointToStart(branch.elseBlock());
     t_.b.create<scf::YieldOp>(t_.loc, one(1));
-    return branch.getResult(0);
+    t_.b.setInsertionPointAfter(branch);
+    return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()),
+                                          branch.getResult(0));
   }
 
   void store(Value vector, Value isOwner) {
@@ -60,6 +65,11 @@ public:
   }
 
 private:
+  VectorType wordsType() {
+    int64_t bits = 8 * memory_.bytes * tile_.registers();
+    Type word = carrier(run_);
+    return VectorType::get({bits / word.getIntOrFloatBitWidth()}, word);
+  }
   Type resultType() { return VectorType::get({tile_.registers()}, stored()); }
   Type stored() { return lower::storageType(memory_.element); }
   /// What carries a run in an instruction: words, or one small integer.
@@ -130,7 +140,7 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     Value stored = TileAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
-    b.replaceOp(op, lower::fromStorage(b, op.getLoc(), stored, element));
+    b.replaceOp(op, t.loaded(stored, element));
     return success();
   }
 };
@@ -167,7 +177,7 @@ struct GatherPattern : TilePattern<core::GatherOp> {
           indices[static_cast<size_t>(rowPlaces.registerOf({places.element(reg)[0]}))];
     Type element = tile.getElementType();
     Value stored = TileAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
-    b.replaceOp(op, lower::fromStorage(b, op.getLoc(), stored, element));
+    b.replaceOp(op, t.loaded(stored, element));
     return success();
   }
 };

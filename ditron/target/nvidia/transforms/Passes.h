@@ -46,4 +46,8 @@ inline constexpr llvm::StringLiteral kSharedSymbol = "ditron_shared";
 /// dictionaries {message, file, line} (attribute of the function).
 inline constexpr llvm::StringLiteral kRequirementsAttr = "nvidia.requirements";
 
+/// Rewrites arith.divf and math.rsqrt of f32 (scalars and vectors of one dimension) to instructions
+/// that are right to 2 ulp for all arguments.
+void addQuotientPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace ditron::nvidia

@@ -87,6 +87,22 @@ Value ThreadBuilder::join(ArrayRef<Value> elements) {
   return b.create<vector::FromElementsOp>(loc, type, elements);
 }
 
+// Of the two bf16 of a word one is its upper half as it stands, the other one is moved there.
+Value ThreadBuilder::loaded(Value vector, Type element) {
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  if (!element.isBF16() || count % 2)
+    return lower::fromStorage(b, loc, vector, element);
+  auto type = VectorType::get({count / 2}, b.getI32Type());
+  SmallVector<Value> elements;
+  for (Value word : split(b.create<vector::BitCastOp>(loc, type, vector))) {
+    Value low = b.create<arith::ShLIOp>(loc, word, i32(16));
+    Value high = b.create<arith::AndIOp>(loc, word, i32(int64_t(-65536)));
+    for (Value half : {low, high})
+      elements.push_back(b.create<arith::BitcastOp>(loc, b.getF32Type(), half));
+  }
+  return join(elements);
+}
+
 Value ThreadBuilder::stored(Value vector, Type element) {
   auto fence = vector.getDefiningOp<LLVM::CallIntrinsicOp>();
   bool isFence = fence && fence.getIntrin() == "llvm.arithmetic.fence";

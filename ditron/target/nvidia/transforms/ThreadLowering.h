@@ -89,6 +89,8 @@ public:
   /// The elements of a vector, and back.
   llvm::SmallVector<Value> split(Value vector);
   Value join(llvm::ArrayRef<Value> elements);
+  /// A vector of storage elements in its compute type.
+  Value loaded(Value vector, mlir::Type element);
   /// A vector in its compute type as it is stored; what was just read or rounded is taken as it
   /// was.
   Value stored(Value vector, mlir::Type element);
