@@ -147,6 +147,31 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
   return printed(*code);
 }
 
+/// What a launch on several ranks needs to know of a kernel.
+static llvm::json::Object describeRanks(ModuleOp module) {
+  auto textOf = [](DictionaryAttr one, StringRef name) { return one.getAs<StringAttr>(name).str(); };
+  llvm::json::Array symmetric, sites;
+  if (auto requests = module->getAttrOfType<ArrayAttr>(nvidia::kSymmetricAttr))
+    for (auto one : requests.getAsRange<DictionaryAttr>()) {
+      llvm::json::Array extents;
+      for (auto extent : one.getAs<ArrayAttr>("extents").getAsRange<StringAttr>())
+        extents.push_back(extent.str());
+      symmetric.push_back(llvm::json::Object{{"name", textOf(one, "name")},
+                                             {"kind", textOf(one, "kind")},
+                                             {"bytes", one.getAs<IntegerAttr>("bytes").getInt()},
+                                             {"extents", std::move(extents)}});
+    }
+  for (auto one : module->getAttrOfType<ArrayAttr>(nvidia::kSitesAttr).getAsRange<DictionaryAttr>())
+    sites.push_back(llvm::json::Object{{"role", textOf(one, "role")},
+                                       {"file", textOf(one, "file")},
+                                       {"what", textOf(one, "what")},
+                                       {"line", one.getAs<IntegerAttr>("line").getInt()}});
+  return llvm::json::Object{
+      {"symmetric", std::move(symmetric)},
+      {"sites", std::move(sites)},
+      {"barriers", module->getAttrOfType<IntegerAttr>(nvidia::kBarriersAttr).getInt()}};
+}
+
 /// The first line of a kernel's PTX.
 static std::string describe(ModuleOp module, StringRef name) {
   auto number = [&](StringRef attribute) {
@@ -170,6 +195,8 @@ static std::string describe(ModuleOp module, StringRef name) {
                           {"shared_bytes", number(nvidia::kSharedAttr)},
                           {"requirements", std::move(requirements)},
                           {"tensor_maps", std::move(maps)}};
+  if (module->hasAttr(nvidia::kDistributedAttr))
+    info["ranks"] = describeRanks(module);
   std::string text;
   llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
   return text;

@@ -46,9 +46,11 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool reco
 
 void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   addFrontPipeline(passes, Checks::explicitly);
+  passes.nest<func::FuncOp>().addPass(nvidia::createCheckSupported()); // what has no lowering
+  passes.addPass(lower::createHoistSymmetric());     // symmetric memory becomes arguments
+  passes.addPass(nvidia::createDescribeSymmetric()); // whose extents a launch computes
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  kernel.addPass(nvidia::createCheckSupported()); // refuse what has no lowering
-  kernel.addPass(device::createDealTiles());      // loops over tiles become loops of this core
+  kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads

@@ -100,6 +100,25 @@ LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
   return loaded.emplace(key, result).first->second;
 }
 
+/// What a kernel of several ranks needs.
+static void readRanks(const llvm::json::Object &fields, GpuCode &code) {
+  code.isDistributed = true;
+  code.barriers = *fields.getInteger("barriers");
+  for (const llvm::json::Value &value : *fields.getArray("symmetric")) {
+    const llvm::json::Object &one = *value.getAsObject();
+    GpuCode::Symmetric request{
+        one.getString("name")->str(), *one.getString("kind") == "signals", *one.getInteger("bytes"), {}};
+    for (const llvm::json::Value &extent : *one.getArray("extents"))
+      request.extents.push_back(extent.getAsString()->str());
+    code.symmetric.push_back(std::move(request));
+  }
+  for (const llvm::json::Value &value : *fields.getArray("sites")) {
+    const llvm::json::Object &one = *value.getAsObject();
+    code.sites.push_back({one.getString("role")->str(), one.getString("file")->str(),
+                          one.getString("what")->str(), *one.getInteger("line")});
+  }
+}
+
 /// Reads the first line of a kernel's PTX.
 static GpuCode describedCode(std::string ptx) {
   llvm::StringRef line = llvm::StringRef(ptx).split('\n').first;
@@ -125,6 +144,8 @@ static GpuCode describedCode(std::string ptx) {
     map.roundsToTf32 = *one.getBoolean("tf32");
     code.tensorMaps.push_back(std::move(map));
   }
+  if (const llvm::json::Object *ranks = fields.getObject("ranks"))
+    readRanks(*ranks, code);
   code.ptx = std::move(ptx);
   return code;
 }

@@ -32,19 +32,40 @@ struct GpuCode {
     std::string message, file;
     int64_t line = 0;
   };
-  /// A tensor map that a launch passes: of which argument, for copies of which box.
+  /// A tensor map that a launch passes: of which argument, for copies of which box. Symmetric memory
+  /// counts behind the kernel's arguments, and has its pages as a first dimension.
   struct TensorMap {
     size_t argument = 0;
     std::vector<int64_t> box;
     bool roundsToTf32 = false; ///< elements of f32, on the way
+  };
+  /// Symmetric memory that a launch provides; its extents in postfix, as evaluateExtent reads them.
+  struct Symmetric {
+    std::string name;
+    bool isSignals = false;
+    int64_t elementBytes = 0;
+    std::vector<std::string> extents;
+  };
+  /// A wait of the kernel.
+  struct Site {
+    std::string role, file, what;
+    int64_t line = 0;
   };
   std::string ptx;
   int threads = 0; ///< of a core
   int sharedBytes = 0;
   std::vector<Requirement> requirements;
   std::vector<TensorMap> tensorMaps;
+  bool isDistributed = false; ///< it takes all words of support/GpuLaunch.h
+  std::vector<Symmetric> symmetric;
+  std::vector<Site> sites;
+  int64_t barriers = 0;
   CompileReport report;
 };
+
+/// An extent of symmetric memory (target/nvidia/transforms/DescribeSymmetric.cpp) for a launch.
+int64_t evaluateExtent(const std::string &text, const std::vector<KernelArgument> &arguments,
+                       int64_t ranks);
 
 /// What a kernel's code for a GPU may assume of launches.
 struct GpuVariant {

@@ -2,8 +2,8 @@
 #include "ditron/driver/Gpu.h"
 #include "ditron/driver/Arguments.h"
 #include "ditron/driver/Compile.h"
+#include "ditron/driver/GpuReport.h"
 #include "ditron/support/Error.h"
-#include "ditron/support/Message.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -12,11 +12,17 @@ namespace ditron {
 
 using namespace runtime::nvidia;
 
-/// Words of a launch's status: whether a requirement failed, which one, its values.
-static constexpr size_t kStatusWords = 32;
+/// Memory that a tensor map is to describe.
+struct MappedMemory {
+  uint64_t address;
+  int64_t elementBytes;
+  std::vector<int64_t> extents, strides;
+
+  StridedMemory view() const { return {address, elementBytes, extents, strides}; }
+};
 
 /// A tensor's memory.
-static StridedMemory memoryOf(const KernelArgument &argument) {
+static MappedMemory memoryOf(const KernelArgument &argument) {
   const Tensor &tensor = std::get<Tensor>(argument);
   return {reinterpret_cast<uint64_t>(tensor.data()), static_cast<int64_t>(byteSize(tensor.dtype())),
           tensor.shape(), tensor.strides()};
@@ -46,6 +52,14 @@ static std::vector<bool> alignment(const std::vector<KernelArgument> &arguments)
   return result;
 }
 
+/// The strides of a row-major buffer.
+static std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents) {
+  std::vector<int64_t> strides(extents.size(), 1);
+  for (size_t dim = extents.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * extents[dim];
+  return strides;
+}
+
 struct GpuProgram::Impl {
   struct Variant {
     GpuCode code;
@@ -53,17 +67,14 @@ struct GpuProgram::Impl {
   };
 
   Impl(Gpu gpu, Kernel kernel, Schedule schedule)
-      : gpu(std::move(gpu)), kernel(std::move(kernel)), schedule(schedule),
-        status(this->gpu.device(), kStatusWords * sizeof(int64_t)) {
-    status.fill(0);
-  }
+      : gpu(std::move(gpu)), kernel(std::move(kernel)), schedule(schedule) {}
 
   /// The variant for these arguments: one that asks for tensor maps only where they can be had.
   Variant &variant(const std::vector<KernelArgument> &arguments) {
     GpuVariant which{unitStrides(arguments), true, alignment(arguments)};
     Variant &best = variant(which);
     auto isMapped = [&](const GpuCode::TensorMap &map) {
-      return runtime::nvidia::TensorMap::whyNot(memoryOf(arguments[map.argument])).empty();
+      return runtime::nvidia::TensorMap::whyNot(mapped(best.code, map, arguments).view()).empty();
     };
     if (std::all_of(best.code.tensorMaps.begin(), best.code.tensorMaps.end(), isMapped))
       return best;
@@ -82,17 +93,123 @@ struct GpuProgram::Impl {
     return found->second;
   }
 
+  /// The memory that a tensor map is to describe: an argument's, or, with its pages, that of a
+  /// symmetric buffer; which has an address once the workspace is there.
+  MappedMemory mapped(const GpuCode &code, const GpuCode::TensorMap &map,
+                      const std::vector<KernelArgument> &arguments) {
+    if (map.argument < arguments.size())
+      return memoryOf(arguments[map.argument]);
+    size_t number = map.argument - arguments.size();
+    WorkspaceLayout layout = layoutOf(code, arguments);
+    const SymmetricRequest &request = layout.requests()[number];
+    uint64_t base = workspace ? workspace->memory().address(gpu.rank()) : 0;
+    MappedMemory memory{base + uint64_t(layout.offset(number)), request.elementBytes,
+                        request.extents, denseStrides(request.extents)};
+    memory.extents.insert(memory.extents.begin(), gpu::kBufferPages);
+    memory.strides.insert(memory.strides.begin(), layout.bufferPage() / request.elementBytes);
+    return memory;
+  }
+
+  WorkspaceLayout layoutOf(const GpuCode &code,
+                           const std::vector<KernelArgument> &arguments) const {
+    std::vector<SymmetricRequest> requests;
+    for (const GpuCode::Symmetric &one : code.symmetric) {
+      SymmetricRequest request{one.name, one.isSignals, one.elementBytes, {}};
+      for (const std::string &extent : one.extents)
+        request.extents.push_back(evaluateExtent(extent, arguments, gpu.group()->ranks()));
+      requests.push_back(std::move(request));
+    }
+    return {std::move(requests), code.barriers};
+  }
+
+  /// The workspace of a launch with these arguments.
+  void findWorkspace(const GpuCode &code, const std::vector<KernelArgument> &arguments) {
+    WorkspaceLayout layout = layoutOf(code, arguments);
+    std::string key = kernel.signature().text();
+    for (const SymmetricRequest &request : layout.requests()) {
+      key += fmt::format("|{}:{}", request.name, request.elementBytes);
+      for (int64_t extent : request.extents)
+        key += fmt::format(",{}", extent);
+    }
+    workspace = gpu.group()->workspace(key, layout);
+  }
+
+  /// The words behind those of the arguments.
+  void addWords(const GpuCode &code, std::vector<int64_t> &words) {
+    if (!code.isDistributed)
+      return words.push_back(static_cast<int64_t>(status->address()));
+    int rank = gpu.rank();
+    const WorkspaceLayout &layout = workspace->layout();
+    auto base = static_cast<int64_t>(workspace->memory().address(rank));
+    for (size_t n = 0; n < layout.requests().size(); ++n) {
+      const std::vector<int64_t> &extents = layout.requests()[n].extents;
+      std::vector<int64_t> strides = denseStrides(extents);
+      words.push_back(base + layout.offset(n));
+      words.insert(words.end(), extents.begin(), extents.end());
+      words.insert(words.end(), strides.begin(), strides.end());
+    }
+    int64_t launch[gpu::kLaunchWords];
+    launch[gpu::kStatus] = static_cast<int64_t>(status->address());
+    launch[gpu::kRank] = rank;
+    launch[gpu::kRanks] = gpu.group()->ranks();
+    launch[gpu::kStride] = workspace->memory().stride();
+    launch[gpu::kHead] = base;
+    launch[gpu::kSignalPage] = layout.signalPage();
+    launch[gpu::kBufferPage] = layout.bufferPage();
+    launch[gpu::kCells] = layout.cells();
+    launch[gpu::kBound] = gpu.group()->bound().count();
+    words.insert(words.end(), std::begin(launch), std::end(launch));
+  }
+
+  /// How many cores a launch has.
+  int coresOf(const Variant &which) const {
+    int fitting = which.loaded->cores();
+    return which.code.isDistributed ? gpu.group()->cores(gpu.rank(), fitting) : fitting;
+  }
+
+  /// Throws the error of launches that have ended.
+  void raiseFailure() {
+    if (workspace && workspace->hasFailed(gpu.rank())) {
+      std::shared_ptr<Workspace> failed = std::exchange(workspace, nullptr);
+      gpu.group()->drop(failed);
+      std::string error = failed->error(
+          [&] { return reportFailure(*failed, kernel.signature().text(), gpu.group()->bound()); });
+      status->fill(0);
+      throw RuntimeError(error);
+    }
+    if (workspace || last->code.requirements.empty())
+      return;
+    std::vector<int64_t> words(status->bytes() / sizeof(int64_t));
+    status->download(words.data());
+    auto failed = failedRequirement(last->code, kernel.signature().text(),
+                                    std::span(words).first(gpu::Status::kRecords));
+    if (!failed)
+      return;
+    status->fill(0);
+    throw CompileError(*failed);
+  }
+
   Gpu gpu;
   Kernel kernel;
   Schedule schedule;
-  Memory status;
+  std::optional<Memory> status;
   std::map<GpuVariant, Variant> variants;
   Variant *last = nullptr;
+  std::shared_ptr<Workspace> workspace; ///< of the last launch
 };
 
 void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) {
-  checkArguments(impl_->kernel, arguments, 1);
-  impl_->last = &impl_->variant(arguments);
+  Impl &impl = *impl_;
+  checkArguments(impl.kernel, arguments, impl.gpu.group()->ranks());
+  impl.last = &impl.variant(arguments);
+  const GpuCode &code = impl.last->code;
+  if (code.isDistributed)
+    impl.findWorkspace(code, arguments);
+  if (!impl.status) {
+    int64_t words = code.isDistributed ? gpu::Status::kWords : gpu::Status::kRecords;
+    impl.status.emplace(impl.gpu.device(), size_t(words) * sizeof(int64_t));
+    impl.status->fill(0);
+  }
 }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments) {
@@ -102,50 +219,59 @@ void GpuProgram::launch(const std::vector<KernelArgument> &arguments) {
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stream &stream) {
   Impl &impl = *impl_;
   prepare(arguments);
+  const GpuCode &code = impl.last->code;
   std::vector<int64_t> words = toWords(impl.kernel, arguments);
-  words.push_back(static_cast<int64_t>(impl.status.address()));
+  impl.addWords(code, words);
   std::vector<runtime::nvidia::TensorMap> maps;
-  for (const GpuCode::TensorMap &map : impl.last->code.tensorMaps)
-    maps.emplace_back(impl.gpu.device()->use(), memoryOf(arguments[map.argument]), map.box,
+  for (const GpuCode::TensorMap &map : code.tensorMaps)
+    maps.emplace_back(impl.gpu.device()->use(), impl.mapped(code, map, arguments).view(), map.box,
                       map.roundsToTf32);
-  impl.last->loaded->launch(std::move(words), std::move(maps), stream);
+  int cores = impl.coresOf(*impl.last);
+  if (impl.workspace)
+    impl.workspace->launched(impl.gpu.rank(), {impl.kernel.name(), impl.status->address(), cores,
+                                               stream.handle(), &code});
+  impl.last->loaded->launch(std::move(words), std::move(maps), stream, cores);
 }
 
 void GpuProgram::wait() { wait(impl_->gpu.stream()); }
 
 void GpuProgram::wait(const Stream &stream) {
-  Impl &impl = *impl_;
   stream.wait();
-  if (!impl.last || impl.last->code.requirements.empty())
-    return;
-  int64_t words[kStatusWords];
-  impl.status.download(words);
-  if (words[0] == 0)
-    return;
-  impl.status.fill(0);
-  const GpuCode::Requirement &failed =
-      impl.last->code.requirements.at(static_cast<size_t>(words[1]));
-  std::string message =
-      fillIn(failed.message, std::vector<int64_t>(words + 2, words + kStatusWords));
-  throw CompileError(fmt::format("{}:{}: {}: {}", failed.file, failed.line,
-                                 impl.kernel.signature().text(), message));
+  if (impl_->last)
+    impl_->raiseFailure();
 }
 
 CompileReport GpuProgram::report() const {
   return impl_->last ? impl_->last->code.report : CompileReport();
 }
-int GpuProgram::cores() const { return impl_->last ? impl_->last->loaded->cores() : 0; }
+int GpuProgram::cores() const { return impl_->last ? impl_->coresOf(*impl_->last) : 0; }
+void GpuProgram::poison() {
+  if (impl_->workspace)
+    impl_->workspace->poison(impl_->gpu.rank());
+}
 
-Gpu Gpu::open(int ordinal) {
+Gpu Gpu::of(std::shared_ptr<RankGroup> group, int rank) {
   Gpu gpu;
-  gpu.device_ = Device::open(ordinal);
+  gpu.device_ = group->device(rank);
   gpu.target_ = gpuTarget(gpu.device_->major(), gpu.device_->minor());
   gpu.stream_ = std::make_shared<Stream>(gpu.device_);
+  gpu.group_ = std::move(group);
+  gpu.rank_ = rank;
   return gpu;
 }
+
+Gpu Gpu::open(int ordinal) { return of(RankGroup::of(Device::open(ordinal)), 0); }
 
 GpuProgram Gpu::compile(const Kernel &kernel, const Schedule &schedule) const {
   return GpuProgram(std::make_shared<GpuProgram::Impl>(*this, kernel, schedule));
 }
+
+GpuMesh GpuMesh::open(int ranks) {
+  GpuMesh mesh;
+  mesh.group_ = RankGroup::open(ranks);
+  return mesh;
+}
+
+Gpu GpuMesh::rank(int rank) const { return Gpu::of(group_, rank); }
 
 } // namespace ditron

@@ -12,8 +12,10 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -22,7 +24,37 @@ using namespace mlir;
 
 namespace ditron::lower {
 
+namespace {
+
+/// A view with a leading dimension split in two, any of whose extents may be known only at run
+/// time: MLIR's own expansion takes one unknown extent a group.
+struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
+  explicit ExpandShape(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
+
+  LogicalResult matchAndRewrite(memref::ExpandShapeOp op, PatternRewriter &b) const override {
+    auto source = b.create<memref::ExtractStridedMetadataOp>(op.getLoc(), op.getSrc());
+    SmallVector<OpFoldResult> sizes =
+        getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
+    SmallVector<OpFoldResult> strides(sizes.size());
+    for (auto [n, group] : llvm::enumerate(op.getReassociationIndices())) {
+      Value stride = source.getStrides()[n]; // of the innermost of the group
+      for (int64_t d : llvm::reverse(group)) {
+        strides[d] = stride;
+        Value size = getValueOrCreateConstantIndexOp(b, op.getLoc(), sizes[d]);
+        stride = b.create<arith::MulIOp>(op.getLoc(), stride, size);
+      }
+    }
+    b.replaceOpWithNewOp<memref::ReinterpretCastOp>(
+        op, cast<MemRefType>(op.getType()), source.getBaseBuffer(),
+        OpFoldResult(source.getOffset()), sizes, strides);
+    return success();
+  }
+};
+
+} // namespace
+
 void populateSimplificationPatterns(RewritePatternSet &patterns, PowerInstruction power) {
+  patterns.add<ExpandShape>(patterns.getContext());
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   populateExponentialPatterns(patterns, power);

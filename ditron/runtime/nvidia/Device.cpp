@@ -166,13 +166,13 @@ LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &im
 LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
 
 void LoadedKernel::launch(std::vector<int64_t> words, std::vector<TensorMap> maps,
-                          const Stream &stream) const {
+                          const Stream &stream, int cores) const {
   std::vector<void *> parameters;
   for (int64_t &word : words)
     parameters.push_back(&word);
   for (TensorMap &map : maps)
     parameters.push_back(map.data());
-  DITRON_CUDA(device_->use(), cuLaunchKernel, function_, unsigned(cores_), 1u, 1u,
+  DITRON_CUDA(device_->use(), cuLaunchKernel, function_, unsigned(cores ? cores : cores_), 1u, 1u,
               unsigned(threads_), 1u, 1u, unsigned(sharedBytes_), stream.handle(),
               parameters.data(), nullptr);
 }

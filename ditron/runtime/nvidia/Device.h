@@ -23,6 +23,7 @@ public:
   Device &operator=(const Device &) = delete;
 
   const std::string &name() const { return name_; }
+  int number() const { return device_; } ///< the driver's
   int major() const { return major_; } ///< compute capability
   int minor() const { return minor_; }
   int multiprocessors() const { return multiprocessors_; }
@@ -30,10 +31,11 @@ public:
   size_t availableBytes() const;
   /// Makes the device current for this thread's calls of the driver.
   const Cuda &use() const;
+  /// An attribute, by the driver's number for it.
+  int attribute(int which) const;
 
 private:
   explicit Device(int ordinal);
-  int attribute(int which) const;
 
   const Cuda &cuda_;
   int device_ = 0;
@@ -121,7 +123,9 @@ public:
   int cores() const { return cores_; }
   int registers() const { return registers_; }
   /// Launches with one 64-bit word for each parameter and tensor maps behind them; asynchronous.
-  void launch(std::vector<int64_t> words, std::vector<TensorMap> maps, const Stream &stream) const;
+  /// `cores`: other than cores(), at most as many.
+  void launch(std::vector<int64_t> words, std::vector<TensorMap> maps, const Stream &stream,
+              int cores = 0) const;
 
 private:
   std::shared_ptr<Device> device_;

@@ -22,3 +22,5 @@ void ditron::nvidia::NvidiaDialect::initialize() {
 #include "ditron/target/nvidia/NvidiaOps.cpp.inc"
       >();
 }
+
+Value ditron::nvidia::ShiftOp::getViewSource() { return getSource(); }

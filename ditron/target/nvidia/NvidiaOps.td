@@ -11,6 +11,7 @@ include "ditron/core/TileTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 
 def Nvidia_Dialect : Dialect {
   let name = "nvidia";
@@ -153,11 +154,12 @@ def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]
   let assemblyFormat = "$pipe attr-dict `:` type($pipe)";
 }
 
-def Nvidia_FetchOp : Nvidia_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Has the copy engine bring a tile of a view into a slot";
   let description = [{
     Coordinates as in tile.load, of tiles of `shape`; beyond the view, zeros. `map` describes the
-    view's memory and the tile's panels to the copy engine; `tile` is the number of the tile in the
+    view's memory and the tile's panels to the copy engine, with the pages of symmetric memory as one
+    dimension more, of which `page` says which; `tile` is the number of the tile in the
     slot, which may be wider than `shape`, and then has what lies next to it.
 
     Example:
@@ -166,8 +168,8 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
         : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
     ```
   }];
-  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape);
-  let assemblyFormat = "$view `[` $coords `]` `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape, Optional<Index>:$page);
+  let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
 }
 
 def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -228,6 +230,192 @@ def Nvidia_SettleOp : Nvidia_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>]> 
   let arguments = (ins I64Attr:$pending, Variadic<Tile_Tile>:$values);
   let results = (outs Variadic<Tile_Tile>:$settled);
   let assemblyFormat = "$pending (`of` $values^ `:` type($values) `->` type($settled))? attr-dict";
+}
+
+//===-- Ranks ---------------------------------------------------------------------------------===//
+// `launch` is what a kernel of several ranks knows of its launch: the last arguments of the function,
+// in the order of support/GpuLaunch.h.
+
+def Nvidia_EpochOp : Nvidia_Op<"epoch", [Pure]> {
+  let summary = "The number of the running launch of this workspace: 1, 2, 3, ...";
+  let description = [{
+    Example:
+    ```mlir
+    %e = nvidia.epoch %head
+    ```
+  }];
+  let arguments = (ins Index:$head);
+  let results = (outs Index:$number);
+  let assemblyFormat = "$head attr-dict";
+}
+
+def Nvidia_ShiftOp : Nvidia_Op<"shift", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "The same view so many bytes further: another page of it, or a peer's";
+  let description = [{
+    Example:
+    ```mlir
+    %theirs = nvidia.shift %full by %bytes
+        : memref<?xf16, strided<[?], offset: ?>> -> memref<?xf16, strided<[?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Index:$bytes);
+  let results = (outs Tile_View:$result);
+  let assemblyFormat = "$source `by` $bytes attr-dict `:` type($source) `->` type($result)";
+}
+
+def Nvidia_BeginOp : Nvidia_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Begins a launch: the one before the last is over on every rank; its signals are zero again";
+  let description = [{
+    All warps of the core execute it.
+
+    Example:
+    ```mlir
+    nvidia.begin(%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch);
+  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Nvidia_EndOp : Nvidia_Op<"end", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Ends a launch: the last core of the rank to come says so to every rank";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.end(%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch);
+  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Nvidia_AbortOp : Nvidia_Op<"abort", [MemoryEffects<[MemWrite]>]> {
+  let summary = "This thread tells every rank that the launch has failed";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.abort(%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch);
+  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Nvidia_WaitOp : Nvidia_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until a counter of this rank is so high: acquire";
+  let description = [{
+    Bounded: a wait that outlives its bound is noted, ends the launch on every rank and returns, as
+    every wait does from then on. `site` is its number among the waits that reports name, `scope`
+    how far away the notifies that it acquires are.
+
+    Example:
+    ```mlir
+    nvidia.wait %cell >= %n site 0 scope "sys" in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$cell, Index:$value, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
+  let assemblyFormat = "$cell `>` `=` $value `site` $site `scope` $scope `in` `(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Nvidia_NotifyOp : Nvidia_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Raises a counter, which may be a peer's: release of all that the core did before";
+  let description = [{
+    `mode` is what is done to the counter: "add" or "max".
+
+    Example:
+    ```mlir
+    nvidia.notify %cell "add" %n scope "sys"
+    ```
+  }];
+  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope);
+  let assemblyFormat = "$cell $mode $value `scope` $scope attr-dict";
+}
+
+def Nvidia_MoveOp : Nvidia_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a chunk by the threads of the core";
+  let description = [{
+    Reads what the core wrote before. With `complete`, what follows may read the destination.
+
+    Example:
+    ```mlir
+    nvidia.move %from to %to complete
+        : memref<?xf16, strided<[?], offset: ?>>, memref<?xf16, strided<[?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Tile_View:$destination, UnitAttr:$complete);
+  let assemblyFormat = "$source `to` $destination (`complete` $complete^)? attr-dict `:` type($source) `,` type($destination)";
+}
+
+def Nvidia_MeetOp : Nvidia_Op<"meet", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "So many cores of this rank meet, and with them, if so asked, those of every rank";
+  let description = [{
+    `cells` is the address of two counters that nothing else uses. Release before, acquire after.
+
+    Example:
+    ```mlir
+    nvidia.meet %cells of %count ranks site 1 in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$cells, Index:$count, UnitAttr:$ranks, I64Attr:$site, Variadic<AnyType>:$launch);
+  let assemblyFormat = "$cells `of` $count (`ranks` $ranks^)? `site` $site `in` `(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Nvidia_SyncOp : Nvidia_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All that the core wrote is seen by its own threads, or everywhere";
+  let description = [{
+    `scope` is "cta" for the core's threads, which then meet; "gpu" or "sys" for those of the rank or
+    of every rank too.
+
+    Example:
+    ```mlir
+    nvidia.sync "sys"
+    ```
+  }];
+  let arguments = (ins StrAttr:$scope);
+  let assemblyFormat = "$scope attr-dict";
+}
+
+//===-- Order between roles -------------------------------------------------------------------===//
+
+def Nvidia_GateType : TypeDef<Nvidia_Dialect, "Gate"> {
+  let mnemonic = "gate";
+  let summary = "Where the role that feeds waits for the one that computes";
+}
+
+def Nvidia_GateOp : Nvidia_Op<"gate", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let summary = "Makes a gate, for all warps of the core";
+  let description = [{
+    Example:
+    ```mlir
+    %gate = nvidia.gate : !nvidia.gate
+    ```
+  }];
+  let results = (outs Nvidia_GateType:$gate);
+  let assemblyFormat = "attr-dict `:` qualified(type($gate))";
+}
+
+def Nvidia_OpenOp : Nvidia_Op<"open", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The computing role has passed here once more";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.open %gate : !nvidia.gate
+    ```
+  }];
+  let arguments = (ins Nvidia_GateType:$gate);
+  let assemblyFormat = "$gate attr-dict `:` qualified(type($gate))";
+}
+
+def Nvidia_FollowOp : Nvidia_Op<"follow", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The feeding role goes on once the computing one has passed as often, and sees what that wrote";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.follow %gate : !nvidia.gate
+    ```
+  }];
+  let arguments = (ins Nvidia_GateType:$gate);
+  let assemblyFormat = "$gate attr-dict `:` qualified(type($gate))";
 }
 
 #endif

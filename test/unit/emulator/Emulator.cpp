@@ -76,18 +76,29 @@ public:
   }
 
   void run() {
-    int idle = 0;
-    while (std::any_of(warps_.begin(), warps_.end(), [](auto &warp) { return !warp->isDone(); })) {
-      Warp &warp = *warps_[random_() % warps_.size()];
-      bool moves = false;
-      for (uint64_t steps = random_() % 64; steps > 0 && step(warp); --steps)
-        moves = true;
-      if (!transfers_.empty() && random_() % 4 == 0)
-        land(), moves = true;
-      idle = moves ? 0 : idle + 1;
-      if (idle > 10000)
-        throw Fault("all threads wait for ever");
-    }
+    while (!isDone())
+      advance();
+    finish();
+  }
+
+  bool isDone() const {
+    return std::all_of(warps_.begin(), warps_.end(), [](auto &warp) { return warp->isDone(); });
+  }
+
+  /// Some warp executes some instructions.
+  void advance() {
+    Warp &warp = *warps_[random_() % warps_.size()];
+    bool moves = false;
+    for (uint64_t steps = random_() % 64; steps > 0 && step(warp); --steps)
+      moves = true;
+    if (!transfers_.empty() && random_() % 4 == 0)
+      land(), moves = true;
+    idle_ = moves ? 0 : idle_ + 1;
+    if (idle_ > 10000)
+      throw Fault("all threads wait for ever");
+  }
+
+  void finish() const {
     if (!transfers_.empty())
       throw Fault("the kernel ends before its copies do");
   }
@@ -95,14 +106,26 @@ public:
 private:
   //===-- Threads ---------------------------------------------------------------------------===//
 
-  /// Executes one instruction for the lanes that are furthest behind; false if the warp waits.
+  /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
+  /// others to come.
+  int placeOf(const Warp &warp) const {
+    std::set<int> places(warp.at.begin(), warp.at.end());
+    for (int place : places) {
+      if (place < 0)
+        continue;
+      const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
+      bool isTogether = i.name() == "bar" || i.name() == "shfl" || i.name() == "wgmma";
+      if (!isTogether || places.size() == 1)
+        return place;
+    }
+    return *std::find_if(places.begin(), places.end(), [](int place) { return place >= 0; });
+  }
+
+  /// Executes one instruction for the lanes at one place; false if the warp waits.
   bool step(Warp &warp) {
     if (warp.waitsAt >= 0 || warp.isDone())
       return false;
-    int place = INT32_MAX;
-    for (int at : warp.at)
-      if (at >= 0)
-        place = std::min(place, at);
+    int place = placeOf(warp);
     const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
     std::array<bool, kLanes> isActive{}, isChosen{};
     for (size_t lane = 0; lane < kLanes; ++lane) {
@@ -170,11 +193,18 @@ private:
     return static_cast<unsigned>(std::stoul(i.type().substr(1)) / list.parts.size());
   }
 
+public:
+  /// What the clock of the device shows, and how far it goes on between two looks at it.
+  static inline uint64_t clock = 1, tick = 0;
+
+private:
   uint64_t symbol(const Warp &warp, const std::string &name, size_t lane) {
     if (name == "%tid.x")
       return static_cast<uint64_t>(warp.number * kLanes) + lane;
     if (name == "%ctaid.x")
       return static_cast<uint64_t>(number_);
+    if (name == "%globaltimer")
+      return clock += tick;
     if (name == "%nctaid.x")
       return static_cast<uint64_t>(launch_.blocks);
     if (name == "ditron_shared")
@@ -189,7 +219,7 @@ private:
 
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
     const std::string &name = i.name();
-    if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch")
+    if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" || name == "nanosleep")
       return true;
     if (name == "setmaxnreg")
       return requireAll(i, mask), true;
@@ -213,6 +243,8 @@ private:
     const std::string &name = i.name();
     if (name == "ld" || name == "st")
       return access(warp, i, lane);
+    if (name == "red" || name == "atom")
+      return change(warp, i, lane);
     std::vector<uint64_t> sources;
     for (size_t n = 1; n < i.operands.size(); ++n)
       sources.push_back(i.operands[n].kind == Operand::Kind::list
@@ -251,6 +283,28 @@ private:
         std::memcpy(place, &bits, bytes);
       }
     }
+  }
+
+  /// A read-modify-write of global memory.
+  void change(Warp &warp, const Instruction &i, size_t lane) {
+    bool returns = i.name() == "atom";
+    size_t first = returns ? 1 : 0, bytes = std::stoul(i.type().substr(1)) / 8;
+    auto *place = reinterpret_cast<uint8_t *>(value(warp, i.operands[first], lane));
+    uint64_t before = 0, by = value(warp, i.operands[first + 1], lane), after = 0;
+    std::memcpy(&before, place, bytes);
+    if (i.has("add"))
+      after = before + by;
+    else if (i.has("max"))
+      after = std::max(before, by);
+    else if (i.has("inc"))
+      after = before >= by ? 0 : before + 1;
+    else if (i.has("cas"))
+      after = before == by ? value(warp, i.operands[first + 2], lane) : before;
+    else
+      throw Fault("unknown instruction: " + i.text);
+    std::memcpy(place, &after, bytes);
+    if (returns)
+      write(warp, i.operands[0].reg, lane, before);
   }
 
   uint8_t *inShared(uint64_t address, size_t bytes) {
@@ -471,6 +525,7 @@ private:
   std::map<uint64_t, Barrier> barriers_;
   std::map<int, int> arrived_;
   std::vector<Transfer> transfers_;
+  int idle_ = 0;
 };
 
 } // namespace
@@ -479,6 +534,42 @@ void execute(const std::string &ptx, const Launch &launch) {
   Program program = parse(ptx);
   for (int block = 0; block < launch.blocks; ++block)
     Block(program, launch, block).run();
+}
+
+void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
+                     uint64_t tick) {
+  Program program = parse(ptx);
+  std::mt19937_64 random(launches.at(0).at(0).seed);
+  Block::tick = tick;
+  struct Rank {
+    size_t next = 0;
+    std::vector<std::unique_ptr<Block>> blocks;
+  };
+  std::vector<Rank> ranks(launches.size());
+  auto begin = [&](size_t rank) {
+    const Launch &launch = launches[rank].at(ranks[rank].next++);
+    for (int block = 0; block < launch.blocks; ++block)
+      ranks[rank].blocks.push_back(std::make_unique<Block>(program, launch, block));
+  };
+  for (size_t left = ranks.size(); left > 0;) {
+    size_t number = random() % ranks.size();
+    Rank &rank = ranks[number];
+    if (rank.blocks.empty() && rank.next == launches[number].size())
+      continue;
+    if (rank.blocks.empty()) {
+      begin(number);
+      continue;
+    }
+    auto block = rank.blocks.begin() + static_cast<int64_t>(random() % rank.blocks.size());
+    for (uint64_t turns = 1 + random() % 16; turns > 0 && !(*block)->isDone(); --turns)
+      (*block)->advance();
+    if (!(*block)->isDone())
+      continue;
+    (*block)->finish();
+    rank.blocks.erase(block);
+    if (rank.blocks.empty() && rank.next == launches[number].size())
+      --left;
+  }
 }
 
 } // namespace ditron::emulator

@@ -8,6 +8,10 @@
 // land after a random while, products read their operands only when their group is waited for, and
 // warps run in random order. So a slot that is released early is seen overwritten, and a register
 // that is read early has its old value, which is an error of its own.
+//
+// Launches of several ranks run at a time, all their blocks in random order, over one memory. Memory
+// is that of this process, and every access is seen by all at once: what a program lacks in scopes
+// and fences is not found here.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -41,5 +45,10 @@ struct Launch {
 /// Executes the one kernel of a module block after block. Fault where threads wait for ever, meet
 /// in a barrier that not all of them reach, or touch registers of products that are under way.
 void execute(const std::string &ptx, const Launch &launch);
+
+/// Executes all blocks of several launches together. `launches`: of each rank those that follow one
+/// another. The clock goes on by `tick` ns a step of the program.
+void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
+                     uint64_t tick = 0);
 
 } // namespace ditron::emulator

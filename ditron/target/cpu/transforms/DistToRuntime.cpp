@@ -11,6 +11,7 @@
 // role's. The CoreContext (runtime/CoreContext.h) comes as a new last argument of every function.
 // test/target/cpu/dist-to-runtime.mlir shows it.
 #include "ditron/device/Scope.h"
+#include "ditron/lower/Views.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -284,39 +285,6 @@ private:
     on.getResult().replaceAllUsesWith(view);
   }
 
-  void lowerChunk(core::ChunkOp chunk) {
-    auto view = cast<MemRefType>(chunk.getView().getType());
-    ArrayRef<int64_t> shape = chunk.getShape();
-    size_t lead = view.getRank() - shape.size();
-    SmallVector<OpFoldResult> offsets, sizes, strides(view.getRank(), b_.getIndexAttr(1));
-    Value none = index(0), inside;
-    for (auto [d, coord] : llvm::enumerate(chunk.getCoords())) {
-      Value extent = b_.create<memref::DimOp>(loc_, chunk.getView(), static_cast<int64_t>(d));
-      int64_t whole = d < lead ? 1 : shape[d - lead];
-      // Compared in tiles, since a coordinate times its extent may not fit; unsigned, since a
-      // negative one is outside too.
-      Value padded = b_.create<arith::AddIOp>(loc_, extent, index(whole - 1));
-      Value tiles = b_.create<arith::DivUIOp>(loc_, padded, index(whole));
-      Value within = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, coord, tiles);
-      Value start = b_.create<arith::MulIOp>(loc_, coord, index(whole));
-      start = b_.create<arith::SelectOp>(loc_, within, start, none);
-      offsets.push_back(start);
-      if (d < lead) {
-        inside = inside ? b_.create<arith::AndIOp>(loc_, inside, within).getResult() : within;
-        sizes.push_back(b_.getIndexAttr(1));
-        continue;
-      }
-      Value rest = b_.create<arith::SubIOp>(loc_, extent, start);
-      Value size = b_.create<arith::MinSIOp>(loc_, rest, index(whole));
-      if (inside)
-        within = b_.create<arith::AndIOp>(loc_, within, inside);
-      sizes.push_back(b_.create<arith::SelectOp>(loc_, within, size, none).getResult());
-    }
-    auto type = cast<MemRefType>(chunk.getChunk().getType());
-    Value part = b_.create<memref::SubViewOp>(loc_, type, chunk.getView(), offsets, sizes, strides);
-    chunk.getChunk().replaceAllUsesWith(part);
-  }
-
   //===-- Roles and the walk ------------------------------------------------------------------===//
 
   LogicalResult lowerRole(device::RoleOp role) {
@@ -407,7 +375,7 @@ private:
           lowerOn(on);
           return true;
         })
-        .Case([&](core::ChunkOp chunk) { return lowerChunk(chunk), true; })
+        .Case([&](core::ChunkOp chunk) { return replaceBy(lower::partOf(b_, chunk)); })
         .Case([&](core::RequireOp op) { return lowerRequire(op), true; })
         .Case([&](device::PutOp put) {
           return lowerMove("ditron_put", put, put.getSource(), put.getDestination()), true;

@@ -39,35 +39,9 @@ namespace {
 /// Bytes from the start of CoreContext.
 constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 
-/// A view with a leading dimension split in two, any of whose extents may be known only at run
-/// time: MLIR's own expansion takes one unknown extent a group.
-struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
-  explicit ExpandShape(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/10) {}
-
-  LogicalResult matchAndRewrite(memref::ExpandShapeOp op, PatternRewriter &b) const override {
-    auto source = b.create<memref::ExtractStridedMetadataOp>(op.getLoc(), op.getSrc());
-    SmallVector<OpFoldResult> sizes =
-        getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), b);
-    SmallVector<OpFoldResult> strides(sizes.size());
-    for (auto [n, group] : llvm::enumerate(op.getReassociationIndices())) {
-      Value stride = source.getStrides()[n]; // of the innermost of the group
-      for (int64_t d : llvm::reverse(group)) {
-        strides[d] = stride;
-        Value size = getValueOrCreateConstantIndexOp(b, op.getLoc(), sizes[d]);
-        stride = b.create<arith::MulIOp>(op.getLoc(), stride, size);
-      }
-    }
-    b.replaceOpWithNewOp<memref::ReinterpretCastOp>(
-        op, cast<MemRefType>(op.getType()), source.getBaseBuffer(),
-        OpFoldResult(source.getOffset()), sizes, strides);
-    return success();
-  }
-};
-
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  patterns.add<ExpandShape>(module.getContext());
   lower::populateSimplificationPatterns(patterns, lower::PowerInstruction::scale);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));

@@ -409,6 +409,11 @@ private:
   OpBuilder b_;
 };
 
+/// Whether a kernel copies chunks: many threads keep many accesses under way.
+bool moves(func::FuncOp function) {
+  return function.walk([](MoveOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// Warps for a kernel whose products of one block of the program, and whose largest other tile,
 /// have so many elements: few enough for accumulators to feed the tensor cores from registers, many
 /// enough not to spill.
@@ -437,6 +442,8 @@ int64_t chooseWarps(func::FuncOp function) {
     return kMost;
   if (accumulators)
     return power(accumulators / (kLanes * kAccumulators), kMostOfDots);
+  if (moves(function))
+    return kMost;
   return power(elements / (kLanes * kElements), kMost);
 }
 
@@ -470,13 +477,14 @@ int64_t registersOf(Region &region, int64_t threads) {
 /// memory. Products hide their loads themselves: one core may have all registers.
 int64_t chooseResident(func::FuncOp function, int64_t warps) {
   constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
-  constexpr int64_t kOther = 32, kFewest = 64;           // registers of a thread
+  constexpr int64_t kOther = 32, kFewest = 64, kOfMoves = 128; // registers of a thread
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)
     return 1;
   int64_t threads = warps * kLanes;
-  int64_t registers = std::max(kFewest, kOther + registersOf(function.getBody(), threads));
+  int64_t registers = std::max(moves(function) ? kOfMoves : kFewest,
+                               kOther + registersOf(function.getBody(), threads));
   return std::clamp<int64_t>(kRegisters / (threads * registers), 1, kThreads / threads);
 }
 

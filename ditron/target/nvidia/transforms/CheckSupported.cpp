@@ -3,6 +3,7 @@
 // nvidia-check-supported: an op that this backend has no lowering for is refused at the line of the
 // program that asks for it, before anything is lowered. docs/nvidia.md lists what is.
 #include "ditron/device/DistOps.h"
+#include "ditron/device/Scope.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/Tiles.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,11 +19,12 @@ namespace {
 
 /// Why an op cannot be lowered; empty if it can.
 std::string reasonAgainst(Operation *op) {
-  if (isa<device::TilesOp, device::CoreOp, device::NumCoresOp, device::RankOp, device::NumRanksOp,
-          device::MarkTileOp>(op))
-    return "";
-  if (op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace())
-    return "kernels that communicate run on backend 'cpu'";
+  if (std::optional<std::string> form = device::formOutsideLanguage(op))
+    return *form + " is a form for programs to be checked; expected counters that only grow, with "
+                   "the order that the compiler picks";
+  if (auto role = dyn_cast<device::RoleOp>(op); role && role.getEngine() != device::Engine::core)
+    return "it runs on engine " + device::stringifyEngine(role.getEngine()).str() +
+           ", expected core";
   if (isa<core::ScatterOp>(op))
     return "rows are scattered on backend 'cpu' only";
   if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)

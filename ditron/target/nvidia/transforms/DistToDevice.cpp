@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-dist-to-device: a core is a block of threads, and a launch has one rank.
+// nvidia-dist-to-device: a core is a block of threads, and symmetric memory a run of bytes that
+// every rank has at the same distance from the one before.
 //
-//   %c = dist.core                 ->  %c = arith.index_cast (nvvm.read.ptx.sreg.ctaid.x)
-//   %r = dist.rank                 ->  %r = arith.constant 0 : index
-//   tile.require %ok, "..."(%n)    ->  scf.if (not %ok) { the first to fail notes it; exit }
+//   %c = dist.core                    ->  %c = arith.index_cast (nvvm.read.ptx.sreg.ctaid.x)
+//   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
+//   dist.wait %ready[%i] >= %n        ->  nvidia.wait (%ready + page + 8 * %i) >= %n
+//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (%ready + page + 8 * %i + distance) "add" %n
+//   dist.put %from, %to               ->  nvidia.move %from to %to
+//   %b = dist.on %a, %peer            ->  %b = nvidia.shift %a by (%peer - %rank) * %stride
+//   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
 //
-// What is not fulfilled is noted in the status of the launch: a word that says so, the number of
-// the requirement, its values. All threads of a block find the same and end; the launcher raises
-// the error (ditron/runtime/nvidia/Launch.h). test/target/nvidia/dist-to-device.mlir shows it.
-#include "ditron/device/DistOps.h"
+// The kernel takes what it has to know of the launch as last arguments, in the order of
+// support/GpuLaunch.h, which also says how launches follow one another: nvidia.begin and nvidia.end
+// do that, and all use of symmetric memory is of the page of this launch.
+//
+// What is not fulfilled is noted in the status of the launch. All threads of a block find the same
+// and end; the launcher raises the error. test/target/nvidia/dist-to-device.mlir shows it.
+#include "ditron/device/Scope.h"
+#include "ditron/lower/Passes.h"
+#include "ditron/lower/Views.h"
+#include "ditron/support/Error.h"
+#include "ditron/support/GpuLaunch.h"
 #include "ditron/target/nvidia/transforms/Instructions.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -22,104 +35,323 @@ namespace ditron::nvidia {
 
 namespace {
 
+/// Where an op stands in the program: file without folders, and line.
+std::pair<StringRef, int64_t> placeOf(Operation *op) {
+  std::pair<StringRef, int64_t> result{"", 0};
+  op->getLoc()->walk([&](mlir::Location where) {
+    auto place = dyn_cast<FileLineColLoc>(where);
+    if (!place)
+      return WalkResult::advance();
+    StringRef file = place.getFilename().getValue();
+    result = {file.substr(file.find_last_of('/') + 1), place.getLine()};
+    return WalkResult::interrupt();
+  });
+  return result;
+}
+
+class FunctionLowering {
+public:
+  explicit FunctionLowering(func::FuncOp function)
+      : function_(function), b_(function.getContext()), loc_(function.getLoc()) {}
+
+  LogicalResult run() {
+    addLaunchWords();
+    b_.setInsertionPointToStart(&function_.front());
+    core_ = numberOf(b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type()));
+    cores_ = numberOf(b_.create<NVVM::GridDimXOp>(loc_, b_.getI32Type()));
+    noteSite("", function_, "begins a launch");
+    if (hasWorkspace_)
+      begin();
+    if (failed(lowerBlock(function_.front())))
+      return failure();
+    for (Operation *op : llvm::reverse(erasedLater_))
+      op->erase();
+    if (hasWorkspace_) {
+      b_.setInsertionPoint(function_.front().getTerminator());
+      b_.create<EndOp>(loc_, launch_);
+    }
+    function_->setAttr(kRequirementsAttr, b_.getArrayAttr(requirements_));
+    function_->setAttr(kSitesAttr, b_.getArrayAttr(sites_));
+    function_->setAttr(kBarriersAttr, b_.getI64IntegerAttr(barriers_));
+    return success();
+  }
+
+private:
+  //===-- The launch --------------------------------------------------------------------------===//
+
+  /// The status, and where the kernel asks for ranks, the rest.
+  void addLaunchWords() {
+    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kRequestsAttr);
+    requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
+    bool isDistributed = requests_ > 0;
+    function_.walk([&](Operation *op) {
+      isDistributed |= isa<device::RankOp, device::NumRanksOp, device::BarrierOp>(op);
+      barriers_ += isa<device::BarrierOp>(op);
+    });
+    hasWorkspace_ = isDistributed;
+    parameters_ = function_.getNumArguments() - requests_;
+    auto add = [&](Type type) {
+      unsigned n = function_.getNumArguments();
+      function_.insertArgument(n, type, b_.getDictionaryAttr({}), loc_);
+      launch_.push_back(function_.getArgument(n));
+    };
+    add(LLVM::LLVMPointerType::get(b_.getContext()));
+    for (int word = gpu::kRank; isDistributed && word < gpu::kLaunchWords; ++word)
+      add(b_.getIndexType());
+    if (isDistributed)
+      function_->setAttr(kDistributedAttr, b_.getUnitAttr());
+  }
+
+  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
+  Value add(Value x, Value y) { return b_.createOrFold<arith::AddIOp>(loc_, x, y); }
+  Value sub(Value x, Value y) { return b_.createOrFold<arith::SubIOp>(loc_, x, y); }
+  Value mul(Value x, Value y) { return b_.createOrFold<arith::MulIOp>(loc_, x, y); }
+  Value numberOf(Value word) {
+    return b_.create<arith::IndexCastUIOp>(loc_, b_.getIndexType(), word);
+  }
+
+  /// Begins the launch, and has symmetric memory be that of this launch.
+  void begin() {
+    b_.create<BeginOp>(loc_, launch_);
+    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[gpu::kHead]);
+    Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(gpu::kSignalPages));
+    signalShift_ = mul(page, launch_[gpu::kSignalPage]);
+    page = b_.create<arith::RemUIOp>(loc_, epoch, index(gpu::kBufferPages));
+    Value shift = mul(page, launch_[gpu::kBufferPage]);
+    for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
+      Value buffer = function_.getArgument(n);
+      bool isSignals = llvm::any_of(buffer.getUsers(), [](Operation *user) {
+        return isa<UnrealizedConversionCastOp>(user);
+      });
+      if (isSignals || buffer.use_empty())
+        continue;
+      auto paged = b_.create<ShiftOp>(loc_, buffer.getType(), buffer, shift);
+      buffer.replaceAllUsesExcept(paged.getResult(), paged);
+    }
+  }
+
+  /// The number of a wait among those that reports name.
+  int64_t noteSite(StringRef role, Operation *op, const Twine &what) {
+    auto [file, line] = placeOf(op);
+    sites_.push_back(b_.getDictionaryAttr({b_.getNamedAttr("role", b_.getStringAttr(role)),
+                                           b_.getNamedAttr("file", b_.getStringAttr(file)),
+                                           b_.getNamedAttr("line", b_.getI64IntegerAttr(line)),
+                                           b_.getNamedAttr("what", b_.getStringAttr(what))}));
+    return static_cast<int64_t>(sites_.size()) - 1;
+  }
+
+  //===-- Requirements ------------------------------------------------------------------------===//
+
+  void lowerRequire(core::RequireOp op) {
+    auto [file, line] = placeOf(op);
+    auto number = static_cast<int64_t>(requirements_.size());
+    requirements_.push_back(
+        b_.getDictionaryAttr({b_.getNamedAttr("message", op.getMessageAttr()),
+                              b_.getNamedAttr("file", b_.getStringAttr(file)),
+                              b_.getNamedAttr("line", b_.getI64IntegerAttr(line))}));
+    Value status = launch_[gpu::kStatus];
+    Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+    auto failed = b_.create<scf::IfOp>(loc_, b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(failed.thenBlock());
+    auto word = [&](int64_t value) { return b_.create<arith::ConstantIntOp>(loc_, value, 64); };
+    Value before = b_.create<LLVM::AtomicCmpXchgOp>(loc_, status, word(0), word(1),
+                                                    LLVM::AtomicOrdering::monotonic,
+                                                    LLVM::AtomicOrdering::monotonic);
+    before = b_.create<LLVM::ExtractValueOp>(loc_, before, 0);
+    Value isFirst = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, before, word(0));
+    auto first = b_.create<scf::IfOp>(loc_, isFirst);
+    {
+      OpBuilder::InsertionGuard inner(b_);
+      b_.setInsertionPointToStart(first.thenBlock());
+      SmallVector<Value> values{word(number)};
+      for (Value value : op.getValues())
+        values.push_back(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value));
+      for (auto [n, value] : llvm::enumerate(values)) {
+        Value place = b_.create<LLVM::GEPOp>(
+            loc_, status.getType(), b_.getI64Type(), status,
+            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(n) + gpu::Status::kNumber});
+        b_.create<LLVM::StoreOp>(loc_, value, place, 8u);
+      }
+      if (hasWorkspace_)
+        b_.create<AbortOp>(loc_, launch_);
+    }
+    Instructions(b_, loc_).exit();
+  }
+
+  //===-- Symmetric memory --------------------------------------------------------------------===//
+
+  static Value rootOf(Value signals) {
+    while (auto on = signals.getDefiningOp<device::OnOp>())
+      signals = on.getSource();
+    return signals;
+  }
+
+  /// Bytes from this rank's memory to a peer's.
+  Value distanceTo(Value peer) {
+    return mul(sub(peer, launch_[gpu::kRank]), launch_[gpu::kStride]);
+  }
+
+  /// The address of a counter of this launch. Counters are row-major.
+  Value cellOf(Value signals, ValueRange indices) {
+    auto cast = rootOf(signals).getDefiningOp<UnrealizedConversionCastOp>();
+    if (!cast)
+      throw InternalError("signals that are no argument of their kernel");
+    Value counters = cast.getOperand(0), number = index(0);
+    for (auto [n, at] : llvm::enumerate(indices)) {
+      Value extent = b_.create<memref::DimOp>(loc_, counters, static_cast<int64_t>(n));
+      number = add(mul(number, extent), at);
+    }
+    Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, counters);
+    Value cell = add(add(base, signalShift_), mul(number, index(8)));
+    if (auto on = signals.getDefiningOp<device::OnOp>())
+      cell = add(cell, distanceTo(on.getPeer()));
+    return cell;
+  }
+
+  static StringRef scopeOf(Operation *op) {
+    return device::scopeOf(op) <= device::Scope::device ? "gpu" : "sys";
+  }
+
+  void lowerNotify(Operation *op, Value signals, ValueRange indices, device::NotifyMode mode,
+                   Value value) {
+    b_.create<NotifyOp>(loc_, cellOf(signals, indices),
+                        mode == device::NotifyMode::set ? "max" : "add", value, scopeOf(op));
+  }
+
+  void lowerWait(device::WaitOp wait) {
+    int64_t site = noteSite(role_, wait, "waits for");
+    b_.create<WaitOp>(loc_, cellOf(wait.getSignals(), wait.getIndices()), wait.getValue(), site,
+                      scopeOf(wait), launch_);
+  }
+
+  void lowerBarrier(device::BarrierOp barrier) {
+    bool isAll = barrier.getScope() == device::BarrierScope::ranks;
+    int64_t site = noteSite(role_, barrier, isAll ? "meets all ranks at" : "meets its cores at");
+    // The counters of barriers come behind those of the program.
+    Value number = sub(launch_[gpu::kCells], index(2 * (barriers_ - nextBarrier_++)));
+    Value first = add(add(launch_[gpu::kHead], index(gpu::Head::kBytes)), signalShift_);
+    b_.create<MeetOp>(loc_, add(first, mul(number, index(8))), cores_, isAll, site, launch_);
+  }
+
+  //===-- Roles and the walk ------------------------------------------------------------------===//
+
+  LogicalResult lowerRole(device::RoleOp role) {
+    Value number = sub(core_, role.getFirst());
+    Value mine = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, number, role.getCount());
+    auto branch = b_.create<scf::IfOp>(loc_, mine, /*withElseRegion=*/false);
+    Operation *end = branch.thenBlock()->getTerminator();
+    branch.thenBlock()->getOperations().splice(end->getIterator(),
+                                               role.getBody().front().getOperations());
+    Value core = std::exchange(core_, number), cores = std::exchange(cores_, role.getCount());
+    std::string outer = role_;
+    role_ += (role_.empty() ? "" : "/") + role.getName().str();
+    role.erase();
+    LogicalResult result = lowerBlock(*branch.thenBlock());
+    core_ = core, cores_ = cores, role_ = outer;
+    return result;
+  }
+
+  Value placeAlong(device::MeshAxis axis, int word, int64_t alongNode) {
+    return axis == device::MeshAxis::node ? index(alongNode) : launch_[word]; // one node
+  }
+
+  /// Lowers one op; true if it is to be erased.
+  bool lowerOp(Operation *op) {
+    auto replaceBy = [&](Value value) {
+      op->getResult(0).replaceAllUsesWith(value);
+      return true;
+    };
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case([&](device::RankOp op) { return replaceBy(placeAlong(op.getAxis(), gpu::kRank, 0)); })
+        .Case([&](device::NumRanksOp op) {
+          return replaceBy(placeAlong(op.getAxis(), gpu::kRanks, 1));
+        })
+        .Case([&](device::CoreOp) { return replaceBy(core_); })
+        .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
+        .Case([&](device::OnOp on) {
+          if (isa<device::SignalsType>(on.getSource().getType()))
+            return later(on);
+          return replaceBy(b_.create<ShiftOp>(loc_, on.getResult().getType(), on.getSource(),
+                                              distanceTo(on.getPeer())));
+        })
+        .Case([&](UnrealizedConversionCastOp cast) {
+          return isa<device::SignalsType>(cast.getResult(0).getType()) && later(cast);
+        })
+        .Case([&](core::ChunkOp chunk) { return replaceBy(lower::partOf(b_, chunk)); })
+        .Case([&](core::RequireOp op) { return lowerRequire(op), true; })
+        .Case([&](device::PutOp put) { return move(put.getSource(), put.getDestination(), false); })
+        .Case([&](device::GetOp get) { return move(get.getSource(), get.getDestination(), true); })
+        .Case([&](device::NotifyOp op) {
+          lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue());
+          return true;
+        })
+        .Case([&](device::PutNotifyOp op) {
+          move(op.getSource(), op.getDestination(), false);
+          lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue());
+          return true;
+        })
+        .Case([&](device::WaitOp wait) { return lowerWait(wait), true; })
+        .Case([&](device::FenceOp) { return b_.create<SyncOp>(loc_, "sys"), true; })
+        .Case([&](device::QuietOp) { return b_.create<SyncOp>(loc_, "sys"), true; })
+        .Case([&](device::BarrierOp op) { return lowerBarrier(op), true; })
+        .Case([&](device::MarkTileOp) { return true; })
+        .Default([&](Operation *) { return false; });
+  }
+
+  bool move(Value source, Value destination, bool isComplete) {
+    b_.create<MoveOp>(loc_, source, destination, isComplete);
+    return true;
+  }
+
+  /// Erased when its users are gone.
+  bool later(Operation *op) {
+    erasedLater_.push_back(op);
+    return false;
+  }
+
+  LogicalResult lowerBlock(Block &block) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    for (Operation *op : ops) {
+      b_.setInsertionPoint(op);
+      loc_ = op->getLoc();
+      if (auto role = dyn_cast<device::RoleOp>(op)) {
+        if (failed(lowerRole(role)))
+          return failure();
+        continue;
+      }
+      for (Region &region : op->getRegions())
+        for (Block &inner : region)
+          if (failed(lowerBlock(inner)))
+            return failure();
+      b_.setInsertionPoint(op);
+      loc_ = op->getLoc();
+      if (lowerOp(op))
+        op->erase();
+    }
+    return success();
+  }
+
+  func::FuncOp function_;
+  OpBuilder b_;
+  mlir::Location loc_;
+  SmallVector<Value> launch_; ///< by gpu::LaunchWord
+  unsigned parameters_ = 0, requests_ = 0;
+  bool hasWorkspace_ = false;
+  Value core_, cores_, signalShift_;
+  std::string role_;
+  SmallVector<Attribute> requirements_, sites_;
+  int64_t barriers_ = 0, nextBarrier_ = 0;
+  SmallVector<Operation *> erasedLater_;
+};
+
 class DistToDevice : public impl::DistToDeviceBase<DistToDevice> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal())
-      return;
-    SmallVector<core::RequireOp> requirements;
-    SmallVector<Operation *> places;
-    function.walk([&](Operation *op) {
-      if (auto require = dyn_cast<core::RequireOp>(op))
-        requirements.push_back(require);
-      else if (isa<device::CoreOp, device::NumCoresOp, device::RankOp, device::NumRanksOp,
-                   device::MarkTileOp>(op))
-        places.push_back(op);
-    });
-    for (Operation *op : places)
-      lowerPlace(op);
-    lowerRequirements(function, requirements);
-  }
-
-  static void lowerPlace(Operation *op) {
-    OpBuilder b(op);
-    mlir::Location loc = op->getLoc();
-    Value value;
-    if (isa<device::RankOp>(op))
-      value = b.create<arith::ConstantIndexOp>(loc, 0);
-    else if (isa<device::NumRanksOp>(op))
-      value = b.create<arith::ConstantIndexOp>(loc, 1);
-    else if (isa<device::CoreOp>(op))
-      value = b.create<NVVM::BlockIdXOp>(loc, b.getI32Type());
-    else if (isa<device::NumCoresOp>(op))
-      value = b.create<NVVM::GridDimXOp>(loc, b.getI32Type());
-    if (value && !value.getType().isIndex())
-      value = b.create<arith::IndexCastUIOp>(loc, b.getIndexType(), value);
-    if (value)
-      op->getResult(0).replaceAllUsesWith(value);
-    op->erase();
-  }
-
-  /// The status comes as a last argument of the kernel.
-  static void lowerRequirements(func::FuncOp function, ArrayRef<core::RequireOp> requirements) {
-    Builder attributes(function);
-    unsigned n = function.getNumArguments();
-    function.insertArgument(n, LLVM::LLVMPointerType::get(function.getContext()),
-                            attributes.getDictionaryAttr({}), function.getLoc());
-    Value status = function.getArgument(n);
-    SmallVector<Attribute> described;
-    for (core::RequireOp op : requirements) {
-      described.push_back(describe(op));
-      lowerRequirement(op, status, static_cast<int64_t>(described.size()) - 1);
-    }
-    function->setAttr(kRequirementsAttr, attributes.getArrayAttr(described));
-  }
-
-  static Attribute describe(core::RequireOp op) {
-    Builder b(op);
-    StringRef file = "";
-    int64_t line = 0;
-    op.getLoc()->walk([&](mlir::Location where) {
-      auto place = dyn_cast<FileLineColLoc>(where);
-      if (!place)
-        return WalkResult::advance();
-      file = place.getFilename().getValue();
-      line = place.getLine();
-      return WalkResult::interrupt();
-    });
-    return b.getDictionaryAttr(
-        {b.getNamedAttr("message", op.getMessageAttr()),
-         b.getNamedAttr("file", b.getStringAttr(file.substr(file.find_last_of('/') + 1))),
-         b.getNamedAttr("line", b.getI64IntegerAttr(line))});
-  }
-
-  static void lowerRequirement(core::RequireOp op, Value status, int64_t number) {
-    OpBuilder b(op);
-    mlir::Location loc = op.getLoc();
-    Value yes = b.create<arith::ConstantIntOp>(loc, 1, 1);
-    auto failed = b.create<scf::IfOp>(loc, b.create<arith::XOrIOp>(loc, op.getCondition(), yes));
-    b.setInsertionPointToStart(failed.thenBlock());
-    auto word = [&](int64_t value) { return b.create<arith::ConstantIntOp>(loc, value, 64); };
-    Value before = b.create<LLVM::AtomicCmpXchgOp>(loc, status, word(0), word(1),
-                                                   LLVM::AtomicOrdering::monotonic,
-                                                   LLVM::AtomicOrdering::monotonic);
-    before = b.create<LLVM::ExtractValueOp>(loc, before, 0);
-    Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, before, word(0));
-    auto first = b.create<scf::IfOp>(loc, isFirst);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(first.thenBlock());
-      SmallVector<Value> values{word(number)};
-      for (Value value : op.getValues())
-        values.push_back(b.create<arith::IndexCastOp>(loc, b.getI64Type(), value));
-      for (auto [n, value] : llvm::enumerate(values)) {
-        Value place = b.create<LLVM::GEPOp>(loc, status.getType(), b.getI64Type(), status,
-                                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(n) + 1});
-        b.create<LLVM::StoreOp>(loc, value, place);
-      }
-    }
-    Instructions(b, loc).exit();
-    op.erase();
+    if (!function.isExternal() && failed(FunctionLowering(function).run()))
+      signalPassFailure();
   }
 };
 

@@ -256,4 +256,53 @@ SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, con
                   operands, results);
 }
 
+//===-- Other cores and ranks -----------------------------------------------------------------===//
+
+Value Instructions::loadAcquire(Value address, StringRef scope) {
+  return assemble(fmt::format("ld.acquire.{}.global.u64 $0, [$1];", scope.str()),
+                  "=l,l,~{memory}", {address}, b_.getI64Type())[0];
+}
+
+Value Instructions::loadRelaxed(Value address, StringRef scope) {
+  return assemble(fmt::format("ld.relaxed.{}.global.u64 $0, [$1];", scope.str()),
+                  "=l,l,~{memory}", {address}, b_.getI64Type())[0];
+}
+
+void Instructions::storeRelease(Value address, Value value, StringRef scope) {
+  assemble(fmt::format("st.release.{}.global.u64 [$0], $1;", scope.str()), "l,l,~{memory}",
+           {address, value}, {});
+}
+
+void Instructions::storeRelaxed(Value address, Value value, StringRef scope) {
+  assemble(fmt::format("st.relaxed.{}.global.u64 [$0], $1;", scope.str()), "l,l,~{memory}",
+           {address, value}, {});
+}
+
+void Instructions::raiseRelease(Value address, StringRef mode, Value value, StringRef scope) {
+  assemble(fmt::format("red.release.{}.global.{}.u64 [$0], $1;", scope.str(), mode.str()),
+           "l,l,~{memory}", {address, value}, {});
+}
+
+Value Instructions::addAcquireRelease(Value address, Value value, StringRef scope) {
+  return assemble(fmt::format("atom.acq_rel.{}.global.add.u64 $0, [$1], $2;", scope.str()),
+                  "=l,l,l,~{memory}", {address, value}, b_.getI64Type())[0];
+}
+
+Value Instructions::incrementAcquireRelease(Value address, Value last, StringRef scope) {
+  return assemble(fmt::format("atom.acq_rel.{}.global.inc.u32 $0, [$1], $2;", scope.str()),
+                  "=r,l,r,~{memory}", {address, last}, b_.getI32Type())[0];
+}
+
+void Instructions::fence(StringRef scope) {
+  assemble(fmt::format("fence.acq_rel.{};", scope.str()), "~{memory}", {}, {});
+}
+
+void Instructions::fenceCopyEngine() { assemble("fence.proxy.async;", "~{memory}", {}, {}); }
+
+Value Instructions::time() {
+  return assemble("mov.u64 $0, %globaltimer;", "=l", {}, b_.getI64Type())[0];
+}
+
+void Instructions::sleep() { assemble("nanosleep.u32 20;", "", {}, {}); }
+
 } // namespace ditron::nvidia

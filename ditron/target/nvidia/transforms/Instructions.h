@@ -94,6 +94,29 @@ public:
                                           const Panels &b, bool isFirst,
                                           llvm::ArrayRef<Value> acc);
 
+  //===-- Other cores and ranks ---------------------------------------------------------------===//
+  // `scope` is "gpu" or "sys"; counters are 64 bits of global memory.
+
+  /// ld.acquire, and ld.relaxed.
+  Value loadAcquire(Value address, llvm::StringRef scope);
+  Value loadRelaxed(Value address, llvm::StringRef scope);
+  void storeRelease(Value address, Value value, llvm::StringRef scope);
+  void storeRelaxed(Value address, Value value, llvm::StringRef scope);
+  /// red.release: `mode` is "add" or "max".
+  void raiseRelease(Value address, llvm::StringRef mode, Value value, llvm::StringRef scope);
+  /// atom.add.acq_rel of 64 bits: the value before.
+  Value addAcquireRelease(Value address, Value value, llvm::StringRef scope);
+  /// atom.inc.acq_rel of 32 bits, from `last` (i32) to 0: the value before.
+  Value incrementAcquireRelease(Value address, Value last, llvm::StringRef scope);
+  /// fence.acq_rel.
+  void fence(llvm::StringRef scope);
+  /// What this thread has acquired, or seen, the copy engine sees too.
+  void fenceCopyEngine();
+  /// Nanoseconds (i64) of a clock of the whole device.
+  Value time();
+  /// Some nanoseconds pass.
+  void sleep();
+
 private:
   /// Assembly with results of the given types.
   llvm::SmallVector<Value> assemble(llvm::StringRef text, llvm::StringRef constraints,

@@ -18,6 +18,7 @@
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/Tiles.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
@@ -142,6 +143,24 @@ private:
   SmallVector<Value> values_;
 };
 
+/// The same view with another base.
+void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
+  OpBuilder b(shift);
+  mlir::Location loc = shift.getLoc();
+  Type structure = types.convertType(shift.getSource().getType());
+  Value before = b.create<UnrealizedConversionCastOp>(loc, structure, shift.getSource()).getResult(0);
+  MemRefDescriptor descriptor(before);
+  Value base = descriptor.alignedPtr(b, loc);
+  Value bytes = b.create<arith::IndexCastOp>(loc, b.getI64Type(), shift.getBytes());
+  Value after = b.create<LLVM::GEPOp>(loc, base.getType(), b.getI8Type(), base,
+                                      ArrayRef<LLVM::GEPArg>{bytes});
+  descriptor.setAllocatedPtr(b, loc, after);
+  descriptor.setAlignedPtr(b, loc, after);
+  auto view = b.create<UnrealizedConversionCastOp>(loc, shift.getType(), Value(descriptor));
+  shift.getResult().replaceAllUsesWith(view.getResult(0));
+  shift.erase();
+}
+
 class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -166,7 +185,8 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     auto resident = kernel->getAttrOfType<IntegerAttr>(kResidentAttr);
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
-    for (StringRef attribute : {kSharedAttr, kRequirementsAttr})
+    for (StringRef attribute : {kSharedAttr, kRequirementsAttr, kSymmetricAttr, kDistributedAttr,
+                                kSitesAttr, kBarriersAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
     Builder attributes(&getContext());
@@ -178,6 +198,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
     lower::defineIntegers(module);
+    kernel.walk([&](ShiftOp shift) { lowerShift(shift, types); });
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);

@@ -50,4 +50,18 @@ inline constexpr llvm::StringLiteral kRequirementsAttr = "nvidia.requirements";
 /// that are right to 2 ulp for all arguments.
 void addQuotientPatterns(mlir::RewritePatternSet &patterns);
 
+/// The symmetric memory that a launch provides, in the order of the arguments that take its
+/// addresses: an array of dictionaries {name, kind, bytes, extents} (attribute of the function and
+/// of the module), see DescribeSymmetric.cpp.
+inline constexpr llvm::StringLiteral kSymmetricAttr = "nvidia.symmetric";
+/// The kernel takes all words of support/GpuLaunch.h (unit attribute of the function and of the
+/// module).
+inline constexpr llvm::StringLiteral kDistributedAttr = "nvidia.distributed";
+/// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}
+/// (attribute of the function and of the module).
+inline constexpr llvm::StringLiteral kSitesAttr = "nvidia.sites";
+/// How many barriers a kernel has, each of which takes two counters behind its signals (i64
+/// attribute of the function and of the module).
+inline constexpr llvm::StringLiteral kBarriersAttr = "nvidia.barriers";
+
 } // namespace ditron::nvidia

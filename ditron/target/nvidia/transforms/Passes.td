@@ -10,10 +10,15 @@ def CheckSupported : Pass<"nvidia-check-supported", "::mlir::func::FuncOp"> {
   let summary = "Refuses what this backend has no lowering for";
 }
 
+def DescribeSymmetric : Pass<"nvidia-describe-symmetric", "::mlir::ModuleOp"> {
+  let summary = "Turns the plan of symmetric memory into text that a launch evaluates";
+}
+
 def DistToDevice : Pass<"nvidia-dist-to-device", "::mlir::func::FuncOp"> {
-  let summary = "Turns ranks, cores and requirements into what a device knows of itself";
+  let summary = "Turns ranks, cores, verbs and requirements into what a device knows of them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::memref::MemRefDialect", "::ditron::nvidia::NvidiaDialect"];
 }
 
 def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {

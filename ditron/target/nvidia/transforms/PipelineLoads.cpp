@@ -22,7 +22,6 @@
 // slot that is filled next. Loops that write memory are left alone, and so are loads whose
 // coordinates are not computed from the loop's counter alone.
 // test/target/nvidia/pipeline-loads.mlir shows it.
-#include "ditron/device/DistOps.h"
 #include "ditron/support/Error.h"
 #include "ditron/target/nvidia/Chip.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
@@ -85,7 +84,8 @@ std::optional<Candidate> candidate(scf::ForOp loop, core::LoadOp load) {
 bool writesMemory(scf::ForOp loop) {
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
     bool writes = isa<core::StoreOp, core::AtomicAddOp, core::ScatterOp>(op) ||
-                  op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace();
+                  (op->getName().getDialectNamespace() == NvidiaDialect::getDialectNamespace() &&
+                   !isMemoryEffectFree(op));
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();

@@ -100,7 +100,8 @@ private:
 struct Feed {
   FedLoop fed;
   Value pipe;
-  SmallVector<Value> maps;
+  SmallVector<Value, 2> maps;
+  SmallVector<Value, 2> pages; ///< of symmetric memory; null for others
 };
 
 /// Writes what the producer does: the control flow around the loads, and what it is computed from.
@@ -168,7 +169,7 @@ private:
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
       b_.create<FetchOp>(load.getLoc(), load.getView(), coords, feed.maps[n], feed.pipe, slot,
-                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape());
+                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), feed.pages[n]);
     }
   }
 
@@ -337,11 +338,12 @@ private:
     TensorMaps maps(function);
     SmallVector<Feed> feeds;
     for (const FedLoop &one : plan.loops) {
-      Feed feed{one, {}, {}};
+      Feed feed{one, {}, {}, {}};
       SmallVector<RankedTensorType> tiles;
       for (core::LoadOp load : one.loads) {
         tiles.push_back(inPanels(tileOf(load.getTile())));
         feed.maps.push_back(maps.of(load));
+        feed.pages.push_back(Value());
       }
       feed.pipe = b.create<PipeOp>(PipeType::get(b.getContext(), slots, tiles));
       feeds.push_back(std::move(feed));

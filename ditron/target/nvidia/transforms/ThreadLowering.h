@@ -16,6 +16,8 @@
 //   RingPatterns.cpp      tiles fetched ahead of their use
 //   RolePatterns.cpp      roles, and the pipes between them
 //   WarpgroupPatterns.cpp products of warpgroups
+//   RankPatterns.cpp      what cores and ranks say to one another
+//   MovePatterns.cpp      chunks copied from memory to memory
 //   Instructions.cpp      the instructions of PTX
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
@@ -160,6 +162,10 @@ void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverte
                      const ThreadContext &context);
 void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                           const ThreadContext &context);
+void addRankPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addMovePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
 void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                     const ThreadContext &context);
 

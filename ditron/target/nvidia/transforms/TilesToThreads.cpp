@@ -135,6 +135,7 @@ private:
     types.addConversion(
         [](RingType ring) -> Type { return LLVM::LLVMPointerType::get(ring.getContext(), 3); });
     types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
+    types.addConversion([](GateType gate) -> Type { return pipeType(gate.getContext()); });
     types.addConversion([](RankedTensorType tile) -> Type {
       if (isShared(tile))
         return LLVM::LLVMPointerType::get(tile.getContext(), 3);
@@ -142,6 +143,7 @@ private:
     });
     ConversionTarget target(*mlirContext);
     target.addIllegalDialect<NvidiaDialect>();
+    target.addLegalOp<ShiftOp>(); // of views, which stay
     target.markUnknownOpDynamicallyLegal([](Operation *op) {
       bool isScalarCast = isa<core::CastOp>(op);
       return !touchesTiles(op) && !isScalarCast;
@@ -155,6 +157,8 @@ private:
     addRingPatterns(patterns, types, context);
     addRolePatterns(patterns, types, context);
     addWarpgroupPatterns(patterns, types, context);
+    addRankPatterns(patterns, types, context);
+    addMovePatterns(patterns, types, context);
     scf::populateSCFStructuralTypeConversions(types, patterns);
     return applyPartialConversion(function, target, std::move(patterns));
   }

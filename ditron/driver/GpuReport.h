@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is told of launches on GPUs that failed.
+#pragma once
+#include "ditron/driver/Compile.h"
+#include "ditron/runtime/nvidia/RankGroup.h"
+#include <optional>
+
+namespace ditron {
+
+/// The requirement that a launch found not to hold, in words: "gemm.cpp:12: gemm(...): text". Nothing
+/// where its status says of none. `status`: its first words.
+std::optional<std::string> failedRequirement(const GpuCode &code, const std::string &signature,
+                                             std::span<const int64_t> status);
+
+/// What the cores of every rank of a failed launch waited for, in the words of runtime/WaitReport.h;
+/// or the requirement that one of them found not to hold. Waits until all ranks have ended.
+std::string reportFailure(const runtime::nvidia::Workspace &workspace, const std::string &signature,
+                          std::chrono::nanoseconds bound);
+
+} // namespace ditron

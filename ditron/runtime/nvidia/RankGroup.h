@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ranks of this process on its GPUs: transport `threads`. Each rank has a GPU of its own where
+// there are enough of them; else ranks share, and divide the multiprocessors of their GPU.
+//
+// All cores of all ranks must run at a time, since they wait for one another. A rank that has its
+// GPU for itself has as many cores as fit. Where s ranks share one of m multiprocessors, each has
+// m / s cores, at most one of which any multiprocessor needs: so whatever the kernels of the others
+// take, there is always an empty multiprocessor for the next core.
+#pragma once
+#include "ditron/runtime/nvidia/Workspace.h"
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace ditron::runtime::nvidia {
+
+/// What a rank's last launch in a workspace was, for reports.
+struct Participant {
+  std::string kernel;
+  uint64_t status = 0; ///< address, see gpu::Status
+  int cores = 0;
+  void *stream = nullptr;
+  const void *code = nullptr; ///< what the kernel's sites are told by
+};
+
+/// The memory of a kernel at one set of sizes, shared by the ranks.
+class Workspace {
+public:
+  Workspace(std::vector<std::shared_ptr<Device>> devices, WorkspaceLayout layout);
+
+  const WorkspaceLayout &layout() const { return layout_; }
+  const SymmetricMemory &memory() const { return memory_; }
+  const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  int ranks() const { return static_cast<int>(devices_.size()); }
+
+  void launched(int rank, Participant participant);
+  /// Whether a launch has failed on any rank: asks the GPU of this one.
+  bool hasFailed(int rank) const;
+  /// The participants once their launches are over, which they soon are where one has failed; those
+  /// that never launched have no status.
+  std::vector<Participant> settle() const;
+  /// The error of a workspace that has failed: made by the first to ask, the same for all.
+  template <class Fn> const std::string &error(Fn &&make) {
+    std::lock_guard lock(errorLock_);
+    if (error_.empty())
+      error_ = make();
+    return error_;
+  }
+  /// Fills the buffers of a rank with 0xff. Only where no launch runs on any rank.
+  void poison(int rank) const;
+
+private:
+  std::vector<std::shared_ptr<Device>> devices_;
+  WorkspaceLayout layout_;
+  SymmetricMemory memory_;
+  mutable std::mutex lock_;
+  std::mutex errorLock_;
+  std::vector<Participant> participants_;
+  std::string error_;
+};
+
+class RankGroup {
+public:
+  static constexpr int kMostSharing = 8; ///< ranks of a GPU: streams that it serves at a time
+
+  /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number. UnavailableError
+  /// where there is no GPU or too few for so many ranks.
+  static std::shared_ptr<RankGroup> open(int ranks);
+  /// One rank on this GPU.
+  static std::shared_ptr<RankGroup> of(std::shared_ptr<Device> device);
+
+  int ranks() const { return static_cast<int>(devices_.size()); }
+  const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  /// How many ranks the GPU of a rank has.
+  int sharing(int rank) const;
+  /// The cores of a launch of a rank, of a kernel of which so many fit its GPU. UnavailableError
+  /// where not every rank could have one.
+  int cores(int rank, int fitting) const;
+  /// "4 ranks on 2 GPUs, 66 of 132 multiprocessors each"
+  std::string describe() const;
+
+  /// The workspace of this name, made by the first rank that asks.
+  std::shared_ptr<Workspace> workspace(const std::string &key, const WorkspaceLayout &layout);
+  /// A workspace that has failed is given up: the next launch gets another one.
+  void drop(const std::shared_ptr<Workspace> &workspace);
+  /// The bound of every wait of a kernel.
+  std::chrono::nanoseconds bound() const { return bound_; }
+
+private:
+  explicit RankGroup(std::vector<std::shared_ptr<Device>> devices);
+
+  std::vector<std::shared_ptr<Device>> devices_;
+  std::chrono::nanoseconds bound_;
+  std::mutex lock_;
+  std::map<std::string, std::shared_ptr<Workspace>> workspaces_;
+};
+
+} // namespace ditron::runtime::nvidia

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels of several ranks, executed by the emulator: all cores of all ranks in random order over
+// one memory, launch after launch, every element of every result compared. What is late, early or
+// never there shows up as a wrong element or as a wait that outlives its bound.
+#include "Emulator.h"
+#include "ditron/driver/Compile.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/runtime/nvidia/Workspace.h"
+#include "ditron/support/GpuLaunch.h"
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace ditron {
+namespace {
+
+using kernels::Config;
+using kernels::Inputs;
+using kernels::KernelEntry;
+using kernels::Problem;
+using runtime::nvidia::SymmetricRequest;
+using runtime::nvidia::WorkspaceLayout;
+
+/// How a kernel is run here.
+struct Run {
+  std::string kernel;
+  Problem problem;
+  std::string config;
+  int cores = 2, launches = 3;
+  bool tensorMaps = true;
+};
+
+/// The arguments and the workspace of every rank, and what launches pass.
+class Ranks {
+public:
+  explicit Ranks(const Run &run)
+      : run_(run), entry_(kernels::findKernel(run.kernel)), config_(configOf(entry_, run)),
+        kernel_(entry_.kernel(run.problem.type, config_)) {
+    setenv("DITRON_CACHE", "0", 1);
+    std::vector<bool> unit(kernel_.parameters().size(), true);
+    code_ = loadGpuCode(kernel_, {}, {unit, run.tensorMaps}, "sm_90a");
+    for (int launch = 0; launch < run.launches; ++launch)
+      inputs_.emplace_back(entry_, kernel_, run.problem, uint64_t(7 + launch));
+    for (int rank = 0; rank < ranks(); ++rank)
+      addRank(rank);
+    layout_.emplace(layoutOf());
+    stride_ = (layout_->bytes() + 4095) / 4096 * 4096;
+    memory_.assign(size_t(ranks() * stride_ / 8 + 256), 0);
+    for (int rank = 0; rank < ranks(); ++rank)
+      std::memset(reinterpret_cast<void *>(head(rank) + layout_->bufferStart()), 0xff,
+                  size_t(layout_->bytes() - layout_->bufferStart()));
+    status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(gpu::Status::kWords)));
+  }
+
+  GpuCode &code() { return code_; }
+  const WorkspaceLayout &layout() const { return *layout_; }
+  const std::vector<int64_t> &status(int rank) const { return status_[size_t(rank)]; }
+  int64_t head(int rank) const {
+    auto base = reinterpret_cast<int64_t>(memory_.data());
+    return (base + 1023) / 1024 * 1024 + rank * stride_;
+  }
+
+  void execute(uint64_t seed, uint64_t tick = 0, int64_t bound = int64_t(1) << 60) {
+    std::vector<std::vector<emulator::Launch>> launches(static_cast<size_t>(ranks()));
+    for (int rank = 0; rank < ranks(); ++rank)
+      for (int launch = 0; launch < run_.launches; ++launch)
+        launches[size_t(rank)].push_back(launchOf(rank, launch, seed, bound));
+    emulator::executeTogether(code_.ptx, launches, tick);
+  }
+
+  void expectRight() const {
+    for (int launch = 0; launch < run_.launches; ++launch)
+      for (int rank = 0; rank < ranks(); ++rank)
+        for (size_t n = 0; n < kernel_.parameters().size(); ++n)
+          if (kernel_.signature().arguments()[n].isOutput) {
+            const Inputs &inputs = inputs_[size_t(launch)];
+            kernels::Verdict verdict =
+                kernels::verify(entry_, {run_.problem, config_, inputs}, rank, n,
+                                arguments_[size_t(rank)][size_t(launch)][n].data(), int64_t(1) << 40);
+            EXPECT_TRUE(verdict.ok)
+                << "launch " << launch << ", rank " << rank << ": " << verdict.failure;
+            EXPECT_GT(verdict.checked, 0);
+          }
+  }
+
+private:
+  int ranks() const { return static_cast<int>(run_.problem.ranks); }
+
+  static Config configOf(const KernelEntry &entry, const Run &run) {
+    Config config = entry.defaults(run.problem);
+    config.parse(run.config, entry.parameters);
+    return config;
+  }
+
+  /// Memory in multiples of 16 bytes, as tensors of GPUs have it.
+  void addRank(int rank) {
+    arguments_.emplace_back();
+    for (const Inputs &inputs : inputs_) {
+      arguments_.back().emplace_back();
+      for (size_t n = 0; n < kernel_.parameters().size(); ++n) {
+        int64_t bytes = int64_t(byteSize(inputs.type(n)));
+        for (int64_t extent : inputs.shape(n))
+          bytes *= extent;
+        std::vector<std::byte> memory(size_t(bytes), std::byte(0xff));
+        if (!kernel_.signature().arguments()[n].isOutput)
+          inputs.fill(rank, n, memory.data());
+        arguments_.back().back().push_back(std::move(memory));
+      }
+    }
+  }
+
+  WorkspaceLayout layoutOf() const {
+    std::vector<KernelArgument> arguments;
+    const Inputs &inputs = inputs_[0];
+    for (size_t n = 0; n < kernel_.parameters().size(); ++n)
+      arguments.emplace_back(Tensor::borrow(const_cast<std::byte *>(arguments_[0][0][n].data()),
+                                            inputs.type(n), inputs.shape(n)));
+    std::vector<SymmetricRequest> requests;
+    for (const GpuCode::Symmetric &one : code_.symmetric) {
+      SymmetricRequest request{one.name, one.isSignals, one.elementBytes, {}};
+      for (const std::string &extent : one.extents)
+        request.extents.push_back(evaluateExtent(extent, arguments, ranks()));
+      requests.push_back(request);
+    }
+    return {requests, code_.barriers};
+  }
+
+  static void addView(std::vector<int64_t> &words, int64_t address,
+                      const std::vector<int64_t> &extents) {
+    words.push_back(address);
+    words.insert(words.end(), extents.begin(), extents.end());
+    std::vector<int64_t> strides = dense(extents);
+    words.insert(words.end(), strides.begin(), strides.end());
+  }
+  static std::vector<int64_t> dense(const std::vector<int64_t> &extents) {
+    std::vector<int64_t> strides(extents.size(), 1);
+    for (size_t dim = extents.size(); dim-- > 1;)
+      strides[dim - 1] = strides[dim] * extents[dim];
+    return strides;
+  }
+
+  emulator::TensorMap mapOf(const GpuCode::TensorMap &map, int rank, int launch) const {
+    const Inputs &inputs = inputs_[size_t(launch)];
+    if (map.argument < kernel_.parameters().size())
+      return {arguments_[size_t(rank)][size_t(launch)][map.argument].data(),
+              int64_t(byteSize(inputs.type(map.argument))), inputs.shape(map.argument),
+              dense(inputs.shape(map.argument)), map.box};
+    size_t number = map.argument - kernel_.parameters().size();
+    const SymmetricRequest &request = layout_->requests()[number];
+    std::vector<int64_t> extents = request.extents, strides = dense(extents);
+    extents.insert(extents.begin(), gpu::kBufferPages);
+    strides.insert(strides.begin(), layout_->bufferPage() / request.elementBytes);
+    return {reinterpret_cast<const void *>(head(rank) + layout_->offset(number)),
+            request.elementBytes, extents, strides, map.box};
+  }
+
+  emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {
+    emulator::Launch result{{}, {}, run_.cores, code_.threads, code_.sharedBytes, seed};
+    const Inputs &inputs = inputs_[size_t(launch)];
+    for (size_t n = 0; n < kernel_.parameters().size(); ++n)
+      addView(result.words,
+              reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
+              inputs.shape(n));
+    for (size_t n = 0; n < layout_->requests().size(); ++n)
+      addView(result.words, head(rank) + layout_->offset(n), layout_->requests()[n].extents);
+    int64_t words[gpu::kLaunchWords];
+    words[gpu::kStatus] = reinterpret_cast<int64_t>(status_[size_t(rank)].data());
+    words[gpu::kRank] = rank, words[gpu::kRanks] = ranks();
+    words[gpu::kStride] = stride_, words[gpu::kHead] = head(rank);
+    words[gpu::kSignalPage] = layout_->signalPage();
+    words[gpu::kBufferPage] = layout_->bufferPage();
+    words[gpu::kCells] = layout_->cells(), words[gpu::kBound] = bound;
+    result.words.insert(result.words.end(), std::begin(words), std::end(words));
+    for (const GpuCode::TensorMap &map : code_.tensorMaps)
+      result.maps.push_back(mapOf(map, rank, launch));
+    return result;
+  }
+
+  Run run_;
+  const KernelEntry &entry_;
+  Config config_;
+  Kernel kernel_;
+  GpuCode code_;
+  std::vector<Inputs> inputs_; ///< of each launch
+  /// By rank, launch and number.
+  std::vector<std::vector<std::vector<std::vector<std::byte>>>> arguments_;
+  std::optional<WorkspaceLayout> layout_;
+  int64_t stride_ = 0;
+  std::vector<int64_t> memory_;
+  std::vector<std::vector<int64_t>> status_;
+};
+
+Problem problemOf(DType type, Dimensions dims, int64_t ranks) {
+  Problem problem;
+  problem.type = type;
+  problem.dims = std::move(dims);
+  problem.ranks = ranks;
+  problem.cores = 2;
+  return problem;
+}
+
+void expectRight(const Run &run) {
+  SCOPED_TRACE(run.kernel + " on " + std::to_string(run.problem.ranks) + " ranks");
+  Ranks ranks(run);
+  for (uint64_t seed : {1, 2})
+    ranks.execute(seed);
+  ranks.expectRight();
+}
+
+TEST(Ranks, AllGather) {
+  for (int64_t R : {1, 2, 3, 4}) {
+    expectRight({"all-gather", problemOf(DType::f32, {{"M", 5}, {"N", 24}}, R), "rows=2,columns=8"});
+    expectRight({"all-gather", problemOf(DType::bf16, {{"M", 7}, {"N", 13}}, R), "rows=4,columns=8"});
+  }
+}
+
+} // namespace
+} // namespace ditron
