@@ -29,6 +29,7 @@ struct NvidiaOptions {
   std::string chip = "sm_90a"; ///< of those in target/nvidia/Chip.h
   int64_t warps = 0;           ///< of a core; 0: as the tiles ask
   int64_t stages = 0;          ///< of the pipeline of loads; 0: as many as fit
+  int64_t resident = 0;        ///< cores of a multiprocessor; 0: as tiles and registers ask
   bool tensorMaps = true;      ///< launches may describe the arguments to the copy engine
 };
 void addNvidiaPipeline(mlir::OpPassManager &passes, const NvidiaOptions &options);

@@ -9,8 +9,6 @@
 // relative error (3.1e-9, by Remez' exchange); n ln 2 is subtracted in two parts (those of Cephes'
 // expf, Moshier), of which the first has few bits. 2^n is applied by one instruction where there is
 // one, else by two factors, so that neither overflows before the product does.
-//
-// With an instruction for 2^y, exp(x) = 2^y (1 + e ln 2), y + e = x / ln 2 in two floats.
 #include "ditron/lower/Exponentials.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -136,52 +134,10 @@ struct Exp2Pattern : PowerPattern<math::Exp2Op> {
   }
 };
 
-/// 2^x by the instruction: infinities, subnormal results and NaN included.
-Value approximatePower(Floats &f, Value x) {
-  auto one = [&](Value element) {
-    return f.b
-        .create<LLVM::CallIntrinsicOp>(TypeRange(f.b.getF32Type()),
-                                       f.b.getStringAttr("llvm.nvvm.ex2.approx.f"),
-                                       ValueRange{element}, LLVM::FastmathFlagsAttr())
-        .getResult(0);
-  };
-  auto vector = dyn_cast<VectorType>(f.type);
-  if (!vector)
-    return one(x);
-  Value result = f.constant(0);
-  for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
-    result = f.b.create<vector::InsertOp>(one(f.b.create<vector::ExtractOp>(x, lane).getResult()),
-                                          result, lane);
-  return result;
-}
-
-struct ApproximateExpPattern : PowerPattern<math::ExpOp> {
-  using PowerPattern::PowerPattern;
-  Value lower(Floats &f, Value operand) const override {
-    // Infinities would leave no number for e.
-    Value x = f.b.create<arith::MaximumFOp>(operand, f.constant(-105));
-    x = f.b.create<arith::MinimumFOp>(x, f.constant(90));
-    Value high = f.mul(x, f.constant(1.44269504088896341f));
-    Value negative = f.b.create<arith::NegFOp>(high);
-    Value rest = f.fma(x, f.constant(1.44269504088896341f), negative);
-    rest = f.fma(x, f.constant(1.92596299e-8f), rest); // what the constant is short of 1 / ln 2
-    Value correction = f.fma(rest, f.constant(0.693147180559945309f), f.constant(1));
-    return f.mul(approximatePower(f, high), correction);
-  }
-};
-
-struct ApproximateExp2Pattern : PowerPattern<math::Exp2Op> {
-  using PowerPattern::PowerPattern;
-  Value lower(Floats &f, Value operand) const override { return approximatePower(f, operand); }
-};
-
 } // namespace
 
-void populateExponentialPatterns(RewritePatternSet &patterns, PowerInstruction power) {
-  if (power == PowerInstruction::exp2)
-    patterns.add<ApproximateExpPattern, ApproximateExp2Pattern>(patterns.getContext());
-  else
-    patterns.add<ExpPattern, Exp2Pattern>(patterns.getContext());
+void populateExponentialPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpPattern, Exp2Pattern>(patterns.getContext());
 }
 
 } // namespace ditron::lower

@@ -53,11 +53,11 @@ struct ExpandShape : OpRewritePattern<memref::ExpandShapeOp> {
 
 } // namespace
 
-void populateSimplificationPatterns(RewritePatternSet &patterns, PowerInstruction power) {
+void populateSimplificationPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandShape>(patterns.getContext());
   memref::populateExpandStridedMetadataPatterns(patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  populateExponentialPatterns(patterns, power);
+  populateExponentialPatterns(patterns);
   populateMathsPatterns(patterns);
   populateMathPolynomialApproximationPatterns(patterns);
   populateAffineToStdConversionPatterns(patterns);

@@ -15,7 +15,7 @@ class LLVMTypeConverter;
 namespace ditron::lower {
 
 /// Rewrites within the dialects that the conversion to LLVM then has simpler cases of.
-void populateSimplificationPatterns(mlir::RewritePatternSet &patterns, PowerInstruction power);
+void populateSimplificationPatterns(mlir::RewritePatternSet &patterns);
 
 /// Converts what the lowering of tiles leaves (func, scf, cf, arith, math, memref, vector) to the
 /// LLVM dialect. `types` must outlive the patterns.

@@ -18,7 +18,7 @@ constexpr int kIn32F = 68, kInTf32 = 77, kIn32I = 72;             // what is com
 constexpr int kF32 = 0, kI32 = 10;                                // types of data, see dataType
 constexpr int kDefaultAlgorithm = -1;                             // chosen by the library
 constexpr int kTransA = 3, kTransB = 4;                           // attributes of a product
-constexpr int kScaleOfA = 17, kScaleOfB = 18, kFastSums = 25;     //
+constexpr int kScaleOfA = 17, kScaleOfB = 18;                     //
 constexpr int kScaleModeOfA = 31, kScaleModeOfB = 32, kByRow = 3; //
 constexpr int kMostWorkspace = 1;                                 // of a choice of algorithms
 constexpr size_t kWorkspace = size_t(64) << 20;
@@ -198,7 +198,6 @@ public:
     api_.check(api_.createMatmul(&matmul_, kIn32F, kF32), "cublasLtMatmulDescCreate");
     set(kTransA, int32_t(kTransposed));
     set(kTransB, int32_t(kAsIs));
-    set(kFastSums, int8_t(1));
     if (p.byRows) {
       set(kScaleModeOfA, int32_t(kByRow));
       set(kScaleModeOfB, int32_t(kByRow));

@@ -38,9 +38,9 @@ public:
 
   /// A product that can be launched again and again.
   class Product;
-  /// By cublasGemmEx; of 8-bit floats by cublasLt with its fast accumulation, which wants B [N,K]
-  /// on Hopper. Without a value, and with the reason in `why`, where the library has no such
-  /// product.
+  /// By cublasGemmEx; of 8-bit floats by cublasLt, which wants B [N,K] on Hopper, with sums in f32
+  /// (its fast accumulation rounds them to fewer digits than results are verified by). Without a
+  /// value, and with the reason in `why`, where the library has no such product.
   std::unique_ptr<Product> product(const GemmProblem &problem, const GemmOperands &sample,
                                    std::string &why) const;
 

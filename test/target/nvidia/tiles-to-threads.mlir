@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @softmax
 // CHECK-SAME: nvidia.shared_bytes = 0
 // Wide accesses where addresses and what is left of the view allow, else one by one.
-// CHECK: scf.if %{{.*}} -> (vector<8xf32>)
+// CHECK: scf.if %{{.*}} -> (vector<8xi32>)
 // CHECK-COUNT-2: ld.global.v4.b32
 // CHECK: } else {
 // CHECK-COUNT-8: ld.global.b32

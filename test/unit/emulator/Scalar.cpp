@@ -63,12 +63,31 @@ uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
     return bitsOfSingle(a - b);
   if (name == "mul")
     return bitsOfSingle(a * b);
+  if (name == "fma" && i.has("rm")) { // rounded down: a double holds the product exactly
+    double exact = double(a) * double(b) + double(single(s[2]));
+    auto nearest = static_cast<float>(exact);
+    return bitsOfSingle(double(nearest) > exact ? std::nextafter(nearest, -INFINITY) : nearest);
+  }
+  if (name == "fma" && i.has("sat")) {
+    float result = std::fma(a, b, single(s[2]));
+    return bitsOfSingle(std::isnan(result) ? 0 : std::clamp(result, 0.0f, 1.0f));
+  }
   if (name == "fma")
     return bitsOfSingle(std::fma(a, b, single(s[2])));
+  if ((name == "max" || name == "min") && i.has("NaN") && (std::isnan(a) || std::isnan(b)))
+    return bitsOfSingle(std::nanf(""));
   if (name == "max")
     return bitsOfSingle(std::fmax(a, b));
   if (name == "min")
     return bitsOfSingle(std::fmin(a, b));
+  if (name == "div")
+    return bitsOfSingle(a / b);
+  if (name == "rcp")
+    return bitsOfSingle(1 / a);
+  if (name == "ex2")
+    return bitsOfSingle(std::exp2(a));
+  if (name == "rsqrt")
+    return bitsOfSingle(1 / std::sqrt(a));
   if (name == "neg")
     return bitsOfSingle(-a);
   throw Fault("unknown instruction: " + i.text);

@@ -42,7 +42,7 @@ constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  lower::populateSimplificationPatterns(patterns, lower::PowerInstruction::scale);
+  lower::populateSimplificationPatterns(patterns);
   vector::populateVectorMaskOpLoweringPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }

@@ -36,8 +36,8 @@ namespace {
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  lower::populateSimplificationPatterns(patterns, lower::PowerInstruction::exp2);
-  addQuotientPatterns(patterns);
+  lower::populateSimplificationPatterns(patterns);
+  addApproximatePatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 

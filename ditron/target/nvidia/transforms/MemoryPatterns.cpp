@@ -42,7 +42,8 @@ public:
     auto one = [&](int64_t run) -> Value {
       return t_.b.create<vector::BitCastOp>(t_.loc, wordsType(), loadRuns(run, padding));
     };
-    auto branch = t_.b.create<scf::IfOp>(t_.loc, TypeRange(wordsType()), memory_.isWide(t_, run_), true);
+    auto branch =
+        t_.b.create<scf::IfOp>(t_.loc, TypeRange(wordsType()), memory_.isWide(t_, run_), true);
     OpBuilder::InsertionGuard guard(t_.b);
     t_.b.setInsertionPointToStart(branch.thenBlock());
     t_.b.create<scf::YieldOp>(t_.loc, one(run_));

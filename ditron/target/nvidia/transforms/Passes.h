@@ -46,9 +46,9 @@ inline constexpr llvm::StringLiteral kSharedSymbol = "ditron_shared";
 /// dictionaries {message, file, line} (attribute of the function).
 inline constexpr llvm::StringLiteral kRequirementsAttr = "nvidia.requirements";
 
-/// Rewrites arith.divf and math.rsqrt of f32 (scalars and vectors of one dimension) to instructions
-/// that are right to 2 ulp for all arguments.
-void addQuotientPatterns(mlir::RewritePatternSet &patterns);
+/// Rewrites arith.divf and math.rsqrt, exp and exp2 of f32 (scalars and vectors of one dimension)
+/// to instructions that are right to 2 ulp for all arguments.
+void addApproximatePatterns(mlir::RewritePatternSet &patterns);
 
 /// The symmetric memory that a launch provides, in the order of the arguments that take its
 /// addresses: an array of dictionaries {name, kind, bytes, extents} (attribute of the function and

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels that memory limits, executed by the emulator: rows that are whole tiles and ragged ones,
+// several tiles a core, and launches of aligned tensors beside those of any.
+#include "Emulator.h"
+#include "Scalar.h"
+#include "ditron/driver/Compile.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+namespace ditron {
+namespace {
+
+using Row = std::vector<double>;
+
+/// A kernel y[T,width] = f(x[T,given]) of rows of bf16 or f32, with further arguments between them.
+class Problem {
+public:
+  Problem(DType type, const Kernel &kernel, int64_t rows, int64_t given, int64_t width)
+      : type_(type), kernel_(kernel), rows_(rows), given_(given), width_(width),
+        y_(bytes(rows * width) + kMargin, std::byte(0xff)) {
+    setenv("DITRON_CACHE", "0", 1);
+    std::mt19937 random(7);
+    x_.resize(bytes(rows * given));
+    for (int64_t n = 0; n < rows * given; ++n)
+      storeElement(type, x_.data() + bytes(n), float(random() % 4096) / 256 - 8);
+  }
+
+  /// `more`: the words of the arguments in between.
+  void run(bool aligned, int blocks, const std::vector<int64_t> &more = {}) {
+    std::vector<bool> all(kernel_.parameters().size(), true);
+    GpuCode code =
+        loadGpuCode(kernel_, {}, {all, true, aligned ? all : std::vector<bool>()}, "sm_90a");
+    bool asks = code.ptx.find("ld.global.b16") != std::string::npos ||
+                code.ptx.find("ld.global.b32") != std::string::npos;
+    EXPECT_EQ(asks, !aligned) << "ways element by element";
+    emulator::Launch launch{{}, {}, blocks, code.threads, code.sharedBytes, 1};
+    addView(launch, x_.data(), given_);
+    launch.words.insert(launch.words.end(), more.begin(), more.end());
+    addView(launch, y_.data(), width_);
+    launch.words.push_back(reinterpret_cast<int64_t>(status_));
+    emulator::execute(code.ptx, launch);
+  }
+
+  void expect(const std::function<Row(const Row &)> &function) const {
+    int wrong = 0;
+    for (int64_t row = 0; row < rows_; ++row) {
+      Row x;
+      for (int64_t n = 0; n < given_; ++n)
+        x.push_back(loadElement(type_, x_.data() + bytes(row * given_ + n)));
+      Row expected = function(x);
+      for (int64_t n = 0; n < width_; ++n) {
+        double found = loadElement(type_, y_.data() + bytes(row * width_ + n));
+        double wanted = expected[size_t(n)], error = std::abs(found - wanted);
+        double allowed = std::abs(wanted) * (type_ == DType::bf16 ? 0x1p-8 : 1e-6) + 1e-30;
+        if (!(error <= allowed) && wrong++ < 5)
+          ADD_FAILURE() << "y[" << row << ", " << n << "] is " << found << ", expected " << wanted;
+      }
+    }
+    EXPECT_EQ(wrong, 0);
+    for (size_t n = size_t(bytes(rows_ * width_)); n < y_.size(); ++n)
+      wrong += y_[n] != std::byte(0xff);
+    EXPECT_EQ(wrong, 0) << "beyond y";
+  }
+
+private:
+  static constexpr size_t kMargin = 256;
+
+  size_t bytes(int64_t elements) const { return size_t(elements) * byteSize(type_); }
+  void addView(emulator::Launch &launch, const void *memory, int64_t width) const {
+    for (int64_t word : {reinterpret_cast<int64_t>(memory), rows_, width, width, int64_t(1)})
+      launch.words.push_back(word);
+  }
+
+  DType type_;
+  Kernel kernel_;
+  int64_t rows_, given_, width_;
+  std::vector<std::byte> x_, y_;
+  int64_t status_[32] = {};
+};
+
+Row softmax(const Row &x) {
+  double top = *std::max_element(x.begin(), x.end()), sum = 0;
+  Row y;
+  for (double value : x)
+    sum += std::exp(value - top);
+  for (double value : x)
+    y.push_back(std::exp(value - top) / sum);
+  return y;
+}
+
+Row siluMul(const Row &x) {
+  size_t half = x.size() / 2;
+  Row y;
+  for (size_t n = 0; n < half; ++n)
+    y.push_back(x[n] / (1 + std::exp(-x[n])) * x[half + n]);
+  return y;
+}
+
+constexpr DType kTypes[] = {DType::bf16, DType::f32};
+
+TEST(Rows, SoftmaxOfOneTile) {
+  for (DType type : kTypes) {
+    for (bool aligned : {true, false}) {
+      Problem whole(type, kernels::softmax(type, {2, 256}), 9, 256, 256);
+      whole.run(aligned, 2);
+      whole.expect(softmax);
+      Problem ragged(type, kernels::softmax(type, {2, 256}), 5, 200, 200);
+      ragged.run(aligned, 1);
+      ragged.expect(softmax);
+    }
+    Problem odd(type, kernels::softmax(type, {1, 256}), 3, 131, 131);
+    odd.run(false, 1);
+    odd.expect(softmax);
+  }
+}
+
+TEST(Rows, SoftmaxOfTwoWalks) {
+  for (DType type : kTypes)
+    for (bool aligned : {true, false}) {
+      Problem walks(type, kernels::softmax(type, {1, 256}), 5, 600, 600);
+      walks.run(aligned, 2);
+      walks.expect(softmax);
+    }
+}
+
+TEST(Rows, SiluMul) {
+  for (DType type : kTypes)
+    for (bool aligned : {true, false}) {
+      Problem problem(type, kernels::siluMul(type, {2, 256}), 7, 2 * 328, 328);
+      problem.run(aligned, 2);
+      problem.expect(siluMul);
+    }
+}
+
+} // namespace
+} // namespace ditron
