@@ -149,7 +149,9 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
 
 /// What a launch on several ranks needs to know of a kernel.
 static llvm::json::Object describeRanks(ModuleOp module) {
-  auto textOf = [](DictionaryAttr one, StringRef name) { return one.getAs<StringAttr>(name).str(); };
+  auto textOf = [](DictionaryAttr one, StringRef name) {
+    return one.getAs<StringAttr>(name).str();
+  };
   llvm::json::Array symmetric, sites;
   if (auto requests = module->getAttrOfType<ArrayAttr>(nvidia::kSymmetricAttr))
     for (auto one : requests.getAsRange<DictionaryAttr>()) {
@@ -212,8 +214,8 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   if (!chip)
     throw InternalError(fmt::format("no chip {}", target.chip));
   auto addTarget = [&](OpPassManager &passes) {
-    addNvidiaPipeline(passes,
-                      {target.chip, target.warps, target.stages, specialization.tensorMaps});
+    addNvidiaPipeline(passes, {target.chip, target.warps, target.stages, target.resident,
+                               specialization.tensorMaps});
   };
   OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
   if (emit == Emit::ir)

@@ -36,9 +36,10 @@ std::string compileForCpu(mlir::ModuleOp module, const Specialization &specializ
 
 /// What code for a GPU is made for.
 struct NvidiaTarget {
-  std::string chip;   ///< a name of target/nvidia/Chip.h
-  int64_t warps = 0;  ///< of a core; 0: as the tiles ask
-  int64_t stages = 0; ///< of the pipeline of loads; 0: as many as fit
+  std::string chip;     ///< a name of target/nvidia/Chip.h
+  int64_t warps = 0;    ///< of a core; 0: as the tiles ask
+  int64_t stages = 0;   ///< of the pipeline of loads; 0: as many as fit
+  int64_t resident = 0; ///< cores of a multiprocessor; 0: as tiles and registers ask
 };
 
 /// The same for a GPU. Assembly is PTX (see target/nvidia/NvidiaCode.h for its first line), an

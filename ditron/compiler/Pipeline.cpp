@@ -56,8 +56,8 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
   kernel.addPass(nvidia::createSimplifyDots(
       {options.chip, options.warps, options.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(nvidia::createAssignLayouts(
-      {options.chip, options.warps, options.tensorMaps})); // tiles are dealt to threads
+  kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,
+                                              options.tensorMaps})); // tiles are dealt to threads
   kernel.addPass(
       nvidia::createSpecializeWarps({options.chip, options.stages})); // a thread feeds the others
   kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead

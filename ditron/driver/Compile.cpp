@@ -45,7 +45,8 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
   kernel.traced().module.get()->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
   return Hasher()
       .add(ir)
-      .add(fmt::format("warps {} stages {}", schedule.warps, schedule.stages))
+      .add(fmt::format("warps {} stages {} resident {}", schedule.warps, schedule.stages,
+                       schedule.resident))
       .add(bitsOf(unitStride))
       .add(options.recorded ? "recorded" : "")
       .add(options.target)
@@ -106,8 +107,10 @@ static void readRanks(const llvm::json::Object &fields, GpuCode &code) {
   code.barriers = *fields.getInteger("barriers");
   for (const llvm::json::Value &value : *fields.getArray("symmetric")) {
     const llvm::json::Object &one = *value.getAsObject();
-    GpuCode::Symmetric request{
-        one.getString("name")->str(), *one.getString("kind") == "signals", *one.getInteger("bytes"), {}};
+    GpuCode::Symmetric request{one.getString("name")->str(),
+                               *one.getString("kind") == "signals",
+                               *one.getInteger("bytes"),
+                               {}};
     for (const llvm::json::Value &extent : *one.getArray("extents"))
       request.extents.push_back(extent.getAsString()->str());
     code.symmetric.push_back(std::move(request));
@@ -162,7 +165,8 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
   if (!ptx) {
     ptx = compileForNvidia(kernel.traced().module.get(),
                            {variant.unitStride, variant.aligned, false, variant.tensorMaps},
-                           {chip, schedule.warps, schedule.stages}, Emit::assembly);
+                           {chip, schedule.warps, schedule.stages, schedule.resident},
+                           Emit::assembly);
     cache.store(key, *ptx);
   }
   GpuCode code = describedCode(std::move(*ptx));
@@ -197,8 +201,9 @@ std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::strin
   if (target == "x86-64")
     return compileForCpu(module, specialization, emit);
   if (nvidia::findChip(target))
-    return compileForNvidia(module, specialization,
-                            {std::string(target), schedule.warps, schedule.stages}, emit);
+    return compileForNvidia(
+        module, specialization,
+        {std::string(target), schedule.warps, schedule.stages, schedule.resident}, emit);
   throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}", target,
                                      fmt::join(compileTargets(), ", ")));
 }

@@ -32,8 +32,8 @@ struct GpuCode {
     std::string message, file;
     int64_t line = 0;
   };
-  /// A tensor map that a launch passes: of which argument, for copies of which box. Symmetric memory
-  /// counts behind the kernel's arguments, and has its pages as a first dimension.
+  /// A tensor map that a launch passes: of which argument, for copies of which box. Symmetric
+  /// memory counts behind the kernel's arguments, and has its pages as a first dimension.
   struct TensorMap {
     size_t argument = 0;
     std::vector<int64_t> box;

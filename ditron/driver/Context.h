@@ -30,8 +30,8 @@ using runtime::Tensor;
 
 /// How the traced program is mapped to the machine; it does not change what the program computes.
 struct Schedule {
-  int warps = 0;  ///< of a core; GPUs only, 0 = chosen by the compiler
-  int stages = 0; ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
+  int warps = 0;    ///< of a core; GPUs only, 0 = chosen by the compiler
+  int stages = 0;   ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
   int resident = 0; ///< cores of a multiprocessor at a time; GPUs only, 0 = likewise
   bool operator==(const Schedule &) const = default;
 };

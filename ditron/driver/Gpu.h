@@ -42,8 +42,9 @@ public:
   /// The same on another stream, of the caller or of a Graph that records it.
   void launch(const std::vector<KernelArgument> &arguments, const runtime::nvidia::Stream &stream);
   /// Waits for the launches on the GPU's stream, or on another one. RuntimeError where one failed,
-  /// such as by a wait that outlived its bound, on every rank with the same text; CompileError where
-  /// one found that a requirement of the kernel does not hold. The next launch is a new start.
+  /// such as by a wait that outlived its bound, on every rank with the same text; CompileError
+  /// where one found that a requirement of the kernel does not hold. The next launch is a new
+  /// start.
   void wait();
   void wait(const runtime::nvidia::Stream &stream);
   /// The compilation of the variant launched last.

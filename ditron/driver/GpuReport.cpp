@@ -42,11 +42,11 @@ static std::optional<CoreLine> lineOf(const runtime::nvidia::Workspace &workspac
   bool isBegin = record[0] - 1 == gpu::kBeginSite;
   CoreLine line;
   line.place = {rank, core, site.role, fmt::format("{}:{}", site.file, site.line)};
-  std::string what = isBegin ? "waits for " + name
+  std::string what = isBegin               ? "waits for " + name
                      : name == "a barrier" ? site.what + " a barrier"
                                            : site.what + " " + name;
-  line.state = describe(
-      runtime::WaitProgress{what, static_cast<uint64_t>(record[2]), static_cast<uint64_t>(record[3]), ""});
+  line.state = describe(runtime::WaitProgress{what, static_cast<uint64_t>(record[2]),
+                                              static_cast<uint64_t>(record[3]), ""});
   return line;
 }
 

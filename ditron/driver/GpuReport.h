@@ -8,13 +8,14 @@
 
 namespace ditron {
 
-/// The requirement that a launch found not to hold, in words: "gemm.cpp:12: gemm(...): text". Nothing
-/// where its status says of none. `status`: its first words.
+/// The requirement that a launch found not to hold, in words: "gemm.cpp:12: gemm(...): text".
+/// Nothing where its status says of none. `status`: its first words.
 std::optional<std::string> failedRequirement(const GpuCode &code, const std::string &signature,
                                              std::span<const int64_t> status);
 
-/// What the cores of every rank of a failed launch waited for, in the words of runtime/WaitReport.h;
-/// or the requirement that one of them found not to hold. Waits until all ranks have ended.
+/// What the cores of every rank of a failed launch waited for, in the words of
+/// runtime/WaitReport.h; or the requirement that one of them found not to hold. Waits until all
+/// ranks have ended.
 std::string reportFailure(const runtime::nvidia::Workspace &workspace, const std::string &signature,
                           std::chrono::nanoseconds bound);
 

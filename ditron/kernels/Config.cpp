@@ -100,6 +100,13 @@ int64_t Config::operator[](std::string_view name) const {
   throw InternalError(fmt::format("a configuration has no {}", name));
 }
 
+int64_t Config::valueOr(std::string_view name, int64_t otherwise) const {
+  for (const Value &value : values_)
+    if (value.name == name)
+      return value.value;
+  return otherwise;
+}
+
 void Config::set(std::string_view name, int64_t value) {
   Value *found = find(name);
   if (!found)

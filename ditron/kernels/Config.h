@@ -33,6 +33,10 @@ public:
   int64_t operator[](std::string_view name) const;
   /// The same as an int, for tile sizes.
   int get(std::string_view name) const { return static_cast<int>((*this)[name]); }
+  /// The same, or `otherwise` if there is none.
+  int64_t valueOr(std::string_view name, int64_t otherwise) const;
+  /// A choice behind those that there are.
+  void add(Value value) { values_.push_back(std::move(value)); }
   /// Changes a value; InternalError if there is none of that name.
   void set(std::string_view name, int64_t value);
   const std::vector<Value> &values() const { return values_; }

@@ -28,18 +28,18 @@ constexpr int64_t kSignalPages = 4, kBufferPages = 2;
 
 /// The head of a workspace: byte offsets of its words of 64 bits.
 struct Head {
-  static constexpr int64_t kEpoch = 0;       ///< of the launch that this rank completed last
-  static constexpr int64_t kArrived = 8;     ///< its cores that have ended the running one: 32 bits
-  static constexpr int64_t kAborted = 16;    ///< not 0: no wait waits
-  static constexpr int64_t kCompleted = 64;  ///< for each rank, the launch that it completed last
-  static constexpr int64_t kBytes = 1024;    ///< signals begin here
+  static constexpr int64_t kEpoch = 0;      ///< of the launch that this rank completed last
+  static constexpr int64_t kArrived = 8;    ///< its cores that have ended the running one: 32 bits
+  static constexpr int64_t kAborted = 16;   ///< not 0: no wait waits
+  static constexpr int64_t kCompleted = 64; ///< for each rank, the launch that it completed last
+  static constexpr int64_t kBytes = 1024;   ///< signals begin here
   static_assert(kCompleted + 8 * kMostRanks <= kBytes);
 };
 
 /// The words that a launch passes behind those of the kernel's arguments and symmetric memory:
 /// `kStatus` always, the others to kernels that ask for ranks.
 enum LaunchWord : int {
-  kStatus,     ///< the address of the status
+  kStatus, ///< the address of the status
   kRank,
   kRanks,
   kStride,     ///< bytes from a rank's workspace to the next one's

@@ -221,6 +221,23 @@ bool isOfWeights(const Task &task) {
   return arguments[1].dims.back().factors == std::vector<std::string>{"K"};
 }
 
+static std::vector<kernels::ConfigParameter> parametersOf(const kernels::KernelEntry &entry,
+                                                          const kernels::Problem &problem) {
+  std::vector<kernels::ConfigParameter> result = entry.parameters;
+  if (problem.machine == kernels::Machine::gpu)
+    result.insert(result.end(), tune::scheduleParameters().begin(),
+                  tune::scheduleParameters().end());
+  return result;
+}
+
+std::vector<kernels::ConfigParameter> Task::parameters() const {
+  return parametersOf(entry, problem);
+}
+
+Task Task::with(const kernels::Config &other) const {
+  return {entry, problem, other, entry.kernel(problem.type, other)};
+}
+
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
               const std::string &gpu) {
   if (arguments.kernel.empty())
@@ -241,7 +258,9 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   if (entry.check)
     entry.check(problem);
   kernels::Config config = entry.defaults(problem);
-  config.parse(arguments.config, entry.parameters);
+  if (problem.machine == kernels::Machine::gpu)
+    config = tune::withSchedule(std::move(config));
+  config.parse(arguments.config, parametersOf(entry, problem));
   return {entry, problem, config, entry.kernel(problem.type, config)};
 }
 
@@ -268,9 +287,11 @@ Task makeTask(const LaunchArguments &arguments, const std::string &shape,
   if (!tuned)
     return task;
   kernels::Config config = task.config;
-  config.parse(*tuned, task.entry.parameters);
-  config.parse(arguments.config, task.entry.parameters);
-  return {task.entry, task.problem, config, task.entry.kernel(task.problem.type, config), true};
+  config.parse(*tuned, task.parameters());
+  config.parse(arguments.config, task.parameters());
+  Task result = task.with(config);
+  result.isTuned = true;
+  return result;
 }
 
 double operandBytes(const Task &task) {

@@ -6,6 +6,7 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/tune/Records.h"
+#include "ditron/tune/Schedules.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -70,6 +71,14 @@ struct Task {
   kernels::Config config;
   Kernel kernel;
   bool isTuned = false; ///< the configuration is one that ditron tune has found
+
+  /// The choices of the configuration: the entry's, and on a GPU those of the schedule.
+  std::vector<kernels::ConfigParameter> parameters() const;
+  Schedule schedule() const { return tune::scheduleOf(config); }
+  /// What --config may give.
+  std::string configText() const { return tune::textOf(config, parameters()); }
+  /// The same problem in another configuration.
+  Task with(const kernels::Config &other) const;
 };
 
 /// Whether a product's second operand is given as weights: transposed, its terms side by side.

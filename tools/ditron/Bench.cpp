@@ -192,7 +192,7 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
             {"coverage", result.findings.coverage()},
             {"cores", placement.cores},
             {"transport", placement.transportName()},
-            {"config", task.config.text(task.entry.parameters)},
+            {"config", task.configText()},
             {"seed", result.seed},
             {"launches", result.seconds.size()},
             {"compile_s", result.compileSeconds},

@@ -59,7 +59,8 @@ int compileKernel(const CompileArguments &arguments) {
   Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
                        arguments.target == "x86-64" ? "" : arguments.target);
   auto start = std::chrono::steady_clock::now();
-  std::string text = compileTo(task.kernel, {}, arguments.target, output, arguments.aligned);
+  std::string text =
+      compileTo(task.kernel, task.schedule(), arguments.target, output, arguments.aligned);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (toFile)
     writeFile(arguments.output, text);
@@ -70,7 +71,7 @@ int compileKernel(const CompileArguments &arguments) {
                {"target", arguments.target},
                {"emit", arguments.emit},
                {"dtype", name(task.problem.type)},
-               {"config", task.config.text(task.entry.parameters)},
+               {"config", task.configText()},
                {"file", arguments.output},
                {"bytes", text.size()},
                {"seconds", seconds}});

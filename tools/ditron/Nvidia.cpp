@@ -14,7 +14,7 @@ RunResult runNvidia(const Task &task, const RunOptions &options) {
   Gpu gpu = Gpu::open();
   Operands host(task);
   DeviceOperands operands(gpu, host);
-  GpuProgram program = gpu.compile(task.kernel);
+  GpuProgram program = gpu.compile(task.kernel, task.schedule());
   Timed timed(gpu);
   RunResult result;
   result.seed = options.seed;
@@ -53,8 +53,8 @@ public:
 
   double time(const kernels::Config &config) {
     constexpr double kMoment = 0.02;
-    Task task{task_.entry, task_.problem, config, task_.entry.kernel(task_.problem.type, config)};
-    GpuProgram program = gpu_.compile(task.kernel);
+    Task task = task_.with(config);
+    GpuProgram program = gpu_.compile(task.kernel, task.schedule());
     std::vector<KernelArgument> values = operands_->arguments();
     auto launch = [&] { program.launch(values); };
     requireVerified(task, verifyOnce(task, inputs_, host_, *operands_, [&] {

@@ -48,7 +48,7 @@ public:
   GpuBench(const Task &task, const BenchArguments &arguments, uint64_t seed)
       : task_(task), arguments_(arguments), gpu_(Gpu::open()),
         inputs_(task.entry, task.kernel, task.problem, seed), host_(task),
-        program_(gpu_.compile(task.kernel)), timed_(gpu_) {
+        program_(gpu_.compile(task.kernel, task.schedule())), timed_(gpu_) {
     result_.seed = seed;
     result_.machine = gpu_.device()->name();
     result_.driver = driverVersion();

@@ -50,7 +50,7 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
             {"seconds", median(result.seconds)},
             {"cores", placement.cores},
             {"transport", placement.transportName()},
-            {"config", task.config.text(task.entry.parameters)},
+            {"config", task.configText()},
             {"seed", result.seed},
             {"launches", result.seconds.size()},
             {"compared", verdict.checked},

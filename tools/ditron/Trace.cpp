@@ -232,7 +232,7 @@ Json jsonOf(const Task &task, const Placement &placement, const TraceResult &res
             {"span_s", summary.seconds},
             {"cores", placement.cores},
             {"transport", placement.transportName()},
-            {"config", task.config.text(task.entry.parameters)},
+            {"config", task.configText()},
             {"seed", result.seed},
             {"trace", files.trace.empty() ? Json() : Json(files.trace)},
             {"page", files.page.empty() ? Json() : Json(files.page)},

@@ -47,7 +47,7 @@ public:
   }
 
   double operator()(const kernels::Config &config) {
-    Task task{task_.entry, task_.problem, config, task_.entry.kernel(task_.problem.type, config)};
+    Task task = task_.with(config);
     double seconds = 0;
     std::mutex lock;
     runOnRanks(runtimeOptions(placement_), [&](Context &context) {
@@ -89,16 +89,16 @@ private:
 
 /// The choices that the search varies: those with candidates that --config leaves open.
 std::vector<kernels::ConfigParameter> openChoices(const TuneArguments &arguments,
-                                                  const kernels::KernelEntry &entry) {
+                                                  const Task &task) {
   auto typed = kernels::parseAssignments(arguments.config, "config");
   std::vector<kernels::ConfigParameter> open;
-  for (const kernels::ConfigParameter &choice : entry.parameters)
+  for (const kernels::ConfigParameter &choice : task.parameters())
     if (!choice.candidates.empty() &&
         std::none_of(typed.begin(), typed.end(),
                      [&](const auto &pair) { return pair.first == choice.name; }))
       open.push_back(choice);
   if (open.empty())
-    throw UsageError(fmt::format("{} has no choice to search{}", entry.name,
+    throw UsageError(fmt::format("{} has no choice to search{}", task.entry.name,
                                  typed.empty() ? "" : " beside those that --config gives"));
   return open;
 }
@@ -106,16 +106,16 @@ std::vector<kernels::ConfigParameter> openChoices(const TuneArguments &arguments
 Json jsonOf(const Task &task, const Placement &placement, const Outcome &outcome, bool isKept) {
   auto refused = std::count_if(outcome.trials.begin(), outcome.trials.end(),
                                [](const Trial &trial) { return !trial.refusal.empty(); });
-  const auto &parameters = task.entry.parameters;
+  auto parameters = task.parameters();
   return {{"kernel", task.entry.name},
           {"backend", placement.backendName()},
           {"ranks", placement.ranks},
           {"cores", placement.cores},
           {"shape", shapeJson(task.problem.dims)},
           {"dtype", name(task.problem.type)},
-          {"default", outcome.first.config.text(parameters)},
+          {"default", tune::textOf(outcome.first.config, parameters)},
           {"default_s", outcome.first.seconds},
-          {"config", outcome.best.config.text(parameters)},
+          {"config", tune::textOf(outcome.best.config, parameters)},
           {"seconds", outcome.best.seconds},
           {"speedup", outcome.speedup()},
           {"trials", outcome.trials.size()},
@@ -125,15 +125,15 @@ Json jsonOf(const Task &task, const Placement &placement, const Outcome &outcome
 }
 
 std::string textOf(const Task &task, const Placement &placement, const Outcome &outcome) {
-  const auto &parameters = task.entry.parameters;
-  std::string text =
-      fmt::format("{} {} {}, {}: {} with {}", task.entry.name, name(task.problem.type),
-                  formatShape(task.problem.dims), placement.describe(),
-                  formatSeconds(outcome.best.seconds), outcome.best.config.text(parameters));
+  auto parameters = task.parameters();
+  std::string text = fmt::format("{} {} {}, {}: {} with {}", task.entry.name,
+                                 name(task.problem.type), formatShape(task.problem.dims),
+                                 placement.describe(), formatSeconds(outcome.best.seconds),
+                                 tune::textOf(outcome.best.config, parameters));
   text += outcome.speedup() == 1
               ? std::string(", the default")
               : fmt::format(", {:.2f} times as fast as the default {} ({})", outcome.speedup(),
-                            outcome.first.config.text(parameters),
+                            tune::textOf(outcome.first.config, parameters),
                             formatSeconds(outcome.first.seconds));
   return text + fmt::format("; {} configurations tried{}", outcome.trials.size(),
                             outcome.isComplete ? "" : ", more are left");
@@ -141,10 +141,10 @@ std::string textOf(const Task &task, const Placement &placement, const Outcome &
 
 /// Keeps what the search found, values for the choices that have candidates. Whether it could.
 bool keep(const Task &task, const Placement &placement, const Outcome &outcome) {
-  std::vector<kernels::ConfigParameter> choices = task.entry.parameters;
+  std::vector<kernels::ConfigParameter> choices = task.parameters();
   std::erase_if(choices, [](const auto &choice) { return choice.candidates.empty(); });
   tune::Records records = recordsOf(placement);
-  std::string config = outcome.best.config.text(choices);
+  std::string config = tune::textOf(outcome.best.config, choices);
   records.store(task.entry, task.problem, config);
   bool isKept = records.find(task.entry, task.problem) == config;
   if (!isKept)
@@ -189,7 +189,7 @@ int tuneKernel(const TuneArguments &arguments) {
   Task task = makeTask(static_cast<const KernelArguments &>(arguments),
                        arguments.shapes.empty() ? "" : arguments.shapes.front(), placement.ranks,
                        placement.cores, gpuOf(placement));
-  std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task.entry);
+  std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task);
   requireMemory(task, placement.ranks);
   uint64_t seed = parseSeed(arguments);
   tune::Measure measure =
@@ -199,7 +199,7 @@ int tuneKernel(const TuneArguments &arguments) {
   Outcome outcome = tune::search(choices, task.config, measure, limits, [&](const Trial &trial) {
     progress.show(fmt::format("{}: {} configurations, {} with {}", task.entry.name, ++count,
                               formatSeconds(trial.seconds),
-                              trial.config.text(task.entry.parameters)));
+                              tune::textOf(trial.config, task.parameters())));
   });
   progress.clear();
   bool isKept = keep(task, placement, outcome);
@@ -213,8 +213,7 @@ int tuneKernel(const TuneArguments &arguments) {
 
 void requireVerified(const Task &task, const Findings &findings) {
   if (!findings.verdict.ok)
-    throw RuntimeError(fmt::format("{} with {}: {}", task.entry.name,
-                                   task.config.text(task.entry.parameters),
+    throw RuntimeError(fmt::format("{} with {}: {}", task.entry.name, task.configText(),
                                    findings.verdict.failure));
 }
 

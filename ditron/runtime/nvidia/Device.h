@@ -24,7 +24,7 @@ public:
 
   const std::string &name() const { return name_; }
   int number() const { return device_; } ///< the driver's
-  int major() const { return major_; } ///< compute capability
+  int major() const { return major_; }   ///< compute capability
   int minor() const { return minor_; }
   int multiprocessors() const { return multiprocessors_; }
   size_t memoryBytes() const { return memoryBytes_; }

@@ -47,7 +47,8 @@ void Workspace::poison(int rank) const {
   DITRON_CUDA(cuda, cuStreamSynchronize, static_cast<void *>(nullptr)); // of copies and fills alone
 }
 
-//===-- RankGroup ----------------------------------------------------------------------------------===//
+//===-- RankGroup
+//----------------------------------------------------------------------------------===//
 
 RankGroup::RankGroup(std::vector<std::shared_ptr<Device>> devices)
     : devices_(std::move(devices)),
@@ -58,9 +59,9 @@ std::shared_ptr<RankGroup> RankGroup::open(int ranks) {
   int gpus = Cuda::get().devices();
   int64_t most = std::min<int64_t>(int64_t(gpus) * kMostSharing, gpu::kMostRanks);
   if (ranks > most)
-    throw UnavailableError(fmt::format(
-        "{} ranks on {} GPU{}: expected at most {}, {} of a GPU, for all their cores to run at a time",
-        ranks, gpus, gpus == 1 ? "" : "s", most, kMostSharing));
+    throw UnavailableError(fmt::format("{} ranks on {} GPU{}: expected at most {}, {} of a GPU, "
+                                       "for all their cores to run at a time",
+                                       ranks, gpus, gpus == 1 ? "" : "s", most, kMostSharing));
   std::vector<std::shared_ptr<Device>> opened, devices;
   for (int n = 0; n < std::min(gpus, ranks); ++n)
     opened.push_back(Device::open(n));
@@ -102,7 +103,8 @@ std::string RankGroup::describe() const {
   return text;
 }
 
-std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key, const WorkspaceLayout &layout) {
+std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
+                                                const WorkspaceLayout &layout) {
   std::lock_guard lock(lock_);
   std::shared_ptr<Workspace> &found = workspaces_[key];
   if (!found)

@@ -80,10 +80,10 @@ TensorMap::TensorMap(const Cuda &cuda, const StridedMemory &memory, std::span<co
       strides.push_back(static_cast<uint64_t>(stride));
     within = stride * memory.extents[dim];
   }
-  DITRON_CUDA(cuda, cuTensorMapEncodeTiled, words_, roundsToTf32 ? kTf32 : typeOf(memory.elementBytes),
-              static_cast<uint32_t>(box.size()), reinterpret_cast<void *>(memory.address),
-              extents.data(), strides.data(), boxExtents.data(), steps.data(), kNoInterleave,
-              kSwizzle128, kPromote256, kZeros);
+  DITRON_CUDA(cuda, cuTensorMapEncodeTiled, words_,
+              roundsToTf32 ? kTf32 : typeOf(memory.elementBytes), static_cast<uint32_t>(box.size()),
+              reinterpret_cast<void *>(memory.address), extents.data(), strides.data(),
+              boxExtents.data(), steps.data(), kNoInterleave, kSwizzle128, kPromote256, kZeros);
 }
 
 } // namespace ditron::runtime::nvidia

@@ -25,8 +25,8 @@ public:
   static std::string whyNot(const StridedMemory &memory);
 
   /// For copies of boxes (extents outermost first, the last one of 128 bytes) into shared memory
-  /// with the swizzle of 128 bytes; zeros beyond the memory. `roundsToTf32`: elements of 4 bytes are
-  /// f32, and rounded to the mantissa of tf32 on the way. RuntimeError with the driver's words.
+  /// with the swizzle of 128 bytes; zeros beyond the memory. `roundsToTf32`: elements of 4 bytes
+  /// are f32, and rounded to the mantissa of tf32 on the way. RuntimeError with the driver's words.
   TensorMap(const Cuda &cuda, const StridedMemory &memory, std::span<const int64_t> box,
             bool roundsToTf32 = false);
 

@@ -18,7 +18,8 @@ int64_t SymmetricRequest::elements() const {
   int64_t count = 1;
   for (int64_t extent : extents)
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > kMost)
-      throw CompileError(fmt::format("symmetric '{}' has shape [{}]", name, fmt::join(extents, ", ")));
+      throw CompileError(
+          fmt::format("symmetric '{}' has shape [{}]", name, fmt::join(extents, ", ")));
   return count;
 }
 
@@ -97,9 +98,10 @@ static void requireReach(const Device &from, const Device &to) {
   int reaches = 0;
   DITRON_CUDA(from.use(), cuDeviceCanAccessPeer, &reaches, from.number(), to.number());
   if (!reaches)
-    throw UnavailableError(fmt::format("GPU {} cannot reach the memory of GPU {}: expected GPUs that "
-                                       "are connected peer to peer",
-                                       from.number(), to.number()));
+    throw UnavailableError(
+        fmt::format("GPU {} cannot reach the memory of GPU {}: expected GPUs that "
+                    "are connected peer to peer",
+                    from.number(), to.number()));
 }
 
 SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, int64_t bytes)

@@ -25,8 +25,8 @@ struct SymmetricRequest {
 /// Where everything lies in the workspace of a rank. Knows no GPU.
 class WorkspaceLayout {
 public:
-  /// `barriers`: of the kernel; each takes two counters behind the signals. RuntimeError where sizes
-  /// are beyond what integers hold.
+  /// `barriers`: of the kernel; each takes two counters behind the signals. RuntimeError where
+  /// sizes are beyond what integers hold.
   WorkspaceLayout(std::vector<SymmetricRequest> requests, int64_t barriers);
 
   const std::vector<SymmetricRequest> &requests() const { return requests_; }
@@ -37,7 +37,8 @@ public:
   int64_t bufferStart() const { return bufferStart_; }
   int64_t cells() const { return cells_; } ///< of a page
   int64_t bytes() const { return bufferStart_ + gpu::kBufferPages * bufferPage_; }
-  /// What a counter is, by its distance from the beginning of the workspace: "signal 'ready'[1, 0]".
+  /// What a counter is, by its distance from the beginning of the workspace: "signal 'ready'[1,
+  /// 0]".
   std::string nameOf(int64_t offset) const;
 
 private:

@@ -219,7 +219,8 @@ private:
 
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
     const std::string &name = i.name();
-    if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" || name == "nanosleep")
+    if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
+        name == "nanosleep")
       return true;
     if (name == "setmaxnreg")
       return requireAll(i, mask), true;
@@ -454,14 +455,9 @@ private:
     bool isHalf = i.opcode.back() == "bf16" || i.opcode.back() == "f16";
     if (i.operands.size() != (isHalf ? 8 : i.opcode.back() == "s8" ? 4 : 6))
       throw Fault("a product with other operands than its type has: " + i.text);
-    Product product{{},
-                    value(warp, i.operands[1], 0),
-                    value(warp, i.operands[2], 0),
-                    0,
-                    isZero(3),
-                    !isHalf || isZero(6),
-                    !isHalf || isZero(7),
-                    i.opcode.back()};
+    Product product{
+        {},        value(warp, i.operands[1], 0), value(warp, i.operands[2], 0), 0,
+        isZero(3), !isHalf || isZero(6),          !isHalf || isZero(7),          i.opcode.back()};
     for (const Operand &part : i.operands[0].parts)
       product.registers.push_back(part.reg);
     product.columns = static_cast<int64_t>(product.registers.size()) * 2;

@@ -9,9 +9,9 @@
 // warps run in random order. So a slot that is released early is seen overwritten, and a register
 // that is read early has its old value, which is an error of its own.
 //
-// Launches of several ranks run at a time, all their blocks in random order, over one memory. Memory
-// is that of this process, and every access is seen by all at once: what a program lacks in scopes
-// and fences is not found here.
+// Launches of several ranks run at a time, all their blocks in random order, over one memory.
+// Memory is that of this process, and every access is seen by all at once: what a program lacks in
+// scopes and fences is not found here.
 #pragma once
 #include <cstdint>
 #include <random>

@@ -49,12 +49,12 @@ public:
            std::all_of(memory_.end() - margin, memory_.end(), isPoison);
   }
   void addTo(emulator::Launch &launch) {
-    for (int64_t word : {reinterpret_cast<int64_t>(place(0)), rows_, columns_, columns_, int64_t(1)})
+    for (int64_t word :
+         {reinterpret_cast<int64_t>(place(0)), rows_, columns_, columns_, int64_t(1)})
       launch.words.push_back(word);
   }
   emulator::TensorMap map(const GpuCode::TensorMap &map) {
-    return {place(0),        bytes_,  {rows_, columns_}, {columns_, 1},
-            map.box, map.roundsToTf32};
+    return {place(0), bytes_, {rows_, columns_}, {columns_, 1}, map.box, map.roundsToTf32};
   }
 
 private:

@@ -75,9 +75,9 @@ public:
         for (size_t n = 0; n < kernel_.parameters().size(); ++n)
           if (kernel_.signature().arguments()[n].isOutput) {
             const Inputs &inputs = inputs_[size_t(launch)];
-            kernels::Verdict verdict =
-                kernels::verify(entry_, {run_.problem, config_, inputs}, rank, n,
-                                arguments_[size_t(rank)][size_t(launch)][n].data(), int64_t(1) << 40);
+            kernels::Verdict verdict = kernels::verify(
+                entry_, {run_.problem, config_, inputs}, rank, n,
+                arguments_[size_t(rank)][size_t(launch)][n].data(), int64_t(1) << 40);
             EXPECT_TRUE(verdict.ok)
                 << "launch " << launch << ", rank " << rank << ": " << verdict.failure;
             EXPECT_GT(verdict.checked, 0);
@@ -210,8 +210,10 @@ void expectRight(const Run &run) {
 
 TEST(Ranks, AllGather) {
   for (int64_t R : {1, 2, 3, 4}) {
-    expectRight({"all-gather", problemOf(DType::f32, {{"M", 5}, {"N", 24}}, R), "rows=2,columns=8"});
-    expectRight({"all-gather", problemOf(DType::bf16, {{"M", 7}, {"N", 13}}, R), "rows=4,columns=8"});
+    expectRight(
+        {"all-gather", problemOf(DType::f32, {{"M", 5}, {"N", 24}}, R), "rows=2,columns=8"});
+    expectRight(
+        {"all-gather", problemOf(DType::bf16, {{"M", 7}, {"N", 13}}, R), "rows=4,columns=8"});
   }
 }
 

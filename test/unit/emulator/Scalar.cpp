@@ -182,8 +182,7 @@ float widen(const std::string &type, uint32_t bits) {
     return static_cast<float>(static_cast<int8_t>(bits));
   if (type == "e4m3" || type == "e5m2") {
     auto byte = static_cast<uint8_t>(bits);
-    return static_cast<float>(
-        loadElement(type == "e4m3" ? DType::f8e4m3 : DType::f8e5m2, &byte));
+    return static_cast<float>(loadElement(type == "e4m3" ? DType::f8e4m3 : DType::f8e5m2, &byte));
   }
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }

@@ -476,7 +476,7 @@ int64_t registersOf(Region &region, int64_t threads) {
 /// Cores that a multiprocessor is to have registers for, so that some compute while others wait for
 /// memory. Products hide their loads themselves: one core may have all registers.
 int64_t chooseResident(func::FuncOp function, int64_t warps) {
-  constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
+  constexpr int64_t kRegisters = 65536, kThreads = 1536;       // of a multiprocessor
   constexpr int64_t kOther = 32, kFewest = 64, kOfMoves = 128; // registers of a thread
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
@@ -507,7 +507,8 @@ private:
     }
     Builder attributes(function);
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
-    function->setAttr(kResidentAttr, attributes.getI64IntegerAttr(chooseResident(function, count)));
+    int64_t cores = resident ? resident : chooseResident(function, count);
+    function->setAttr(kResidentAttr, attributes.getI64IntegerAttr(cores));
     if (roles)
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(kWarpgroup));
     Assignment assignment(count, roles.has_value());

@@ -8,7 +8,8 @@
 //     %t = arith.ceildivsi %m, %c128 : index
 //     memref.store (%t as i64), %extents[%c0]
 // becomes an attribute of the kernel:
-//   nvidia.symmetric = [{name = "full", kind = "buffer", bytes = 2, extents = ["a0.0 c128 ceildiv"]}]
+//   nvidia.symmetric = [{name = "full", kind = "buffer", bytes = 2, extents = ["a0.0 c128
+//   ceildiv"]}]
 //
 // An extent is in postfix: a0.1 is extent 1 of argument 0, s2 the integer argument 2, c5 a number,
 // n the number of ranks, and the other words are operations on what stands before them. A kernel

@@ -6,10 +6,10 @@
 //   %c = dist.core                    ->  %c = arith.index_cast (nvvm.read.ptx.sreg.ctaid.x)
 //   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
 //   dist.wait %ready[%i] >= %n        ->  nvidia.wait (%ready + page + 8 * %i) >= %n
-//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (%ready + page + 8 * %i + distance) "add" %n
-//   dist.put %from, %to               ->  nvidia.move %from to %to
-//   %b = dist.on %a, %peer            ->  %b = nvidia.shift %a by (%peer - %rank) * %stride
-//   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
+//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (%ready + page + 8 * %i + distance) "add"
+//   %n dist.put %from, %to               ->  nvidia.move %from to %to %b = dist.on %a, %peer ->  %b
+//   = nvidia.shift %a by (%peer - %rank) * %stride tile.require %ok, "..."(%n)       ->  scf.if
+//   (not %ok) { the first to fail notes it; exit }
 //
 // The kernel takes what it has to know of the launch as last arguments, in the order of
 // support/GpuLaunch.h, which also says how launches follow one another: nvidia.begin and nvidia.end
@@ -120,9 +120,8 @@ private:
     Value shift = mul(page, launch_[gpu::kBufferPage]);
     for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
       Value buffer = function_.getArgument(n);
-      bool isSignals = llvm::any_of(buffer.getUsers(), [](Operation *user) {
-        return isa<UnrealizedConversionCastOp>(user);
-      });
+      bool isSignals = llvm::any_of(
+          buffer.getUsers(), [](Operation *user) { return isa<UnrealizedConversionCastOp>(user); });
       if (isSignals || buffer.use_empty())
         continue;
       auto paged = b_.create<ShiftOp>(loc_, buffer.getType(), buffer, shift);
@@ -151,7 +150,8 @@ private:
                               b_.getNamedAttr("line", b_.getI64IntegerAttr(line))}));
     Value status = launch_[gpu::kStatus];
     Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
-    auto failed = b_.create<scf::IfOp>(loc_, b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes));
+    auto failed =
+        b_.create<scf::IfOp>(loc_, b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(failed.thenBlock());
     auto word = [&](int64_t value) { return b_.create<arith::ConstantIntOp>(loc_, value, 64); };

@@ -229,8 +229,7 @@ SmallVector<Value> Instructions::waitProducts(int64_t pending, ArrayRef<Value> v
     settled.append(assemble(first ? "// with them" : text,
                             repeated(part[0].getType().isInteger(32) ? "=r" : "=f", part.size()) +
                                 tied(part.size()) + "~{memory}",
-                            part,
-                            types));
+                            part, types));
   }
   return settled;
 }
@@ -251,21 +250,21 @@ SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, con
       operandList(0, count), count, count + 1, isFirst ? 0 : 1, isInteger ? "" : ", 1, 1",
       isHalf ? fmt::format(", {}, {}", a.isDeep ? 0 : 1, b.isDeep ? 0 : 1) : "");
   return assemble(text,
-                  repeated(isInteger ? "=r" : "=f", count) + "l,l," +
-                      (isFirst ? "" : tied(count)) + "~{memory}",
+                  repeated(isInteger ? "=r" : "=f", count) + "l,l," + (isFirst ? "" : tied(count)) +
+                      "~{memory}",
                   operands, results);
 }
 
 //===-- Other cores and ranks -----------------------------------------------------------------===//
 
 Value Instructions::loadAcquire(Value address, StringRef scope) {
-  return assemble(fmt::format("ld.acquire.{}.global.u64 $0, [$1];", scope.str()),
-                  "=l,l,~{memory}", {address}, b_.getI64Type())[0];
+  return assemble(fmt::format("ld.acquire.{}.global.u64 $0, [$1];", scope.str()), "=l,l,~{memory}",
+                  {address}, b_.getI64Type())[0];
 }
 
 Value Instructions::loadRelaxed(Value address, StringRef scope) {
-  return assemble(fmt::format("ld.relaxed.{}.global.u64 $0, [$1];", scope.str()),
-                  "=l,l,~{memory}", {address}, b_.getI64Type())[0];
+  return assemble(fmt::format("ld.relaxed.{}.global.u64 $0, [$1];", scope.str()), "=l,l,~{memory}",
+                  {address}, b_.getI64Type())[0];
 }
 
 void Instructions::storeRelease(Value address, Value value, StringRef scope) {

@@ -88,11 +88,10 @@ public:
     llvm::StringRef type;
     int64_t depth, columns;
   };
-  /// wgmma.mma_async: begins acc += a * b of 64 rows of a; `isFirst`: acc = a * b, whatever acc was.
-  /// The results are in the registers of `acc`.
+  /// wgmma.mma_async: begins acc += a * b of 64 rows of a; `isFirst`: acc = a * b, whatever acc
+  /// was. The results are in the registers of `acc`.
   llvm::SmallVector<Value> multiplyPanels(const PanelProduct &product, const Panels &a,
-                                          const Panels &b, bool isFirst,
-                                          llvm::ArrayRef<Value> acc);
+                                          const Panels &b, bool isFirst, llvm::ArrayRef<Value> acc);
 
   //===-- Other cores and ranks ---------------------------------------------------------------===//
   // `scope` is "gpu" or "sys"; counters are 64 bits of global memory.

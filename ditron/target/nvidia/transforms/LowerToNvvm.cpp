@@ -148,7 +148,8 @@ void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
   OpBuilder b(shift);
   mlir::Location loc = shift.getLoc();
   Type structure = types.convertType(shift.getSource().getType());
-  Value before = b.create<UnrealizedConversionCastOp>(loc, structure, shift.getSource()).getResult(0);
+  Value before =
+      b.create<UnrealizedConversionCastOp>(loc, structure, shift.getSource()).getResult(0);
   MemRefDescriptor descriptor(before);
   Value base = descriptor.alignedPtr(b, loc);
   Value bytes = b.create<arith::IndexCastOp>(loc, b.getI64Type(), shift.getBytes());

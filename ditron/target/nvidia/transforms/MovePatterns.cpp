@@ -132,8 +132,7 @@ private:
 
 struct MovePattern : TilePattern<MoveOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MoveOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(MoveOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     t.instructions.barrier(); // what the other threads wrote, and have read
     Copy(t, op).write();

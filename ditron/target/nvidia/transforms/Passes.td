@@ -38,6 +38,8 @@ def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
     Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">,
+    Option<"resident", "resident", "int64_t", "0",
+           "Cores of a multiprocessor; 0: as tiles and registers ask">,
     Option<"tensorMaps", "tensor-maps", "bool", "false",
            "Launches may describe the arguments to the copy engine">];
 }

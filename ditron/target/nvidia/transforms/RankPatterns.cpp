@@ -112,7 +112,8 @@ private:
     Value seen = t_.instructions.loadRelaxed(cell, scope);
     when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
       Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
-      Value first = t_.add(t_.mul(number, i64(8 * Status::kRecordWords)), i64(8 * Status::kRecords));
+      Value first =
+          t_.add(t_.mul(number, i64(8 * Status::kRecordWords)), i64(8 * Status::kRecords));
       Value place = t_.add(launch(gpu::kStatus), first);
       Value words[] = {i64(site + 1), cell, value, seen};
       for (auto [n, word] : llvm::enumerate(words))
@@ -177,14 +178,14 @@ private:
     OpBuilder &b = t.b;
     Type word = b.getI64Type();
     int64_t size = (context_.warps + context_.producerWarps) * kLanes;
-    Value page = b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)),
-                                         talk.i64(gpu::kSignalPages - 1));
+    Value page =
+        b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)), talk.i64(gpu::kSignalPages - 1));
     Value base = t.add(talk.head(Head::kBytes), t.mul(page, talk.launch(gpu::kSignalPage)));
     Value thread = b.create<arith::ExtUIOp>(t.loc, word, talk.thread());
     Value cores = b.create<arith::ExtUIOp>(t.loc, word, talk.cores());
     Value first = t.add(t.mul(talk.core(), talk.i64(size)), thread);
-    auto loop = b.create<scf::ForOp>(t.loc, first, talk.launch(gpu::kCells),
-                                     t.mul(cores, talk.i64(size)));
+    auto loop =
+        b.create<scf::ForOp>(t.loc, first, talk.launch(gpu::kCells), t.mul(cores, talk.i64(size)));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value cell = t.add(base, t.mul(loop.getInductionVar(), talk.i64(8)));
@@ -204,7 +205,8 @@ struct EndPattern : TilePattern<EndOp> {
       Value last = b.create<arith::SubIOp>(loc, talk.cores(), t.i32(1));
       Value before = t.instructions.incrementAcquireRelease(talk.head(Head::kArrived), last, "gpu");
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
-        Value epoch = talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[gpu::kHead]));
+        Value epoch =
+            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[gpu::kHead]));
         t.instructions.storeRelaxed(talk.head(Head::kEpoch), epoch, "sys");
         Value own = t.mul(talk.launch(gpu::kRank), talk.i64(8));
         talk.forRanks([&](Value peer) {
@@ -267,8 +269,7 @@ struct NotifyPattern : TilePattern<NotifyOp> {
 
 struct SyncPattern : TilePattern<SyncOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(SyncOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
+  LogicalResult matchAndRewrite(SyncOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     if (op.getScope() != "cta")
       t.instructions.fence(op.getScope());

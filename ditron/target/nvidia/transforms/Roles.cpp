@@ -28,8 +28,8 @@ constexpr int64_t kMostWidth =
 constexpr int64_t kMostAccumulators = 192; ///< of a thread
 
 /// Whether an operand's tile is what panels and boxes can hold. Where the dense dimension is not
-/// the one that is summed over, which 16-bit floats alone may have, the last panel may be wider than
-/// what is left for it.
+/// the one that is summed over, which 16-bit floats alone may have, the last panel may be wider
+/// than what is left for it.
 bool fitsPanels(RankedTensorType tile, bool isDeep) {
   int64_t bytes = core::elementBytes(tile.getElementType());
   int64_t width = isDeep ? kPanelBytes / bytes : 8;
@@ -58,8 +58,7 @@ bool fitsWarpgroups(core::DotOp dot, int64_t warps) {
   bool isStep = columns % product.columns == 0 || columns <= 32;
   return product.type && rows % (kBlock * groups) == 0 && columns % 8 == 0 && isStep &&
          columns <= kMostWidth && lhs.getDimSize(1) % product.depth == 0 &&
-         (!product.run || lhs.getDimSize(1) <= product.run) &&
-         accumulators <= kMostAccumulators;
+         (!product.run || lhs.getDimSize(1) <= product.run) && accumulators <= kMostAccumulators;
 }
 
 /// Whether the producer can compute a value by itself, with no tile and no memory.

@@ -169,7 +169,8 @@ private:
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
       b_.create<FetchOp>(load.getLoc(), load.getView(), coords, feed.maps[n], feed.pipe, slot,
-                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), feed.pages[n]);
+                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
+                         feed.pages[n]);
     }
   }
 
@@ -190,10 +191,9 @@ public:
 
   void rewrite() {
     receive();
-    bool isAsync = cast<PipeType>(pipe_.getType()).getSlots() > 1 &&
-                   llvm::all_of(fed_.dots, [&](core::DotOp dot) {
-                     return accumulates(dot) && !hasRuns(dot);
-                   });
+    bool isAsync =
+        cast<PipeType>(pipe_.getType()).getSlots() > 1 &&
+        llvm::all_of(fed_.dots, [&](core::DotOp dot) { return accumulates(dot) && !hasRuns(dot); });
     for (core::DotOp dot : fed_.dots)
       multiply(dot, isAsync, dot == fed_.dots.back());
     if (!isAsync)

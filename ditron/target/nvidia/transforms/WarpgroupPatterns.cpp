@@ -90,9 +90,9 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
     for (int64_t depth = 0; depth < lhs.getDimSize(1); depth += step)
       for (int64_t block = 0; block < rows / kBlock; ++block) {
         size_t first = static_cast<size_t>(block) * part;
-        auto results = t.instructions.multiplyPanels(product, a.at(block * kBlock, depth),
-                                                     b.at(0, depth), isFirst && depth == 0,
-                                                     ArrayRef(sums).slice(first, part));
+        auto results =
+            t.instructions.multiplyPanels(product, a.at(block * kBlock, depth), b.at(0, depth),
+                                          isFirst && depth == 0, ArrayRef(sums).slice(first, part));
         llvm::copy(results, sums.begin() + static_cast<ptrdiff_t>(first));
       }
     t.instructions.commitProducts();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Schedules as choices beside those of a kernel, so that a search varies both.
+#pragma once
+#include "ditron/driver/Context.h"
+#include "ditron/kernels/Config.h"
+
+namespace ditron::tune {
+
+/// The choices of a Schedule for a GPU: warps, stages and resident, of which 0 leaves a choice to
+/// the compiler.
+const std::vector<kernels::ConfigParameter> &scheduleParameters();
+/// The configuration with these choices behind its own, all 0.
+kernels::Config withSchedule(kernels::Config config);
+/// What a configuration says of them; 0 where it has no such choice.
+Schedule scheduleOf(const kernels::Config &config);
+/// "m=64,n=128", as Config::text, and of these choices those that are not 0.
+std::string textOf(const kernels::Config &config,
+                   const std::vector<kernels::ConfigParameter> &parameters);
+
+} // namespace ditron::tune
