@@ -27,7 +27,7 @@ static std::mutex &compileMutex() {
 struct KeyOptions {
   bool recorded = false;
   std::string target;
-  bool tensorMaps = false;
+  bool tensorMaps = false, tensorStores = false;
 };
 
 static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
@@ -45,6 +45,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(options.recorded ? "recorded" : "")
       .add(options.target)
       .add(options.tensorMaps ? "tensor maps" : "")
+      .add(options.tensorStores ? "tensor stores" : "")
       .add(compilerIdentity())
       .hex();
 }
@@ -127,13 +128,13 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
                     const std::string &chip) {
   std::lock_guard lock(compileMutex());
   auto start = std::chrono::steady_clock::now();
-  std::string key = keyOf(kernel, schedule, variant.unitStride, {false, chip, variant.tensorMaps});
+  std::string key = keyOf(kernel, schedule, variant.unitStride, {false, chip, variant.tensorMaps, variant.tensorStores});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
   if (!ptx) {
     ptx = compileForNvidia(kernel.traced().module.get(),
-                           {variant.unitStride, false, variant.tensorMaps},
+                           {variant.unitStride, false, variant.tensorMaps, variant.tensorStores},
                            {chip, schedule.warps, schedule.stages}, Emit::assembly);
     cache.store(key, *ptx);
   }

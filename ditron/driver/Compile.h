@@ -48,7 +48,8 @@ struct GpuCode {
 /// What a kernel's code for a GPU may assume of launches.
 struct GpuVariant {
   std::vector<bool> unitStride; ///< of each argument, as for loadKernel
-  bool tensorMaps = true;       ///< they may have the tensor maps that the code asks for
+  /// They may have the tensor maps that the code asks for: of what it reads, and of what it writes.
+  bool tensorMaps = true, tensorStores = true;
   auto operator<=>(const GpuVariant &) const = default;
 };
 

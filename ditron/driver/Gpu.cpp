@@ -36,13 +36,16 @@ struct GpuProgram::Impl {
 
   /// The variant for these arguments: one that asks for tensor maps only where they can be had.
   Variant &variant(const std::vector<KernelArgument> &arguments) {
-    GpuVariant which{unitStrides(arguments), true};
-    Variant &best = variant(which);
+    GpuVariant which{unitStrides(arguments)};
     auto isMapped = [&](const GpuCode::TensorMap &map) {
       return runtime::nvidia::TensorMap::whyNot(memoryOf(arguments[map.argument])).empty();
     };
-    if (std::all_of(best.code.tensorMaps.begin(), best.code.tensorMaps.end(), isMapped))
-      return best;
+    for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
+      which.tensorMaps = reads, which.tensorStores = stores;
+      Variant &found = variant(which);
+      if (std::all_of(found.code.tensorMaps.begin(), found.code.tensorMaps.end(), isMapped))
+        return found;
+    }
     which.tensorMaps = false;
     return variant(which);
   }

@@ -154,6 +154,7 @@ private:
     addDotPatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);
     addRolePatterns(patterns, types, context);
+    addDeliverPatterns(patterns, types, context);
     addWarpgroupPatterns(patterns, types, context);
     scf::populateSCFStructuralTypeConversions(types, patterns);
     return applyPartialConversion(function, target, std::move(patterns));
