@@ -215,7 +215,7 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
     throw InternalError(fmt::format("no chip {}", target.chip));
   auto addTarget = [&](OpPassManager &passes) {
     addNvidiaPipeline(passes, {target.chip, target.warps, target.stages, target.resident,
-                               specialization.tensorMaps});
+                               specialization.tensorMaps, specialization.tensorStores});
   };
   OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
   if (emit == Emit::ir)

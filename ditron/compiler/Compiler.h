@@ -26,8 +26,9 @@ struct Specialization {
   std::vector<bool> aligned = {};
   /// Its launches are recorded: see runtime/Events.h.
   bool recorded = false;
-  /// Launches on a GPU may describe the arguments that the code asks for to the copy engine.
-  bool tensorMaps = true;
+  /// Launches on a GPU may describe the arguments that the code asks for to the copy engine: those
+  /// that it reads, and those that it writes.
+  bool tensorMaps = true, tensorStores = true;
 };
 
 /// Compiles the kernel of `module`, which is not changed, for this machine's CPU. CompileError with

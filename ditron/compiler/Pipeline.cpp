@@ -57,9 +57,10 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(nvidia::createSimplifyDots(
       {options.chip, options.warps, options.tensorMaps})); // 8-bit floats may multiply as f16
   kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,
-                                              options.tensorMaps})); // tiles are dealt to threads
-  kernel.addPass(
-      nvidia::createSpecializeWarps({options.chip, options.stages})); // a thread feeds the others
+                                              options.tensorMaps,
+                                              options.tensorStores})); // tiles are dealt to threads
+  kernel.addPass(nvidia::createSpecializeWarps(
+      {options.chip, options.stages, options.tensorStores})); // a thread feeds the others
   kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
   passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
   passes.addPass(createCanonicalizerPass());

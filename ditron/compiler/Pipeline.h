@@ -30,7 +30,8 @@ struct NvidiaOptions {
   int64_t warps = 0;           ///< of a core; 0: as the tiles ask
   int64_t stages = 0;          ///< of the pipeline of loads; 0: as many as fit
   int64_t resident = 0;        ///< cores of a multiprocessor; 0: as tiles and registers ask
-  bool tensorMaps = true;      ///< launches may describe the arguments to the copy engine
+  bool tensorMaps = true;      ///< launches may describe what is read to the copy engine
+  bool tensorStores = true;    ///< and what is written
 };
 void addNvidiaPipeline(mlir::OpPassManager &passes, const NvidiaOptions &options);
 

@@ -27,7 +27,7 @@ static std::mutex &compileMutex() {
 struct KeyOptions {
   bool recorded = false;
   std::string target;
-  bool tensorMaps = false;
+  bool tensorMaps = false, tensorStores = false;
   std::vector<bool> aligned = {};
 };
 
@@ -51,6 +51,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(options.recorded ? "recorded" : "")
       .add(options.target)
       .add(options.tensorMaps ? "tensor maps" : "")
+      .add(options.tensorStores ? "tensor stores" : "")
       .add(bitsOf(options.aligned))
       .add(compilerIdentity())
       .hex();
@@ -158,15 +159,15 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
   std::lock_guard lock(compileMutex());
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, schedule, variant.unitStride,
-                          {false, chip, variant.tensorMaps, variant.aligned});
+                          {false, chip, variant.tensorMaps, variant.tensorStores, variant.aligned});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
   if (!ptx) {
-    ptx = compileForNvidia(kernel.traced().module.get(),
-                           {variant.unitStride, variant.aligned, false, variant.tensorMaps},
-                           {chip, schedule.warps, schedule.stages, schedule.resident},
-                           Emit::assembly);
+    ptx = compileForNvidia(
+        kernel.traced().module.get(),
+        {variant.unitStride, variant.aligned, false, variant.tensorMaps, variant.tensorStores},
+        {chip, schedule.warps, schedule.stages, schedule.resident}, Emit::assembly);
     cache.store(key, *ptx);
   }
   GpuCode code = describedCode(std::move(*ptx));

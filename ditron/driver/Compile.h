@@ -69,8 +69,9 @@ int64_t evaluateExtent(const std::string &text, const std::vector<KernelArgument
 
 /// What a kernel's code for a GPU may assume of launches.
 struct GpuVariant {
-  std::vector<bool> unitStride;   ///< of each argument, as for loadKernel
-  bool tensorMaps = true;         ///< they may have the tensor maps that the code asks for
+  std::vector<bool> unitStride; ///< of each argument, as for loadKernel
+  /// They may have the tensor maps that the code asks for: of what it reads, and of what it writes.
+  bool tensorMaps = true, tensorStores = true;
   std::vector<bool> aligned = {}; ///< of each argument: isAligned; may be shorter
   auto operator<=>(const GpuVariant &) const = default;
 };

@@ -71,13 +71,17 @@ struct GpuProgram::Impl {
 
   /// The variant for these arguments: one that asks for tensor maps only where they can be had.
   Variant &variant(const std::vector<KernelArgument> &arguments) {
-    GpuVariant which{unitStrides(arguments), true, alignment(arguments)};
-    Variant &best = variant(which);
-    auto isMapped = [&](const GpuCode::TensorMap &map) {
-      return runtime::nvidia::TensorMap::whyNot(mapped(best.code, map, arguments).view()).empty();
-    };
-    if (std::all_of(best.code.tensorMaps.begin(), best.code.tensorMaps.end(), isMapped))
-      return best;
+    GpuVariant which{unitStrides(arguments)};
+    which.aligned = alignment(arguments);
+    for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
+      which.tensorMaps = reads, which.tensorStores = stores;
+      Variant &found = variant(which);
+      auto isMapped = [&](const GpuCode::TensorMap &map) {
+        return TensorMap::whyNot(mapped(found.code, map, arguments).view()).empty();
+      };
+      if (std::all_of(found.code.tensorMaps.begin(), found.code.tensorMaps.end(), isMapped))
+        return found;
+    }
     which.tensorMaps = false;
     return variant(which);
   }

@@ -172,6 +172,22 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects
   let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
 }
 
+def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Has the copy engine write a tile of accumulators to a view, as tile.store does";
+  let description = [{
+    The threads go on when the tile has left their registers; the copies are done when the kernel
+    ends. `map` describes the view's memory and blocks of 64 rows of 128 bytes to the copy engine.
+
+    Example:
+    ```mlir
+    nvidia.deliver %c to %C[%i, %j] by %map
+        : tensor<64x64xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile, Tile_View:$view, Variadic<Index>:$coords, AnyType:$map);
+  let assemblyFormat = "$tile `to` $view `[` $coords `]` `by` $map attr-dict `:` type($tile) `,` type($view) `,` type($map)";
+}
+
 def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The tiles of the next slot, once they are there";
   let description = [{

@@ -59,7 +59,13 @@ struct Warp {
 struct Transfer {
   const TensorMap *map;
   std::vector<int64_t> place; ///< innermost first
-  uint64_t to, barrier;
+  uint64_t shared, barrier;   ///< no barrier: of what is stored
+};
+
+/// What one thread has the copy engine store: groups, and what belongs to none yet.
+struct Stores {
+  std::vector<Transfer> begun;
+  std::deque<std::vector<Transfer>> groups;
 };
 
 class Block {
@@ -99,7 +105,10 @@ public:
   }
 
   void finish() const {
-    if (!transfers_.empty())
+    auto isPending = [](const auto &one) {
+      return !one.second.begun.empty() || !one.second.groups.empty();
+    };
+    if (!transfers_.empty() || std::any_of(stores_.begin(), stores_.end(), isPending))
       throw Fault("the kernel ends before its copies do");
   }
 
@@ -234,6 +243,8 @@ private:
       return copy(warp, i, mask), true;
     if (name == "shfl")
       return requireAll(i, mask), shuffle(warp, i), true;
+    if (name == "stmatrix")
+      return requireAll(i, mask), storeMatrices(warp, i), true;
     for (size_t lane = 0; lane < kLanes; ++lane)
       if (mask[lane])
         executeAlone(warp, i, lane);
@@ -326,6 +337,19 @@ private:
       write(warp, i.operands[0].reg, lane, result[lane]);
   }
 
+  /// Row r of matrix m is 16 bytes where lane 8 m + r points; lane 4 r + c holds two elements of
+  /// it.
+  void storeMatrices(Warp &warp, const Instruction &i) {
+    for (size_t matrix = 0; matrix < i.operands[1].parts.size(); ++matrix)
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        uint64_t row = value(warp, i.operands[0], matrix * 8 + lane / 4);
+        if (row % 16 != 0)
+          throw Fault("a misaligned access: " + i.text);
+        auto word = static_cast<uint32_t>(value(warp, i.operands[1].parts[matrix], lane));
+        std::memcpy(inShared(row + lane % 4 * 4, 4), &word, 4);
+      }
+  }
+
   //===-- Barriers --------------------------------------------------------------------------===//
 
   bool meet(Warp &warp, const Instruction &i, const Mask &mask) {
@@ -375,16 +399,31 @@ private:
     for (size_t lane = 0; lane < kLanes; ++lane) {
       if (!mask[lane])
         continue;
-      const Operand &source = i.operands[1];
-      uint64_t number = value(warp, source.parts[0], lane) - kParameters - launch_.words.size();
-      Transfer transfer{&launch_.maps.at(number),
-                        {},
-                        value(warp, i.operands[0], lane),
-                        value(warp, i.operands[2], lane)};
-      for (const Operand &coord : source.parts[1].parts)
-        transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
-      transfers_.push_back(transfer);
+      Stores &stores = stores_[{warp.number, lane}];
+      if (i.has("commit_group")) {
+        stores.groups.push_back(std::move(stores.begun));
+        stores.begun.clear();
+      } else if (i.has("wait_group")) {
+        for (; stores.groups.size() > value(warp, i.operands[0], lane); stores.groups.pop_front())
+          for (const Transfer &store : stores.groups.front())
+            move(store);
+      } else {
+        begin(warp, i, lane, stores);
+      }
     }
+  }
+
+  void begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
+    bool isStore = i.has("bulk_group");
+    const Operand &memory = i.operands[isStore ? 0 : 1], &shared = i.operands[isStore ? 1 : 0];
+    uint64_t number = value(warp, memory.parts[0], lane) - kParameters - launch_.words.size();
+    Transfer transfer{&launch_.maps.at(number),
+                      {},
+                      value(warp, shared, lane),
+                      isStore ? 0 : value(warp, i.operands[2], lane)};
+    for (const Operand &coord : memory.parts[1].parts)
+      transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
+    (isStore ? stores.begun : transfers_).push_back(transfer);
   }
 
   /// One of the transfers is done: a box in rows of 128 bytes, of which chunks of 16 bytes are
@@ -393,8 +432,15 @@ private:
     auto which = transfers_.begin() + static_cast<int64_t>(random_() % transfers_.size());
     Transfer transfer = *which;
     transfers_.erase(which);
+    Barrier &barrier = barriers_.at(transfer.barrier);
+    barrier.bytes -= move(transfer);
+    barrier.update();
+  }
+
+  /// Moves a box, in or out; how many bytes that are.
+  int64_t move(const Transfer &transfer) {
     const TensorMap &map = *transfer.map;
-    if (transfer.to % 128 != 0 || map.box.back() * map.elementBytes != 128)
+    if (transfer.shared % 128 != 0 || map.box.back() * map.elementBytes != 128)
       throw Fault("a box that is not of aligned rows of 128 bytes");
     int64_t total = 1;
     for (int64_t extent : map.box)
@@ -408,20 +454,21 @@ private:
         isInside = isInside && at >= 0 && at < map.extents[dim];
         offset += at * map.strides[dim];
       }
-      uint64_t to = swizzled(transfer.to + static_cast<uint64_t>(n * map.elementBytes));
+      uint64_t to = swizzled(transfer.shared + static_cast<uint64_t>(n * map.elementBytes));
       auto bytes = static_cast<size_t>(map.elementBytes);
-      uint8_t *place = inShared(to, bytes);
+      uint8_t *place = inShared(to, bytes), *memory = map.memory + offset * map.elementBytes;
+      if (!transfer.barrier && isInside)
+        std::memcpy(memory, place, bytes);
+      if (!transfer.barrier)
+        continue;
       if (isInside)
-        std::memcpy(place, static_cast<const uint8_t *>(map.memory) + offset * map.elementBytes,
-                    bytes);
+        std::memcpy(place, memory, bytes);
       else
         std::memset(place, 0, bytes);
       if (map.roundsToTf32)
         roundToTf32(place);
     }
-    Barrier &barrier = barriers_.at(transfer.barrier);
-    barrier.bytes -= total * map.elementBytes;
-    barrier.update();
+    return total * map.elementBytes;
   }
 
   static void roundToTf32(uint8_t *place) {
@@ -522,6 +569,7 @@ private:
   std::map<int, int> arrived_;
   std::vector<Transfer> transfers_;
   int idle_ = 0;
+  std::map<std::pair<int, size_t>, Stores> stores_; ///< of each thread: a warp and a lane
 };
 
 } // namespace

@@ -5,9 +5,10 @@
 // tensor maps and mbarriers, and products of warpgroups.
 //
 // What the hardware does at some time, it does here as late as it may: copies of the copy engine
-// land after a random while, products read their operands only when their group is waited for, and
-// warps run in random order. So a slot that is released early is seen overwritten, and a register
-// that is read early has its old value, which is an error of its own.
+// land after a random while, or when they are waited for where it stores, products read their
+// operands only when their group is waited for, and warps run in random order. So a slot that is
+// released early is seen overwritten, and a register that is read early has its old value, which is
+// an error of its own.
 //
 // Launches of several ranks run at a time, all their blocks in random order, over one memory.
 // Memory is that of this process, and every access is seen by all at once: what a program lacks in
@@ -28,7 +29,7 @@ struct Fault : std::runtime_error {
 
 /// Memory as a tensor map describes it; extents and strides in elements, outermost first.
 struct TensorMap {
-  const void *memory;
+  uint8_t *memory;
   int64_t elementBytes;
   std::vector<int64_t> extents, strides, box;
   bool roundsToTf32 = false; ///< elements of f32, on the way

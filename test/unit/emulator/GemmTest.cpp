@@ -70,7 +70,7 @@ private:
 
 class Problem {
 public:
-  Problem(Subject subject, Sizes sizes)
+  Problem(Subject subject, Sizes sizes, bool tensorStores = true)
       : subject_(std::move(subject)), sizes_(sizes), a_(subject_.type, sizes.M, sizes.K),
         b_(subject_.type, subject_.isWeights ? sizes.N : sizes.K,
            subject_.isWeights ? sizes.K : sizes.N),
@@ -79,7 +79,7 @@ public:
     b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
     std::vector<bool> strides(subject_.kernel.parameters().size(), true);
-    code_ = loadGpuCode(subject_.kernel, {}, {strides, true}, "sm_90a");
+    code_ = loadGpuCode(subject_.kernel, {}, {strides, true, tensorStores}, "sm_90a");
   }
 
   const GpuCode &code() const { return code_; }
@@ -144,10 +144,10 @@ kernels::GemmConfig weights(int m, int n, int k) {
   return config;
 }
 
-void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1) {
+void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1, bool tensorStores = true) {
   SCOPED_TRACE(testing::Message() << name(subject.type) << " " << sizes.M << "x" << sizes.N << "x"
                                   << sizes.K);
-  Problem problem(subject, sizes);
+  Problem problem(subject, sizes, tensorStores);
   ASSERT_GE(problem.code().tensorMaps.size(), 2u);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
@@ -198,6 +198,11 @@ TEST(Gemm, Weights) {
   expectGemm(DType::bf16, weights(128, 176, 64), {200, 360, 200}, 2);
   expectGemm(DType::f16, weights(64, 56, 128), {1, 112, 264});
   expectGemm(DType::bf16, weights(64, 8, 64), {67, 24, 1160});
+}
+
+TEST(Gemm, WhatTheCopyEngineDoesNotStore) {
+  for (Sizes sizes : {Sizes{64, 136, 72}, {67, 83, 72}})
+    expectProduct(gemmOf(DType::bf16, weights(64, 64, 64)), sizes, 1, /*tensorStores=*/false);
 }
 
 TEST(Gemm, OtherTypes) {

@@ -241,8 +241,10 @@ private:
 /// are wanted in.
 class Rewriter {
 public:
-  Rewriter(func::FuncOp function, const Assignment &assignment, int64_t warps)
-      : function_(function), assignment_(assignment), warps_(warps), b_(function.getContext()) {}
+  /// `delivers`: the copy engine stores what it can.
+  Rewriter(func::FuncOp function, const Assignment &assignment, int64_t warps, bool delivers)
+      : function_(function), assignment_(assignment), warps_(warps), delivers_(delivers),
+        b_(function.getContext()) {}
 
   void run() {
     function_.walk([&](Operation *op) {
@@ -338,6 +340,9 @@ private:
   /// written: by exchanges within quads of lanes, if that is enough.
   void fitStore(OpOperand &operand) {
     RankedTensorType tile = tileOf(operand.get());
+    if (delivers_ && isDeliverable(cast<core::StoreOp>(operand.getOwner())) &&
+        core::layoutOf(tile) == warpgroupAccumulator(shapeOf(tile), warps_).canonical())
+      return;
     Layout wide = blocked(shapeOf(tile), vectorOf(tile), warps_);
     auto runOf = [&](const Layout &layout) {
       return Distribution::of(layout, shapeOf(tile))->run(vectorOf(tile));
@@ -406,6 +411,7 @@ private:
   func::FuncOp function_;
   const Assignment &assignment_;
   int64_t warps_;
+  bool delivers_;
   OpBuilder b_;
 };
 
@@ -513,7 +519,7 @@ private:
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(kWarpgroup));
     Assignment assignment(count, roles.has_value());
     assignment.run(function);
-    Rewriter(function, assignment, count).run();
+    Rewriter(function, assignment, count, roles && tensorStores).run();
   }
 };
 

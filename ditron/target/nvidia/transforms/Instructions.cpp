@@ -197,6 +197,38 @@ void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, V
   assemble(text, "r,l,r," + repeated("r", coords.size()) + "~{memory}", operands, {});
 }
 
+void Instructions::fenceCopies() {
+  assemble("fence.proxy.async.shared::cta;", "~{memory}", {}, {});
+}
+
+void Instructions::storeTensor(Value shared, Value map, ArrayRef<Value> coords, Value mask) {
+  SmallVector<Value> operands{mask, shared, map};
+  operands.append(coords.begin(), coords.end());
+  std::string text =
+      fmt::format("@$0 cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group [$2, {}], [$1];",
+                  coords.size(), operandList(3, coords.size()));
+  assemble(text, "b,r,l," + repeated("r", coords.size()) + "~{memory}", operands, {});
+  assemble("@$0 cp.async.bulk.commit_group;", "b,~{memory}", {mask}, {});
+}
+
+void Instructions::waitStoresRead(int64_t pending, Value mask) {
+  assemble(fmt::format("@$0 cp.async.bulk.wait_group.read {};", pending), "b,~{memory}", {mask},
+           {});
+}
+
+void Instructions::waitStores() { assemble("cp.async.bulk.wait_group 0;", "~{memory}", {}, {}); }
+
+void Instructions::meet(Value number, int64_t threads) {
+  assemble(fmt::format("bar.sync $0, {};", threads), "r,~{memory}", {number}, {});
+}
+
+void Instructions::storeMatrices(Value shared, ArrayRef<Value> words) {
+  SmallVector<Value> operands{shared};
+  operands.append(words.begin(), words.end());
+  assemble("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+           "r,r,r,r,r,~{memory}", operands, {});
+}
+
 void Instructions::prefetchTensorMap(Value map) {
   assemble("prefetch.tensormap [$0];", "l,~{memory}", {map}, {});
 }

@@ -66,6 +66,21 @@ public:
   void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier);
   void prefetchTensorMap(Value map);
 
+  /// Shared memory that this thread sees is what the copy engine sees from here on.
+  void fenceCopies();
+  /// cp.async.bulk.tensor: the box in shared memory to these coordinates, as copyTensor; part of a
+  /// group of this thread's. All if the mask holds.
+  void storeTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value mask);
+  /// Waits until at most `pending` groups of this thread's have something left to read in shared
+  /// memory, if the mask holds.
+  void waitStoresRead(int64_t pending, Value mask);
+  /// Waits until this thread's groups are done.
+  void waitStores();
+  /// bar.sync: so many threads meet at a barrier of this number (i32).
+  void meet(Value number, int64_t threads);
+  /// stmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
+  void storeMatrices(Value shared, llvm::ArrayRef<Value> words);
+
   //===-- Warpgroups --------------------------------------------------------------------------===//
 
   /// setmaxnreg: this warpgroup takes registers up to so many a thread, or leaves those above.

@@ -41,7 +41,9 @@ def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
     Option<"resident", "resident", "int64_t", "0",
            "Cores of a multiprocessor; 0: as tiles and registers ask">,
     Option<"tensorMaps", "tensor-maps", "bool", "false",
-           "Launches may describe the arguments to the copy engine">];
+           "Launches may describe the arguments to the copy engine">,
+    Option<"tensorStores", "tensor-stores", "bool", "false",
+           "Launches may describe what the kernel writes, too">];
 }
 
 def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
@@ -50,7 +52,9 @@ def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect", "::ditron::nvidia::NvidiaDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
-    Option<"stages", "stages", "int64_t", "0", "Slots of a pipe; 0: as many as fit, at most 4">];
+    Option<"stages", "stages", "int64_t", "0", "Slots of a pipe; 0: as many as fit, at most 12">,
+    Option<"tensorStores", "tensor-stores", "bool", "false",
+           "Launches may describe what the kernel writes, too">];
 }
 
 def PipelineLoads : Pass<"nvidia-pipeline-loads", "::mlir::func::FuncOp"> {

@@ -160,13 +160,19 @@ struct RolesPattern : TilePattern<RolesOp> {
     b.setInsertionPointToStart(thread.thenBlock());
     llvm::SetVector<Value> maps;
     op.getProducer().walk([&](FetchOp fetch) { maps.insert(fetch.getMap()); });
+    op.getConsumer().walk([&](DeliverOp deliver) { maps.insert(deliver.getMap()); });
     for (Value map : maps)
       t.instructions.prefetchTensorMap(map);
     b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
     b.setInsertionPointToStart(roles.elseBlock());
     if (own)
       t.instructions.takeRegisters(own);
+    bool delivers = false;
+    op.getConsumer().walk([&](DeliverOp) { delivers = true; });
     b.inlineBlockBefore(&op.getConsumer().front(), roles.elseBlock()->getTerminator());
+    b.setInsertionPoint(roles.elseBlock()->getTerminator());
+    if (delivers)
+      t.instructions.waitStores();
     b.eraseOp(op);
     return success();
   }
@@ -214,7 +220,7 @@ struct FetchPattern : TilePattern<FetchOp> {
     int64_t width = kPanelBytes / storageBytes(tile.getElementType());
     Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
     Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
-    SmallVector<Value> coords = places(t, op);
+    SmallVector<Value> coords = t.placeOf(op.getView(), op.getCoords(), op.getShape());
     Value first = coords[0];
     for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
       coords[0] = t.add(first, t.i32(panel * width));
@@ -223,26 +229,6 @@ struct FetchPattern : TilePattern<FetchOp> {
     }
     b.eraseOp(op);
     return success();
-  }
-
-private:
-  /// The tile's first element, innermost coordinate first. One that lies outside of the view is
-  /// brought near, that it fits 32 bits: any such tile is all zeros.
-  static SmallVector<Value> places(ThreadBuilder &t, FetchOp op) {
-    OpBuilder &b = t.b;
-    SmallVector<Value> result;
-    size_t rank = op.getCoords().size(), lead = rank - op.getShape().size();
-    for (size_t dim = rank; dim-- > 0;) {
-      Value size = b.create<memref::DimOp>(t.loc, op.getView(), static_cast<int64_t>(dim));
-      Value start = b.create<arith::MaxSIOp>(t.loc, op.getCoords()[dim], t.index(-1));
-      start = b.create<arith::MinSIOp>(t.loc, start, size);
-      if (dim >= lead) {
-        start = t.mul(start, t.index(op.getShape()[dim - lead]));
-        start = b.create<arith::MinSIOp>(t.loc, start, size);
-      }
-      result.push_back(b.create<arith::IndexCastOp>(t.loc, b.getI32Type(), start));
-    }
-    return result;
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/nvidia/transforms/Roles.h"
 #include "ditron/device/DistOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -109,6 +110,14 @@ bool isMapped(func::FuncOp function, Value view) {
          function.getArgAttr(argument.getArgNumber(), core::kUnitStrideAttr);
 }
 
+/// The memory that an op reads or writes as tiles; null where it does not.
+Value viewOf(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<core::LoadOp, core::StoreOp, core::GatherOp, core::ScatterOp, core::AtomicAddOp>(
+          [](auto access) { return access.getView(); })
+      .Default([](Operation *) { return nullptr; });
+}
+
 bool isZero(std::optional<TypedAttr> padding, Type element) {
   return !padding || *padding == Builder(element.getContext()).getZeroAttr(element);
 }
@@ -186,13 +195,7 @@ private:
       for (core::LoadOp load : one.loads)
         fed.insert(load.getView());
     WalkResult result = function_.walk([&](Operation *op) {
-      Value view;
-      if (auto store = dyn_cast<core::StoreOp>(op))
-        view = store.getView();
-      else if (auto atomic = dyn_cast<core::AtomicAddOp>(op))
-        view = atomic.getView();
-      else if (auto scatter = dyn_cast<core::ScatterOp>(op))
-        view = scatter.getView();
+      Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
       if (!view)
         return WalkResult::advance();
       BlockArgument root = rootOf(view);
@@ -217,6 +220,27 @@ private:
 };
 
 } // namespace
+
+bool isDeliverable(core::StoreOp store) {
+  constexpr int64_t kNarrowest = 64;
+  auto function = store->getParentOfType<func::FuncOp>();
+  RankedTensorType tile = tileOf(store.getTile());
+  if (tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
+      core::elementBytes(tile.getElementType()) != 2 || !isMapped(function, store.getView()))
+    return false;
+  // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
+  WalkResult result = function.walk([&](Operation *op) {
+    if (isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op) ||
+        op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace())
+      return WalkResult::interrupt();
+    Value view = viewOf(op);
+    if (!view || isa<core::StoreOp>(op))
+      return WalkResult::advance();
+    BlockArgument root = rootOf(view);
+    return root && root != store.getView() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
 
 std::optional<RolePlan> planRoles(func::FuncOp function, const Chip &chip, int64_t warps) {
   if (!chip.hasWarpgroups)

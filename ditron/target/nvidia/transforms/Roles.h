@@ -15,6 +15,11 @@ mlir::Value untransposed(mlir::Value tile);
 /// The tile as a pipe brings it: in whole panels, of which products read what is the tile's.
 mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
 
+/// Whether the copy engine may store what a kernel with roles writes here: a tile of 16-bit
+/// elements, at least 64 columns wide, to an argument that the kernel does not read, and that
+/// launches can describe. The tile is to be in the layout of warpgroupAccumulator.
+bool isDeliverable(core::StoreOp store);
+
 /// A loop whose products are fed.
 struct FedLoop {
   mlir::scf::ForOp loop;

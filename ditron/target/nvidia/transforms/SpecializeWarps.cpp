@@ -70,16 +70,26 @@ public:
   explicit TensorMaps(func::FuncOp function) : function_(function) {}
 
   Value of(core::LoadOp load) {
-    Builder b(function_);
-    auto view = cast<BlockArgument>(load.getView());
     RankedTensorType tile = tileOf(load.getTile());
+    return of(cast<BlockArgument>(load.getView()), tile.getElementType(), tile.getDimSize(0));
+  }
+  Value of(core::StoreOp store) {
+    constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
+    return of(cast<BlockArgument>(store.getView()), tileOf(store.getTile()).getElementType(),
+              kRows);
+  }
+
+private:
+  /// For boxes of so many rows of 128 bytes.
+  Value of(BlockArgument view, Type element, int64_t rows) {
+    Builder b(function_);
     SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
-    box.back() = kPanelBytes / storageBytes(tile.getElementType());
-    box[box.size() - 2] = tile.getDimSize(0);
+    box.back() = kPanelBytes / storageBytes(element);
+    box[box.size() - 2] = rows;
     SmallVector<NamedAttribute> fields{
         b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
         b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
-    if (tile.getElementType().isF32()) // as products read them
+    if (element.isF32()) // as products read them
       fields.push_back(b.getNamedAttr("tf32", b.getUnitAttr()));
     DictionaryAttr wanted = b.getDictionaryAttr(fields);
     for (unsigned n = 0; n < function_.getNumArguments(); ++n)
@@ -92,7 +102,6 @@ public:
     return function_.getArgument(n);
   }
 
-private:
   func::FuncOp function_;
 };
 
@@ -307,7 +316,10 @@ private:
     if (!plan)
       throw InternalError("a kernel with roles that cannot be split into them for " + chipName);
     ImplicitLocOpBuilder b(function.getLoc(), plan->first);
-    SmallVector<Feed> feeds = makePipes(function, *plan, *chip, b);
+    TensorMaps maps(function);
+    if (tensorStores)
+      deliver(function, plan->warps, maps);
+    SmallVector<Feed> feeds = makePipes(function, *plan, *chip, maps, b);
     auto roles = b.create<RolesOp>();
     Block *producer = b.createBlock(&roles.getProducer()),
           *consumer = b.createBlock(&roles.getConsumer());
@@ -323,19 +335,36 @@ private:
       Consumer(feed).rewrite();
   }
 
+  /// Stores of tiles as products leave them become those of the copy engine.
+  static void deliver(func::FuncOp function, int64_t warps, TensorMaps &maps) {
+    SmallVector<core::StoreOp> stores;
+    function.walk([&](core::StoreOp store) {
+      RankedTensorType tile = tileOf(store.getTile());
+      if (isDeliverable(store) &&
+          core::layoutOf(tile) == warpgroupAccumulator(shapeOf(tile), warps).canonical())
+        stores.push_back(store);
+    });
+    for (core::StoreOp store : stores) {
+      OpBuilder b(store);
+      b.create<DeliverOp>(store.getLoc(), store.getTile(), store.getView(), store.getCoords(),
+                          maps.of(store));
+      store.erase();
+    }
+  }
+
   /// As many slots as fit beside what ops need for the moment, for each loop alike.
   SmallVector<Feed> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
-                              ImplicitLocOpBuilder &b) {
+                              TensorMaps &maps, ImplicitLocOpBuilder &b) {
     constexpr int64_t kMost = 12, kSlack = 1024; // for barriers
-    int64_t momentary = 0, bytes = 0;
+    int64_t momentary = 0, delivered = 0, bytes = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
+    function.walk([&](DeliverOp) { delivered += deliveryBytes(plan.warps); });
     for (const FedLoop &one : plan.loops)
       for (core::LoadOp load : one.loads)
         bytes += bytesOf(inPanels(tileOf(load.getTile())));
     auto loops = static_cast<int64_t>(plan.loops.size());
-    int64_t fit = (chip.sharedBytes - rounded(momentary) - loops * kSlack) / bytes;
+    int64_t fit = (chip.sharedBytes - rounded(momentary) - delivered - loops * kSlack) / bytes;
     int64_t slots = stages ? stages : std::clamp<int64_t>(fit, 1, kMost);
-    TensorMaps maps(function);
     SmallVector<Feed> feeds;
     for (const FedLoop &one : plan.loops) {
       Feed feed{one, {}, {}, {}};

@@ -73,6 +73,22 @@ Value ThreadBuilder::isFirst(const Layout &layout) {
   return result;
 }
 
+SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape) {
+  SmallVector<Value> result;
+  size_t rank = coords.size(), lead = rank - shape.size();
+  for (size_t dim = rank; dim-- > 0;) {
+    Value size = b.create<memref::DimOp>(loc, view, static_cast<int64_t>(dim));
+    Value start = b.create<arith::MaxSIOp>(loc, coords[dim], index(-1));
+    start = b.create<arith::MinSIOp>(loc, start, size);
+    if (dim >= lead) {
+      start = mul(start, index(shape[dim - lead]));
+      start = b.create<arith::MinSIOp>(loc, start, size);
+    }
+    result.push_back(b.create<arith::IndexCastOp>(loc, b.getI32Type(), start));
+  }
+  return result;
+}
+
 //===-- Registers -----------------------------------------------------------------------------===//
 
 SmallVector<Value> ThreadBuilder::split(Value vector) {

@@ -15,6 +15,7 @@
 //   DotPatterns.cpp       products
 //   RingPatterns.cpp      tiles fetched ahead of their use
 //   RolePatterns.cpp      roles, and the pipes between them
+//   DeliverPatterns.cpp   tiles that the copy engine stores
 //   WarpgroupPatterns.cpp products of warpgroups
 //   RankPatterns.cpp      what cores and ranks say to one another
 //   MovePatterns.cpp      chunks copied from memory to memory
@@ -63,6 +64,9 @@ mlir::VectorType vectorOf(mlir::RankedTensorType tile);
 /// Bytes of shared memory that an op needs for the moment.
 int64_t momentaryBytes(mlir::Operation *op);
 
+/// Bytes of shared memory that the tiles of one nvidia.deliver pass through on their way.
+int64_t deliveryBytes(int64_t warps);
+
 /// Writes code at one place: what the patterns have in common.
 class ThreadBuilder {
 public:
@@ -106,6 +110,12 @@ public:
 
   /// The digit of this thread, weight aside: i32.
   Value digit(const Digit &digit);
+
+  /// For the copy engine, the first element of a tile of a view: i32, innermost coordinate first.
+  /// One that lies outside of the view is brought near, that it fits 32 bits: no such tile has
+  /// elements.
+  llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
+                                   llvm::ArrayRef<int64_t> shape);
 };
 
 /// Places of a distribution's registers in the shared memory of a tile.
@@ -160,6 +170,8 @@ void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverte
                      const ThreadContext &context);
 void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
+void addDeliverPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                        const ThreadContext &context);
 void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                           const ThreadContext &context);
 void addRankPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

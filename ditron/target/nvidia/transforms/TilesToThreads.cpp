@@ -156,6 +156,7 @@ private:
     addDotPatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);
     addRolePatterns(patterns, types, context);
+    addDeliverPatterns(patterns, types, context);
     addWarpgroupPatterns(patterns, types, context);
     addRankPatterns(patterns, types, context);
     addMovePatterns(patterns, types, context);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles that the copy engine stores: nvidia.deliver.
+//
+// Each warpgroup stores its rows by itself, in blocks of 64 rows of 128 bytes, through two buffers
+// of shared memory in turn:
+//
+//   its first thread waits until the buffer has been read, and all of the warpgroup for it
+//   each warp writes 16 rows by stmatrix, chunks of 16 bytes swizzled as the copy engine reads them
+//   what was written is shown to the copy engine; all meet; the first thread has it stored
+//
+// A tile whose width is no multiple of 128 bytes ends with a block that overlaps the one before it:
+// its elements are written twice. At the edges of the view the copy engine drops what is beyond.
+#include "ditron/target/nvidia/NvidiaOps.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/ThreadLowering.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+namespace {
+
+constexpr int64_t kBlockRows = 64, kBlockColumns = 64; ///< of elements of 16 bits
+constexpr int64_t kBlockBytes = kBlockRows * kPanelBytes;
+constexpr int64_t kBuffers = 2;      ///< of a warpgroup
+constexpr int64_t kFirstBarrier = 2; ///< of those at which warpgroups meet
+
+/// The columns at which blocks of a tile begin.
+SmallVector<int64_t> blocksOf(int64_t columns) {
+  SmallVector<int64_t> starts;
+  for (int64_t start = 0; start < columns; start += kBlockColumns)
+    starts.push_back(std::min(start, columns - kBlockColumns));
+  return starts;
+}
+
+/// What one warpgroup does with its rows of a tile.
+class Delivery {
+public:
+  Delivery(ThreadBuilder &t, DeliverOp op, Value tile, Value buffers)
+      : t_(t), op_(op), columns_(tileOf(op.getTile()).getDimSize(1)),
+        groups_(t.context.warps / kWarpgroup), rows_(tileOf(op.getTile()).getDimSize(0) / groups_) {
+    Value stored = t.stored(tile, tileOf(op.getTile()).getElementType());
+    int64_t words = cast<VectorType>(stored.getType()).getNumElements() / 2;
+    words_ = t.split(
+        t.b.create<vector::BitCastOp>(t.loc, VectorType::get({words}, t.b.getI32Type()), stored));
+    group_ = t.digit({Axis::warp, kWarpgroup, groups_, 1});
+    Value warp = t.digit({Axis::warp, 1, kWarpgroup, 1});
+    buffers_ = t.offset(buffers, t.mul(group_, t.i32(kBuffers * kBlockBytes)));
+    isFirst_ = t.b.create<arith::AndIOp>(t.loc, equal(warp, 0), equal(t.context.lane, 0));
+    lane_ = placeOfLane(warp);
+    place_ = t.placeOf(op.getView(), op.getCoords(), tileOf(op.getTile()).getShape());
+    place_[1] = t.add(place_[1], t.mul(group_, t.i32(rows_)));
+  }
+
+  void run() {
+    int64_t count = 0;
+    for (int64_t row = 0; row < rows_; row += kBlockRows)
+      for (int64_t column : blocksOf(columns_))
+        store(row, column, count++);
+  }
+
+private:
+  Value equal(Value x, int64_t y) {
+    return t_.b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::eq, x, t_.i32(y));
+  }
+
+  /// Where the row begins that this lane points stmatrix at, in bytes: of the first two matrices of
+  /// 8 columns or of the next two, its chunk swizzled.
+  Value placeOfLane(Value warp) {
+    OpBuilder &b = t_.b;
+    Value line = b.create<arith::AndIOp>(t_.loc, t_.context.lane, t_.i32(7));
+    Value below = t_.digit({Axis::lane, 8, 2, 1}), right = t_.digit({Axis::lane, 16, 2, 1});
+    Value row = t_.add(t_.add(t_.mul(warp, t_.i32(16)), t_.mul(below, t_.i32(8))), line);
+    Value chunk = b.create<arith::XOrIOp>(t_.loc, line, right);
+    return t_.add(t_.mul(row, t_.i32(kPanelBytes)), t_.mul(chunk, t_.i32(16)));
+  }
+
+  void store(int64_t row, int64_t column, int64_t count) {
+    Instructions &instructions = t_.instructions;
+    Value meeting = t_.add(group_, t_.i32(kFirstBarrier));
+    Value buffer = t_.offset(buffers_, count % kBuffers * kBlockBytes);
+    // What was stored before this tile may have used either buffer last.
+    instructions.waitStoresRead(count == 0 ? 0 : kBuffers - 1, isFirst_);
+    instructions.meet(meeting, kWarpgroup * kLanes);
+    for (int64_t part = 0; part < kBlockColumns; part += 16) {
+      Value place = t_.b.create<arith::XOrIOp>(t_.loc, lane_, t_.i32(part * 2));
+      size_t first = static_cast<size_t>((row / kBlockRows * columns_ + column + part) / 4);
+      instructions.storeMatrices(t_.offset(buffer, place), ArrayRef(words_).slice(first, 4));
+    }
+    instructions.fenceCopies();
+    instructions.meet(meeting, kWarpgroup * kLanes);
+    SmallVector<Value> place(place_);
+    place[0] = t_.add(place[0], t_.i32(column));
+    place[1] = t_.add(place[1], t_.i32(row));
+    instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
+  }
+
+  ThreadBuilder &t_;
+  DeliverOp op_;
+  int64_t columns_, groups_, rows_; ///< rows: of a warpgroup
+  SmallVector<Value> words_, place_;
+  Value group_, buffers_, isFirst_, lane_;
+};
+
+struct DeliverPattern : TilePattern<DeliverOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(DeliverOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Value buffers = t.shared(context_.shared.allocate(deliveryBytes(context_.warps)));
+    Delivery(t, op, adaptor.getTile(), buffers).run();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+int64_t deliveryBytes(int64_t warps) { return warps / kWarpgroup * kBuffers * kBlockBytes; }
+
+void addDeliverPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                        const ThreadContext &context) {
+  patterns.add<DeliverPattern>(types, patterns.getContext(), context);
+}
+
+} // namespace ditron::nvidia
