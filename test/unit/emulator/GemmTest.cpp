@@ -54,7 +54,12 @@ public:
       launch.words.push_back(word);
   }
   emulator::TensorMap map(const GpuCode::TensorMap &map) {
-    return {place(0), bytes_, {rows_, columns_}, {columns_, 1}, map.box, map.roundsToTf32};
+    return {reinterpret_cast<uint8_t *>(place(0)),
+            bytes_,
+            {rows_, columns_},
+            {columns_, 1},
+            map.box,
+            map.roundsToTf32};
   }
 
 private:

@@ -140,10 +140,11 @@ private:
     return strides;
   }
 
-  emulator::TensorMap mapOf(const GpuCode::TensorMap &map, int rank, int launch) const {
+  emulator::TensorMap mapOf(const GpuCode::TensorMap &map, int rank, int launch) {
     const Inputs &inputs = inputs_[size_t(launch)];
     if (map.argument < kernel_.parameters().size())
-      return {arguments_[size_t(rank)][size_t(launch)][map.argument].data(),
+      return {reinterpret_cast<uint8_t *>(
+                  arguments_[size_t(rank)][size_t(launch)][map.argument].data()),
               int64_t(byteSize(inputs.type(map.argument))), inputs.shape(map.argument),
               dense(inputs.shape(map.argument)), map.box};
     size_t number = map.argument - kernel_.parameters().size();
@@ -151,8 +152,8 @@ private:
     std::vector<int64_t> extents = request.extents, strides = dense(extents);
     extents.insert(extents.begin(), gpu::kBufferPages);
     strides.insert(strides.begin(), layout_->bufferPage() / request.elementBytes);
-    return {reinterpret_cast<const void *>(head(rank) + layout_->offset(number)),
-            request.elementBytes, extents, strides, map.box};
+    return {reinterpret_cast<uint8_t *>(head(rank) + layout_->offset(number)), request.elementBytes,
+            extents, strides, map.box};
   }
 
   emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {

@@ -32,7 +32,7 @@ public:
   void run(bool aligned, int blocks, const std::vector<int64_t> &more = {}) {
     std::vector<bool> all(kernel_.parameters().size(), true);
     GpuCode code =
-        loadGpuCode(kernel_, {}, {all, true, aligned ? all : std::vector<bool>()}, "sm_90a");
+        loadGpuCode(kernel_, {}, {all, true, true, aligned ? all : std::vector<bool>()}, "sm_90a");
     bool asks = code.ptx.find("ld.global.b16") != std::string::npos ||
                 code.ptx.find("ld.global.b32") != std::string::npos;
     EXPECT_EQ(asks, !aligned) << "ways element by element";
