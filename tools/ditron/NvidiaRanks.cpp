@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ditron run on several GPUs: a host thread for each rank, launches back to back.
+// ditron run and ditron bench on several GPUs: a host thread for each rank, launches back to back.
+#include "Bench.h"
 #include "DeviceOperands.h"
-#include "Execute.h"
 #include "Gather.h"
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Memory.h"
@@ -87,7 +87,7 @@ private:
     program_.poison();
     context_.assemble();
     begin("running", first);
-    std::deque<Event> begins, ends;
+    std::deque<runtime::nvidia::Event> begins, ends;
     for (int n = 0; n < count; ++n)
       begins.emplace_back(gpu_.device()), ends.emplace_back(gpu_.device());
     for (int n = 0; n < count; ++n) {
@@ -137,9 +137,106 @@ private:
   Findings findings_;
 };
 
-} // namespace
+/// One rank's launches, timed.
+class GpuRankBench {
+public:
+  GpuRankBench(Context &context, const GpuMesh &mesh, const Task &task,
+               const BenchArguments &arguments, uint64_t seed, Progress &progress)
+      : context_(context), rank_(context.runtimeRank()), gpu_(mesh.rank(context.rank())),
+        task_(task), arguments_(arguments), seed_(seed), progress_(progress),
+        inputs_(task.entry, task.kernel, task.problem, seed), operands_(gpu_, task),
+        program_(gpu_.compile(task.kernel)) {}
 
-RunResult runOnGpus(const Task &task, const Placement &placement, const RunOptions &options) {
+  BenchResult run() {
+    show("making inputs");
+    operands_.host.fill(inputs_, context_.rank());
+    values_ = operands_.device.arguments();
+    show("compiling");
+    program_.prepare(values_);
+    if (arguments_.graph)
+      graph_.emplace(gpu_.device(),
+                     [&](const runtime::nvidia::Stream &stream) { program_.launch(values_, stream); });
+    Findings findings = verifyOnce();
+    show("warming up");
+    double one = slowest(rank_, {median(time(10))})[0];
+    int launches = parseRepeat(arguments_, int(std::clamp(0.5 / std::max(one, 1e-7), 10.0, 200.0)));
+    seconds_ = time(launches);
+    findings.merge(verifyOnce());
+    return summary(findings);
+  }
+
+private:
+  void show(const std::string &what) {
+    rank_.enter();
+    if (context_.rank() == 0)
+      progress_.show(
+          fmt::format("{} {}: {}", task_.entry.name, formatShape(task_.problem.dims), what));
+  }
+
+  void launch() { graph_ ? graph_->launch(gpu_.stream()) : program_.launch(values_); }
+
+  Findings verifyOnce() {
+    show("verifying");
+    operands_.host.fill(inputs_, context_.rank());
+    operands_.device.upload();
+    context_.assemble();
+    program_.poison();
+    context_.assemble();
+    launch();
+    program_.wait();
+    operands_.device.download();
+    return verify(task_, inputs_, context_.rank(), operands_.host);
+  }
+
+  /// Of launches back to back, from the end of one to the end of the next.
+  std::vector<double> time(int launches) {
+    std::deque<runtime::nvidia::Event> ends;
+    for (int n = 0; n <= launches + 1; ++n)
+      ends.emplace_back(gpu_.device());
+    context_.assemble();
+    for (auto &end : ends) {
+      launch();
+      end.record(gpu_.stream());
+    }
+    program_.wait();
+    std::vector<double> seconds;
+    for (size_t n = 2; n < ends.size(); ++n) // the first ones have begun at different times
+      seconds.push_back(ends[n].secondsSince(ends[n - 1]));
+    return seconds;
+  }
+
+  BenchResult summary(const Findings &findings) {
+    BenchResult result;
+    result.findings = mergeFindings(rank_, findings);
+    result.seed = seed_;
+    result.seconds = slowest(rank_, seconds_);
+    result.machine = fmt::format("{} x {}", gpu_.group()->gpus(), gpu_.device()->name());
+    CompileReport compiled = program_.report();
+    result.compileSeconds = slowest(rank_, {compiled.seconds})[0];
+    result.fromCache = compiled.fromCache;
+    if (std::string problem = mergeCacheProblems(rank_, compiled.cacheProblem); !problem.empty())
+      result.warnings.push_back(problem);
+    return result;
+  }
+
+  Context &context_;
+  runtime::Rank &rank_;
+  Gpu gpu_;
+  const Task &task_;
+  const BenchArguments &arguments_;
+  uint64_t seed_;
+  Progress &progress_;
+  kernels::Inputs inputs_;
+  OperandSet operands_;
+  GpuProgram program_;
+  std::optional<runtime::nvidia::Graph> graph_;
+  std::vector<KernelArgument> values_;
+  std::vector<double> seconds_;
+};
+
+/// Runs `body` on a host thread for each rank, with the mesh; the last one's result, which is that
+/// of all.
+template <class Result, class Fn> Result onGpus(const Placement &placement, Fn &&body) {
   GpuMesh mesh = GpuMesh::open(placement.ranks);
   runtime::Options setUp;
   setUp.ranks = placement.ranks;
@@ -147,13 +244,32 @@ RunResult runOnGpus(const Task &task, const Placement &placement, const RunOptio
   setUp.straggler = {};
   Progress progress;
   std::mutex lock;
-  RunResult result;
+  Result result;
   runOnRanks(setUp, [&](Context &context) {
-    RunResult mine = GpuRankRun(context, mesh, task, placement, options, progress).run();
+    Result mine = body(context, mesh, progress);
     std::lock_guard guard(lock);
-    result = std::move(mine); // the same on every rank
+    result = std::move(mine);
   });
   return result;
+}
+
+} // namespace
+
+RunResult runOnGpus(const Task &task, const Placement &placement, const RunOptions &options) {
+  return onGpus<RunResult>(placement, [&](Context &context, const GpuMesh &mesh, Progress &progress) {
+    return GpuRankRun(context, mesh, task, placement, options, progress).run();
+  });
+}
+
+BenchResult benchOnGpus(const Task &task, const Placement &placement,
+                        const BenchArguments &arguments, uint64_t seed) {
+  if (arguments.baseline)
+    throw UsageError("--baseline: what kernels of several GPUs compete with is timed by "
+                     "bench/collectives.py");
+  return onGpus<BenchResult>(
+      placement, [&](Context &context, const GpuMesh &mesh, Progress &progress) {
+        return GpuRankBench(context, mesh, task, arguments, seed, progress).run();
+      });
 }
 
 } // namespace ditron::tools
