@@ -47,7 +47,7 @@ func.func @requirement(%ok: i1, %n: index) {
 // CHECK: scf.if %[[MINE]]
 // CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %[[COUNTERS]]
 // CHECK: %[[PAGED:.*]] = arith.addi %[[BASE]]
-// CHECK: nvidia.wait %{{.*}} >= %[[I]] site 1 scope "sys"
+// CHECK: nvidia.wait %{{.*}} for %[[I]] site 1 scope "sys"
 // CHECK: nvidia.shift %{{.*}} by
 // CHECK: nvidia.move %{{.*}} to %{{.*}} :
 // CHECK: nvidia.notify %{{.*}} "add" %[[I]] scope "sys"
