@@ -18,7 +18,9 @@ appends. A ratio is the peer's time over ditron's, both medians of one run on th
 threads: above 1 ditron is faster. Every timed result was compared with the reference in that run, on fresh random data.
 
 The peers: OpenBLAS for matrix products of f32, ditron's own f32 product for those of narrower types, and a copy (`memcpy`
-by every thread) of as many bytes as the kernel reads and writes for those that memory limits.
+by every thread) of as many bytes as the kernel reads and writes for those that memory limits; on several GPUs NCCL and cuBLAS in
+sequence, as PyTorch calls them (`bench/collectives.py`). The limit beside these is the product alone, or the bytes that a rank
+receives at 390 GB/s, whichever takes longer, over ditron's time.
 """
 
 
@@ -39,8 +41,9 @@ def row(line):
     rate, unit = line["rate"], line["unit"]
     if rate < 1 and unit == "TFLOP/s":
         rate, unit = rate * 1000, "GFLOP/s"
+    limit = f" ({line['limit_s'] / line['median_s']:.2f} of the limit)" if "limit_s" in line else ""
     return (f"| {line['kernel']} | {line['dtype']} | {shape} | {line['ranks']} x {line['cores']} | "
-            f"{duration(line['median_s'])} | {rate:.3g} {unit} | {line['baseline']} | **{line['ratio']:.2f}** | "
+            f"{duration(line['median_s'])} | {rate:.3g} {unit} | {line['baseline']} | **{line['ratio']:.2f}**{limit} | "
             f"{line['date'][:10]} |")
 
 

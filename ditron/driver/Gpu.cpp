@@ -232,8 +232,8 @@ void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stre
                       map.roundsToTf32);
   int cores = impl.coresOf(*impl.last);
   if (impl.workspace)
-    impl.workspace->launched(impl.gpu.rank(), {impl.kernel.name(), impl.status->address(), cores,
-                                               stream.handle(), &code});
+    impl.workspace->launched(impl.gpu.rank(),
+                             {impl.kernel.name(), impl.status->address(), cores, &code});
   impl.last->loaded->launch(std::move(words), std::move(maps), stream, cores);
 }
 

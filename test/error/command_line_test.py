@@ -64,7 +64,11 @@ CASES = [
     ("bench gemm --shape M=1000000,N=1000000", UNAVAILABLE, r"bytes of memory"),
     # Places
     ("run gemm --backend gpu", USAGE, r"unknown backend 'gpu', expected one of reference, cpu"),
-    ("run gemm --backend nvidia --ranks 2", USAGE, r"--ranks 2: backend 'nvidia' runs one rank"),
+    ("run gemm --backend nvidia --cores 2", USAGE, r"--cores 2: backend 'nvidia' runs ranks on all cores of the GPUs of one process"),
+    ("run all-gather --backend nvidia --procs 2", USAGE, r"--procs 2: backend 'nvidia' runs ranks on all cores"),
+    ("run all-gather --backend nvidia --transport processes", USAGE, r"--transport processes: the ranks of backend 'nvidia' are those of one process; expected threads"),
+    ("run all-gather --backend nvidia --ranks 0", USAGE, r"--ranks is '0', expected an integer of at least 1"),
+    ("run all-gather --backend nvidia --ranks 2 --straggler rank=2,ms=1", USAGE, r"--straggler names rank 2, expected 0 to 1"),
     ("run gemm --transport tcp", USAGE, r"unknown transport 'tcp', expected one of threads, proc"),
     ("run gemm --procs 2 --backend reference", USAGE,
      r"--procs 2: backend 'reference' runs every rank in one thread of one process"),

@@ -36,6 +36,13 @@ SHAPES = {
                                      "T=53,S=61,N=6,G=3,D=20,B=3", "T=1000,S=1003,N=8,G=2,D=64,B=3",
                                      "T=515,S=2000,N=4,G=4,D=128,B=5", "T=300,S=300,N=2,G=1,D=256,B=2"],
 }
+# The same for kernels of several ranks; for products also shapes that the roles of sm_90a take.
+DISTRIBUTED = {
+    ("M", "N"): ["M=1,N=1", "M=7,N=13", "M=131,N=1000", "M=997,N=512"],
+    ("H", "T"): ["T=1,H=1", "T=7,H=13", "T=131,H=1000", "T=997,H=512"],
+    ("K", "M", "N"): ["M=1,N=1,K=1", "M=7,N=13,K=11", "M=256,N=520,K=192", "M=997,N=512,K=256"],
+}
+RANKS = (1, 2, 3, 4)
 BENCHES = [
     ("vector-add", "f32", "N=134217728"), ("vector-add", "bf16", "N=268435456"),
     ("softmax", "f32", "T=32768,H=4096"), ("softmax", "bf16", "T=32768,H=4096"),
@@ -76,6 +83,31 @@ def cases(program):
         yield ["bench", kernel["name"], "--shape", shapes[2], "--repeat", "100", "--graph"]
 
 
+def cases_of_ranks(program):
+    """Every kernel of several ranks: each element type, each shape on 1 to 4 ranks, each variant, launches back
+    to back with the rank that starts late being another one, and from a captured graph. Ranks share GPUs where
+    there are fewer of them."""
+    for line in ditron(program, "list", "--json").stdout.splitlines():
+        kernel = json.loads(line)
+        if not kernel["distributed"]:
+            continue
+        shapes = DISTRIBUTED[tuple(sorted(kernel["dims"]))]
+        run = ["run", kernel["name"], "--shape"]
+        for dtype in kernel["dtypes"]:
+            yield [*run, shapes[2], "--dtype", dtype, "--ranks", "2"]
+        fast = "bf16" if "bf16" in kernel["dtypes"] else kernel["dtypes"][0]
+        for ranks in RANKS:
+            for shape in shapes:
+                yield [*run, shape, "--dtype", fast, "--ranks", str(ranks), "--repeat", "10"]
+        for variant in kernel["variants"]:
+            yield [*run, shapes[1], "--config", variant, "--ranks", "3", "--repeat", "5"]
+        for ranks, late in ((2, 0), (3, 1), (4, 3)):
+            yield [*run, shapes[2], "--dtype", fast, "--ranks", str(ranks), "--repeat", "20", "--straggler",
+                   f"rank={late},ms=10"]
+        yield [*run, shapes[0], "--dtype", fast, "--ranks", "2", "--repeat", "100"]
+        yield ["bench", kernel["name"], "--shape", shapes[2], "--ranks", "2", "--repeat", "100", "--graph"]
+
+
 def main():
     parser = argparse.ArgumentParser()
     beside = pathlib.Path(__file__).resolve().parent.parent / "bin" / "ditron"
@@ -90,19 +122,23 @@ def main():
         return SKIPPED
     print(*(f"{device['name']}, capability {device['capability']}" for device in info["devices"]))
     passed, failures = 0, []
-    chosen = [case for case in cases(options.program) if re.search(options.filter, " ".join(case))]
+    def chosen(all_cases):
+        return [case for case in all_cases if re.search(options.filter, " ".join(case))]
+
 
     def run(case):
         return ditron(options.program, *case, "--backend", "nvidia", "--seed", "7")
 
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, result in zip(chosen, pool.map(run, chosen)):
-            if result.returncode == 0:
-                passed += 1
-                continue
-            failures.append(" ".join(case))
-            words = (result.stderr.strip() or result.stdout.strip()).splitlines()
-            print(f"FAILED ({result.returncode}) {' '.join(case)}\n    " + "\n    ".join(words[-3:]), flush=True)
+    # Ranks wait for one another: programs that took turns on a GPU would only slow them down.
+    for batch, jobs in ((chosen(cases(options.program)), options.jobs), (chosen(cases_of_ranks(options.program)), 1)):
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for case, result in zip(batch, pool.map(run, batch)):
+                if result.returncode == 0:
+                    passed += 1
+                    continue
+                failures.append(" ".join(case))
+                words = (result.stderr.strip() or result.stdout.strip()).splitlines()
+                print(f"FAILED ({result.returncode}) {' '.join(case)}\n    " + "\n    ".join(words[-3:]), flush=True)
     print(f"{passed} passed, {len(failures)} failed")
     if options.bench:
         for kernel, dtype, shape in BENCHES:

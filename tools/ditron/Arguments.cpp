@@ -60,16 +60,17 @@ void refuseForReference(const LaunchArguments &arguments) {
                                    option, *text));
 }
 
-/// A GPU has one rank, all of its cores, and this process.
+/// Ranks are GPUs of this process, with all of their cores.
 void refuseForNvidia(const LaunchArguments &arguments) {
   for (auto [option, text] :
-       {std::pair("--ranks", &arguments.ranks), std::pair("--cores", &arguments.cores),
-        std::pair("--procs", &arguments.procs), std::pair("--transport", &arguments.transport),
-        std::pair("--straggler", &arguments.straggler)})
-    if (!text->empty() && !(option == std::string_view("--ranks") && *text == "1"))
-      throw UsageError(fmt::format("{} {}: backend 'nvidia' runs one rank on all cores of one GPU; "
-                                   "expected backend 'cpu' with it",
+       {std::pair("--cores", &arguments.cores), std::pair("--procs", &arguments.procs)})
+    if (!text->empty())
+      throw UsageError(fmt::format("{} {}: backend 'nvidia' runs ranks on all cores of the GPUs of "
+                                   "one process; expected backend 'cpu' with it",
                                    option, *text));
+  if (parseTransport(arguments.transport) == TransportKind::processes)
+    throw UsageError("--transport processes: the ranks of backend 'nvidia' are those of one "
+                     "process; expected threads");
 }
 
 void checkEqual(const char *what, int found, const std::string &why, int expected) {
@@ -173,7 +174,8 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
 }
 
 std::string_view Placement::transportName() const {
-  return backend == Backend::cpu ? runtime::name(transport) : "none";
+  bool hasTransport = backend == Backend::cpu || (backend == Backend::nvidia && ranks > 1);
+  return hasTransport ? runtime::name(transport) : "none";
 }
 
 std::string_view Placement::backendName() const {
@@ -182,8 +184,11 @@ std::string_view Placement::backendName() const {
 }
 
 std::string Placement::describe() const {
-  if (backend == Backend::nvidia)
+  if (backend == Backend::nvidia && ranks == 1)
     return "nvidia";
+  if (backend == Backend::nvidia)
+    return fmt::format("{} ranks on {} GPU{}{}, nvidia, {}", ranks, gpus, gpus == 1 ? "" : "s",
+                       ranks > gpus ? " that they share" : "", transportName());
   std::string text = fmt::format("{} rank{} x {} core{}, ", ranks, ranks == 1 ? "" : "s", cores,
                                  cores == 1 ? "" : "s");
   return text +
@@ -195,7 +200,9 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   placement.backend = parseBackend(arguments.backend);
   if (placement.backend == Backend::nvidia) {
     refuseForNvidia(arguments);
-    runtime::nvidia::Cuda::get(); // or it says what is missing
+    placement.ranks = parseCount("--ranks", arguments.ranks, 1, kMostRanks);
+    placement.straggler = parseStraggler(arguments, placement.ranks);
+    placement.gpus = std::min(placement.ranks, runtime::nvidia::Cuda::get().devices());
     return placement;
   }
   placement.transport = parseTransport(arguments.transport);

@@ -46,6 +46,7 @@ enum class Backend { reference, cpu, nvidia };
 struct Placement {
   Backend backend = Backend::cpu;
   int ranks = 1, cores = 1;
+  int gpus = 0; ///< that the ranks run on
   runtime::TransportKind transport = runtime::TransportKind::threads;
   bool spawns = false; ///< this process is no rank: it starts the processes that are
   int rank = 0;        ///< of this process, where ranks are processes

@@ -261,9 +261,11 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
   requireMemory(task, placement.ranks, arguments.baseline ? 2 : 1);
   if (placement.spawns)
     return kVerified; // the processes go on from here
-  BenchResult result = placement.backend == Backend::nvidia
-                           ? benchOnNvidia(task, arguments, seed)
-                           : benchOnCpu(task, placement, arguments, seed);
+  BenchResult result = placement.backend == Backend::cpu
+                           ? benchOnCpu(task, placement, arguments, seed)
+                       : task.entry.isDistributed || placement.ranks > 1
+                           ? benchOnGpus(task, placement, arguments, seed)
+                           : benchOnNvidia(task, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)

@@ -31,4 +31,8 @@ struct BenchResult {
 /// One rank on a GPU, timed by its events.
 BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uint64_t seed);
 
+/// The ranks of a placement on GPUs: from the end of a launch to that of the next.
+BenchResult benchOnGpus(const Task &task, const Placement &placement,
+                        const BenchArguments &arguments, uint64_t seed);
+
 } // namespace ditron::tools

@@ -56,6 +56,9 @@ RunResult runCpu(const Task &task, const Placement &placement, const RunOptions 
 /// One rank on a GPU.
 RunResult runNvidia(const Task &task, const RunOptions &options);
 
+/// The ranks of a placement on the GPUs of this machine, a host thread each.
+RunResult runOnGpus(const Task &task, const Placement &placement, const RunOptions &options);
+
 /// The findings of all ranks, on each of them; collective. Ranks that still verify are waited for.
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine);
 

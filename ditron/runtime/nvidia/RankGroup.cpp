@@ -32,8 +32,10 @@ std::vector<Participant> Workspace::settle() const {
     participants = participants_;
   }
   for (size_t rank = 0; rank < participants.size(); ++rank)
-    if (participants[rank].status)
-      DITRON_CUDA(devices_[rank]->use(), cuStreamSynchronize, participants[rank].stream);
+    if (participants[rank].status) {
+      const Cuda &cuda = devices_[rank]->use();
+      cuda.check(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
+    }
   return participants;
 }
 
@@ -90,13 +92,17 @@ int RankGroup::cores(int rank, int fitting) const {
   return each;
 }
 
+int RankGroup::gpus() const {
+  int count = 0;
+  for (size_t rank = 0; rank < devices_.size(); ++rank)
+    count += std::find(devices_.begin(), devices_.begin() + static_cast<ptrdiff_t>(rank),
+                       devices_[rank]) == devices_.begin() + static_cast<ptrdiff_t>(rank);
+  return count;
+}
+
 std::string RankGroup::describe() const {
-  std::vector<const Device *> distinct;
-  for (const auto &device : devices_)
-    if (std::find(distinct.begin(), distinct.end(), device.get()) == distinct.end())
-      distinct.push_back(device.get());
-  std::string text = fmt::format("{} rank{} on {} GPU{}", ranks(), ranks() == 1 ? "" : "s",
-                                 distinct.size(), distinct.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{} rank{} on {} GPU{}", ranks(), ranks() == 1 ? "" : "s", gpus(),
+                                 gpus() == 1 ? "" : "s");
   if (int share = sharing(0); share > 1)
     text += fmt::format(", {} of {} multiprocessors each on GPU 0",
                         devices_[0]->multiprocessors() / share, devices_[0]->multiprocessors());

@@ -23,7 +23,6 @@ struct Participant {
   std::string kernel;
   uint64_t status = 0; ///< address, see gpu::Status
   int cores = 0;
-  void *stream = nullptr;
   const void *code = nullptr; ///< what the kernel's sites are told by
 };
 
@@ -75,6 +74,7 @@ public:
 
   int ranks() const { return static_cast<int>(devices_.size()); }
   const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
   /// The cores of a launch of a rank, of a kernel of which so many fit its GPU. UnavailableError

@@ -268,15 +268,19 @@ def Nvidia_EpochOp : Nvidia_Op<"epoch", [Pure]> {
 def Nvidia_ShiftOp : Nvidia_Op<"shift", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
   let summary = "The same view so many bytes further: another page of it, or a peer's";
   let description = [{
+    `page` says which one, where that is what it is of an argument.
+
     Example:
     ```mlir
     %theirs = nvidia.shift %full by %bytes
         : memref<?xf16, strided<[?], offset: ?>> -> memref<?xf16, strided<[?], offset: ?>>
+    %second = nvidia.shift %full by %bytes page %one
+        : memref<?xf16, strided<[?], offset: ?>> -> memref<?xf16, strided<[?], offset: ?>>
     ```
   }];
-  let arguments = (ins Tile_View:$source, Index:$bytes);
+  let arguments = (ins Tile_View:$source, Index:$bytes, Optional<Index>:$page);
   let results = (outs Tile_View:$result);
-  let assemblyFormat = "$source `by` $bytes attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source `by` $bytes (`page` $page^)? attr-dict `:` type($source) `->` type($result)";
 }
 
 def Nvidia_BeginOp : Nvidia_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -326,11 +330,11 @@ def Nvidia_WaitOp : Nvidia_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     Example:
     ```mlir
-    nvidia.wait %cell >= %n site 0 scope "sys" in (%status, %rank) : !llvm.ptr, index
+    nvidia.wait %cell for %n site 0 scope "sys" in (%status, %rank) : !llvm.ptr, index
     ```
   }];
   let arguments = (ins Index:$cell, Index:$value, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
-  let assemblyFormat = "$cell `>` `=` $value `site` $site `scope` $scope `in` `(` $launch `)` attr-dict `:` type($launch)";
+  let assemblyFormat = "$cell `for` $value `site` $site `scope` $scope `in` `(` $launch `)` attr-dict `:` type($launch)";
 }
 
 def Nvidia_NotifyOp : Nvidia_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --nvidia-check-supported --verify-diagnostics
 
-func.func @communicates() {
-  // expected-error @+1 {{dist.barrier has no lowering to NVIDIA GPUs: kernels that communicate run on backend 'cpu'}}
-  dist.barrier ranks
+func.func @copies(%n: index) {
+  // expected-error @+1 {{dist.role has no lowering to NVIDIA GPUs: it runs on engine copy, expected core}}
+  dist.role "copy" cores %n for %n on copy {
+  }
+  return
+}
+
+// -----
+
+func.func @subtracts(%n: index, %ready: !dist.signals<1>) {
+  // expected-error @+1 {{dist.notify has no lowering to NVIDIA GPUs: dist.notify 'subtract' is a form for programs to be checked; expected counters that only grow, with the order that the compiler picks}}
+  dist.notify %ready[%n] subtract %n : !dist.signals<1>
   return
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --nvidia-dist-to-device | FileCheck %s
 
+// A kernel that asks for ranks takes all of a launch's words, and begins and ends it.
 // CHECK-LABEL: func.func @places(
-// CHECK-SAME: !llvm.ptr
+// CHECK-SAME: %[[STATUS:[a-z0-9]+]]: !llvm.ptr, %[[RANK:[a-z0-9]+]]: index, %[[RANKS:[a-z0-9]+]]: index, %[[STRIDE:[a-z0-9]+]]: index, %[[HEAD:[a-z0-9]+]]: index
+// CHECK-SAME: nvidia.distributed
 // CHECK: nvvm.read.ptx.sreg.ctaid.x
 // CHECK: nvvm.read.ptx.sreg.nctaid.x
-// CHECK: arith.constant 0 : index
-// CHECK: arith.constant 1 : index
+// CHECK: nvidia.begin(%[[STATUS]], %[[RANK]], %[[RANKS]], %[[STRIDE]], %[[HEAD]]
+// CHECK: nvidia.epoch %[[HEAD]]
+// CHECK: nvidia.end(%[[STATUS]]
+// CHECK: return %{{.*}}, %{{.*}}, %[[RANK]], %[[RANKS]]
 func.func @places() -> (index, index, index, index) {
   %c = dist.core
   %n = dist.num_cores
@@ -28,5 +32,44 @@ func.func @places() -> (index, index, index, index) {
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "exit;"
 func.func @requirement(%ok: i1, %n: index) {
   tile.require %ok, "takes {} rows"(%n)
+  return
+}
+
+// -----
+
+// Verbs: a peer's memory lies a number of strides further; counters are 8 bytes, row-major, in the
+// page of this launch.
+// CHECK-LABEL: func.func @verbs(
+// CHECK-SAME: %[[I:[a-z0-9]+]]: index, %[[BUFFER:[a-z0-9]+]]: memref<?xf32, {{.*}}>, %[[COUNTERS:[a-z0-9]+]]: memref<?xi64,
+// CHECK-SAME: nvidia.sites = [{{.*}}role = "send", what = "waits for"}, {{.*}}role = "send", what = "meets all ranks at"}]
+// CHECK: nvidia.begin
+// CHECK: %[[MINE:.*]] = arith.cmpi ult
+// CHECK: scf.if %[[MINE]]
+// CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %[[COUNTERS]]
+// CHECK: %[[PAGED:.*]] = arith.addi %[[BASE]]
+// CHECK: nvidia.wait %{{.*}} for %[[I]] site 1 scope "sys"
+// CHECK: nvidia.shift %{{.*}} by
+// CHECK: nvidia.move %{{.*}} to %{{.*}} :
+// CHECK: nvidia.notify %{{.*}} "add" %[[I]] scope "sys"
+// CHECK: nvidia.notify %{{.*}} "add" %[[I]] scope "gpu"
+// CHECK: nvidia.sync "sys"
+// CHECK: nvidia.meet %{{.*}} of %[[I]] ranks site
+// CHECK: nvidia.end
+func.func @verbs(%i: index, %buffer: memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>,
+                 %counters: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>)
+    attributes {dist.requests = [{bytes = 4 : i64, kind = "buffer", name = "buffer", rank = 1 : i64},
+                                 {bytes = 8 : i64, kind = "signals", name = "ready", rank = 1 : i64}]} {
+  %c0 = arith.constant 0 : index
+  %ready = builtin.unrealized_conversion_cast %counters : memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> to !dist.signals<1>
+  dist.role "send" cores %c0 for %i {
+    dist.wait %ready[%i] >= %i : !dist.signals<1>
+    %theirs = dist.on %buffer, %i : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>> -> memref<?xf32, strided<[?], offset: ?>, #dist.space<remote>>
+    dist.put %buffer, %theirs : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>, memref<?xf32, strided<[?], offset: ?>, #dist.space<remote>>
+    %remote = dist.on %ready, %i : !dist.signals<1> -> !dist.signals<1, remote>
+    dist.notify %remote[%i] add %i : !dist.signals<1, remote>
+    dist.notify %ready[%i] add %i : !dist.signals<1>
+    dist.quiet
+    dist.barrier ranks
+  }
   return
 }

@@ -9,6 +9,7 @@
 // RUN: ditron compile gemm --target sm_90a --dtype f8e4m3 --emit asm | FileCheck %s --check-prefix=F16
 // RUN: ditron compile vector-add --target sm_90a --emit asm | FileCheck %s --check-prefix=ADD
 // RUN: ditron compile softmax --target sm_80 --emit asm | FileCheck %s --check-prefix=SOFTMAX
+// RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
 // BF16: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
 // BF16: .target sm_80
@@ -69,3 +70,18 @@
 // SOFTMAX: max.NaN.f32
 // SOFTMAX: ex2.approx.f32
 // SOFTMAX: shfl.sync.bfly.b32
+
+// A launch begins once all ranks have completed the one before the last; signals are raised with release and waited for
+// with acquire, of the whole system, chunks are copied 16 bytes at a time, and the last core says that it was the last.
+// RANKS: // ditron {"kernel":"all-gather","ranks":{"barriers":0,"sites":[{{.*}}"what":"waits for"}],"symmetric":[{"bytes":2,"extents":["a0.0","a0.1"],"kind":"buffer","name":"shared"},{"bytes":8,"extents":["n",{{.*}}],"kind":"signals","name":"ready"}]}
+// RANKS: .entry ditron_kernel
+// RANKS: ld.acquire.sys.global.u64
+// RANKS: globaltimer
+// RANKS: bar.sync 0;
+// RANKS: st.relaxed.gpu.global.u64
+// RANKS-DAG: ld.global.v4.b32
+// RANKS-DAG: st.global.v4.b32
+// RANKS-DAG: red.release.sys.global.add.u64
+// RANKS-DAG: ld.acquire.sys.global.u64
+// RANKS-DAG: atom.acq_rel.gpu.global.inc.u32
+// RANKS: st.release.sys.global.u64

@@ -50,6 +50,9 @@ struct Warp {
   std::vector<Product> begun;
   std::deque<std::vector<Product>> groups;
   std::multiset<int> inFlight; ///< registers of products
+  /// Copies of 16 bytes to shared memory: to, from, and how many bytes are not zero.
+  std::vector<std::array<uint64_t, 3>> copies;
+  std::deque<std::vector<std::array<uint64_t, 3>>> copyGroups;
   bool isDone() const {
     return std::all_of(at.begin(), at.end(), [](int place) { return place < 0; });
   }
@@ -239,8 +242,10 @@ private:
       return meet(warp, i, mask);
     if (name == "wgmma")
       return requireAll(i, mask), multiply(warp, i), true;
-    if (name == "cp")
+    if (name == "cp" && i.has("bulk"))
       return copy(warp, i, mask), true;
+    if (name == "cp")
+      return copyAsync(warp, i, mask), true;
     if (name == "shfl")
       return requireAll(i, mask), shuffle(warp, i), true;
     if (name == "stmatrix")
@@ -424,6 +429,30 @@ private:
     for (const Operand &coord : memory.parts[1].parts)
       transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
     (isStore ? stores.begun : transfers_).push_back(transfer);
+  }
+
+  /// Copies of threads are done when they are waited for.
+  void copyAsync(Warp &warp, const Instruction &i, const Mask &mask) {
+    if (i.has("commit_group")) {
+      warp.copyGroups.push_back(std::move(warp.copies));
+      warp.copies.clear();
+      return;
+    }
+    if (i.has("wait_group")) {
+      while (warp.copyGroups.size() > value(warp, i.operands[0], 0)) {
+        for (const auto &[to, from, count] : warp.copyGroups.front()) {
+          uint8_t *place = inShared(to, 16);
+          std::memset(place, 0, 16);
+          std::memcpy(place, reinterpret_cast<const uint8_t *>(from), count);
+        }
+        warp.copyGroups.pop_front();
+      }
+      return;
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      if (mask[lane])
+        warp.copies.push_back({value(warp, i.operands[0], lane), value(warp, i.operands[1], lane),
+                               value(warp, i.operands[3], lane) & 0xffffffff});
   }
 
   /// One of the transfers is done: a box in rows of 128 bytes, of which chunks of 16 bytes are

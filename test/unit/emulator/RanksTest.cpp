@@ -61,12 +61,24 @@ public:
     return (base + 1023) / 1024 * 1024 + rank * stride_;
   }
 
-  void execute(uint64_t seed, uint64_t tick = 0, int64_t bound = int64_t(1) << 60) {
+  /// Waits end, as failed ones, when the clock has been looked at `bound` times.
+  void execute(uint64_t seed, int64_t bound = 1'000'000) {
     std::vector<std::vector<emulator::Launch>> launches(static_cast<size_t>(ranks()));
     for (int rank = 0; rank < ranks(); ++rank)
       for (int launch = 0; launch < run_.launches; ++launch)
         launches[size_t(rank)].push_back(launchOf(rank, launch, seed, bound));
-    emulator::executeTogether(code_.ptx, launches, tick);
+    emulator::executeTogether(code_.ptx, launches, /*tick=*/1);
+  }
+
+  /// No core has noted a wait that it gave up, or a requirement that does not hold.
+  void expectNoFailure() const {
+    for (size_t rank = 0; rank < status_.size(); ++rank)
+      for (size_t n = 0; n < status_[rank].size(); ++n)
+        if (status_[rank][n] != 0) {
+          ADD_FAILURE() << "rank " << rank << ", word " << n << " of its status is "
+                        << status_[rank][n];
+          break;
+        }
   }
 
   void expectRight() const {
@@ -206,16 +218,39 @@ void expectRight(const Run &run) {
   Ranks ranks(run);
   for (uint64_t seed : {1, 2})
     ranks.execute(seed);
+  ranks.expectNoFailure();
   ranks.expectRight();
 }
 
+/// Small chunks, several of a core, ragged ones at the edges.
 TEST(Ranks, AllGather) {
-  for (int64_t R : {1, 2, 3, 4}) {
-    expectRight(
-        {"all-gather", problemOf(DType::f32, {{"M", 5}, {"N", 24}}, R), "rows=2,columns=8"});
-    expectRight(
-        {"all-gather", problemOf(DType::bf16, {{"M", 7}, {"N", 13}}, R), "rows=4,columns=8"});
-  }
+  for (int64_t R : {1, 2, 3})
+    expectRight({"all-gather", problemOf(DType::f32, {{"M", 3}, {"N", 12}}, R), "rows=2,columns=8"});
+  expectRight({"all-gather", problemOf(DType::bf16, {{"M", 5}, {"N", 7}}, 2), "rows=4,columns=4"});
+}
+
+TEST(Ranks, AllReduce) {
+  for (const char *config : {"rows=2,columns=8,shots=one", "rows=2,columns=8,shots=two"})
+    for (int64_t R : {2, 3})
+      expectRight({"all-reduce", problemOf(DType::f32, {{"M", 5}, {"N", 12}}, R), config});
+}
+
+TEST(Ranks, ReduceScatter) {
+  for (int64_t R : {2, 3})
+    expectRight({"reduce-scatter", problemOf(DType::bf16, {{"M", 3}, {"N", 12}}, R),
+                 "rows=2,columns=8"});
+}
+
+TEST(Ranks, AllToAll) {
+  for (int64_t R : {2, 3})
+    expectRight({"all-to-all", problemOf(DType::f32, {{"T", 5}, {"H", 12}}, R), "rows=2,columns=8"});
+}
+
+/// By the older way, without tensor maps: products of each thread for the elements that it holds.
+TEST(Ranks, Products) {
+  for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
+    expectRight({kernel, problemOf(DType::f32, {{"M", 5}, {"N", 9}, {"K", 7}}, 2),
+                 "m=4,n=8,k=4,group=1,comm=1"});
 }
 
 } // namespace

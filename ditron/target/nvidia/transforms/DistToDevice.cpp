@@ -5,11 +5,11 @@
 //
 //   %c = dist.core                    ->  %c = arith.index_cast (nvvm.read.ptx.sreg.ctaid.x)
 //   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
-//   dist.wait %ready[%i] >= %n        ->  nvidia.wait (%ready + page + 8 * %i) >= %n
-//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (%ready + page + 8 * %i + distance) "add"
-//   %n dist.put %from, %to               ->  nvidia.move %from to %to %b = dist.on %a, %peer ->  %b
-//   = nvidia.shift %a by (%peer - %rank) * %stride tile.require %ok, "..."(%n)       ->  scf.if
-//   (not %ok) { the first to fail notes it; exit }
+//   dist.wait %ready[%i] >= %n        ->  nvidia.wait (%ready + page + 8 * %i) for %n
+//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (the peer's ...) "add" %n
+//   dist.put %from, %to               ->  nvidia.move %from to %to
+//   %b = dist.on %a, %peer            ->  %b = nvidia.shift %a by (%peer - %rank) * %stride
+//   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
 //
 // The kernel takes what it has to know of the launch as last arguments, in the order of
 // support/GpuLaunch.h, which also says how launches follow one another: nvidia.begin and nvidia.end
@@ -124,7 +124,7 @@ private:
           buffer.getUsers(), [](Operation *user) { return isa<UnrealizedConversionCastOp>(user); });
       if (isSignals || buffer.use_empty())
         continue;
-      auto paged = b_.create<ShiftOp>(loc_, buffer.getType(), buffer, shift);
+      auto paged = b_.create<ShiftOp>(loc_, buffer.getType(), buffer, shift, page);
       buffer.replaceAllUsesExcept(paged.getResult(), paged);
     }
   }
@@ -273,7 +273,7 @@ private:
           if (isa<device::SignalsType>(on.getSource().getType()))
             return later(on);
           return replaceBy(b_.create<ShiftOp>(loc_, on.getResult().getType(), on.getSource(),
-                                              distanceTo(on.getPeer())));
+                                              distanceTo(on.getPeer()), Value()));
         })
         .Case([&](UnrealizedConversionCastOp cast) {
           return isa<device::SignalsType>(cast.getResult(0).getType()) && later(cast);
