@@ -199,6 +199,8 @@ static std::string describe(ModuleOp module, StringRef name) {
                           {"tensor_maps", std::move(maps)}};
   if (module->hasAttr(nvidia::kDistributedAttr))
     info["ranks"] = describeRanks(module);
+  if (auto cluster = module->getAttrOfType<IntegerAttr>(nvidia::kClusterAttr))
+    info["cluster"] = cluster.getInt();
   std::string text;
   llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
   return text;

@@ -50,10 +50,14 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
   passes.addPass(lower::createHoistSymmetric());     // symmetric memory becomes arguments
   passes.addPass(nvidia::createDescribeSymmetric()); // whose extents a launch computes
   OpPassManager &kernel = passes.nest<func::FuncOp>();
+  if (options.tensorMaps)
+    kernel.addPass(nvidia::createFormClusters({options.chip})); // cores take tiles together
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
+  if (options.tensorMaps)
+    kernel.addPass(nvidia::createTurnProducts({options.chip, options.warps})); // few rows
   kernel.addPass(nvidia::createSimplifyDots(
       {options.chip, options.warps, options.tensorMaps})); // 8-bit floats may multiply as f16
   kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,

@@ -22,6 +22,10 @@ inline constexpr size_t kMostTileDims = 4;
 /// takes part in are waived. The language writes it by waive().
 inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
 
+/// On dist.tiles, two integers: so many rows and columns of tiles may go to cores that work side by
+/// side. A hint: what is computed does not depend on it.
+inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
+
 /// Where a memref lives: symmetric memory of this rank, of a peer, or (nullopt) plain memory.
 std::optional<SpaceKind> spaceOf(mlir::Type memref);
 

@@ -54,6 +54,7 @@ struct GpuCode {
   std::string ptx;
   int threads = 0; ///< of a core
   int sharedBytes = 0;
+  int cluster = 1; ///< cores that are launched side by side
   std::vector<Requirement> requirements;
   std::vector<TensorMap> tensorMaps;
   bool isDistributed = false; ///< it takes all words of support/GpuLaunch.h

@@ -90,8 +90,9 @@ struct GpuProgram::Impl {
     auto found = variants.find(which);
     if (found == variants.end()) {
       GpuCode code = loadGpuCode(kernel, schedule, which, gpu.target());
-      auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(gpu.device(), code.ptx,
-                                                                    code.threads, code.sharedBytes);
+      auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
+          gpu.device(), code.ptx,
+          runtime::nvidia::LoadedKernel::Launch{code.threads, code.sharedBytes, code.cluster});
       found = variants.emplace(which, Variant{std::move(code), std::move(loaded)}).first;
     }
     return found->second;

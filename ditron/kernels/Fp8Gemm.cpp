@@ -25,7 +25,7 @@ template <class T> static Kernel fp8GemmOf(Fp8GemmConfig cfg) {
                 return sum * *scale;
               return sum * expand(scaleA.tiled(cfg.m)(i), 1) * scaleB.tiled(cfg.n)(j);
             };
-            for (auto [i, j] : c.tiles(order::grouped(cfg.group)))
+            for (auto [i, j] : c.tiles(tileOrder(cfg)))
               c(i, j) = cast<bf16>(scaled(productOfRows(a, i, b, j, cfg.accuracy), i, j));
           }};
 }
@@ -65,7 +65,7 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static Kernel make(DType type, const Config &config) {
-  return fp8Gemm(type, {gemmTile(config), static_cast<Scaling>(config["scaling"]),
+  return fp8Gemm(type, {pairedTile(config), static_cast<Scaling>(config["scaling"]),
                         static_cast<Accuracy>(config["accuracy"])});
 }
 
@@ -75,12 +75,18 @@ KernelEntry fp8GemmEntry() {
   entry.summary = "C = (A * scaleA) * (B * scaleB)^T of 8-bit floats, in bf16";
   entry.dtypes = FloatsOf8Bits::list();
   entry.parameters = gemmParameters();
+  entry.parameters.push_back(pairsParameter());
   entry.parameters.push_back({"scaling", "what has a scale of its own", {}, {"tensor", "rows"}, 0});
   entry.parameters.push_back(accuracyParameter());
   entry.defaults = [](const Problem &problem) {
-    GemmTile tile = gemmTile(problem, problem["M"]);
-    return Config{{"m", tile.m},         {"n", tile.n},  {"k", tile.k},
-                  {"group", tile.group}, {"scaling", 0}, {"accuracy", 1}};
+    PairedTile tile = gemmTile(problem, problem["M"], Accuracy::fast);
+    return Config{{"m", tile.m},
+                  {"n", tile.n},
+                  {"k", tile.k},
+                  {"group", tile.group},
+                  {"pairs", static_cast<int64_t>(tile.pairs)},
+                  {"scaling", 0},
+                  {"accuracy", 1}};
   };
   entry.make = make;
   entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};

@@ -47,7 +47,7 @@ template <class T> static Kernel gemmOf(GemmConfig cfg) {
               std::optional<Scalar<f32>> scale, Out<R> C) {
             auto a = A.tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
-            for (auto at : c.tiles(order::grouped(cfg.group))) {
+            for (auto at : c.tiles(tileOrder(cfg))) {
               auto [i, j] = at;
               c(i, j) = cast<R>(finish(cfg, sumAt(cfg, a, i, B, j), at, bias, residual, scale));
             }
@@ -65,7 +65,7 @@ template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
             auto a = A.tiled(cfg.m, cfg.k);
             auto w = cfg.weights ? W.tiled(cfg.n, cfg.k) : W.tiled(cfg.k, cfg.n);
             auto c = C.tiled(cfg.m, cfg.n);
-            for (auto at : c.tiles(order::grouped(cfg.group))) {
+            for (auto at : c.tiles(tileOrder(cfg))) {
               auto [b, i, j] = at;
               auto sum = cfg.weights ? productOfRows(a.at(b), i, w.at(b), j, cfg.accuracy)
                                      : product(a.at(b), i, w.at(b), j, cfg.accuracy);
@@ -122,7 +122,7 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static GemmConfig configOf(const Config &config) {
-  return {gemmTile(config),
+  return {pairedTile(config),
           config["weights"] != 0,
           config["bias"] != 0,
           static_cast<Activation>(config["activation"]),
@@ -135,6 +135,7 @@ static KernelEntry commonEntry() {
   KernelEntry entry;
   entry.dtypes = DotTypes::list();
   entry.parameters = gemmParameters();
+  entry.parameters.push_back(pairsParameter());
   entry.parameters.push_back(
       {"weights", "B is given transposed, as weights: B[N,K]", {}, {"no", "yes"}});
   entry.parameters.push_back(accuracyParameter());
@@ -145,10 +146,18 @@ static KernelEntry commonEntry() {
   entry.parameters.push_back({"residual", "adds residual of C's shape, last", {}, {"no", "yes"}});
   entry.scalars = {{"scale", 0.375}};
   entry.defaults = [](const Problem &problem) {
-    GemmTile tile = gemmTile(problem, problem["M"]);
-    return Config{{"m", tile.m},     {"n", tile.n},   {"k", tile.k}, {"group", tile.group},
-                  {"weights", 0},    {"accuracy", 0}, {"scale", 0},  {"bias", 0},
-                  {"activation", 0}, {"residual", 0}};
+    PairedTile tile = gemmTile(problem, problem["M"]);
+    return Config{{"m", tile.m},
+                  {"n", tile.n},
+                  {"k", tile.k},
+                  {"group", tile.group},
+                  {"pairs", static_cast<int64_t>(tile.pairs)},
+                  {"weights", 0},
+                  {"accuracy", 0},
+                  {"scale", 0},
+                  {"bias", 0},
+                  {"activation", 0},
+                  {"residual", 0}};
   };
   entry.variants = {"m=10,n=9,k=20",
                     "weights=yes",

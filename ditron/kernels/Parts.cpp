@@ -41,9 +41,26 @@ Index mostBlocks(Index rows, Index parts, int height) { return rows / height + p
 
 std::vector<ConfigParameter> gemmParameters() {
   return {{"m", "rows of a tile of C", {16, 32, 64, 128, 256}},
-          {"n", "columns of a tile of C", {32, 64, 128, 176, 192, 224, 256}},
+          {"n", "columns of a tile of C", {32, 56, 64, 128, 160, 176, 192, 224, 256}},
           {"k", "terms a step adds", {32, 64, 128, 256}},
           {"group", "rows of tiles walked together", {1, 4, 8, 16}}};
+}
+
+ConfigParameter pairsParameter() {
+  return {"pairs",
+          "tiles that two cores side by side take: rows share B, columns share A",
+          {},
+          {"none", "rows", "columns"},
+          0};
+}
+
+PairedTile pairedTile(const Config &config) {
+  return {gemmTile(config), static_cast<Pairs>(config["pairs"])};
+}
+
+Order tileOrder(const PairedTile &tile) {
+  return order::grouped(tile.group)
+      .together(tile.pairs == Pairs::rows ? 2 : 1, tile.pairs == Pairs::columns ? 2 : 1);
 }
 
 ConfigParameter accuracyParameter() {
@@ -73,8 +90,8 @@ static double cpuCost(int64_t M, int64_t N, int64_t m, int64_t n, int cores) {
 
 /// The tile of C that keeps all cores busy with the least packing, its operands and accumulator in
 /// a second-level cache of 2 MB.
-static GemmTile cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
-  GemmTile best;
+static PairedTile cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
+  PairedTile best;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t m : {64, 128, 192, 256, 384, 512})
     for (int64_t n : {64, 128, 256, 384, 512}) {
@@ -90,42 +107,102 @@ static GemmTile cpuGemmTile(int64_t M, int64_t N, int64_t K, int cores) {
   return best;
 }
 
-/// The tile of C on a GPU. A multiprocessor multiplies one tile at a time; what counts is how often
-/// they all do, how large a tile is, and how well it feeds the tensor cores: rates as measured on
-/// an H100 and an H200 (docs/nvidia.md). Types other than 16-bit floats take the smallest; the
-/// tallest is for warpgroups, which need terms enough and rows of whole 16 bytes.
-static GemmTile gpuGemmTile(const Problem &problem, int64_t rows) {
-  struct Candidate {
-    int64_t m, n;
-    double rate;
-  };
-  constexpr Candidate kCandidates[] = {{128, 128, 0.87}, {128, 256, 1}, {256, 192, 1.05}};
-  bool isHalf = problem.type == DType::bf16 || problem.type == DType::f16;
-  bool isForWarpgroups = problem["N"] % 8 == 0 && problem["K"] % 8 == 0 && problem["K"] > 32;
-  GemmTile best;
-  double least = std::numeric_limits<double>::infinity();
-  for (auto [m, n, rate] : kCandidates) {
-    int64_t height = fit(rows, m), width = fit(problem["N"], n);
-    double tiles =
-        std::ceil(double(rows) / double(height)) * std::ceil(double(problem["N"]) / double(width));
-    double cost =
-        std::ceil(tiles / double(problem.multiprocessors)) * double(height * width) / rate;
-    bool isFor = m * n <= problem.accumulator && (isHalf || m * n <= 128 * 128) &&
-                 (isForWarpgroups || m == 128);
-    if (!isFor || cost >= least)
-      continue;
-    least = cost;
-    best.m = static_cast<int>(height);
-    best.n = static_cast<int>(width);
+namespace {
+
+/// Tiles of C for warpgroups: their widths are free in steps of 8 columns, so one is looked for
+/// that gives all multiprocessors as much to do.
+class WarpgroupTiles {
+public:
+  WarpgroupTiles(const Problem &problem, int64_t rows)
+      : rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
+        most_(problem.accumulator) {
+    if (byteSize(problem.type) == 1) // sums of 8-bit floats are held twice
+      most_ /= 2;
   }
-  best.k = static_cast<int>(fit(problem["K"], 64));
-  best.group = best.n > 128 ? 16 : 8;
-  return best;
+
+  PairedTile best() const {
+    PairedTile result;
+    if (rows_ <= kFewRows) { // computed transposed: few rows are few columns
+      result.m = static_cast<int>(std::max(kStep, fit(rows_, kFewRows)));
+      result.n = kWarpgroup;
+      return result;
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (int64_t m : heights())
+      for (int64_t n = 256; n >= kStep; n -= kStep) {
+        bool isFor = m * n <= most_ && n < columns_ + kStep;
+        if (double cost = costOf(m, n, 1, 1); isFor && cost < least) {
+          least = cost;
+          result.m = static_cast<int>(m);
+          result.n = static_cast<int>(n);
+        }
+      }
+    if (rows_ > kWarpgroup) // else weights are read, which nobody shares
+      result.pairs = pairsFor(result.m, result.n);
+    result.group = result.pairs == Pairs::rows ? 16 : 8;
+    return result;
+  }
+
+private:
+  static constexpr int64_t kStep = 8; ///< of widths, and of the rows that a core reads of a tile
+  static constexpr int kWarpgroup = 64, kFewRows = 32; ///< of its products; too few for them
+
+  /// One warpgroup's where there are no rows for two.
+  std::vector<int64_t> heights() const {
+    if (rows_ <= kWarpgroup)
+      return {kWarpgroup};
+    return {128, 256};
+  }
+
+  /// How often all multiprocessors, in groups that take `m` x `n` tiles together, multiply one tile
+  /// each, times what that costs: its elements, and something for what it reads. The constant
+  /// distinguishes tiles of one size: it was fitted to the shapes of docs/nvidia.md.
+  double costOf(int64_t m, int64_t n, int64_t groupRows, int64_t groupColumns) const {
+    constexpr int64_t kEdge = 8;
+    auto parts = [](int64_t extent, int64_t size) { return (extent + size - 1) / size; };
+    int64_t groups = parts(rows_, m * groupRows) * parts(columns_, n * groupColumns);
+    int64_t rounds = parts(groups, cores_ / (groupRows * groupColumns));
+    return static_cast<double>(rounds) * static_cast<double>(m * n + kEdge * (m + n));
+  }
+
+  /// Two cores read the larger operand together where that costs no round.
+  Pairs pairsFor(int64_t m, int64_t n) const {
+    double alone = costOf(m, n, 1, 1);
+    bool rows = rows_ > m && n % (2 * kStep) == 0 && costOf(m, n, 2, 1) <= alone;
+    bool columns = columns_ > n && costOf(m, n, 1, 2) <= alone;
+    if (rows && (n >= m || !columns))
+      return Pairs::rows;
+    return columns ? Pairs::columns : Pairs::none;
+  }
+
+  int64_t rows_, columns_, cores_, most_;
+};
+
+} // namespace
+
+/// The tile of C on a GPU: 128 x 128 or less where products are those of warps.
+static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy accuracy) {
+  int64_t bytes = static_cast<int64_t>(byteSize(problem.type));
+  // Warpgroups need terms enough, and rows of whole 16 bytes.
+  bool isType = isFloat(problem.type) && (bytes == 2 || (bytes == 1 && accuracy == Accuracy::fast));
+  bool isForWarpgroups = isType && problem.accumulator > 128 * 128 && problem["K"] > 32 &&
+                         problem["K"] * bytes % 16 == 0 && problem["N"] * bytes % 16 == 0;
+  PairedTile tile;
+  if (isForWarpgroups) {
+    tile = WarpgroupTiles(problem, rows).best();
+  } else {
+    tile.m = static_cast<int>(fit(rows, 128));
+    tile.n = static_cast<int>(fit(problem["N"], 128));
+  }
+  // Where memory is waited for, few large steps.
+  int64_t most = bytes == 1 || (isForWarpgroups && tile.m < 64) ? 128 : 64;
+  tile.k = static_cast<int>(fit(problem["K"], most));
+  return tile;
 }
 
-GemmTile gemmTile(const Problem &problem, int64_t rows) {
+PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy) {
   if (problem.machine == Machine::gpu)
-    return gpuGemmTile(problem, rows);
+    return gpuGemmTile(problem, rows, accuracy);
   return cpuGemmTile(rows, problem["N"], problem["K"],
                      static_cast<int>(std::max<int64_t>(1, problem.cores)));
 }

@@ -177,7 +177,12 @@ std::vector<CheckCase> fusedCheckCases();
 
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();
-GemmTile gemmTile(const Problem &problem, int64_t rows);
+PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy = Accuracy::full);
+/// The parameter of a tile's Pairs, and a tile with them.
+ConfigParameter pairsParameter();
+PairedTile pairedTile(const Config &config);
+/// The order of the tiles of C.
+Order tileOrder(const PairedTile &tile);
 /// The parameter of a kernel's Accuracy.
 ConfigParameter accuracyParameter();
 GemmTile gemmTile(const Config &config);

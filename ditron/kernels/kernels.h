@@ -20,10 +20,18 @@ Kernel vectorAdd(DType type, const VectorAddConfig &config = {});
 /// What is applied to a product before it is rounded: gelu is the one with erf.
 enum class Activation { none, relu, silu, gelu };
 
+/// Which tiles of C two cores side by side take: neighbours in a column, which share what they read
+/// of B, or in a row, which share A. Where cores cannot share, it makes no difference.
+enum class Pairs { none, rows, columns };
+
 /// How a product C = A * B is cut.
 struct GemmTile {
   int m = 64, n = 64, k = 64; ///< the tile of C, and how much of K a step takes
   int group = 8;              ///< rows of tiles walked together, for the caches
+};
+
+struct PairedTile : GemmTile {
+  Pairs pairs = Pairs::none;
 };
 
 /// How much of its inputs a product looks at: all of it, or as much as tensor cores multiply at
@@ -31,7 +39,7 @@ struct GemmTile {
 /// terms in 14 bits (Precision::tf32, Precision::shortSums). Other types know no difference.
 enum class Accuracy { full, fast };
 
-struct GemmConfig : GemmTile {
+struct GemmConfig : PairedTile {
   bool weights = false; ///< B is given as weights: B[N,K], each column's terms side by side
   bool bias = false;    ///< adds bias[N]
   Activation activation = Activation::none;
@@ -59,7 +67,7 @@ Kernel groupedGemm(DType type, const GemmTile &tile = {});
 /// What one number of a scaled operand stands for.
 enum class Scaling { tensor, rows };
 
-struct Fp8GemmConfig : GemmTile {
+struct Fp8GemmConfig : PairedTile {
   Scaling scaling = Scaling::tensor; ///< one scale an operand, or one a row of it
   Accuracy accuracy = Accuracy::fast;
 };

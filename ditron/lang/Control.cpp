@@ -70,8 +70,16 @@ void TilesLoopBase::open() {
   // A grid of more than two dimensions is sharded by its leading one: [R, M, N].
   auto sharded = extents_.size() > 2 ? device::ShardedAxis::batch : device::ShardedAxis::rows;
   auto order = device::OrderAttr::get(trace.context(), order_.name, order_.parameter, sharded);
+  if (order_.rowsTogether < 1 || order_.columnsTogether < 1)
+    throw CompileError(
+        fmt::format("tiles: {} rows and {} columns of tiles together: needs 1 or more",
+                    order_.rowsTogether, order_.columnsTogether),
+        where());
   auto loop = trace.create<device::TilesOp>(where(), extents, trace.value(elements_, where()),
                                             trace.builder().getI64IntegerAttr(height_), order);
+  if (order_.rowsTogether * order_.columnsTogether > 1)
+    loop->setAttr(device::kTogetherAttr, trace.builder().getDenseI64ArrayAttr(
+                                             {order_.rowsTogether, order_.columnsTogether}));
   Block &body = loop.getBody().emplaceBlock();
   for (size_t d = 0; d < extents.size(); ++d)
     coords_[d] = wrap(body.addArgument(trace.builder().getIndexType(), loop.getLoc()));

@@ -104,6 +104,11 @@ template <class T> Tile atomicAdd(const TileRef<T, Access::readWrite> &ref, deta
 struct Order {
   const char *name;
   int parameter = 1;
+  /// A hint: as many rows and columns of tiles go to cores that work side by side, which then may
+  /// share what they read. What is computed does not depend on it.
+  int rowsTogether = 1, columnsTogether = 1;
+
+  constexpr Order together(int rows, int columns) const { return {name, parameter, rows, columns}; }
 };
 namespace order {
 /// Row after row.

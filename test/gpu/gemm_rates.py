@@ -77,6 +77,21 @@ class Kernel:
         self.cluster = self.info.get("cluster", 1)
         self.cores = blocks.value * torch.cuda.get_device_properties(0).multi_processor_count
         self.cores = self.cores // self.cluster * self.cluster
+        if self.cluster > 1:
+            clusters, attribute = ctypes.c_int(), self.attribute()
+            config = self.config(attribute, None)
+            check(CUDA.cuOccupancyMaxActiveClusters(ctypes.byref(clusters), self.function, ctypes.byref(config)), "clusters")
+            self.cores = clusters.value * self.cluster
+
+    def attribute(self):
+        attribute = (Attribute * 1)()
+        attribute[0].id = 4  # the dimensions of a cluster
+        attribute[0].value[0:3] = [self.cluster, 1, 1]
+        return attribute
+
+    def config(self, attribute, stream):
+        return LaunchConfig((self.cores, 1, 1), (self.info["threads"], 1, 1), self.info["shared_bytes"], stream,
+                            ctypes.cast(attribute, ctypes.POINTER(Attribute)), 1 if self.cluster > 1 else 0)
 
     def launch(self, tensors, status, stream):
         """Launches with these tensors; what must outlive the launch is kept here."""
@@ -90,11 +105,8 @@ class Kernel:
                 for one in self.info["tensor_maps"]]
         pointers += [place for _, place in maps]
         parameters = (ctypes.c_void_p * len(pointers))(*pointers)
-        attribute = (Attribute * 1)()
-        attribute[0].id = 4  # the dimensions of a cluster
-        attribute[0].value[0:3] = [self.cluster, 1, 1]
-        config = LaunchConfig((self.cores, 1, 1), (self.info["threads"], 1, 1), self.info["shared_bytes"], stream,
-                              ctypes.cast(attribute, ctypes.POINTER(Attribute)), 1 if self.cluster > 1 else 0)
+        attribute = self.attribute()
+        config = self.config(attribute, stream)
         check(CUDA.cuLaunchKernelEx(ctypes.byref(config), self.function, parameters, None), "cuLaunchKernelEx")
 
 

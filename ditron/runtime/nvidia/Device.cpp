@@ -11,6 +11,7 @@ namespace {
 // Numbers of the driver's interface.
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76; // attributes of devices
 constexpr int kRegisters = 4, kDynamicSharedBytes = 8;         // attributes of functions
+constexpr int kClusterExtents = 4;                             // an attribute of launches
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;               // options of the assembler
 constexpr unsigned kNonBlocking = 1;                           // a stream of its own
 constexpr int kOutOfMemory = 2;
@@ -139,9 +140,8 @@ double Event::secondsSince(const Event &begin) const {
 
 //===-- Kernels -------------------------------------------------------------------------------===//
 
-LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &image, int threads,
-                           int sharedBytes)
-    : device_(std::move(device)), threads_(threads), sharedBytes_(sharedBytes) {
+LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &image, Launch launch)
+    : device_(std::move(device)), launch_(launch) {
   const Cuda &cuda = device_->use();
   std::string log(8192, '\0');
   int options[] = {kErrorLog, kErrorLogBytes};
@@ -151,16 +151,60 @@ LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &im
     throw RuntimeError(fmt::format("the driver refuses a kernel's code: {}", log.c_str()));
   cuda.check(status, "cuModuleLoadDataEx");
   DITRON_CUDA(cuda, cuModuleGetFunction, &function_, module_, "ditron_kernel");
-  DITRON_CUDA(cuda, cuFuncSetAttribute, function_, kDynamicSharedBytes, sharedBytes_);
+  DITRON_CUDA(cuda, cuFuncSetAttribute, function_, kDynamicSharedBytes, launch_.sharedBytes);
   DITRON_CUDA(cuda, cuFuncGetAttribute, &registers_, kRegisters, function_);
-  int blocks = 0;
-  DITRON_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function_, threads_,
-              size_t(sharedBytes_));
-  if (blocks == 0)
-    throw RuntimeError(fmt::format("a block of {} threads, {} registers a thread and {} bytes of "
-                                   "shared memory does not fit a multiprocessor of {}",
-                                   threads_, registers_, sharedBytes_, device_->name()));
-  cores_ = blocks * device_->multiprocessors();
+  cores_ = countCores();
+}
+
+namespace {
+
+/// One attribute of a launch: its number, and 64 bytes of value. Here the extents of a cluster.
+struct LaunchAttribute {
+  int number = kClusterExtents;
+  alignas(8) uint32_t value[16] = {};
+};
+
+/// What the driver takes for a launch.
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, sharedBytes = 0;
+  void *stream = nullptr;
+  LaunchAttribute *attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+
+/// A launch of so many cores; `attribute` lasts as long as it.
+LaunchConfig configOf(const LoadedKernel::Launch &launch, int cores, LaunchAttribute &attribute) {
+  LaunchConfig config;
+  config.grid[0] = static_cast<unsigned>(cores);
+  config.block[0] = static_cast<unsigned>(launch.threads);
+  config.sharedBytes = static_cast<unsigned>(launch.sharedBytes);
+  attribute.value[0] = static_cast<uint32_t>(launch.cluster);
+  attribute.value[1] = attribute.value[2] = 1;
+  config.attributes = &attribute;
+  config.attributeCount = launch.cluster > 1 ? 1 : 0;
+  return config;
+}
+
+} // namespace
+
+int LoadedKernel::countCores() const {
+  const Cuda &cuda = device_->use();
+  int blocks = 0, clusters = 0;
+  DITRON_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function_,
+              launch_.threads, size_t(launch_.sharedBytes));
+  int cores = blocks * device_->multiprocessors();
+  if (blocks > 0 && launch_.cluster > 1) {
+    LaunchAttribute attribute;
+    LaunchConfig config = configOf(launch_, cores / launch_.cluster * launch_.cluster, attribute);
+    DITRON_CUDA(cuda, cuOccupancyMaxActiveClusters, &clusters, function_, &config);
+    cores = clusters * launch_.cluster;
+  }
+  if (cores == 0)
+    throw RuntimeError(fmt::format(
+        "{} block(s) of {} threads side by side, with {} registers a thread and {} bytes of shared "
+        "memory each, do not fit {}",
+        launch_.cluster, launch_.threads, registers_, launch_.sharedBytes, device_->name()));
+  return cores;
 }
 
 LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
@@ -172,9 +216,10 @@ void LoadedKernel::launch(std::vector<int64_t> words, std::vector<TensorMap> map
     parameters.push_back(&word);
   for (TensorMap &map : maps)
     parameters.push_back(map.data());
-  DITRON_CUDA(device_->use(), cuLaunchKernel, function_, unsigned(cores ? cores : cores_), 1u, 1u,
-              unsigned(threads_), 1u, 1u, unsigned(sharedBytes_), stream.handle(),
-              parameters.data(), nullptr);
+  LaunchAttribute attribute;
+  LaunchConfig config = configOf(launch_, cores ? cores : cores_, attribute);
+  config.stream = stream.handle();
+  DITRON_CUDA(device_->use(), cuLaunchKernelEx, &config, function_, parameters.data(), nullptr);
 }
 
 } // namespace ditron::runtime::nvidia

@@ -112,9 +112,13 @@ private:
 /// A kernel on a device. Its image is PTX or a cubin with the entry point `ditron_kernel`.
 class LoadedKernel {
 public:
+  /// How each core is launched, and how many side by side.
+  struct Launch {
+    int threads, sharedBytes;
+    int cluster = 1;
+  };
   /// RuntimeError with the words of the driver's assembler where it refuses the image.
-  LoadedKernel(std::shared_ptr<Device> device, const std::string &image, int threads,
-               int sharedBytes);
+  LoadedKernel(std::shared_ptr<Device> device, const std::string &image, Launch launch);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
   LoadedKernel &operator=(const LoadedKernel &) = delete;
@@ -130,7 +134,11 @@ public:
 private:
   std::shared_ptr<Device> device_;
   void *module_ = nullptr, *function_ = nullptr;
-  int threads_, sharedBytes_, cores_ = 0, registers_ = 0;
+  /// Blocks that run at a time; RuntimeError where none does.
+  int countCores() const;
+
+  Launch launch_;
+  int cores_ = 0, registers_ = 0;
 };
 
 } // namespace ditron::runtime::nvidia

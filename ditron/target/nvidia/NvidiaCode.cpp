@@ -3,7 +3,11 @@
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -54,11 +58,33 @@ static void markConvergent(llvm::Module &module) {
         call->setConvergent();
 }
 
+static bool isWarpgroupProduct(const llvm::Instruction &instruction) {
+  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (!call || !call->isInlineAsm())
+    return false;
+  auto *assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+  return llvm::StringRef(assembly->getAsmString()).contains("wgmma.mma_async");
+}
+
+/// The registers of products of warpgroups are to stay where they are from one turn of a loop to
+/// the next; where turns are copied, by LLVM or by the assembler, they move.
+static void keepLoops(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration() || llvm::none_of(llvm::instructions(function), isWarpgroupProduct))
+      continue;
+    llvm::DominatorTree tree(function);
+    llvm::LoopInfo loops(tree);
+    for (llvm::Loop *loop : loops.getLoopsInPreorder())
+      loop->setLoopAlreadyUnrolled();
+  }
+}
+
 void optimize(llvm::Module &module, const Chip &chip) {
   auto machine = machineFor(chip);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
   markConvergent(module);
+  keepLoops(module);
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;

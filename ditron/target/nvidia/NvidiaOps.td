@@ -96,13 +96,32 @@ def Nvidia_SlotOp : Nvidia_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` type($ring) `->` type($tile)";
 }
 
+def Nvidia_MemberOp : Nvidia_Op<"member", [Pure]> {
+  let summary = "The number of this core among those of its cluster";
+  let description = [{
+    What does not depend on it is the same for all of them.
+
+    Example:
+    ```mlir
+    %m = nvidia.member
+    ```
+  }];
+  let results = (outs Index:$number);
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Roles ---------------------------------------------------------------------------------===//
 
 def Nvidia_PipeType : TypeDef<Nvidia_Dialect, "Pipe"> {
   let mnemonic = "pipe";
   let summary = "Slots of shared memory, one tile of each type in each, on their way from one role to another";
-  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::RankedTensorType">:$tiles);
-  let assemblyFormat = "`<` $slots `of` $tiles `>`";
+  let description = [{
+    Where there are several `members`, tiles may be fetched for all cores of a cluster: a slot is free
+    when all of them have released theirs.
+  }];
+  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::RankedTensorType">:$tiles,
+                        DefaultValuedParameter<"int64_t", "1">:$members);
+  let assemblyFormat = "`<` $slots `of` $tiles (`for` $members^)? `>`";
 }
 
 def Nvidia_PipeOp : Nvidia_Op<"pipe", [MemoryEffects<[MemAlloc, MemWrite]>]> {
@@ -160,7 +179,8 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects
     Coordinates as in tile.load, of tiles of `shape`; beyond the view, zeros. `map` describes the
     view's memory and the tile's panels to the copy engine, with the pages of symmetric memory as one
     dimension more, of which `page` says which; `tile` is the number of the tile in the
-    slot, which may be wider than `shape`, and then has what lies next to it.
+    slot, which may be wider than `shape`, and then has what lies next to it. A tile that is `shared`
+    is the same for all cores of the cluster: each fetches its part of the rows for all of them.
 
     Example:
     ```mlir
@@ -168,8 +188,9 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects
         : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
     ```
   }];
-  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape, Optional<Index>:$page);
-  let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape,
+                       Optional<Index>:$page, UnitAttr:$shared);
+  let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape (`shared` $shared^)? attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
 }
 
 def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]> {

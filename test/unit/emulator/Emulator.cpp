@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr uint64_t kSharedBase = 1024;              ///< the address of the first byte
+constexpr int kMemberShift = 24;                    ///< of a member's number in an address
 constexpr uint64_t kParameters = uint64_t(1) << 60; ///< addresses of parameters begin here
 
 using Lanes = std::array<uint64_t, kLanes>;
@@ -46,7 +47,8 @@ struct Warp {
   int number = 0;
   std::vector<Lanes> registers;
   std::array<int, kLanes> at{};
-  int waitsAt = -1; ///< the number of the barrier it waits at
+  int waitsAt = -1;                       ///< the number of the barrier it waits at
+  std::array<int, kLanes> metInCluster{}; ///< how often the cluster had met when a lane arrived
   std::vector<Product> begun;
   std::deque<std::vector<Product>> groups;
   std::multiset<int> inFlight; ///< registers of products
@@ -71,23 +73,31 @@ struct Stores {
   std::deque<std::vector<Transfer>> groups;
 };
 
+class Block;
+
+/// Blocks that run side by side.
+struct Cluster {
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Block>> blocks;
+  int arrived = 0, met = 0; ///< threads, and times that all of them were there
+  int idle = 0;             ///< turns since one of them went on
+};
+
 class Block {
 public:
+  /// A block by itself.
   Block(const Program &program, const Launch &launch, int number)
-      : program_(program), launch_(launch), number_(number),
-        random_(launch.seed + static_cast<uint64_t>(number)),
-        shared_(static_cast<size_t>(launch.sharedBytes), 0xff) {
+      : Block(program, launch, number,
+              std::make_unique<Cluster>(
+                  Cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(number)), {}})) {}
+  Block(const Program &program, const Launch &launch, int number, Cluster &cluster)
+      : program_(program), launch_(launch), number_(number), cluster_(cluster),
+        random_(cluster.random), shared_(static_cast<size_t>(launch.sharedBytes), 0xff) {
     for (int n = 0; n < launch.threads / kLanes; ++n) {
       warps_.push_back(std::make_unique<Warp>());
       warps_.back()->number = n;
       warps_.back()->registers.resize(static_cast<size_t>(program.registers));
     }
-  }
-
-  void run() {
-    while (!isDone())
-      advance();
-    finish();
   }
 
   bool isDone() const {
@@ -102,11 +112,12 @@ public:
       moves = true;
     if (!transfers_.empty() && random_() % 4 == 0)
       land(), moves = true;
-    idle_ = moves ? 0 : idle_ + 1;
-    if (idle_ > 10000)
+    cluster_.idle = moves ? 0 : cluster_.idle + 1;
+    if (cluster_.idle > 10000)
       throw Fault("all threads wait for ever");
   }
 
+  /// After the last thread.
   void finish() const {
     auto isPending = [](const auto &one) {
       return !one.second.begun.empty() || !one.second.groups.empty();
@@ -116,6 +127,11 @@ public:
   }
 
 private:
+  Block(const Program &program, const Launch &launch, int number, std::unique_ptr<Cluster> own)
+      : Block(program, launch, number, *own) {
+    own_ = std::move(own);
+  }
+
   //===-- Threads ---------------------------------------------------------------------------===//
 
   /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
@@ -217,6 +233,8 @@ private:
       return static_cast<uint64_t>(number_);
     if (name == "%globaltimer")
       return clock += tick;
+    if (name == "%cluster_ctarank")
+      return static_cast<uint64_t>(number_ % launch_.cluster);
     if (name == "%nctaid.x")
       return static_cast<uint64_t>(launch_.blocks);
     if (name == "ditron_shared")
@@ -240,6 +258,8 @@ private:
       return synchronise(warp, i, mask);
     if (name == "bar")
       return meet(warp, i, mask);
+    if (name == "barrier")
+      return meetInCluster(warp, i, mask);
     if (name == "wgmma")
       return requireAll(i, mask), multiply(warp, i), true;
     if (name == "cp" && i.has("bulk"))
@@ -268,7 +288,8 @@ private:
                             ? packed(warp, i, i.operands[n], lane)
                             : value(warp, i.operands[n], lane));
     const Operand &to = i.operands.at(0);
-    uint64_t bits = compute(i, sources);
+    uint64_t bits =
+        name == "mapa" ? sources[0] + ((sources[1] + 1) << kMemberShift) : compute(i, sources);
     if (to.kind != Operand::Kind::list)
       return write(warp, to.reg, lane, bits);
     unsigned width = partBits(i, to);
@@ -373,6 +394,35 @@ private:
     return true;
   }
 
+  bool meetInCluster(Warp &warp, const Instruction &i, const Mask &mask) {
+    if (i.has("aligned"))
+      requireAll(i, mask);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (!mask[lane])
+        continue;
+      if (i.has("wait") && warp.metInCluster[lane] == cluster_.met)
+        return false;
+      if (i.has("arrive")) {
+        warp.metInCluster[lane] = cluster_.met;
+        ++cluster_.arrived;
+      }
+    }
+    if (cluster_.arrived == launch_.threads * launch_.cluster) {
+      cluster_.arrived = 0;
+      ++cluster_.met;
+    }
+    return true;
+  }
+
+  /// The block of the cluster that an address is in, and the address there.
+  std::pair<Block &, uint64_t> blockOf(uint64_t address) {
+    uint64_t member = (address & 0xffffffff) >> kMemberShift;
+    Block &block = member ? *cluster_.blocks.at(member - 1) : *this;
+    if (block.isDone())
+      throw Fault("a core is reached into that has left");
+    return {block, address & ((uint64_t(1) << kMemberShift) - 1)};
+  }
+
   bool synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
     for (size_t lane = 0; lane < kLanes; ++lane) {
       if (!mask[lane])
@@ -384,7 +434,8 @@ private:
         continue;
       }
       bool isNew = i.has("init");
-      Barrier &barrier = barriers_[value(warp, i.operands[isNew ? 0 : 1], lane)];
+      auto [block, address] = blockOf(value(warp, i.operands[isNew ? 0 : 1], lane));
+      Barrier &barrier = block.barriers_[address];
       if (isNew) {
         barrier.arrivals = barrier.pending = static_cast<int64_t>(value(warp, i.operands[1], lane));
         continue;
@@ -428,7 +479,14 @@ private:
                       isStore ? 0 : value(warp, i.operands[2], lane)};
     for (const Operand &coord : memory.parts[1].parts)
       transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
-    (isStore ? stores.begun : transfers_).push_back(transfer);
+    if (isStore)
+      return stores.begun.push_back(transfer);
+    uint64_t members = i.has("multicast::cluster") ? value(warp, i.operands[3], lane) : 0;
+    if (members == 0)
+      return transfers_.push_back(transfer);
+    for (size_t member = 0; member < cluster_.blocks.size(); ++member)
+      if (members >> member & 1)
+        cluster_.blocks[member]->transfers_.push_back(transfer);
   }
 
   /// Copies of threads are done when they are waited for.
@@ -461,6 +519,8 @@ private:
     auto which = transfers_.begin() + static_cast<int64_t>(random_() % transfers_.size());
     Transfer transfer = *which;
     transfers_.erase(which);
+    if (isDone())
+      throw Fault("a core is reached into that has left");
     Barrier &barrier = barriers_.at(transfer.barrier);
     barrier.bytes -= move(transfer);
     barrier.update();
@@ -591,22 +651,35 @@ private:
   const Program &program_;
   const Launch &launch_;
   int number_;
-  std::mt19937_64 random_;
+  Cluster &cluster_;
+  std::unique_ptr<Cluster> own_; ///< of a block by itself
+  std::mt19937_64 &random_;
   std::vector<uint8_t> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::map<uint64_t, Barrier> barriers_;
   std::map<int, int> arrived_;
   std::vector<Transfer> transfers_;
-  int idle_ = 0;
   std::map<std::pair<int, size_t>, Stores> stores_; ///< of each thread: a warp and a lane
 };
+
+void run(Cluster &cluster) {
+  auto isDone = [](auto &block) { return block->isDone(); };
+  while (!std::all_of(cluster.blocks.begin(), cluster.blocks.end(), isDone))
+    cluster.blocks[cluster.random() % cluster.blocks.size()]->advance();
+  for (auto &block : cluster.blocks)
+    block->finish();
+}
 
 } // namespace
 
 void execute(const std::string &ptx, const Launch &launch) {
   Program program = parse(ptx);
-  for (int block = 0; block < launch.blocks; ++block)
-    Block(program, launch, block).run();
+  for (int first = 0; first < launch.blocks; first += launch.cluster) {
+    Cluster cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(first)), {}};
+    for (int member = 0; member < launch.cluster; ++member)
+      cluster.blocks.push_back(std::make_unique<Block>(program, launch, first + member, cluster));
+    run(cluster);
+  }
 }
 
 void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,

@@ -41,10 +41,12 @@ struct Launch {
   std::vector<TensorMap> maps;
   int blocks, threads, sharedBytes;
   uint64_t seed;
+  int cluster = 1; ///< blocks that run side by side
 };
 
-/// Executes the one kernel of a module block after block. Fault where threads wait for ever, meet
-/// in a barrier that not all of them reach, or touch registers of products that are under way.
+/// Executes the one kernel of a module, cluster of blocks after cluster. Fault where threads wait
+/// for ever, meet in a barrier that not all of them reach, or touch registers of products that are
+/// under way.
 void execute(const std::string &ptx, const Launch &launch);
 
 /// Executes all blocks of several launches together. `launches`: of each rank those that follow one

@@ -91,7 +91,7 @@ public:
   void setCode(std::string ptx) { code_.ptx = std::move(ptx); }
 
   void run(int blocks, uint64_t seed) {
-    emulator::Launch launch{{}, {}, blocks, code_.threads, code_.sharedBytes, seed};
+    emulator::Launch launch{{}, {}, blocks, code_.threads, code_.sharedBytes, seed, code_.cluster};
     a_.addTo(launch);
     b_.addTo(launch);
     for (size_t n = 3; n < subject_.kernel.parameters().size(); ++n)
@@ -149,11 +149,13 @@ kernels::GemmConfig weights(int m, int n, int k) {
   return config;
 }
 
-void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1, bool tensorStores = true) {
+void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1, bool tensorStores = true,
+                   int cluster = 1) {
   SCOPED_TRACE(testing::Message() << name(subject.type) << " " << sizes.M << "x" << sizes.N << "x"
                                   << sizes.K);
   Problem problem(subject, sizes, tensorStores);
   ASSERT_GE(problem.code().tensorMaps.size(), 2u);
+  ASSERT_EQ(problem.code().cluster, cluster);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
     problem.expectRight();
@@ -167,7 +169,8 @@ Subject gemmOf(DType type, const kernels::GemmConfig &config) {
 
 void expectGemm(DType type, const kernels::GemmConfig &config, Sizes sizes, int blocks = 1) {
   SCOPED_TRACE(testing::Message() << config.m << "x" << config.n << "x" << config.k);
-  expectProduct(gemmOf(type, config), sizes, blocks);
+  int cluster = config.pairs == kernels::Pairs::none ? 1 : 2;
+  expectProduct(gemmOf(type, config), sizes, blocks, /*tensorStores=*/true, cluster);
 }
 
 void expectFp8(DType type, kernels::Scaling scaling, Sizes sizes) {
@@ -210,6 +213,28 @@ TEST(Gemm, WhatTheCopyEngineDoesNotStore) {
     expectProduct(gemmOf(DType::bf16, weights(64, 64, 64)), sizes, 1, /*tensorStores=*/false);
 }
 
+TEST(Gemm, PairsOfCores) {
+  auto paired = [](kernels::GemmConfig config, kernels::Pairs pairs) {
+    config.pairs = pairs, config.group = 4;
+    return config;
+  };
+  using enum kernels::Pairs;
+  // An odd number of rows or columns of tiles: a core of the last pair has none.
+  expectGemm(DType::bf16, paired(weights(64, 64, 64), rows), {320, 136, 1100}, 2);
+  expectGemm(DType::bf16, paired(weights(64, 96, 64), columns), {130, 360, 328}, 4);
+  expectGemm(DType::f16, paired(tile(128, 64, 64), rows), {200, 104, 136}, 2);
+  expectGemm(DType::f8e4m3, paired(weights(64, 64, 128), columns), {64, 72, 400}, 2);
+  // Fewer tiles than cores; parts that are no whole groups of 8 rows, which each fetches itself.
+  expectGemm(DType::bf16, paired(weights(64, 72, 64), rows), {64, 72, 200}, 4);
+}
+
+TEST(Gemm, FewRows) {
+  expectGemm(DType::bf16, weights(8, 64, 128), {1, 136, 264});
+  expectGemm(DType::f16, weights(16, 128, 64), {13, 128, 200});
+  expectGemm(DType::bf16, tile(32, 64, 64), {32, 72, 136});
+  expectGemm(DType::i8, weights(8, 64, 128), {3, 80, 144});
+}
+
 TEST(Gemm, OtherTypes) {
   expectGemm(DType::i8, weights(128, 96, 128), {136, 112, 304});
   expectGemm(DType::f32, weights(128, 72, 32), {130, 80, 100});
@@ -232,7 +257,8 @@ TEST(Emulator, FindsWhatIsMissing) {
   std::string right = problem.code().ptx;
   auto fault = [&](const std::string &text, const std::string &instead) {
     std::string wrong = right;
-    wrong.replace(wrong.find(text), text.size(), instead);
+    for (size_t at; (at = wrong.find(text)) != std::string::npos;)
+      wrong.replace(at, text.size(), instead);
     problem.setCode(wrong);
     try {
       problem.run(1, 1);

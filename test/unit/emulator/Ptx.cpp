@@ -131,7 +131,8 @@ private:
     if (text[0] == '[')
       return parseAddress(text.substr(1, text.size() - 2));
     size_t dot = text.find('.');
-    if (text[0] == '%' && (dot != std::string::npos || text == "%globaltimer"))
+    if (text[0] == '%' &&
+        (dot != std::string::npos || text == "%globaltimer" || text == "%cluster_ctarank"))
       return {Kind::symbol, -1, 0, text};
     if (text[0] == '%')
       return {Kind::reg, registerOf(text)};

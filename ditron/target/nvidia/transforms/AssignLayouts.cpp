@@ -340,8 +340,7 @@ private:
   /// written: by exchanges within quads of lanes, if that is enough.
   void fitStore(OpOperand &operand) {
     RankedTensorType tile = tileOf(operand.get());
-    if (delivers_ && isDeliverable(cast<core::StoreOp>(operand.getOwner())) &&
-        core::layoutOf(tile) == warpgroupAccumulator(shapeOf(tile), warps_).canonical())
+    if (delivers_ && isDeliverable(cast<core::StoreOp>(operand.getOwner()), warps_))
       return;
     Layout wide = blocked(shapeOf(tile), vectorOf(tile), warps_);
     auto runOf = [&](const Layout &layout) {

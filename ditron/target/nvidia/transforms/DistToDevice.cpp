@@ -57,8 +57,8 @@ public:
   LogicalResult run() {
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
-    core_ = numberOf(b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type()));
-    cores_ = numberOf(b_.create<NVVM::GridDimXOp>(loc_, b_.getI32Type()));
+    core_ = numberOf(ofCluster(b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type())));
+    cores_ = numberOf(ofCluster(b_.create<NVVM::GridDimXOp>(loc_, b_.getI32Type())));
     noteSite("", function_, "begins a launch");
     if (hasWorkspace_)
       begin();
@@ -77,6 +77,15 @@ public:
   }
 
 private:
+  /// The core that tiles are dealt to is a cluster where there are some.
+  Value ofCluster(Value block) {
+    auto cluster = function_->getAttrOfType<IntegerAttr>(kClusterAttr);
+    if (!cluster)
+      return block;
+    return b_.create<arith::DivUIOp>(loc_, block,
+                                     b_.create<arith::ConstantIntOp>(loc_, cluster.getInt(), 32));
+  }
+
   //===-- The launch --------------------------------------------------------------------------===//
 
   /// The status, and where the kernel asks for ranks, the rest.

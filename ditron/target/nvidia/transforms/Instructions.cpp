@@ -182,19 +182,33 @@ void Instructions::arrive(Value barrier, Value mask) {
   assemble("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}", {mask, barrier}, {});
 }
 
+// Plain, as one with the cluster's scope costs a fence of the whole device: what is released is
+// the reading of a slot, whose product has been waited for.
+void Instructions::arriveInCluster(Value barrier, Value mask) {
+  assemble("@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];", "b,r,~{memory}", {mask, barrier},
+           {});
+}
+
 void Instructions::arriveExpecting(Value barrier, int64_t bytes) {
   assemble(fmt::format("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], {};", bytes),
            "r,~{memory}", {barrier}, {});
 }
 
-void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, Value barrier) {
+void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, Value barrier,
+                              int64_t members) {
   SmallVector<Value> operands{shared, map, barrier};
   operands.append(coords.begin(), coords.end());
-  std::string place = operandList(3, coords.size());
-  std::string text = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::"
-                                 "complete_tx::bytes [$0], [$1, {}], [$2];",
-                                 coords.size(), place);
-  assemble(text, "r,l,r," + repeated("r", coords.size()) + "~{memory}", operands, {});
+  std::string place = operandList(3, coords.size()), to;
+  if (members > 1) {
+    to = fmt::format(", ${}", operands.size());
+    operands.push_back(b_.create<arith::ConstantIntOp>(loc_, (int64_t(1) << members) - 1, 16));
+  }
+  std::string text =
+      fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::"
+                  "complete_tx::bytes{} [$0], [$1, {}], [$2]{};",
+                  coords.size(), members > 1 ? ".multicast::cluster" : "", place, to);
+  assemble(text, "r,l,r," + repeated("r", coords.size()) + (members > 1 ? "h," : "") + "~{memory}",
+           operands, {});
 }
 
 void Instructions::fenceCopies() {
@@ -233,6 +247,23 @@ void Instructions::prefetchTensorMap(Value map) {
   assemble("prefetch.tensormap [$0];", "l,~{memory}", {map}, {});
 }
 
+//===-- Clusters ------------------------------------------------------------------------------===//
+
+Value Instructions::member() {
+  return assemble("mov.u32 $0, %cluster_ctarank;", "=r", {}, b_.getI32Type(), false)[0];
+}
+
+Value Instructions::inMember(Value shared, Value member) {
+  return assemble("mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", {shared, member},
+                  b_.getI32Type(), false)[0];
+}
+
+void Instructions::meetInCluster(bool isWhole) {
+  const char *aligned = isWhole ? ".aligned" : "";
+  assemble(fmt::format("barrier.cluster.arrive.release{};", aligned), "~{memory}", {}, {});
+  assemble(fmt::format("barrier.cluster.wait.acquire{};", aligned), "~{memory}", {}, {});
+}
+
 //===-- Warpgroups ----------------------------------------------------------------------------===//
 
 void Instructions::takeRegisters(int64_t count) {
@@ -243,27 +274,32 @@ void Instructions::leaveRegisters(int64_t count) {
   assemble(fmt::format("setmaxnreg.dec.sync.aligned.u32 {};", count), "~{memory}", {}, {});
 }
 
-void Instructions::fenceProducts() { assemble("wgmma.fence.sync.aligned;", "~{memory}", {}, {}); }
+SmallVector<Value> Instructions::pass(StringRef text, ArrayRef<Value> values, bool isLast) {
+  constexpr size_t kMost = 128; // operands of one piece of assembly
+  if (values.empty())
+    assemble(text, "~{memory}", {}, {});
+  SmallVector<Value> results;
+  for (size_t first = 0; first < values.size(); first += kMost) {
+    ArrayRef<Value> part = values.slice(first, std::min(kMost, values.size() - first));
+    bool isHere = isLast ? first + part.size() == values.size() : first == 0;
+    SmallVector<Type> types(part.size(), part[0].getType());
+    std::string registers = repeated(part[0].getType().isInteger(32) ? "=r" : "=f", part.size());
+    results.append(assemble(isHere ? text : "// with them",
+                            registers + tied(part.size()) + "~{memory}", part, types));
+  }
+  return results;
+}
+
+SmallVector<Value> Instructions::fenceProducts(ArrayRef<Value> values) {
+  return pass("wgmma.fence.sync.aligned;", values, /*isLast=*/true);
+}
 
 void Instructions::commitProducts() {
   assemble("wgmma.commit_group.sync.aligned;", "~{memory}", {}, {});
 }
 
 SmallVector<Value> Instructions::waitProducts(int64_t pending, ArrayRef<Value> values) {
-  constexpr size_t kMost = 128; // operands of one piece of assembly
-  std::string text = fmt::format("wgmma.wait_group.sync.aligned {};", pending);
-  if (values.empty())
-    assemble(text, "~{memory}", {}, {});
-  SmallVector<Value> settled;
-  for (size_t first = 0; first < values.size(); first += kMost) {
-    ArrayRef<Value> part = values.slice(first, std::min(kMost, values.size() - first));
-    SmallVector<Type> types(part.size(), part[0].getType());
-    settled.append(assemble(first ? "// with them" : text,
-                            repeated(part[0].getType().isInteger(32) ? "=r" : "=f", part.size()) +
-                                tied(part.size()) + "~{memory}",
-                            part, types));
-  }
-  return settled;
+  return pass(fmt::format("wgmma.wait_group.sync.aligned {};", pending), values, /*isLast=*/false);
 }
 
 SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, const Panels &a,

@@ -59,11 +59,16 @@ public:
   void waitBarrier(Value barrier, Value parity);
   /// One arrival, if the mask holds.
   void arrive(Value barrier, Value mask);
+  /// The same at the barrier (an address of inMember) of another core of the cluster.
+  void arriveInCluster(Value barrier, Value mask);
   /// One arrival, which says that the phase also waits for so many bytes.
   void arriveExpecting(Value barrier, int64_t bytes);
   /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
   /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
-  void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier);
+  /// `members` above 1: into the shared memory of as many cores of the cluster, at the same places,
+  /// and counted by the barrier of each.
+  void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier,
+                  int64_t members = 1);
   void prefetchTensorMap(Value map);
 
   /// Shared memory that this thread sees is what the copy engine sees from here on.
@@ -81,13 +86,25 @@ public:
   /// stmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
   void storeMatrices(Value shared, llvm::ArrayRef<Value> words);
 
+  //===-- Clusters ----------------------------------------------------------------------------===//
+
+  /// The number of this core in its cluster (i32).
+  Value member();
+  /// The address (i32) at which the cluster knows a place in the shared memory of one of its cores
+  /// (i32).
+  Value inMember(Value shared, Value member);
+  /// All threads of the cluster meet, and see each other's shared memory. `isWhole`: warps come
+  /// here with all their threads together.
+  void meetInCluster(bool isWhole);
+
   //===-- Warpgroups --------------------------------------------------------------------------===//
 
   /// setmaxnreg: this warpgroup takes registers up to so many a thread, or leaves those above.
   void takeRegisters(int64_t count);
   void leaveRegisters(int64_t count);
-  /// Before the first product that reads registers written otherwise.
-  void fenceProducts();
+  /// Before products that add to these registers, which other instructions have written. They are
+  /// in the values.
+  llvm::SmallVector<Value> fenceProducts(llvm::ArrayRef<Value> values);
   void commitProducts();
   /// Waits until at most `pending` groups are under way; the values, in the registers where the
   /// products left them, are read after that only.
@@ -132,6 +149,9 @@ public:
   void sleep();
 
 private:
+  /// Assembly through which values pass in the registers where they are, in pieces; `isLast`: the
+  /// text stands in the last one, else in the first.
+  llvm::SmallVector<Value> pass(llvm::StringRef text, llvm::ArrayRef<Value> values, bool isLast);
   /// Assembly with results of the given types.
   llvm::SmallVector<Value> assemble(llvm::StringRef text, llvm::StringRef constraints,
                                     llvm::ArrayRef<Value> operands, mlir::TypeRange results,

@@ -187,7 +187,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
     for (StringRef attribute : {kSharedAttr, kRequirementsAttr, kSymmetricAttr, kDistributedAttr,
-                                kSitesAttr, kBarriersAttr})
+                                kSitesAttr, kBarriersAttr, kClusterAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
     Builder attributes(&getContext());

@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kResidentAttr = "nvidia.resident";
 /// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
 /// no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps";
+/// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function, then
+/// of the module; absent: 1).
+inline constexpr llvm::StringLiteral kClusterAttr = "nvidia.cluster";
 /// What a tensor map describes (attribute of the argument of the function that points to it, and an
 /// array of them of the module): a dictionary {argument, box, tf32}, the number of the argument
 /// whose memory it is, the extents of what is copied at a time, outermost first, and, if it is

@@ -14,11 +14,27 @@ def DescribeSymmetric : Pass<"nvidia-describe-symmetric", "::mlir::ModuleOp"> {
   let summary = "Turns the plan of symmetric memory into text that a launch evaluates";
 }
 
+def FormClusters : Pass<"nvidia-form-clusters", "::mlir::func::FuncOp"> {
+  let summary = "Has clusters of cores take tiles together";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::ditron::nvidia::NvidiaDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];
+}
+
 def DistToDevice : Pass<"nvidia-dist-to-device", "::mlir::func::FuncOp"> {
   let summary = "Turns ranks, cores, verbs and requirements into what a device knows of them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect", "::ditron::nvidia::NvidiaDialect"];
+}
+
+def TurnProducts : Pass<"nvidia-turn-products", "::mlir::func::FuncOp"> {
+  let summary = "Computes products of few rows transposed, where warpgroups multiply them then";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::core::TileDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">];
 }
 
 def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
@@ -52,7 +68,7 @@ def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect", "::ditron::nvidia::NvidiaDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
-    Option<"stages", "stages", "int64_t", "0", "Slots of a pipe; 0: as many as fit, at most 12">,
+    Option<"stages", "stages", "int64_t", "0", "Slots of a pipe; 0: as many as fit, at most 16">,
     Option<"tensorStores", "tensor-stores", "bool", "false",
            "Launches may describe what the kernel writes, too">];
 }

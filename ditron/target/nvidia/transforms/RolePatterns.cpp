@@ -7,6 +7,9 @@
 // `empty`, on which each computing warp arrives. A role goes through the slots in order and keeps
 // its position, a slot and the parity of the phase that it waits for, in registers: allocas here,
 // which LLVM promotes.
+//
+// Where cores of a cluster fetch tiles for one another, `empty` of each counts the warps of all: a
+// warp's lanes arrive at one core each. `full` counts the bytes of all copies into its own core.
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
@@ -18,7 +21,8 @@ namespace ditron::nvidia {
 
 Type pipeType(MLIRContext *context) {
   Type shared = LLVM::LLVMPointerType::get(context, 3), local = LLVM::LLVMPointerType::get(context);
-  return LLVM::LLVMStructType::getLiteral(context, {shared, local});
+  Type everywhere = IntegerType::get(context, 32);
+  return LLVM::LLVMStructType::getLiteral(context, {shared, local, everywhere});
 }
 
 namespace {
@@ -46,6 +50,7 @@ public:
   Pipe(ThreadBuilder &t, PipeType type, Value converted) : t_(t), type_(type) {
     base_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
     positions_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
+    there_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 2);
   }
 
   Value get(Position which) {
@@ -72,6 +77,12 @@ public:
 
   Value full(Value slot) { return barrier(slot, 0); }
   Value empty(Value slot) { return barrier(slot, type_.getSlots()); }
+  /// The same of the core whose number is this lane's: i32.
+  Value emptyThere(Value slot) {
+    Value place = t_.add(there_, t_.mul(slot, t_.i32(kBarrierBytes)));
+    return t_.add(place,
+                  t_.i32(type_.getSlots() * slotBytes(type_) + type_.getSlots() * kBarrierBytes));
+  }
   Value tile(Value slot, size_t number) {
     int64_t before = 0;
     for (RankedTensorType tile : type_.getTiles().take_front(number))
@@ -89,7 +100,7 @@ private:
 
   ThreadBuilder &t_;
   PipeType type_;
-  Value base_, positions_;
+  Value base_, positions_, there_;
 };
 
 Value isThread(ThreadBuilder &t, int64_t warp) {
@@ -109,7 +120,8 @@ struct PipePattern : TilePattern<PipeOp> {
     Value pipe = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t, op), 1);
-    init(t, t.offset(base, bytes), slots);
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, there(t, base, type), 2);
+    init(t, t.offset(base, bytes), slots, type.getMembers());
     b.replaceOp(op, pipe);
     return success();
   }
@@ -130,17 +142,26 @@ private:
     return all;
   }
 
-  void init(ThreadBuilder &t, Value barriers, int64_t slots) const {
+  /// The pipe in the core whose number in the cluster is this lane's.
+  static Value there(ThreadBuilder &t, Value base, PipeType type) {
+    Value here = t.b.create<LLVM::PtrToIntOp>(t.loc, t.b.getI32Type(), base);
+    return type.getMembers() > 1 ? t.instructions.inMember(here, t.context.lane) : here;
+  }
+
+  void init(ThreadBuilder &t, Value barriers, int64_t slots, int64_t members) const {
     auto branch = t.b.create<scf::IfOp>(t.loc, isThread(t, 0));
     {
       OpBuilder::InsertionGuard guard(t.b);
       t.b.setInsertionPointToStart(branch.thenBlock());
       for (int64_t n = 0; n < 2 * slots; ++n)
         t.instructions.initBarrier(t.offset(barriers, n * kBarrierBytes),
-                                   n < slots ? 1 : t.context.warps);
+                                   n < slots ? 1 : t.context.warps * members);
       t.instructions.fenceBarriers();
     }
-    t.b.create<NVVM::Barrier0Op>(t.loc);
+    if (members > 1)
+      t.instructions.meetInCluster(/*isWhole=*/true);
+    else
+      t.b.create<NVVM::Barrier0Op>(t.loc);
   }
 };
 
@@ -173,6 +194,10 @@ struct RolesPattern : TilePattern<RolesOp> {
     b.setInsertionPoint(roles.elseBlock()->getTerminator());
     if (delivers)
       t.instructions.waitStores();
+    // No core leaves while others may reach into its shared memory.
+    b.setInsertionPointAfter(roles);
+    if (op->getParentOfType<func::FuncOp>()->hasAttr(kClusterAttr))
+      t.instructions.meetInCluster(/*isWhole=*/false);
     b.eraseOp(op);
     return success();
   }
@@ -221,11 +246,17 @@ struct FetchPattern : TilePattern<FetchOp> {
     Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
     Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
     SmallVector<Value> coords = t.placeOf(op.getView(), op.getCoords(), op.getShape());
+    int64_t members = op.getShared() ? type.getMembers() : 1;
+    if (members > 1) { // this one's part of the rows
+      Value row = t.mul(t.instructions.member(), t.i32(tile.getDimSize(0) / members));
+      coords[1] = t.add(coords[1], row);
+      place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
+    }
     Value first = coords[0];
     for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
       coords[0] = t.add(first, t.i32(panel * width));
       t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
-                                op.getMap(), coords, full);
+                                op.getMap(), coords, full, members);
     }
     b.eraseOp(op);
     return success();
@@ -256,13 +287,27 @@ struct ReleasePattern : TilePattern<ReleaseOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
     Value slot = pipe.get(kFreeSlot);
-    Value isFirst =
-        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, context_.lane, t.i32(0));
-    Value arrives = b.create<arith::AndIOp>(op.getLoc(), isFirst, op.getCondition());
-    t.instructions.arrive(pipe.empty(slot), arrives);
+    int64_t members = op.getPipe().getType().getMembers();
+    Value isChosen = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ult, context_.lane,
+                                             t.i32(members));
+    Value arrives = b.create<arith::AndIOp>(op.getLoc(), isChosen, op.getCondition());
+    if (members > 1)
+      t.instructions.arriveInCluster(pipe.emptyThere(slot), arrives);
+    else
+      t.instructions.arrive(pipe.empty(slot), arrives);
     Value after = pipe.next(slot).first;
     pipe.set(kFreeSlot, b.create<arith::SelectOp>(op.getLoc(), op.getCondition(), after, slot));
     b.eraseOp(op);
+    return success();
+  }
+};
+
+struct MemberPattern : TilePattern<MemberOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(MemberOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), t.instructions.member());
     return success();
   }
 };
@@ -271,9 +316,8 @@ struct ReleasePattern : TilePattern<ReleaseOp> {
 
 void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns
-      .add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern, ReleasePattern>(
-          types, patterns.getContext(), context);
+  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern,
+               ReleasePattern, MemberPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

@@ -221,12 +221,42 @@ private:
 
 } // namespace
 
-bool isDeliverable(core::StoreOp store) {
+/// Whether a value that the producer computes is the same for all cores of a cluster.
+static bool isSame(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return !loop || (loop.getInductionVar() == argument && isSame(loop.getLowerBound()) &&
+                     isSame(loop.getUpperBound()) && isSame(loop.getStep()));
+  }
+  Operation *op = value.getDefiningOp();
+  // Only a cluster's number is known to be the same: that of a block over the cores of one.
+  if (isa<NVVM::BlockIdXOp>(op))
+    return llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::DivUIOp>(user); });
+  return !isa<MemberOp>(op) && isProjectable(value) && llvm::all_of(op->getOperands(), isSame);
+}
+
+bool isSameInCluster(core::LoadOp load) {
+  for (Operation *parent = load->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp()) {
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      if (!isSame(loop.getInductionVar()))
+        return false;
+    if (auto branch = dyn_cast<scf::IfOp>(parent))
+      if (!isSame(branch.getCondition()))
+        return false;
+  }
+  return llvm::all_of(load.getCoords(), isSame);
+}
+
+bool isDeliverable(core::StoreOp store, int64_t warps) {
   constexpr int64_t kNarrowest = 64;
   auto function = store->getParentOfType<func::FuncOp>();
   RankedTensorType tile = tileOf(store.getTile());
   if (tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
       core::elementBytes(tile.getElementType()) != 2 || !isMapped(function, store.getView()))
+    return false;
+  bool isWhole = tile.getDimSize(0) % (16 * warps) == 0;
+  if (!isWhole || core::layoutOf(tile) != warpgroupAccumulator(shapeOf(tile), warps).canonical())
     return false;
   // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
   WalkResult result = function.walk([&](Operation *op) {

@@ -16,9 +16,12 @@ mlir::Value untransposed(mlir::Value tile);
 mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
 
 /// Whether the copy engine may store what a kernel with roles writes here: a tile of 16-bit
-/// elements, at least 64 columns wide, to an argument that the kernel does not read, and that
-/// launches can describe. The tile is to be in the layout of warpgroupAccumulator.
-bool isDeliverable(core::StoreOp store);
+/// elements, at least 64 columns wide, in the layout of warpgroupAccumulator, to an argument that
+/// the kernel does not read, and that launches can describe.
+bool isDeliverable(core::StoreOp store, int64_t warps);
+
+/// Whether a load, and how often it is reached, is the same for all cores of a cluster.
+bool isSameInCluster(core::LoadOp load);
 
 /// A loop whose products are fed.
 struct FedLoop {

@@ -69,9 +69,11 @@ class TensorMaps {
 public:
   explicit TensorMaps(func::FuncOp function) : function_(function) {}
 
-  Value of(core::LoadOp load) {
+  /// `members`: cores that fetch the tile together.
+  Value of(core::LoadOp load, int64_t members) {
     RankedTensorType tile = tileOf(load.getTile());
-    return of(cast<BlockArgument>(load.getView()), tile.getElementType(), tile.getDimSize(0));
+    return of(cast<BlockArgument>(load.getView()), tile.getElementType(),
+              tile.getDimSize(0) / members);
   }
   Value of(core::StoreOp store) {
     constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
@@ -111,6 +113,7 @@ struct Feed {
   Value pipe;
   SmallVector<Value, 2> maps;
   SmallVector<Value, 2> pages; ///< of symmetric memory; null for others
+  SmallVector<bool, 2> shared; ///< of each load: fetched by all cores of a cluster together
 };
 
 /// Writes what the producer does: the control flow around the loads, and what it is computed from.
@@ -178,8 +181,8 @@ private:
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
       b_.create<FetchOp>(load.getLoc(), load.getView(), coords, feed.maps[n], feed.pipe, slot,
-                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
-                         feed.pages[n]);
+                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), feed.pages[n],
+                         feed.shared[n]);
     }
   }
 
@@ -200,9 +203,10 @@ public:
 
   void rewrite() {
     receive();
-    bool isAsync =
-        cast<PipeType>(pipe_.getType()).getSlots() > 1 &&
-        llvm::all_of(fed_.dots, [&](core::DotOp dot) { return accumulates(dot) && !hasRuns(dot); });
+    bool isAsync = cast<PipeType>(pipe_.getType()).getSlots() > 1 &&
+                   llvm::all_of(fed_.dots, [&](core::DotOp dot) {
+                     return accumulates(dot) && !hasRuns(dot) && isWide(dot);
+                   });
     for (core::DotOp dot : fed_.dots)
       multiply(dot, isAsync, dot == fed_.dots.back());
     if (!isAsync)
@@ -254,6 +258,13 @@ private:
           core::withLayout(RankedTensorType::get(shape, type.getElementType()), layout));
       retypeTransposed(transpose.getResult());
     }
+  }
+
+  /// Whether a product takes long enough that the next one is to be begun before it is done. Narrow
+  /// ones wait for memory; and the assembler would have them one after the other with a warning.
+  static bool isWide(core::DotOp dot) {
+    constexpr int64_t kNarrow = 32;
+    return tileOf(dot.getAcc()).getDimSize(1) > kNarrow;
   }
 
   static bool hasRuns(core::DotOp dot) {
@@ -319,7 +330,7 @@ private:
     TensorMaps maps(function);
     if (tensorStores)
       deliver(function, plan->warps, maps);
-    SmallVector<Feed> feeds = makePipes(function, *plan, *chip, maps, b);
+    SmallVector<Feed, 2> feeds = makePipes(function, *plan, *chip, maps, b);
     auto roles = b.create<RolesOp>();
     Block *producer = b.createBlock(&roles.getProducer()),
           *consumer = b.createBlock(&roles.getConsumer());
@@ -339,9 +350,7 @@ private:
   static void deliver(func::FuncOp function, int64_t warps, TensorMaps &maps) {
     SmallVector<core::StoreOp> stores;
     function.walk([&](core::StoreOp store) {
-      RankedTensorType tile = tileOf(store.getTile());
-      if (isDeliverable(store) &&
-          core::layoutOf(tile) == warpgroupAccumulator(shapeOf(tile), warps).canonical())
+      if (isDeliverable(store, warps))
         stores.push_back(store);
     });
     for (core::StoreOp store : stores) {
@@ -352,29 +361,42 @@ private:
     }
   }
 
+  /// Cores that a load may be made for at once: those of the cluster, where the ways of all its
+  /// members to every load are one, and each has whole groups of 8 rows to fetch.
+  static int64_t sharersOf(core::LoadOp load, int64_t cluster) {
+    bool isDivided = tileOf(load.getTile()).getDimSize(0) % (8 * cluster) == 0;
+    return isDivided && isSameInCluster(load) ? cluster : 1;
+  }
+
   /// As many slots as fit beside what ops need for the moment, for each loop alike.
-  SmallVector<Feed> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
-                              TensorMaps &maps, ImplicitLocOpBuilder &b) {
-    constexpr int64_t kMost = 12, kSlack = 1024; // for barriers
+  SmallVector<Feed, 2> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
+                                 TensorMaps &maps, ImplicitLocOpBuilder &b) {
+    constexpr int64_t kMost = 16, kSlack = 1024; // for barriers
     int64_t momentary = 0, delivered = 0, bytes = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
     function.walk([&](DeliverOp) { delivered += deliveryBytes(plan.warps); });
     for (const FedLoop &one : plan.loops)
       for (core::LoadOp load : one.loads)
         bytes += bytesOf(inPanels(tileOf(load.getTile())));
+    auto attribute = function->getAttrOfType<IntegerAttr>(kClusterAttr);
+    int64_t cluster = attribute ? attribute.getInt() : 1;
     auto loops = static_cast<int64_t>(plan.loops.size());
     int64_t fit = (chip.sharedBytes - rounded(momentary) - delivered - loops * kSlack) / bytes;
     int64_t slots = stages ? stages : std::clamp<int64_t>(fit, 1, kMost);
-    SmallVector<Feed> feeds;
+    SmallVector<Feed, 2> feeds;
     for (const FedLoop &one : plan.loops) {
       Feed feed{one, {}, {}, {}};
       SmallVector<RankedTensorType> tiles;
+      int64_t members = 1;
       for (core::LoadOp load : one.loads) {
+        int64_t sharers = sharersOf(load, cluster);
         tiles.push_back(inPanels(tileOf(load.getTile())));
-        feed.maps.push_back(maps.of(load));
+        feed.maps.push_back(maps.of(load, sharers));
         feed.pages.push_back(Value());
+        feed.shared.push_back(sharers > 1);
+        members = std::max(members, sharers);
       }
-      feed.pipe = b.create<PipeOp>(PipeType::get(b.getContext(), slots, tiles));
+      feed.pipe = b.create<PipeOp>(PipeType::get(b.getContext(), slots, tiles, members));
       feeds.push_back(std::move(feed));
     }
     return feeds;

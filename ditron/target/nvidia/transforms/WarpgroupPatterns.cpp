@@ -85,7 +85,10 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
     bool isFirst = isZero(op.getAcc());
     SmallVector<Value> sums = t.split(adaptor.getAcc());
     size_t part = static_cast<size_t>(columns / 2); // registers of a block
-    t.instructions.fenceProducts();
+    if (isFirst)
+      t.instructions.fenceProducts({});
+    else
+      sums = t.instructions.fenceProducts(sums);
     int64_t step = kStepBytes / storageBytes(lhs.getElementType());
     for (int64_t depth = 0; depth < lhs.getDimSize(1); depth += step)
       for (int64_t block = 0; block < rows / kBlock; ++block) {
