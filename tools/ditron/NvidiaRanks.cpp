@@ -154,8 +154,9 @@ public:
     show("compiling");
     program_.prepare(values_);
     if (arguments_.graph)
-      graph_.emplace(gpu_.device(),
-                     [&](const runtime::nvidia::Stream &stream) { program_.launch(values_, stream); });
+      graph_.emplace(gpu_.device(), [&](const runtime::nvidia::Stream &stream) {
+        program_.launch(values_, stream);
+      });
     Findings findings = verifyOnce();
     show("warming up");
     double one = slowest(rank_, {median(time(10))})[0];
@@ -256,9 +257,10 @@ template <class Result, class Fn> Result onGpus(const Placement &placement, Fn &
 } // namespace
 
 RunResult runOnGpus(const Task &task, const Placement &placement, const RunOptions &options) {
-  return onGpus<RunResult>(placement, [&](Context &context, const GpuMesh &mesh, Progress &progress) {
-    return GpuRankRun(context, mesh, task, placement, options, progress).run();
-  });
+  return onGpus<RunResult>(
+      placement, [&](Context &context, const GpuMesh &mesh, Progress &progress) {
+        return GpuRankRun(context, mesh, task, placement, options, progress).run();
+      });
 }
 
 BenchResult benchOnGpus(const Task &task, const Placement &placement,

@@ -127,12 +127,11 @@ int runShape(const LaunchArguments &arguments, const Placement &placement, const
   RunOptions options{.seed = seed, .launches = parseRepeat(arguments, 1)};
   if (placement.spawns)
     return kVerified; // the processes go on from here
-  RunResult result = placement.backend == Backend::reference
-                         ? runReference(task, placement, options)
-                     : placement.backend == Backend::cpu ? runCpu(task, placement, options)
-                     : task.entry.isDistributed || placement.ranks > 1
-                         ? runOnGpus(task, placement, options)
-                         : runNvidia(task, options);
+  RunResult result =
+      placement.backend == Backend::reference           ? runReference(task, placement, options)
+      : placement.backend == Backend::cpu               ? runCpu(task, placement, options)
+      : task.entry.isDistributed || placement.ranks > 1 ? runOnGpus(task, placement, options)
+                                                        : runNvidia(task, options);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)

@@ -225,7 +225,8 @@ void expectRight(const Run &run) {
 /// Small chunks, several of a core, ragged ones at the edges.
 TEST(Ranks, AllGather) {
   for (int64_t R : {1, 2, 3})
-    expectRight({"all-gather", problemOf(DType::f32, {{"M", 3}, {"N", 12}}, R), "rows=2,columns=8"});
+    expectRight(
+        {"all-gather", problemOf(DType::f32, {{"M", 3}, {"N", 12}}, R), "rows=2,columns=8"});
   expectRight({"all-gather", problemOf(DType::bf16, {{"M", 5}, {"N", 7}}, 2), "rows=4,columns=4"});
 }
 
@@ -237,13 +238,14 @@ TEST(Ranks, AllReduce) {
 
 TEST(Ranks, ReduceScatter) {
   for (int64_t R : {2, 3})
-    expectRight({"reduce-scatter", problemOf(DType::bf16, {{"M", 3}, {"N", 12}}, R),
-                 "rows=2,columns=8"});
+    expectRight(
+        {"reduce-scatter", problemOf(DType::bf16, {{"M", 3}, {"N", 12}}, R), "rows=2,columns=8"});
 }
 
 TEST(Ranks, AllToAll) {
   for (int64_t R : {2, 3})
-    expectRight({"all-to-all", problemOf(DType::f32, {{"T", 5}, {"H", 12}}, R), "rows=2,columns=8"});
+    expectRight(
+        {"all-to-all", problemOf(DType::f32, {{"T", 5}, {"H", 12}}, R), "rows=2,columns=8"});
 }
 
 /// By the older way, without tensor maps: products of each thread for the elements that it holds.
