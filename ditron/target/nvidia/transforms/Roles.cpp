@@ -297,7 +297,7 @@ bool isDeliverable(core::StoreOp store) {
     return false;
   // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
   WalkResult result = function.walk([&](Operation *op) {
-    if (isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op) ||
+    if (isa<LLVM::AtomicRMWOp, LLVM::FenceOp, NotifyOp, MoveOp, MeetOp, SyncOp>(op) ||
         op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace())
       return WalkResult::interrupt();
     Value view = viewOf(op);
