@@ -195,8 +195,12 @@ std::vector<ConfigParameter> fusedParameters() {
   return parameters;
 }
 
-Config fusedDefaults(const Problem &problem, int64_t rows) {
-  GemmTile tile = gemmTile(problem, rows);
+Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
+  constexpr int64_t kSummed = 128 * 128; // elements that GPUs have registers for, twice
+  Problem fused = problem;
+  if (sums)
+    fused.accumulator = std::min(fused.accumulator, kSummed);
+  GemmTile tile = gemmTile(fused, rows);
   int64_t comm = problem.machine == Machine::gpu ? 16 : problem.cores >= 4 ? 1 : 0;
   return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
 }

@@ -168,9 +168,9 @@ ChunkConfig chunkConfig(const Config &config);
 inline constexpr int kChunkColumns = 4096;
 
 /// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `rows` rows at a
-/// time.
+/// time. `sums`: tiles of the result are also summed, by the cores that move data.
 std::vector<ConfigParameter> fusedParameters();
-Config fusedDefaults(const Problem &problem, int64_t rows);
+Config fusedDefaults(const Problem &problem, int64_t rows, bool sums = false);
 FusedGemmConfig fusedConfig(const Config &config);
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();
