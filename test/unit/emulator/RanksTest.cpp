@@ -255,5 +255,17 @@ TEST(Ranks, Products) {
                  "m=4,n=8,k=4,group=1,comm=1"});
 }
 
+/// By warpgroups: the thread that feeds them waits for what other ranks bring.
+TEST(Ranks, ProductsByRoles) {
+  for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
+    for (const char *cores : {"comm=1", "comm=0"}) {
+      struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
+                     "m=64,n=64,k=64,group=1," + std::string(cores)};
+      run.launches = 2;
+      EXPECT_EQ(Ranks(run).code().tensorMaps.size(), 2u) << kernel << " has no roles";
+      expectRight(run);
+    }
+}
+
 } // namespace
 } // namespace ditron

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/nvidia/transforms/ArgumentView.h"
+#include "ditron/target/nvidia/NvidiaOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -26,6 +27,8 @@ Extent extentOf(Value view, unsigned dimension) {
   Operation *op = view.getDefiningOp();
   if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(op))
     return extentOf(transpose.getIn(), permuted(transpose, dimension));
+  if (auto shift = dyn_cast_or_null<ShiftOp>(op))
+    return extentOf(shift.getSource(), dimension);
   auto subview = dyn_cast_or_null<memref::SubViewOp>(op);
   if (!subview)
     return {view, static_cast<int64_t>(dimension)};
@@ -67,17 +70,59 @@ static bool narrow(ArgumentView &part, memref::SubViewOp op) {
   return true;
 }
 
+/// The page of symmetric memory that a launch has; nothing of a peer's, which no map describes.
+static std::optional<ArgumentView> pageOf(ShiftOp shift) {
+  auto view = shift.getPage() && isa<BlockArgument>(shift.getSource())
+                  ? ArgumentView::of(shift.getSource())
+                  : std::nullopt;
+  if (view)
+    view->page = shift.getPage();
+  return view;
+}
+
+/// One of the parts of an argument whose first dimension is split in two.
+static std::optional<ArgumentView> partOfSplit(memref::SubViewOp op, memref::ExpandShapeOp split) {
+  auto view = isa<BlockArgument>(split.getSrc()) ? ArgumentView::of(split.getSrc()) : std::nullopt;
+  auto groups = split.getReassociationIndices();
+  if (!view || groups[0].size() != 2 || op.getDroppedDims().count() != 1 ||
+      !op.getDroppedDims().test(0) ||
+      !llvm::all_of(llvm::drop_begin(groups), [](auto &group) { return group.size() == 1; }) ||
+      !llvm::all_of(op.getStaticStrides(), [](int64_t stride) { return stride == 1; }))
+    return std::nullopt;
+  Builder b(op.getContext());
+  OpFoldResult height = getMixedValues(split.getStaticOutputShape(), split.getOutputShape(), b)[1];
+  for (auto [n, dimension] : llvm::enumerate(view->dimensions)) {
+    OpFoldResult start = op.getMixedOffsets()[n + 1];
+    bool isFirst = getConstantIntValue(start) == 0;
+    // Beyond the first dimension, the split's extents are the argument's.
+    OpFoldResult size = op.getMixedSizes()[n + 1];
+    auto dim = isa<Value>(size) ? cast<Value>(size).getDefiningOp<memref::DimOp>() : nullptr;
+    dimension.isWhole = n > 0 && isFirst && dim && dim.getSource() == split.getResult() &&
+                        dim.getConstantIndex() == static_cast<int64_t>(n) + 1;
+    if (n == 0)
+      dimension.products.push_back({op.getMixedOffsets()[0], height});
+    if (!isFirst)
+      dimension.starts.push_back(start);
+  }
+  return view;
+}
+
 std::optional<ArgumentView> ArgumentView::of(Value view) {
   if (auto argument = dyn_cast<BlockArgument>(view)) {
     auto type = dyn_cast<MemRefType>(view.getType());
     if (!type || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
       return std::nullopt;
-    ArgumentView whole{argument, {}};
+    ArgumentView whole{argument, {}, nullptr};
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      whole.dimensions.push_back({dim, {}, true});
+      whole.dimensions.push_back({dim, {}, {}, true});
     return whole;
   }
   Operation *op = view.getDefiningOp();
+  if (auto shift = dyn_cast<ShiftOp>(op))
+    return pageOf(shift);
+  if (auto subview = dyn_cast<memref::SubViewOp>(op))
+    if (auto split = subview.getSource().getDefiningOp<memref::ExpandShapeOp>())
+      return partOfSplit(subview, split);
   if (!isa<memref::SubViewOp, memref::TransposeOp>(op))
     return std::nullopt;
   auto part = of(op->getOperand(0));
@@ -97,7 +142,8 @@ std::optional<ArgumentView> ArgumentView::of(Value view) {
 
 BlockArgument rootOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp>(op))
+    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
+             memref::ExpandShapeOp, ShiftOp>(op))
       return nullptr;
     view = op->getOperand(0);
   }

@@ -22,10 +22,13 @@ struct ArgumentView {
   struct Dimension {
     int64_t ofView = -1; ///< the view's dimension; -1: the view has one place along this one
     llvm::SmallVector<mlir::OpFoldResult> starts; ///< the sum of them is where the view starts
+    /// And of these products.
+    llvm::SmallVector<std::pair<mlir::OpFoldResult, mlir::OpFoldResult>, 1> products;
     bool isWhole = true;                          ///< the view has all of it
   };
   mlir::BlockArgument argument;
-  llvm::SmallVector<Dimension> dimensions; ///< the argument's
+  llvm::SmallVector<Dimension, 2> dimensions; ///< the argument's
+  mlir::Value page = nullptr; ///< of symmetric memory: which of its pages the view is part of
 
   /// The argument's dimension that is the view's one.
   unsigned dimensionOf(unsigned ofView) const;

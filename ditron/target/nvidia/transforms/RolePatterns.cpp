@@ -167,7 +167,7 @@ struct RolesPattern : TilePattern<RolesOp> {
   LogicalResult matchAndRewrite(RolesOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    auto [own, producers] = registers();
+    auto [own, producers] = registers(op);
     Value isProducer = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::uge,
                                                context_.warp, t.i32(context_.warps));
     auto roles = b.create<scf::IfOp>(op.getLoc(), isProducer, /*withElseRegion=*/true);
@@ -209,13 +209,20 @@ private:
 
   /// Registers of a thread that computes and of one that does not; 0 where a launch gives each
   /// enough.
-  std::pair<int64_t, int64_t> registers() const {
-    constexpr int64_t kStep = 8, kEnough = 240, kFew = 40;
+  std::pair<int64_t, int64_t> registers(RolesOp op) const {
+    constexpr int64_t kStep = 8, kEnough = 240, kLeast = 40, kOfWaits = 56;
+    bool waits = op.getProducer()
+                     .walk([](Operation *inner) {
+                       return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+    int64_t few = waits ? kOfWaits : kLeast;
     int64_t threads = context_.warps * kLanes, others = context_.producerWarps * kLanes;
     int64_t each = context_.chip.coreRegisters / (threads + others) / kStep * kStep;
     if (each >= kEnough)
       return {0, 0};
-    return {(each * (threads + others) - kFew * others) / threads / kStep * kStep, kFew};
+    return {(each * (threads + others) - few * others) / threads / kStep * kStep, few};
   }
 };
 
@@ -272,6 +279,9 @@ private:
       Value place = dimension.ofView < 0 ? t.index(0) : placeInView(t, op, dimension, extent);
       for (OpFoldResult start : dimension.starts)
         place = t.add(place, getValueOrCreateConstantIndexOp(b, t.loc, start));
+      for (auto [x, y] : dimension.products)
+        place = t.add(place, t.mul(getValueOrCreateConstantIndexOp(b, t.loc, x),
+                                   getValueOrCreateConstantIndexOp(b, t.loc, y)));
       // One that lies outside is brought near, that it fits 32 bits: any such tile is all zeros.
       place = b.create<arith::MaxSIOp>(t.loc, place, t.index(-kMostExtent));
       place = b.create<arith::MinSIOp>(t.loc, place, extent);

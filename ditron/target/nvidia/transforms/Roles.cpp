@@ -72,7 +72,7 @@ std::optional<ArgumentView> mapped(func::FuncOp function, core::LoadOp load) {
     return std::nullopt;
   auto rank = static_cast<int64_t>(view->dimensions.size());
   int64_t last = cast<MemRefType>(load.getView().getType()).getRank() - 1;
-  bool isFit = rank >= 2 && rank <= 5 && last >= 1 && view->dimensions.back().ofView == last &&
+  bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 && view->dimensions.back().ofView == last &&
                view->dimensions.back().isWhole &&
                function.getArgAttr(view->argument.getArgNumber(), core::kUnitStrideAttr);
   return isFit ? view : std::nullopt;
@@ -161,10 +161,14 @@ public:
     WalkResult found = function_.walk([&](core::DotOp dot) {
       return add(dot) ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() || mayLeave() ||
+    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() ||
         !hasRegisters())
       return std::nullopt;
-    return RolePlan{first_, feeds_, warps_};
+    RolePlan plan{first_, feeds_, warps_, writers_};
+    Guards guards = plan.guards(function_);
+    if (!waitsAreKnown(guards) || mayLeave(guards))
+      return std::nullopt;
+    return plan;
   }
 
 private:
@@ -223,14 +227,16 @@ private:
     });
   }
 
-  /// The first op that computes tiles, constants aside.
+  /// The first op that computes tiles, constants aside, or that says something to others.
   bool findFirst() {
     for (Operation &op : function_.front()) {
       WalkResult result = op.walk([](Operation *inner) {
         bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
                          llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
-        return isOfTiles && !isa<arith::ConstantOp>(inner) ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
+        bool speaks = isa<NvidiaDialect>(inner->getDialect()) && !isMemoryEffectFree(inner) &&
+                      !isa<BeginOp, AbortOp>(inner);
+        return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
       });
       if (!result.wasInterrupted())
         continue;
@@ -248,20 +254,34 @@ private:
         fed.insert(rootOf(tile.load.getView()));
     WalkResult result = function_.walk([&](Operation *op) {
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
+      if (auto move = dyn_cast<MoveOp>(op))
+        view = move.getDestination();
       if (!view)
         return WalkResult::advance();
       BlockArgument root = rootOf(view);
+      if (root && fed.contains(root) && isa<MoveOp>(op)) {
+        writers_.push_back(op);
+        return WalkResult::advance();
+      }
       return root && !fed.contains(root) ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();
   }
 
+  /// Whether the producer can wait for what the program waits for before it loads tiles.
+  bool waitsAreKnown(const Guards &guards) {
+    return llvm::all_of(guards.waits(), [&](WaitOp wait) {
+      return projection_.reaches(wait) && projection_.computesOperands(wait);
+    });
+  }
+
   /// Whether threads may end the kernel where others would wait for them: the producer does not
   /// find out by itself that they do.
-  bool mayLeave() {
+  bool mayLeave(const Guards &guards) {
     WalkResult result = function_.walk([&](LLVM::InlineAsmOp op) {
       Operation *top = function_.front().findAncestorOpInBlock(*op);
-      bool isKnown = top->isBeforeInBlock(first_) || projection_.foresees(op);
+      bool isKnown = top->isBeforeInBlock(first_) || !guards.precedesFetch(op) ||
+                     projection_.foresees(op);
       return isKnown ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();
@@ -283,6 +303,7 @@ private:
   int64_t warps_;
   Projection projection_;
   SmallVector<Feed> feeds_;
+  SmallVector<Operation *> writers_;
   Operation *first_ = nullptr;
 };
 
@@ -307,6 +328,14 @@ bool isDeliverable(core::StoreOp store) {
     return root && root != store.getView() ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();
+}
+
+Guards RolePlan::guards(func::FuncOp function) const {
+  SmallVector<Operation *> loads;
+  for (const Feed &feed : feeds)
+    for (const FedTile &tile : feed.tiles)
+      loads.push_back(tile.load);
+  return {function, loads};
 }
 
 bool Feed::isInner() const {

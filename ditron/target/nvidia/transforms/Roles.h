@@ -4,6 +4,7 @@
 // them and do all the rest.
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
+#include "ditron/target/nvidia/transforms/Guards.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/Tiles.h"
 
@@ -40,10 +41,15 @@ struct RolePlan {
   mlir::Operation *first;        ///< of the function's block: from here on, roles differ
   llvm::SmallVector<Feed> feeds; ///< in program order of their tiles
   int64_t warps;                 ///< that compute: whole warpgroups
+  /// What writes memory that is fed: the producer fetches behind it only when it is done.
+  llvm::SmallVector<mlir::Operation *> writers = {};
+
+  Guards guards(mlir::func::FuncOp function) const;
 };
 
 /// The roles of a kernel of which every product is one that warpgroups compute from tiles that are
-/// read from arguments (the left one may also be computed), and that writes none of these. Without
+/// read from arguments (the left one may also be computed), and that writes none of these but by
+/// copies of chunks. Waits that come before the loads of such tiles are the producer's too. Without
 /// a value for other kernels and for chips that have no warpgroups. `warps`: that the schedule asks
 /// for, or 0.
 std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &chip, int64_t warps);

@@ -80,7 +80,8 @@ public:
     ArgumentView view = *ArgumentView::of(load.getView());
     RankedTensorType tile = tileOf(load.getTile());
     auto row = static_cast<unsigned>(load.getCoords().size()) - 2;
-    return of(view.argument, tile.getElementType(), view.dimensionOf(row), tile.getDimSize(0));
+    return of(view.argument, tile.getElementType(), view.dimensionOf(row), tile.getDimSize(0),
+              view.page != nullptr);
   }
   Value of(core::StoreOp store) {
     constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
@@ -90,12 +91,15 @@ public:
   }
 
 private:
-  /// For boxes of so many rows, along this dimension, of 128 bytes.
-  Value of(BlockArgument view, Type element, unsigned row, int64_t rows) {
+  /// For boxes of so many rows, along this dimension, of 128 bytes. The pages of symmetric memory
+  /// are a first dimension.
+  Value of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages = false) {
     Builder b(function_);
     SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
     box.back() = kPanelBytes / storageBytes(element);
     box[row] = rows;
+    if (hasPages)
+      box.insert(box.begin(), 1);
     SmallVector<NamedAttribute> fields{
         b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
         b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
@@ -126,7 +130,10 @@ struct PipedFeed {
 /// Writes what the producer does: the control flow around the loads, and what it is computed from.
 class Producer {
 public:
-  Producer(OpBuilder b, ArrayRef<PipedFeed> feeds) : b_(b), feeds_(feeds) {}
+  /// `gates`: ops behind which the producer follows the other role through a gate.
+  Producer(OpBuilder b, ArrayRef<PipedFeed> feeds, const Guards &guards,
+           const llvm::DenseMap<Operation *, Value> &gates)
+      : b_(b), feeds_(feeds), guards_(guards), gates_(gates) {}
 
   void project(llvm::iterator_range<Block::iterator> ops) {
     for (Operation &op : ops) {
@@ -134,21 +141,30 @@ public:
       for (const PipedFeed &one : feeds_)
         if (one.feed.tiles.back().load == &op)
           fetch(one);
+      if (auto gate = gates_.find(&op); gate != gates_.end())
+        b_.create<FollowOp>(op.getLoc(), gate->second);
     }
   }
 
 private:
-  /// Whether an op has something for the producer to do in it: tiles to fetch, or the kernel's end.
+  /// Whether an op has something for the producer to do in it: tiles to fetch, or what comes before
+  /// some, waits and the kernel's end.
   bool leads(Operation &op) {
-    return llvm::any_of(feeds_,
-                        [&](const PipedFeed &one) {
-                          return op.isProperAncestor(one.feed.tiles.back().load);
-                        }) ||
-           op.walk([](LLVM::InlineAsmOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (llvm::any_of(feeds_, [&](const PipedFeed &one) {
+          return op.isProperAncestor(one.feed.tiles.back().load);
+        }))
+      return true;
+    WalkResult result = op.walk([&](Operation *inner) {
+      bool counts = isa<LLVM::InlineAsmOp, WaitOp>(inner) && guards_.precedesFetch(inner);
+      return counts ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return result.wasInterrupted();
   }
 
   void project(Operation &op) {
-    if (Projection::isScalar(&op) && isKnown(op)) {
+    if (isa<WaitOp>(op) && guards_.precedesFetch(&op)) {
+      b_.clone(op, mapping_)->setAttr(kFeedingAttr, b_.getUnitAttr());
+    } else if (Projection::isScalar(&op) && isKnown(op)) {
       if (!op.hasTrait<OpTrait::IsTerminator>())
         b_.clone(op, mapping_);
     } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && leads(op)) {
@@ -212,6 +228,8 @@ private:
 
   OpBuilder b_;
   ArrayRef<PipedFeed> feeds_;
+  const Guards &guards_;
+  const llvm::DenseMap<Operation *, Value> &gates_;
   IRMapping mapping_;
   /// What is computed where only the other role goes.
   llvm::DenseSet<Value> inside_;
@@ -236,6 +254,10 @@ private:
     if (tensorStores)
       deliver(function, plan->warps, maps);
     SmallVector<PipedFeed> feeds = makePipes(function, *plan, *chip, maps, b);
+    Guards guards = plan->guards(function);
+    llvm::DenseMap<Operation *, Value> gates;
+    for (Operation *op : guards.gates(plan->writers))
+      gates[op] = b.create<GateOp>(GateType::get(b.getContext()));
     auto roles = b.create<RolesOp>();
     Block *producer = b.createBlock(&roles.getProducer()),
           *consumer = b.createBlock(&roles.getConsumer());
@@ -243,8 +265,12 @@ private:
       return llvm::make_range(std::next(roles->getIterator()),
                               function.front().getTerminator()->getIterator());
     };
-    Producer(OpBuilder::atBlockEnd(producer), feeds).project(rest());
+    Producer(OpBuilder::atBlockEnd(producer), feeds, guards, gates).project(rest());
     eraseDead(*producer);
+    for (auto [op, gate] : gates)
+      openBehind(op, gate);
+    for (WaitOp wait : guards.waits())
+      leaveToProducer(wait, plan->feeds);
     consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
                                      rest().begin(), rest().end());
     rewriteConsumer(roles.getConsumer(), feeds, plan->warps);
@@ -265,6 +291,33 @@ private:
                           maps.of(store));
       store.erase();
     }
+  }
+
+  static Value pageOf(core::LoadOp load) { return ArgumentView::of(load.getView())->page; }
+
+  static void openBehind(Operation *op, Value gate) {
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    b.create<OpenOp>(op->getLoc(), gate);
+  }
+
+  /// What the role that computes receives next was fetched behind the same wait of the producer, and
+  /// receiving it is as good as the wait; so it waits only where the loop receives nothing.
+  static void leaveToProducer(WaitOp wait, ArrayRef<Feed> feeds) {
+    Operation *next = wait->getNextNode();
+    while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
+      next = next->getNextNode();
+    auto loop = dyn_cast_or_null<scf::ForOp>(next);
+    bool isFed = loop && llvm::any_of(feeds, [&](const Feed &feed) {
+                   return feed.block == loop.getBody() && feed.isInner();
+                 });
+    if (!isFed)
+      return;
+    OpBuilder b(loop);
+    Value isEmpty = b.create<arith::CmpIOp>(wait.getLoc(), arith::CmpIPredicate::sge,
+                                            loop.getLowerBound(), loop.getUpperBound());
+    auto branch = b.create<scf::IfOp>(wait.getLoc(), isEmpty, /*withElseRegion=*/false);
+    wait->moveBefore(branch.thenBlock()->getTerminator());
   }
 
   static void rewriteConsumer(Region &consumer, ArrayRef<PipedFeed> feeds, int64_t warps) {
@@ -292,7 +345,7 @@ private:
       int64_t bytes = 0;
       for (const FedTile &tile : feed.tiles) {
         one.maps.push_back(maps.of(tile.load));
-        one.pages.push_back(Value());
+        one.pages.push_back(pageOf(tile.load));
       }
       for (RankedTensorType tile : tilesOf(feed))
         bytes += bytesOf(tile);
