@@ -641,7 +641,7 @@ void execute(const std::string &ptx, const Launch &launch) {
 void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
                      uint64_t tick) {
   Program program = parse(ptx);
-  std::mt19937_64 random(launches.at(0).at(0).seed);
+  std::mt19937_64 random(launches.at(0).at(0).seed); // rank 0 launches
   Block::tick = tick;
   struct Rank {
     size_t next = 0;
@@ -653,7 +653,9 @@ void executeTogether(const std::string &ptx, const std::vector<std::vector<Launc
     for (int block = 0; block < launch.blocks; ++block)
       ranks[rank].blocks.push_back(std::make_unique<Block>(program, launch, block));
   };
-  for (size_t left = ranks.size(); left > 0;) {
+  auto left =
+      std::count_if(launches.begin(), launches.end(), [](auto &own) { return !own.empty(); });
+  while (left > 0) {
     size_t number = random() % ranks.size();
     Rank &rank = ranks[number];
     if (rank.blocks.empty() && rank.next == launches[number].size())

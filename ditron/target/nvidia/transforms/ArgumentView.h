@@ -24,7 +24,7 @@ struct ArgumentView {
     llvm::SmallVector<mlir::OpFoldResult> starts; ///< the sum of them is where the view starts
     /// And of these products.
     llvm::SmallVector<std::pair<mlir::OpFoldResult, mlir::OpFoldResult>, 1> products;
-    bool isWhole = true;                          ///< the view has all of it
+    bool isWhole = true; ///< the view has all of it
   };
   mlir::BlockArgument argument;
   llvm::SmallVector<Dimension, 2> dimensions; ///< the argument's

@@ -391,7 +391,8 @@ struct FollowPattern : TilePattern<FollowOp> {
 void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
-               SyncPattern, MeetPattern, GatePattern, OpenPattern, FollowPattern>(types, patterns.getContext(), context);
+               SyncPattern, MeetPattern, GatePattern, OpenPattern, FollowPattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

@@ -211,12 +211,12 @@ private:
   /// enough.
   std::pair<int64_t, int64_t> registers(RolesOp op) const {
     constexpr int64_t kStep = 8, kEnough = 240, kLeast = 40, kOfWaits = 56;
-    bool waits = op.getProducer()
-                     .walk([](Operation *inner) {
-                       return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
-                     })
-                     .wasInterrupted();
+    bool waits =
+        op.getProducer()
+            .walk([](Operation *inner) {
+              return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
     int64_t few = waits ? kOfWaits : kLeast;
     int64_t threads = context_.warps * kLanes, others = context_.producerWarps * kLanes;
     int64_t each = context_.chip.coreRegisters / (threads + others) / kStep * kStep;

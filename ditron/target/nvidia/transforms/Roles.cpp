@@ -72,8 +72,8 @@ std::optional<ArgumentView> mapped(func::FuncOp function, core::LoadOp load) {
     return std::nullopt;
   auto rank = static_cast<int64_t>(view->dimensions.size());
   int64_t last = cast<MemRefType>(load.getView().getType()).getRank() - 1;
-  bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 && view->dimensions.back().ofView == last &&
-               view->dimensions.back().isWhole &&
+  bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 &&
+               view->dimensions.back().ofView == last && view->dimensions.back().isWhole &&
                function.getArgAttr(view->argument.getArgNumber(), core::kUnitStrideAttr);
   return isFit ? view : std::nullopt;
 }
@@ -161,8 +161,7 @@ public:
     WalkResult found = function_.walk([&](core::DotOp dot) {
       return add(dot) ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() ||
-        !hasRegisters())
+    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() || !hasRegisters())
       return std::nullopt;
     RolePlan plan{first_, feeds_, warps_, writers_};
     Guards guards = plan.guards(function_);
@@ -280,8 +279,8 @@ private:
   bool mayLeave(const Guards &guards) {
     WalkResult result = function_.walk([&](LLVM::InlineAsmOp op) {
       Operation *top = function_.front().findAncestorOpInBlock(*op);
-      bool isKnown = top->isBeforeInBlock(first_) || !guards.precedesFetch(op) ||
-                     projection_.foresees(op);
+      bool isKnown =
+          top->isBeforeInBlock(first_) || !guards.precedesFetch(op) || projection_.foresees(op);
       return isKnown ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();

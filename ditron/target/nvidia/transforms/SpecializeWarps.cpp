@@ -301,8 +301,8 @@ private:
     b.create<OpenOp>(op->getLoc(), gate);
   }
 
-  /// What the role that computes receives next was fetched behind the same wait of the producer, and
-  /// receiving it is as good as the wait; so it waits only where the loop receives nothing.
+  /// What the role that computes receives next was fetched behind the same wait of the producer,
+  /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
   static void leaveToProducer(WaitOp wait, ArrayRef<Feed> feeds) {
     Operation *next = wait->getNextNode();
     while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
