@@ -25,8 +25,8 @@ static std::vector<int64_t> statusOf(const runtime::nvidia::Workspace &workspace
                                      const Participant &participant) {
   std::vector<int64_t> words(
       size_t(Status::kRecords + 2 * Status::kRecordWords * participant.cores));
-  DITRON_CUDA(workspace.device(rank)->use(), cuMemcpyDtoH_v2, words.data(), participant.status,
-              words.size() * sizeof(int64_t));
+  DITRON_CUDA(workspace.device(rank)->use(), cuMemcpyDtoH_v2, words.data(),
+              participant.status->address(), words.size() * sizeof(int64_t));
   return words;
 }
 
@@ -62,7 +62,7 @@ std::string reportFailure(const runtime::nvidia::Workspace &workspace, const std
       continue;
     }
     kernel = participant.kernel;
-    const auto &code = *static_cast<const GpuCode *>(participant.code);
+    const auto &code = *static_cast<const GpuCode *>(participant.code.get());
     std::vector<int64_t> status = statusOf(workspace, rank, participant);
     if (auto failed = failedRequirement(code, signature, std::span(status).first(Status::kRecords)))
       return fmt::format("{} (rank {})", *failed, rank);

@@ -14,63 +14,86 @@ namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
+/// Heads whose keys and values cores work on at a time, for these to stay in cache.
+static constexpr int kHeadsTogether = 4;
+
+template <class T> using Rows = Tiled<T, 2, 2, Access::read>;
+
+/// Block i of queries: the sum of the values, weighted by powers of 2 of the scores times
+/// `steepness`. The first key that query r does not see is r + shift, if the kernel is causal.
+template <class T>
+static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, const Rows<T> &keys,
+                   const Rows<T> &values, Index numKeys, Index shift, const Tile &steepness) {
+  constexpr f32 kLowest = std::numeric_limits<f32>::lowest();
+  Index first = i * cfg.m; // query
+  Index end = cfg.causal ? min(numKeys, first + cfg.m - 1 + shift) : numKeys;
+  Index seenByAll = cfg.causal ? min(numKeys, first + shift) : numKeys;
+  auto row = iota({cfg.m, 1}, 0) + first, column = iota({1, cfg.n}, 1);
+  auto unseen =
+      cfg.causal ? minimum(row + shift, toTile(numKeys)) : broadcast(toTile(numKeys), {cfg.m, 1});
+  // Finite, so that a tile of unseen keys subtracts no infinities.
+  auto scaled = [&](const Tile &score) { return maximum(score * steepness, kLowest); };
+
+  auto mine = Tile(queries(i, 0));
+  Var top = full<f32>({cfg.m, 1}, kLowest);
+  Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
+  for (auto j : range(ceilDiv(max(end, 0), cfg.n))) {
+    Var scores = dot(mine, transpose(keys(j, 0)));
+    when((j + 1) * cfg.n > seenByAll,
+         [&] { scores = select(column + j * cfg.n < unseen, scores, -INFINITY); });
+    auto next = maximum(top, max(scores, 1)), edge = scaled(next);
+    auto fading = exp2Flushed(scaled(top) - edge);
+    auto weights = exp2Flushed(fma(scores, steepness, -edge));
+    total = total * fading + sum(weights, 1);
+    sums = sums * fading + dot(cast<T>(weights), values(j, 0));
+    top = next;
+  }
+  return sums * select(total > 0, 1 / total.get(), 0);
+}
+
 template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
-  return {"flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
-          " -> o[T,N,D]",
-          [=](In<T, 3> q, In<T, 3> k, In<T, 3> v, In<i32, 1> qStarts, In<i32, 1> kStarts,
-              Scalar<f32> scale, Out<T, 3> o) {
-            require(q.cols() <= cfg.d, "the heads have {} elements, this variant takes up to {}",
-                    {q.cols(), cfg.d});
-            require(q.dim(1) % k.dim(1) == 0, "{} heads of queries do not share {} heads of keys",
-                    {q.dim(1), k.dim(1)});
-            auto steepness = scale * std::numbers::log2e; // exp(x) is 2^(x * log2(e))
-            auto start = [](const In<i32, 1> &starts, Index b) {
-              return toIndex(starts.read({b}));
-            };
-            auto queriesOf = [&](Index b) { return start(qStarts, b + 1) - start(qStarts, b); };
-            Index sequences = qStarts.size() - 1;
-            Index blocks = mostBlocks(q.dim(0), sequences, cfg.m);
+  return {
+      "flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
+      " -> o[T,N,D]",
+      [=](In<T, 3> q, In<T, 3> k, In<T, 3> v, In<i32, 1> qStarts, In<i32, 1> kStarts,
+          Scalar<f32> scale, Out<T, 3> o) {
+        require(q.cols() <= cfg.d, "the heads have {} elements, this variant takes up to {}",
+                {q.cols(), cfg.d});
+        require(q.dim(1) % k.dim(1) == 0, "{} heads of queries do not share {} heads of keys",
+                {q.dim(1), k.dim(1)});
+        require(toIndex(cast<i32>(scale < 0)) == 0, "scale is below 0, expected 0 or more");
+        // exp(x) is 2^(x * log2(e)). The smallest number instead of 0, for which unseen keys
+        // are as far from the others as they are.
+        auto steepness = maximum(scale * std::numbers::log2e, 0x1p-126f);
+        auto start = [](const In<i32, 1> &starts, Index b) { return toIndex(starts.read({b})); };
+        auto queriesOf = [&](Index b) { return qStarts.read({b + 1}) - qStarts.read({b}); };
+        Index sequences = qStarts.size() - 1;
+        Index blocks = mostBlocks(q.dim(0), sequences, cfg.m);
 
-            for (auto [number, head] : grid({blocks, q.dim(1)})) {
-              auto [b, before, i] = findBlock(number, sequences, cfg.m, queriesOf);
-              when(b < sequences, [&] {
-                // A sequence of one head, in tiles.
-                auto tiled = [&](const auto &x, const In<i32, 1> &starts, Index head, int rows) {
-                  Index first = start(starts, b);
-                  auto sequence = x.slice(0, first, start(starts, b + 1) - first);
-                  return sequence.at(1, head).tiled(rows, cfg.d);
-                };
-                Index keyHead = head / (q.dim(1) / k.dim(1));
-                auto queries = tiled(q, qStarts, head, cfg.m);
-                auto keys = tiled(k, kStarts, keyHead, cfg.n);
-                auto values = tiled(v, kStarts, keyHead, cfg.n);
-                auto results = tiled(o, qStarts, head, cfg.m);
-
-                // The first key that a query does not see: its own number and `shift` more.
-                Index numKeys = start(kStarts, b + 1) - start(kStarts, b);
-                Index shift = numKeys - queriesOf(b) + 1;
-                Index end = cfg.causal ? min(numKeys, (i + 1) * cfg.m - 1 + shift) : numKeys;
-                auto row = iota({cfg.m, 1}, 0) + i * cfg.m, column = iota({1, cfg.n}, 1);
-                auto unseen = cfg.causal ? minimum(row + shift, toTile(numKeys))
-                                         : broadcast(toTile(numKeys), {cfg.m, 1});
-
-                auto mine = Tile(queries(i, 0));
-                // Finite, so that a tile of unseen keys subtracts no infinities.
-                Var top = full<f32>({cfg.m, 1}, std::numeric_limits<f32>::lowest());
-                Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
-                for (auto j : range(ceilDiv(max(end, 0), cfg.n))) {
-                  auto scores = dot(mine, transpose(keys(j, 0))) * steepness;
-                  auto seen = select(column + j * cfg.n < unseen, scores, -INFINITY);
-                  auto next = maximum(top, max(seen, 1)), fading = exp2(top - next);
-                  auto weights = exp2(seen - next);
-                  total = total * fading + sum(weights, 1);
-                  sums = sums * fading + dot(cast<T>(weights), values(j, 0));
-                  top = next;
-                }
-                results(i, 0) = cast<T>(sums * select(total > 0, 1 / total.get(), 0));
-              });
-            }
-          }};
+        // Later queries see more: a core takes blocks in pairs, one from each end of the list.
+        Index steps = cfg.causal ? ceilDiv(blocks, 2) : blocks;
+        for (auto [head, step] : grid({q.dim(1), steps}, order::grouped(kHeadsTogether))) {
+          for (auto side : range(cfg.causal ? 2 : 1)) {
+            Index number = select(side == 0, blocks - 1 - step, step);
+            auto [b, before, i] = findBlock(number, sequences, cfg.m, queriesOf);
+            when(b < sequences && (side == 0 || step * 2 + 1 < blocks), [&] {
+              // A sequence of one head, in tiles.
+              auto tiled = [&](const auto &x, const In<i32, 1> &starts, Index head, int rows) {
+                Index first = start(starts, b);
+                auto sequence = x.slice(0, first, start(starts, b + 1) - first);
+                return sequence.at(1, head).tiled(rows, cfg.d);
+              };
+              Index keyHead = head / (q.dim(1) / k.dim(1));
+              Index numKeys = start(kStarts, b + 1) - start(kStarts, b);
+              Index shift = numKeys - toIndex(queriesOf(b)) + 1;
+              Tile result = attend<T>(cfg, tiled(q, qStarts, head, cfg.m), i,
+                                      tiled(k, kStarts, keyHead, cfg.n),
+                                      tiled(v, kStarts, keyHead, cfg.n), numKeys, shift, steepness);
+              tiled(o, qStarts, head, cfg.m)(i, 0) = cast<T>(result);
+            });
+          }
+        }
+      }};
 }
 
 Kernel flashAttention(DType type, const AttentionConfig &config) {
@@ -188,13 +211,18 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 /// Tiles whose operands and sums stay in a core's second-level cache, or in the registers of a
-/// GPU's.
+/// GPU's; where warpgroups multiply, with few enough scores for two tiles of them at a time.
 static Config defaults(const Problem &problem) {
   int64_t d = (problem["D"] + 15) / 16 * 16, m = 128, n = 256;
   if (problem.machine == Machine::gpu) {
     d = fit(d, int64_t(1) << 30);
+    bool isForWarpgroups = problem.accumulator > 128 * 128 && byteSize(problem.type) == 2 &&
+                           problem["D"] % 8 == 0 && d <= 128 && problem["T"] > 64 &&
+                           problem["S"] > 64;
     m = d <= 128 ? 64 : 32;
     n = std::clamp<int64_t>(8192 / (d * static_cast<int64_t>(byteSize(problem.type))), 16, 64);
+    if (isForWarpgroups)
+      m = n = 128;
   }
   return {{"m", fit(problem["T"], m)}, {"n", fit(problem["S"], n)}, {"d", d}, {"causal", 0}};
 }

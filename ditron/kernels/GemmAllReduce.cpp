@@ -63,7 +63,7 @@ KernelEntry gemmAllReduceEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"]); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"], /*sums=*/true); },
       .make = [](DType type,
                  const Config &config) { return gemmAllReduce(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},

@@ -53,7 +53,7 @@ KernelEntry gemmReduceScatterEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"]); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"], /*sums=*/true); },
       .make = [](DType type,
                  const Config &config) { return gemmReduceScatter(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},

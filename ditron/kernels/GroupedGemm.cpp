@@ -10,15 +10,16 @@ template <class T> static Kernel groupedGemmOf(GemmTile cfg) {
   using R = Product<T>;
   return {"grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]",
           [=](In<T> A, In<T, 3> W, In<i32, 1> counts, Out<R> C) {
-            auto rowsOf = [&](Index g) { return toIndex(counts.read({g})); };
+            auto rowsOf = [&](Index g) { return Tile(counts.read({g})); };
             Index groups = counts.size(), blocks = mostBlocks(A.rows(), groups, cfg.m);
             Index columns = ceilDiv(C.cols(), cfg.n);
             for (auto [number, j] : grid({blocks, columns}, order::grouped(cfg.group))) {
               auto [g, first, i] = findBlock(number, groups, cfg.m, rowsOf);
               when(g < groups, [&] {
-                auto a = A.slice(0, first, rowsOf(g)).tiled(cfg.m, cfg.k);
+                Index rows = toIndex(rowsOf(g));
+                auto a = A.slice(0, first, rows).tiled(cfg.m, cfg.k);
                 auto w = W.at(g).tiled(cfg.n, cfg.k);
-                auto c = C.slice(0, first, rowsOf(g)).tiled(cfg.m, cfg.n);
+                auto c = C.slice(0, first, rows).tiled(cfg.m, cfg.n);
                 c(i, j) = cast<R>(productOfRows(a, i, w, j));
               });
             }

@@ -133,14 +133,14 @@ inline std::array<Role, 2> splitRoles(int commCores) {
 /// activation(x), x in f32.
 Tile activate(Activation activation, const Tile &x);
 
-/// Block `number` of a list of parts whose sizes are known only at run time, each cut into blocks
-/// of `height` rows, the last ones ragged: which part it is, where that part starts, and which of
-/// its blocks. part is parts, the number of them, where the list has fewer blocks. A size below 0
-/// ends the launch.
+/// Block `number` of a list of parts whose sizes (scalars of i32) are known only at run time, each
+/// cut into blocks of `height` rows, the last ones ragged: which part it is, where that part
+/// starts, and which of its blocks. part is parts, the number of them, where the list has fewer
+/// blocks. A size below 0 ends the launch.
 struct Block {
   Index part, first, inPart;
 };
-Block findBlock(Index number, Index parts, int height, const std::function<Index(Index)> &sizeOf);
+Block findBlock(Index number, Index parts, int height, const std::function<Tile(Index)> &sizeOf);
 
 /// At least as many blocks as any list of so many parts has, of so many rows in all.
 Index mostBlocks(Index rows, Index parts, int height);
@@ -168,9 +168,9 @@ ChunkConfig chunkConfig(const Config &config);
 inline constexpr int kChunkColumns = 4096;
 
 /// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `rows` rows at a
-/// time.
+/// time. `sums`: tiles of the result are also summed, by the cores that move data.
 std::vector<ConfigParameter> fusedParameters();
-Config fusedDefaults(const Problem &problem, int64_t rows);
+Config fusedDefaults(const Problem &problem, int64_t rows, bool sums = false);
 FusedGemmConfig fusedConfig(const Config &config);
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();

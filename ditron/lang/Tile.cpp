@@ -196,6 +196,12 @@ Tile operator-(Operand x) {
   return isFloat(value.dtype()) ? neg({value, x.where()}) : sub({0, x.where()}, {value, x.where()});
 }
 
+Tile exp2Flushed(Operand x) {
+  Tile result = exp2(x);
+  unwrap(result.handle()).getDefiningOp<math::Exp2Op>().setFastmath(arith::FastMathFlags::afn);
+  return result;
+}
+
 Tile sigmoid(Operand x) {
   Location where = x.where();
   Tile decay = exp({neg(x), where});

@@ -132,6 +132,8 @@ DITRON_OPERATOR(>=, greaterEqual)
 
 /// -x; integers too.
 Tile operator-(detail::Operand x);
+/// exp2(x), where results below the smallest normal number may be 0: fewer instructions on GPUs.
+Tile exp2Flushed(detail::Operand x);
 /// 1 / (1 + exp(-x)).
 Tile sigmoid(detail::Operand x);
 /// `condition` (a tile of i1) elementwise between x and y.

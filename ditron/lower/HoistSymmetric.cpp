@@ -41,6 +41,7 @@ SmallVector<Operation *> requestsOf(func::FuncOp kernel) {
 }
 
 /// An extent of a symmetric buffer is what it was declared with: no plan reads it from memory.
+/// Slices go on saying that they take all of it.
 void forwardExtents(ArrayRef<Operation *> requests) {
   for (Operation *request : requests)
     for (Operation *user : llvm::make_early_inc_range(request->getUsers())) {
@@ -48,8 +49,11 @@ void forwardExtents(ArrayRef<Operation *> requests) {
       std::optional<int64_t> n = dim ? dim.getConstantIndex() : std::nullopt;
       if (!n)
         continue;
-      dim.getResult().replaceAllUsesWith(request->getOperand(*n));
-      dim.erase();
+      dim.getResult().replaceUsesWithIf(request->getOperand(*n), [](OpOperand &use) {
+        return !isa<memref::SubViewOp>(use.getOwner());
+      });
+      if (dim.use_empty())
+        dim.erase();
     }
 }
 

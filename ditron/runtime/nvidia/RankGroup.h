@@ -21,9 +21,9 @@ namespace ditron::runtime::nvidia {
 /// What a rank's last launch in a workspace was, for reports.
 struct Participant {
   std::string kernel;
-  uint64_t status = 0; ///< address, see gpu::Status
+  std::shared_ptr<const Memory> status; ///< see gpu::Status; null: it has launched nothing
   int cores = 0;
-  const void *code = nullptr; ///< what the kernel's sites are told by
+  std::shared_ptr<const void> code; ///< what the kernel's sites are told by
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks.

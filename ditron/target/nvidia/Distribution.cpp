@@ -162,6 +162,17 @@ Layout warpgroupAccumulator(const Shape &shape, int64_t warps) {
                  {2, 1, Axis::reg}});
 }
 
+Layout warpgroupOperand(const Shape &shape, int64_t warps) {
+  int64_t groups = warps / kWarpgroup, width = shape[1] / 4;
+  return Layout({{groups, kWarpgroup, Axis::warp},
+                 {shape[0] / (64 * groups), 2 * width, Axis::reg},
+                 {kWarpgroup, 1, Axis::warp},
+                 {2, 1, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {width, 2, Axis::reg},
+                 {4, 1, Axis::lane}});
+}
+
 namespace {
 
 /// The iters of a dimension with factors of two split off, the last, fastest one first.

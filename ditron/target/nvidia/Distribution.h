@@ -48,6 +48,10 @@ Layout accumulator(const Shape &shape, int64_t warps);
 /// of 64 of which each of its warps has 16. The rows are a multiple of 16 a warp, the columns of 8.
 Layout warpgroupAccumulator(const Shape &shape, int64_t warps);
 
+/// Words of two 16-bit elements each, neighbours in a row, of a tile dealt as warpgroupAccumulator:
+/// the left side of a product of warpgroups. `shape` is that of the words.
+Layout warpgroupOperand(const Shape &shape, int64_t warps);
+
 /// The layout with as many neighbours along the last dimension in one thread as make `run`, a power
 /// of two, the lanes of a quad having exchanged registers for them. Without a value where lanes
 /// hold none of these neighbours, or no registers are there to exchange.

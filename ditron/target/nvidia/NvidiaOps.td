@@ -176,11 +176,13 @@ def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]
 def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Has the copy engine bring a tile of a view into a slot";
   let description = [{
-    Coordinates as in tile.load, of tiles of `shape`; beyond the view, zeros. `map` describes the
-    view's memory and the tile's panels to the copy engine, with the pages of symmetric memory as one
-    dimension more, of which `page` says which; `tile` is the number of the tile in the
-    slot, which may be wider than `shape`, and then has what lies next to it. A tile that is `shared`
-    is the same for all cores of the cluster: each fetches its part of the rows for all of them.
+    Coordinates as in tile.load, of tiles of `shape`; zeros where the tile begins outside of the view,
+    and beyond the argument that the view is part of. Of a tile that begins in the view but goes on
+    beyond it, the rest is what the argument has there: see nvidia.clip. `map` describes the
+    argument's memory and the tile's panels to the copy engine, with the pages of symmetric memory as
+    one dimension more, of which `page` says which; `tile` is the number of the tile in the slot,
+    which may be wider than `shape`, and then has what lies next to it. A tile that is `shared` is
+    the same for all cores of the cluster: each fetches its part of the rows for all of them.
 
     Example:
     ```mlir
@@ -235,13 +237,43 @@ def Nvidia_ReleaseOp : Nvidia_Op<"release", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$pipe `if` $condition attr-dict `:` type($pipe)";
 }
 
+def Nvidia_ClipOp : Nvidia_Op<"clip", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "clipped"]>]> {
+  let summary = "Makes zero what lies behind so many rows of a tile that was received";
+  let description = [{
+    Products of this warpgroup that begin afterwards see it. The rows are the tile's as it came;
+    any number of them may be asked for.
+
+    Example:
+    ```mlir
+    %b = nvidia.clip %a to %rows : tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile, Index:$rows);
+  let results = (outs Tile_Tile:$clipped);
+  let assemblyFormat = "$tile `to` $rows attr-dict `:` type($tile)";
+}
+
 //===-- Products under way --------------------------------------------------------------------===//
 
-def Nvidia_MultiplyOp : Nvidia_Op<"multiply", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "Begins a product of tiles in shared memory, by warpgroups";
+def Nvidia_PackOp : Nvidia_Op<"pack", [Pure]> {
+  let summary = "A tile in registers as the left side of a product: neighbours in a row as one word";
   let description = [{
-    As tile.dot. Until an nvidia.settle that covers it, the result may only go into the next product,
-    and the operands stay in use.
+    Example:
+    ```mlir
+    %q = nvidia.pack %p : tensor<64x64xbf16> -> tensor<64x32xi32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile);
+  let results = (outs Tile_Tile:$packed);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($packed)";
+}
+
+def Nvidia_MultiplyOp : Nvidia_Op<"multiply", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Begins a product of tiles, by warpgroups";
+  let description = [{
+    As tile.dot. The right side is in shared memory; the left one too, or packed in registers. Until
+    an nvidia.settle that covers it, the result may only go into the next product, and the operands
+    stay in use.
 
     Example:
     ```mlir
@@ -267,6 +299,31 @@ def Nvidia_SettleOp : Nvidia_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>]> 
   let arguments = (ins I64Attr:$pending, Variadic<Tile_Tile>:$values);
   let results = (outs Variadic<Tile_Tile>:$settled);
   let assemblyFormat = "$pending (`of` $values^ `:` type($values) `->` type($settled))? attr-dict";
+}
+
+def Nvidia_TakeTurnOp : Nvidia_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "This warpgroup waits until the one before it has passed the turn once more";
+  let description = [{
+    The first warpgroup follows the last one, which passes it the turn when the kernel begins. All
+    take turns equally often.
+
+    Example:
+    ```mlir
+    nvidia.take_turn
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Nvidia_PassTurnOp : Nvidia_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The next warpgroup may go on: see nvidia.take_turn";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.pass_turn
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 //===-- Ranks ---------------------------------------------------------------------------------===//

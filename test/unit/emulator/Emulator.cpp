@@ -37,6 +37,7 @@ struct Barrier {
 /// A product that one warp has begun.
 struct Product {
   std::vector<int> registers;
+  std::vector<int> left; ///< registers of the left side; empty: in shared memory
   uint64_t a, b;
   int64_t columns;
   bool isFirst, isDeepA, isDeepB; ///< the sum before does not count; terms are dense
@@ -55,6 +56,7 @@ struct Warp {
   /// Copies of 16 bytes to shared memory: to, from, and how many bytes are not zero.
   std::vector<std::array<uint64_t, 3>> copies;
   std::deque<std::vector<std::array<uint64_t, 3>>> copyGroups;
+  std::multiset<int> inUse; ///< registers of their left sides
   bool isDone() const {
     return std::all_of(at.begin(), at.end(), [](int place) { return place < 0; });
   }
@@ -188,7 +190,7 @@ private:
     return warp.registers[static_cast<size_t>(reg)];
   }
   static void write(Warp &warp, int reg, size_t lane, uint64_t bits) {
-    if (warp.inFlight.contains(reg))
+    if (warp.inFlight.contains(reg) || warp.inUse.contains(reg))
       throw Fault("a register of a product that is under way is written");
     warp.registers[static_cast<size_t>(reg)][lane] = bits;
   }
@@ -384,7 +386,8 @@ private:
     int threads =
         i.operands.size() > 1 ? static_cast<int>(value(warp, i.operands[1], 0)) : launch_.threads;
     arrived_[id] += kLanes;
-    warp.waitsAt = id;
+    if (!i.has("arrive"))
+      warp.waitsAt = id;
     if (arrived_[id] == threads) {
       arrived_[id] = 0;
       for (auto &other : warps_)
@@ -587,17 +590,31 @@ private:
       }
       return;
     }
+    const Operand &left = i.operands.at(1);
+    bool isShared = left.kind != Operand::Kind::list;
     auto isZero = [&](size_t n) { return value(warp, i.operands.at(n), 0) == 0; };
     bool isHalf = i.opcode.back() == "bf16" || i.opcode.back() == "f16";
-    if (i.operands.size() != (isHalf ? 8 : i.opcode.back() == "s8" ? 4 : 6))
+    if (i.operands.size() != (isHalf                    ? isShared ? 8 : 7
+                              : i.opcode.back() == "s8" ? 4
+                                                        : 6) ||
+        !(isShared || isHalf))
       throw Fault("a product with other operands than its type has: " + i.text);
-    Product product{
-        {},        value(warp, i.operands[1], 0), value(warp, i.operands[2], 0), 0,
-        isZero(3), !isHalf || isZero(6),          !isHalf || isZero(7),          i.opcode.back()};
+    Product product{{},
+                    {},
+                    isShared ? value(warp, left, 0) : 0,
+                    value(warp, i.operands[2], 0),
+                    0,
+                    isZero(3),
+                    !isHalf || !isShared || isZero(6),
+                    !isHalf || isZero(isShared ? 7 : 6),
+                    i.opcode.back()};
     for (const Operand &part : i.operands[0].parts)
       product.registers.push_back(part.reg);
+    for (const Operand &part : left.parts)
+      product.left.push_back(part.reg);
     product.columns = static_cast<int64_t>(product.registers.size()) * 2;
     warp.inFlight.insert(product.registers.begin(), product.registers.end());
+    warp.inUse.insert(product.left.begin(), product.left.end());
     warp.begun.push_back(std::move(product));
   }
 
@@ -620,6 +637,14 @@ private:
     return type == "tf32" ? 4 : type == "bf16" || type == "f16" ? 2 : 1;
   }
 
+  /// An element of the left side in registers, two of them in each.
+  static float element(const Warp &warp, const Product &product, int64_t row, int64_t depth) {
+    auto reg = static_cast<size_t>(depth / 8 * 2 + row / 8);
+    auto lane = static_cast<size_t>(row % 8 * 4 + depth % 8 / 2);
+    uint64_t word = warp.registers[static_cast<size_t>(product.left[reg])][lane];
+    return widen(product.type, static_cast<uint16_t>(word >> (depth % 2 * 16)));
+  }
+
   /// This warp's 16 rows of the 64.
   void finish(Warp &warp, const Product &product) {
     int64_t firstRow = warp.number % 4 * 16, depths = 32 / bytesOf(product.type);
@@ -633,7 +658,9 @@ private:
         b.push_back(element(product.b, product.isDeepB, column, depth, product.type));
     for (int64_t row = 0; row < 16; ++row)
       for (int64_t depth = 0; depth < depths; ++depth) {
-        float a = element(product.a, product.isDeepA, firstRow + row, depth, product.type);
+        float a = product.left.empty()
+                      ? element(product.a, product.isDeepA, firstRow + row, depth, product.type)
+                      : element(warp, product, row, depth);
         for (int64_t column = 0; column < product.columns; ++column) {
           auto reg = static_cast<size_t>(column / 8 * 4 + row / 8 * 2 + column % 2);
           auto lane = static_cast<size_t>(row % 8 * 4 + column % 8 / 2);
@@ -646,6 +673,8 @@ private:
       }
     for (int reg : product.registers)
       warp.inFlight.erase(warp.inFlight.find(reg));
+    for (int reg : product.left)
+      warp.inUse.erase(warp.inUse.find(reg));
   }
 
   const Program &program_;
@@ -685,7 +714,7 @@ void execute(const std::string &ptx, const Launch &launch) {
 void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
                      uint64_t tick) {
   Program program = parse(ptx);
-  std::mt19937_64 random(launches.at(0).at(0).seed);
+  std::mt19937_64 random(launches.at(0).at(0).seed); // rank 0 launches
   Block::tick = tick;
   struct Rank {
     size_t next = 0;
@@ -697,7 +726,9 @@ void executeTogether(const std::string &ptx, const std::vector<std::vector<Launc
     for (int block = 0; block < launch.blocks; ++block)
       ranks[rank].blocks.push_back(std::make_unique<Block>(program, launch, block));
   };
-  for (size_t left = ranks.size(); left > 0;) {
+  auto left =
+      std::count_if(launches.begin(), launches.end(), [](auto &own) { return !own.empty(); });
+  while (left > 0) {
     size_t number = random() % ranks.size();
     Rank &rank = ranks[number];
     if (rank.blocks.empty() && rank.next == launches[number].size())

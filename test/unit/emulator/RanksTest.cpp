@@ -61,10 +61,11 @@ public:
     return (base + 1023) / 1024 * 1024 + rank * stride_;
   }
 
-  /// Waits end, as failed ones, when the clock has been looked at `bound` times.
-  void execute(uint64_t seed, int64_t bound = 1'000'000) {
+  /// Waits end, as failed ones, when the clock has been looked at `bound` times. Only the ranks
+  /// below `present` launch anything.
+  void execute(uint64_t seed, int64_t bound = 1'000'000, int present = INT32_MAX) {
     std::vector<std::vector<emulator::Launch>> launches(static_cast<size_t>(ranks()));
-    for (int rank = 0; rank < ranks(); ++rank)
+    for (int rank = 0; rank < std::min(ranks(), present); ++rank)
       for (int launch = 0; launch < run_.launches; ++launch)
         launches[size_t(rank)].push_back(launchOf(rank, launch, seed, bound));
     emulator::executeTogether(code_.ptx, launches, /*tick=*/1);
@@ -253,6 +254,50 @@ TEST(Ranks, Products) {
   for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
     expectRight({kernel, problemOf(DType::f32, {{"M", 5}, {"N", 9}, {"K", 7}}, 2),
                  "m=4,n=8,k=4,group=1,comm=1"});
+}
+
+/// By warpgroups: the thread that feeds them waits for what other ranks bring.
+TEST(Ranks, ProductsByRoles) {
+  for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
+    for (const char *cores : {"comm=1", "comm=0"}) {
+      struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
+                     "m=64,n=64,k=64,group=1," + std::string(cores)};
+      run.launches = 2;
+      EXPECT_EQ(Ranks(run).code().tensorMaps.size(), 2u) << kernel << " has no roles";
+      expectRight(run);
+    }
+}
+
+/// What never comes is noted, with what was waited for, and ends the launch on every rank.
+TEST(Ranks, BoundedWaits) {
+  struct Run run{"all-gather", problemOf(DType::f32, {{"M", 2}, {"N", 8}}, 2), "rows=2,columns=8"};
+  run.cores = 1, run.launches = 1;
+  Ranks ranks(run);
+  ranks.execute(1, /*bound=*/200, /*present=*/1);
+  const int64_t *record = ranks.status(0).data() + gpu::Status::kRecords;
+  EXPECT_EQ(ranks.code().sites.at(size_t(record[0] - 1)).what, "waits for");
+  EXPECT_EQ(ranks.layout().nameOf(record[1] - ranks.head(0)), "signal 'ready'[1, 0, 0]");
+  EXPECT_EQ(record[2], 1);
+  EXPECT_EQ(record[3], 0);
+  for (int rank : {0, 1})
+    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + gpu::Head::kAborted), 1);
+}
+
+/// A program that does not say what it has sent is seen to wait for it.
+TEST(Ranks, FindsWhatIsMissing) {
+  struct Run run{"ag-gemm", problemOf(DType::bf16, {{"M", 64}, {"N", 64}, {"K", 64}}, 2),
+                 "m=64,n=64,k=64,group=1,comm=1"};
+  run.launches = 1;
+  Ranks ranks(run);
+  std::string &ptx = ranks.code().ptx;
+  std::string notify = "red.release.sys.global.add.u64";
+  ptx.replace(ptx.find(notify), notify.size(), "prefetch.global.L2");
+  ranks.execute(1, /*bound=*/200);
+  const int64_t *feeding = ranks.status(0).data() + gpu::Status::kRecords +
+                           3 * gpu::Status::kRecordWords; // of the core that multiplies
+  ASSERT_GT(feeding[0], 0);
+  EXPECT_EQ(ranks.code().sites.at(size_t(feeding[0] - 1)).role, "multiply");
+  EXPECT_EQ(feeding[3], 0);
 }
 
 } // namespace

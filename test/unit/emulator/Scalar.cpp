@@ -35,13 +35,13 @@ template <class T> bool compare(const std::string &how, T a, T b) {
     return a == b;
   if (how == "ne" || how == "neu")
     return a != b;
-  if (how == "lt")
-    return a < b;
-  if (how == "le")
-    return a <= b;
-  if (how == "gt")
-    return a > b;
-  return a >= b;
+  if (how == "lt" || how == "ltu")
+    return a < b || (how == "ltu" && !(a >= b));
+  if (how == "le" || how == "leu")
+    return a <= b || (how == "leu" && !(a > b));
+  if (how == "gt" || how == "gtu")
+    return a > b || (how == "gtu" && !(a <= b));
+  return a >= b || (how == "geu" && !(a < b));
 }
 
 uint64_t setPredicate(const Instruction &i, uint64_t a, uint64_t b) {

@@ -7,7 +7,7 @@
 //                          instructions, one of them a branch
 //   arith.divf 1, %y   ->  rcp.approx.f32
 //   math.rsqrt %x      ->  rsqrt.approx.f32
-//   math.exp2 %x       ->  ex2.approx.f32
+//   math.exp2 %x       ->  ex2.approx.f32; marked afn: subnormal results may become 0
 //   math.exp %x        ->  2^n * 2^f,  n + f = x / ln 2,  n an integer from -126 to 126
 //
 // n is the sum of a saturated product and a number so large that floats have no fractions there,
@@ -134,7 +134,9 @@ struct PowerPattern : OpRewritePattern<math::Exp2Op> {
   LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &b) const override {
     if (!isFloat32(op.getType()))
       return b.notifyMatchFailure(op, "f32 only");
-    b.replaceOp(op, elementByElement(b, op.getLoc(), "ex2.approx.f32 $0, $1;", op.getOperand()));
+    bool isFlushed = bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
+    const char *text = isFlushed ? "ex2.approx.ftz.f32 $0, $1;" : "ex2.approx.f32 $0, $1;";
+    b.replaceOp(op, elementByElement(b, op.getLoc(), text, op.getOperand()));
     return success();
   }
 };

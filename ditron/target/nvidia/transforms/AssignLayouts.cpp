@@ -241,10 +241,11 @@ private:
 /// are wanted in.
 class Rewriter {
 public:
-  /// `delivers`: the copy engine stores what it can.
-  Rewriter(func::FuncOp function, const Assignment &assignment, int64_t warps, bool delivers)
-      : function_(function), assignment_(assignment), warps_(warps), delivers_(delivers),
-        b_(function.getContext()) {}
+  /// `hasRoles`: products are those of warpgroups; `delivers`: the copy engine stores what it can.
+  Rewriter(func::FuncOp function, const Assignment &assignment, int64_t warps, bool hasRoles,
+           bool delivers)
+      : function_(function), assignment_(assignment), warps_(warps), hasRoles_(hasRoles),
+        delivers_(delivers), b_(function.getContext()) {}
 
   void run() {
     function_.walk([&](Operation *op) {
@@ -330,7 +331,9 @@ private:
   void fitDot(core::DotOp dot) {
     for (unsigned n : {0, 1}) {
       RankedTensorType tile = tileOf(dot->getOperand(n));
-      if (!isShared(tile))
+      if (hasRoles_ && n == 0 && !isShared(tile))
+        fit(dot->getOpOperand(n), warpgroupAccumulator(shapeOf(tile), warps_));
+      else if (!isShared(tile))
         fit(dot->getOpOperand(n), sharedRows(shapeOf(tile), elementBytes(tile.getElementType())));
     }
     fit(dot.getAccMutable(), layoutOf(dot.getResult()));
@@ -410,7 +413,7 @@ private:
   func::FuncOp function_;
   const Assignment &assignment_;
   int64_t warps_;
-  bool delivers_;
+  bool hasRoles_, delivers_;
   OpBuilder b_;
 };
 
@@ -518,7 +521,7 @@ private:
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(kWarpgroup));
     Assignment assignment(count, roles.has_value());
     assignment.run(function);
-    Rewriter(function, assignment, count, roles && tensorStores).run();
+    Rewriter(function, assignment, count, roles.has_value(), roles && tensorStores).run();
   }
 };
 

@@ -173,15 +173,10 @@ private:
     {
       OpBuilder::InsertionGuard inner(b_);
       b_.setInsertionPointToStart(first.thenBlock());
-      SmallVector<Value> values{word(number)};
+      SmallVector<Value> values;
       for (Value value : op.getValues())
         values.push_back(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value));
-      for (auto [n, value] : llvm::enumerate(values)) {
-        Value place = b_.create<LLVM::GEPOp>(
-            loc_, status.getType(), b_.getI64Type(), status,
-            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(n) + gpu::Status::kNumber});
-        b_.create<LLVM::StoreOp>(loc_, value, place, 8u);
-      }
+      Instructions(b_, loc_).report(status, gpu::Status::kNumber, number, values);
       if (hasWorkspace_)
         b_.create<AbortOp>(loc_, launch_);
     }

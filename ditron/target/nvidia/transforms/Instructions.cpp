@@ -111,6 +111,14 @@ void Instructions::barrier() {
     assemble(fmt::format("bar.sync 1, {};", threads_), "~{memory}", {}, {});
 }
 
+void Instructions::arriveAtBarrier(Value number, int64_t threads) {
+  assemble(fmt::format("bar.arrive $0, {};", threads), "r,~{memory}", {number}, {});
+}
+
+void Instructions::fenceShared() {
+  assemble("fence.proxy.async.shared::cta;", "~{memory}", {}, {});
+}
+
 Value Instructions::shuffleXor(Value value, int64_t mask) {
   Type type = value.getType();
   Type i32 = b_.getI32Type();
@@ -157,6 +165,17 @@ SmallVector<Value, 4> Instructions::multiply(StringRef shape, StringRef types, A
 Value Instructions::roundToTf32(Value bits) {
   return assemble("cvt.rna.tf32.f32 $0, $1;", "=r,r", {bits}, bits.getType(), false)[0];
 }
+
+void Instructions::report(Value status, int64_t word, int64_t number, ArrayRef<Value> values) {
+  std::string text = fmt::format("st.global.b64 [$0+{}], {};", 8 * word, number);
+  for (size_t n = 1; n <= values.size(); ++n)
+    text += fmt::format("\n\tst.global.b64 [$0+{}], ${};", 8 * (word + int64_t(n)), n);
+  SmallVector<Value> operands{status};
+  operands.append(values.begin(), values.end());
+  assemble(text, repeated("l", operands.size()) + "~{memory}", operands, {});
+}
+
+void Instructions::stay() { assemble("// a branch", "", {}, {}); }
 
 void Instructions::exit() { assemble("exit;", "", {}, {}); }
 
@@ -302,25 +321,32 @@ SmallVector<Value> Instructions::waitProducts(int64_t pending, ArrayRef<Value> v
   return pass(fmt::format("wgmma.wait_group.sync.aligned {};", pending), values, /*isLast=*/false);
 }
 
-SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, const Panels &a,
+SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, const Left &a,
                                                 const Panels &b, bool isFirst,
                                                 ArrayRef<Value> acc) {
   size_t count = acc.size();
-  bool isInteger = acc[0].getType().isInteger(32);
+  bool isInteger = acc[0].getType().isInteger(32), isShared = a.registers.empty();
   bool isHalf = product.type == "bf16" || product.type == "f16"; // others have dense terms only
-  SmallVector<Value> operands{a.descriptor, b.descriptor};
+  SmallVector<Value> operands(a.registers.begin(), a.registers.end());
+  if (isShared)
+    operands.push_back(a.panels.descriptor);
+  size_t ofLeft = operands.size();
+  operands.push_back(b.descriptor);
   if (!isFirst)
     operands.append(acc.begin(), acc.end());
   SmallVector<Type> results(count, acc[0].getType());
-  std::string text = fmt::format(
-      "wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, ${}, ${}, {}{}{};", product.columns,
-      product.depth, isInteger ? "s32" : "f32", product.type.str(), product.type.str(),
-      operandList(0, count), count, count + 1, isFirst ? 0 : 1, isInteger ? "" : ", 1, 1",
-      isHalf ? fmt::format(", {}, {}", a.isDeep ? 0 : 1, b.isDeep ? 0 : 1) : "");
-  return assemble(text,
-                  repeated(isInteger ? "=r" : "=f", count) + "l,l," + (isFirst ? "" : tied(count)) +
-                      "~{memory}",
-                  operands, results);
+  std::string order = isHalf && isShared ? fmt::format(", {}", a.panels.isDeep ? 0 : 1) : "";
+  if (isHalf)
+    order += fmt::format(", {}", b.isDeep ? 0 : 1);
+  std::string text =
+      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, {}, ${}, {}{}{};",
+                  product.columns, product.depth, isInteger ? "s32" : "f32", product.type.str(),
+                  product.type.str(), operandList(0, count), operandList(count, ofLeft),
+                  count + ofLeft, isFirst ? 0 : 1, isInteger ? "" : ", 1, 1", order);
+  std::string constraints =
+      repeated(isInteger ? "=r" : "=f", count) + repeated(isShared ? "l" : "r", ofLeft) + "l,";
+  return assemble(text, constraints + (isFirst ? "" : tied(count)) + "~{memory}", operands,
+                  results);
 }
 
 //===-- Other cores and ranks -----------------------------------------------------------------===//

@@ -29,6 +29,8 @@ public:
   void waitCopies(int64_t pending);
   /// bar.sync: the threads meet, and see each other's shared memory.
   void barrier();
+  /// What this thread wrote to shared memory is seen by the copy engine and by products.
+  void fenceShared();
 
   /// shfl.sync.bfly: the value (32 or 64 bits) of the lane whose number differs in the bits of
   /// `mask`.
@@ -45,6 +47,12 @@ public:
   /// cvt.rna.tf32.f32: the bits (i32) of an f32 rounded to the mantissa of tf32.
   Value roundToTf32(Value bits);
 
+  /// st.global of a number and of values (i64) from this word of a status (!llvm.ptr) on. The
+  /// number stands in the text: what reports different ones shares no code, whose operands would
+  /// stay in registers from the beginning on.
+  void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values);
+  /// No instruction, but an effect: the code around it is executed only where the program is.
+  void stay();
   /// Ends this thread.
   void exit();
 
@@ -83,6 +91,8 @@ public:
   void waitStores();
   /// bar.sync: so many threads meet at a barrier of this number (i32).
   void meet(Value number, int64_t threads);
+  /// bar.arrive: these threads count there too, and go on.
+  void arriveAtBarrier(Value number, int64_t threads);
   /// stmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
   void storeMatrices(Value shared, llvm::ArrayRef<Value> words);
 
@@ -115,6 +125,11 @@ public:
     Value descriptor;
     bool isDeep;
   };
+  /// The left one: there, or in four registers (i32) of each thread.
+  struct Left {
+    Panels panels;
+    llvm::SmallVector<Value, 4> registers;
+  };
   /// The type as PTX spells it, terms that are added up and columns of b.
   struct PanelProduct {
     llvm::StringRef type;
@@ -122,7 +137,7 @@ public:
   };
   /// wgmma.mma_async: begins acc += a * b of 64 rows of a; `isFirst`: acc = a * b, whatever acc
   /// was. The results are in the registers of `acc`.
-  llvm::SmallVector<Value> multiplyPanels(const PanelProduct &product, const Panels &a,
+  llvm::SmallVector<Value> multiplyPanels(const PanelProduct &product, const Left &a,
                                           const Panels &b, bool isFirst, llvm::ArrayRef<Value> acc);
 
   //===-- Other cores and ranks ---------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 // or that finds the launch aborted, notes what it waits for and returns: see support/GpuLaunch.h.
 #include "ditron/support/GpuLaunch.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
+#include "ditron/target/nvidia/transforms/Guards.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 
@@ -126,12 +127,6 @@ private:
   ValueRange launch_;
 };
 
-/// Whether an op is one of the thread that feeds the others.
-bool isFeeding(Operation *op) {
-  auto roles = op->getParentOfType<RolesOp>();
-  return roles && roles.getProducer().isAncestor(op->getParentRegion());
-}
-
 struct EpochPattern : TilePattern<EpochOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(EpochOp op, OpAdaptor adaptor,
@@ -239,7 +234,7 @@ struct WaitPattern : TilePattern<WaitOp> {
     Talk talk(t, adaptor.getLaunch());
     Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
     auto site = static_cast<int64_t>(op.getSite());
-    if (isFeeding(op)) {
+    if (op->hasAttr(kFeedingAttr)) {
       talk.wait(cell, value, site, op.getScope(), 1);
       t.instructions.fenceCopyEngine();
     } else {
@@ -331,12 +326,73 @@ private:
   }
 };
 
+//===-- Gates ---------------------------------------------------------------------------------===//
+
+/// An mbarrier in shared memory, on which one thread arrives each time the computing role passes,
+/// and the parity of the phase that the feeding thread waits for, in a register.
+struct GatePattern : TilePattern<GateOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(GateOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    ThreadBuilder t(b, loc, context_);
+    Value barrier = t.shared(context_.shared.allocate(8)), parity;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+      parity = b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), t.i32(1));
+    }
+    b.create<LLVM::StoreOp>(loc, t.i32(0), parity);
+    Talk talk(t, {});
+    talk.when(talk.isFirstThread(), [&] {
+      t.instructions.initBarrier(barrier, 1);
+      t.instructions.fenceBarriers();
+    });
+    b.create<NVVM::Barrier0Op>(loc);
+    Value gate = b.create<LLVM::UndefOp>(loc, pipeType(b.getContext()));
+    gate = b.create<LLVM::InsertValueOp>(loc, gate, barrier, 0);
+    b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, gate, parity, 1);
+    return success();
+  }
+};
+
+struct OpenPattern : TilePattern<OpenOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(OpenOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Value barrier = b.create<LLVM::ExtractValueOp>(op.getLoc(), adaptor.getGate(), 0);
+    t.instructions.barrier();
+    t.instructions.arrive(barrier, Talk(t, {}).isFirstThread());
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct FollowPattern : TilePattern<FollowOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FollowOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    ThreadBuilder t(b, loc, context_);
+    Value barrier = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 0);
+    Value place = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 1);
+    Value parity = b.create<LLVM::LoadOp>(loc, b.getI32Type(), place);
+    t.instructions.waitBarrier(barrier, parity);
+    b.create<LLVM::StoreOp>(loc, b.create<arith::XOrIOp>(loc, parity, t.i32(1)), place);
+    t.instructions.fenceCopyEngine();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
-               SyncPattern, MeetPattern>(types, patterns.getContext(), context);
+               SyncPattern, MeetPattern, GatePattern, OpenPattern, FollowPattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

@@ -11,6 +11,7 @@
 // Where cores of a cluster fetch tiles for one another, `empty` of each counts the warps of all: a
 // warp's lanes arrive at one core each. `full` counts the bytes of all copies into its own core.
 #include "ditron/target/nvidia/NvidiaOps.h"
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,6 +29,23 @@ Type pipeType(MLIRContext *context) {
 namespace {
 
 constexpr int64_t kBarrierBytes = 8, kTileAlignment = 1024;
+constexpr int64_t kMostExtent = 256; ///< of a box of the copy engine
+
+/// Numbers of barriers: of all threads, and of those that compute; of a warpgroup; of its turn.
+constexpr int64_t kCommonBarriers = 2;
+Value ownBarrier(ThreadBuilder &t, int64_t warps) {
+  int64_t groups = warps / kWarpgroup;
+  return t.add(t.digit({Axis::warp, kWarpgroup, groups, 1}), t.i32(kCommonBarriers));
+}
+Value turnBarrier(ThreadBuilder &t, int64_t warps, bool ofNext) {
+  int64_t groups = warps / kWarpgroup;
+  Value group = t.digit({Axis::warp, kWarpgroup, groups, 1});
+  if (ofNext)
+    group = t.b.create<arith::RemUIOp>(t.loc, t.add(group, t.i32(1)), t.i32(groups));
+  return t.add(group, t.i32(kCommonBarriers + groups));
+}
+/// The threads of two warpgroups, which meet at the barrier of a turn.
+constexpr int64_t kTurnThreads = 2 * kWarpgroup * kLanes;
 
 /// Words of a thread's position in a pipe.
 enum Position { kFillSlot, kFillParity, kTakeSlot, kTakeParity, kFreeSlot, kPositions };
@@ -170,7 +188,7 @@ struct RolesPattern : TilePattern<RolesOp> {
   LogicalResult matchAndRewrite(RolesOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    auto [own, producers] = registers();
+    auto [own, producers] = registers(op);
     Value isProducer = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::uge,
                                                context_.warp, t.i32(context_.warps));
     auto roles = b.create<scf::IfOp>(op.getLoc(), isProducer, /*withElseRegion=*/true);
@@ -190,6 +208,8 @@ struct RolesPattern : TilePattern<RolesOp> {
       t.instructions.takeRegisters(own);
     bool delivers = false;
     op.getConsumer().walk([&](DeliverOp) { delivers = true; });
+    if (op.getConsumer().walk([](TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      passFirstTurn(t);
     b.inlineBlockBefore(&op.getConsumer().front(), roles.elseBlock()->getTerminator());
     b.setInsertionPoint(roles.elseBlock()->getTerminator());
     if (delivers)
@@ -203,15 +223,31 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
+  void passFirstTurn(ThreadBuilder &t) const {
+    Value isLast = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::uge, context_.warp,
+                                             t.i32(context_.warps - kWarpgroup));
+    auto branch = t.b.create<scf::IfOp>(t.loc, isLast);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(branch.thenBlock());
+    t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
+  }
+
   /// Registers of a thread that computes and of one that does not; 0 where a launch gives each
   /// enough.
-  std::pair<int64_t, int64_t> registers() const {
-    constexpr int64_t kStep = 8, kEnough = 240, kFew = 40;
+  std::pair<int64_t, int64_t> registers(RolesOp op) const {
+    constexpr int64_t kStep = 8, kEnough = 240, kLeast = 40, kOfWaits = 56;
+    bool waits =
+        op.getProducer()
+            .walk([](Operation *inner) {
+              return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
+    int64_t few = waits ? kOfWaits : kLeast;
     int64_t threads = context_.warps * kLanes, others = context_.producerWarps * kLanes;
     int64_t each = context_.chip.coreRegisters / (threads + others) / kStep * kStep;
     if (each >= kEnough)
       return {0, 0};
-    return {(each * (threads + others) - kFew * others) / threads / kStep * kStep, kFew};
+    return {(each * (threads + others) - few * others) / threads / kStep * kStep, few};
   }
 };
 
@@ -245,11 +281,14 @@ struct FetchPattern : TilePattern<FetchOp> {
     int64_t width = kPanelBytes / storageBytes(tile.getElementType());
     Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
     Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
-    SmallVector<Value> coords = t.placeOf(op.getView(), op.getCoords(), op.getShape());
+    SmallVector<Value> coords = places(t, op);
     int64_t members = op.getShared() ? type.getMembers() : 1;
     if (members > 1) { // this one's part of the rows
       Value row = t.mul(t.instructions.member(), t.i32(tile.getDimSize(0) / members));
-      coords[1] = t.add(coords[1], row);
+      ArgumentView view = *ArgumentView::of(op.getView());
+      size_t across = view.dimensions.size() - 1 -
+                      view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
+      coords[across] = t.add(coords[across], row);
       place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
     }
     Value first = coords[0];
@@ -260,6 +299,55 @@ struct FetchPattern : TilePattern<FetchOp> {
     }
     b.eraseOp(op);
     return success();
+  }
+
+private:
+  /// Where the tile's first element lies in the argument, innermost coordinate first.
+  static SmallVector<Value> places(ThreadBuilder &t, FetchOp op) {
+    OpBuilder &b = t.b;
+    ArgumentView view = *ArgumentView::of(op.getView());
+    SmallVector<Value> result;
+    for (size_t dim = view.dimensions.size(); dim-- > 0;) {
+      const ArgumentView::Dimension &dimension = view.dimensions[dim];
+      Value extent = b.create<memref::DimOp>(t.loc, view.argument, static_cast<int64_t>(dim));
+      Value place = dimension.ofView < 0 ? t.index(0) : placeInView(t, op, dimension, extent);
+      for (OpFoldResult start : dimension.starts)
+        place = t.add(place, getValueOrCreateConstantIndexOp(b, t.loc, start));
+      for (auto [x, y] : dimension.products)
+        place = t.add(place, t.mul(getValueOrCreateConstantIndexOp(b, t.loc, x),
+                                   getValueOrCreateConstantIndexOp(b, t.loc, y)));
+      // One that lies outside is brought near, that it fits 32 bits: any such tile is all zeros.
+      place = b.create<arith::MaxSIOp>(t.loc, place, t.index(-kMostExtent));
+      place = b.create<arith::MinSIOp>(t.loc, place, extent);
+      result.push_back(b.create<arith::IndexCastOp>(t.loc, b.getI32Type(), place));
+    }
+    if (op.getPage())
+      result.push_back(b.create<arith::IndexCastOp>(t.loc, b.getI32Type(), op.getPage()));
+    return result;
+  }
+
+  /// Far outside of the argument where the tile begins outside of the view.
+  static Value placeInView(ThreadBuilder &t, FetchOp op, const ArgumentView::Dimension &dimension,
+                           Value extent) {
+    OpBuilder &b = t.b;
+    auto dim = static_cast<size_t>(dimension.ofView);
+    size_t lead = op.getCoords().size() - op.getShape().size();
+    int64_t height = dim < lead ? 1 : op.getShape()[dim - lead];
+    Value size =
+        dimension.isWhole ? extent : b.create<memref::DimOp>(t.loc, op.getView(), dimension.ofView);
+    Value start = b.create<arith::MaxSIOp>(t.loc, op.getCoords()[dim], t.index(-1));
+    start = b.create<arith::MinSIOp>(t.loc, start, size);
+    if (height != 1)
+      start = t.mul(start, t.index(height));
+    if (dimension.isWhole)
+      return start;
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+      return b.create<arith::CmpIOp>(t.loc, predicate, x, y);
+    };
+    Value isInside =
+        b.create<arith::AndIOp>(t.loc, compare(arith::CmpIPredicate::sge, start, t.index(0)),
+                                compare(arith::CmpIPredicate::slt, start, size));
+    return b.create<arith::SelectOp>(t.loc, isInside, start, t.index(INT32_MAX));
   }
 };
 
@@ -276,6 +364,70 @@ struct ReceivePattern : TilePattern<ReceiveOp> {
       tiles.push_back(pipe.tile(slot, n));
     pipe.advance(kTakeSlot, kTakeParity);
     b.replaceOp(op, tiles);
+    return success();
+  }
+};
+
+/// Every warpgroup writes the zeros that its own products are to see.
+struct ClipPattern : TilePattern<ClipOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ClipOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    RankedTensorType tile = tileOf(op.getTile());
+    int64_t height = tile.getDimSize(0);
+    int64_t panels = tile.getDimSize(1) * storageBytes(tile.getElementType()) / kPanelBytes;
+    Value rows = b.create<arith::MaxSIOp>(op.getLoc(), op.getRows(), t.index(0));
+    Value isRagged =
+        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::slt, rows, t.index(height));
+    auto branch = b.create<scf::IfOp>(op.getLoc(), isRagged);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value first = b.create<arith::IndexCastOp>(op.getLoc(), b.getI32Type(), rows);
+    for (int64_t panel = 0; panel < panels; ++panel)
+      clear(t, t.offset(adaptor.getTile(), panel * height * kPanelBytes), first, height);
+    t.instructions.fenceShared();
+    t.instructions.meet(ownBarrier(t, context_.warps), kWarpgroup * kLanes);
+    b.replaceOp(op, adaptor.getTile());
+    return success();
+  }
+
+private:
+  /// Zeros rows of a panel, 16 bytes a thread at a time.
+  static void clear(ThreadBuilder &t, Value panel, Value first, int64_t height) {
+    constexpr int64_t kChunk = 16, kChunks = kPanelBytes / kChunk;
+    OpBuilder &b = t.b;
+    Value thread =
+        t.add(t.mul(t.digit({Axis::warp, 1, kWarpgroup, 1}), t.i32(kLanes)), t.context.lane);
+    Value from = t.add(t.mul(first, t.i32(kChunks)), thread);
+    auto loop =
+        b.create<scf::ForOp>(t.loc, from, t.i32(height * kChunks), t.i32(kWarpgroup * kLanes));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value place = t.offset(panel, t.mul(loop.getInductionVar(), t.i32(kChunk)));
+    auto words = VectorType::get({kChunk / 4}, b.getI32Type());
+    Value zeros = b.create<arith::ConstantOp>(t.loc, b.getZeroAttr(words));
+    b.create<LLVM::StoreOp>(t.loc, zeros, place, static_cast<unsigned>(kChunk));
+  }
+};
+
+struct TakeTurnPattern : TilePattern<TakeTurnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(TakeTurnOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    t.instructions.meet(turnBarrier(t, context_.warps, false), kTurnThreads);
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct PassTurnPattern : TilePattern<PassTurnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PassTurnOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
+    b.eraseOp(op);
     return success();
   }
 };
@@ -316,8 +468,9 @@ struct MemberPattern : TilePattern<MemberOp> {
 
 void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern,
-               ReleasePattern, MemberPattern>(types, patterns.getContext(), context);
+  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern, ClipPattern,
+               TakeTurnPattern, PassTurnPattern, ReleasePattern, MemberPattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

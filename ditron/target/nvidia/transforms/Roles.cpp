@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/nvidia/transforms/Roles.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
+#include "ditron/target/nvidia/transforms/Projection.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -62,45 +64,74 @@ bool fitsWarpgroups(core::DotOp dot, int64_t warps) {
          (!product.run || lhs.getDimSize(1) <= product.run) && accumulators <= kMostAccumulators;
 }
 
-/// Whether the producer can compute a value by itself, with no tile and no memory.
-bool isProjectable(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    auto loop = dyn_cast<scf::ForOp>(parent);
-    return isa<func::FuncOp>(parent) || (loop && loop.getInductionVar() == argument);
-  }
-  Operation *op = value.getDefiningOp();
-  return isMemoryEffectFree(op) && op->getNumRegions() == 0 && !isTile(value) &&
-         llvm::all_of(op->getOperands(), isProjectable);
+/// The argument of which the copy engine can bring a tile: a slice of it, whose rows are runs of
+/// the argument's last dimension and are cut off where the argument ends.
+std::optional<ArgumentView> mapped(func::FuncOp function, core::LoadOp load) {
+  auto view = ArgumentView::of(load.getView());
+  if (!view || view->argument.getOwner() != &function.front())
+    return std::nullopt;
+  auto rank = static_cast<int64_t>(view->dimensions.size());
+  int64_t last = cast<MemRefType>(load.getView().getType()).getRank() - 1;
+  bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 &&
+               view->dimensions.back().ofView == last && view->dimensions.back().isWhole &&
+               function.getArgAttr(view->argument.getArgNumber(), core::kUnitStrideAttr);
+  return isFit ? view : std::nullopt;
 }
 
-/// Whether the producer finds its way to an op by itself.
-bool isReachable(Operation *op) {
-  for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
-       parent = parent->getParentOp()) {
-    auto loop = dyn_cast<scf::ForOp>(parent);
-    auto branch = dyn_cast<scf::IfOp>(parent);
-    if (loop && !(isProjectable(loop.getLowerBound()) && isProjectable(loop.getUpperBound()) &&
-                  isProjectable(loop.getStep())))
-      return false;
-    if (branch && !isProjectable(branch.getCondition()))
-      return false;
-    if (!loop && !branch)
-      return false;
-  }
-  return true;
-}
+/// Whether all that is computed of the rows of a load, which need not lie in its view, is dropped
+/// where a view ends that has as many of them.
+class RowsBeyond {
+public:
+  explicit RowsBeyond(core::LoadOp load) : load_(load) {}
+  bool areDropped() { return areDropped(load_.getTile(), 0); }
 
-/// The argument that a view is part of; null where that is not plain.
-BlockArgument rootOf(Value view) {
-  while (Operation *op = view.getDefiningOp()) {
-    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp>(op))
-      return nullptr;
-    view = op->getOperand(0);
+private:
+  bool areDropped(Value tile, unsigned dim) {
+    if (!seen_.insert({tile, dim}).second)
+      return true;
+    return llvm::all_of(tile.getUses(), [&](OpOperand &use) { return isHarmless(use, dim); });
   }
-  auto argument = cast<BlockArgument>(view);
-  return isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? argument : nullptr;
-}
+
+  bool isHarmless(OpOperand &use, unsigned dim) {
+    Operation *user = use.getOwner();
+    unsigned n = use.getOperandNumber();
+    if (isElementwise(user) || isa<core::ConvertLayoutOp>(user))
+      return areDropped(user->getResult(0), dim);
+    if (auto transpose = dyn_cast<core::TransposeOp>(user))
+      return areDropped(transpose.getResult(), transpose.getPermutation()[0] == dim ? 0 : 1);
+    if (auto broadcast = dyn_cast<core::BroadcastOp>(user))
+      return areDropped(broadcast.getResult(), dim);
+    if (auto reduce = dyn_cast<core::ReduceOp>(user))
+      return reduce.getAxis() != dim && areDropped(reduce.getResult(), dim);
+    if (auto dot = dyn_cast<core::DotOp>(user))
+      return (n == 2 || n == dim) && areDropped(dot.getResult(), dim);
+    if (auto store = dyn_cast<core::StoreOp>(user))
+      return endsAlike(store, dim);
+    if (auto loop = dyn_cast<scf::ForOp>(user))
+      return areDropped(loop.getTiedLoopRegionIterArg(&use), dim) &&
+             areDropped(loop.getTiedLoopResult(&use), dim);
+    return isa<scf::YieldOp>(user) && areDroppedBehind(user->getParentOp(), n, dim);
+  }
+
+  bool areDroppedBehind(Operation *parent, unsigned n, unsigned dim) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    return areDropped(parent->getResult(n), dim) &&
+           (!loop || areDropped(loop.getRegionIterArg(n), dim));
+  }
+
+  bool endsAlike(core::StoreOp store, unsigned dim) {
+    auto placeOf = [&](auto op, RankedTensorType tile, unsigned of) {
+      unsigned lead = static_cast<unsigned>(op.getCoords().size() - tile.getRank()) + of;
+      return std::tuple(op.getCoords()[lead], extentOf(op.getView(), lead).of,
+                        extentOf(op.getView(), lead).dimension, tile.getDimSize(of));
+    };
+    RankedTensorType stored = tileOf(store.getTile()), loaded = tileOf(load_.getTile());
+    return stored.getRank() == 2 && placeOf(store, stored, dim) == placeOf(load_, loaded, 0);
+  }
+
+  core::LoadOp load_;
+  llvm::DenseSet<std::pair<Value, unsigned>> seen_;
+};
 
 bool isMapped(func::FuncOp function, Value view) {
   auto argument = dyn_cast<BlockArgument>(view);
@@ -130,55 +161,81 @@ public:
     WalkResult found = function_.walk([&](core::DotOp dot) {
       return add(dot) ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (found.wasInterrupted() || loops_.empty() || !findFirst() || overwrites() || mayLeave())
+    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() || !hasRegisters())
       return std::nullopt;
-    return RolePlan{first_, loops_, warps_};
+    RolePlan plan{first_, feeds_, warps_, writers_};
+    Guards guards = plan.guards(function_);
+    if (!waitsAreKnown(guards) || mayLeave(guards))
+      return std::nullopt;
+    return plan;
   }
 
 private:
   bool add(core::DotOp dot) {
-    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-    if (!loop || !fitsWarpgroups(dot, warps_) || !isReachable(dot))
-      return false;
-    auto fed = llvm::find_if(loops_, [&](FedLoop &one) { return one.loop == loop; });
-    if (fed == loops_.end())
-      fed = &loops_.emplace_back(FedLoop{loop, {}, {}});
-    fed->dots.push_back(dot);
-    return add(*fed, dot.getLhs(), !isTransposed(dot.getLhs())) &&
-           add(*fed, dot.getRhs(), isTransposed(dot.getRhs()));
+    return fitsWarpgroups(dot, warps_) &&
+           (isComputed(dot.getLhs())
+                ? core::elementBytes(tileOf(dot.getLhs()).getElementType()) == 2
+                : add(dot, dot.getLhs(), !isTransposed(dot.getLhs()))) &&
+           add(dot, dot.getRhs(), isTransposed(dot.getRhs()));
+  }
+
+  static bool isComputed(Value operand) {
+    return !untransposed(operand).getDefiningOp<core::LoadOp>();
   }
 
   /// `isDeep`: the operand's dense dimension is summed over.
-  bool add(FedLoop &fed, Value operand, bool isDeep) {
+  bool add(core::DotOp dot, Value operand, bool isDeep) {
     auto load = untransposed(operand).getDefiningOp<core::LoadOp>();
-    if (!load || load->getBlock() != fed.loop.getBody() || !isMapped(function_, load.getView()) ||
+    if (!load || !projection_.reaches(load) || !projection_.computes(load.getView()) ||
         !fitsPanels(tileOf(load.getTile()), isDeep) ||
         !isZero(load.getPadding(), tileOf(load.getTile()).getElementType()) ||
-        !llvm::all_of(load.getCoords(), isProjectable) ||
-        !onlyFeedsDotsOf(fed.loop.getBody(), load.getTile()))
+        !llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); }) ||
+        !onlyFeedsDots(load.getTile()))
       return false;
-    if (!llvm::is_contained(fed.loads, load))
-      fed.loads.push_back(load);
+    auto view = mapped(function_, load);
+    if (!view)
+      return false;
+    auto row = static_cast<unsigned>(cast<MemRefType>(load.getView().getType()).getRank() - 2);
+    bool isClipped =
+        !view->dimensions[view->dimensionOf(row)].isWhole && !RowsBeyond(load).areDropped();
+    Feed &feed = feedOf(load, dot);
+    if (!llvm::any_of(feed.tiles, [&](FedTile &tile) { return tile.load == load; }))
+      feed.tiles.push_back({load, isClipped});
+    if (!llvm::is_contained(feed.dots, dot))
+      feed.dots.push_back(dot);
     return true;
   }
 
-  static bool onlyFeedsDotsOf(Block *block, Value tile) {
+  /// What one product of a block reads comes together; a tile that stays for several, by itself.
+  Feed &feedOf(core::LoadOp load, core::DotOp dot) {
+    for (Feed &feed : feeds_)
+      if (llvm::any_of(feed.tiles, [&](FedTile &tile) { return tile.load == load; }))
+        return feed;
+    if (load->getBlock() == dot->getBlock())
+      for (Feed &feed : feeds_)
+        if (feed.block == load->getBlock() && llvm::is_contained(feed.dots, dot))
+          return feed;
+    return feeds_.emplace_back(Feed{load->getBlock(), {}, {}});
+  }
+
+  static bool onlyFeedsDots(Value tile) {
     return llvm::all_of(tile.getUses(), [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      if (auto transpose = dyn_cast<core::TransposeOp>(user))
-        return onlyFeedsDotsOf(block, transpose.getResult());
-      return isa<core::DotOp>(user) && use.getOperandNumber() < 2 && user->getBlock() == block;
+      if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
+        return onlyFeedsDots(transpose.getResult());
+      return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
     });
   }
 
-  /// The first op that computes tiles, constants aside.
+  /// The first op that computes tiles, constants aside, or that says something to others.
   bool findFirst() {
     for (Operation &op : function_.front()) {
       WalkResult result = op.walk([](Operation *inner) {
         bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
                          llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
-        return isOfTiles && !isa<arith::ConstantOp>(inner) ? WalkResult::interrupt()
-                                                           : WalkResult::advance();
+        bool speaks = isa<NvidiaDialect>(inner->getDialect()) && !isMemoryEffectFree(inner) &&
+                      !isa<BeginOp, AbortOp>(inner);
+        return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
       });
       if (!result.wasInterrupted())
         continue;
@@ -191,31 +248,61 @@ private:
   /// Whether the kernel writes what is fed, which is then not to be read ahead.
   bool overwrites() {
     llvm::SmallPtrSet<Value, 4> fed;
-    for (FedLoop &one : loops_)
-      for (core::LoadOp load : one.loads)
-        fed.insert(load.getView());
+    for (Feed &feed : feeds_)
+      for (FedTile &tile : feed.tiles)
+        fed.insert(rootOf(tile.load.getView()));
     WalkResult result = function_.walk([&](Operation *op) {
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
+      if (auto move = dyn_cast<MoveOp>(op))
+        view = move.getDestination();
       if (!view)
         return WalkResult::advance();
       BlockArgument root = rootOf(view);
+      if (root && fed.contains(root) && isa<MoveOp>(op)) {
+        writers_.push_back(op);
+        return WalkResult::advance();
+      }
       return root && !fed.contains(root) ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();
   }
 
-  /// Whether threads may end the kernel where others would wait for them.
-  bool mayLeave() {
+  /// Whether the producer can wait for what the program waits for before it loads tiles.
+  bool waitsAreKnown(const Guards &guards) {
+    return llvm::all_of(guards.waits(), [&](WaitOp wait) {
+      return projection_.reaches(wait) && projection_.computesOperands(wait);
+    });
+  }
+
+  /// Whether threads may end the kernel where others would wait for them: the producer does not
+  /// find out by itself that they do.
+  bool mayLeave(const Guards &guards) {
     WalkResult result = function_.walk([&](LLVM::InlineAsmOp op) {
       Operation *top = function_.front().findAncestorOpInBlock(*op);
-      return top->isBeforeInBlock(first_) ? WalkResult::advance() : WalkResult::interrupt();
+      bool isKnown =
+          top->isBeforeInBlock(first_) || !guards.precedesFetch(op) || projection_.foresees(op);
+      return isKnown ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();
   }
 
+  /// Whether the products of each block and their computed operands leave registers for the rest.
+  bool hasRegisters() {
+    llvm::DenseMap<Block *, int64_t> elements; // in units of a register of every thread
+    function_.walk([&](core::DotOp dot) {
+      elements[dot->getBlock()] += tileOf(dot.getAcc()).getNumElements();
+      if (isComputed(dot.getLhs()))
+        elements[dot->getBlock()] += tileOf(dot.getLhs()).getNumElements() / 2;
+    });
+    return llvm::all_of(
+        elements, [&](auto one) { return one.second <= kMostAccumulators * warps_ * kLanes; });
+  }
+
   func::FuncOp function_;
   int64_t warps_;
-  SmallVector<FedLoop> loops_;
+  Projection projection_;
+  SmallVector<Feed> feeds_;
+  SmallVector<Operation *> writers_;
   Operation *first_ = nullptr;
 };
 
@@ -232,7 +319,8 @@ static bool isSame(Value value) {
   // Only a cluster's number is known to be the same: that of a block over the cores of one.
   if (isa<NVVM::BlockIdXOp>(op))
     return llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::DivUIOp>(user); });
-  return !isa<MemberOp>(op) && isProjectable(value) && llvm::all_of(op->getOperands(), isSame);
+  return !isa<MemberOp>(op) && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), isSame);
 }
 
 bool isSameInCluster(core::LoadOp load) {
@@ -245,7 +333,7 @@ bool isSameInCluster(core::LoadOp load) {
       if (!isSame(branch.getCondition()))
         return false;
   }
-  return llvm::all_of(load.getCoords(), isSame);
+  return isSame(load.getView()) && llvm::all_of(load.getCoords(), isSame);
 }
 
 bool isDeliverable(core::StoreOp store, int64_t warps) {
@@ -260,7 +348,7 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
     return false;
   // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
   WalkResult result = function.walk([&](Operation *op) {
-    if (isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op) ||
+    if (isa<LLVM::AtomicRMWOp, LLVM::FenceOp, NotifyOp, MoveOp, MeetOp, SyncOp>(op) ||
         op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace())
       return WalkResult::interrupt();
     Value view = viewOf(op);
@@ -270,6 +358,18 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
     return root && root != store.getView() ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();
+}
+
+Guards RolePlan::guards(func::FuncOp function) const {
+  SmallVector<Operation *> loads;
+  for (const Feed &feed : feeds)
+    for (const FedTile &tile : feed.tiles)
+      loads.push_back(tile.load);
+  return {function, loads};
+}
+
+bool Feed::isInner() const {
+  return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
 }
 
 std::optional<RolePlan> planRoles(func::FuncOp function, const Chip &chip, int64_t warps) {

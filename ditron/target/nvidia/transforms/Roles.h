@@ -4,6 +4,7 @@
 // them and do all the rest.
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
+#include "ditron/target/nvidia/transforms/Guards.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/Tiles.h"
 
@@ -23,22 +24,37 @@ bool isDeliverable(core::StoreOp store, int64_t warps);
 /// Whether a load, and how often it is reached, is the same for all cores of a cluster.
 bool isSameInCluster(core::LoadOp load);
 
-/// A loop whose products are fed.
-struct FedLoop {
-  mlir::scf::ForOp loop;
-  llvm::SmallVector<core::LoadOp> loads; ///< in program order
-  llvm::SmallVector<core::DotOp> dots;   ///< likewise
+/// A tile that the producer brings. Clipped: rows beyond its view, which lie in the argument all
+/// the same, are to be made zero before products read them.
+struct FedTile {
+  core::LoadOp load;
+  bool isClipped;
+};
+
+/// Tiles that come together, in one slot of a pipe, each time their block is executed.
+struct Feed {
+  mlir::Block *block;
+  llvm::SmallVector<FedTile> tiles;    ///< in program order
+  llvm::SmallVector<core::DotOp> dots; ///< that read them, likewise
+  /// Whether these stand in the block itself, not in loops within it.
+  bool isInner() const;
 };
 
 struct RolePlan {
-  mlir::Operation *first; ///< of the function's block: from here on, roles differ
-  llvm::SmallVector<FedLoop> loops;
-  int64_t warps; ///< that compute: whole warpgroups
+  mlir::Operation *first;        ///< of the function's block: from here on, roles differ
+  llvm::SmallVector<Feed> feeds; ///< in program order of their tiles
+  int64_t warps;                 ///< that compute: whole warpgroups
+  /// What writes memory that is fed: the producer fetches behind it only when it is done.
+  llvm::SmallVector<mlir::Operation *> writers = {};
+
+  Guards guards(mlir::func::FuncOp function) const;
 };
 
-/// The roles of a kernel of which every product is one that warpgroups compute from tiles that a
-/// loop reads from arguments, and that writes none of these. Without a value for other kernels and
-/// for chips that have no warpgroups. `warps`: that the schedule asks for, or 0.
+/// The roles of a kernel of which every product is one that warpgroups compute from tiles that are
+/// read from arguments (the left one may also be computed), and that writes none of these but by
+/// copies of chunks. Waits that come before the loads of such tiles are the producer's too. Without
+/// a value for other kernels and for chips that have no warpgroups. `warps`: that the schedule asks
+/// for, or 0.
 std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &chip, int64_t warps);
 
 } // namespace ditron::nvidia

@@ -39,9 +39,16 @@
 //
 // So one product is under way while the next one's tiles are waited for, and tiles of the next
 // turn of the outer loop arrive while this one's result is stored. A product whose result the
-// iteration itself reads is settled at once. test/target/nvidia/specialize-warps.mlir shows it.
+// iteration itself reads is settled there; what the first of an iteration's products is for, the
+// last one, is begun in the next iteration (OverlapProducts.cpp). What one product reads comes
+// together, and loads of the same tiles of an argument share a pipe; a tile that is read outside of
+// the loops whose products take it comes by itself and stays until they are done.
+// test/target/nvidia/specialize-warps.mlir shows it.
 #include "ditron/support/Error.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
+#include "ditron/target/nvidia/transforms/Consumer.h"
+#include "ditron/target/nvidia/transforms/Projection.h"
 #include "ditron/target/nvidia/transforms/Roles.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 #include "mlir/IR/IRMapping.h"
@@ -71,23 +78,29 @@ public:
 
   /// `members`: cores that fetch the tile together.
   Value of(core::LoadOp load, int64_t members) {
+    ArgumentView view = *ArgumentView::of(load.getView());
     RankedTensorType tile = tileOf(load.getTile());
-    return of(cast<BlockArgument>(load.getView()), tile.getElementType(),
-              tile.getDimSize(0) / members);
+    auto row = static_cast<unsigned>(load.getCoords().size()) - 2;
+    return of(view.argument, tile.getElementType(), view.dimensionOf(row),
+              tile.getDimSize(0) / members, view.page != nullptr);
   }
   Value of(core::StoreOp store) {
     constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
-    return of(cast<BlockArgument>(store.getView()), tileOf(store.getTile()).getElementType(),
+    auto row = static_cast<unsigned>(store.getCoords().size()) - 2;
+    return of(cast<BlockArgument>(store.getView()), tileOf(store.getTile()).getElementType(), row,
               kRows);
   }
 
 private:
-  /// For boxes of so many rows of 128 bytes.
-  Value of(BlockArgument view, Type element, int64_t rows) {
+  /// For boxes of so many rows, along this dimension, of 128 bytes. The pages of symmetric memory
+  /// are a first dimension.
+  Value of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages = false) {
     Builder b(function_);
     SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
     box.back() = kPanelBytes / storageBytes(element);
-    box[box.size() - 2] = rows;
+    box[row] = rows;
+    if (hasPages)
+      box.insert(box.begin(), 1);
     SmallVector<NamedAttribute> fields{
         b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
         b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
@@ -107,44 +120,74 @@ private:
   func::FuncOp function_;
 };
 
-/// A fed loop, its pipe and the tensor maps of its loads.
-struct Feed {
-  FedLoop fed;
+/// A feed, its pipe and the tensor maps of its loads.
+struct PipedFeed {
+  Feed feed;
   Value pipe;
   SmallVector<Value, 2> maps;
   SmallVector<Value, 2> pages; ///< of symmetric memory; null for others
   SmallVector<bool, 2> shared; ///< of each load: fetched by all cores of a cluster together
+  int64_t members = 1;         ///< cores that the pipe has tiles for
 };
 
 /// Writes what the producer does: the control flow around the loads, and what it is computed from.
 class Producer {
 public:
-  Producer(OpBuilder b, ArrayRef<Feed> feeds) : b_(b), feeds_(feeds) {}
+  /// `gates`: ops behind which the producer follows the other role through a gate.
+  Producer(OpBuilder b, ArrayRef<PipedFeed> feeds, const Guards &guards,
+           const llvm::DenseMap<Operation *, Value> &gates)
+      : b_(b), feeds_(feeds), guards_(guards), gates_(gates) {}
 
   void project(llvm::iterator_range<Block::iterator> ops) {
-    for (Operation &op : ops)
+    for (Operation &op : ops) {
       project(op);
+      for (const PipedFeed &one : feeds_)
+        if (one.feed.tiles.back().load == &op)
+          fetch(one);
+      if (auto gate = gates_.find(&op); gate != gates_.end())
+        b_.create<FollowOp>(op.getLoc(), gate->second);
+    }
   }
 
 private:
-  bool feeds(Operation &op) {
-    return llvm::any_of(feeds_, [&](Feed feed) { return op.isAncestor(feed.fed.loop); });
+  /// Whether an op has something for the producer to do in it: tiles to fetch, or what comes before
+  /// some, waits and the kernel's end.
+  bool leads(Operation &op) {
+    if (llvm::any_of(feeds_, [&](const PipedFeed &one) {
+          return op.isProperAncestor(one.feed.tiles.back().load);
+        }))
+      return true;
+    WalkResult result = op.walk([&](Operation *inner) {
+      bool counts = isa<LLVM::InlineAsmOp, WaitOp>(inner) && guards_.precedesFetch(inner);
+      return counts ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return result.wasInterrupted();
   }
 
   void project(Operation &op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op); loop && feeds(op))
-      return projectLoop(loop);
-    if (auto branch = dyn_cast<scf::IfOp>(op); branch && feeds(op))
-      return projectBranch(branch);
-    bool isOfTiles = llvm::any_of(op.getOperands(), [](Value v) { return isTile(v); }) ||
-                     llvm::any_of(op.getResults(), [](Value v) { return isTile(v); });
-    bool isKnown = llvm::all_of(
-        op.getOperands(), [&](Value v) { return mapping_.contains(v) || !inside_.contains(v); });
-    if (!isOfTiles && isKnown && op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
-        !op.hasTrait<OpTrait::IsTerminator>())
-      b_.clone(op, mapping_);
-    else
+    if (isa<WaitOp>(op) && guards_.precedesFetch(&op)) {
+      b_.clone(op, mapping_)->setAttr(kFeedingAttr, b_.getUnitAttr());
+    } else if (Projection::isScalar(&op) && isKnown(op)) {
+      if (!op.hasTrait<OpTrait::IsTerminator>())
+        b_.clone(op, mapping_);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && leads(op)) {
+      projectLoop(loop);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && leads(op)) {
+      projectBranch(branch);
+    } else {
       inside_.insert(op.getResults().begin(), op.getResults().end());
+    }
+  }
+
+  /// Whether what an op takes from outside of it is there.
+  bool isKnown(Operation &op) {
+    WalkResult result = op.walk([&](Operation *inner) {
+      bool isThere = llvm::all_of(inner->getOperands(), [&](Value v) {
+        return mapping_.contains(v) || !inside_.contains(v);
+      });
+      return isThere ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !result.wasInterrupted();
   }
 
   void projectLoop(scf::ForOp loop) {
@@ -156,9 +199,6 @@ private:
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPoint(copy.getBody()->getTerminator());
     project(llvm::make_range(loop.getBody()->begin(), loop.getBody()->end()));
-    for (const Feed &feed : feeds_)
-      if (feed.fed.loop == loop)
-        fetch(feed);
   }
 
   void projectBranch(scf::IfOp branch) {
@@ -174,142 +214,29 @@ private:
       }
   }
 
-  void fetch(Feed feed) {
-    Value slot = b_.create<AcquireOp>(feed.fed.loop.getLoc(), b_.getIndexType(), feed.pipe);
-    for (auto [n, load] : llvm::enumerate(feed.fed.loads)) {
+  void fetch(const PipedFeed &one) {
+    core::LoadOp last = one.feed.tiles.back().load;
+    Value slot = b_.create<AcquireOp>(last.getLoc(), b_.getIndexType(), one.pipe);
+    for (auto [n, tile] : llvm::enumerate(one.feed.tiles)) {
+      core::LoadOp load = tile.load;
       SmallVector<Value> coords;
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
-      b_.create<FetchOp>(load.getLoc(), load.getView(), coords, feed.maps[n], feed.pipe, slot,
-                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), feed.pages[n],
-                         feed.shared[n]);
+      b_.create<FetchOp>(load.getLoc(), mapped(load.getView()), coords, one.maps[n], one.pipe, slot,
+                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), one.pages[n],
+                         one.shared[n]);
     }
   }
 
   Value mapped(Value value) { return mapping_.lookupOrDefault(value); }
 
   OpBuilder b_;
-  ArrayRef<Feed> feeds_;
+  ArrayRef<PipedFeed> feeds_;
+  const Guards &guards_;
+  const llvm::DenseMap<Operation *, Value> &gates_;
   IRMapping mapping_;
   /// What is computed where only the other role goes.
   llvm::DenseSet<Value> inside_;
-};
-
-/// Rewrites a fed loop as the warpgroups execute it.
-class Consumer {
-public:
-  explicit Consumer(const Feed &feed)
-      : fed_(feed.fed), pipe_(feed.pipe), b_(fed_.loop.getLoc(), fed_.loop) {}
-
-  void rewrite() {
-    receive();
-    bool isAsync = cast<PipeType>(pipe_.getType()).getSlots() > 1 &&
-                   llvm::all_of(fed_.dots, [&](core::DotOp dot) {
-                     return accumulates(dot) && !hasRuns(dot) && isWide(dot);
-                   });
-    for (core::DotOp dot : fed_.dots)
-      multiply(dot, isAsync, dot == fed_.dots.back());
-    if (!isAsync)
-      return;
-    b_.setInsertionPoint(fed_.loop.getBody()->getTerminator());
-    b_.create<SettleOp>(TypeRange(), static_cast<int64_t>(fed_.dots.size()), ValueRange());
-    b_.create<ReleaseOp>(pipe_, compare(fed_.loop.getInductionVar(), fed_.loop.getLowerBound()));
-    settleResults();
-  }
-
-private:
-  /// Whether a product goes into the same product of the next iteration and nowhere else.
-  bool accumulates(core::DotOp dot) {
-    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
-    if (!sum || sum.getOwner() != fed_.loop.getBody() || sum.getArgNumber() == 0 ||
-        !sum.hasOneUse() || !dot.getResult().hasOneUse())
-      return false;
-    OpOperand &use = *dot.getResult().use_begin();
-    return isa<scf::YieldOp>(use.getOwner()) && use.getOwner()->getBlock() == sum.getOwner() &&
-           use.getOperandNumber() == sum.getArgNumber() - 1;
-  }
-
-  Value compare(Value greater, Value than) {
-    return b_.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, greater, than);
-  }
-
-  void receive() {
-    b_.setInsertionPointToStart(fed_.loop.getBody());
-    SmallVector<Type> types(cast<PipeType>(pipe_.getType()).getTiles());
-    auto tiles = b_.create<ReceiveOp>(types, pipe_).getTiles();
-    for (auto [load, tile] : llvm::zip(fed_.loads, tiles)) {
-      load.getTile().replaceAllUsesWith(tile);
-      load.erase();
-      retypeTransposed(tile);
-    }
-  }
-
-  /// A tile in whole panels is as wide transposed.
-  void retypeTransposed(Value tile) {
-    for (Operation *user : tile.getUsers()) {
-      auto transpose = dyn_cast<core::TransposeOp>(user);
-      if (!transpose)
-        continue;
-      RankedTensorType type = tileOf(tile);
-      SmallVector<int> dims(transpose.getPermutation());
-      SmallVector<int64_t> shape{type.getDimSize(dims[0]), type.getDimSize(dims[1])};
-      Layout layout = *core::transpose(core::layoutOf(type), shapeOf(type), dims);
-      transpose.getResult().setType(
-          core::withLayout(RankedTensorType::get(shape, type.getElementType()), layout));
-      retypeTransposed(transpose.getResult());
-    }
-  }
-
-  /// Whether a product takes long enough that the next one is to be begun before it is done. Narrow
-  /// ones wait for memory; and the assembler would have them one after the other with a warning.
-  static bool isWide(core::DotOp dot) {
-    constexpr int64_t kNarrow = 32;
-    return tileOf(dot.getAcc()).getDimSize(1) > kNarrow;
-  }
-
-  static bool hasRuns(core::DotOp dot) {
-    return warpgroupProduct(tileOf(dot.getLhs()).getElementType(), dot.getPrecision()).run != 0;
-  }
-
-  /// A product that f32 is to take over is one of its own, and added when it is done.
-  void multiply(core::DotOp dot, bool isAsync, bool isLast) {
-    b_.setInsertionPoint(dot);
-    RankedTensorType type = tileOf(dot.getResult());
-    bool isAdded = hasRuns(dot);
-    Value acc = dot.getAcc();
-    if (isAdded)
-      acc = b_.create<arith::ConstantOp>(cast<TypedAttr>(b_.getZeroAttr(type)));
-    Value product = b_.create<MultiplyOp>(type, dot.getLhs(), dot.getRhs(), acc);
-    if (!isAsync)
-      product = b_.create<SettleOp>(TypeRange(type), 0, product).getSettled()[0];
-    if (!isAsync && isLast)
-      b_.create<ReleaseOp>(pipe_, b_.create<arith::ConstantIntOp>(1, 1));
-    if (isAdded)
-      product = b_.create<arith::AddFOp>(dot.getAcc(), product);
-    dot.getResult().replaceAllUsesWith(product);
-    dot.erase();
-  }
-
-  void settleResults() {
-    b_.setInsertionPointAfter(fed_.loop);
-    SmallVector<Value> results;
-    for (Value result : fed_.loop.getResults())
-      if (isTile(result) && isProduct(result))
-        results.push_back(result);
-    auto settled = b_.create<SettleOp>(ValueRange(results).getTypes(), 0, results);
-    for (auto [before, after] : llvm::zip(results, settled.getSettled()))
-      before.replaceAllUsesExcept(after, settled);
-    b_.create<ReleaseOp>(pipe_, compare(fed_.loop.getUpperBound(), fed_.loop.getLowerBound()));
-  }
-
-  bool isProduct(Value result) {
-    unsigned n = cast<OpResult>(result).getResultNumber();
-    return fed_.loop.getYieldedValues()[n].getDefiningOp<MultiplyOp>() != nullptr;
-  }
-
-  FedLoop fed_;
-  Value pipe_;
-  ImplicitLocOpBuilder b_;
 };
 
 class SpecializeWarps : public impl::SpecializeWarpsBase<SpecializeWarps> {
@@ -330,7 +257,11 @@ private:
     TensorMaps maps(function);
     if (tensorStores)
       deliver(function, plan->warps, maps);
-    SmallVector<Feed, 2> feeds = makePipes(function, *plan, *chip, maps, b);
+    SmallVector<PipedFeed> feeds = makePipes(function, *plan, *chip, maps, b);
+    Guards guards = plan->guards(function);
+    llvm::DenseMap<Operation *, Value> gates;
+    for (Operation *op : guards.gates(plan->writers))
+      gates[op] = b.create<GateOp>(GateType::get(b.getContext()));
     auto roles = b.create<RolesOp>();
     Block *producer = b.createBlock(&roles.getProducer()),
           *consumer = b.createBlock(&roles.getConsumer());
@@ -338,12 +269,15 @@ private:
       return llvm::make_range(std::next(roles->getIterator()),
                               function.front().getTerminator()->getIterator());
     };
-    Producer(OpBuilder::atBlockEnd(producer), feeds).project(rest());
+    Producer(OpBuilder::atBlockEnd(producer), feeds, guards, gates).project(rest());
     eraseDead(*producer);
+    for (auto [op, gate] : gates)
+      openBehind(op, gate);
+    for (WaitOp wait : guards.waits())
+      leaveToProducer(wait, plan->feeds);
     consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
                                      rest().begin(), rest().end());
-    for (const Feed &feed : feeds)
-      Consumer(feed).rewrite();
+    rewriteConsumer(roles.getConsumer(), feeds, plan->warps);
   }
 
   /// Stores of tiles as products leave them become those of the copy engine.
@@ -363,43 +297,114 @@ private:
 
   /// Cores that a load may be made for at once: those of the cluster, where the ways of all its
   /// members to every load are one, and each has whole groups of 8 rows to fetch.
-  static int64_t sharersOf(core::LoadOp load, int64_t cluster) {
-    bool isDivided = tileOf(load.getTile()).getDimSize(0) % (8 * cluster) == 0;
-    return isDivided && isSameInCluster(load) ? cluster : 1;
+  static int64_t sharersOf(core::LoadOp load) {
+    auto cluster = load->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(kClusterAttr);
+    if (!cluster || tileOf(load.getTile()).getDimSize(0) % (8 * cluster.getInt()) != 0)
+      return 1;
+    return isSameInCluster(load) ? cluster.getInt() : 1;
   }
 
-  /// As many slots as fit beside what ops need for the moment, for each loop alike.
-  SmallVector<Feed, 2> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
-                                 TensorMaps &maps, ImplicitLocOpBuilder &b) {
-    constexpr int64_t kMost = 16, kSlack = 1024; // for barriers
-    int64_t momentary = 0, delivered = 0, bytes = 0;
+  static Value pageOf(core::LoadOp load) { return ArgumentView::of(load.getView())->page; }
+
+  static void openBehind(Operation *op, Value gate) {
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    b.create<OpenOp>(op->getLoc(), gate);
+  }
+
+  /// What the role that computes receives next was fetched behind the same wait of the producer,
+  /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
+  static void leaveToProducer(WaitOp wait, ArrayRef<Feed> feeds) {
+    Operation *next = wait->getNextNode();
+    while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
+      next = next->getNextNode();
+    auto loop = dyn_cast_or_null<scf::ForOp>(next);
+    bool isFed = loop && llvm::any_of(feeds, [&](const Feed &feed) {
+                   return feed.block == loop.getBody() && feed.isInner();
+                 });
+    if (!isFed)
+      return;
+    OpBuilder b(loop);
+    Value isEmpty = b.create<arith::CmpIOp>(wait.getLoc(), arith::CmpIPredicate::sge,
+                                            loop.getLowerBound(), loop.getUpperBound());
+    auto branch = b.create<scf::IfOp>(wait.getLoc(), isEmpty, /*withElseRegion=*/false);
+    wait->moveBefore(branch.thenBlock()->getTerminator());
+  }
+
+  static void rewriteConsumer(Region &consumer, ArrayRef<PipedFeed> feeds, int64_t warps) {
+    for (const PipedFeed &one : feeds)
+      receiveAndMultiply(one.feed, one.pipe, warps);
+    SmallVector<scf::ForOp> loops;
+    consumer.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      overlapProducts(loop, warps);
+    settleProducts(consumer);
+  }
+
+  /// As many slots as fit beside what ops need for the moment, for each inner feed alike; tiles
+  /// that stay have two if that takes none from the others.
+  SmallVector<PipedFeed> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
+                                   TensorMaps &maps, ImplicitLocOpBuilder &b) {
+    int64_t momentary = 0, delivered = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
     function.walk([&](DeliverOp) { delivered += deliveryBytes(plan.warps); });
-    for (const FedLoop &one : plan.loops)
-      for (core::LoadOp load : one.loads)
-        bytes += bytesOf(inPanels(tileOf(load.getTile())));
-    auto attribute = function->getAttrOfType<IntegerAttr>(kClusterAttr);
-    int64_t cluster = attribute ? attribute.getInt() : 1;
-    auto loops = static_cast<int64_t>(plan.loops.size());
-    int64_t fit = (chip.sharedBytes - rounded(momentary) - delivered - loops * kSlack) / bytes;
-    int64_t slots = stages ? stages : std::clamp<int64_t>(fit, 1, kMost);
-    SmallVector<Feed, 2> feeds;
-    for (const FedLoop &one : plan.loops) {
-      Feed feed{one, {}, {}, {}};
-      SmallVector<RankedTensorType> tiles;
-      int64_t members = 1;
-      for (core::LoadOp load : one.loads) {
-        int64_t sharers = sharersOf(load, cluster);
-        tiles.push_back(inPanels(tileOf(load.getTile())));
-        feed.maps.push_back(maps.of(load, sharers));
-        feed.pages.push_back(Value());
-        feed.shared.push_back(sharers > 1);
-        members = std::max(members, sharers);
+    SmallVector<PipedFeed> feeds;
+    SmallVector<int64_t> shared; // the number of the first feed of the same tiles
+    int64_t inner = 0, outer = 0;
+    for (const Feed &feed : plan.feeds) {
+      PipedFeed one{feed, nullptr, {}, {}, {}};
+      int64_t bytes = 0;
+      for (const FedTile &tile : feed.tiles) {
+        int64_t sharers = sharersOf(tile.load);
+        one.maps.push_back(maps.of(tile.load, sharers));
+        one.pages.push_back(pageOf(tile.load));
+        one.shared.push_back(sharers > 1);
+        one.members = std::max(one.members, sharers);
       }
-      feed.pipe = b.create<PipeOp>(PipeType::get(b.getContext(), slots, tiles, members));
-      feeds.push_back(std::move(feed));
+      for (RankedTensorType tile : tilesOf(feed))
+        bytes += bytesOf(tile);
+      auto same = llvm::find_if(feeds, [&](PipedFeed &other) {
+        return other.maps == one.maps && other.shared == one.shared &&
+               other.feed.isInner() == feed.isInner() && tilesOf(other.feed) == tilesOf(feed);
+      });
+      shared.push_back(same - feeds.begin());
+      if (same == feeds.end())
+        (feed.isInner() ? inner : outer) += bytes;
+      feeds.push_back(std::move(one));
+    }
+    constexpr int64_t kBarriers = 1024; // of a pipe
+    auto pipes = static_cast<int64_t>(llvm::count_if(
+        llvm::enumerate(shared), [](auto one) { return one.value() == int64_t(one.index()); }));
+    auto [slots, slotsOfOuter] = chooseSlots(
+        chip.sharedBytes - rounded(momentary) - delivered - pipes * kBarriers, inner, outer);
+    for (auto [n, one] : llvm::enumerate(feeds)) {
+      int64_t count = one.feed.isInner() ? slots : slotsOfOuter;
+      bool isFirst = shared[n] == static_cast<int64_t>(n);
+      one.pipe = isFirst ? Value(b.create<PipeOp>(PipeType::get(b.getContext(), count,
+                                                                tilesOf(one.feed), one.members)))
+                         : feeds[static_cast<size_t>(shared[n])].pipe;
     }
     return feeds;
+  }
+
+  static SmallVector<RankedTensorType> tilesOf(const Feed &feed) {
+    SmallVector<RankedTensorType> tiles;
+    for (FedTile tile : feed.tiles)
+      tiles.push_back(inPanels(tileOf(tile.load.getTile())));
+    return tiles;
+  }
+
+  /// Slots of inner feeds and of others, whose tiles have so many bytes together.
+  std::pair<int64_t, int64_t> chooseSlots(int64_t available, int64_t inner, int64_t outer) const {
+    constexpr int64_t kMost = 16;
+    auto fit = [&](int64_t ofOuter) {
+      int64_t most = stages ? static_cast<int64_t>(stages) : kMost;
+      int64_t fitting = inner ? (available - ofOuter * outer) / inner : most;
+      return std::clamp<int64_t>(fitting, 0, most);
+    };
+    int64_t slots = std::max<int64_t>(1, stages ? static_cast<int64_t>(stages) : fit(1));
+    bool hasRoom = fit(2) >= slots;
+    return {slots, hasRoom ? 2 : 1};
   }
 
   /// Erases what the producer computed and does not need, users first.

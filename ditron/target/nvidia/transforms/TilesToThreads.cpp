@@ -93,6 +93,7 @@ private:
       return failure();
     int64_t momentary = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
+    function.walk([](scf::IfOp branch) { keepBranch(branch); });
     SharedMemory shared(momentary);
     ThreadContext context = contextOf(function, chip, shared);
     if (failed(convert(function, context)))
@@ -103,6 +104,19 @@ private:
                                   << " for a core: expected smaller tiles, or fewer at a time";
     function->setAttr(kSharedAttr, Builder(function).getI64IntegerAttr(shared.bytes()));
     return success();
+  }
+
+  /// LLVM counts a vector as one value, and would compute both sides of a branch that is one
+  /// operation of tiles: what has an effect stays behind the branch.
+  static void keepBranch(scf::IfOp branch) {
+    if (!llvm::any_of(branch.getResultTypes(), [](Type type) { return isTile(type); }))
+      return;
+    for (Region &region : branch->getRegions()) {
+      OpBuilder b = OpBuilder::atBlockBegin(&region.front());
+      if (isa<scf::YieldOp>(region.front().front()))
+        continue;
+      Instructions(b, branch.getLoc()).stay();
+    }
   }
 
   ThreadContext contextOf(func::FuncOp function, const Chip &chip, SharedMemory &shared) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products of warpgroups: wgmma, which reads both operands from shared memory by descriptors and
-// adds to registers of all four warps while they go on.
+// Products of warpgroups: wgmma, which reads operands from shared memory by descriptors, the left
+// one from registers too, and adds to registers of all four warps while they go on.
 //
 // An operand lies in panels of 128 bytes a row (sharedPanels), 8 rows of a panel being the pattern
 // that its swizzle repeats. In a descriptor, in units of 16 bytes:
@@ -18,6 +18,7 @@
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 #include "mlir/IR/Matchers.h"
+#include <functional>
 
 using namespace mlir;
 
@@ -70,18 +71,28 @@ private:
   Value base_;
 };
 
+struct PackPattern : TilePattern<PackOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PackOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Value halves = t.stored(adaptor.getTile(), tileOf(op.getTile()).getElementType());
+    b.replaceOpWithNewOp<vector::BitCastOp>(op, vectorOf(tileOf(op.getPacked())), halves);
+    return success();
+  }
+};
+
 struct MultiplyPattern : TilePattern<MultiplyOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(MultiplyOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder t(rewriter, op.getLoc(), context_);
-    RankedTensorType lhs = tileOf(op.getLhs()), rhs = tileOf(op.getRhs()),
-                     acc = tileOf(op.getAcc());
+    RankedTensorType rhs = tileOf(op.getRhs()), acc = tileOf(op.getAcc());
     int64_t groups = context_.warps / kWarpgroup, columns = acc.getDimSize(1);
     int64_t rows = acc.getDimSize(0) / groups; // of a warpgroup
-    PanelOperand a(t, adaptor.getLhs(), lhs, 0), b(t, adaptor.getRhs(), rhs, 1);
-    a.moveBy(t.digit({Axis::warp, kWarpgroup, groups, 1}), rows);
-    Instructions::PanelProduct product = productOf(lhs.getElementType(), columns);
+    PanelOperand b(t, adaptor.getRhs(), rhs, 1);
+    auto left = leftSide(t, op, adaptor.getLhs(), rows);
+    Instructions::PanelProduct product = productOf(rhs.getElementType(), columns);
     bool isFirst = isZero(op.getAcc());
     SmallVector<Value> sums = t.split(adaptor.getAcc());
     size_t part = static_cast<size_t>(columns / 2); // registers of a block
@@ -89,12 +100,12 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
       t.instructions.fenceProducts({});
     else
       sums = t.instructions.fenceProducts(sums);
-    int64_t step = kStepBytes / storageBytes(lhs.getElementType());
-    for (int64_t depth = 0; depth < lhs.getDimSize(1); depth += step)
+    int64_t step = kStepBytes / storageBytes(rhs.getElementType());
+    for (int64_t depth = 0; depth < rhs.getDimSize(0); depth += step)
       for (int64_t block = 0; block < rows / kBlock; ++block) {
         size_t first = static_cast<size_t>(block) * part;
         auto results =
-            t.instructions.multiplyPanels(product, a.at(block * kBlock, depth), b.at(0, depth),
+            t.instructions.multiplyPanels(product, left(block, depth), b.at(0, depth),
                                           isFirst && depth == 0, ArrayRef(sums).slice(first, part));
         llvm::copy(results, sums.begin() + static_cast<ptrdiff_t>(first));
       }
@@ -105,6 +116,25 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
 
 private:
   static constexpr int64_t kStepBytes = 32; ///< of terms that one instruction adds up
+
+  /// The left side at a block of 64 rows and a term.
+  static std::function<Instructions::Left(int64_t, int64_t)>
+  leftSide(ThreadBuilder &t, MultiplyOp op, Value lhs, int64_t rows) {
+    RankedTensorType tile = tileOf(op.getLhs());
+    if (isShared(tile)) {
+      PanelOperand a(t, lhs, tile, 0);
+      a.moveBy(t.digit({Axis::warp, kWarpgroup, t.context.warps / kWarpgroup, 1}), rows);
+      return [a](int64_t block, int64_t depth) mutable {
+        return Instructions::Left{a.at(block * kBlock, depth), {}};
+      };
+    }
+    SmallVector<Value> words = t.split(lhs);
+    int64_t ofBlock = tile.getDimSize(1) / 2; // registers of a thread
+    return [words, ofBlock](int64_t block, int64_t depth) {
+      auto first = static_cast<size_t>(block * ofBlock + depth / 4);
+      return Instructions::Left{{}, SmallVector<Value, 4>(ArrayRef(words).slice(first, 4))};
+    };
+  }
 
   static bool isZero(Value acc) { return matchPattern(acc, m_AnyZeroFloat()); }
 
@@ -141,7 +171,7 @@ struct SettlePattern : TilePattern<SettleOp> {
 
 void addWarpgroupPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                           const ThreadContext &context) {
-  patterns.add<MultiplyPattern, SettlePattern>(types, patterns.getContext(), context);
+  patterns.add<PackPattern, MultiplyPattern, SettlePattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

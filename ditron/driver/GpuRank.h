@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What launches of a program on a GPU have beside its arguments: the status, and the symmetric
+// memory of its rank.
+#pragma once
+#include "ditron/driver/Compile.h"
+#include "ditron/driver/Gpu.h"
+#include "ditron/runtime/nvidia/RankGroup.h"
+#include "ditron/runtime/nvidia/TensorMap.h"
+#include <optional>
+
+namespace ditron {
+
+/// Memory that a tensor map is to describe.
+struct MappedMemory {
+  uint64_t address;
+  int64_t elementBytes;
+  std::vector<int64_t> extents, strides;
+
+  runtime::nvidia::StridedMemory view() const { return {address, elementBytes, extents, strides}; }
+};
+
+class GpuRank {
+public:
+  GpuRank(const Gpu &gpu, std::string kernel, std::string signature)
+      : device_(gpu.device()), group_(gpu.group()), rank_(gpu.rank()), kernel_(std::move(kernel)),
+        signature_(std::move(signature)) {}
+
+  /// Chooses what launches of this code with such arguments take. Without launching.
+  void prepare(const std::shared_ptr<const GpuCode> &code,
+               const std::vector<KernelArgument> &arguments);
+  /// The words of a launch behind those of its arguments.
+  std::vector<int64_t> words() const;
+  /// The memory that a tensor map is to describe: an argument's, or, with its pages, that of a
+  /// symmetric buffer, which has an address where it is prepared.
+  MappedMemory mapped(const GpuCode &code, const GpuCode::TensorMap &map,
+                      const std::vector<KernelArgument> &arguments) const;
+  /// How many cores a launch has, of so many that fit.
+  int cores(const GpuCode &code, int fitting) const {
+    return code.isDistributed ? group_->cores(rank_, fitting) : fitting;
+  }
+  /// A launch of so many cores is under way.
+  void launched(int cores);
+  /// Throws the error of launches that have ended, if one failed: see GpuProgram::wait.
+  void raiseFailure();
+  /// Fills the symmetric buffers of this rank with NaN.
+  void poison() const;
+
+private:
+  runtime::nvidia::WorkspaceLayout layoutOf(const GpuCode &code,
+                                            const std::vector<KernelArgument> &arguments) const;
+
+  std::shared_ptr<runtime::nvidia::Device> device_;
+  std::shared_ptr<runtime::nvidia::RankGroup> group_;
+  int rank_;
+  std::string kernel_, signature_;
+  std::shared_ptr<const GpuCode> code_;
+  std::shared_ptr<runtime::nvidia::Memory> status_;
+  std::shared_ptr<runtime::nvidia::Workspace> workspace_; ///< of the next launch
+  /// Of launches that nobody has waited for.
+  std::vector<std::shared_ptr<runtime::nvidia::Workspace>> underWay_;
+};
+
+} // namespace ditron
