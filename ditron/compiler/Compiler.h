@@ -21,8 +21,8 @@ enum class Emit {
 struct Specialization {
   /// For each argument of the kernel: its last dimension has stride 1.
   std::vector<bool> unitStride;
-  /// Likewise: its address, rows and other strides are multiples of 16 bytes, its extents below
-  /// 2^31. For GPUs; may be shorter than the arguments.
+  /// Likewise: its address and other strides are multiples of 16 bytes, its last extent is one of
+  /// 16, its extents are below 2^31. For GPUs; may be shorter than the arguments.
   std::vector<bool> aligned = {};
   /// Its launches are recorded: see runtime/Events.h.
   bool recorded = false;

@@ -44,9 +44,11 @@ inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
 /// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
-/// Marks arguments of kUnitStrideAttr whose address, rows and strides are multiples of 16 bytes,
-/// and whose extents are below 2^31.
+/// Marks arguments of kUnitStrideAttr whose address and strides are multiples of 16 bytes, whose
+/// last extent is a multiple of 16 (so that half a row is one of 16 bytes too, and extents that are
+/// the same hold for every type), and whose extents are below 2^31.
 inline constexpr llvm::StringLiteral kAlignedAttr = "tile.aligned";
+inline constexpr int64_t kAlignedExtent = 16;
 
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);

@@ -10,15 +10,16 @@ namespace ditron {
 
 using namespace runtime::nvidia;
 
-/// Whether its address, rows and other strides are multiples of 16 bytes, its extents below 2^31.
+/// Whether its address and other strides are multiples of 16 bytes, its last extent is one of 16,
+/// and its extents are below 2^31: what Specialization::aligned promises.
 static bool isAligned(const KernelArgument &argument) {
-  constexpr int64_t kBytes = 16;
+  constexpr int64_t kBytes = 16, kExtent = 16;
   const auto *tensor = std::get_if<Tensor>(&argument);
   if (!tensor || tensor->shape().empty() || tensor->strides().back() != 1)
     return false;
   int64_t element = static_cast<int64_t>(byteSize(tensor->dtype()));
   bool result = reinterpret_cast<uint64_t>(tensor->data()) % kBytes == 0 &&
-                tensor->shape().back() * element % kBytes == 0;
+                tensor->shape().back() % kExtent == 0;
   for (size_t dim = 0; dim < tensor->shape().size(); ++dim) {
     bool isLast = dim + 1 == tensor->shape().size();
     result &= tensor->shape()[dim] <= INT32_MAX;

@@ -72,7 +72,10 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 /// A token's heads, as many as make a tile worth its overhead on a CPU, and as a GPU has registers
 /// for.
 static Config defaults(const Problem &problem) {
-  int64_t width = fit(problem["H"], 512), elements = problem.machine == Machine::gpu ? 1024 : 4096;
+  constexpr int64_t kBytesOnGpu = 4096;
+  int64_t bytes = static_cast<int64_t>(byteSize(problem.type));
+  int64_t elements = problem.machine == Machine::gpu ? kBytesOnGpu / bytes : 4096;
+  int64_t width = fit(problem["H"], 512);
   return {{"heads", fit(problem["N"], std::max<int64_t>(1, elements / width))}, {"width", width}};
 }
 

@@ -422,22 +422,36 @@ bool moves(func::FuncOp function) {
   return function.walk([](MoveOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
+/// Whether threads wait for one another in the middle of their work: then few of them should.
+bool reduces(func::FuncOp function) {
+  return function.walk([](core::ReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Elements of the largest tile that is not a product's.
+int64_t mostElements(func::FuncOp function) {
+  int64_t elements = 0;
+  function.walk([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isTile(result) && !isa<core::DotOp>(op))
+        elements = std::max(elements, tileOf(result).getNumElements());
+  });
+  return elements;
+}
+
 /// Warps for a kernel whose products of one block of the program, and whose largest other tile,
 /// have so many elements: few enough for accumulators to feed the tensor cores from registers, many
 /// enough not to spill.
 int64_t chooseWarps(func::FuncOp function) {
   constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
-  constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
-  constexpr int64_t kMostAccumulators = 128;            // likewise, before they spill
-  int64_t accumulators = 0, elements = 0;
+  constexpr int64_t kAccumulators = 64, kElements = 16, kReduced = 32; // of a thread
+  constexpr int64_t kMostAccumulators = 128; // likewise, before they spill
+  int64_t accumulators = 0;
   function.walk([&](Block *block) {
     int64_t together = 0;
     for (Operation &op : *block)
       for (Value result : op.getResults())
         if (isTile(result) && isa<core::DotOp>(op))
           together += tileOf(result).getNumElements();
-        else if (isTile(result))
-          elements = std::max(elements, tileOf(result).getNumElements());
     accumulators = std::max(accumulators, together);
   });
   auto power = [](int64_t least, int64_t most) {
@@ -452,7 +466,8 @@ int64_t chooseWarps(func::FuncOp function) {
     return power(accumulators / (kLanes * kAccumulators), kMostOfDots);
   if (moves(function))
     return kMost;
-  return power(elements / (kLanes * kElements), kMost);
+  return power(mostElements(function) / (kLanes * (reduces(function) ? kReduced : kElements)),
+               kMost);
 }
 
 /// Registers of a thread that tiles take at least, on the way through a region that takes most: for
@@ -486,6 +501,7 @@ int64_t registersOf(Region &region, int64_t threads) {
 int64_t chooseResident(func::FuncOp function, int64_t warps) {
   constexpr int64_t kRegisters = 65536, kThreads = 1536;       // of a multiprocessor
   constexpr int64_t kOther = 32, kFewest = 64, kOfMoves = 128; // registers of a thread
+  constexpr int64_t kBesideReduced = 48;
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)
@@ -493,6 +509,8 @@ int64_t chooseResident(func::FuncOp function, int64_t warps) {
   int64_t threads = warps * kLanes;
   int64_t registers = std::max(moves(function) ? kOfMoves : kFewest,
                                kOther + registersOf(function.getBody(), threads));
+  if (reduces(function))
+    registers = std::max(kFewest, kBesideReduced + mostElements(function) / threads);
   return std::clamp<int64_t>(kRegisters / (threads * registers), 1, kThreads / threads);
 }
 

@@ -50,7 +50,8 @@ Value GlobalTile::locate(ThreadBuilder &t, Value view, ValueRange coords) {
   size_t lead = coords.size() - shape.size();
   Value isInside = b.create<arith::ConstantIntOp>(t.loc, 1, 1);
   for (size_t dim = 0; dim < coords.size(); ++dim) {
-    Value size = metadata.getSizes()[dim], start = clamped(t, coords[dim], t.index(-1), size);
+    Value size = width_ = metadata.getSizes()[dim],
+          start = clamped(t, coords[dim], t.index(-1), size);
     if (dim < lead) {
       isInside = b.create<arith::AndIOp>(t.loc, isInside,
                                          compare(t, arith::CmpIPredicate::ult, start, size));
@@ -130,9 +131,13 @@ Value GlobalTile::isWide(ThreadBuilder &t, int64_t run, bool partly) {
   Value result = compare(t, arith::CmpIPredicate::eq, bits, constant(0));
   if (partly)
     return result;
+  // Of a row of whole runs whole runs are left: said first, as it often is known.
+  Value end = b.create<arith::AndIOp>(t.loc, width_, t.index(run - 1));
+  Value isWhole = compare(t, arith::CmpIPredicate::eq, end, t.index(0));
   Value rest = b.create<arith::AndIOp>(t.loc, left_.back(), t.i32(run - 1));
-  return b.create<arith::AndIOp>(t.loc, result,
-                                 compare(t, arith::CmpIPredicate::eq, rest, t.i32(0)));
+  isWhole =
+      b.create<arith::OrIOp>(t.loc, isWhole, compare(t, arith::CmpIPredicate::eq, rest, t.i32(0)));
+  return b.create<arith::AndIOp>(t.loc, result, isWhole);
 }
 
 //===-- Into shared memory --------------------------------------------------------------------===//

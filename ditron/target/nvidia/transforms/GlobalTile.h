@@ -42,6 +42,7 @@ private:
       left_; ///< elements of the view from the tile's first on, at most the tile's: i32
   llvm::SmallVector<Value> thread_; ///< what this thread adds to coordinates: i32
   Value threadOffset_;              ///< and to the address: i64
+  Value width_;                     ///< extent of the view's last dimension: index
   Value viewRows_; ///< extent of the view's second last dimension: i32, at most 2^31-1
 };
 

@@ -122,9 +122,14 @@ private:
     Value zero = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(0));
     values_.append({base, base, zero});
     for (int64_t dim = 0; dim < rank; ++dim) // extents
-      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -elements : -1)));
-    for (int64_t dim = 0; dim < rank; ++dim) // strides
-      values_.push_back(word(dim + 1 == rank ? -1 : -elements));
+      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -core::kAlignedExtent : -1)));
+    if (rank == 0)
+      return;
+    for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
+      values_.push_back(word(-elements));
+    Value one = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(1));
+    values_.push_back(argument.isAligned ? one : *next_);
+    ++next_;
   }
 
   /// A word of which only these bits can be set, said in a way that LLVM understands.
