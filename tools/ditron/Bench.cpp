@@ -243,8 +243,10 @@ void save(Json line, const BenchResult &result, const std::string &folder) {
   line["versions"] = {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}};
   if (!result.driver.empty())
     line["versions"]["driver"] = result.driver;
-  if (!result.rivalVersion.empty())
+  if (!result.rivalVersion.empty() && result.machine.empty())
     line["versions"][result.rival] = result.rivalVersion;
+  else if (!result.rivalVersion.empty())
+    line["versions"]["cuBLAS"] = result.rivalVersion;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   std::string path = fmt::format("{}/{}.jsonl", folder,

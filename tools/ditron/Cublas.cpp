@@ -18,7 +18,7 @@ constexpr int kIn32F = 68, kInTf32 = 77, kIn32I = 72;             // what is com
 constexpr int kF32 = 0, kI32 = 10;                                // types of data, see dataType
 constexpr int kDefaultAlgorithm = -1;                             // chosen by the library
 constexpr int kTransA = 3, kTransB = 4;                           // attributes of a product
-constexpr int kScaleOfA = 17, kScaleOfB = 18;                     //
+constexpr int kScaleOfA = 17, kScaleOfB = 18, kFastSums = 25;     //
 constexpr int kScaleModeOfA = 31, kScaleModeOfB = 32, kByRow = 3; //
 constexpr int kMostWorkspace = 1;                                 // of a choice of algorithms
 constexpr size_t kWorkspace = size_t(64) << 20;
@@ -175,7 +175,7 @@ public:
     int32_t whole = 1, none = 0;
     const void *alpha = isInteger ? static_cast<const void *>(&whole) : &one;
     const void *beta = isInteger ? static_cast<const void *>(&none) : &zero;
-    int compute = isInteger ? kIn32I : p_.tf32 ? kInTf32 : kIn32F;
+    int compute = isInteger ? kIn32I : p_.isFast ? kInTf32 : kIn32F;
     int type = dataType(p_.type), N = int(p_.N), M = int(p_.M), K = int(p_.K);
     return api_.gemmEx(handle_, p_.isTransposed ? kTransposed : kAsIs, kAsIs, N, M, K, alpha,
                        at(operands.B), type, p_.isTransposed ? K : N, at(operands.A), type, K, beta,
@@ -198,6 +198,7 @@ public:
     api_.check(api_.createMatmul(&matmul_, kIn32F, kF32), "cublasLtMatmulDescCreate");
     set(kTransA, int32_t(kTransposed));
     set(kTransB, int32_t(kAsIs));
+    set(kFastSums, int8_t(p.isFast));
     if (p.byRows) {
       set(kScaleModeOfA, int32_t(kByRow));
       set(kScaleModeOfB, int32_t(kByRow));

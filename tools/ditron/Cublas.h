@@ -15,7 +15,7 @@ struct GemmProblem {
   int64_t M = 0, N = 0, K = 0;
   DType type = DType::f32, result = DType::f32;
   bool isTransposed = false;
-  bool tf32 = false;      ///< f32 operands are rounded to tf32
+  bool isFast = false; ///< f32 operands are rounded to tf32, sums of 8-bit floats to fewer digits
   bool hasScales = false; ///< of 8-bit floats: f32 behind pointers, one a tensor
   bool byRows = false;    ///< one scale a row of A and a column of C instead
 };

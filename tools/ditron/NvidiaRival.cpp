@@ -37,7 +37,7 @@ public:
         suffix_(std::move(suffix)), isSameWork_(isSameWork) {}
 
   std::string name() const override { return product_->name() + suffix_; }
-  std::string version() const override { return "cuBLAS " + cublas_->version(); }
+  std::string version() const override { return cublas_->version(); }
   void launch(size_t set) const override { product_->launch(sets_[set], gpu_.stream()); }
   bool isSameWork() const override { return isSameWork_; }
 
@@ -52,13 +52,6 @@ private:
 
 /// The product that a kernel computes, or the dense one of as many rows.
 GemmProblem problemOf(const Task &task) {
-  const auto &values = task.config.values();
-  auto choice = [&](std::string_view name) {
-    for (const kernels::Config::Value &value : values)
-      if (value.name == name)
-        return value.value;
-    return int64_t(0);
-  };
   bool isGrouped = task.entry.baseline == Baseline::groupedGemm;
   const std::vector<Argument> &arguments = task.kernel.signature().arguments();
   GemmProblem problem;
@@ -69,16 +62,16 @@ GemmProblem problemOf(const Task &task) {
   problem.result = task.kernel.parameters().back().dtype;
   problem.isTransposed = arguments[1].dims.back().text() == "K";
   problem.hasScales = task.entry.baseline == Baseline::scaledGemm;
-  problem.byRows = problem.hasScales && choice("scaling") != 0;
+  problem.byRows = problem.hasScales && task.config.valueOr("scaling", 0) != 0;
+  problem.isFast = task.config.valueOr("accuracy", 0) != 0;
   return problem;
 }
 
 /// Whether nothing is done to the product.
 bool isPlain(const Task &task) {
-  for (const kernels::Config::Value &value : task.config.values())
-    for (std::string_view name : {"bias", "activation", "residual", "scale"})
-      if (value.name == name && value.value != 0)
-        return false;
+  for (const char *name : {"bias", "activation", "residual", "scale"})
+    if (task.config.valueOr(name, 0) != 0)
+      return false;
   return task.entry.baseline != Baseline::groupedGemm;
 }
 
