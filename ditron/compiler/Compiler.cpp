@@ -231,6 +231,36 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   return emit == Emit::assembly ? ptx : nvidia::assemble(ptx, *chip);
 }
 
+NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specialization,
+                                   const NvidiaTarget &target) {
+  MLIRContext *context = module.getContext();
+  context->printOpOnDiagnostic(false);
+  Diagnostics diagnostics(context);
+  NvidiaResources result;
+  auto addTiles = [&](OpPassManager &passes) {
+    addNvidiaTiles(passes, {target.chip, target.warps, target.stages, target.resident,
+                            specialization.tensorMaps, specialization.tensorStores});
+  };
+  OwningOpRef<ModuleOp> kernel =
+      lowered(module, specialization, Emit::assembly, diagnostics, addTiles);
+  func::FuncOp function = *kernel->getOps<func::FuncOp>().begin();
+  auto number = [&](StringRef attribute, int64_t otherwise) {
+    auto value = function->getAttrOfType<IntegerAttr>(attribute);
+    return value ? value.getInt() : otherwise;
+  };
+  constexpr int kLanes = 32;
+  result.threads = kLanes * static_cast<int>(number(nvidia::kWarpsAttr, 0) +
+                                             number(nvidia::kProducerWarpsAttr, 0));
+  result.sharedBytes = number(nvidia::kSharedAttr, 0);
+  result.resident = number(nvidia::kResidentAttr, 1);
+  function.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto vector = dyn_cast<VectorType>(type); vector && vector.getElementType().isF32())
+        result.values = std::max(result.values, vector.getNumElements());
+  });
+  return result;
+}
+
 std::string compilerIdentity() {
   // Another build of the compiler may make other code: this program's own file says which it is.
   struct stat self{};

@@ -44,7 +44,7 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool reco
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
+void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
   addFrontPipeline(passes, Checks::explicitly);
   passes.nest<func::FuncOp>().addPass(nvidia::createCheckSupported()); // what has no lowering
   passes.addPass(lower::createHoistSymmetric());     // symmetric memory becomes arguments
@@ -67,6 +67,10 @@ void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
       {options.chip, options.stages, options.tensorStores})); // a thread feeds the others
   kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
   passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
+}
+
+void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
+  addNvidiaTiles(passes, options);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(nvidia::createLowerToNvvm());

@@ -34,5 +34,7 @@ struct NvidiaOptions {
   bool tensorStores = true;    ///< and what is written
 };
 void addNvidiaPipeline(mlir::OpPassManager &passes, const NvidiaOptions &options);
+/// Its part that deals tiles to threads and shared memory, after which it is known what they take.
+void addNvidiaTiles(mlir::OpPassManager &passes, const NvidiaOptions &options);
 
 } // namespace ditron

@@ -17,7 +17,7 @@
 
 namespace ditron {
 
-/// One compilation at a time: a kernel's IR belongs to a context that is not for several threads.
+/// One compilation for a CPU at a time, which then is there for every rank.
 static std::mutex &compileMutex() {
   static std::mutex mutex;
   return mutex;
@@ -81,6 +81,7 @@ static std::shared_ptr<const cpu::LoadedCode> loadCached(KernelCache &cache,
 LoadedKernel loadKernel(const Kernel &kernel, const Schedule &schedule,
                         const std::vector<bool> &unitStride, const CompileOptions &options) {
   std::lock_guard lock(compileMutex());
+  std::lock_guard own(kernel.traced().compiling);
   static std::map<std::string, LoadedKernel> loaded;
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, schedule, unitStride, {options.recorded, ""});
@@ -157,7 +158,7 @@ static GpuCode describedCode(std::string ptx) {
 
 GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                     const std::string &chip) {
-  std::lock_guard lock(compileMutex());
+  std::lock_guard lock(kernel.traced().compiling);
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, schedule, variant.unitStride,
                           {false, chip, variant.tensorMaps, variant.tensorStores, variant.aligned});
@@ -179,6 +180,16 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
   return code;
 }
 
+GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
+                          const std::string &chip) {
+  std::lock_guard lock(kernel.traced().compiling);
+  NvidiaResources found = resourcesForNvidia(
+      kernel.traced().module.get(),
+      {variant.unitStride, variant.aligned, false, variant.tensorMaps, variant.tensorStores},
+      {chip, schedule.warps, schedule.stages, schedule.resident});
+  return {found.threads, found.sharedBytes, found.resident, found.values};
+}
+
 std::string gpuTarget(int major, int minor) {
   if (const nvidia::Chip *chip = nvidia::chipFor(major, minor))
     return std::string(chip->name);
@@ -195,7 +206,7 @@ GpuTraits gpuTraits(std::string_view target) {
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
                       CompileOutput output, bool aligned) {
-  std::lock_guard lock(compileMutex());
+  std::lock_guard lock(kernel.traced().compiling);
   std::vector<bool> all(kernel.parameters().size(), true);
   Specialization specialization{all, aligned ? all : std::vector<bool>()};
   mlir::ModuleOp module = kernel.traced().module.get();

@@ -82,6 +82,16 @@ struct GpuVariant {
 GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                     const std::string &chip);
 
+/// What a core of the kernel takes of a GPU: see NvidiaResources of compiler/Compiler.h.
+struct GpuResources {
+  int threads = 0;
+  int64_t sharedBytes = 0, resident = 1, values = 0;
+};
+/// The same without making the code. CompileError where there would be none. Kernels may be asked
+/// about, and loaded, in several threads at a time.
+GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
+                          const std::string &chip);
+
 /// The target whose code runs on a GPU of this compute capability. UnavailableError if none does.
 std::string gpuTarget(int major, int minor);
 /// What configurations are chosen by for a target of GPUs: see target/nvidia/Chip.h.

@@ -21,11 +21,11 @@ template <class T> static Kernel ropeOf(RopeConfig cfg) {
             auto xs = first(x), xs2 = second(x);
             auto ys = first(y), ys2 = second(y);
             for (auto [t, n, h] : ys.tiles()) {
+              auto a = cast<f32>(xs(t, n, h)), b = cast<f32>(xs2(t, n, h)); // these take longest
               Index position =
                   toIndex(positions.read({t})); // at() ends the launch beyond the table
               auto cosine = Tile(cosines.at(position).tiled(cfg.width)(h));
               auto sine = Tile(sines.at(position).tiled(cfg.width)(h));
-              auto a = cast<f32>(xs(t, n, h)), b = cast<f32>(xs2(t, n, h));
               ys(t, n, h) = cast<T>(a * cosine - b * sine);
               ys2(t, n, h) = cast<T>(b * cosine + a * sine);
             }

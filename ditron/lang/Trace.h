@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include <mutex>
 
 namespace ditron {
 
@@ -18,6 +19,8 @@ struct TracedKernel {
   std::vector<detail::Parameter> parameters;
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Held by whoever compiles it: a context is not for several threads.
+  mutable std::mutex compiling = {};
 };
 
 namespace detail {

@@ -32,8 +32,8 @@ double median(std::vector<double> values) {
 class Search {
 public:
   Search(const std::vector<ConfigParameter> &choices, const Measure &measure, const Limits &limits,
-         const Watch &watch)
-      : choices_(choices), measure_(measure), limits_(limits), watch_(watch) {}
+         const Watch &watch, const Guide &guide)
+      : choices_(choices), measure_(measure), limits_(limits), watch_(watch), guide_(guide) {}
 
   Outcome run(const Config &start) {
     Trial best = trials_.emplace_back(Trial{start, measure_(start), ""});
@@ -56,26 +56,62 @@ private:
   /// Varies each choice alone. Whether that made `best` better.
   bool improve(Trial &best) {
     bool isBetter = false;
-    for (const ConfigParameter &choice : choices_) {
-      Config around = best.config;
-      for (int64_t value : choice.candidates) {
+    for (const ConfigParameter &choice : choices_)
+      for (const Config &config : prepared(choice, best.config)) {
         if (isOver())
           return false;
-        Config config = around;
-        config.set(choice.name, value);
         if (const Trial *trial = tryOnce(config); trial && trial->seconds < best.seconds * kHelps) {
           best = *trial;
           isBetter = true;
         }
       }
-    }
     return isBetter;
+  }
+
+  /// What a choice is varied to around a configuration, without what was tried, makes no kernel or
+  /// promises nothing; the most promising first.
+  std::vector<Config> prepared(const ConfigParameter &choice, const Config &around) {
+    std::vector<std::pair<double, Config>> promising;
+    double now = predicted(around);
+    for (int64_t value : choice.candidates) {
+      Config config = around;
+      config.set(choice.name, value);
+      double next = isTried(config) ? 0 : predicted(config);
+      if (!isTried(config) && (now == 0 || next < now * kHopeless))
+        promising.emplace_back(next, config);
+    }
+    std::stable_sort(promising.begin(), promising.end(),
+                     [](const auto &a, const auto &b) { return a.first < b.first; });
+    std::vector<Config> batch, result;
+    for (auto &[seconds, config] : promising)
+      batch.push_back(config);
+    if (!guide_.prepare || isOver() || batch.empty())
+      return batch;
+    std::vector<std::string> refusals = guide_.prepare(batch);
+    for (size_t n = 0; n < batch.size(); ++n)
+      if (refusals[n].empty())
+        result.push_back(batch[n]);
+      else
+        add({batch[n], std::numeric_limits<double>::infinity(), refusals[n]});
+    return result;
+  }
+
+  double predicted(const Config &config) const {
+    return guide_.predict ? guide_.predict(config) : 0;
+  }
+  bool isTried(const Config &config) const {
+    return std::any_of(trials_.begin(), trials_.end(),
+                       [&](const Trial &trial) { return same(trial.config, config); });
+  }
+  void add(Trial trial) {
+    trials_.push_back(std::move(trial));
+    if (watch_)
+      watch_(trials_.back());
   }
 
   /// The trial of a configuration; null where it was tried before or makes no kernel.
   const Trial *tryOnce(const Config &config) {
-    if (std::any_of(trials_.begin(), trials_.end(),
-                    [&](const Trial &trial) { return same(trial.config, config); }))
+    if (isTried(config))
       return nullptr;
     Trial trial{config, std::numeric_limits<double>::infinity(), ""};
     try {
@@ -83,9 +119,7 @@ private:
     } catch (const CompileError &error) {
       trial.refusal = error.what();
     }
-    trials_.push_back(std::move(trial));
-    if (watch_)
-      watch_(trials_.back());
+    add(std::move(trial));
     return trials_.back().refusal.empty() ? &trials_.back() : nullptr;
   }
 
@@ -118,6 +152,7 @@ private:
   const Measure &measure_;
   const Limits &limits_;
   const Watch &watch_;
+  const Guide &guide_;
   std::vector<Trial> trials_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -125,8 +160,9 @@ private:
 } // namespace
 
 Outcome search(const std::vector<ConfigParameter> &choices, const Config &start,
-               const Measure &measure, const Limits &limits, const Watch &watch) {
-  return Search(choices, measure, limits, watch).run(start);
+               const Measure &measure, const Limits &limits, const Watch &watch,
+               const Guide &guide) {
+  return Search(choices, measure, limits, watch, guide).run(start);
 }
 
 } // namespace ditron::tune

@@ -41,9 +41,21 @@ using Measure = std::function<double(const kernels::Config &)>;
 /// Told of each trial.
 using Watch = std::function<void(const Trial &)>;
 
+/// What helps a search along; either may be empty.
+struct Guide {
+  /// Told of the configurations that are tried next, so that they are compiled together: for each
+  /// of them why it makes no kernel, or an empty text.
+  std::function<std::vector<std::string>(const std::vector<kernels::Config> &)> prepare;
+  /// Seconds of a launch, on any scale: what promises most is tried first, and what promises
+  /// kHopeless times as many as the best so far is not. 0: unknown.
+  std::function<double(const kernels::Config &)> predict;
+};
+inline constexpr double kHopeless = 1.5;
+
 /// Searches from `start` over the candidates of `choices`; what has none stays as it is. Any other
 /// error than CompileError ends the search. CompileError where `start` makes no kernel.
 Outcome search(const std::vector<kernels::ConfigParameter> &choices, const kernels::Config &start,
-               const Measure &measure, const Limits &limits = {}, const Watch &watch = {});
+               const Measure &measure, const Limits &limits = {}, const Watch &watch = {},
+               const Guide &guide = {});
 
 } // namespace ditron::tune

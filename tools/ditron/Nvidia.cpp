@@ -3,7 +3,13 @@
 // ditron run and ditron tune on a GPU.
 #include "DeviceOperands.h"
 #include "Tune.h"
+#include "ditron/driver/Compile.h"
+#include "ditron/support/Parallel.h"
+#include "ditron/tune/Model.h"
 #include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <mutex>
 
 namespace ditron::tools {
 
@@ -54,7 +60,7 @@ public:
   double time(const kernels::Config &config) {
     constexpr double kMoment = 0.02;
     Task task = task_.with(config);
-    GpuProgram program = gpu_.compile(task.kernel, task.schedule());
+    GpuProgram program = programOf(task);
     std::vector<KernelArgument> values = operands_->arguments();
     auto launch = [&] { program.launch(values); };
     requireVerified(task, verifyOnce(task, inputs_, host_, *operands_, [&] {
@@ -69,7 +75,47 @@ public:
     return median(seconds);
   }
 
+  /// Compiles and loads them on all CPUs; what is wrong with each, or an empty text.
+  std::vector<std::string> prepare(const std::vector<kernels::Config> &configs) {
+    std::vector<std::string> refusals(configs.size());
+    std::vector<KernelArgument> values = operands_->arguments();
+    prepared_.clear();
+    std::mutex lock;
+    inParallel(int64_t(configs.size()), 1, [&](int64_t begin, int64_t end) {
+      for (auto n = size_t(begin); n < size_t(end); ++n)
+        try {
+          Task task = task_.with(configs[n]);
+          GpuProgram program = gpu_.compile(task.kernel, task.schedule());
+          program.prepare(values);
+          std::lock_guard guard(lock);
+          prepared_.emplace(task.configText(), std::move(program));
+        } catch (const CompileError &error) {
+          refusals[n] = error.what();
+        }
+    });
+    return refusals;
+  }
+
+  /// What the model says; infinity where the kernel would not fit.
+  double predict(const kernels::Config &config) {
+    try {
+      Task task = task_.with(config);
+      std::vector<bool> all(task.kernel.parameters().size(), true);
+      GpuResources resources =
+          gpuResources(task.kernel, task.schedule(), {all, true, true, all}, gpu_.target());
+      return tune::predictSeconds(task.entry, task.problem, config, resources);
+    } catch (const CompileError &) {
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+
 private:
+  GpuProgram programOf(const Task &task) {
+    auto found = prepared_.find(task.configText());
+    return found == prepared_.end() ? gpu_.compile(task.kernel, task.schedule()) : found->second;
+  }
+
+  std::map<std::string, GpuProgram> prepared_; ///< by their configurations
   const Task &task_;
   kernels::Inputs inputs_;
   Gpu gpu_;
@@ -79,9 +125,13 @@ private:
 
 } // namespace
 
-tune::Measure trialsOnNvidia(const Task &task, uint64_t seed) {
+GpuTuning trialsOnNvidia(const Task &task, uint64_t seed) {
   auto trials = std::make_shared<GpuTrials>(task, seed);
-  return [trials](const kernels::Config &config) { return trials->time(config); };
+  GpuTuning tuning;
+  tuning.measure = [trials](const kernels::Config &config) { return trials->time(config); };
+  tuning.guide.prepare = [trials](const auto &configs) { return trials->prepare(configs); };
+  tuning.guide.predict = [trials](const auto &config) { return trials->predict(config); };
+  return tuning;
 }
 
 } // namespace ditron::tools

@@ -192,15 +192,18 @@ int tuneKernel(const TuneArguments &arguments) {
   std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task);
   requireMemory(task, placement.ranks);
   uint64_t seed = parseSeed(arguments);
-  tune::Measure measure =
-      isGpu ? trialsOnNvidia(task, seed) : tune::Measure(CpuTrials(task, placement, seed));
+  GpuTuning tuning =
+      isGpu ? trialsOnNvidia(task, seed) : GpuTuning{CpuTrials(task, placement, seed), {}};
   Progress progress;
   size_t count = 0;
-  Outcome outcome = tune::search(choices, task.config, measure, limits, [&](const Trial &trial) {
-    progress.show(fmt::format("{}: {} configurations, {} with {}", task.entry.name, ++count,
-                              formatSeconds(trial.seconds),
-                              tune::textOf(trial.config, task.parameters())));
-  });
+  Outcome outcome = tune::search(
+      choices, task.config, tuning.measure, limits,
+      [&](const Trial &trial) {
+        progress.show(fmt::format("{}: {} configurations, {} with {}", task.entry.name, ++count,
+                                  formatSeconds(trial.seconds),
+                                  tune::textOf(trial.config, task.parameters())));
+      },
+      tuning.guide);
   progress.clear();
   bool isKept = keep(task, placement, outcome);
   if (arguments.json)

@@ -9,7 +9,11 @@ namespace ditron::tools {
 
 /// Times configurations of a task on a GPU, by events; each is verified at its first launch. Holds
 /// on to the task.
-tune::Measure trialsOnNvidia(const Task &task, uint64_t seed);
+struct GpuTuning {
+  tune::Measure measure;
+  tune::Guide guide; ///< prunes by resources before compiling, and compiles on all CPUs
+};
+GpuTuning trialsOnNvidia(const Task &task, uint64_t seed);
 
 /// RuntimeError that names the configuration where a result is wrong.
 void requireVerified(const Task &task, const Findings &findings);

@@ -438,12 +438,22 @@ int64_t mostElements(func::FuncOp function) {
   return elements;
 }
 
+/// Bytes of the largest tile that is read.
+int64_t mostBytesRead(func::FuncOp function) {
+  int64_t bytes = 0;
+  function.walk([&](core::LoadOp load) {
+    RankedTensorType tile = tileOf(load.getTile());
+    bytes = std::max(bytes, tile.getNumElements() * elementBytes(tile.getElementType()));
+  });
+  return bytes;
+}
+
 /// Warps for a kernel whose products of one block of the program, and whose largest other tile,
 /// have so many elements: few enough for accumulators to feed the tensor cores from registers, many
 /// enough not to spill.
 int64_t chooseWarps(func::FuncOp function) {
   constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
-  constexpr int64_t kAccumulators = 64, kElements = 16, kReduced = 32; // of a thread
+  constexpr int64_t kAccumulators = 64, kElements = 16, kReducedBytes = 64; // of a thread
   constexpr int64_t kMostAccumulators = 128; // likewise, before they spill
   int64_t accumulators = 0;
   function.walk([&](Block *block) {
@@ -466,8 +476,9 @@ int64_t chooseWarps(func::FuncOp function) {
     return power(accumulators / (kLanes * kAccumulators), kMostOfDots);
   if (moves(function))
     return kMost;
-  return power(mostElements(function) / (kLanes * (reduces(function) ? kReduced : kElements)),
-               kMost);
+  if (reduces(function))
+    return power(mostBytesRead(function) / (kLanes * kReducedBytes), kMost);
+  return power(mostElements(function) / (kLanes * kElements), kMost);
 }
 
 /// Registers of a thread that tiles take at least, on the way through a region that takes most: for
