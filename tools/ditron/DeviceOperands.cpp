@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "DeviceOperands.h"
+#include <fmt/format.h>
 
 namespace ditron::tools {
 
@@ -16,6 +17,14 @@ DeviceOperands::DeviceOperands(const Gpu &gpu, const Operands &host) : host_(hos
       values_.push_back(*integer);
     else
       values_.push_back(std::get<double>(value));
+  }
+}
+
+void naming(const Task &task, const std::function<void()> &work) {
+  try {
+    work();
+  } catch (const RuntimeError &error) {
+    throw RuntimeError(fmt::format("{}: {}", task.entry.name, error.what()));
   }
 }
 

@@ -30,6 +30,9 @@ private:
   std::vector<KernelArgument> values_;
 };
 
+/// Does `work` on a task; what the device or its driver says of it gets the kernel's name.
+void naming(const Task &task, const std::function<void()> &work);
+
 /// What is launched on a stream, timed by events around it.
 class Timed {
 public:

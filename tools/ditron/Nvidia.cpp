@@ -30,10 +30,12 @@ RunResult runNvidia(const Task &task, const RunOptions &options) {
     kernels::Inputs inputs(task.entry, task.kernel, task.problem, options.seed + uint64_t(launch));
     host.fill(inputs, 0);
     operands.upload();
-    if (launch == 0)
-      program.prepare(operands.arguments()); // so that no time is that of compiling
-    result.seconds.push_back(timed([&] { program.launch(operands.arguments()); }));
-    program.wait();
+    naming(task, [&] {
+      if (launch == 0)
+        program.prepare(operands.arguments()); // so that no time is that of compiling
+      result.seconds.push_back(timed([&] { program.launch(operands.arguments()); }));
+      program.wait();
+    });
     operands.download();
     result.findings.merge(verify(task, inputs, 0, host));
   }

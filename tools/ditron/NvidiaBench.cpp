@@ -174,7 +174,9 @@ private:
 } // namespace
 
 BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uint64_t seed) {
-  return GpuBench(task, arguments, seed).run();
+  BenchResult result;
+  naming(task, [&] { result = GpuBench(task, arguments, seed).run(); });
+  return result;
 }
 
 } // namespace ditron::tools

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a GPU or its driver refuses is an error that says what, with the driver's words and the kernel's name: on a fake
+driver, which this machine's loader finds first.
+
+usage: refusals_test.py DITRON FOLDER_OF_LIBCUDA
+"""
+import os
+import subprocess
+import sys
+
+UNAVAILABLE, FAILED = 3, 1
+
+# What the driver does, the exit status, and words of the error.
+CASES = [
+    ("old", UNAVAILABLE, ["the NVIDIA driver is for CUDA 11.8, expected 12.0 or newer"]),
+    ("none", UNAVAILABLE, ["the NVIDIA driver finds no GPU"]),
+    ("ancient", UNAVAILABLE, ["compute capability 7.5, expected 8.0 or newer"]),
+    ("memory", FAILED, ["Fake GPU has not enough memory", "bytes asked for, 1000 available"]),
+    ("code", FAILED, ["vector-add", "the driver refuses a kernel's code: ptxas fatal"]),
+    ("room", FAILED, ["vector-add", "a block of 128 threads", "does not fit a multiprocessor of Fake GPU"]),
+    ("launch", FAILED, ["vector-add", "cuLaunchKernel: too many resources requested for launch"]),
+    ("fault", FAILED, ["vector-add", "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"]),
+    ("nothing", FAILED, ["vector-add", "found"]),  # all calls succeed, and the result is wrong
+]
+
+
+def main():
+    program, folder = sys.argv[1:]
+    problems = 0
+    for what, status, words in CASES:
+        environment = dict(os.environ, LD_LIBRARY_PATH=folder, FAKE_CUDA=what, DITRON_CACHE="0")
+        result = subprocess.run([program, "run", "vector-add", "--backend", "nvidia", "--shape", "N=100"],
+                                capture_output=True, text=True, env=environment, timeout=60)
+        said = result.stderr + result.stdout
+        missing = [word for word in words if word not in said]
+        if result.returncode != status or missing:
+            problems += 1
+            print(f"{what}: exit status {result.returncode}, expected {status}; lacks {missing}:\n{said}")
+    print(f"{len(CASES) - problems} of {len(CASES)} as expected")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
