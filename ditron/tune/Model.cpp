@@ -32,8 +32,8 @@ double spilling(const GpuResources &resources) {
   return 1 + kPerRegister * std::max(0.0, missing);
 }
 
-double secondsOfProduct(const Problem &problem, const Config &config,
-                        const GpuResources &resources) {
+/// What multiplies has the registers that it needs, or is refused.
+double secondsOfProduct(const Problem &problem, const Config &config) {
   constexpr double kOfTile = 0.7, kOfOperands = 27; // of a tile of m x n: this + that (1/m + 1/n)
   auto extent = [&](const char *name) {
     auto found = problem.dims.find(name);
@@ -43,22 +43,25 @@ double secondsOfProduct(const Problem &problem, const Config &config,
   auto m = double(config.valueOr("m", 128)), n = double(config.valueOr("n", 128));
   double tiles = std::ceil(rows / m) * std::ceil(columns / n);
   double waves = std::ceil(tiles / double(problem.multiprocessors));
-  return waves * m * n * (kOfTile + kOfOperands * (1 / m + 1 / n)) * spilling(resources);
+  return waves * m * n * (kOfTile + kOfOperands * (1 / m + 1 / n));
 }
 
 double secondsOfMemory(const GpuResources &resources) {
-  constexpr double kUnderWay = 32 * 1024; ///< bytes of a multiprocessor that keep memory busy
+  constexpr double kUnderWay = 48 * 1024; ///< bytes of a multiprocessor that keep memory busy
+  constexpr double kShort = 0.1;          ///< longer, where there are half as many
   constexpr double kPerWarp = 0.028;      ///< of a core whose warps meet in shared memory
-  double bytes = coresOf(resources) * resources.threads * double(resources.values) * 2;
+  constexpr double kBytes = 2;            ///< of a value, at least
+  double bytes = coresOf(resources) * resources.threads * double(resources.values) * kBytes;
   double waiting = resources.sharedBytes ? kPerWarp * resources.threads / 32 : 0;
-  return (1 + waiting) * std::max(1.0, kUnderWay / std::max(1.0, bytes)) * spilling(resources);
+  double missing = std::max(0.0, kUnderWay / std::max(1.0, bytes) - 1);
+  return (1 + waiting) * (1 + kShort * missing) * spilling(resources);
 }
 
 } // namespace
 
 double predictSeconds(const KernelEntry &entry, const Problem &problem, const Config &config,
                       const GpuResources &resources) {
-  return entry.flops ? secondsOfProduct(problem, config, resources) : secondsOfMemory(resources);
+  return entry.flops ? secondsOfProduct(problem, config) : secondsOfMemory(resources);
 }
 
 } // namespace ditron::tune

@@ -101,7 +101,8 @@ int cuEventElapsedTime(float *milliseconds, void *, void *) {
   return 0;
 }
 int cuGetErrorName(int status, const char **text) {
-  *text = status == kBadAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES";
+  *text =
+      status == kBadAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES";
   return 0;
 }
 int cuGetErrorString(int status, const char **text) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ptxas assembles every kernel of one rank for every chip, spills no register and has no warning about speed.
+"""ptxas assembles every kernel of one rank for every chip, spills no register (code for aligned tensors at most
+four, for more cores a multiprocessor) and has no warning about speed.
 
     python3 assemble_test.py DITRON
 
@@ -15,6 +16,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
+FEW_BYTES = 32  # of spills, stores and loads, where a multiprocessor is shared by many small cores
 CHIPS = ["sm_90a", "sm_89", "sm_80"]
 SHAPES = {("N",): "N=1048576", ("H", "T"): "T=4096,H=4096", ("K", "M", "N"): "M=4096,N=4096,K=4096",
           ("B", "K", "M", "N"): "B=2,M=4096,N=4096,K=4096", ("G", "K", "N", "T"): "T=8192,G=64,N=1408,K=2048",
@@ -32,7 +34,8 @@ CONFIGS = ["m=64,n=64", "m=64,n=256", "m=128,n=64", "m=128,n=128,k=128", "m=128,
 
 
 def cases(program):
-    """Every element type on the newest chip, two of them on the others; products in several tiles."""
+    """Every element type on the newest chip, two of them on the others, for any tensors and for aligned ones;
+    products in several tiles."""
     for config in CONFIGS:
         yield "gemm", CHIPS[0], "bf16", SHAPES["K", "M", "N"], config
     for line in subprocess.run([program, "list", "--json"], capture_output=True, text=True).stdout.splitlines():
@@ -44,15 +47,16 @@ def cases(program):
             for dtype in kernel["dtypes"]:
                 if chip == CHIPS[0] or dtype in ("bf16", "f32"):
                     yield kernel["name"], chip, dtype, shape, ""
+                    yield kernel["name"], chip, dtype, shape, "", "--aligned"
 
 
 def assemble(program, ptxas, folder, case):
     """What is wrong; nothing if all is well."""
-    kernel, chip, dtype, shape, config = case
+    kernel, chip, dtype, shape, config, *aligned = case
     ptx = os.path.join(folder, "kernel.ptx")
     chosen = ["--config", config] if config else []
     compiled = subprocess.run([program, "compile", kernel, "--target", chip, "--dtype", dtype, "--shape", shape,
-                               *chosen, "--emit", "asm", "-o", ptx], capture_output=True, text=True)
+                               *chosen, *aligned, "--emit", "asm", "-o", ptx], capture_output=True, text=True)
     if compiled.returncode:
         return compiled.stderr
     assembled = subprocess.run([ptxas, f"-arch={chip}", "-v", "-o", os.path.join(folder, "cubin"), ptx],
@@ -60,7 +64,7 @@ def assemble(program, ptxas, folder, case):
     if assembled.returncode:
         return assembled.stderr
     spilled = [int(n) for n in re.findall(r"(\d+) bytes spill", assembled.stderr)]
-    if not spilled or any(spilled):
+    if not spilled or sum(spilled) > (FEW_BYTES if aligned else 0):
         return f"spills: {assembled.stderr}"
     if "Potential Performance Loss" in assembled.stderr:
         return assembled.stderr

@@ -76,6 +76,44 @@ TEST(Search, ADefaultThatMakesNoKernelIsAnError) {
   EXPECT_THROW(search(kChoices, start(), fails), CompileError);
 }
 
+TEST(Search, IsGuided) {
+  std::vector<std::pair<int64_t, int64_t>> measured;
+  auto measure = [&](const Config &config) {
+    measured.emplace_back(config["m"], config["n"]);
+    return bowl(config);
+  };
+  Guide guide;
+  guide.predict = bowl;
+  size_t batches = 0;
+  guide.prepare = [&](const std::vector<Config> &configs) {
+    ++batches;
+    std::vector<std::string> refusals(configs.size());
+    for (size_t n = 0; n < configs.size(); ++n)
+      if (configs[n]["n"] == 64)
+        refusals[n] = "too wide";
+    return refusals;
+  };
+  Outcome outcome = search(kChoices, start(), measure, {}, {}, guide);
+  EXPECT_EQ(outcome.best.config["m"], 64);
+  EXPECT_EQ(outcome.best.config["n"], 32);
+  EXPECT_GE(batches, 2u);
+  EXPECT_EQ(measured[1], std::pair(int64_t(64), int64_t(8))); // what promises most comes first
+  size_t refused = 0;
+  for (const Trial &trial : outcome.trials)
+    refused += trial.refusal == "too wide";
+  EXPECT_EQ(refused, 1u); // and is not measured
+  for (auto [m, n] : measured)
+    EXPECT_NE(n, 64);
+}
+
+TEST(Search, LeavesOutWhatPromisesNothing) {
+  Guide guide;
+  guide.predict = [](const Config &config) { return config["m"] == 64 ? 100.0 : 1.0; };
+  Outcome outcome = search(kChoices, start(), bowl, {}, {}, guide);
+  for (const Trial &trial : outcome.trials)
+    EXPECT_NE(trial.config["m"], 64);
+}
+
 TEST(Search, LimitsEndIt) {
   Outcome outcome = search(kChoices, start(), bowl, {.trials = 3});
   EXPECT_EQ(outcome.trials.size(), 3u);

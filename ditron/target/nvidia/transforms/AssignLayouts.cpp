@@ -438,6 +438,15 @@ int64_t mostElements(func::FuncOp function) {
   return elements;
 }
 
+/// Whether code may ask nothing about the tensors of a launch: there are no ways beside the wide
+/// one, which take registers too.
+bool isForAligned(func::FuncOp function) {
+  return llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
+    return !isa<MemRefType>(argument.getType()) ||
+           function.getArgAttr(argument.getArgNumber(), core::kAlignedAttr);
+  });
+}
+
 /// Bytes of the largest tile that is read.
 int64_t mostBytesRead(func::FuncOp function) {
   int64_t bytes = 0;
@@ -510,18 +519,19 @@ int64_t registersOf(Region &region, int64_t threads) {
 /// Cores that a multiprocessor is to have registers for, so that some compute while others wait for
 /// memory. Products hide their loads themselves: one core may have all registers.
 int64_t chooseResident(func::FuncOp function, int64_t warps) {
-  constexpr int64_t kRegisters = 65536, kThreads = 1536;       // of a multiprocessor
-  constexpr int64_t kOther = 32, kFewest = 64, kOfMoves = 128; // registers of a thread
-  constexpr int64_t kBesideReduced = 48;
+  constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
+  constexpr int64_t kFewest = 64, kOfMoves = 128;        // registers of a thread
+  bool isAligned = isForAligned(function);
+  int64_t other = isAligned ? 32 : 48, besideReduced = isAligned ? 48 : 96;
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)
     return 1;
   int64_t threads = warps * kLanes;
   int64_t registers = std::max(moves(function) ? kOfMoves : kFewest,
-                               kOther + registersOf(function.getBody(), threads));
+                               other + registersOf(function.getBody(), threads));
   if (reduces(function))
-    registers = std::max(kFewest, kBesideReduced + mostElements(function) / threads);
+    registers = std::max(kFewest, besideReduced + mostElements(function) / threads);
   return std::clamp<int64_t>(kRegisters / (threads * registers), 1, kThreads / threads);
 }
 
