@@ -9,6 +9,8 @@
 // RUN: ditron compile gemm --target sm_90a --dtype f8e4m3 --emit asm | FileCheck %s --check-prefix=F16
 // RUN: ditron compile vector-add --target sm_90a --emit asm | FileCheck %s --check-prefix=ADD
 // RUN: ditron compile softmax --target sm_80 --emit asm | FileCheck %s --check-prefix=SOFTMAX
+// RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4096 --aligned --emit asm | FileCheck %s --check-prefix=ALIGNED
+// RUN: ditron compile silu-mul --target sm_90a --dtype bf16 --shape T=4096,H=4096 --aligned --emit asm | FileCheck %s --check-prefix=SILU
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
 // BF16: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
@@ -85,3 +87,18 @@
 // RANKS-DAG: ld.acquire.sys.global.u64
 // RANKS-DAG: atom.acq_rel.gpu.global.inc.u32
 // RANKS: st.release.sys.global.u64
+
+// Of aligned tensors no way element by element; exponentials and quotients without a branch; few warps that reduce.
+// ALIGNED: .reqntid 128
+// ALIGNED: .minnctapersm 6
+// ALIGNED-NOT: ld.global.b16
+// ALIGNED: ld.global.v4.b32
+// ALIGNED-DAG: fma.rn.sat.f32
+// ALIGNED-DAG: fma.rm.f32
+// ALIGNED-DAG: ex2.approx.ftz.f32
+// ALIGNED-DAG: rcp.approx.f32
+// ALIGNED-NOT: st.global.b16
+// SILU-NOT: ld.global.b16
+// SILU-COUNT-4: ld.global.v4.b32
+// SILU-COUNT-16: rcp.approx.f32
+// SILU: st.global.v4.b32
