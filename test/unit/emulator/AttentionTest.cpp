@@ -75,7 +75,8 @@ public:
     launch.words.push_back(0); // the status
     for (const GpuCode::TensorMap &map : code_.tensorMaps) {
       Halves &array = *arrays_.at(map.argument);
-      launch.maps.push_back({array.data(), 2, array.extents, array.strides(), map.box});
+      launch.maps.push_back(
+          {reinterpret_cast<uint8_t *>(array.data()), 2, array.extents, array.strides(), map.box});
     }
     emulator::execute(code_.ptx, launch);
   }

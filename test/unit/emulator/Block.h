@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block of threads, as the emulator executes it.
+#pragma once
+#include "Emulator.h"
+#include "Ptx.h"
+#include "Scalar.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace ditron::emulator {
+
+inline constexpr int kLanes = 32;
+inline constexpr uint64_t kSharedBase = 1024;              ///< the address of the first byte
+inline constexpr int kMemberShift = 24;                    ///< of a member's number in an address
+inline constexpr uint64_t kParameters = uint64_t(1) << 60; ///< addresses of parameters begin here
+
+using Lanes = std::array<uint64_t, kLanes>;
+
+/// An mbarrier.
+struct Barrier {
+  int64_t arrivals = 0, pending = 0, bytes = 0;
+  uint64_t phase = 0;
+  void update() {
+    if (pending == 0 && bytes == 0) {
+      pending = arrivals;
+      ++phase;
+    }
+  }
+};
+
+/// A product that one warp has begun.
+struct Product {
+  std::vector<int> registers;
+  std::vector<int> left; ///< registers of the left side; empty: in shared memory
+  uint64_t a, b;
+  int64_t columns;
+  bool isFirst, isDeepA, isDeepB; ///< the sum before does not count; terms are dense
+  std::string type;
+};
+
+struct Warp {
+  int number = 0;
+  std::vector<Lanes> registers;
+  std::array<int, kLanes> at{};
+  int waitsAt = -1;                       ///< the number of the barrier it waits at
+  std::array<int, kLanes> metInCluster{}; ///< how often the cluster had met when a lane arrived
+  std::vector<Product> begun;
+  std::deque<std::vector<Product>> groups;
+  std::multiset<int> inFlight; ///< registers of products
+  /// Copies of 16 bytes to shared memory: to, from, and how many bytes are not zero.
+  std::vector<std::array<uint64_t, 3>> copies;
+  std::deque<std::vector<std::array<uint64_t, 3>>> copyGroups;
+  std::multiset<int> inUse; ///< registers of their left sides
+  bool isDone() const {
+    return std::all_of(at.begin(), at.end(), [](int place) { return place < 0; });
+  }
+};
+
+/// A copy of the copy engine that has not landed.
+struct Transfer {
+  const TensorMap *map;
+  std::vector<int64_t> place; ///< innermost first
+  uint64_t shared, barrier;   ///< no barrier: of what is stored
+};
+
+/// What one thread has the copy engine store: groups, and what belongs to none yet.
+struct Stores {
+  std::vector<Transfer> begun;
+  std::deque<std::vector<Transfer>> groups;
+};
+
+class Block;
+
+/// Blocks that run side by side.
+struct Cluster {
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Block>> blocks;
+  int arrived = 0, met = 0; ///< threads, and times that all of them were there
+  int idle = 0;             ///< turns since one of them went on
+};
+
+class Block {
+public:
+  /// A block by itself.
+  Block(const Program &program, const Launch &launch, int number)
+      : Block(program, launch, number,
+              std::make_unique<Cluster>(
+                  Cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(number)), {}})) {}
+  Block(const Program &program, const Launch &launch, int number, Cluster &cluster)
+      : program_(program), launch_(launch), number_(number), cluster_(cluster),
+        random_(cluster.random), shared_(static_cast<size_t>(launch.sharedBytes), 0xff) {
+    for (int n = 0; n < launch.threads / kLanes; ++n) {
+      warps_.push_back(std::make_unique<Warp>());
+      warps_.back()->number = n;
+      warps_.back()->registers.resize(static_cast<size_t>(program.registers));
+    }
+  }
+
+  bool isDone() const {
+    return std::all_of(warps_.begin(), warps_.end(), [](auto &warp) { return warp->isDone(); });
+  }
+
+  /// Some warp executes some instructions.
+  void advance() {
+    Warp &warp = *warps_[random_() % warps_.size()];
+    bool moves = false;
+    for (uint64_t steps = random_() % 64; steps > 0 && step(warp); --steps)
+      moves = true;
+    if (!transfers_.empty() && random_() % 4 == 0)
+      land(), moves = true;
+    cluster_.idle = moves ? 0 : cluster_.idle + 1;
+    if (cluster_.idle > 10000)
+      throw Fault("all threads wait for ever");
+  }
+
+  /// After the last thread.
+  void finish() const {
+    auto isPending = [](const auto &one) {
+      return !one.second.begun.empty() || !one.second.groups.empty();
+    };
+    if (!transfers_.empty() || std::any_of(stores_.begin(), stores_.end(), isPending))
+      throw Fault("the kernel ends before its copies do");
+  }
+
+private:
+  Block(const Program &program, const Launch &launch, int number, std::unique_ptr<Cluster> own)
+      : Block(program, launch, number, *own) {
+    own_ = std::move(own);
+  }
+
+  //===-- Threads ---------------------------------------------------------------------------===//
+
+  /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
+  /// others to come.
+  int placeOf(const Warp &warp) const {
+    std::set<int> places(warp.at.begin(), warp.at.end());
+    for (int place : places) {
+      if (place < 0)
+        continue;
+      const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
+      bool isTogether = i.name() == "bar" || i.name() == "shfl" || i.name() == "wgmma";
+      if (!isTogether || places.size() == 1)
+        return place;
+    }
+    return *std::find_if(places.begin(), places.end(), [](int place) { return place >= 0; });
+  }
+
+  /// Executes one instruction for the lanes at one place; false if the warp waits.
+  bool step(Warp &warp) {
+    if (warp.waitsAt >= 0 || warp.isDone())
+      return false;
+    int place = placeOf(warp);
+    const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
+    std::array<bool, kLanes> isActive{}, isChosen{};
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      isActive[lane] = warp.at[lane] == place;
+      bool holds = i.predicate < 0 ||
+                   (read(warp, i.predicate)[lane] & 1) != static_cast<uint64_t>(i.isNegated);
+      isChosen[lane] = isActive[lane] && holds;
+    }
+    if (!execute(warp, i, isChosen))
+      return false;
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (isChosen[lane] && i.name() == "bra")
+        warp.at[lane] = i.target;
+      else if (isChosen[lane] && (i.name() == "ret" || i.name() == "exit"))
+        warp.at[lane] = -1;
+      else if (isActive[lane])
+        ++warp.at[lane];
+    }
+    return true;
+  }
+
+  using Mask = std::array<bool, kLanes>;
+
+  static void requireAll(const Instruction &i, const Mask &mask) {
+    if (!std::all_of(mask.begin(), mask.end(), [](bool is) { return is; }))
+      throw Fault("not all lanes come to: " + i.text);
+  }
+
+  static const Lanes &read(const Warp &warp, int reg) {
+    if (warp.inFlight.contains(reg))
+      throw Fault("a register of a product that is under way is read");
+    return warp.registers[static_cast<size_t>(reg)];
+  }
+  static void write(Warp &warp, int reg, size_t lane, uint64_t bits) {
+    if (warp.inFlight.contains(reg) || warp.inUse.contains(reg))
+      throw Fault("a register of a product that is under way is written");
+    warp.registers[static_cast<size_t>(reg)][lane] = bits;
+  }
+
+  uint64_t value(const Warp &warp, const Operand &operand, size_t lane) {
+    switch (operand.kind) {
+    case Operand::Kind::reg:
+      return read(warp, operand.reg)[lane];
+    case Operand::Kind::number:
+      return operand.number;
+    case Operand::Kind::address:
+      return value(warp, operand.parts[0], lane) + operand.number;
+    case Operand::Kind::symbol:
+      return symbol(warp, operand.name, lane);
+    case Operand::Kind::list:
+      break;
+    }
+    throw Fault("several registers where one value is expected");
+  }
+
+  /// The parts of a register in several, the first being the lowest.
+  uint64_t packed(const Warp &warp, const Instruction &i, const Operand &list, size_t lane) {
+    unsigned width = partBits(i, list);
+    uint64_t bits = 0;
+    for (size_t n = list.parts.size(); n-- > 0;)
+      bits = bits << width | (value(warp, list.parts[n], lane) & ((uint64_t(1) << width) - 1));
+    return bits;
+  }
+  static unsigned partBits(const Instruction &i, const Operand &list) {
+    return static_cast<unsigned>(std::stoul(i.type().substr(1)) / list.parts.size());
+  }
+
+public:
+  /// What the clock of the device shows, and how far it goes on between two looks at it.
+  static inline uint64_t clock = 1, tick = 0;
+
+private:
+  uint64_t symbol(const Warp &warp, const std::string &name, size_t lane) {
+    if (name == "%tid.x")
+      return static_cast<uint64_t>(warp.number * kLanes) + lane;
+    if (name == "%ctaid.x")
+      return static_cast<uint64_t>(number_);
+    if (name == "%globaltimer")
+      return clock += tick;
+    if (name == "%cluster_ctarank")
+      return static_cast<uint64_t>(number_ % launch_.cluster);
+    if (name == "%nctaid.x")
+      return static_cast<uint64_t>(launch_.blocks);
+    if (name == "ditron_shared")
+      return kSharedBase;
+    auto parameter = program_.parameters.find(name);
+    if (parameter == program_.parameters.end())
+      throw Fault("unknown symbol: " + name);
+    return kParameters + static_cast<uint64_t>(parameter->second);
+  }
+
+  //===-- Instructions ----------------------------------------------------------------------===//
+
+  bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
+    const std::string &name = i.name();
+    if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
+        name == "nanosleep")
+      return true;
+    if (name == "setmaxnreg")
+      return requireAll(i, mask), true;
+    if (name == "mbarrier")
+      return synchronise(warp, i, mask);
+    if (name == "bar")
+      return meet(warp, i, mask);
+    if (name == "barrier")
+      return meetInCluster(warp, i, mask);
+    if (name == "wgmma")
+      return requireAll(i, mask), multiply(warp, i), true;
+    if (name == "cp" && i.has("bulk"))
+      return copy(warp, i, mask), true;
+    if (name == "cp")
+      return copyAsync(warp, i, mask), true;
+    if (name == "shfl")
+      return requireAll(i, mask), shuffle(warp, i), true;
+    if (name == "stmatrix")
+      return requireAll(i, mask), storeMatrices(warp, i), true;
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      if (mask[lane])
+        executeAlone(warp, i, lane);
+    return true;
+  }
+
+  void executeAlone(Warp &warp, const Instruction &i, size_t lane) {
+    const std::string &name = i.name();
+    if (name == "ld" || name == "st")
+      return access(warp, i, lane);
+    if (name == "red" || name == "atom")
+      return change(warp, i, lane);
+    std::vector<uint64_t> sources;
+    for (size_t n = 1; n < i.operands.size(); ++n)
+      sources.push_back(i.operands[n].kind == Operand::Kind::list
+                            ? packed(warp, i, i.operands[n], lane)
+                            : value(warp, i.operands[n], lane));
+    const Operand &to = i.operands.at(0);
+    uint64_t bits =
+        name == "mapa" ? sources[0] + ((sources[1] + 1) << kMemberShift) : compute(i, sources);
+    if (to.kind != Operand::Kind::list)
+      return write(warp, to.reg, lane, bits);
+    unsigned width = partBits(i, to);
+    for (size_t n = 0; n < to.parts.size(); ++n)
+      write(warp, to.parts[n].reg, lane, bits >> (width * n) & ((uint64_t(1) << width) - 1));
+  }
+
+  void access(Warp &warp, const Instruction &i, size_t lane) {
+    bool loads = i.name() == "ld";
+    const Operand &memory = i.operands[loads ? 1 : 0], &values = i.operands[loads ? 0 : 1];
+    if (i.has("param")) {
+      uint64_t number = value(warp, memory, lane) - kParameters;
+      return write(warp, values.reg, lane, static_cast<uint64_t>(launch_.words.at(number)));
+    }
+    std::vector<Operand> parts =
+        values.kind == Operand::Kind::list ? values.parts : std::vector<Operand>{values};
+    size_t bytes = std::stoul(i.type().substr(1)) / 8;
+    uint64_t address = value(warp, memory, lane);
+    if (address % (bytes * parts.size()) != 0)
+      throw Fault("a misaligned access: " + i.text);
+    for (size_t n = 0; n < parts.size(); ++n, address += bytes) {
+      auto *place =
+          i.has("shared") ? inShared(address, bytes) : reinterpret_cast<uint8_t *>(address);
+      uint64_t bits = loads ? 0 : value(warp, parts[n], lane);
+      if (loads) {
+        std::memcpy(&bits, place, bytes);
+        write(warp, parts[n].reg, lane, bits);
+      } else {
+        std::memcpy(place, &bits, bytes);
+      }
+    }
+  }
+
+  /// A read-modify-write of global memory.
+  void change(Warp &warp, const Instruction &i, size_t lane) {
+    bool returns = i.name() == "atom";
+    size_t first = returns ? 1 : 0, bytes = std::stoul(i.type().substr(1)) / 8;
+    auto *place = reinterpret_cast<uint8_t *>(value(warp, i.operands[first], lane));
+    uint64_t before = 0, by = value(warp, i.operands[first + 1], lane), after = 0;
+    std::memcpy(&before, place, bytes);
+    if (i.has("add"))
+      after = before + by;
+    else if (i.has("max"))
+      after = std::max(before, by);
+    else if (i.has("inc"))
+      after = before >= by ? 0 : before + 1;
+    else if (i.has("cas"))
+      after = before == by ? value(warp, i.operands[first + 2], lane) : before;
+    else
+      throw Fault("unknown instruction: " + i.text);
+    std::memcpy(place, &after, bytes);
+    if (returns)
+      write(warp, i.operands[0].reg, lane, before);
+  }
+
+  uint8_t *inShared(uint64_t address, size_t bytes) {
+    uint64_t place = (address & 0xffffffff) - kSharedBase;
+    if (place + bytes > shared_.size())
+      throw Fault("an access beyond shared memory");
+    return shared_.data() + place;
+  }
+
+  void shuffle(Warp &warp, const Instruction &i) {
+    Lanes result{};
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      size_t by = value(warp, i.operands[2], lane);
+      size_t from = i.has("bfly") ? lane ^ by : by;
+      result[lane] = value(warp, i.operands[1], from);
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      write(warp, i.operands[0].reg, lane, result[lane]);
+  }
+
+  /// Row r of matrix m is 16 bytes where lane 8 m + r points; lane 4 r + c holds two elements of
+  /// it.
+  void storeMatrices(Warp &warp, const Instruction &i) {
+    for (size_t matrix = 0; matrix < i.operands[1].parts.size(); ++matrix)
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        uint64_t row = value(warp, i.operands[0], matrix * 8 + lane / 4);
+        if (row % 16 != 0)
+          throw Fault("a misaligned access: " + i.text);
+        auto word = static_cast<uint32_t>(value(warp, i.operands[1].parts[matrix], lane));
+        std::memcpy(inShared(row + lane % 4 * 4, 4), &word, 4);
+      }
+  }
+
+  //===-- Barriers --------------------------------------------------------------------------===//
+
+  bool meet(Warp &warp, const Instruction &i, const Mask &mask) {
+    requireAll(i, mask);
+    int id = static_cast<int>(value(warp, i.operands[0], 0));
+    int threads =
+        i.operands.size() > 1 ? static_cast<int>(value(warp, i.operands[1], 0)) : launch_.threads;
+    arrived_[id] += kLanes;
+    if (!i.has("arrive"))
+      warp.waitsAt = id;
+    if (arrived_[id] == threads) {
+      arrived_[id] = 0;
+      for (auto &other : warps_)
+        if (other->waitsAt == id)
+          other->waitsAt = -1;
+    }
+    return true;
+  }
+
+  bool meetInCluster(Warp &warp, const Instruction &i, const Mask &mask) {
+    if (i.has("aligned"))
+      requireAll(i, mask);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (!mask[lane])
+        continue;
+      if (i.has("wait") && warp.metInCluster[lane] == cluster_.met)
+        return false;
+      if (i.has("arrive")) {
+        warp.metInCluster[lane] = cluster_.met;
+        ++cluster_.arrived;
+      }
+    }
+    if (cluster_.arrived == launch_.threads * launch_.cluster) {
+      cluster_.arrived = 0;
+      ++cluster_.met;
+    }
+    return true;
+  }
+
+  /// The block of the cluster that an address is in, and the address there.
+  std::pair<Block &, uint64_t> blockOf(uint64_t address) {
+    uint64_t member = (address & 0xffffffff) >> kMemberShift;
+    Block &block = member ? *cluster_.blocks.at(member - 1) : *this;
+    if (block.isDone())
+      throw Fault("a core is reached into that has left");
+    return {block, address & ((uint64_t(1) << kMemberShift) - 1)};
+  }
+
+  bool synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      if (!mask[lane])
+        continue;
+      if (i.has("try_wait")) {
+        const Barrier &barrier = barriers_.at(value(warp, i.operands[1], lane));
+        if (barrier.phase % 2 == value(warp, i.operands[2], lane))
+          return false; // and again
+        continue;
+      }
+      bool isNew = i.has("init");
+      auto [block, address] = blockOf(value(warp, i.operands[isNew ? 0 : 1], lane));
+      Barrier &barrier = block.barriers_[address];
+      if (isNew) {
+        barrier.arrivals = barrier.pending = static_cast<int64_t>(value(warp, i.operands[1], lane));
+        continue;
+      }
+      if (--barrier.pending < 0)
+        throw Fault("too many arrivals: " + i.text);
+      if (i.has("expect_tx"))
+        barrier.bytes += static_cast<int64_t>(value(warp, i.operands[2], lane));
+      barrier.update();
+    }
+    return true;
+  }
+
+  //===-- The copy engine (Copies.cpp) ------------------------------------------------------===//
+
+  void copy(Warp &warp, const Instruction &i, const Mask &mask);
+  void begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores);
+  /// Copies of threads are done when they are waited for.
+  void copyAsync(Warp &warp, const Instruction &i, const Mask &mask);
+  /// One of the transfers is done: a box in rows of 128 bytes, of which chunks of 16 bytes are
+  /// permuted by bits 7 to 9 of the address.
+  void land();
+  /// Moves a box, in or out; how many bytes that are.
+  int64_t move(const Transfer &transfer);
+  static void roundToTf32(uint8_t *place);
+  static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
+
+  //===-- Products (Products.cpp) -----------------------------------------------------------===//
+
+  void multiply(Warp &warp, const Instruction &i);
+  /// An element of an operand in shared memory, where its descriptor says.
+  float element(uint64_t descriptor, bool isDeep, int64_t outer, int64_t depth,
+                const std::string &type);
+  static int64_t bytesOf(const std::string &type);
+  /// An element of the left side in registers, two of them in each.
+  static float element(const Warp &warp, const Product &product, int64_t row, int64_t depth);
+  /// This warp's 16 rows of the 64.
+  void finish(Warp &warp, const Product &product);
+
+  const Program &program_;
+  const Launch &launch_;
+  int number_;
+  Cluster &cluster_;
+  std::unique_ptr<Cluster> own_; ///< of a block by itself
+  std::mt19937_64 &random_;
+  std::vector<uint8_t> shared_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::map<uint64_t, Barrier> barriers_;
+  std::map<int, int> arrived_;
+  std::vector<Transfer> transfers_;
+  std::map<std::pair<int, size_t>, Stores> stores_; ///< of each thread: a warp and a lane
+};
+
+} // namespace ditron::emulator
