@@ -108,6 +108,21 @@ def cases_of_ranks(program):
         yield ["bench", kernel["name"], "--shape", shapes[2], "--ranks", "2", "--repeat", "100", "--graph"]
 
 
+def check_errors(program):
+    """What several ranks are refused, and what they end with; the cases that went wrong."""
+    wrong = []
+    for arguments, environment, status, words in (
+            (["--ranks", "999"], {}, UNAVAILABLE, "expected at most"),
+            (["--ranks", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
+             "waits for signal 'ready'[1, 0, 0]: expected 1, seen 0")):
+        result = subprocess.run([program, "run", "all-gather", "--backend", "nvidia", *arguments], capture_output=True,
+                                text=True, timeout=60, env={**os.environ, **environment})
+        if result.returncode != status or words not in result.stderr:
+            wrong.append(" ".join(arguments))
+            print(f"FAILED ({result.returncode}, expected {status}) {arguments}: no '{words}' in\n{result.stderr}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     beside = pathlib.Path(__file__).resolve().parent.parent / "bin" / "ditron"
@@ -139,6 +154,8 @@ def main():
                 failures.append(" ".join(case))
                 words = (result.stderr.strip() or result.stdout.strip()).splitlines()
                 print(f"FAILED ({result.returncode}) {' '.join(case)}\n    " + "\n    ".join(words[-3:]), flush=True)
+    if re.search(options.filter, "run all-gather --ranks"):
+        failures += check_errors(options.program)
     print(f"{passed} passed, {len(failures)} failed")
     if options.bench:
         for kernel, dtype, shape in BENCHES:
