@@ -121,7 +121,7 @@ public:
       : rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
         most_(problem.accumulator) {
     if (byteSize(problem.type) == 1) // sums of 8-bit floats are held twice
-      most_ /= 2;
+      most_ /= 2, edge_ = 48;
   }
 
   PairedTile best() const {
@@ -159,14 +159,12 @@ private:
   }
 
   /// How often all multiprocessors, in groups that take `m` x `n` tiles together, multiply one tile
-  /// each, times what that costs: its elements, and something for what it reads. The constant
-  /// distinguishes tiles of one size: it was fitted to the shapes of docs/nvidia.md.
+  /// each, times what that costs: its elements, and something for what it reads.
   double costOf(int64_t m, int64_t n, int64_t groupRows, int64_t groupColumns) const {
-    constexpr int64_t kEdge = 8;
     auto parts = [](int64_t extent, int64_t size) { return (extent + size - 1) / size; };
     int64_t groups = parts(rows_, m * groupRows) * parts(columns_, n * groupColumns);
     int64_t rounds = parts(groups, cores_ / (groupRows * groupColumns));
-    return static_cast<double>(rounds) * static_cast<double>(m * n + kEdge * (m + n));
+    return static_cast<double>(rounds) * static_cast<double>(m * n + edge_ * (m + n));
   }
 
   /// Two cores read the larger operand together where that costs no round.
@@ -180,6 +178,9 @@ private:
   }
 
   int64_t rows_, columns_, cores_, most_;
+  /// What a row or column of a tile costs beside its elements, in elements: fitted to the rates of
+  /// tiles of 16-bit, and above of 8-bit floats on an H200 (docs/nvidia.md).
+  int64_t edge_ = 8;
 };
 
 } // namespace
@@ -199,7 +200,7 @@ static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy acc
     tile.n = static_cast<int>(fit(problem["N"], 128));
   }
   // Where memory is waited for, few large steps.
-  int64_t most = bytes == 1 || (isForWarpgroups && tile.m < 64) ? 128 : 64;
+  int64_t most = bytes == 1 ? 128 : isForWarpgroups && tile.m < 64 ? 256 : 64;
   tile.k = static_cast<int>(fit(problem["K"], most));
   return tile;
 }

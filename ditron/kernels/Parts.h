@@ -224,10 +224,10 @@ struct ReferenceSum {
     plain += part.plain;
     terms += part.terms;
   }
-  /// What short sums of 8-bit floats may lose of it: of each term 2^-11 of what terms are on
+  /// What short sums of 8-bit floats may lose of it: of each term 2^-10 of what terms are on
   /// average. See tile.dot.
   void allowShortSums() {
-    magnitude *= 1 + 4096 / static_cast<double>(std::max<int64_t>(terms, 1));
+    magnitude *= 1 + 8192 / static_cast<double>(std::max<int64_t>(terms, 1));
   }
   /// a * b as one term; `plainA` and `plainB` are what is left of them where they are rounded
   /// first.

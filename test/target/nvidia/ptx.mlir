@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The instructions meant are in the PTX of the library's kernels.
 // RUN: ditron compile gemm --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=BF16
-// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --emit asm | FileCheck %s --check-prefix=WARPGROUPS
-// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=8192,N=7392,K=8192 --emit asm | FileCheck %s --check-prefix=TALL
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --config weights=yes --emit asm | FileCheck %s --check-prefix=WARPGROUPS
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --emit asm | FileCheck %s --check-prefix=COLUMNS
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=8192,N=2752,K=4096 --config weights=yes,pairs=none --emit asm | FileCheck %s --check-prefix=TALL
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=1,N=7168,K=8192 --config weights=yes --emit asm | FileCheck %s --check-prefix=FEW
+// RUN: ditron compile gemm --target sm_90a --dtype f32 --config weights=yes,accuracy=fast --emit asm | FileCheck %s --check-prefix=TF32
+// RUN: ditron compile gemm --target sm_90a --dtype i8 --config weights=yes --emit asm | FileCheck %s --check-prefix=S8
+// RUN: ditron compile fp8-gemm --target sm_90a --dtype f8e4m3 --emit asm | FileCheck %s --check-prefix=E4M3
+// RUN: ditron compile fp8-gemm --target sm_90a --dtype f8e5m2 --emit asm | FileCheck %s --check-prefix=E5M2
 // RUN: ditron compile gemm --target sm_90a --dtype f16 --config m=64,n=128,k=64 --emit asm | FileCheck %s --check-prefix=ONEGROUP
 // RUN: ditron compile gemm --target sm_90a --dtype bf16 --config m=16 --emit asm | FileCheck %s --check-prefix=SMALL
 // RUN: ditron compile gemm --target sm_89 --dtype i8 --emit asm | FileCheck %s --check-prefix=I8
@@ -24,34 +30,54 @@
 // BF16-DAG: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // BF16-DAG: st.global.v4.b32
 
-// The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few.
-// WARPGROUPS: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":197632,"tensor_maps":[{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[64,64],"tf32":false}],"threads":384}
+// The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few. Two cores share
+// B: each fetches its part for both, and warps release slots in both. Results leave through shared memory.
+// WARPGROUPS: // ditron {"cluster":2,"kernel":"gemm","requirements":[],"shared_bytes":230400,"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"threads":384}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384
+// WARPGROUPS: mov.u32 {{.*}}, %cluster_ctarank;
+// WARPGROUPS: mapa.shared::cluster.u32
 // WARPGROUPS-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 1;
-// WARPGROUPS-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 8;
+// WARPGROUPS-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 16;
 // WARPGROUPS: fence.mbarrier_init.release.cluster;
-// WARPGROUPS: bar.sync
+// WARPGROUPS: barrier.cluster.arrive.release.aligned;
+// WARPGROUPS: barrier.cluster.wait.acquire.aligned;
 // WARPGROUPS: setmaxnreg.dec.sync.aligned.u32 40;
 // WARPGROUPS: mbarrier.try_wait.parity
 // WARPGROUPS: mbarrier.arrive.expect_tx.shared::cta.b64 _, [{{.*}}], 49152;
-// WARPGROUPS-COUNT-5: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes
+// WARPGROUPS: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
+// WARPGROUPS: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [
+// WARPGROUPS-NOT: cp.async.bulk.tensor
 // WARPGROUPS: setmaxnreg.inc.sync.aligned.u32 232;
+// WARPGROUPS: .pragma "nounroll";
 // WARPGROUPS: mbarrier.try_wait.parity
 // WARPGROUPS: wgmma.fence.sync.aligned;
-// WARPGROUPS-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
+// WARPGROUPS-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 0;
 // WARPGROUPS: wgmma.commit_group.sync.aligned;
 // WARPGROUPS: wgmma.wait_group.sync.aligned 1;
-// WARPGROUPS: mbarrier.arrive.shared::cta.b64
+// WARPGROUPS: mbarrier.arrive.shared::cluster.b64
 // WARPGROUPS: wgmma.wait_group.sync.aligned 0;
-// WARPGROUPS: cvt.rn.bf16
-// WARPGROUPS: shfl.sync.bfly.b32
-// WARPGROUPS: st.global.v4.b32
+// WARPGROUPS: cp.async.bulk.wait_group.read 0;
+// WARPGROUPS-COUNT-4: stmatrix.sync.aligned.m8n8.x4.shared.b16
+// WARPGROUPS: fence.proxy.async.shared::cta;
+// WARPGROUPS: bar.sync
+// WARPGROUPS: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// WARPGROUPS: cp.async.bulk.wait_group 0;
+// WARPGROUPS: barrier.cluster.wait.acquire;
 
-// Fewer rounds of larger tiles: two blocks of 64 rows a warpgroup.
-// TALL: "tensor_maps":[{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[64,64],"tf32":false}],"threads":384}
-// TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16
+// B as it is in memory, its columns dense, is read transposed; panels are fetched one by one.
+// COLUMNS-COUNT-4: complete_tx::bytes.multicast::cluster [
+// COLUMNS: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
+
+// Tiles whose width fits the number of cores: two blocks of 64 rows a warpgroup, the last of whose 3 blocks of columns overlap.
+// TALL: "tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[176,64],"tf32":false}],"threads":384}
+// TALL-COUNT-6: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n176k16.f32.bf16.bf16
+
+// Few rows: the weights are the left side.
+// FEW: "tensor_maps":[{"argument":1,"box":[64,64],"tf32":false},{"argument":0,"box":[8,64],"tf32":false}],"threads":256}
+// FEW: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16
 
 // One warpgroup and the producer have registers enough.
 // ONEGROUP: .reqntid 256
@@ -61,6 +87,18 @@
 // Too few rows for a warpgroup.
 // SMALL-NOT: wgmma
 // SMALL: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+
+// TF32: "tf32":true
+// TF32: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k8.f32.tf32.tf32 {{.*}}, 1, 1, 1;
+// S8: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.s32.s8.s8 {{.*}}, 1;
+
+// The first of a run of 128 terms adds to nothing; f32 takes its sum over.
+// E4M3: wgmma.mma_async.sync.aligned.m64n[[N:[0-9]+]]k32.f32.e4m3.e4m3 {{.*}}, 0, 1, 1;
+// E4M3-COUNT-3: wgmma.mma_async.sync.aligned.m64n[[N]]k32.f32.e4m3.e4m3 {{.*}}, 1, 1, 1;
+// E4M3: wgmma.wait_group.sync.aligned 0;
+// E4M3: mbarrier.arrive
+// E4M3: add.{{(rn.)?}}f32
+// E5M2: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.f32.e5m2.e5m2
 
 // F16: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // I8: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32
