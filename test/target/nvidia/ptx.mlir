@@ -108,7 +108,7 @@
 // ADD: st.global.v4.b32
 
 // SOFTMAX: max.NaN.f32
-// SOFTMAX: ex2.approx.f32
+// SOFTMAX: ex2.approx.ftz.f32
 // SOFTMAX: shfl.sync.bfly.b32
 
 // A launch begins once all ranks have completed the one before the last; signals are raised with release and waited for
