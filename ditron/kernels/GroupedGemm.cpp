@@ -88,7 +88,8 @@ KernelEntry groupedGemmEntry() {
   entry.dtypes = DotTypes::list();
   entry.parameters = gemmParameters();
   entry.defaults = [](const Problem &problem) {
-    GemmTile tile = gemmTile(problem, std::max<int64_t>(1, problem["T"] / problem["G"]));
+    GemmTile tile = gemmTile(problem, std::max<int64_t>(1, problem["T"] / problem["G"]),
+                             Accuracy::full, kExchangedColumns);
     return Config{{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}};
   };
   entry.make = [](DType type, const Config &config) { return groupedGemm(type, gemmTile(config)); };

@@ -117,8 +117,8 @@ namespace {
 /// that gives all multiprocessors as much to do.
 class WarpgroupTiles {
 public:
-  WarpgroupTiles(const Problem &problem, int64_t rows)
-      : rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
+  WarpgroupTiles(const Problem &problem, int64_t rows, int64_t step)
+      : step_(step), rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
         most_(problem.accumulator) {
     if (byteSize(problem.type) == 1) // sums of 8-bit floats are held twice
       most_ /= 2, edge_ = 48;
@@ -133,8 +133,8 @@ public:
     }
     double least = std::numeric_limits<double>::infinity();
     for (int64_t m : heights())
-      for (int64_t n = 256; n >= kStep; n -= kStep) {
-        bool isFor = m * n <= most_ && n < columns_ + kStep;
+      for (int64_t n = 256; n >= step_; n -= step_) {
+        bool isFor = m * n <= most_ && n < columns_ + step_;
         if (double cost = costOf(m, n, 1, 1); isFor && cost < least) {
           least = cost;
           result.m = static_cast<int>(m);
@@ -177,7 +177,7 @@ private:
     return columns ? Pairs::columns : Pairs::none;
   }
 
-  int64_t rows_, columns_, cores_, most_;
+  int64_t step_, rows_, columns_, cores_, most_;
   /// What a row or column of a tile costs beside its elements, in elements: fitted to the rates of
   /// tiles of 16-bit, and above of 8-bit floats on an H200 (docs/nvidia.md).
   int64_t edge_ = 8;
@@ -186,7 +186,8 @@ private:
 } // namespace
 
 /// The tile of C on a GPU: 128 x 128 or less where products are those of warps.
-static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy accuracy) {
+static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy accuracy,
+                              int64_t step) {
   int64_t bytes = static_cast<int64_t>(byteSize(problem.type));
   // Warpgroups need terms enough, and rows of whole 16 bytes.
   bool isType = isFloat(problem.type) && (bytes == 2 || (bytes == 1 && accuracy == Accuracy::fast));
@@ -194,20 +195,23 @@ static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy acc
                          problem["K"] * bytes % 16 == 0 && problem["N"] * bytes % 16 == 0;
   PairedTile tile;
   if (isForWarpgroups) {
-    tile = WarpgroupTiles(problem, rows).best();
+    tile = WarpgroupTiles(problem, rows, step).best();
   } else {
     tile.m = static_cast<int>(fit(rows, 128));
     tile.n = static_cast<int>(fit(problem["N"], 128));
   }
-  // Where memory is waited for, few large steps.
-  int64_t most = bytes == 1 ? 128 : isForWarpgroups && tile.m < 64 ? 256 : 64;
+  // Rows of 128 bytes, but 64 terms of 8-bit floats that are widened; where memory is waited for,
+  // few large steps.
+  int64_t most = bytes == 1 && (isForWarpgroups || !isFloat(problem.type)) ? 128 : 64;
+  if (isForWarpgroups && bytes == 2 && tile.m < 64)
+    most = 256;
   tile.k = static_cast<int>(fit(problem["K"], most));
   return tile;
 }
 
-PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy) {
+PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy, int64_t step) {
   if (problem.machine == Machine::gpu)
-    return gpuGemmTile(problem, rows, accuracy);
+    return gpuGemmTile(problem, rows, accuracy, step);
   return cpuGemmTile(rows, problem["N"], problem["K"],
                      static_cast<int>(std::max<int64_t>(1, problem.cores)));
 }
@@ -278,7 +282,7 @@ Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
   Problem fused = problem;
   if (sums)
     fused.accumulator = std::min(fused.accumulator, kSummed);
-  GemmTile tile = gemmTile(fused, rows);
+  GemmTile tile = gemmTile(fused, rows, Accuracy::full, kExchangedColumns);
   int64_t comm = problem.machine == Machine::gpu ? 16 : problem.cores >= 4 ? 1 : 0;
   return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
 }

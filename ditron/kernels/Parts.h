@@ -177,7 +177,11 @@ std::vector<CheckCase> fusedCheckCases();
 
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();
-PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy = Accuracy::full);
+/// `step`: what the widths of tiles for warpgroups are multiples of.
+PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy = Accuracy::full,
+                    int64_t step = 8);
+/// For tiles that threads store: lanes exchange results for wide accesses in so many columns.
+inline constexpr int64_t kExchangedColumns = 32;
 /// The parameter of a tile's Pairs, and a tile with them.
 ConfigParameter pairsParameter();
 PairedTile pairedTile(const Config &config);

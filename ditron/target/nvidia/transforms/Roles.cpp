@@ -348,8 +348,10 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
     return false;
   // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
   WalkResult result = function.walk([&](Operation *op) {
-    if (isa<LLVM::AtomicRMWOp, LLVM::FenceOp, NotifyOp, MoveOp, MeetOp, SyncOp>(op) ||
-        op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace())
+    StringRef dialect = op->getName().getDialectNamespace();
+    bool isVerb = dialect == device::DistDialect::getDialectNamespace() ||
+                  (dialect == NvidiaDialect::getDialectNamespace() && !isMemoryEffectFree(op));
+    if (isVerb || isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op))
       return WalkResult::interrupt();
     Value view = viewOf(op);
     if (!view || isa<core::StoreOp>(op))
