@@ -33,11 +33,18 @@ CONFIGS = ["m=64,n=64", "m=64,n=256", "m=128,n=64", "m=128,n=128,k=128", "m=128,
            "m=256,n=128", "m=256,n=192"]
 
 
+# Bytes of spills, stores and loads together: of numbers that say where a tile lies, outside of the loop over keys.
+ALLOWED = {("flash-attention", CHIPS[0]): 384}
+
+
 def cases(program):
     """Every element type on the newest chip, two of them on the others, for any tensors and for aligned ones;
     products in several tiles."""
     for config in CONFIGS:
         yield "gemm", CHIPS[0], "bf16", SHAPES["K", "M", "N"], config
+    for dtype in ("bf16", "f16"):
+        yield "flash-attention", CHIPS[0], dtype, SHAPES["B", "D", "G", "N", "S", "T"], "causal=yes"
+        yield "flash-attention", CHIPS[0], dtype, SHAPES["B", "D", "G", "N", "S", "T"].replace("D=128", "D=64"), "causal=yes"
     for line in subprocess.run([program, "list", "--json"], capture_output=True, text=True).stdout.splitlines():
         kernel = json.loads(line)
         if kernel["distributed"]:
@@ -64,7 +71,8 @@ def assemble(program, ptxas, folder, case):
     if assembled.returncode:
         return assembled.stderr
     spilled = [int(n) for n in re.findall(r"(\d+) bytes spill", assembled.stderr)]
-    if not spilled or sum(spilled) > (FEW_BYTES if aligned else 0):
+    allowed = max(ALLOWED.get((kernel, chip), 0), FEW_BYTES if aligned else 0)
+    if not spilled or sum(spilled) > allowed:
         return f"spills: {assembled.stderr}"
     if "Potential Performance Loss" in assembled.stderr:
         return assembled.stderr
