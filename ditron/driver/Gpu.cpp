@@ -68,9 +68,9 @@ struct GpuProgram::Impl {
     if (found == variants.end()) {
       auto code =
           std::make_shared<const GpuCode>(loadGpuCode(kernel, schedule, which, gpu.target()));
-      auto loaded = std::make_unique<LoadedKernel>(
+      auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
           gpu.device(), code->ptx,
-          LoadedKernel::Launch{code->threads, code->sharedBytes, code->cluster});
+          runtime::nvidia::LoadedKernel::Launch{code->threads, code->sharedBytes, code->cluster});
       found = variants.emplace(which, Variant{std::move(code), std::move(loaded)}).first;
     }
     return found->second;
