@@ -3,6 +3,7 @@
 """Runs the kernels of the registry of one rank under compute-sanitizer, on small shapes.
 
     python3 sanitizer_test.py [--program bin/ditron] [--filter REGEX] [--tools memcheck,racecheck,synccheck]
+                              [--jobs N] [--verbose]
 
 Of every kernel: each element type once, and shapes with ragged edges, of several tiles and aligned ones.
 compute-sanitizer is that of COMPUTE_SANITIZER, CUDA_HOME, PATH or /usr/local/cuda. Without it, or without a GPU,
@@ -79,6 +80,7 @@ def main():
     parser.add_argument("--program", default=str(beside))
     parser.add_argument("--filter", default="")
     parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--verbose", action="store_true", help="a line for each run")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1))
     options = parser.parse_args()
     info = json.loads(subprocess.run([options.program, "info", "--json"], capture_output=True, text=True).stdout)
@@ -94,6 +96,8 @@ def main():
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for job, problem in zip(jobs, pool.map(check, jobs)):
+            if options.verbose and not problem:
+                print(f"clean {job[1]} {' '.join(job[3])}", flush=True)
             if problem:
                 failures += 1
                 print(f"FAILED {job[1]} {' '.join(job[3])}\n    {problem}", flush=True)
