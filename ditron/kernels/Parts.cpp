@@ -18,34 +18,21 @@ Tile activate(Activation activation, const Tile &x) {
   return x;
 }
 
-// Every tile does this: in few instructions, most of them of 32 bits, and with several sizes on
-// their way from memory at a time.
+// Every tile does this: in few instructions, most of them of 32 bits.
 Block findBlock(Index number, Index parts, int height, const std::function<Tile(Index)> &sizeOf) {
-  constexpr int kTogether = 4;
-  auto bits = std::countr_zero(static_cast<unsigned>(height));
-  bool isPower = std::has_single_bit(static_cast<unsigned>(height));
   Tile wanted = toTile(number);
   Var part = toTile(0), blocksBefore = toTile(0), first = cast<i64>(toTile(0)); // of the block
   Var blocks = toTile(0), rows = cast<i64>(toTile(0)), least = toTile(0); // of the parts so far
-  for (auto group : range(ceilDiv(parts, kTogether))) {
-    std::vector<Index> numbers;
-    std::vector<Tile> sizes;
-    for (int n = 0; n < kTogether; ++n) {
-      numbers.push_back(min(group * kTogether + n, parts - 1));
-      sizes.push_back(sizeOf(numbers.back()));
-    }
-    for (int n = 0; n < kTogether; ++n) { // the last one may come several times, then empty
-      Index p = numbers[static_cast<size_t>(n)];
-      Tile isNew = toTile(group * kTogether + n) == toTile(p);
-      Tile size = select(isNew, sizes[static_cast<size_t>(n)], 0), most = size + (height - 1);
-      blocks += isPower ? most >> bits : most / height;
-      rows += cast<i64>(size);
-      least = minimum(least, size);
-      Tile isPast = wanted >= blocks;
-      part = select(isPast, toTile(p + 1), part);
-      first = select(isPast, rows, first);
-      blocksBefore = select(isPast, blocks, blocksBefore);
-    }
+  for (auto p : range(parts)) {
+    Tile size = sizeOf(p), most = size + (height - 1);
+    auto bits = std::countr_zero(static_cast<unsigned>(height));
+    blocks += std::has_single_bit(static_cast<unsigned>(height)) ? most >> bits : most / height;
+    rows += cast<i64>(size);
+    least = minimum(least, size);
+    Tile isPast = wanted >= blocks;
+    part = select(isPast, toTile(p + 1), part);
+    first = select(isPast, rows, first);
+    blocksBefore = select(isPast, blocks, blocksBefore);
   }
   Index smallest = toIndex(least);
   require(smallest >= 0, "one of {} parts has {} rows, expected 0 or more", {parts, smallest});
@@ -376,6 +363,8 @@ ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K,
   }
   if (isFast && isFloat(in.type(0)) && byteSize(in.type(0)) == 1)
     sum.allowShortSums();
+  if (rounds)
+    sum.allowTf32();
   return sum;
 }
 

@@ -233,6 +233,9 @@ struct ReferenceSum {
   void allowShortSums() {
     magnitude *= 1 + 8192 / static_cast<double>(std::max<int64_t>(terms, 1));
   }
+  /// What products of operands rounded to tf32, ties either way, may lose of it: of each term 2^-9
+  /// of what terms are on average.
+  void allowTf32() { magnitude *= 1 + 16384 / static_cast<double>(std::max<int64_t>(terms, 1)); }
   /// a * b as one term; `plainA` and `plainB` are what is left of them where they are rounded
   /// first.
   void addProduct(double a, double b, double plainA, double plainB) {

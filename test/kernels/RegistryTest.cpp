@@ -78,9 +78,10 @@ TEST(Config, ReadsAndPrints) {
   auto error = [&](const char *given) {
     return messageOf<UsageError>([&] { config.parse(given, gemm.parameters); });
   };
-  EXPECT_EQ(error("activaton=relu"),
-            "config: unknown 'activaton', expected one of m, n, k, group, weights, accuracy, "
-            "scale, bias, activation, residual; did you mean activation?");
+  EXPECT_EQ(
+      error("activaton=relu"),
+      "config: unknown 'activaton', expected one of m, n, k, group, pairs, weights, accuracy, "
+      "scale, bias, activation, residual; did you mean activation?");
   EXPECT_EQ(error("activation=tanh"),
             "activation is 'tanh', expected one of none, relu, silu, gelu");
   EXPECT_EQ(error("m=0"), "m is '0', expected an integer of at least 1");

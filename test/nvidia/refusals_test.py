@@ -18,8 +18,8 @@ CASES = [
     ("ancient", UNAVAILABLE, ["compute capability 7.5, expected 8.0 or newer"]),
     ("memory", FAILED, ["Fake GPU has not enough memory", "bytes asked for, 1000 available"]),
     ("code", FAILED, ["vector-add", "the driver refuses a kernel's code: ptxas fatal"]),
-    ("room", FAILED, ["vector-add", "a block of 128 threads", "does not fit a multiprocessor of Fake GPU"]),
-    ("launch", FAILED, ["vector-add", "cuLaunchKernel: too many resources requested for launch"]),
+    ("room", FAILED, ["vector-add", "of 128 threads side by side", "do not fit Fake GPU"]),
+    ("launch", FAILED, ["vector-add", "cuLaunchKernelEx: too many resources requested for launch"]),
     ("fault", FAILED, ["vector-add", "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"]),
     ("nothing", FAILED, ["vector-add", "found"]),  # all calls succeed, and the result is wrong
 ]

@@ -93,13 +93,18 @@ Memory::~Memory() {
 
 void Memory::upload(const void *from) const {
   DITRON_CUDA(device_->use(), cuMemcpyHtoD_v2, address_, from, bytes_);
+  settle();
 }
 void Memory::download(void *to) const {
   DITRON_CUDA(device_->use(), cuMemcpyDtoH_v2, to, address_, bytes_);
 }
 void Memory::fill(unsigned char byte) const {
   DITRON_CUDA(device_->use(), cuMemsetD8_v2, address_, byte, bytes_);
+  settle();
 }
+// The driver's calls return when what they read of the host is read, or at once: streams of a
+// device's user would not wait for the rest.
+void Memory::settle() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, nullptr); }
 
 //===-- Streams and events --------------------------------------------------------------------===//
 

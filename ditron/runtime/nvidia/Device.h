@@ -63,6 +63,9 @@ public:
   void fill(unsigned char byte) const;
 
 private:
+  /// Waits for what was asked for last.
+  void settle() const;
+
   std::shared_ptr<Device> device_;
   uint64_t address_ = 0;
   size_t bytes_;

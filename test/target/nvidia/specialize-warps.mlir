@@ -152,7 +152,7 @@ func.func @batched(%A: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.u
 // CHECK-LABEL: func.func @attention
 // CHECK-SAME: nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 128, 1, 64>}
 // CHECK-SAME: nvidia.tensor_map = {argument = 1 : i64, box = array<i64: 64, 1, 64>}
-// CHECK: %[[Q:.*]] = nvidia.pipe : <2 of tensor<128x64xbf16
+// CHECK: %[[Q:.*]] = nvidia.pipe : <1 of tensor<128x64xbf16
 // CHECK: %[[K:.*]] = nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16
 // CHECK: %[[V:.*]] = nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16
 // CHECK: nvidia.roles producer {

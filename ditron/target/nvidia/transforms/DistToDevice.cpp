@@ -55,6 +55,8 @@ public:
       : function_(function), b_(function.getContext()), loc_(function.getLoc()) {}
 
   LogicalResult run() {
+    if (failed(checkSignals()))
+      return failure();
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
     core_ = numberOf(ofCluster(b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type())));
@@ -196,11 +198,23 @@ private:
     return mul(sub(peer, launch_[gpu::kRank]), launch_[gpu::kStride]);
   }
 
+  /// Whether all signals have memory of the launch: error where not, at who uses them.
+  LogicalResult checkSignals() {
+    WalkResult result = function_.walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (isa<device::SignalsType>(operand.getType()) &&
+            !rootOf(operand).getDefiningOp<UnrealizedConversionCastOp>()) {
+          op->emitError("signals without memory: expected lower-hoist-symmetric to run before");
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   /// The address of a counter of this launch. Counters are row-major.
   Value cellOf(Value signals, ValueRange indices) {
-    auto cast = rootOf(signals).getDefiningOp<UnrealizedConversionCastOp>();
-    if (!cast)
-      throw InternalError("signals that are no argument of their kernel");
+    auto cast = rootOf(signals).getDefiningOp<UnrealizedConversionCastOp>(); // see checkSignals
     Value counters = cast.getOperand(0), number = index(0);
     for (auto [n, at] : llvm::enumerate(indices)) {
       Value extent = b_.create<memref::DimOp>(loc_, counters, static_cast<int64_t>(n));

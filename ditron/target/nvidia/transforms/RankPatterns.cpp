@@ -127,6 +127,14 @@ private:
   ValueRange launch_;
 };
 
+/// Error where an op does not have all words of the launch (support/GpuLaunch.h).
+LogicalResult checkLaunch(Operation *op, ValueRange launch) {
+  if (launch.size() == gpu::kLaunchWords)
+    return success();
+  return op->emitError() << "expected the " << int(gpu::kLaunchWords)
+                         << " words of the launch, found " << launch.size();
+}
+
 struct EpochPattern : TilePattern<EpochOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(EpochOp op, OpAdaptor adaptor,
@@ -148,6 +156,8 @@ struct BeginPattern : TilePattern<BeginOp> {
   LogicalResult matchAndRewrite(BeginOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
     ThreadBuilder t(b, loc, context_);
     Talk talk(t, adaptor.getLaunch());
     Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[gpu::kHead]);
@@ -193,6 +203,8 @@ struct EndPattern : TilePattern<EndOp> {
   LogicalResult matchAndRewrite(EndOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
     ThreadBuilder t(b, loc, context_);
     Talk talk(t, adaptor.getLaunch());
     t.instructions.barrier();
@@ -219,6 +231,8 @@ struct AbortPattern : TilePattern<AbortOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(AbortOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
     ThreadBuilder t(b, op.getLoc(), context_);
     Talk(t, adaptor.getLaunch()).abort();
     b.eraseOp(op);
@@ -230,6 +244,8 @@ struct WaitPattern : TilePattern<WaitOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
     ThreadBuilder t(b, op.getLoc(), context_);
     Talk talk(t, adaptor.getLaunch());
     Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
@@ -281,6 +297,8 @@ struct MeetPattern : TilePattern<MeetOp> {
   LogicalResult matchAndRewrite(MeetOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
     ThreadBuilder t(b, loc, context_);
     Talk talk(t, adaptor.getLaunch());
     Value rounds = roundsOf(t, op);
