@@ -17,7 +17,7 @@ using Measured = std::vector<std::pair<std::string, double>>;
 double chosenOverBest(const char *kernel, DType type, const Dimensions &dims,
                       const std::string &common, const Measured &measured) {
   const kernels::KernelEntry &entry = kernels::findKernel(kernel);
-  kernels::Problem problem{.type = type, .dims = dims};
+  kernels::Problem problem{.dims = dims, .type = type};
   problem.machine = kernels::Machine::gpu;
   problem.accumulator = 256 * 192, problem.multiprocessors = 132;
   double least = 1e300, chosen = 0, best = 1e300;

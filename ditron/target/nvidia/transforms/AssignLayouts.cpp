@@ -18,7 +18,6 @@
 // tile.convert_layout is put in. Tiles that only products read are put into shared memory as they
 // are loaded. Where the kernel can be split into roles (Roles.h), products are those of warpgroups.
 // docs/rationale/gpu-layouts.md argues for this; test/target/nvidia/assign-layouts.mlir shows it.
-#include "ditron/support/Error.h"
 #include "ditron/target/nvidia/transforms/Roles.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -542,9 +541,9 @@ public:
 private:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    const Chip *chip = findChip(chipName);
+    const Chip *chip = chipNamed(chipName, function);
     if (!chip)
-      throw InternalError("no chip " + chipName);
+      return signalPassFailure();
     auto roles = tensorMaps ? planRoles(function, *chip, warps) : std::nullopt;
     int64_t count = roles ? roles->warps : warps ? warps : chooseWarps(function);
     if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count)) || count > 32) {

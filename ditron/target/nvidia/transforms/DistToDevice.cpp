@@ -20,7 +20,6 @@
 #include "ditron/device/Scope.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/lower/Views.h"
-#include "ditron/support/Error.h"
 #include "ditron/support/GpuLaunch.h"
 #include "ditron/target/nvidia/transforms/Instructions.h"
 #include "ditron/target/nvidia/transforms/Passes.h"

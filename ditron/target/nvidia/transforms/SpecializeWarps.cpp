@@ -44,7 +44,6 @@
 // together, and loads of the same tiles of an argument share a pipe; a tile that is read outside of
 // the loops whose products take it comes by itself and stays until they are done.
 // test/target/nvidia/specialize-warps.mlir shows it.
-#include "ditron/support/Error.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/Consumer.h"
@@ -248,11 +247,15 @@ private:
     func::FuncOp function = getOperation();
     if (!function->hasAttr(kProducerWarpsAttr))
       return;
-    const Chip *chip = findChip(chipName);
-    auto plan =
-        chip ? planRoles(function, *chip, warpsOf(function.front().getTerminator())) : std::nullopt;
-    if (!plan)
-      throw InternalError("a kernel with roles that cannot be split into them for " + chipName);
+    const Chip *chip = chipNamed(chipName, function);
+    if (!chip)
+      return signalPassFailure();
+    auto plan = planRoles(function, *chip, warpsOf(function.front().getTerminator()));
+    if (!plan) {
+      function.emitError() << "has " << kProducerWarpsAttr
+                           << ", but cannot be split into roles for " << chipName.getValue();
+      return signalPassFailure();
+    }
     ImplicitLocOpBuilder b(function.getLoc(), plan->first);
     TensorMaps maps(function);
     if (tensorStores)
