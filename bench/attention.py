@@ -1,125 +1,108 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times `ditron bench flash-attention` beside the best of PyTorch's backends (cuDNN, flash) on this GPU.
+"""Times flash-attention forward beside PyTorch's backends (cuDNN, flash), on one GPU, in one process, in turn.
 
-    python3 attention.py [--program bin/ditron] [--dtype bf16] [--lengths 1024,4096,16384] [--dim 128]
-                         [--rounds 3] [--save FOLDER]
+    python3 attention.py [--program bin/ditron] [--lengths 1024,4096,16384] [--causal no,yes] [--config CONFIG]
+                         [--dim 128] [--heads 32] [--key-heads 32] [--tokens 16384] [--rounds 15] [--save FOLDER]
 
-Both take their turn in every round, in processes of their own, on fresh random data and operands that are rotated so
-that no cache holds them; times are by CUDA events, several launches at a time, and the medians of the rounds'
-medians are compared. ditron verifies its result in every round. A line has the format of `ditron bench --json`;
---save appends it to the file of this GPU in a folder.
+Packed sequences of one length in bf16, fresh random data, results compared with PyTorch's in f32. Kernel and peers are
+recorded in CUDA graphs, of which rounds take one after another in random order; the peers get their operands in both
+orders of memory, tokens and heads first, and the fastest counts. The operations of causal attention are half of all.
+--save appends a line as `ditron bench --save` does to the file of this GPU in a folder.
 """
 import argparse
-import datetime
-import json
-import pathlib
-import re
-import statistics
-import subprocess
+import math
+import random
 import sys
-import tempfile
 
-TOKENS, HEADS = 16384, 32
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
+import torch_programs as programs
 
-def timed(work, sets, seconds=0.25):
-    """The median seconds of a launch; `work` takes the number of a set of operands."""
-    import torch
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-
-    def batch(count):
-        begin.record()
-        for n in range(count):
-            work(n % sets)
-        end.record()
-        end.synchronize()
-        return begin.elapsed_time(end) * 1e-3 / count
-
-    batch(4)
-    one = batch(4)
-    count = max(1, int(500e-6 / one))
-    return statistics.median(batch(count) for _ in range(max(10, min(500, int(seconds / one / count)))))
+TOLERANCE = 0.02  # of the largest value: the peers round weights to bf16 as well
+ROWS_AT_ONCE = 2048
 
 
-def peers(length, dim, dtype, causal):
-    """The seconds of each backend that has this attention."""
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    kind = {"bf16": torch.bfloat16, "f16": torch.float16}[dtype]
-    sets = [[torch.randn(TOKENS // length, length, HEADS, dim, device="cuda", dtype=kind).transpose(1, 2)
-             for _ in range(3)] for _ in range(2)]
-    result = {}
+def peers(operands, causal, scale, shares):
+    """work(n) of each backend and order of memory that has this attention."""
+    orders = {"": operands, ", heads first": [x.contiguous() for x in operands]}
+    found = {}
     for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("PyTorch flash", SDPBackend.FLASH_ATTENTION)):
-        try:
-            with sdpa_kernel(backend):
-                result[name] = timed(lambda n: torch.nn.functional.scaled_dot_product_attention(
-                    *sets[n], is_causal=causal), len(sets))
-        except RuntimeError as error:
-            print(f"{name}: {str(error).splitlines()[0]}", file=sys.stderr)
-    return result
+        for order, tensors in orders.items():
+            def work(n, backend=backend, tensors=tensors):
+                with sdpa_kernel(backend):
+                    torch.nn.functional.scaled_dot_product_attention(*tensors, is_causal=causal, scale=scale, enable_gqa=shares)
+            try:
+                work(0)
+                found[name + order] = work
+            except RuntimeError as error:
+                print(f"{name}{order}: {str(error).splitlines()[0]}", file=sys.stderr)
+    return found
 
 
-def ours(options, length, causal):
-    """The line that ditron bench saves."""
-    shape = f"T={TOKENS},S={TOKENS},N={HEADS},G={HEADS},D={options.dim},B={TOKENS // length}"
-    with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run([options.program, "bench", "flash-attention", "--backend", "nvidia", "--dtype",
-                                 options.dtype, "--shape", shape, "--config", f"causal={'yes' if causal else 'no'}",
-                                 "--save", "--save-to", folder, "--json"], capture_output=True, text=True)
-        if result.returncode != 0:
-            sys.exit(f"{shape}: {result.stderr.strip()}")
-        return json.loads(next(pathlib.Path(folder).glob("*.jsonl")).read_text().splitlines()[-1])
+def error_of(q, k, v, o, length, head, causal, scale):
+    """The largest error of a head's first and last sequences, relative to the largest value."""
+    worst, key_head = 0.0, head * k.shape[1] // q.shape[1]
+    for first in {0, q.shape[0] - length}:
+        part = slice(first, first + length)
+        a, b, c = q[part, head].float(), k[part, key_head].float(), v[part, key_head].float()
+        for row in range(0, length, ROWS_AT_ONCE):
+            scores = a[row:row + ROWS_AT_ONCE] @ b.T * scale
+            if causal:
+                rows = torch.arange(row, row + len(scores), device="cuda")
+                scores.masked_fill_(torch.arange(length, device="cuda") > rows[:, None], -math.inf)
+            expected = scores.softmax(1) @ c
+            found = o[part, head][row:row + ROWS_AT_ONCE].float()
+            gap = ((found - expected).abs().max() / expected.abs().max()).item()
+            worst = max(worst, gap if math.isfinite(gap) else math.inf)
+    return worst
 
 
 def compare(options, length, causal):
-    import torch
-    lines, times = [], {}
-    for _ in range(options.rounds):
-        lines.append(ours(options, length, causal))
-        for name, seconds in peers(length, options.dim, options.dtype, causal).items():
-            times.setdefault(name, []).append(seconds)
-    line = sorted(lines, key=lambda one: one["median_s"])[len(lines) // 2]
-    if times:
-        medians = {name: statistics.median(all) for name, all in times.items()}
-        best = min(medians, key=medians.get)
-        line.update(baseline=best, baseline_median_s=medians[best], ratio=medians[best] / line["median_s"])
-        line["peers_s"] = medians
-        line["versions"].update(torch=torch.__version__, cuDNN=str(torch.backends.cudnn.version()))
-    line["rounds"] = options.rounds
-    line["date"] = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return line
+    tokens, heads, shared, dim = options.tokens, options.heads, options.key_heads, options.dim
+    sequences, scale = tokens // length, dim ** -0.5
+    q, k, v = (torch.randn(tokens, count, dim, device="cuda", dtype=torch.bfloat16) for count in (heads, shared, shared))
+    o = torch.full_like(q, math.nan)
+    starts = torch.arange(0, tokens + 1, length, device="cuda", dtype=torch.int32)
+    shape = {"T": tokens, "S": tokens, "N": heads, "G": shared, "D": dim, "B": sequences}
+    config = ",".join(filter(None, [options.config, f"causal={'yes' if causal else 'no'}"]))
+    program = programs.Program(programs.compiled(options.program, "flash-attention", "bf16", shape, config))
+    launch = program.bind(q, k, v, starts, starts, scale, o)
+    launch()
+    torch.cuda.synchronize()
+    error = max(error_of(q, k, v, o, length, head, causal, scale) for head in {0, heads // 2, heads - 1})
+    batched = [x.view(sequences, length, -1, dim).transpose(1, 2) for x in (q, k, v)]
+    contenders = {"ditron": lambda n: launch(), **peers(batched, causal, scale, heads != shared)}
+    flops = 4 * sequences * heads * length * length * dim * (0.5 if causal else 1)
+    times = programs.medians(contenders, options.rounds, max(1, min(10, int(4e-3 / (flops / 500e12)))))
+    mine = times.pop("ditron")
+    best = min(times, key=times.get, default=None)
+    result = programs.line(options.program, "flash-attention", "bf16", shape, config, flops, mine, best, times.get(best), error,
+                           TOLERANCE, program.failure())
+    result["peers_s"] = times
+    programs.show(result)
+    if options.save:
+        programs.save(result, options.save)
+    return result["ok"]
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    root = pathlib.Path(__file__).resolve().parent.parent
-    beside = root / "bin/ditron"  # in an unpacked archive
-    parser.add_argument("--program", default=str(beside if beside.exists() else root / "build/bin/ditron"))
-    parser.add_argument("--dtype", default="bf16", choices=["bf16", "f16"])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=programs.beside())
+    parser.add_argument("--config", default="")
+    for name, value in (("rounds", 15), ("tokens", 16384), ("heads", 32), ("key-heads", 32), ("dim", 128)):
+        parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--lengths", default="1024,2048,4096,8192,16384")
-    parser.add_argument("--dim", type=int, default=128)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--causal", default="no,yes")
     parser.add_argument("--save", default="")
     options = parser.parse_args()
-    try:
-        import torch
-    except ImportError:
-        sys.exit("PyTorch is missing: it is what attention is compared with")
     if not torch.cuda.is_available():
         print("skipped: PyTorch finds no GPU")
         return 77
-    for length in map(int, options.lengths.split(",")):
-        for causal in (False, True):
-            line = compare(options, length, causal)
-            print(f"{length}{' causal' if causal else ''}: {line['median_s'] * 1e6:.1f} us, {line['rate']:.4g} "
-                  f"{line['unit']}, {line['baseline']} {(line['baseline_median_s'] or 0) * 1e6:.1f} us, ratio "
-                  f"{line['ratio'] or 0:.2f}", flush=True)
-            if options.save:
-                slug = re.sub(r"[^a-z0-9]+", "-", line["machine"].lower()).strip("-")
-                with open(pathlib.Path(options.save) / f"{slug}.jsonl", "a") as file:
-                    file.write(json.dumps(line) + "\n")
-    return 0
+    torch.manual_seed(random.randrange(1 << 30))
+    cases = [(int(length), causal == "yes") for causal in options.causal.split(",") for length in options.lengths.split(",")]
+    return 0 if all([compare(options, *case) for case in cases]) else 1
 
 
 if __name__ == "__main__":
