@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/compiler/Compiler.h"
 #include "ditron/compiler/Pipeline.h"
+#include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/support/Error.h"
 #include "ditron/target/cpu/CpuCode.h"
@@ -42,15 +43,8 @@ private:
   void add(Diagnostic &diagnostic) {
     if (!text_.empty())
       text_ += "\n";
-    diagnostic.getLocation()->walk([&](Location where) {
-      auto file = dyn_cast<FileLineColLoc>(where);
-      if (!file)
-        return WalkResult::advance();
-      llvm::StringRef name = file.getFilename();
-      text_ +=
-          fmt::format("{}:{}: ", name.substr(name.find_last_of('/') + 1).str(), file.getLine());
-      return WalkResult::interrupt();
-    });
+    if (std::string place = core::placeOf(diagnostic.getLocation()).text(); !place.empty())
+      text_ += place + ": ";
     text_ += diagnostic.str();
     for (Diagnostic &note : diagnostic.getNotes())
       add(note);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/reference/World.h"
+#include "ditron/core/Place.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Path.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,15 +12,7 @@ namespace ditron::reference {
 using llvm::ArrayRef;
 
 std::string describe(mlir::Location location) {
-  std::string text;
-  location->walk([&](mlir::Location part) {
-    auto file = mlir::dyn_cast<mlir::FileLineColLoc>(part);
-    if (!file)
-      return mlir::WalkResult::advance();
-    text = fmt::format("{}:{}", std::string_view(llvm::sys::path::filename(file.getFilename())),
-                       file.getLine());
-    return mlir::WalkResult::interrupt();
-  });
+  std::string text = core::placeOf(location).text();
   return text.empty() ? "unknown location" : text;
 }
 

@@ -5,6 +5,7 @@
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/nvidia/Device.h"
+#include "ditron/runtime/nvidia/RankGroup.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
 #include <CLI/CLI.hpp>
@@ -201,6 +202,7 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   if (placement.backend == Backend::nvidia) {
     refuseForNvidia(arguments);
     placement.ranks = parseCount("--ranks", arguments.ranks, 1, kMostRanks);
+    runtime::nvidia::RankGroup::requirePlaces(placement.ranks);
     placement.straggler = parseStraggler(arguments, placement.ranks);
     placement.gpus = std::min(placement.ranks, runtime::nvidia::Cuda::get().devices());
     return placement;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Execute.h"
-#include "Gather.h"
+#include "RankSteps.h"
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Launcher.h"
 #include "ditron/runtime/Memory.h"
@@ -32,17 +32,15 @@ struct PlainFindings {
 };
 
 /// One rank's launches.
-class RankRun {
+class RankRun : RankSteps {
 public:
   RankRun(Context &context, const Task &task, const RunOptions &options, Progress &progress)
-      : context_(context), rank_(context.runtimeRank()), task_(task), options_(options),
-        progress_(progress), program_(context.compile(task.kernel)) {
-    seed_ = gather<uint64_t>(rank_, {options.seed})[0][0];
-  }
+      : RankSteps(context, task, options, progress), program_(context.compile(task.kernel)) {}
 
   RunResult run() {
     std::vector<Operands> sets;
-    for (int n = 0, count = setCount(); n < count; ++n)
+    double share = double(runtime::availableMemory()) / context_.ranks();
+    for (int n = 0, count = agreeOnSets(share); n < count; ++n)
       sets.emplace_back(task_);
     for (int first = 0; first < options_.launches; first += int(sets.size()))
       runBatch(first, sets);
@@ -50,26 +48,6 @@ public:
   }
 
 private:
-  /// How many launches follow one another with no pause: as many as there is memory for inputs of
-  /// their own.
-  int setCount() {
-    constexpr int kMost = 16;
-    double share = double(runtime::availableMemory()) / 4 / context_.ranks();
-    int count =
-        std::clamp(int(std::min(share / operandBytes(task_), double(kMost))), 1, options_.launches);
-    for (const auto &other : gather<int>(rank_, {count}))
-      count = std::min(count, other[0]);
-    return count;
-  }
-
-  /// Goes on to something that takes its time; throws where another rank has failed.
-  void begin(const char *what, int launch) {
-    rank_.enter();
-    if (context_.rank() == 0)
-      progress_.show(fmt::format("{}: {}, launch {} of {}", task_.entry.name, what, launch + 1,
-                                 options_.launches));
-  }
-
   void runBatch(int first, std::vector<Operands> &sets) {
     int count = std::min(int(sets.size()), options_.launches - first);
     for (int n = 0; n < count; ++n) {
@@ -88,15 +66,8 @@ private:
     }
     for (int n = 0; n < count; ++n) {
       begin("verifying", first + n);
-      Findings found = verify(task_, inputsOf(first + n), context_.rank(), sets[size_t(n)]);
-      if (!found.verdict.ok && options_.launches > 1)
-        found.verdict.failure += fmt::format(" (launch {})", first + n + 1);
-      findings_.merge(found);
+      verifyLaunch(first + n, sets[size_t(n)]);
     }
-  }
-
-  kernels::Inputs inputsOf(int launch) const {
-    return {task_.entry, task_.kernel, task_.problem, seed_ + uint64_t(launch)};
   }
 
   RankReport report() const {
@@ -107,12 +78,9 @@ private:
   RunResult summary() {
     RunResult result;
     result.seed = seed_;
-    result.seconds = seconds_;
+    result.seconds = slowest(rank_, seconds_);
     result.fromCache = true;
     result.findings = mergeFindings(rank_, findings_);
-    for (const auto &times : gather(rank_, seconds_))
-      for (size_t n = 0; n < times.size(); ++n)
-        result.seconds[n] = std::max(result.seconds[n], times[n]);
     runtime::TransferTime transfers;
     runtime::CoreStats cores;
     for (const auto &one : gather<RankReport>(rank_, {report()})) {
@@ -139,17 +107,10 @@ private:
         double(all.transferNs) / parts, double(all.exposedNs()) / parts, all.dropped, {}};
   }
 
-  Context &context_;
-  runtime::Rank &rank_;
-  const Task &task_;
-  const RunOptions &options_;
-  Progress &progress_;
   Program program_;
-  uint64_t seed_ = 0;
   std::vector<double> seconds_;
   runtime::TransferTime transfers_;
   runtime::CoreStats cores_;
-  Findings findings_;
 };
 
 } // namespace

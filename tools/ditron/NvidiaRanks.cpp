@@ -3,7 +3,7 @@
 // ditron run and ditron bench on several GPUs: a host thread for each rank, launches back to back.
 #include "Bench.h"
 #include "DeviceOperands.h"
-#include "Gather.h"
+#include "RankSteps.h"
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Memory.h"
 #include <algorithm>
@@ -30,17 +30,19 @@ struct OperandSet {
 };
 
 /// One rank's launches.
-class GpuRankRun {
+class GpuRankRun : RankSteps {
 public:
   GpuRankRun(Context &context, const GpuMesh &mesh, const Task &task, const Placement &placement,
              const RunOptions &options, Progress &progress)
-      : context_(context), rank_(context.runtimeRank()), gpu_(mesh.rank(context.rank())),
-        task_(task), placement_(placement), options_(options), progress_(progress),
-        program_(gpu_.compile(task.kernel)) {}
+      : RankSteps(context, task, options, progress), gpu_(mesh.rank(context.rank())),
+        placement_(placement), program_(gpu_.compile(task.kernel)) {}
 
   RunResult run() {
     std::vector<std::unique_ptr<OperandSet>> sets;
-    for (int n = 0, count = setCount(); n < count; ++n)
+    auto share = [](size_t bytes, int among) { return double(bytes) / among; };
+    double onHost = share(runtime::availableMemory(), context_.ranks());
+    double onGpu = share(gpu_.device()->availableBytes(), gpu_.group()->sharing(gpu_.rank()));
+    for (int n = 0, count = agreeOnSets(std::min(onHost, onGpu)); n < count; ++n)
       sets.push_back(std::make_unique<OperandSet>(gpu_, task_));
     for (int first = 0; first < options_.launches; first += int(sets.size()))
       runBatch(first, sets);
@@ -48,31 +50,6 @@ public:
   }
 
 private:
-  /// How many launches follow one another with no pause: as many as there is memory for.
-  int setCount() {
-    constexpr int kMost = 16;
-    double share = double(std::min(runtime::availableMemory() / size_t(context_.ranks()),
-                                   gpu_.device()->availableBytes() /
-                                       size_t(gpu_.group()->sharing(gpu_.rank())))) /
-                   4;
-    int count =
-        std::clamp(int(std::min(share / operandBytes(task_), double(kMost))), 1, options_.launches);
-    for (const auto &other : gather<int>(rank_, {count}))
-      count = std::min(count, other[0]);
-    return count;
-  }
-
-  void begin(const char *what, int launch) {
-    rank_.enter();
-    if (context_.rank() == 0)
-      progress_.show(fmt::format("{}: {}, launch {} of {}", task_.entry.name, what, launch + 1,
-                                 options_.launches));
-  }
-
-  kernels::Inputs inputsOf(int launch) const {
-    return {task_.entry, task_.kernel, task_.problem, options_.seed + uint64_t(launch)};
-  }
-
   void runBatch(int first, std::vector<std::unique_ptr<OperandSet>> &sets) {
     int count = std::min(int(sets.size()), options_.launches - first);
     for (int n = 0; n < count; ++n) {
@@ -102,16 +79,13 @@ private:
       begin("verifying", first + n);
       seconds_.push_back(ends[size_t(n)].secondsSince(begins[size_t(n)]));
       sets[size_t(n)]->device.download();
-      Findings found = verify(task_, inputsOf(first + n), context_.rank(), sets[size_t(n)]->host);
-      if (!found.verdict.ok && options_.launches > 1)
-        found.verdict.failure += fmt::format(" (launch {})", first + n + 1);
-      findings_.merge(found);
+      verifyLaunch(first + n, sets[size_t(n)]->host);
     }
   }
 
   RunResult summary() {
     RunResult result;
-    result.seed = options_.seed;
+    result.seed = seed_;
     result.fromCache = true;
     result.findings = mergeFindings(rank_, findings_);
     result.seconds = slowest(rank_, seconds_);
@@ -125,16 +99,10 @@ private:
     return result;
   }
 
-  Context &context_;
-  runtime::Rank &rank_;
   Gpu gpu_;
-  const Task &task_;
   const Placement &placement_;
-  const RunOptions &options_;
-  Progress &progress_;
   GpuProgram program_;
   std::vector<double> seconds_;
-  Findings findings_;
 };
 
 /// One rank's launches, timed.

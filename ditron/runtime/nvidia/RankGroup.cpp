@@ -57,13 +57,18 @@ RankGroup::RankGroup(std::vector<std::shared_ptr<Device>> devices)
       bound_(std::chrono::milliseconds(
           envInteger("DITRON_WAIT_TIMEOUT_MS", 1, int64_t(86'400'000)).value_or(10'000))) {}
 
-std::shared_ptr<RankGroup> RankGroup::open(int ranks) {
+void RankGroup::requirePlaces(int ranks) {
   int gpus = Cuda::get().devices();
   int64_t most = std::min<int64_t>(int64_t(gpus) * kMostSharing, gpu::kMostRanks);
   if (ranks > most)
     throw UnavailableError(fmt::format("{} ranks on {} GPU{}: expected at most {}, {} of a GPU, "
                                        "for all their cores to run at a time",
                                        ranks, gpus, gpus == 1 ? "" : "s", most, kMostSharing));
+}
+
+std::shared_ptr<RankGroup> RankGroup::open(int ranks) {
+  requirePlaces(ranks);
+  int gpus = Cuda::get().devices();
   std::vector<std::shared_ptr<Device>> opened, devices;
   for (int n = 0; n < std::min(gpus, ranks); ++n)
     opened.push_back(Device::open(n));

@@ -66,8 +66,10 @@ class RankGroup {
 public:
   static constexpr int kMostSharing = 8; ///< ranks of a GPU: streams that it serves at a time
 
-  /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number. UnavailableError
-  /// where there is no GPU or too few for so many ranks.
+  /// UnavailableError where this machine has no GPU or too few for so many ranks.
+  static void requirePlaces(int ranks);
+  /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number; see
+  /// requirePlaces.
   static std::shared_ptr<RankGroup> open(int ranks);
   /// One rank on this GPU.
   static std::shared_ptr<RankGroup> of(std::shared_ptr<Device> device);

@@ -78,7 +78,7 @@ func.func @signals(%n: index) attributes {tile.kernel} {
 // -----
 
 func.func @undeclared(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} {
-  // expected-error @+1 {{'dist.notify' op takes signals that no dist.signals declares}}
+  // expected-error @+1 {{'dist.notify' op takes signals without memory; expected those that --lower-hoist-symmetric makes arguments}}
   dist.notify %s[%n] add %n : !dist.signals<1>
   return
 }

@@ -9,16 +9,15 @@
 // also the mode (1 is add, 0 is set) that the signal's notifies have.
 // CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+40]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+42]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+40]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+43]]\00")
 
 // CHECK-LABEL: func.func @roles(
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"
 // CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
 // CHECK: %[[CORE:.*]] = arith.index_cast
-// CHECK: %[[NUMBER:.*]] = arith.subi %{{.*}}, %c0
-// CHECK: %[[MINE:.*]] = arith.cmpi ult, %[[NUMBER]], %c1
+// CHECK: %[[MINE:.*]] = arith.cmpi ult, %[[CORE]], %c1
 // CHECK: scf.if %[[MINE]] {
 // CHECK: %[[NAME:.*]] = llvm.mlir.addressof @[[GATHER]]
 // CHECK: llvm.call @ditron_role_enter(%[[CONTEXT]], %[[NAME]], %{{.*}}, %{{.*}})
@@ -29,7 +28,9 @@
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[NOTIFIED]]
 // CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[CELL]], %{{.*}}, %{{.*}}, %[[TEXT]])
 // CHECK: llvm.call @ditron_role_leave(%[[CONTEXT]])
-// CHECK: scf.if
+// CHECK: %[[NUMBER:.*]] = arith.subi %[[CORE]], %c1
+// CHECK: %[[MINE:.*]] = arith.cmpi ult, %[[NUMBER]], %c1
+// CHECK: scf.if %[[MINE]] {
 // CHECK: llvm.call @ditron_role_enter
 // CHECK: %[[WAIT:.*]] = llvm.mlir.addressof @[[AWAITED]]
 // CHECK: llvm.call @ditron_wait(%[[CONTEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %[[WAIT]])

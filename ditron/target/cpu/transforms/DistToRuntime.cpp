@@ -10,8 +10,9 @@
 // A role becomes a branch on the core's number; dist.core and dist.num_cores within it become the
 // role's. The CoreContext (runtime/CoreContext.h) comes as a new last argument of every function.
 // test/target/cpu/dist-to-runtime.mlir shows it.
+#include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
-#include "ditron/lower/Views.h"
+#include "ditron/lower/DistLowering.h"
 #include "ditron/target/cpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -19,7 +20,6 @@
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -56,33 +56,10 @@ constexpr bool kTicksAreAnInstruction = false;
 constexpr int64_t kMaxRank = 8;
 static_assert(core::kMaxMessageValues <= 3 * kMaxRank);
 
-/// "File.cpp:12" of an op, for messages and events.
-std::string placeOf(Operation *op) {
-  std::string place;
-  op->getLoc()->walk([&](mlir::Location loc) {
-    auto file = dyn_cast<FileLineColLoc>(loc);
-    if (!file)
-      return WalkResult::advance();
-    llvm::StringRef name = file.getFilename();
-    name = name.substr(name.find_last_of('/') + 1); // npos + 1 is 0
-    place = name.str() + ":" + std::to_string(file.getLine());
-    return WalkResult::interrupt();
-  });
-  return place;
-}
-
-/// The signals behind a value: the array that was declared.
-Value rootOf(Value signals) {
-  while (auto on = signals.getDefiningOp<device::OnOp>())
-    signals = on.getSource();
-  return signals;
-}
-
-class FunctionLowering {
+class FunctionLowering final : lower::DistLowering {
 public:
   FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
-      : function_(function), module_(function->getParentOfType<ModuleOp>()), types_(types),
-        b_(function.getContext()), loc_(function.getLoc()) {}
+      : DistLowering(function), module_(function->getParentOfType<ModuleOp>()), types_(types) {}
 
   LogicalResult run() {
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -94,11 +71,7 @@ public:
     cores_ = field(Field::cores);
     findModes();
     findFirstWaits();
-    if (failed(lowerBlock(function_.getBody().front())))
-      return failure();
-    for (Operation *op : llvm::reverse(erasedLater_))
-      op->erase();
-    return success();
+    return lowerBody();
   }
 
 private:
@@ -109,7 +82,6 @@ private:
   }
   Value asWord(Value index) { return b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), index); }
   Value asIndex(Value word) { return b_.create<arith::IndexCastOp>(loc_, b_.getIndexType(), word); }
-  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
   Type pointer() { return context_.getType(); }
 
   /// The address `bytes` behind another one.
@@ -169,9 +141,9 @@ private:
   void findModes() {
     function_.walk([&](Operation *op) {
       if (auto notify = dyn_cast<device::NotifyOp>(op))
-        modes_[rootOf(notify.getSignals())] = notify.getMode();
+        modes_[lower::declaredSignals(notify.getSignals())] = notify.getMode();
       if (auto notify = dyn_cast<device::PutNotifyOp>(op))
-        modes_[rootOf(notify.getSignals())] = notify.getMode();
+        modes_[lower::declaredSignals(notify.getSignals())] = notify.getMode();
     });
   }
 
@@ -186,11 +158,13 @@ private:
     });
   }
 
-  Value modeOf(Value signals) { return word(static_cast<int64_t>(modes_.lookup(rootOf(signals)))); }
+  Value modeOf(Value signals) {
+    return word(static_cast<int64_t>(modes_.lookup(lower::declaredSignals(signals))));
+  }
 
   /// The declared array: memory of 64-bit counters.
   Value countersOf(Value signals) {
-    auto cast = rootOf(signals).getDefiningOp<UnrealizedConversionCastOp>();
+    auto cast = lower::declaredSignals(signals).getDefiningOp<UnrealizedConversionCastOp>();
     return cast.getOperand(0);
   }
 
@@ -208,18 +182,26 @@ private:
   }
 
   /// The line of an op, for the runtime's reports and timelines.
-  Value siteOf(Operation *op) { return text(placeOf(op)); }
+  Value siteOf(Operation *op) { return text(core::placeOf(op->getLoc()).text()); }
 
-  void lowerNotify(Operation *op, Value signals, ValueRange indices, device::NotifyMode mode,
-                   Value value) {
-    call("ditron_notify", {context_, cellOf(signals, indices), asWord(value),
-                           word(static_cast<int64_t>(mode)), siteOf(op)});
+  void notify(const Notify &notify) override {
+    call("ditron_notify", {context_, cellOf(notify.signals, notify.indices), asWord(notify.value),
+                           word(static_cast<int64_t>(notify.mode)), siteOf(notify.op)});
   }
 
-  void lowerWait(device::WaitOp wait) {
+  void wait(device::WaitOp wait) override {
     call(firstWaits_.contains(wait) ? "ditron_first_wait" : "ditron_wait",
          {context_, cellOf(wait.getSignals(), wait.getIndices()), asWord(wait.getValue()),
           modeOf(wait.getSignals()), siteOf(wait)});
+  }
+
+  void fence() override { call("ditron_fence", {context_}); }
+  void quiet() override { call("ditron_quiet", {context_}); }
+
+  void barrier(device::BarrierOp op) override {
+    bool all = op.getScope() == device::BarrierScope::ranks;
+    call("ditron_barrier",
+         {context_, word(all), asWord(firstOfRole()), asWord(cores_), siteOf(op)});
   }
 
   //===-- Memory ------------------------------------------------------------------------------===//
@@ -255,13 +237,20 @@ private:
           siteOf(op)});
   }
 
-  void lowerRequire(core::RequireOp op) {
+  void put(Operation *op, Value source, Value destination) override {
+    lowerMove("ditron_put", op, source, destination);
+  }
+  void get(device::GetOp get) override {
+    lowerMove("ditron_get", get, get.getSource(), get.getDestination());
+  }
+
+  void require(core::RequireOp op) override {
     Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
     Value fails = b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes);
     auto branch = b_.create<scf::IfOp>(loc_, fails, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPoint(branch.thenBlock()->getTerminator());
-    std::string place = placeOf(op), message = op.getMessage().str();
+    std::string place = core::placeOf(op->getLoc()).text(), message = op.getMessage().str();
     size_t count = op.getValues().size();
     call("ditron_fail", {context_, text(place.empty() ? message : place + ": " + message),
                          roomFor(0, op.getValues()), word(static_cast<int64_t>(count))});
@@ -271,7 +260,7 @@ private:
   }
 
   /// The same view on a peer: its descriptor with another base.
-  void lowerOn(device::OnOp on) {
+  Value onPeer(device::OnOp on) override {
     Type structure = types_.convertType(on.getSource().getType());
     Value own = b_.create<UnrealizedConversionCastOp>(loc_, structure, on.getSource()).getResult(0);
     MemRefDescriptor descriptor(own);
@@ -279,45 +268,34 @@ private:
     Value theirs = call("ditron_peer", {context_, base, asWord(on.getPeer())}, pointer());
     descriptor.setAllocatedPtr(b_, loc_, theirs);
     descriptor.setAlignedPtr(b_, loc_, theirs);
-    Value view =
-        b_.create<UnrealizedConversionCastOp>(loc_, on.getResult().getType(), Value(descriptor))
-            .getResult(0);
-    on.getResult().replaceAllUsesWith(view);
+    return b_.create<UnrealizedConversionCastOp>(loc_, on.getResult().getType(), Value(descriptor))
+        .getResult(0);
   }
 
-  //===-- Roles and the walk ------------------------------------------------------------------===//
+  //===-- Ranks, roles and timelines ----------------------------------------------------------===//
 
-  LogicalResult lowerRole(device::RoleOp role) {
+  Value rank() override { return field(Field::rank); }
+  Value numRanks() override { return field(Field::ranks); }
+
+  /// The first core of the running role, of all of the rank.
+  Value firstOfRole() { return firsts_.empty() ? index(0) : firsts_.back(); }
+
+  LogicalResult enterRole(device::RoleOp role) override {
     if (role.getEngine() != device::Engine::core)
       return role.emitOpError() << "runs on engine " << device::stringifyEngine(role.getEngine())
                                 << ", but the CPU target has cores only";
-    Value first = role.getFirst(), count = role.getCount();
-    Value number = b_.create<arith::SubIOp>(loc_, core_, first);
-    Value mine = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, number, count);
-    auto branch = b_.create<scf::IfOp>(loc_, mine, /*withElseRegion=*/false);
-    Operation *end = branch.thenBlock()->getTerminator();
-    b_.setInsertionPoint(end);
-    Value start = b_.create<arith::AddIOp>(loc_, base_ ? base_ : index(0), first);
-    call("ditron_role_enter", {context_, text(role.getName().str()), asWord(start), asWord(count)});
-    Block &body = role.getBody().front();
-    branch.thenBlock()->getOperations().splice(end->getIterator(), body.getOperations());
-    b_.setInsertionPoint(end);
+    firsts_.push_back(b_.create<arith::AddIOp>(loc_, firstOfRole(), role.getFirst()));
+    call("ditron_role_enter",
+         {context_, text(role.getName().str()), asWord(firsts_.back()), asWord(role.getCount())});
+    return success();
+  }
+  void leaveRole() override {
     call("ditron_role_leave", {context_});
-    role.erase();
-
-    Value core = std::exchange(core_, number), cores = std::exchange(cores_, count);
-    Value base = std::exchange(base_, start);
-    LogicalResult result = lowerBlock(*branch.thenBlock());
-    core_ = core, cores_ = cores, base_ = base;
-    return result;
+    firsts_.pop_back();
   }
 
-  Value placeAlong(device::MeshAxis axis, Field which, int64_t alongNode) {
-    return axis == device::MeshAxis::node ? index(alongNode) : field(which); // one node
-  }
-
-  void lowerMarkTile(device::MarkTileOp mark) {
-    Value site = text(placeOf(mark));
+  void markTile(device::MarkTileOp mark) override {
+    Value site = siteOf(mark);
     SmallVector<Value> coordinates;
     for (Value coordinate : mark.getCoordinates())
       coordinates.push_back(asWord(coordinate));
@@ -351,126 +329,32 @@ private:
     b_.create<LLVM::Prefetch>(loc_, at(event, EventLayout::kAhead * EventLayout::kBytes), 1, 3, 1);
   }
 
-  /// Lowers one op; true if it is to be erased.
-  FailureOr<bool> lowerOp(Operation *op) {
-    if (std::optional<std::string> form = device::formOutsideLanguage(op))
-      return op->emitError() << *form << " is a form for programs to be checked: the CPU backend "
-                             << "runs counters that only grow, with the order that the compiler "
-                             << "picks";
-    auto replaceBy = [&](Value value) {
-      op->getResult(0).replaceAllUsesWith(value);
-      return true;
-    };
-    return llvm::TypeSwitch<Operation *, FailureOr<bool>>(op)
-        .Case(
-            [&](device::RankOp op) { return replaceBy(placeAlong(op.getAxis(), Field::rank, 0)); })
-        .Case([&](device::NumRanksOp op) {
-          return replaceBy(placeAlong(op.getAxis(), Field::ranks, 1));
-        })
-        .Case([&](device::CoreOp) { return replaceBy(core_); })
-        .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
-        .Case([&](device::OnOp on) {
-          if (isa<device::SignalsType>(on.getSource().getType()))
-            return later(on);
-          lowerOn(on);
-          return true;
-        })
-        .Case([&](core::ChunkOp chunk) { return replaceBy(lower::partOf(b_, chunk)); })
-        .Case([&](core::RequireOp op) { return lowerRequire(op), true; })
-        .Case([&](device::PutOp put) {
-          return lowerMove("ditron_put", put, put.getSource(), put.getDestination()), true;
-        })
-        .Case([&](device::GetOp get) {
-          return lowerMove("ditron_get", get, get.getSource(), get.getDestination()), true;
-        })
-        .Case([&](device::NotifyOp op) {
-          return lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()),
-                 true;
-        })
-        .Case([&](device::PutNotifyOp op) {
-          lowerMove("ditron_put", op, op.getSource(), op.getDestination());
-          return lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()),
-                 true;
-        })
-        .Case([&](device::WaitOp wait) { return lowerWait(wait), true; })
-        .Case([&](device::MarkTileOp mark) { return lowerMarkTile(mark), true; })
-        .Case([&](device::FenceOp) { return call("ditron_fence", {context_}), true; })
-        .Case([&](device::QuietOp) { return call("ditron_quiet", {context_}), true; })
-        .Case([&](device::BarrierOp op) {
-          bool all = op.getScope() == device::BarrierScope::ranks;
-          Value first = base_ ? base_ : index(0);
-          call("ditron_barrier", {context_, word(all), asWord(first), asWord(cores_), siteOf(op)});
-          return true;
-        })
-        .Default([&](Operation *) { return false; });
-  }
-
-  /// Signals of a peer are looked through by their users; the op goes when they are gone.
-  bool later(Operation *op) {
-    erasedLater_.push_back(op);
-    return false;
-  }
-
-  LogicalResult lowerBlock(Block &block) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : block)
-      ops.push_back(&op);
-    for (Operation *op : ops) {
-      b_.setInsertionPoint(op);
-      loc_ = op->getLoc();
-      if (auto role = dyn_cast<device::RoleOp>(op)) {
-        if (failed(lowerRole(role)))
-          return failure();
-        continue;
-      }
-      for (Region &region : op->getRegions())
-        for (Block &inner : region)
-          if (failed(lowerBlock(inner)))
-            return failure();
-      b_.setInsertionPoint(op);
-      loc_ = op->getLoc();
-      FailureOr<bool> isDone = lowerOp(op);
-      if (failed(isDone))
-        return failure();
-      if (*isDone)
-        op->erase();
-    }
-    return success();
-  }
-
-  func::FuncOp function_;
   ModuleOp module_;
   const LLVMTypeConverter &types_;
-  OpBuilder b_;
-  mlir::Location loc_;
-  Value context_, core_, cores_;
+  Value context_;
   llvm::StringMap<LLVM::GlobalOp> texts_;
-  Value base_; ///< the first core of the running role, of all of the rank
+  SmallVector<Value> firsts_; ///< of the running role and those around it
   Value room_;
   llvm::DenseMap<Value, device::NotifyMode> modes_;
   llvm::DenseSet<Operation *> firstWaits_;
-  SmallVector<Operation *> erasedLater_;
 };
 
-/// Refuses symmetric memory and signals that are not arguments yet.
-LogicalResult requireHoisted(ModuleOp module) {
-  auto result = module.walk([](Operation *op) {
+/// Refuses what the runtime has no calls for, and symmetric memory that is no argument yet.
+LogicalResult checkSupported(func::FuncOp function) {
+  auto result = function.walk([](Operation *op) {
+    if (std::optional<std::string> form = device::formOutsideLanguage(op)) {
+      op->emitError() << *form << " is a form for programs to be checked: the CPU backend "
+                      << "runs counters that only grow, with the order that the compiler picks";
+      return WalkResult::interrupt();
+    }
     if (isa<device::SymmetricOp, device::SignalsOp>(op)) {
       op->emitOpError() << "is no argument of its function, as this pass expects: "
                         << "--lower-hoist-symmetric makes it one";
       return WalkResult::interrupt();
     }
-    if (device::formOutsideLanguage(op))
-      return WalkResult::advance(); // refused as such
-    for (Value operand : op->getOperands())
-      if (isa<device::SignalsType>(operand.getType()) &&
-          !rootOf(operand).getDefiningOp<UnrealizedConversionCastOp>()) {
-        op->emitOpError() << "takes signals that no dist.signals declares";
-        return WalkResult::interrupt();
-      }
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  return result.wasInterrupted() ? failure() : lower::requireSignalMemory(function);
 }
 
 class DistToRuntime : public impl::DistToRuntimeBase<DistToRuntime> {
@@ -479,20 +363,15 @@ public:
 
 private:
   void runOnOperation() override {
-    if (failed(requireHoisted(getOperation())))
-      return signalPassFailure();
     LLVMTypeConverter types(&getContext());
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
-      if (!function.isExternal() && failed(FunctionLowering(function, types).run()))
+      if (!function.isExternal() &&
+          (failed(checkSupported(function)) || failed(FunctionLowering(function, types).run())))
         return signalPassFailure();
-    getOperation().walk([](UnrealizedConversionCastOp cast) { // to signals, now without users
-      if (cast.use_empty())
-        cast.erase();
-    });
   }
 };
 

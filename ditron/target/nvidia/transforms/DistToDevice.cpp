@@ -17,13 +17,13 @@
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/target/nvidia/dist-to-device.mlir shows it.
+#include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
+#include "ditron/lower/DistLowering.h"
 #include "ditron/lower/Passes.h"
-#include "ditron/lower/Views.h"
 #include "ditron/support/GpuLaunch.h"
 #include "ditron/target/nvidia/transforms/Instructions.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -34,27 +34,12 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// Where an op stands in the program: file without folders, and line.
-std::pair<StringRef, int64_t> placeOf(Operation *op) {
-  std::pair<StringRef, int64_t> result{"", 0};
-  op->getLoc()->walk([&](mlir::Location where) {
-    auto place = dyn_cast<FileLineColLoc>(where);
-    if (!place)
-      return WalkResult::advance();
-    StringRef file = place.getFilename().getValue();
-    result = {file.substr(file.find_last_of('/') + 1), place.getLine()};
-    return WalkResult::interrupt();
-  });
-  return result;
-}
-
-class FunctionLowering {
+class FunctionLowering final : lower::DistLowering {
 public:
-  explicit FunctionLowering(func::FuncOp function)
-      : function_(function), b_(function.getContext()), loc_(function.getLoc()) {}
+  explicit FunctionLowering(func::FuncOp function) : DistLowering(function) {}
 
   LogicalResult run() {
-    if (failed(checkSignals()))
+    if (failed(lower::requireSignalMemory(function_)))
       return failure();
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
@@ -63,10 +48,8 @@ public:
     noteSite("", function_, "begins a launch");
     if (hasWorkspace_)
       begin();
-    if (failed(lowerBlock(function_.front())))
+    if (failed(lowerBody()))
       return failure();
-    for (Operation *op : llvm::reverse(erasedLater_))
-      op->erase();
     if (hasWorkspace_) {
       b_.setInsertionPoint(function_.front().getTerminator());
       b_.create<EndOp>(loc_, launch_);
@@ -112,7 +95,6 @@ private:
       function_->setAttr(kDistributedAttr, b_.getUnitAttr());
   }
 
-  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(loc_, value); }
   Value add(Value x, Value y) { return b_.createOrFold<arith::AddIOp>(loc_, x, y); }
   Value sub(Value x, Value y) { return b_.createOrFold<arith::SubIOp>(loc_, x, y); }
   Value mul(Value x, Value y) { return b_.createOrFold<arith::MulIOp>(loc_, x, y); }
@@ -141,7 +123,7 @@ private:
 
   /// The number of a wait among those that reports name.
   int64_t noteSite(StringRef role, Operation *op, const Twine &what) {
-    auto [file, line] = placeOf(op);
+    auto [file, line] = core::placeOf(op->getLoc());
     sites_.push_back(b_.getDictionaryAttr({b_.getNamedAttr("role", b_.getStringAttr(role)),
                                            b_.getNamedAttr("file", b_.getStringAttr(file)),
                                            b_.getNamedAttr("line", b_.getI64IntegerAttr(line)),
@@ -151,8 +133,8 @@ private:
 
   //===-- Requirements ------------------------------------------------------------------------===//
 
-  void lowerRequire(core::RequireOp op) {
-    auto [file, line] = placeOf(op);
+  void require(core::RequireOp op) override {
+    auto [file, line] = core::placeOf(op->getLoc());
     auto number = static_cast<int64_t>(requirements_.size());
     requirements_.push_back(
         b_.getDictionaryAttr({b_.getNamedAttr("message", op.getMessageAttr()),
@@ -186,34 +168,14 @@ private:
 
   //===-- Symmetric memory --------------------------------------------------------------------===//
 
-  static Value rootOf(Value signals) {
-    while (auto on = signals.getDefiningOp<device::OnOp>())
-      signals = on.getSource();
-    return signals;
-  }
-
   /// Bytes from this rank's memory to a peer's.
   Value distanceTo(Value peer) {
     return mul(sub(peer, launch_[gpu::kRank]), launch_[gpu::kStride]);
   }
 
-  /// Whether all signals have memory of the launch: error where not, at who uses them.
-  LogicalResult checkSignals() {
-    WalkResult result = function_.walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
-        if (isa<device::SignalsType>(operand.getType()) &&
-            !rootOf(operand).getDefiningOp<UnrealizedConversionCastOp>()) {
-          op->emitError("signals without memory: expected lower-hoist-symmetric to run before");
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
-  }
-
   /// The address of a counter of this launch. Counters are row-major.
   Value cellOf(Value signals, ValueRange indices) {
-    auto cast = rootOf(signals).getDefiningOp<UnrealizedConversionCastOp>(); // see checkSignals
+    auto cast = lower::declaredSignals(signals).getDefiningOp<UnrealizedConversionCastOp>();
     Value counters = cast.getOperand(0), number = index(0);
     for (auto [n, at] : llvm::enumerate(indices)) {
       Value extent = b_.create<memref::DimOp>(loc_, counters, static_cast<int64_t>(n));
@@ -230,19 +192,35 @@ private:
     return device::scopeOf(op) <= device::Scope::device ? "gpu" : "sys";
   }
 
-  void lowerNotify(Operation *op, Value signals, ValueRange indices, device::NotifyMode mode,
-                   Value value) {
-    b_.create<NotifyOp>(loc_, cellOf(signals, indices),
-                        mode == device::NotifyMode::set ? "max" : "add", value, scopeOf(op));
+  Value onPeer(device::OnOp on) override {
+    return b_.create<ShiftOp>(loc_, on.getResult().getType(), on.getSource(),
+                              distanceTo(on.getPeer()), Value());
   }
 
-  void lowerWait(device::WaitOp wait) {
+  void put(Operation *, Value source, Value destination) override {
+    b_.create<MoveOp>(loc_, source, destination, /*isComplete=*/false);
+  }
+  void get(device::GetOp get) override {
+    b_.create<MoveOp>(loc_, get.getSource(), get.getDestination(), /*isComplete=*/true);
+  }
+
+  void notify(const Notify &notify) override {
+    b_.create<NotifyOp>(loc_, cellOf(notify.signals, notify.indices),
+                        notify.mode == device::NotifyMode::set ? "max" : "add", notify.value,
+                        scopeOf(notify.op));
+  }
+
+  void wait(device::WaitOp wait) override {
     int64_t site = noteSite(role_, wait, "waits for");
     b_.create<WaitOp>(loc_, cellOf(wait.getSignals(), wait.getIndices()), wait.getValue(), site,
                       scopeOf(wait), launch_);
   }
 
-  void lowerBarrier(device::BarrierOp barrier) {
+  void fence() override { b_.create<SyncOp>(loc_, "sys"); }
+  void quiet() override { b_.create<SyncOp>(loc_, "sys"); }
+  void markTile(device::MarkTileOp) override {}
+
+  void barrier(device::BarrierOp barrier) override {
     bool isAll = barrier.getScope() == device::BarrierScope::ranks;
     int64_t site = noteSite(role_, barrier, isAll ? "meets all ranks at" : "meets its cores at");
     // The counters of barriers come behind those of the program.
@@ -251,117 +229,26 @@ private:
     b_.create<MeetOp>(loc_, add(first, mul(number, index(8))), cores_, isAll, site, launch_);
   }
 
-  //===-- Roles and the walk ------------------------------------------------------------------===//
+  //===-- Ranks and roles ---------------------------------------------------------------------===//
 
-  LogicalResult lowerRole(device::RoleOp role) {
-    Value number = sub(core_, role.getFirst());
-    Value mine = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, number, role.getCount());
-    auto branch = b_.create<scf::IfOp>(loc_, mine, /*withElseRegion=*/false);
-    Operation *end = branch.thenBlock()->getTerminator();
-    branch.thenBlock()->getOperations().splice(end->getIterator(),
-                                               role.getBody().front().getOperations());
-    Value core = std::exchange(core_, number), cores = std::exchange(cores_, role.getCount());
-    std::string outer = role_;
+  Value rank() override { return launch_[gpu::kRank]; }
+  Value numRanks() override { return launch_[gpu::kRanks]; }
+
+  LogicalResult enterRole(device::RoleOp role) override {
+    outerRoles_.push_back(role_);
     role_ += (role_.empty() ? "" : "/") + role.getName().str();
-    role.erase();
-    LogicalResult result = lowerBlock(*branch.thenBlock());
-    core_ = core, cores_ = cores, role_ = outer;
-    return result;
-  }
-
-  Value placeAlong(device::MeshAxis axis, int word, int64_t alongNode) {
-    return axis == device::MeshAxis::node ? index(alongNode) : launch_[word]; // one node
-  }
-
-  /// Lowers one op; true if it is to be erased.
-  bool lowerOp(Operation *op) {
-    auto replaceBy = [&](Value value) {
-      op->getResult(0).replaceAllUsesWith(value);
-      return true;
-    };
-    return llvm::TypeSwitch<Operation *, bool>(op)
-        .Case([&](device::RankOp op) { return replaceBy(placeAlong(op.getAxis(), gpu::kRank, 0)); })
-        .Case([&](device::NumRanksOp op) {
-          return replaceBy(placeAlong(op.getAxis(), gpu::kRanks, 1));
-        })
-        .Case([&](device::CoreOp) { return replaceBy(core_); })
-        .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
-        .Case([&](device::OnOp on) {
-          if (isa<device::SignalsType>(on.getSource().getType()))
-            return later(on);
-          return replaceBy(b_.create<ShiftOp>(loc_, on.getResult().getType(), on.getSource(),
-                                              distanceTo(on.getPeer()), Value()));
-        })
-        .Case([&](UnrealizedConversionCastOp cast) {
-          return isa<device::SignalsType>(cast.getResult(0).getType()) && later(cast);
-        })
-        .Case([&](core::ChunkOp chunk) { return replaceBy(lower::partOf(b_, chunk)); })
-        .Case([&](core::RequireOp op) { return lowerRequire(op), true; })
-        .Case([&](device::PutOp put) { return move(put.getSource(), put.getDestination(), false); })
-        .Case([&](device::GetOp get) { return move(get.getSource(), get.getDestination(), true); })
-        .Case([&](device::NotifyOp op) {
-          lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue());
-          return true;
-        })
-        .Case([&](device::PutNotifyOp op) {
-          move(op.getSource(), op.getDestination(), false);
-          lowerNotify(op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue());
-          return true;
-        })
-        .Case([&](device::WaitOp wait) { return lowerWait(wait), true; })
-        .Case([&](device::FenceOp) { return b_.create<SyncOp>(loc_, "sys"), true; })
-        .Case([&](device::QuietOp) { return b_.create<SyncOp>(loc_, "sys"), true; })
-        .Case([&](device::BarrierOp op) { return lowerBarrier(op), true; })
-        .Case([&](device::MarkTileOp) { return true; })
-        .Default([&](Operation *) { return false; });
-  }
-
-  bool move(Value source, Value destination, bool isComplete) {
-    b_.create<MoveOp>(loc_, source, destination, isComplete);
-    return true;
-  }
-
-  /// Erased when its users are gone.
-  bool later(Operation *op) {
-    erasedLater_.push_back(op);
-    return false;
-  }
-
-  LogicalResult lowerBlock(Block &block) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : block)
-      ops.push_back(&op);
-    for (Operation *op : ops) {
-      b_.setInsertionPoint(op);
-      loc_ = op->getLoc();
-      if (auto role = dyn_cast<device::RoleOp>(op)) {
-        if (failed(lowerRole(role)))
-          return failure();
-        continue;
-      }
-      for (Region &region : op->getRegions())
-        for (Block &inner : region)
-          if (failed(lowerBlock(inner)))
-            return failure();
-      b_.setInsertionPoint(op);
-      loc_ = op->getLoc();
-      if (lowerOp(op))
-        op->erase();
-    }
     return success();
   }
+  void leaveRole() override { role_ = outerRoles_.pop_back_val(); }
 
-  func::FuncOp function_;
-  OpBuilder b_;
-  mlir::Location loc_;
   SmallVector<Value> launch_; ///< by gpu::LaunchWord
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false;
-  Value core_, cores_, signalShift_;
-  std::string role_;
+  Value signalShift_;
+  std::string role_; ///< the running one, behind those around it
+  SmallVector<std::string> outerRoles_;
   SmallVector<Attribute> requirements_, sites_;
   int64_t barriers_ = 0, nextBarrier_ = 0;
-  SmallVector<Operation *> erasedLater_;
 };
 
 class DistToDevice : public impl::DistToDeviceBase<DistToDevice> {
