@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 
 namespace ditron::tune {
 
@@ -71,17 +72,15 @@ private:
   /// What a choice is varied to around a configuration, without what was tried, makes no kernel or
   /// promises nothing; the most promising first.
   std::vector<Config> prepared(const ConfigParameter &choice, const Config &around) {
-    std::vector<std::pair<double, Config>> promising;
+    std::multimap<double, Config> promising; // equals in the order of the candidates
     double now = predicted(around);
     for (int64_t value : choice.candidates) {
       Config config = around;
       config.set(choice.name, value);
       double next = isTried(config) ? 0 : predicted(config);
       if (!isTried(config) && (now == 0 || next < now * kHopeless))
-        promising.emplace_back(next, config);
+        promising.emplace(next, config);
     }
-    std::stable_sort(promising.begin(), promising.end(),
-                     [](const auto &a, const auto &b) { return a.first < b.first; });
     std::vector<Config> batch, result;
     for (auto &[seconds, config] : promising)
       batch.push_back(config);
@@ -125,12 +124,14 @@ private:
 
   /// Times the default and the best others again, in turns.
   void runOff(Outcome &outcome) {
-    std::vector<Trial> finalists(trials_.begin() + 1, trials_.end());
-    std::erase_if(finalists, [](const Trial &trial) { return !trial.refusal.empty(); });
-    std::stable_sort(finalists.begin(), finalists.end(),
-                     [](const Trial &a, const Trial &b) { return a.seconds < b.seconds; });
-    finalists.insert(finalists.begin(), outcome.first);
-    finalists.resize(std::min(finalists.size(), kFinalists), outcome.first);
+    std::multimap<double, Trial> byTime;
+    for (size_t n = 1; n < trials_.size(); ++n)
+      if (trials_[n].refusal.empty())
+        byTime.emplace(trials_[n].seconds, trials_[n]);
+    std::vector<Trial> finalists{outcome.first};
+    for (auto &[seconds, trial] : byTime)
+      if (finalists.size() < kFinalists)
+        finalists.push_back(trial);
     if (finalists.size() < 2)
       return;
     std::vector<std::vector<double>> times(finalists.size());
