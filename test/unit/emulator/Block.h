@@ -54,9 +54,9 @@ struct Warp {
   std::vector<Product> begun;
   std::deque<std::vector<Product>> groups;
   std::multiset<int> inFlight; ///< registers of products
-  /// Copies of 16 bytes to shared memory: to, from, and how many bytes are not zero.
-  std::vector<std::array<uint64_t, 3>> copies;
-  std::deque<std::vector<std::array<uint64_t, 3>>> copyGroups;
+  /// Copies to shared memory: to, from, how many bytes, and how many of these are not zero.
+  std::vector<std::array<uint64_t, 4>> copies;
+  std::deque<std::vector<std::array<uint64_t, 4>>> copyGroups;
   std::multiset<int> inUse; ///< registers of their left sides
   bool isDone() const {
     return std::all_of(at.begin(), at.end(), [](int place) { return place < 0; });

@@ -51,19 +51,24 @@ void Block::copyAsync(Warp &warp, const Instruction &i, const Mask &mask) {
   }
   if (i.has("wait_group")) {
     while (warp.copyGroups.size() > value(warp, i.operands[0], 0)) {
-      for (const auto &[to, from, count] : warp.copyGroups.front()) {
-        uint8_t *place = inShared(to, 16);
-        std::memset(place, 0, 16);
+      for (const auto &[to, from, bytes, count] : warp.copyGroups.front()) {
+        uint8_t *place = inShared(to, bytes);
+        std::memset(place, 0, bytes);
         std::memcpy(place, reinterpret_cast<const uint8_t *>(from), count);
       }
       warp.copyGroups.pop_front();
     }
     return;
   }
-  for (size_t lane = 0; lane < kLanes; ++lane)
-    if (mask[lane])
-      warp.copies.push_back({value(warp, i.operands[0], lane), value(warp, i.operands[1], lane),
-                             value(warp, i.operands[3], lane) & 0xffffffff});
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    if (!mask[lane])
+      continue;
+    uint64_t to = value(warp, i.operands[0], lane), from = value(warp, i.operands[1], lane);
+    uint64_t bytes = value(warp, i.operands[2], lane);
+    if (to % bytes || from % bytes)
+      throw Fault("a copy of " + std::to_string(bytes) + " bytes between other addresses");
+    warp.copies.push_back({to, from, bytes, value(warp, i.operands[3], lane) & 0xffffffff});
+  }
 }
 
 void Block::land() {

@@ -75,7 +75,7 @@ private:
 
 class Problem {
 public:
-  Problem(Subject subject, Sizes sizes, bool tensorStores = true)
+  Problem(Subject subject, Sizes sizes, bool tensorStores = true, bool tensorMaps = true)
       : subject_(std::move(subject)), sizes_(sizes), a_(subject_.type, sizes.M, sizes.K),
         b_(subject_.type, subject_.isWeights ? sizes.N : sizes.K,
            subject_.isWeights ? sizes.K : sizes.N),
@@ -84,7 +84,7 @@ public:
     b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
     std::vector<bool> strides(subject_.kernel.parameters().size(), true);
-    code_ = loadGpuCode(subject_.kernel, {}, {strides, true, tensorStores}, "sm_90a");
+    code_ = loadGpuCode(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, "sm_90a");
   }
 
   const GpuCode &code() const { return code_; }
@@ -211,6 +211,18 @@ TEST(Gemm, Weights) {
 TEST(Gemm, WhatTheCopyEngineDoesNotStore) {
   for (Sizes sizes : {Sizes{64, 136, 72}, {67, 83, 72}})
     expectProduct(gemmOf(DType::bf16, weights(64, 64, 64)), sizes, 1, /*tensorStores=*/false);
+}
+
+// Tiles that no tensor core takes, so that the threads multiply what they have copied: rows 16
+// bytes apart, words, and neither.
+TEST(Gemm, CopiesOfThreads) {
+  for (int64_t K : {48, 50, 51}) {
+    SCOPED_TRACE(K);
+    Problem problem(gemmOf(DType::bf16, weights(8, 8, 16)), {13, 11, K}, true, false);
+    EXPECT_NE(problem.code().ptx.find("cp.async.ca.shared.global"), std::string::npos);
+    problem.run(2, 1);
+    problem.expectRight();
+  }
 }
 
 TEST(Gemm, PairsOfCores) {

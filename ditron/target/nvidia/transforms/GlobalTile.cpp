@@ -20,6 +20,13 @@ static Value asInteger(ThreadBuilder &t, Value value, unsigned bits) {
   return t.b.createOrFold<arith::ExtSIOp>(t.loc, type, value);
 }
 
+static int64_t product(const Shape &shape) {
+  int64_t result = 1;
+  for (int64_t extent : shape)
+    result *= extent;
+  return result;
+}
+
 /// A number brought into [low, high]; all of type index.
 static Value clamped(ThreadBuilder &t, Value value, Value low, Value high) {
   value = t.b.createOrFold<arith::MaxSIOp>(t.loc, value, low);
@@ -140,60 +147,169 @@ Value GlobalTile::isWide(ThreadBuilder &t, int64_t run, bool partly) {
   return b.create<arith::AndIOp>(t.loc, result, isWhole);
 }
 
-//===-- Into shared memory --------------------------------------------------------------------===//
-
-/// Element by element, through registers: each thread takes every so many-th element of the tile.
-void GlobalTile::copyElements(ThreadBuilder &t, const Layout &memory, const APInt &padding,
-                              Value base) {
-  if (padding.getBitWidth() > 32)
-    throw InternalError("a tile of 64-bit elements in shared memory");
-  OpBuilder &b = t.b;
+GlobalTile::Piece GlobalTile::piece(ThreadBuilder &t, Value number, int64_t more, int64_t run,
+                                    const Layout &memory) {
   const Shape &shape = places_.shape();
-  int64_t elements = 1;
-  for (int64_t extent : shape)
-    elements *= extent;
-  Value thread = t.add(t.mul(t.context.warp, t.i32(kLanes)), t.context.lane);
-  auto loop = b.create<scf::ForOp>(t.loc, thread, t.i32(elements), t.i32(t.context.warps * kLanes));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value rest = loop.getInductionVar(), place = t.i32(0), address = origin_, inside;
   Shape strides = stridesOf(memory, shape);
+  Value exists = compare(t, arith::CmpIPredicate::ult, t.add(number, t.i32(more)),
+                         t.i32(product(shape) / run));
+  Value rest = number, place = t.i32(0), address = origin_, inside, count;
   for (size_t dim = shape.size(); dim-- > 0;) {
-    Value coord = b.create<arith::RemUIOp>(t.loc, rest, t.i32(shape[dim]));
-    rest = b.create<arith::DivUIOp>(t.loc, rest, t.i32(shape[dim]));
+    bool isLast = dim + 1 == shape.size();
+    int64_t extent = isLast ? shape[dim] / run : shape[dim];
+    Value coord = rest;
+    if (dim > 0 && more % extent == 0) { // the same column, some rows below
+      coord = t.b.create<arith::RemUIOp>(t.loc, rest, t.i32(extent));
+      rest = t.b.create<arith::DivUIOp>(t.loc, rest, t.i32(extent));
+      more /= extent;
+    } else {
+      rest = coord = t.add(rest, t.i32(std::exchange(more, 0)));
+      if (dim > 0) {
+        coord = t.b.create<arith::RemUIOp>(t.loc, rest, t.i32(extent));
+        rest = t.b.create<arith::DivUIOp>(t.loc, rest, t.i32(extent));
+      }
+    }
+    if (isLast) {
+      coord = t.mul(coord, t.i32(run));
+      count = t.b.create<arith::SubIOp>(t.loc, left_[dim], coord);
+      count = t.b.create<arith::MaxSIOp>(t.loc, count, t.i32(0));
+      count = t.b.create<arith::MinSIOp>(t.loc, count, t.i32(run));
+    } else {
+      Value fits = compare(t, arith::CmpIPredicate::ult, coord, left_[dim]);
+      inside = inside ? Value(t.b.create<arith::AndIOp>(t.loc, inside, fits)) : fits;
+    }
     place = t.add(place, t.mul(coord, t.i32(strides[dim])));
     address = t.add(address, t.mul(asInteger(t, coord, 64), strides_[dim]));
-    Value fits = compare(t, arith::CmpIPredicate::ult, coord, left_[dim]);
-    inside = inside ? Value(b.create<arith::AndIOp>(t.loc, inside, fits)) : fits;
   }
-  Type carrier = b.getIntegerType(padding.getBitWidth());
-  Value otherwise = b.create<arith::ConstantOp>(t.loc, b.getIntegerAttr(carrier, padding));
-  Value value = t.instructions.loadGlobal(address, bytes, inside, otherwise)[0];
-  Value at = t.mul(swizzled(t, memory, place), t.i32(bytes));
-  b.create<LLVM::StoreOp>(t.loc, value, t.offset(base, at));
+  if (inside)
+    count = t.b.create<arith::SelectOp>(t.loc, inside, count, t.i32(0));
+  return {exists, address, swizzled(t, memory, place), count};
 }
+
+//===-- Into shared memory --------------------------------------------------------------------===//
+
+namespace {
+
+/// Copies of a tile into shared memory at `base`, laid out as `memory`.
+class SharedCopy {
+public:
+  SharedCopy(ThreadBuilder &t, GlobalTile &tile, const Distribution &places, const Layout &memory,
+             Value base)
+      : t_(t), b_(t.b), tile_(tile), places_(places), memory_(memory), base_(base) {}
+
+  /// Runs of 16 bytes, asynchronously: where isWide holds.
+  void copyWide(int64_t run) {
+    SharedPlaces shared(t_, base_, memory_, places_, tile_.bytes);
+    for (int64_t reg = 0; reg < places_.registers(); reg += run) {
+      Value count = t_.mul(tile_.countFrom(t_, reg, run), t_.i32(tile_.bytes));
+      t_.instructions.copyAsync(shared.at(reg), tile_.at(t_, reg).first, kWide, count);
+    }
+  }
+
+  /// Words, asynchronously: where isWide holds for so many elements.
+  void copyWords(int64_t run) {
+    constexpr int64_t kAtOnce = 2;
+    loopOverPieces(run, kAtOnce, [&](ArrayRef<GlobalTile::Piece> pieces) {
+      for (const GlobalTile::Piece &piece : pieces)
+        where(piece, [&] {
+          t_.instructions.copyAsync(placeOf(piece), piece.address, kWord,
+                                    t_.mul(piece.count, t_.i32(tile_.bytes)));
+        });
+    });
+  }
+
+  /// Element by element, through registers, for any strides and padding: first all are read that
+  /// a thread has registers for, as each takes its time.
+  void copyElements(const APInt &padding) {
+    constexpr int64_t kAtOnce = 8;
+    Type carrier = b_.getIntegerType(padding.getBitWidth());
+    Value otherwise = b_.create<arith::ConstantOp>(t_.loc, b_.getIntegerAttr(carrier, padding));
+    loopOverPieces(1, kAtOnce, [&](ArrayRef<GlobalTile::Piece> pieces) {
+      SmallVector<Value> values;
+      for (const GlobalTile::Piece &piece : pieces) {
+        Value inside = compare(t_, arith::CmpIPredicate::ne, piece.count, t_.i32(0));
+        inside = b_.create<arith::AndIOp>(t_.loc, inside, piece.exists);
+        values.append(t_.instructions.loadGlobal(piece.address, tile_.bytes, inside, otherwise));
+      }
+      for (auto [piece, value] : llvm::zip(pieces, values))
+        where(piece, [&, value = value, &piece = piece] {
+          b_.create<LLVM::StoreOp>(t_.loc, value, placeOf(piece));
+        });
+    });
+  }
+
+  static constexpr int64_t kWide = 16, kWord = 4; ///< bytes
+
+private:
+  using Pieces = llvm::function_ref<void(ArrayRef<GlobalTile::Piece>)>;
+
+  /// Each thread takes every so many-th piece of the tile, some at a time.
+  void loopOverPieces(int64_t run, int64_t atOnce, Pieces body) {
+    int64_t pieces = product(places_.shape()) / run, threads = t_.context.warps * kLanes;
+    atOnce = std::min(atOnce, (pieces + threads - 1) / threads);
+    Value thread = t_.add(t_.mul(t_.context.warp, t_.i32(kLanes)), t_.context.lane);
+    auto loop = b_.create<scf::ForOp>(t_.loc, thread, t_.i32(pieces), t_.i32(atOnce * threads));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    SmallVector<GlobalTile::Piece> taken;
+    for (int64_t n = 0; n < atOnce; ++n) {
+      taken.push_back(tile_.piece(t_, loop.getInductionVar(), n * threads, run, memory_));
+      if (pieces % (atOnce * threads) == 0 || n == 0)
+        taken.back().exists = b_.create<arith::ConstantIntOp>(t_.loc, 1, 1);
+    }
+    body(taken);
+  }
+
+  void where(const GlobalTile::Piece &piece, llvm::function_ref<void()> body) {
+    if (matchPattern(piece.exists, m_One()))
+      return body();
+    auto branch = b_.create<scf::IfOp>(t_.loc, piece.exists, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(branch.thenBlock());
+    body();
+  }
+
+  Value placeOf(const GlobalTile::Piece &piece) {
+    return t_.offset(base_, t_.mul(piece.place, t_.i32(tile_.bytes)));
+  }
+
+  ThreadBuilder &t_;
+  OpBuilder &b_;
+  GlobalTile &tile_;
+  const Distribution &places_;
+  const Layout &memory_;
+  Value base_;
+};
+
+} // namespace
 
 void copyToShared(ThreadBuilder &t, Value view, ValueRange coords, RankedTensorType tile,
                   const APInt &padding, Value base) {
-  OpBuilder &b = t.b;
-  Type element = tile.getElementType();
-  int64_t bytes = storageBytes(element), run = 16 / bytes;
+  int64_t bytes = storageBytes(tile.getElementType());
+  if (bytes > SharedCopy::kWord)
+    throw InternalError("a tile of 64-bit elements in shared memory");
+  int64_t run = SharedCopy::kWide / bytes, word = SharedCopy::kWord / bytes;
   Distribution places =
       *Distribution::of(blocked(shapeOf(tile), run, t.context.warps), shapeOf(tile));
   GlobalTile memory(t, view, coords, places);
   Layout layout = core::layoutOf(tile);
-  if (!memory.hasUnitStride || places.run(run) < run || !padding.isZero())
-    return memory.copyElements(t, layout, padding, base);
-  SharedPlaces shared(t, base, layout, places, bytes);
-  auto branch = b.create<scf::IfOp>(t.loc, memory.isWide(t, run, /*partly=*/true), true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  for (int64_t reg = 0; reg < places.registers(); reg += run) {
-    Value count = t.mul(memory.countFrom(t, reg, run), t.i32(bytes));
-    t.instructions.copyAsync(shared.at(reg), memory.at(t, reg).first, count);
-  }
-  b.setInsertionPointToStart(branch.elseBlock());
-  memory.copyElements(t, layout, padding, base);
+  SharedCopy copy(t, memory, places, layout, base);
+  bool hasRuns = memory.hasUnitStride && places.run(run) == run && padding.isZero();
+  if (!hasRuns)
+    return copy.copyElements(padding);
+  OpBuilder::InsertionGuard guard(t.b);
+  auto isWide = [&](int64_t count) { return memory.isWide(t, count, /*partly=*/true); };
+  auto wide = t.b.create<scf::IfOp>(t.loc, isWide(run), true);
+  t.b.setInsertionPointToStart(wide.thenBlock());
+  copy.copyWide(run);
+  t.b.setInsertionPointToStart(wide.elseBlock());
+  if (word == 1) // every element is one
+    return copy.copyWords(word);
+  auto narrow = t.b.create<scf::IfOp>(t.loc, isWide(word), true);
+  t.b.setInsertionPointToStart(narrow.thenBlock());
+  copy.copyWords(word);
+  t.b.setInsertionPointToStart(narrow.elseBlock());
+  copy.copyElements(padding);
 }
 
 } // namespace ditron::nvidia

@@ -25,9 +25,15 @@ public:
   mlir::Value countFrom(ThreadBuilder &t, int64_t reg, int64_t run);
   /// Whether runs of so many elements are aligned, and none lies partly in the view.
   mlir::Value isWide(ThreadBuilder &t, int64_t run, bool partly = false);
-  /// Writes the tile to shared memory at `base`, laid out as `memory`; for any strides.
-  void copyElements(ThreadBuilder &t, const Layout &memory, const llvm::APInt &padding,
-                    mlir::Value base);
+  /// A run of neighbours of the tile, by its number in row-major order, `number` + `more`.
+  struct Piece {
+    mlir::Value exists;  ///< whether the tile has so many: i1
+    mlir::Value address; ///< of the first: i64
+    mlir::Value place;   ///< of the first in a tile that is laid out as `memory`: i32
+    mlir::Value count;   ///< how many lie in the view: i32
+  };
+  Piece piece(ThreadBuilder &t, mlir::Value number, int64_t more, int64_t run,
+              const Layout &memory);
 
 private:
   using Value = mlir::Value;

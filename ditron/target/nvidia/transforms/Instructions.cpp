@@ -94,8 +94,10 @@ void Instructions::storeGlobal(Value address, ArrayRef<Value> values, Value mask
 
 //===-- Shared memory and barriers ------------------------------------------------------------===//
 
-void Instructions::copyAsync(Value shared, Value address, Value count) {
-  assemble("cp.async.cg.shared.global [$0], [$1], 16, $2;", "r,l,r", {shared, address, count}, {});
+void Instructions::copyAsync(Value shared, Value address, int64_t bytes, Value count) {
+  const char *cached = bytes == 16 ? "cg" : "ca"; // those of 16 bytes pass by the first cache
+  assemble(fmt::format("cp.async.{}.shared.global [$0], [$1], {}, $2;", cached, bytes), "r,l,r",
+           {shared, address, count}, {});
 }
 
 void Instructions::commitCopies() { assemble("cp.async.commit_group;", "", {}, {}); }

@@ -22,8 +22,9 @@ public:
   /// st.global of i8, i16 or words of i32 where the mask holds.
   void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask);
 
-  /// cp.async of 16 bytes, of which the first `count` (i32) are read and the others are zero.
-  void copyAsync(Value shared, Value address, Value count);
+  /// cp.async of 4, 8 or 16 bytes, of which the first `count` (i32) are read and the others are
+  /// zero.
+  void copyAsync(Value shared, Value address, int64_t bytes, Value count);
   void commitCopies();
   /// Waits until at most `pending` groups of this thread's copies are under way.
   void waitCopies(int64_t pending);
