@@ -68,7 +68,8 @@ KernelEntry allGatherGemmEntry() {
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
       .checkCases = fusedCheckCases(),
       .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
-      .flops = [](const Problem &p) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
+      .flops = [](const Problem &p,
+                  const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,
       .reference = reference,
   };

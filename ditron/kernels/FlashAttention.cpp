@@ -238,9 +238,11 @@ static void check(const Problem &problem) {
                      ", expected a multiple of G, which is " + std::to_string(problem["G"]));
 }
 
-/// Of square sequences without a mask.
-static double flops(const Problem &p) {
-  return 4.0 * double(p["N"]) * double(p["D"]) * double(p["T"]) * double(p["S"]) / double(p["B"]);
+/// Of sequences of one length; half of them where queries see no later key.
+static double flops(const Problem &p, const Config &config) {
+  double all =
+      4.0 * double(p["N"]) * double(p["D"]) * double(p["T"]) * double(p["S"]) / double(p["B"]);
+  return config["causal"] ? all / 2 : all;
 }
 
 KernelEntry flashAttentionEntry() {

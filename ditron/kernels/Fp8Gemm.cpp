@@ -98,7 +98,7 @@ KernelEntry fp8GemmEntry() {
   entry.checkCases = {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"},
                       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,scaling=rows"}};
   entry.variants = {"m=10,n=9,k=20", "accuracy=full", "scaling=rows", "scaling=rows,m=10,n=9,k=20"};
-  entry.flops = [](const Problem &p) {
+  entry.flops = [](const Problem &p, const Config &) {
     return 2.0 * double(p["M"]) * double(p["N"]) * double(p["K"]);
   };
   entry.baseline = Baseline::scaledGemm;

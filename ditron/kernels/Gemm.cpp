@@ -193,7 +193,7 @@ KernelEntry gemmEntry() {
                        {{"M", 1024}, {"N", 1024}, {"K", 1024}},
                        {{"M", 2048}, {"N", 2048}, {"K", 2048}},
                        {{"M", 2048}, {"N", 2752}, {"K", 4096}}};
-  entry.flops = [](const Problem &p) {
+  entry.flops = [](const Problem &p, const Config &) {
     return 2.0 * double(p["M"]) * double(p["N"]) * double(p["K"]);
   };
   return entry;
@@ -209,7 +209,7 @@ KernelEntry batchedGemmEntry() {
                       {{"B", 3}, {"M", 65}, {"N", 31}, {"K", 67}}};
   entry.checkCases = {{{{"B", 2}, {"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"}};
   entry.benchShapes = {{{"B", 16}, {"M", 512}, {"N", 512}, {"K", 512}}};
-  entry.flops = [](const Problem &p) {
+  entry.flops = [](const Problem &p, const Config &) {
     return 2.0 * double(p["B"]) * double(p["M"]) * double(p["N"]) * double(p["K"]);
   };
   entry.baseline = Baseline::none;

@@ -72,7 +72,7 @@ KernelEntry gemmAllReduceEntry() {
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
       .checkCases = fusedCheckCases(),
       .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
-      .flops = [](const Problem &p) { return 2.0 * p["M"] * p["N"] * p["K"]; },
+      .flops = [](const Problem &p, const Config &) { return 2.0 * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenReduce,
       .reference = reference,
   };

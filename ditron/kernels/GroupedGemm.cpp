@@ -125,7 +125,7 @@ KernelEntry groupedGemmEntry() {
   entry.benchShapes = {{{"T", 4096}, {"G", 16}, {"N", 1408}, {"K", 2048}}};
   entry.checkCases = {{{{"T", 11}, {"G", 3}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"}};
   entry.variants = {"m=10,n=9,k=20", "m=1,n=16,k=8"};
-  entry.flops = [](const Problem &p) {
+  entry.flops = [](const Problem &p, const Config &) {
     return 2.0 * double(p["T"]) * double(p["N"]) * double(p["K"]);
   };
   entry.baseline = Baseline::groupedGemm;

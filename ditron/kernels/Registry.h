@@ -61,7 +61,7 @@ struct KernelEntry {
   void (*check)(const Problem &problem) = nullptr;
 
   /// Operations, and bytes of memory or link traffic, of one rank: the denominators of rates.
-  double (*flops)(const Problem &problem) = nullptr; ///< null where bytes count
+  double (*flops)(const Problem &problem, const Config &config) = nullptr; ///< null: bytes count
   double (*bytes)(const Problem &problem) = nullptr;
   Baseline baseline = Baseline::none;
 

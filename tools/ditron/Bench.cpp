@@ -164,7 +164,7 @@ BenchResult benchOnCpu(const Task &task, const Placement &placement,
 /// millions.
 std::pair<double, const char *> workOf(const Task &task) {
   if (task.entry.flops)
-    return {task.entry.flops(task.problem) * 1e-12, "TFLOP/s"};
+    return {task.entry.flops(task.problem, task.config) * 1e-12, "TFLOP/s"};
   return {task.entry.bytes ? task.entry.bytes(task.problem) * 1e-9 : 0, "GB/s"};
 }
 
