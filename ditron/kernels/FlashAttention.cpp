@@ -51,6 +51,14 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
   return sums * select(total > 0, 1 / total.get(), 0);
 }
 
+/// Number `number` of the steps of all heads: those of kHeadsTogether heads one after the other.
+static std::pair<Index, Index> inGroups(Index number, Index heads, Index steps) {
+  Index group = number / (steps * kHeadsTogether), first = group * kHeadsTogether;
+  Index rest = number - first * steps, together = min(heads - first, kHeadsTogether);
+  Index step = rest / together;
+  return {first + rest - step * together, step};
+}
+
 template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
   return {
       "flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
@@ -66,32 +74,37 @@ template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
         // are as far from the others as they are.
         auto steepness = maximum(scale * std::numbers::log2e, 0x1p-126f);
         auto start = [](const In<i32, 1> &starts, Index b) { return toIndex(starts.read({b})); };
-        auto queriesOf = [&](Index b) { return qStarts.read({b + 1}) - qStarts.read({b}); };
-        Index sequences = qStarts.size() - 1;
-        Index blocks = mostBlocks(q.dim(0), sequences, cfg.m);
+        Index heads = q.dim(1), headsOfKey = heads / k.dim(1), cores = numCores();
 
-        // Later queries see more: a core takes blocks in pairs, one from each end of the list.
-        Index steps = cfg.causal ? ceilDiv(blocks, 2) : blocks;
-        for (auto [head, step] : grid({q.dim(1), steps}, order::grouped(kHeadsTogether))) {
-          for (auto side : range(cfg.causal ? 2 : 1)) {
-            Index number = select(side == 0, blocks - 1 - step, step);
-            auto [b, before, i] = findBlock(number, sequences, cfg.m, queriesOf);
-            when(b < sequences && (side == 0 || step * 2 + 1 < blocks), [&] {
-              // A sequence of one head, in tiles.
-              auto tiled = [&](const auto &x, const In<i32, 1> &starts, Index head, int rows) {
-                Index first = start(starts, b);
-                auto sequence = x.slice(0, first, start(starts, b + 1) - first);
-                return sequence.at(1, head).tiled(rows, cfg.d);
-              };
-              Index keyHead = head / (q.dim(1) / k.dim(1));
-              Index numKeys = start(kStarts, b + 1) - start(kStarts, b);
-              Index shift = numKeys - toIndex(queriesOf(b)) + 1;
-              Tile result = attend<T>(cfg, tiled(q, qStarts, head, cfg.m), i,
-                                      tiled(k, kStarts, keyHead, cfg.n),
-                                      tiled(v, kStarts, keyHead, cfg.n), numKeys, shift, steepness);
-              tiled(o, qStarts, head, cfg.m)(i, 0) = cast<T>(result);
-            });
+        // Sequence after sequence, the core behind the last one that has got something goes on.
+        Var next = Index(0);
+        for (auto b : range(qStarts.size() - 1)) {
+          Index query = start(qStarts, b), key = start(kStarts, b);
+          Index numQueries = start(qStarts, b + 1) - query, numKeys = start(kStarts, b + 1) - key;
+          require(numQueries >= 0, "sequence {} has {} queries, expected 0 or more",
+                  {b, numQueries});
+          Index blocks = ceilDiv(numQueries, cfg.m), shift = numKeys - numQueries + 1;
+          // Later queries see more: a core takes blocks in pairs, one from each end.
+          Index steps = cfg.causal ? ceilDiv(blocks, 2) : blocks;
+          for (auto number : range((coreId() + cores - next) % cores, heads * steps, cores)) {
+            auto [head, step] = inGroups(number, heads, steps);
+            for (auto side : range(cfg.causal ? 2 : 1)) {
+              Index i = select(side == 0, blocks - 1 - step, step);
+              when(side == 0 || step * 2 + 1 < blocks, [&] {
+                // A sequence of one head, in tiles.
+                auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
+                  return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
+                };
+                Index keyHead = head / headsOfKey;
+                Tile result =
+                    attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
+                              tiled(k, key, numKeys, keyHead, cfg.n),
+                              tiled(v, key, numKeys, keyHead, cfg.n), numKeys, shift, steepness);
+                tiled(o, query, numQueries, head, cfg.m)(i, 0) = cast<T>(result);
+              });
+            }
           }
+          next = (next + heads * steps) % cores;
         }
       }};
 }

@@ -70,10 +70,24 @@ bool Projection::computesAnew(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     auto loop = dyn_cast<scf::ForOp>(parent);
-    return isa<func::FuncOp>(parent) || (loop && loop.getInductionVar() == argument);
+    return isa<func::FuncOp>(parent) || (loop && computesArgument(loop, argument));
   }
   Operation *op = value.getDefiningOp();
   return isScalar(op) && computesOperands(op);
+}
+
+/// What a loop passes on is known if it is at the start, and behind an iteration if before it.
+bool Projection::computesArgument(scf::ForOp loop, BlockArgument argument) {
+  if (argument == loop.getInductionVar())
+    return true;
+  if (isTile(argument))
+    return false;
+  known_[argument] = true;
+  bool result = computes(loop.getTiedLoopInit(argument)->get()) &&
+                computes(loop.getTiedLoopYieldedValue(argument)->get());
+  if (!result)
+    known_.clear(); // others may have been found on that condition
+  return result;
 }
 
 bool Projection::reaches(Operation *op) {

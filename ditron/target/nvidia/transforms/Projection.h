@@ -3,6 +3,7 @@
 // What a thread that feeds the others can find out by itself: control flow and numbers that depend
 // on no tile and on no memory that the kernel writes.
 #pragma once
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -28,6 +29,7 @@ public:
 
 private:
   bool computesAnew(mlir::Value value);
+  bool computesArgument(mlir::scf::ForOp loop, mlir::BlockArgument argument);
 
   llvm::DenseMap<mlir::Value, bool> known_;
 };
