@@ -14,9 +14,6 @@ namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
-/// Heads whose keys and values cores work on at a time, for these to stay in cache.
-static constexpr int kHeadsTogether = 4;
-
 template <class T> using Rows = Tiled<T, 2, 2, Access::read>;
 
 /// Block i of queries: the sum of the values, weighted by powers of 2 of the scores times
@@ -51,12 +48,14 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
   return sums * select(total > 0, 1 / total.get(), 0);
 }
 
-/// Number `number` of the steps of all heads: those of kHeadsTogether heads one after the other.
-static std::pair<Index, Index> inGroups(Index number, Index heads, Index steps) {
-  Index group = number / (steps * kHeadsTogether), first = group * kHeadsTogether;
-  Index rest = number - first * steps, together = min(heads - first, kHeadsTogether);
-  Index step = rest / together;
-  return {first + rest - step * together, step};
+/// Which head of keys, head of queries and step number `number` of the steps of all heads is: one
+/// head of keys after the other, for it to stay in cache; of it, the heads of queries step by step.
+/// In 32 bits, as every tile has to wait for it: no memory has as many heads' rows.
+static std::array<Index, 3> findStep(Index number, Index steps, Index headsOfKey) {
+  Tile n = toTile(number), together = toTile(headsOfKey), size = toTile(steps * headsOfKey);
+  Tile keyHead = n / size, rest = n - keyHead * size, step = rest / together;
+  Tile head = keyHead * together + rest - step * together;
+  return {toIndex(keyHead), toIndex(head), toIndex(step)};
 }
 
 template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
@@ -87,7 +86,7 @@ template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
           // Later queries see more: a core takes blocks in pairs, one from each end.
           Index steps = cfg.causal ? ceilDiv(blocks, 2) : blocks;
           for (auto number : range((coreId() + cores - next) % cores, heads * steps, cores)) {
-            auto [head, step] = inGroups(number, heads, steps);
+            auto [keyHead, head, step] = findStep(number, steps, headsOfKey);
             for (auto side : range(cfg.causal ? 2 : 1)) {
               Index i = select(side == 0, blocks - 1 - step, step);
               when(side == 0 || step * 2 + 1 < blocks, [&] {
@@ -95,7 +94,6 @@ template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
                 auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
                   return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
                 };
-                Index keyHead = head / headsOfKey;
                 Tile result =
                     attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
                               tiled(k, key, numKeys, keyHead, cfg.n),
