@@ -73,36 +73,41 @@ template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
         // are as far from the others as they are.
         auto steepness = maximum(scale * std::numbers::log2e, 0x1p-126f);
         auto start = [](const In<i32, 1> &starts, Index b) { return toIndex(starts.read({b})); };
-        Index heads = q.dim(1), headsOfKey = heads / k.dim(1), cores = numCores();
+        Index heads = q.dim(1), headsOfKey = heads / k.dim(1);
+        Tile core = toTile(coreId()), cores = toTile(numCores());
 
-        // Sequence after sequence, the core behind the last one that has got something goes on.
-        Var next = Index(0);
+        // The blocks of all sequences are dealt in rounds, every other of which the cores take in
+        // the opposite order, as later queries see more. `dealt` are those of a round that earlier
+        // sequences have taken.
+        Var dealt = toTile(0), turn = toTile(0);
         for (auto b : range(qStarts.size() - 1)) {
           Index query = start(qStarts, b), key = start(kStarts, b);
           Index numQueries = start(qStarts, b + 1) - query, numKeys = start(kStarts, b + 1) - key;
           require(numQueries >= 0, "sequence {} has {} queries, expected 0 or more",
                   {b, numQueries});
           Index blocks = ceilDiv(numQueries, cfg.m), shift = numKeys - numQueries + 1;
-          // Later queries see more: a core takes blocks in pairs, one from each end.
-          Index steps = cfg.causal ? ceilDiv(blocks, 2) : blocks;
-          for (auto number : range((coreId() + cores - next) % cores, heads * steps, cores)) {
-            auto [keyHead, head, step] = findStep(number, steps, headsOfKey);
-            for (auto side : range(cfg.causal ? 2 : 1)) {
-              Index i = select(side == 0, blocks - 1 - step, step);
-              when(side == 0 || step * 2 + 1 < blocks, [&] {
-                // A sequence of one head, in tiles.
-                auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
-                  return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
-                };
-                Tile result =
-                    attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
-                              tiled(k, key, numKeys, keyHead, cfg.n),
-                              tiled(v, key, numKeys, keyHead, cfg.n), numKeys, shift, steepness);
-                tiled(o, query, numQueries, head, cfg.m)(i, 0) = cast<T>(result);
-              });
-            }
+          Tile end = dealt + toTile(heads * blocks), whole = end / cores,
+               rest = end - whole * cores;
+          for (auto round : range(toIndex(whole + cast<i32>(rest > 0)))) {
+            Tile parity = turn + toTile(round);
+            Tile place = select(bitAnd(parity, 1) == 0, core, cores - 1 - core);
+            Index number = toIndex(toTile(round) * cores + place - dealt);
+            when(number >= 0 && number < toIndex(end - dealt), [&] {
+              auto [keyHead, head, step] = findStep(number, blocks, headsOfKey);
+              // A sequence of one head, in tiles.
+              auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
+                return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
+              };
+              Index i = cfg.causal ? blocks - 1 - step : step;
+              Tile result =
+                  attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
+                            tiled(k, key, numKeys, keyHead, cfg.n),
+                            tiled(v, key, numKeys, keyHead, cfg.n), numKeys, shift, steepness);
+              tiled(o, query, numQueries, head, cfg.m)(i, 0) = cast<T>(result);
+            });
           }
-          next = (next + heads * steps) % cores;
+          turn += whole;
+          dealt = rest;
         }
       }};
 }

@@ -47,12 +47,16 @@ bool Projection::isExit(Operation *op) {
          !branch.thenBlock()->getOps<LLVM::InlineAsmOp>().empty();
 }
 
+// What a loop passes on may depend on itself: it is known unless something else is missing. Then
+// what was found on that condition is asked again.
 bool Projection::computes(Value value) {
-  auto [place, isNew] = known_.try_emplace(value, false);
-  if (!isNew)
-    return place->second;
-  bool result = computesAnew(value);
-  return known_[value] = result;
+  if (missing_.contains(value))
+    return false;
+  if (!known_.insert(value).second || computesAnew(value))
+    return true;
+  known_.clear();
+  missing_.insert(value);
+  return false;
 }
 
 bool Projection::computesOperands(Operation *op) {
@@ -70,24 +74,13 @@ bool Projection::computesAnew(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     auto loop = dyn_cast<scf::ForOp>(parent);
-    return isa<func::FuncOp>(parent) || (loop && computesArgument(loop, argument));
+    if (!loop || argument == loop.getInductionVar())
+      return loop || isa<func::FuncOp>(parent);
+    return !isTile(argument) && computes(loop.getTiedLoopInit(argument)->get()) &&
+           computes(loop.getTiedLoopYieldedValue(argument)->get());
   }
   Operation *op = value.getDefiningOp();
   return isScalar(op) && computesOperands(op);
-}
-
-/// What a loop passes on is known if it is at the start, and behind an iteration if before it.
-bool Projection::computesArgument(scf::ForOp loop, BlockArgument argument) {
-  if (argument == loop.getInductionVar())
-    return true;
-  if (isTile(argument))
-    return false;
-  known_[argument] = true;
-  bool result = computes(loop.getTiedLoopInit(argument)->get()) &&
-                computes(loop.getTiedLoopYieldedValue(argument)->get());
-  if (!result)
-    known_.clear(); // others may have been found on that condition
-  return result;
 }
 
 bool Projection::reaches(Operation *op) {

@@ -3,9 +3,8 @@
 // What a thread that feeds the others can find out by itself: control flow and numbers that depend
 // on no tile and on no memory that the kernel writes.
 #pragma once
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ditron::nvidia {
 
@@ -29,9 +28,8 @@ public:
 
 private:
   bool computesAnew(mlir::Value value);
-  bool computesArgument(mlir::scf::ForOp loop, mlir::BlockArgument argument);
 
-  llvm::DenseMap<mlir::Value, bool> known_;
+  llvm::DenseSet<mlir::Value> known_, missing_;
 };
 
 } // namespace ditron::nvidia
