@@ -121,22 +121,28 @@ Kernel flashAttention(DType type, const AttentionConfig &config) {
 
 static constexpr size_t kQ = 0, kK = 1, kV = 2, kQStarts = 3, kKStarts = 4, kScale = 5;
 
-/// Cuts of T and of S into B sequences of random lengths, some of them empty.
+/// Cuts of T and of S into B sequences: long ones all of one length, as flops() counts them, others
+/// of random lengths, some of them empty.
 static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                     int64_t element) {
   if (argument != kQStarts && argument != kKStarts)
     return inputs.standard(rank, argument, element);
+  constexpr int64_t kLong = 512;
+  int64_t T = problem["T"], S = problem["S"], B = problem["B"];
+  bool areEqual = T % B == 0 && S % B == 0 && std::min(T, S) / B >= kLong;
   auto share = [&](int64_t b) {
+    if (areEqual)
+      return 1.0;
     double x = inputs.uniform(rank, argument, b);
-    return problem["B"] > 2 && x < 0.125 ? 0 : x;
+    return B > 2 && x < 0.125 ? 0 : x;
   };
-  double before = 0, all = 1e-9;
-  for (int64_t b = 0; b < problem["B"]; ++b) {
+  double before = 0, all = areEqual ? 0 : 1e-9;
+  for (int64_t b = 0; b < B; ++b) {
     before += b < element ? share(b) : 0;
     all += share(b);
   }
-  double whole = double(problem[argument == kQStarts ? "T" : "S"]);
-  return element == problem["B"] ? whole : std::floor(before / all * whole);
+  auto whole = static_cast<double>(argument == kQStarts ? T : S);
+  return element == B ? whole : std::floor(before * whole / all);
 }
 
 namespace {
