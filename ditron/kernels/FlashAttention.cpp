@@ -14,9 +14,6 @@ namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
-/// Heads whose keys and values cores work on at a time, for these to stay in cache.
-static constexpr int kHeadsTogether = 4;
-
 template <class T> using Rows = Tiled<T, 2, 2, Access::read>;
 
 /// Block i of queries: the sum of the values, weighted by powers of 2 of the scores times
@@ -51,6 +48,16 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
   return sums * select(total > 0, 1 / total.get(), 0);
 }
 
+/// Which head of keys, head of queries and step number `number` of the steps of all heads is: one
+/// head of keys after the other, for it to stay in cache; of it, the heads of queries step by step.
+/// In 32 bits, as every tile has to wait for it: no memory has as many heads' rows.
+static std::array<Index, 3> findStep(Index number, Index steps, Index headsOfKey) {
+  Tile n = toTile(number), together = toTile(headsOfKey), size = toTile(steps * headsOfKey);
+  Tile keyHead = n / size, rest = n - keyHead * size, step = rest / together;
+  Tile head = keyHead * together + rest - step * together;
+  return {toIndex(keyHead), toIndex(head), toIndex(step)};
+}
+
 template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
   return {
       "flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
@@ -66,32 +73,41 @@ template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
         // are as far from the others as they are.
         auto steepness = maximum(scale * std::numbers::log2e, 0x1p-126f);
         auto start = [](const In<i32, 1> &starts, Index b) { return toIndex(starts.read({b})); };
-        auto queriesOf = [&](Index b) { return qStarts.read({b + 1}) - qStarts.read({b}); };
-        Index sequences = qStarts.size() - 1;
-        Index blocks = mostBlocks(q.dim(0), sequences, cfg.m);
+        Index heads = q.dim(1), headsOfKey = heads / k.dim(1);
+        Tile core = toTile(coreId()), cores = toTile(numCores());
 
-        // Later queries see more: a core takes blocks in pairs, one from each end of the list.
-        Index steps = cfg.causal ? ceilDiv(blocks, 2) : blocks;
-        for (auto [head, step] : grid({q.dim(1), steps}, order::grouped(kHeadsTogether))) {
-          for (auto side : range(cfg.causal ? 2 : 1)) {
-            Index number = select(side == 0, blocks - 1 - step, step);
-            auto [b, before, i] = findBlock(number, sequences, cfg.m, queriesOf);
-            when(b < sequences && (side == 0 || step * 2 + 1 < blocks), [&] {
+        // The blocks of all sequences are dealt in rounds, every other of which the cores take in
+        // the opposite order, as later queries see more. `dealt` are those of a round that earlier
+        // sequences have taken.
+        Var dealt = toTile(0), turn = toTile(0);
+        for (auto b : range(qStarts.size() - 1)) {
+          Index query = start(qStarts, b), key = start(kStarts, b);
+          Index numQueries = start(qStarts, b + 1) - query, numKeys = start(kStarts, b + 1) - key;
+          require(numQueries >= 0, "sequence {} has {} queries, expected 0 or more",
+                  {b, numQueries});
+          Index blocks = ceilDiv(numQueries, cfg.m), shift = numKeys - numQueries + 1;
+          Tile end = dealt + toTile(heads * blocks), whole = end / cores,
+               rest = end - whole * cores;
+          for (auto round : range(toIndex(whole + cast<i32>(rest > 0)))) {
+            Tile parity = turn + toTile(round);
+            Tile place = select(bitAnd(parity, 1) == 0, core, cores - 1 - core);
+            Index number = toIndex(toTile(round) * cores + place - dealt);
+            when(number >= 0 && number < toIndex(end - dealt), [&] {
+              auto [keyHead, head, step] = findStep(number, blocks, headsOfKey);
               // A sequence of one head, in tiles.
-              auto tiled = [&](const auto &x, const In<i32, 1> &starts, Index head, int rows) {
-                Index first = start(starts, b);
-                auto sequence = x.slice(0, first, start(starts, b + 1) - first);
-                return sequence.at(1, head).tiled(rows, cfg.d);
+              auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
+                return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
               };
-              Index keyHead = head / (q.dim(1) / k.dim(1));
-              Index numKeys = start(kStarts, b + 1) - start(kStarts, b);
-              Index shift = numKeys - toIndex(queriesOf(b)) + 1;
-              Tile result = attend<T>(cfg, tiled(q, qStarts, head, cfg.m), i,
-                                      tiled(k, kStarts, keyHead, cfg.n),
-                                      tiled(v, kStarts, keyHead, cfg.n), numKeys, shift, steepness);
-              tiled(o, qStarts, head, cfg.m)(i, 0) = cast<T>(result);
+              Index i = cfg.causal ? blocks - 1 - step : step;
+              Tile result =
+                  attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
+                            tiled(k, key, numKeys, keyHead, cfg.n),
+                            tiled(v, key, numKeys, keyHead, cfg.n), numKeys, shift, steepness);
+              tiled(o, query, numQueries, head, cfg.m)(i, 0) = cast<T>(result);
             });
           }
+          turn += whole;
+          dealt = rest;
         }
       }};
 }
@@ -105,22 +121,28 @@ Kernel flashAttention(DType type, const AttentionConfig &config) {
 
 static constexpr size_t kQ = 0, kK = 1, kV = 2, kQStarts = 3, kKStarts = 4, kScale = 5;
 
-/// Cuts of T and of S into B sequences of random lengths, some of them empty.
+/// Cuts of T and of S into B sequences: long ones all of one length, as flops() counts them, others
+/// of random lengths, some of them empty.
 static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                     int64_t element) {
   if (argument != kQStarts && argument != kKStarts)
     return inputs.standard(rank, argument, element);
+  constexpr int64_t kLong = 512;
+  int64_t T = problem["T"], S = problem["S"], B = problem["B"];
+  bool areEqual = T % B == 0 && S % B == 0 && std::min(T, S) / B >= kLong;
   auto share = [&](int64_t b) {
+    if (areEqual)
+      return 1.0;
     double x = inputs.uniform(rank, argument, b);
-    return problem["B"] > 2 && x < 0.125 ? 0 : x;
+    return B > 2 && x < 0.125 ? 0 : x;
   };
-  double before = 0, all = 1e-9;
-  for (int64_t b = 0; b < problem["B"]; ++b) {
+  double before = 0, all = areEqual ? 0 : 1e-9;
+  for (int64_t b = 0; b < B; ++b) {
     before += b < element ? share(b) : 0;
     all += share(b);
   }
-  double whole = double(problem[argument == kQStarts ? "T" : "S"]);
-  return element == problem["B"] ? whole : std::floor(before / all * whole);
+  auto whole = static_cast<double>(argument == kQStarts ? T : S);
+  return element == B ? whole : std::floor(before * whole / all);
 }
 
 namespace {

@@ -43,6 +43,11 @@ DISTRIBUTED = {
     ("H", "T"): ["T=1,H=1", "T=7,H=13", "T=131,H=1000", "T=997,H=512"],
     ("K", "M", "N"): ["M=1,N=1,K=1", "M=7,N=13,K=11", "M=256,N=520,K=192", "M=997,N=512,K=256"],
 }
+# Variants of what the roles of sm_90a compute.
+VARIANTS = [["flash-attention", "--dtype", dtype, "--shape", shape, "--config", "causal=yes"]
+            for dtype in ("bf16", "f16")
+            for shape in ("T=1000,S=1003,N=8,G=2,D=64,B=3", "T=515,S=2000,N=4,G=4,D=128,B=5", "T=2048,S=2048,N=4,G=2,D=128,B=2",
+                          "T=900,S=700,N=2,G=1,D=72,B=9")]
 RANKS = (1, 2, 3, 4)
 BENCHES = [
     ("vector-add", "f32", "N=134217728"), ("vector-add", "bf16", "N=268435456"),
@@ -82,6 +87,8 @@ def cases(program):
             yield ["run", kernel["name"], "--shape", shapes[2], "--config", variant]
         yield ["run", kernel["name"], "--shape", shapes[2], "--repeat", "100"]
         yield ["bench", kernel["name"], "--shape", shapes[2], "--repeat", "100", "--graph"]
+    for variant in VARIANTS:
+        yield ["run", *variant]
 
 
 def cases_of_ranks(program):

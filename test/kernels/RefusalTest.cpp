@@ -50,7 +50,8 @@ TEST(Refusal, flashAttention) {
   EXPECT_THAT(attend({0, 3, 9}, {0, 5, 8}, config), HasSubstr("slice takes 6 elements from 3 on"));
   EXPECT_THAT(attend({0, 3, 8}, {0, 5, 9}, config), HasSubstr("slice takes 4 elements from 5 on"));
   EXPECT_THAT(attend({0, 3, 8}, {0, 5, 3}, config), HasSubstr("slice takes -2 elements from 5 on"));
-  EXPECT_THAT(attend({5, 3, 8}, {0, 5, 8}, config), HasSubstr("one of 2 parts has -2 rows"));
+  EXPECT_THAT(attend({5, 3, 8}, {0, 5, 8}, config),
+              HasSubstr("sequence 0 has -2 queries, expected 0 or more"));
   EXPECT_THAT(attend({0, 3, 8}, {0, 5, 8}, {.m = 4, .n = 4, .d = 8}),
               HasSubstr("the heads have 12 elements, this variant takes up to 8"));
   EXPECT_THAT(attend({0, 3, 8}, {0, 5, 8}, config, 3, 2),

@@ -123,6 +123,66 @@ func.func @dependent(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit
 
 // -----
 
+// What a loop passes on is the producer's too, as far as it can be computed there.
+// CHECK-LABEL: func.func @carried
+// CHECK: nvidia.roles producer {
+// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%[[BEFORE:.*]] = %{{[a-z0-9_]*}}) -> (index)
+// CHECK: nvidia.fetch %{{.*}}[%[[BEFORE]], %{{.*}}] by
+// CHECK: %[[SIZE:.*]] = memref.load %{{.*}}[%[[I]]]
+// CHECK: %[[AFTER:.*]] = arith.addi %[[BEFORE]], %[[SIZE]]
+// CHECK: scf.yield %[[AFTER]] : index
+// CHECK: } consumer {
+// CHECK: scf.for {{.*}} -> (index, index)
+func.func @carried(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %starts: memref<?xindex> {tile.readonly}, %where: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %all:2 = scf.for %i = %c0 to %n step %c1 iter_args(%before = %c0, %total = %c0) -> (index, index) {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %A[%before, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %B[%k, %before] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %acc, %C[%before, %total] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+    %size = memref.load %starts[%i] : memref<?xindex>
+    %after = arith.addi %before, %size : index
+    %seen = memref.load %where[%i] : memref<?xindex>
+    %sum = arith.addi %total, %seen : index
+    scf.yield %after, %sum : index, index
+  }
+  return
+}
+
+// -----
+
+// Here it depends on what may be written meanwhile.
+// CHECK-LABEL: func.func @carried_from_memory
+// CHECK-NOT: nvidia.roles
+// CHECK: tile.dot
+func.func @carried_from_memory(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %starts: memref<?xindex> {tile.readonly}, %where: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %all:2 = scf.for %i = %c0 to %n step %c1 iter_args(%before = %c0, %total = %c0) -> (index, index) {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %A[%before, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %B[%k, %before] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %acc, %C[%before, %total] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+    %size = memref.load %where[%i] : memref<?xindex>
+    %after = arith.addi %before, %size : index
+    %seen = memref.load %where[%i] : memref<?xindex>
+    %sum = arith.addi %total, %seen : index
+    scf.yield %after, %sum : index, index
+  }
+  return
+}
+
+// -----
+
 // Leading dimensions are coordinates of the copy engine too. A slot is as wide as whole panels.
 // CHECK-LABEL: func.func @batched
 // CHECK-SAME: nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>}

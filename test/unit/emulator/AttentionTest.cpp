@@ -16,21 +16,26 @@ namespace {
 
 constexpr uint16_t kNaN = 0x7fff;
 
-/// A dense array of bf16, with what no kernel may touch, or use, around it.
+/// An array of bf16, with what no kernel may touch, or use, around it and behind each of its rows,
+/// which are `pitch` elements apart.
 struct Halves {
   std::vector<int64_t> extents;
+  int64_t pitch;
   std::vector<uint16_t> memory;
   static constexpr int64_t kMargin = 512;
 
-  explicit Halves(std::vector<int64_t> shape)
-      : extents(std::move(shape)), memory(size_t(size() + 2 * kMargin), kNaN) {}
+  explicit Halves(std::vector<int64_t> shape, int64_t pitchOrDense = 0)
+      : extents(std::move(shape)), pitch(pitchOrDense ? pitchOrDense : extents.back()),
+        memory(size_t(size() + 2 * kMargin), kNaN) {}
   int64_t size() const {
-    return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
+    return pitch *
+           std::accumulate(extents.begin(), extents.end() - 1, int64_t(1), std::multiplies<>());
   }
   void fill(unsigned seed) {
     std::mt19937 random(seed);
     for (int64_t n = 0; n < size(); ++n)
-      memory[size_t(kMargin + n)] = emulator::narrow("bf16", float(random() % 4096) / 2048 - 1);
+      if (n % pitch < extents.back())
+        memory[size_t(kMargin + n)] = emulator::narrow("bf16", float(random() % 4096) / 2048 - 1);
   }
   uint16_t *data() { return memory.data() + kMargin; }
   const uint16_t *data() const { return memory.data() + kMargin; }
@@ -39,15 +44,17 @@ struct Halves {
   std::vector<int64_t> strides() const {
     std::vector<int64_t> result(extents.size(), 1);
     for (size_t dim = extents.size() - 1; dim-- > 0;)
-      result[dim] = result[dim + 1] * extents[dim + 1];
+      result[dim] = dim + 2 == extents.size() ? pitch : result[dim + 1] * extents[dim + 1];
     return result;
   }
   void expectMarginsKept() const {
-    for (int64_t n = 0; n < kMargin; ++n)
-      if (memory[size_t(n)] != kNaN || memory[memory.size() - 1 - size_t(n)] != kNaN) {
+    for (int64_t n = -kMargin; n < size() + kMargin; ++n) {
+      bool isOutside = n < 0 || n >= size() || n % pitch >= extents.back();
+      if (isOutside && bits(n) != kNaN) {
         ADD_FAILURE() << "written beyond the result";
         return;
       }
+    }
   }
 };
 
@@ -68,7 +75,10 @@ public:
     addView(numbers.data(), {int64_t(numbers.size())}, {1});
     arrays_.push_back(nullptr);
   }
-  void add(float number) { words_.push_back(std::bit_cast<int32_t>(number)); }
+  void add(float number) {
+    words_.push_back(std::bit_cast<int32_t>(number));
+    arrays_.push_back(nullptr);
+  }
 
   void execute(int blocks, uint64_t seed) {
     emulator::Launch launch{words_, {}, blocks, code_.threads, code_.sharedBytes, seed};
@@ -97,7 +107,7 @@ private:
 
 struct Sequences {
   std::vector<int32_t> queries, keys; ///< of each
-  int64_t heads = 1, keyHeads = 1, d = 64;
+  int64_t heads = 1, keyHeads = 1, d = 64, pitch = 0;
 };
 
 std::vector<int32_t> startsOf(const std::vector<int32_t> &lengths) {
@@ -110,38 +120,37 @@ std::vector<int32_t> startsOf(const std::vector<int32_t> &lengths) {
 /// One query of one head, in double.
 std::vector<double> attend(const Halves &q, const Halves &k, const Halves &v, int64_t query,
                            int64_t firstKey, int64_t numKeys, double scale) {
-  int64_t d = q.extents.back();
+  int64_t d = q.extents.back(), step = k.extents[1] * k.pitch; // from key to key
   std::vector<double> weights, result(size_t(d), 0);
   double total = 0;
   for (int64_t key = 0; key < numKeys; ++key) {
     double score = 0;
     for (int64_t n = 0; n < d; ++n)
-      score += q.at(query + n) * k.at(firstKey + key * k.extents[1] * d + n);
+      score += q.at(query + n) * k.at(firstKey + key * step + n);
     weights.push_back(std::exp(score * scale));
     total += weights.back();
   }
   for (int64_t key = 0; key < numKeys; ++key)
     for (int64_t n = 0; n < d; ++n)
-      result[size_t(n)] +=
-          weights[size_t(key)] / total * v.at(firstKey + key * v.extents[1] * d + n);
+      result[size_t(n)] += weights[size_t(key)] / total * v.at(firstKey + key * step + n);
   return result;
 }
 
 void expectAttention(const Sequences &s, kernels::AttentionConfig config, int blocks = 1) {
   SCOPED_TRACE(testing::Message() << "d " << s.d << (config.causal ? ", causal" : ""));
   std::vector<int32_t> qStarts = startsOf(s.queries), kStarts = startsOf(s.keys);
-  Halves q({qStarts.back(), s.heads, s.d}), k({kStarts.back(), s.keyHeads, s.d}), v(k.extents);
+  Halves q({qStarts.back(), s.heads, s.d}, s.pitch);
+  Halves k({kStarts.back(), s.keyHeads, s.d}, s.pitch), v(k.extents, s.pitch);
   q.fill(1), k.fill(2), v.fill(3);
   for (size_t b = 0; b < s.queries.size(); ++b) // keys that nobody sees
-    for (int64_t n = kStarts[b] * s.keyHeads * s.d;
-         s.queries[b] == 0 && n < kStarts[b + 1] * s.keyHeads * s.d; ++n)
+    for (int64_t n = kStarts[b] * s.keyHeads * k.pitch;
+         s.queries[b] == 0 && n < kStarts[b + 1] * s.keyHeads * k.pitch; ++n)
       k.data()[n] = v.data()[n] = kNaN;
   float scale = 1 / std::sqrt(float(s.d));
   for (uint64_t seed : {1, 2}) {
-    Halves o(q.extents);
-    Execution run(kernels::flashAttention(DType::bf16, config),
-                  {true, true, true, true, true, true});
-    ASSERT_EQ(run.maps(), 3u);
+    Halves o(q.extents, s.pitch);
+    Execution run(kernels::flashAttention(DType::bf16, config), std::vector<bool>(7, true));
+    ASSERT_EQ(run.maps(), 4u); // the result too
     run.add(q), run.add(k), run.add(v), run.add(qStarts), run.add(kStarts), run.add(scale);
     run.add(o);
     run.execute(blocks, seed);
@@ -150,10 +159,10 @@ void expectAttention(const Sequences &s, kernels::AttentionConfig config, int bl
     for (size_t b = 0; b < s.queries.size(); ++b)
       for (int64_t i = 0; i < s.queries[b]; ++i)
         for (int64_t head = 0; head < s.heads; ++head) {
-          int64_t query = ((qStarts[b] + i) * s.heads + head) * s.d;
+          int64_t query = ((qStarts[b] + i) * s.heads + head) * q.pitch;
           int64_t keyHead = head * s.keyHeads / s.heads;
           int64_t seen = config.causal ? s.keys[b] - (s.queries[b] - 1 - i) : s.keys[b];
-          auto expected = attend(q, k, v, query, (kStarts[b] * s.keyHeads + keyHead) * s.d,
+          auto expected = attend(q, k, v, query, (kStarts[b] * s.keyHeads + keyHead) * k.pitch,
                                  std::max<int64_t>(0, seen), scale);
           for (int64_t n = 0; n < s.d; ++n)
             if (!(std::abs(o.at(query + n) - expected[size_t(n)]) < 0.01) && wrong++ < 5)
@@ -185,6 +194,18 @@ TEST(Attention, PackedSequences) {
 
 TEST(Attention, NarrowHeads) { expectAttention({{70}, {90}, 1, 1, 40}, tiles(64, 64, 64, true)); }
 
+// Rows of the result that end within a block, and within 16 bytes.
+TEST(Attention, OddHeads) {
+  expectAttention({{64, 9}, {70, 11}, 1, 1, 72}, tiles(64, 64, 128, true));
+  expectAttention({{64, 9}, {70, 11}, 2, 2, 100, 104}, tiles(64, 64, 128, false), 3);
+}
+
+// Rounds of blocks that begin and end within sequences, of several cores and heads.
+TEST(Attention, ManySequences) {
+  expectAttention({{1, 65, 0, 3, 130, 64}, {5, 65, 4, 3, 130, 9}, 4, 2, 64},
+                  tiles(64, 64, 64, true), 3);
+}
+
 //===-- Groups and batches --------------------------------------------------------------------===//
 
 void expectProduct(const Halves &a, int64_t rowOfA, const Halves &b, int64_t firstOfB,
@@ -210,7 +231,7 @@ void expectGrouped(const std::vector<int32_t> &counts, int64_t unused, int64_t N
   for (uint64_t seed : {1, 2}) {
     Halves c({T, N});
     Execution run(kernels::groupedGemm(DType::bf16, tile), {true, true, true, true});
-    ASSERT_EQ(run.maps(), 2u);
+    ASSERT_EQ(run.maps(), 3u); // C too
     std::vector<int32_t> sizes = counts;
     run.add(a), run.add(w), run.add(sizes), run.add(c);
     run.execute(blocks, seed);
@@ -231,6 +252,7 @@ TEST(GroupedGemm, UnevenGroups) {
   kernels::GemmTile tile{64, 64, 64, 8};
   expectGrouped({5, 0, 130, 64, 1}, 3, 72, 136, tile, 2);
   expectGrouped({100, 200}, 0, 128, 320, {128, 128, 64, 8}, 1);
+  expectGrouped({70, 3}, 0, 104, 128, {64, 80, 64, 8}, 2); // blocks of the result that overlap
 }
 
 TEST(BatchedGemm, SlicesOfArguments) {

@@ -11,7 +11,12 @@
 //
 // A tile whose width is no multiple of 128 bytes ends with a block that overlaps the one before it:
 // its elements are written twice. At the edges of the view the copy engine drops what is beyond.
+// But where the view is a slice, there is something behind its last row: blocks that reach beyond
+// it are read from shared memory by the threads, which store the rows that are left in 16-byte
+// pieces.
 #include "ditron/target/nvidia/NvidiaOps.h"
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
+#include "ditron/target/nvidia/transforms/GlobalTile.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 
@@ -37,8 +42,10 @@ SmallVector<int64_t> blocksOf(int64_t columns) {
 class Delivery {
 public:
   Delivery(ThreadBuilder &t, DeliverOp op, Value tile, Value buffers)
-      : t_(t), op_(op), columns_(tileOf(op.getTile()).getDimSize(1)),
-        groups_(t.context.warps / kWarpgroup), rows_(tileOf(op.getTile()).getDimSize(0) / groups_) {
+      : t_(t), op_(op), tile_(*Distribution::of(core::layoutOf(tileOf(op.getTile())),
+                                                shapeOf(tileOf(op.getTile())))),
+        columns_(tileOf(op.getTile()).getDimSize(1)), groups_(t.context.warps / kWarpgroup),
+        rows_(tileOf(op.getTile()).getDimSize(0) / groups_) {
     Value stored = t.stored(tile, tileOf(op.getTile()).getElementType());
     int64_t words = cast<VectorType>(stored.getType()).getNumElements() / 2;
     words_ = t.split(
@@ -49,7 +56,13 @@ public:
     isFirst_ = t.b.create<arith::AndIOp>(t.loc, equal(warp, 0), equal(t.context.lane, 0));
     lane_ = placeOfLane(warp);
     place_ = t.placeOf(op.getView(), op.getCoords(), tileOf(op.getTile()).getShape());
-    place_[1] = t.add(place_[1], t.mul(group_, t.i32(rows_)));
+    ArgumentView view = *ArgumentView::of(op.getView());
+    auto row = view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
+    Value &outer = place_[view.dimensions.size() - 1 - row];
+    outer = t.add(outer, t.mul(group_, t.i32(rows_)));
+    row_ = &outer - place_.begin();
+    if (!view.dimensions[row].isWhole)
+      slice_.emplace(t, op.getView(), op.getCoords(), tile_);
   }
 
   void run() {
@@ -91,14 +104,63 @@ private:
     instructions.meet(meeting, kWarpgroup * kLanes);
     SmallVector<Value> place(place_);
     place[0] = t_.add(place[0], t_.i32(column));
-    place[1] = t_.add(place[1], t_.i32(row));
+    place[row_] = t_.add(place[row_], t_.i32(row));
+    if (!slice_)
+      return instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
+    OpBuilder::InsertionGuard guard(t_.b);
+    Value first = t_.add(t_.mul(group_, t_.i32(rows_)), t_.i32(row));
+    Value isWhole = t_.b.create<arith::CmpIOp>(
+        t_.loc, arith::CmpIPredicate::sge, slice_->rowsLeft(), t_.add(first, t_.i32(kBlockRows)));
+    auto branch = t_.b.create<scf::IfOp>(t_.loc, isWhole, /*withElseRegion=*/true);
+    t_.b.setInsertionPointToStart(branch.thenBlock());
     instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
+    t_.b.setInsertionPointToStart(branch.elseBlock());
+    storeRows(buffer, first, column);
+  }
+
+  /// Stores the rows of a buffer that lie in the view, from a row and a column of the tile on.
+  void storeRows(Value buffer, Value row, int64_t column) {
+    constexpr int64_t kRun = 8, kChunks = kBlockColumns / kRun;
+    OpBuilder &b = t_.b;
+    Value thread =
+        t_.add(t_.mul(t_.digit({Axis::warp, 1, kWarpgroup, 1}), t_.i32(kLanes)), t_.context.lane);
+    auto loop = b.create<scf::ForOp>(t_.loc, thread, t_.i32(kBlockRows * kChunks),
+                                     t_.i32(kWarpgroup * kLanes));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value line = b.create<arith::DivUIOp>(t_.loc, loop.getInductionVar(), t_.i32(kChunks));
+    Value chunk = b.create<arith::RemUIOp>(t_.loc, loop.getInductionVar(), t_.i32(kChunks));
+    Value swizzled = b.create<arith::XOrIOp>(
+        t_.loc, chunk, b.create<arith::RemUIOp>(t_.loc, line, t_.i32(kChunks)));
+    Value place = t_.add(t_.mul(line, t_.i32(kPanelBytes)), t_.mul(swizzled, t_.i32(16)));
+    auto words = b.create<LLVM::LoadOp>(t_.loc, VectorType::get({4}, b.getI32Type()),
+                                        t_.offset(buffer, place), /*alignment=*/16);
+    Value at = t_.add(t_.mul(chunk, t_.i32(kRun)), t_.i32(column));
+    auto [address, count] = slice_->from(t_, t_.add(row, line), at, kRun);
+    auto atLeast = [&, count = count](arith::CmpIPredicate predicate, int64_t n) -> Value {
+      return b.create<arith::CmpIOp>(t_.loc, predicate, count, t_.i32(n));
+    };
+    t_.instructions.storeGlobal(address, t_.split(words), atLeast(arith::CmpIPredicate::eq, kRun));
+    Value isPartial = b.create<arith::AndIOp>(t_.loc, atLeast(arith::CmpIPredicate::sgt, 0),
+                                              atLeast(arith::CmpIPredicate::slt, kRun));
+    auto branch = b.create<scf::IfOp>(t_.loc, isPartial);
+    b.setInsertionPointToStart(branch.thenBlock());
+    auto halves = VectorType::get({kRun}, b.getI16Type());
+    for (auto [n, half] :
+         llvm::enumerate(t_.split(b.create<vector::BitCastOp>(t_.loc, halves, words)))) {
+      Value by = b.create<arith::ConstantIntOp>(t_.loc, 2 * static_cast<int64_t>(n), 64);
+      t_.instructions.storeGlobal(t_.add(address, by), half,
+                                  atLeast(arith::CmpIPredicate::sgt, static_cast<int64_t>(n)));
+    }
   }
 
   ThreadBuilder &t_;
   DeliverOp op_;
+  Distribution tile_;
+  std::optional<GlobalTile> slice_; ///< the tile in a slice, behind whose last row lie others
   int64_t columns_, groups_, rows_; ///< rows: of a warpgroup
   SmallVector<Value> words_, place_;
+  std::ptrdiff_t row_ = 1; ///< of place_: the coordinate of rows
   Value group_, buffers_, isFirst_, lane_;
 };
 

@@ -128,6 +128,16 @@ Value GlobalTile::countFrom(ThreadBuilder &t, int64_t reg, int64_t run) {
   return t.b.create<arith::SelectOp>(t.loc, insideOf(t, reg, false), rest, t.i32(0));
 }
 
+std::pair<Value, Value> GlobalTile::from(ThreadBuilder &t, Value row, Value column, int64_t run) {
+  Value address = t.add(origin_, t.mul(asInteger(t, row, 64), strides_[0]));
+  address = t.add(address, t.mul(asInteger(t, column, 64), strides_[1]));
+  Value rest = t.b.create<arith::SubIOp>(t.loc, left_[1], column);
+  rest = t.b.create<arith::MaxSIOp>(t.loc, rest, t.i32(0));
+  rest = t.b.create<arith::MinSIOp>(t.loc, rest, t.i32(run));
+  Value isInside = compare(t, arith::CmpIPredicate::ult, row, left_[0]);
+  return {address, t.b.create<arith::SelectOp>(t.loc, isInside, rest, t.i32(0))};
+}
+
 Value GlobalTile::isWide(ThreadBuilder &t, int64_t run, bool partly) {
   OpBuilder &b = t.b;
   Value bits = origin_;

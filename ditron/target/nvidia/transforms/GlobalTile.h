@@ -23,6 +23,12 @@ public:
   std::pair<mlir::Value, mlir::Value> at(ThreadBuilder &t, int64_t reg);
   /// How many elements of the view, at most `run`, lie in a row from the register's on: i32.
   mlir::Value countFrom(ThreadBuilder &t, int64_t reg, int64_t run);
+  /// The address (i64) of the element at a row and a column (i32) of a tile of two dimensions, and
+  /// how many elements of the view, at most `run`, lie in the row from there on: i32.
+  std::pair<mlir::Value, mlir::Value> from(ThreadBuilder &t, mlir::Value row, mlir::Value column,
+                                           int64_t run);
+  /// How many of the tile's rows lie in the view: i32.
+  mlir::Value rowsLeft() const { return left_[0]; }
   /// Whether runs of so many elements are aligned, and none lies partly in the view.
   mlir::Value isWide(ThreadBuilder &t, int64_t run, bool partly = false);
   /// A run of neighbours of the tile, by its number in row-major order, `number` + `more`.

@@ -60,11 +60,11 @@ public:
   }
 
   /// An argument of the kernel: its type, what it describes if it is a tensor map, and whether it
-  /// is marked core::kAlignedAttr.
+  /// is marked core::kAlignedAttr or core::kUnitStrideAttr.
   struct Argument {
     Type type;
     Attribute map;
-    bool isAligned = false;
+    bool isAligned = false, hasUnitStride = false;
   };
 
   void build(ArrayRef<Argument> arguments, int64_t warps, int64_t resident) {
@@ -128,7 +128,7 @@ private:
     for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
       values_.push_back(word(-elements));
     Value one = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(1));
-    values_.push_back(argument.isAligned ? one : *next_);
+    values_.push_back(argument.hasUnitStride ? one : *next_);
     ++next_;
   }
 
@@ -168,6 +168,15 @@ void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
 }
 
 class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
+  /// Whether the copy engine moves tiles of an argument: what is known of its numbers then serves
+  /// nobody, and those that are used as they come need no registers.
+  static bool isMoved(func::FuncOp kernel, unsigned argument) {
+    return llvm::any_of(llvm::seq(kernel.getNumArguments()), [&](unsigned n) {
+      auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr);
+      return map && map.getAs<IntegerAttr>("argument").getInt() == argument;
+    });
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto kernels = llvm::to_vector(module.getOps<func::FuncOp>());
@@ -183,8 +192,10 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     SmallVector<EntryBuilder::Argument> arguments;
     SmallVector<Attribute> described;
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
+      Attribute aligned = kernel.getArgAttr(n, core::kAlignedAttr);
       arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
-                           kernel.getArgAttr(n, core::kAlignedAttr) != Attribute()});
+                           aligned && !isMoved(kernel, n),
+                           aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
       if (arguments.back().map)
         described.push_back(arguments.back().map);
     }

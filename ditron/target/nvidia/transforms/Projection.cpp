@@ -47,12 +47,16 @@ bool Projection::isExit(Operation *op) {
          !branch.thenBlock()->getOps<LLVM::InlineAsmOp>().empty();
 }
 
+// What a loop passes on may depend on itself: it is known unless something else is missing. Then
+// what was found on that condition is asked again.
 bool Projection::computes(Value value) {
-  auto [place, isNew] = known_.try_emplace(value, false);
-  if (!isNew)
-    return place->second;
-  bool result = computesAnew(value);
-  return known_[value] = result;
+  if (missing_.contains(value))
+    return false;
+  if (!known_.insert(value).second || computesAnew(value))
+    return true;
+  known_.clear();
+  missing_.insert(value);
+  return false;
 }
 
 bool Projection::computesOperands(Operation *op) {
@@ -70,7 +74,10 @@ bool Projection::computesAnew(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     auto loop = dyn_cast<scf::ForOp>(parent);
-    return isa<func::FuncOp>(parent) || (loop && loop.getInductionVar() == argument);
+    if (!loop || argument == loop.getInductionVar())
+      return loop || isa<func::FuncOp>(parent);
+    return !isTile(argument) && computes(loop.getTiedLoopInit(argument)->get()) &&
+           computes(loop.getTiedLoopYieldedValue(argument)->get());
   }
   Operation *op = value.getDefiningOp();
   return isScalar(op) && computesOperands(op);

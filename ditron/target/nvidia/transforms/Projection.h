@@ -4,7 +4,7 @@
 // on no tile and on no memory that the kernel writes.
 #pragma once
 #include "mlir/IR/Operation.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ditron::nvidia {
 
@@ -29,7 +29,7 @@ public:
 private:
   bool computesAnew(mlir::Value value);
 
-  llvm::DenseMap<mlir::Value, bool> known_;
+  llvm::DenseSet<mlir::Value> known_, missing_;
 };
 
 } // namespace ditron::nvidia

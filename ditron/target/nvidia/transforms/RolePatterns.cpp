@@ -29,7 +29,6 @@ Type pipeType(MLIRContext *context) {
 namespace {
 
 constexpr int64_t kBarrierBytes = 8, kTileAlignment = 1024;
-constexpr int64_t kMostExtent = 256; ///< of a box of the copy engine
 
 /// Numbers of barriers: of all threads, and of those that compute; of a warpgroup; of its turn.
 constexpr int64_t kCommonBarriers = 2;
@@ -282,7 +281,8 @@ struct FetchPattern : TilePattern<FetchOp> {
     int64_t width = kPanelBytes / storageBytes(tile.getElementType());
     Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
     Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
-    SmallVector<Value> coords = places(t, op);
+    SmallVector<Value> coords =
+        t.placeOf(op.getView(), op.getCoords(), op.getShape(), op.getPage());
     int64_t members = op.getShared() ? type.getMembers() : 1;
     if (members > 1) { // this one's part of the rows
       Value row = t.mul(t.instructions.member(), t.i32(tile.getDimSize(0) / members));
@@ -300,55 +300,6 @@ struct FetchPattern : TilePattern<FetchOp> {
     }
     b.eraseOp(op);
     return success();
-  }
-
-private:
-  /// Where the tile's first element lies in the argument, innermost coordinate first.
-  static SmallVector<Value> places(ThreadBuilder &t, FetchOp op) {
-    OpBuilder &b = t.b;
-    ArgumentView view = *ArgumentView::of(op.getView());
-    SmallVector<Value> result;
-    for (size_t dim = view.dimensions.size(); dim-- > 0;) {
-      const ArgumentView::Dimension &dimension = view.dimensions[dim];
-      Value extent = b.create<memref::DimOp>(t.loc, view.argument, static_cast<int64_t>(dim));
-      Value place = dimension.ofView < 0 ? t.index(0) : placeInView(t, op, dimension, extent);
-      for (OpFoldResult start : dimension.starts)
-        place = t.add(place, getValueOrCreateConstantIndexOp(b, t.loc, start));
-      for (auto [x, y] : dimension.products)
-        place = t.add(place, t.mul(getValueOrCreateConstantIndexOp(b, t.loc, x),
-                                   getValueOrCreateConstantIndexOp(b, t.loc, y)));
-      // One that lies outside is brought near, that it fits 32 bits: any such tile is all zeros.
-      place = b.create<arith::MaxSIOp>(t.loc, place, t.index(-kMostExtent));
-      place = b.create<arith::MinSIOp>(t.loc, place, extent);
-      result.push_back(b.create<arith::IndexCastOp>(t.loc, b.getI32Type(), place));
-    }
-    if (op.getPage())
-      result.push_back(b.create<arith::IndexCastOp>(t.loc, b.getI32Type(), op.getPage()));
-    return result;
-  }
-
-  /// Far outside of the argument where the tile begins outside of the view.
-  static Value placeInView(ThreadBuilder &t, FetchOp op, const ArgumentView::Dimension &dimension,
-                           Value extent) {
-    OpBuilder &b = t.b;
-    auto dim = static_cast<size_t>(dimension.ofView);
-    size_t lead = op.getCoords().size() - op.getShape().size();
-    int64_t height = dim < lead ? 1 : op.getShape()[dim - lead];
-    Value size =
-        dimension.isWhole ? extent : b.create<memref::DimOp>(t.loc, op.getView(), dimension.ofView);
-    Value start = b.create<arith::MaxSIOp>(t.loc, op.getCoords()[dim], t.index(-1));
-    start = b.create<arith::MinSIOp>(t.loc, start, size);
-    if (height != 1)
-      start = t.mul(start, t.index(height));
-    if (dimension.isWhole)
-      return start;
-    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-      return b.create<arith::CmpIOp>(t.loc, predicate, x, y);
-    };
-    Value isInside =
-        b.create<arith::AndIOp>(t.loc, compare(arith::CmpIPredicate::sge, start, t.index(0)),
-                                compare(arith::CmpIPredicate::slt, start, size));
-    return b.create<arith::SelectOp>(t.loc, isInside, start, t.index(INT32_MAX));
   }
 };
 

@@ -64,14 +64,14 @@ bool fitsWarpgroups(core::DotOp dot, int64_t warps) {
          (!product.run || lhs.getDimSize(1) <= product.run) && accumulators <= kMostAccumulators;
 }
 
-/// The argument of which the copy engine can bring a tile: a slice of it, whose rows are runs of
-/// the argument's last dimension and are cut off where the argument ends.
-std::optional<ArgumentView> mapped(func::FuncOp function, core::LoadOp load) {
-  auto view = ArgumentView::of(load.getView());
+/// The argument of which the copy engine can bring or store a tile: the view is a slice of it,
+/// whose rows are runs of the argument's last dimension and are cut off where the argument ends.
+std::optional<ArgumentView> mapped(func::FuncOp function, Value slice) {
+  auto view = ArgumentView::of(slice);
   if (!view || view->argument.getOwner() != &function.front())
     return std::nullopt;
   auto rank = static_cast<int64_t>(view->dimensions.size());
-  int64_t last = cast<MemRefType>(load.getView().getType()).getRank() - 1;
+  int64_t last = cast<MemRefType>(slice.getType()).getRank() - 1;
   bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 &&
                view->dimensions.back().ofView == last && view->dimensions.back().isWhole &&
                function.getArgAttr(view->argument.getArgNumber(), core::kUnitStrideAttr);
@@ -133,14 +133,6 @@ private:
   llvm::DenseSet<std::pair<Value, unsigned>> seen_;
 };
 
-bool isMapped(func::FuncOp function, Value view) {
-  auto argument = dyn_cast<BlockArgument>(view);
-  return argument && argument.getOwner() == &function.front() &&
-         cast<MemRefType>(view.getType()).getRank() >= 2 &&
-         cast<MemRefType>(view.getType()).getRank() <= 5 &&
-         function.getArgAttr(argument.getArgNumber(), core::kUnitStrideAttr);
-}
-
 /// The memory that an op reads or writes as tiles; null where it does not.
 Value viewOf(Operation *op) {
   return TypeSwitch<Operation *, Value>(op)
@@ -192,7 +184,7 @@ private:
         !llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); }) ||
         !onlyFeedsDots(load.getTile()))
       return false;
-    auto view = mapped(function_, load);
+    auto view = mapped(function_, load.getView());
     if (!view)
       return false;
     auto row = static_cast<unsigned>(cast<MemRefType>(load.getView().getType()).getRank() - 2);
@@ -340,8 +332,9 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
   constexpr int64_t kNarrowest = 64;
   auto function = store->getParentOfType<func::FuncOp>();
   RankedTensorType tile = tileOf(store.getTile());
+  auto slice = mapped(function, store.getView());
   if (tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
-      core::elementBytes(tile.getElementType()) != 2 || !isMapped(function, store.getView()))
+      core::elementBytes(tile.getElementType()) != 2 || !slice || slice->page)
     return false;
   bool isWhole = tile.getDimSize(0) % (16 * warps) == 0;
   if (!isWhole || core::layoutOf(tile) != warpgroupAccumulator(shapeOf(tile), warps).canonical())
@@ -357,7 +350,7 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
     if (!view || isa<core::StoreOp>(op))
       return WalkResult::advance();
     BlockArgument root = rootOf(view);
-    return root && root != store.getView() ? WalkResult::advance() : WalkResult::interrupt();
+    return root && root != slice->argument ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();
 }

@@ -85,8 +85,9 @@ public:
   }
   Value of(core::StoreOp store) {
     constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
+    ArgumentView view = *ArgumentView::of(store.getView());
     auto row = static_cast<unsigned>(store.getCoords().size()) - 2;
-    return of(cast<BlockArgument>(store.getView()), tileOf(store.getTile()).getElementType(), row,
+    return of(view.argument, tileOf(store.getTile()).getElementType(), view.dimensionOf(row),
               kRows);
   }
 
@@ -190,14 +191,28 @@ private:
   }
 
   void projectLoop(scf::ForOp loop) {
-    auto copy = b_.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()),
-                                      mapped(loop.getUpperBound()), mapped(loop.getStep()));
-    mapping_.map(loop.getInductionVar(), copy.getInductionVar());
-    inside_.insert(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    SmallVector<BlockArgument> carried;
+    SmallVector<Value> inits, yielded;
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      if (projection_.computes(argument)) {
+        carried.push_back(argument);
+        inits.push_back(mapped(loop.getTiedLoopInit(argument)->get()));
+      } else {
+        inside_.insert(argument);
+      }
     inside_.insert(loop.getResults().begin(), loop.getResults().end());
+    auto copy = b_.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()),
+                                      mapped(loop.getUpperBound()), mapped(loop.getStep()), inits,
+                                      [](OpBuilder &, Location, Value, ValueRange) {});
+    mapping_.map(loop.getInductionVar(), copy.getInductionVar());
+    for (auto [argument, copied] : llvm::zip(carried, copy.getRegionIterArgs()))
+      mapping_.map(argument, copied);
     OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPoint(copy.getBody()->getTerminator());
+    b_.setInsertionPointToStart(copy.getBody());
     project(llvm::make_range(loop.getBody()->begin(), loop.getBody()->end()));
+    for (BlockArgument argument : carried)
+      yielded.push_back(mapped(loop.getTiedLoopYieldedValue(argument)->get()));
+    b_.create<scf::YieldOp>(loop.getLoc(), yielded);
   }
 
   void projectBranch(scf::IfOp branch) {
@@ -234,6 +249,7 @@ private:
   const Guards &guards_;
   const llvm::DenseMap<Operation *, Value> &gates_;
   IRMapping mapping_;
+  Projection projection_;
   /// What is computed where only the other role goes.
   llvm::DenseSet<Value> inside_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lower/Conversions.h"
 #include "ditron/support/Error.h"
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 
@@ -73,19 +74,52 @@ Value ThreadBuilder::isFirst(const Layout &layout) {
   return result;
 }
 
-SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape) {
+/// A coordinate of a tile along one of the argument's dimensions; far outside of the argument where
+/// the tile begins outside of the view.
+static Value placeInView(ThreadBuilder &t, Value view, ValueRange coords, ArrayRef<int64_t> shape,
+                         const ArgumentView::Dimension &dimension, Value extent) {
+  OpBuilder &b = t.b;
+  auto dim = static_cast<size_t>(dimension.ofView);
+  size_t lead = coords.size() - shape.size();
+  int64_t height = dim < lead ? 1 : shape[dim - lead];
+  Value size = dimension.isWhole ? extent : b.create<memref::DimOp>(t.loc, view, dimension.ofView);
+  Value start = b.create<arith::MaxSIOp>(t.loc, coords[dim], t.index(-1));
+  start = b.create<arith::MinSIOp>(t.loc, start, size);
+  if (height != 1)
+    start = t.mul(start, t.index(height));
+  if (dimension.isWhole)
+    return start;
+  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    return b.create<arith::CmpIOp>(t.loc, predicate, x, y);
+  };
+  Value isInside =
+      b.create<arith::AndIOp>(t.loc, compare(arith::CmpIPredicate::sge, start, t.index(0)),
+                              compare(arith::CmpIPredicate::slt, start, size));
+  return b.create<arith::SelectOp>(t.loc, isInside, start, t.index(INT32_MAX));
+}
+
+SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,
+                                          Value page) {
+  constexpr int64_t kMostExtent = 256; // of a box of the copy engine
+  ArgumentView part = *ArgumentView::of(view);
   SmallVector<Value> result;
-  size_t rank = coords.size(), lead = rank - shape.size();
-  for (size_t dim = rank; dim-- > 0;) {
-    Value size = b.create<memref::DimOp>(loc, view, static_cast<int64_t>(dim));
-    Value start = b.create<arith::MaxSIOp>(loc, coords[dim], index(-1));
-    start = b.create<arith::MinSIOp>(loc, start, size);
-    if (dim >= lead) {
-      start = mul(start, index(shape[dim - lead]));
-      start = b.create<arith::MinSIOp>(loc, start, size);
-    }
-    result.push_back(b.create<arith::IndexCastOp>(loc, b.getI32Type(), start));
+  for (size_t dim = part.dimensions.size(); dim-- > 0;) {
+    const ArgumentView::Dimension &dimension = part.dimensions[dim];
+    Value extent = b.create<memref::DimOp>(loc, part.argument, static_cast<int64_t>(dim));
+    Value place = dimension.ofView < 0 ? index(0)
+                                       : placeInView(*this, view, coords, shape, dimension, extent);
+    for (OpFoldResult start : dimension.starts)
+      place = add(place, getValueOrCreateConstantIndexOp(b, loc, start));
+    for (auto [x, y] : dimension.products)
+      place = add(place, mul(getValueOrCreateConstantIndexOp(b, loc, x),
+                             getValueOrCreateConstantIndexOp(b, loc, y)));
+    // One that lies outside is brought near, that it fits 32 bits: any such tile is all zeros.
+    place = b.create<arith::MaxSIOp>(loc, place, index(-kMostExtent));
+    place = b.create<arith::MinSIOp>(loc, place, extent);
+    result.push_back(b.create<arith::IndexCastOp>(loc, b.getI32Type(), place));
   }
+  if (page)
+    result.push_back(b.create<arith::IndexCastOp>(loc, b.getI32Type(), page));
   return result;
 }
 

@@ -111,11 +111,11 @@ public:
   /// The digit of this thread, weight aside: i32.
   Value digit(const Digit &digit);
 
-  /// For the copy engine, the first element of a tile of a view: i32, innermost coordinate first.
-  /// One that lies outside of the view is brought near, that it fits 32 bits: no such tile has
-  /// elements.
+  /// For the copy engine, where the first element of a tile of a view, which is part of an argument
+  /// (see ArgumentView), lies in that: i32, innermost coordinate first; behind them `page` if there
+  /// is one. A place outside of the argument is brought near, that it fits 32 bits.
   llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
-                                   llvm::ArrayRef<int64_t> shape);
+                                   llvm::ArrayRef<int64_t> shape, Value page = nullptr);
 };
 
 /// Places of a distribution's registers in the shared memory of a tile.
