@@ -11,9 +11,9 @@
 //
 // Slices and splits stay within their view, indices within their extents, roles within the running
 // one, both sides of a put or get have the same extents, and steps are 1 or more. What holds by
-// construction, such as the whole extent of a view, is not required. The texts are those of the
-// interpreter (ditron/reference). Tiles need nothing: what is beyond the view is masked.
-// test/lower/check-bounds.mlir shows it.
+// construction, such as the whole extent of a view, or an element that a loop over it counts, is
+// not required. The texts are those of the interpreter (ditron/reference). Tiles need nothing: what
+// is beyond the view is masked. test/lower/check-bounds.mlir shows it.
 #include "ditron/device/Provenance.h"
 #include "ditron/lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,6 +70,21 @@ bool isExtentOf(OpFoldResult value, Value view, int64_t d) {
   auto dim = dyn_cast_or_null<memref::DimOp>(isa<Value>(value) ? cast<Value>(value).getDefiningOp()
                                                                : nullptr);
   return dim && dim.getSource() == view && dim.getConstantIndex() == d;
+}
+
+/// Whether both are one value, or the extents of one dimension of one view.
+bool areSame(Value x, Value y) {
+  auto one = x.getDefiningOp<memref::DimOp>(), other = y.getDefiningOp<memref::DimOp>();
+  return x == y || (one && other && one.getSource() == other.getSource() &&
+                    one.getConstantIndex() == other.getConstantIndex() && one.getConstantIndex());
+}
+
+/// Whether an index is that of a loop from 0 or more up to an extent.
+bool goesUpTo(Value index, Value extent) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return loop && loop.getInductionVar() == index && areSame(loop.getUpperBound(), extent) &&
+         getConstantIntValue(loop.getLowerBound()).value_or(-1) >= 0;
 }
 
 /// Requires what one op needs, in front of it.
@@ -260,16 +275,10 @@ private:
 
   /// Whether `rows` is `elements` divided by `height` and rounded up.
   static bool areRowsOf(Value rows, Value elements, int64_t height) {
-    auto same = [](Value x, Value y) {
-      auto one = x.getDefiningOp<memref::DimOp>(), other = y.getDefiningOp<memref::DimOp>();
-      return x == y ||
-             (one && other && one.getSource() == other.getSource() &&
-              one.getConstantIndex() == other.getConstantIndex() && one.getConstantIndex());
-    };
-    if (height == 1 && same(rows, elements))
+    if (height == 1 && areSame(rows, elements))
       return true;
     auto divided = rows.getDefiningOp<arith::CeilDivSIOp>();
-    return divided && same(divided.getLhs(), elements) &&
+    return divided && areSame(divided.getLhs(), elements) &&
            isConstantIntValue(divided.getRhs(), height);
   }
 
@@ -330,11 +339,12 @@ private:
   /// if there are none) and the extents.
   void requireIndices(ValueRange indices, ArrayRef<Value> extents,
                       llvm::function_ref<std::string(size_t)> text, ValueRange shown = {}) {
-    if (indices.empty())
+    if (llvm::all_of_zip(indices, extents, goesUpTo))
       return;
     Value ok = constantTrue();
     for (auto [index, extent] : llvm::zip_equal(indices, extents))
-      ok = both(ok, isIndex(index, extent));
+      if (!goesUpTo(index, extent))
+        ok = both(ok, isIndex(index, extent));
     SmallVector<Value> values(shown.empty() ? indices : shown);
     values.append(extents.begin(), extents.end());
     require(ok, text(indices.size()), values);

@@ -81,3 +81,25 @@ func.func @work(%A: !v {tile.name = "A"}, %i: index, %n: index) attributes {tile
   }
   return
 }
+
+// What a loop counts up to the extent is within it.
+// CHECK-LABEL: func.func @elements(
+// CHECK-NOT: tile.require
+// CHECK: memref.load
+// CHECK: tile.require %{{.*}}, "read touches element [{}, {}] of a view of [{}, {}] of 'A'"
+// CHECK: memref.load
+func.func @elements(%A: !v {tile.name = "A"}, %i: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.dim %A, %c0 : !v
+  %n = memref.dim %A, %c1 : !v
+  scf.for %k = %c0 to %m step %c1 {
+    scf.for %l = %c1 to %n step %c1 {
+      %x = memref.load %A[%k, %l] : !v
+      %y = memref.load %A[%l, %k] : !v
+      memref.store %x, %A[%k, %l] : !v
+      memref.store %y, %A[%k, %l] : !v
+    }
+  }
+  return
+}

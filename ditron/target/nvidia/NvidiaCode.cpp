@@ -66,6 +66,16 @@ static bool isWarpgroupProduct(const llvm::Instruction &instruction) {
   return llvm::StringRef(assembly->getAsmString()).contains("wgmma.mma_async");
 }
 
+/// Whether a loop has no effect but on numbers: what it reads is better read several at a time.
+static bool isOfNumbers(const llvm::Loop &loop) {
+  return llvm::all_of(loop.blocks(), [](const llvm::BasicBlock *block) {
+    return llvm::none_of(*block, [](const llvm::Instruction &one) {
+      auto *call = llvm::dyn_cast<llvm::CallInst>(&one);
+      return one.mayHaveSideEffects() || (call && call->isInlineAsm());
+    });
+  });
+}
+
 /// The registers of products of warpgroups are to stay where they are from one turn of a loop to
 /// the next; where turns are copied, by LLVM or by the assembler, they move.
 static void keepLoops(llvm::Module &module) {
@@ -75,7 +85,8 @@ static void keepLoops(llvm::Module &module) {
     llvm::DominatorTree tree(function);
     llvm::LoopInfo loops(tree);
     for (llvm::Loop *loop : loops.getLoopsInPreorder())
-      loop->setLoopAlreadyUnrolled();
+      if (!isOfNumbers(*loop))
+        loop->setLoopAlreadyUnrolled();
   }
 }
 

@@ -473,6 +473,57 @@ def Nvidia_SyncOp : Nvidia_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$scope attr-dict";
 }
 
+//===-- Numbers between roles -----------------------------------------------------------------===//
+
+def Nvidia_MailboxType : TypeDef<Nvidia_Dialect, "Mailbox"> {
+  let mnemonic = "mailbox";
+  let summary = "Slots of shared memory, numbers of these types in each, from the role that feeds to the one that computes";
+  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::Type">:$numbers);
+  let assemblyFormat = "`<` $slots `of` $numbers `>`";
+}
+
+def Nvidia_MailboxOp : Nvidia_Op<"mailbox", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let summary = "Makes a mailbox, for all warps of the core";
+  let description = [{
+    The slots, a power of two of them, go round in order. Each has two mbarriers: one completes when
+    its numbers are there, one when every warp that computes has read them.
+
+    Example:
+    ```mlir
+    %box = nvidia.mailbox : <4 of i32, index>
+    ```
+  }];
+  let results = (outs Nvidia_MailboxType:$mailbox);
+  let assemblyFormat = "attr-dict `:` type($mailbox)";
+}
+
+def Nvidia_TellOp : Nvidia_Op<"tell", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The feeding role tells the other one numbers, once there is a slot for them";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.tell %box, %part, %first : <4 of i32, index>, i32, index
+    ```
+  }];
+  let arguments = (ins Nvidia_MailboxType:$mailbox, Variadic<AnyType>:$numbers);
+  let assemblyFormat = "$mailbox `,` $numbers attr-dict `:` type($mailbox) `,` type($numbers)";
+}
+
+def Nvidia_HearOp : Nvidia_Op<"hear", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The next numbers that the feeding role told, once they are there";
+  let description = [{
+    All warps of the role hear all that is told.
+
+    Example:
+    ```mlir
+    %part, %first = nvidia.hear %box : <4 of i32, index> -> i32, index
+    ```
+  }];
+  let arguments = (ins Nvidia_MailboxType:$mailbox);
+  let results = (outs Variadic<AnyType>:$numbers);
+  let assemblyFormat = "$mailbox attr-dict `:` type($mailbox) `->` type($numbers)";
+}
+
 //===-- Order between roles -------------------------------------------------------------------===//
 
 def Nvidia_GateType : TypeDef<Nvidia_Dialect, "Gate"> {

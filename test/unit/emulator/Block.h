@@ -259,6 +259,8 @@ private:
       return requireAll(i, mask), true;
     if (name == "mbarrier")
       return synchronise(warp, i, mask);
+    if (name == "bar" && i.has("warp"))
+      return requireAll(i, mask), true;
     if (name == "bar")
       return meet(warp, i, mask);
     if (name == "barrier")

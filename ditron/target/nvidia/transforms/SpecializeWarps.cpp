@@ -43,12 +43,14 @@
 // last one, is begun in the next iteration (OverlapProducts.cpp). What one product reads comes
 // together, and loads of the same tiles of an argument share a pipe; a tile that is read outside of
 // the loops whose products take it comes by itself and stays until they are done.
+// What takes a loop to find is found by one role alone: Searches.h.
 // test/target/nvidia/specialize-warps.mlir shows it.
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/Consumer.h"
 #include "ditron/target/nvidia/transforms/Projection.h"
 #include "ditron/target/nvidia/transforms/Roles.h"
+#include "ditron/target/nvidia/transforms/Searches.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -276,7 +278,9 @@ private:
     TensorMaps maps(function);
     if (tensorStores)
       deliver(function, plan->warps, maps);
-    SmallVector<PipedFeed> feeds = makePipes(function, *plan, *chip, maps, b);
+    Searches searches(function);
+    int64_t available = chip->sharedBytes - searches.bytes();
+    SmallVector<PipedFeed> feeds = makePipes(function, *plan, available, maps, b);
     Guards guards = plan->guards(function);
     llvm::DenseMap<Operation *, Value> gates;
     for (Operation *op : guards.gates(plan->writers))
@@ -297,6 +301,8 @@ private:
     consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
                                      rest().begin(), rest().end());
     rewriteConsumer(roles.getConsumer(), feeds, plan->warps);
+    b.setInsertionPoint(roles);
+    searches.connect(roles.getProducer(), roles.getConsumer(), b);
   }
 
   /// Stores of tiles as products leave them become those of the copy engine.
@@ -360,9 +366,9 @@ private:
     settleProducts(consumer);
   }
 
-  /// As many slots as fit beside what ops need for the moment, for each inner feed alike; tiles
-  /// that stay have two if that takes none from the others.
-  SmallVector<PipedFeed> makePipes(func::FuncOp function, const RolePlan &plan, const Chip &chip,
+  /// As many slots as fit into `available` bytes beside what ops need for the moment, for each
+  /// inner feed alike; tiles that stay have two if that takes none from the others.
+  SmallVector<PipedFeed> makePipes(func::FuncOp function, const RolePlan &plan, int64_t available,
                                    TensorMaps &maps, ImplicitLocOpBuilder &b) {
     int64_t momentary = 0, delivered = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
@@ -394,8 +400,8 @@ private:
     constexpr int64_t kBarriers = 1024; // of a pipe
     auto pipes = static_cast<int64_t>(llvm::count_if(
         llvm::enumerate(shared), [](auto one) { return one.value() == int64_t(one.index()); }));
-    auto [slots, slotsOfOuter] = chooseSlots(
-        chip.sharedBytes - rounded(momentary) - delivered - pipes * kBarriers, inner, outer);
+    auto [slots, slotsOfOuter] =
+        chooseSlots(available - rounded(momentary) - delivered - pipes * kBarriers, inner, outer);
     for (auto [n, one] : llvm::enumerate(feeds)) {
       int64_t count = one.feed.isInner() ? slots : slotsOfOuter;
       bool isFirst = shared[n] == static_cast<int64_t>(n);

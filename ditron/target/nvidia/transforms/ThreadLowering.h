@@ -15,6 +15,7 @@
 //   DotPatterns.cpp       products
 //   RingPatterns.cpp      tiles fetched ahead of their use
 //   RolePatterns.cpp      roles, and the pipes between them
+//   MailPatterns.cpp      numbers from one role to the other
 //   DeliverPatterns.cpp   tiles that the copy engine stores
 //   WarpgroupPatterns.cpp products of warpgroups
 //   RankPatterns.cpp      what cores and ranks say to one another
@@ -169,6 +170,8 @@ void addReducePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConver
 void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addMailPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 void addDeliverPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                         const ThreadContext &context);

@@ -150,6 +150,7 @@ private:
         [](RingType ring) -> Type { return LLVM::LLVMPointerType::get(ring.getContext(), 3); });
     types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
     types.addConversion([](GateType gate) -> Type { return pipeType(gate.getContext()); });
+    types.addConversion([](MailboxType box) -> Type { return pipeType(box.getContext()); });
     types.addConversion([](RankedTensorType tile) -> Type {
       if (isShared(tile))
         return LLVM::LLVMPointerType::get(tile.getContext(), 3);
@@ -170,6 +171,7 @@ private:
     addDotPatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);
     addRolePatterns(patterns, types, context);
+    addMailPatterns(patterns, types, context);
     addDeliverPatterns(patterns, types, context);
     addWarpgroupPatterns(patterns, types, context);
     addRankPatterns(patterns, types, context);
