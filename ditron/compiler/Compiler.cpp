@@ -195,6 +195,8 @@ static std::string describe(ModuleOp module, StringRef name) {
     info["ranks"] = describeRanks(module);
   if (auto cluster = module->getAttrOfType<IntegerAttr>(nvidia::kClusterAttr))
     info["cluster"] = cluster.getInt();
+  if (module->hasAttr(nvidia::kOverlapsAttr))
+    info["overlaps"] = true;
   std::string text;
   llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
   return text;

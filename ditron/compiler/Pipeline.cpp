@@ -64,7 +64,8 @@ void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
                                               options.tensorMaps,
                                               options.tensorStores})); // tiles are dealt to threads
   kernel.addPass(nvidia::createSpecializeWarps(
-      {options.chip, options.stages, options.tensorStores})); // a thread feeds the others
+      {options.chip, options.stages, options.tensorStores}));    // a thread feeds the others
+  kernel.addPass(nvidia::createOverlapLaunches({options.chip})); // before the last one's end
   kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
   passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
 }

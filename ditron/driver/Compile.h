@@ -54,7 +54,8 @@ struct GpuCode {
   std::string ptx;
   int threads = 0; ///< of a core
   int sharedBytes = 0;
-  int cluster = 1; ///< cores that are launched side by side
+  int cluster = 1;       ///< cores that are launched side by side
+  bool overlaps = false; ///< it may be launched before what it follows has ended: it waits itself
   std::vector<Requirement> requirements;
   std::vector<TensorMap> tensorMaps;
   bool isDistributed = false; ///< it takes all words of support/GpuLaunch.h

@@ -70,7 +70,8 @@ struct GpuProgram::Impl {
           std::make_shared<const GpuCode>(loadGpuCode(kernel, schedule, which, gpu.target()));
       auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
           gpu.device(), code->ptx,
-          runtime::nvidia::LoadedKernel::Launch{code->threads, code->sharedBytes, code->cluster});
+          runtime::nvidia::LoadedKernel::Launch{code->threads, code->sharedBytes, code->cluster,
+                                                code->overlaps});
       found = variants.emplace(which, Variant{std::move(code), std::move(loaded)}).first;
     }
     return found->second;

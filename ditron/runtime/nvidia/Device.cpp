@@ -11,7 +11,8 @@ namespace {
 // Numbers of the driver's interface.
 constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76; // attributes of devices
 constexpr int kRegisters = 4, kDynamicSharedBytes = 8;         // attributes of functions
-constexpr int kClusterExtents = 4;                             // an attribute of launches
+constexpr int kClusterExtents = 4, kBeginsEarly = 6;           // attributes of launches
+constexpr int kOverlapsInGraphs = 12030;                       // the first version whose graphs do
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;               // options of the assembler
 constexpr unsigned kNonBlocking = 1;                           // a stream of its own
 constexpr int kOutOfMemory = 2;
@@ -163,9 +164,9 @@ LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &im
 
 namespace {
 
-/// One attribute of a launch: its number, and 64 bytes of value. Here the extents of a cluster.
+/// One attribute of a launch: its number, and 64 bytes of value.
 struct LaunchAttribute {
-  int number = kClusterExtents;
+  int number = 0;
   alignas(8) uint32_t value[16] = {};
 };
 
@@ -177,18 +178,31 @@ struct LaunchConfig {
   unsigned attributeCount = 0;
 };
 
-/// A launch of so many cores; `attribute` lasts as long as it.
-LaunchConfig configOf(const LoadedKernel::Launch &launch, int cores, LaunchAttribute &attribute) {
+/// A launch of so many cores, with what it points to.
+struct DescribedLaunch {
+  DescribedLaunch(const LoadedKernel::Launch &launch, int cores, bool overlaps) {
+    config.grid[0] = static_cast<unsigned>(cores);
+    config.block[0] = static_cast<unsigned>(launch.threads);
+    config.sharedBytes = static_cast<unsigned>(launch.sharedBytes);
+    config.attributes = attributes;
+    if (launch.cluster > 1)
+      add(kClusterExtents, {static_cast<uint32_t>(launch.cluster), 1, 1});
+    if (overlaps)
+      add(kBeginsEarly, {1});
+  }
+  DescribedLaunch(const DescribedLaunch &) = delete;
+  DescribedLaunch &operator=(const DescribedLaunch &) = delete;
+
   LaunchConfig config;
-  config.grid[0] = static_cast<unsigned>(cores);
-  config.block[0] = static_cast<unsigned>(launch.threads);
-  config.sharedBytes = static_cast<unsigned>(launch.sharedBytes);
-  attribute.value[0] = static_cast<uint32_t>(launch.cluster);
-  attribute.value[1] = attribute.value[2] = 1;
-  config.attributes = &attribute;
-  config.attributeCount = launch.cluster > 1 ? 1 : 0;
-  return config;
-}
+
+private:
+  void add(int number, std::initializer_list<uint32_t> value) {
+    LaunchAttribute &attribute = attributes[config.attributeCount++];
+    attribute.number = number;
+    std::copy(value.begin(), value.end(), attribute.value);
+  }
+  LaunchAttribute attributes[2];
+};
 
 } // namespace
 
@@ -199,9 +213,8 @@ int LoadedKernel::countCores() const {
               launch_.threads, size_t(launch_.sharedBytes));
   int cores = blocks * device_->multiprocessors();
   if (blocks > 0 && launch_.cluster > 1) {
-    LaunchAttribute attribute;
-    LaunchConfig config = configOf(launch_, cores / launch_.cluster * launch_.cluster, attribute);
-    DITRON_CUDA(cuda, cuOccupancyMaxActiveClusters, &clusters, function_, &config);
+    DescribedLaunch described(launch_, cores / launch_.cluster * launch_.cluster, false);
+    DITRON_CUDA(cuda, cuOccupancyMaxActiveClusters, &clusters, function_, &described.config);
     cores = clusters * launch_.cluster;
   }
   if (cores == 0)
@@ -221,10 +234,11 @@ void LoadedKernel::launch(std::vector<int64_t> words, std::vector<TensorMap> map
     parameters.push_back(&word);
   for (TensorMap &map : maps)
     parameters.push_back(map.data());
-  LaunchAttribute attribute;
-  LaunchConfig config = configOf(launch_, cores ? cores : cores_, attribute);
-  config.stream = stream.handle();
-  DITRON_CUDA(device_->use(), cuLaunchKernelEx, &config, function_, parameters.data(), nullptr);
+  const Cuda &cuda = device_->use();
+  bool overlaps = launch_.overlaps && cuda.version() >= kOverlapsInGraphs;
+  DescribedLaunch described(launch_, cores ? cores : cores_, overlaps);
+  described.config.stream = stream.handle();
+  DITRON_CUDA(cuda, cuLaunchKernelEx, &described.config, function_, parameters.data(), nullptr);
 }
 
 } // namespace ditron::runtime::nvidia

@@ -119,6 +119,7 @@ public:
   struct Launch {
     int threads, sharedBytes;
     int cluster = 1;
+    bool overlaps = false; ///< begins before what it follows has ended, and waits for it itself
   };
   /// RuntimeError with the words of the driver's assembler where it refuses the image.
   LoadedKernel(std::shared_ptr<Device> device, const std::string &image, Launch launch);

@@ -17,6 +17,8 @@ struct Chip {
   /// Warpgroups (4 warps) multiply tiles that lie in shared memory, the copy engine fills it, and
   /// warps hand registers to one another: wgmma, cp.async.bulk.tensor, setmaxnreg.
   bool hasWarpgroups;
+  /// A launch may begin while the one before it in its stream runs: griddepcontrol.
+  bool launchesOverlap;
 
   /// What tiles are chosen by: elements of the largest accumulator of f32 whose products of 16-bit
   /// floats go at full speed, and multiprocessors of a large device with this chip.

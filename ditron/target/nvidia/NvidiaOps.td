@@ -473,6 +473,22 @@ def Nvidia_SyncOp : Nvidia_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$scope attr-dict";
 }
 
+//===-- Launches ------------------------------------------------------------------------------===//
+
+def Nvidia_FollowLaunchesOp : Nvidia_Op<"follow_launches", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the launches before this one are done, and lets the next one begin";
+  let description = [{
+    What was launched before is seen from here on. The next launch of the stream may begin when all
+    cores of this one have come here, if it waits here too.
+
+    Example:
+    ```mlir
+    nvidia.follow_launches
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Numbers between roles -----------------------------------------------------------------===//
 
 def Nvidia_MailboxType : TypeDef<Nvidia_Dialect, "Mailbox"> {

@@ -253,7 +253,7 @@ private:
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
     const std::string &name = i.name();
     if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
-        name == "nanosleep")
+        name == "nanosleep" || name == "griddepcontrol")
       return true;
     if (name == "setmaxnreg")
       return requireAll(i, mask), true;

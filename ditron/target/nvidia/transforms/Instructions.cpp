@@ -394,6 +394,10 @@ void Instructions::fence(StringRef scope) {
 
 void Instructions::fenceCopyEngine() { assemble("fence.proxy.async;", "~{memory}", {}, {}); }
 
+void Instructions::followLaunches() {
+  assemble("griddepcontrol.launch_dependents; griddepcontrol.wait;", "~{memory}", {}, {});
+}
+
 Value Instructions::time() {
   return assemble("mov.u64 $0, %globaltimer;", "=l", {}, b_.getI64Type())[0];
 }

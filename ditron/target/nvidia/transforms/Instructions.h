@@ -159,6 +159,8 @@ public:
   void fence(llvm::StringRef scope);
   /// What this thread has acquired, or seen, the copy engine sees too.
   void fenceCopyEngine();
+  /// griddepcontrol: the next launch may begin; then, what was launched before is done and seen.
+  void followLaunches();
   /// Nanoseconds (i64) of a clock of the whole device.
   Value time();
   /// Some nanoseconds pass.

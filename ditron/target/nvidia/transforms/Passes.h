@@ -32,10 +32,14 @@ inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps
 /// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function, then
 /// of the module; absent: 1).
 inline constexpr llvm::StringLiteral kClusterAttr = "nvidia.cluster";
+/// A launch may begin while the one before it runs (unit attribute of the function, then of the
+/// module).
+inline constexpr llvm::StringLiteral kOverlapsAttr = "nvidia.overlaps";
 /// What a tensor map describes (attribute of the argument of the function that points to it, and an
-/// array of them of the module): a dictionary {argument, box, tf32}, the number of the argument
-/// whose memory it is, the extents of what is copied at a time, outermost first, and, if it is
-/// there, that elements of f32 are rounded to tf32 on the way.
+/// array of them of the module): a dictionary {argument, box, tf32, rows}, the number of the
+/// argument whose memory it is, the extents of what is copied at a time, outermost first, and, if
+/// they are there, that elements of f32 are rounded to tf32 on the way, and the dimension along
+/// which copies end with a run of places (runtime/nvidia/TensorMap.h).
 inline constexpr llvm::StringLiteral kTensorMapAttr = "nvidia.tensor_map";
 inline constexpr llvm::StringLiteral kTensorMapsAttr = "nvidia.tensor_maps";
 /// The threads of a lowered kernel (i64 attribute of the module).

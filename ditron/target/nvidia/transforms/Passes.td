@@ -73,6 +73,13 @@ def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
            "Launches may describe what the kernel writes, too">];
 }
 
+def OverlapLaunches : Pass<"nvidia-overlap-launches", "::mlir::func::FuncOp"> {
+  let summary = "Has a launch begin while the one before it runs, and wait for it where it touches memory";
+  let dependentDialects = ["::ditron::nvidia::NvidiaDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];
+}
+
 def PipelineLoads : Pass<"nvidia-pipeline-loads", "::mlir::func::FuncOp"> {
   let summary = "Fetches the tiles that loops read into shared memory some iterations ahead";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::nvidia::NvidiaDialect"];
