@@ -137,6 +137,9 @@ static GpuCode describedCode(std::string ptx) {
   code.threads = static_cast<int>(*fields.getInteger("threads"));
   code.sharedBytes = static_cast<int>(*fields.getInteger("shared_bytes"));
   code.cluster = static_cast<int>(fields.getInteger("cluster").value_or(1));
+  if (const llvm::json::Array *tiles = fields.getArray("tiles"))
+    for (const llvm::json::Value &count : *tiles)
+      code.tiles.push_back(count.getAsString()->str());
   for (const llvm::json::Value &value : *fields.getArray("requirements")) {
     const llvm::json::Object &one = *value.getAsObject();
     code.requirements.push_back(

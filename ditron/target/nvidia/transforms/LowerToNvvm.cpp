@@ -192,7 +192,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
     for (StringRef attribute : {kSharedAttr, kRequirementsAttr, kSymmetricAttr, kDistributedAttr,
-                                kSitesAttr, kBarriersAttr, kClusterAttr})
+                                kSitesAttr, kBarriersAttr, kClusterAttr, kTilesAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
     Builder attributes(&getContext());
