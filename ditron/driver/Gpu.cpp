@@ -3,8 +3,13 @@
 #include "ditron/driver/Arguments.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/driver/GpuRank.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 namespace ditron {
 
@@ -40,6 +45,14 @@ struct GpuProgram::Impl {
     std::shared_ptr<const GpuCode> code;
     std::unique_ptr<runtime::nvidia::LoadedKernel> loaded;
   };
+  /// What launches with the same arguments share: checked and encoded once.
+  struct Binding {
+    Variant *variant;
+    std::shared_ptr<Workspace> workspace; ///< null: the kernel takes none
+    int64_t dropped;                      ///< workspaces of the group, when this was made
+    LaunchParameters parameters;
+    int cores;
+  };
 
   Impl(const Gpu &gpu, const Kernel &kernel, Schedule schedule)
       : gpu(gpu), kernel(kernel), schedule(schedule),
@@ -66,16 +79,81 @@ struct GpuProgram::Impl {
   Variant &variant(const GpuVariant &which) {
     auto found = variants.find(which);
     if (found == variants.end()) {
-      auto code =
-          std::make_shared<const GpuCode>(loadGpuCode(kernel, schedule, which, gpu.target()));
+      GpuCode code = loadGpuCode(kernel, schedule, which, gpu.target());
+      auto start = std::chrono::steady_clock::now();
       auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
-          gpu.device(), code->ptx,
-          runtime::nvidia::LoadedKernel::Launch{code->threads, code->sharedBytes, code->cluster,
-                                                code->overlaps});
-      found = variants.emplace(which, Variant{std::move(code), std::move(loaded)}).first;
+          gpu.device(), code.ptx,
+          runtime::nvidia::LoadedKernel::Launch{code.threads, code.sharedBytes, code.cluster,
+                                                code.overlaps});
+      std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      code.report.assemblySeconds = passed.count();
+      code.report.seconds += passed.count();
+      Variant variant{std::make_shared<const GpuCode>(std::move(code)), std::move(loaded)};
+      found = variants.emplace(which, std::move(variant)).first;
     }
     return found->second;
   }
+
+  /// What a launch with these arguments takes, which the rank is told of: as it was for an earlier
+  /// one with the same, else made.
+  const Binding &bind(const std::vector<KernelArgument> &arguments) {
+    identify(arguments, words);
+    if (!lastBound || lastBound->first != words) {
+      auto found = bindings.find(words);
+      lastBound = found == bindings.end() ? nullptr : &*found;
+    }
+    if (lastBound && lastBound->second.dropped == gpu.group()->dropped()) {
+      const Binding &binding = lastBound->second;
+      last = binding.variant;
+      rank.choose(last->code, binding.workspace);
+      return binding;
+    }
+    lastBound = nullptr;
+    if (bindings.size() >= kMostBindings)
+      bindings.clear();
+    lastBound = &*bindings.insert_or_assign(words, makeBinding(arguments)).first;
+    return lastBound->second;
+  }
+
+  /// CompileError where the arguments do not fit.
+  Binding makeBinding(const std::vector<KernelArgument> &arguments) {
+    checkArguments(kernel, arguments, gpu.group()->ranks());
+    int64_t dropped = gpu.group()->dropped();
+    last = &variant(arguments);
+    const GpuCode &code = *last->code;
+    rank.prepare(last->code, arguments);
+    std::vector<int64_t> all = toWords(kernel, arguments), others = rank.words();
+    all.insert(all.end(), others.begin(), others.end());
+    std::vector<TensorMap> maps;
+    for (const GpuCode::TensorMap &map : code.tensorMaps)
+      maps.emplace_back(gpu.device()->use(), rank.mapped(code, map, arguments).view(), map.box,
+                        map.roundsToTf32);
+    return {last, rank.workspace(), dropped, LaunchParameters(std::move(all), std::move(maps)),
+            coresOf(arguments)};
+  }
+
+  /// The cores of a launch of the last variant: as many as fit together, or one for each tile.
+  int coresOf(const std::vector<KernelArgument> &arguments) const {
+    const GpuCode &code = *last->code;
+    if (code.tiles.empty())
+      return rank.cores(code, last->loaded->cores());
+    int64_t most = 1;
+    for (const std::string &tiles : code.tiles)
+      most = std::max(most, evaluateExtent(tiles, arguments, gpu.group()->ranks()));
+    if (most > INT32_MAX)
+      throw CompileError(fmt::format("{}: {} tiles of these extents, expected fewer than 2^31",
+                                     kernel.signature().text(), most));
+    return static_cast<int>(most);
+  }
+
+  /// Of the bits of arguments.
+  struct Hash {
+    size_t operator()(const std::vector<int64_t> &bits) const {
+      return std::hash<std::string_view>()(
+          {reinterpret_cast<const char *>(bits.data()), bits.size() * sizeof(int64_t)});
+    }
+  };
+  static constexpr size_t kMostBindings = 1024; ///< of 1 to 2 KB each
 
   Gpu gpu;
   Kernel kernel;
@@ -83,32 +161,21 @@ struct GpuProgram::Impl {
   GpuRank rank;
   std::map<GpuVariant, Variant> variants;
   Variant *last = nullptr;
+  std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings;
+  std::pair<const std::vector<int64_t>, Binding> *lastBound = nullptr; ///< of them, or none
+  std::vector<int64_t> words; ///< of the arguments at hand: memory for them is kept
 };
 
-void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) {
-  Impl &impl = *impl_;
-  checkArguments(impl.kernel, arguments, impl.gpu.group()->ranks());
-  impl.last = &impl.variant(arguments);
-  impl.rank.prepare(impl.last->code, arguments);
-}
+void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) { impl_->bind(arguments); }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments) {
   launch(arguments, impl_->gpu.stream());
 }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stream &stream) {
-  Impl &impl = *impl_;
-  prepare(arguments);
-  const GpuCode &code = *impl.last->code;
-  std::vector<int64_t> words = toWords(impl.kernel, arguments), others = impl.rank.words();
-  words.insert(words.end(), others.begin(), others.end());
-  std::vector<runtime::nvidia::TensorMap> maps;
-  for (const GpuCode::TensorMap &map : code.tensorMaps)
-    maps.emplace_back(impl.gpu.device()->use(), impl.rank.mapped(code, map, arguments).view(),
-                      map.box, map.roundsToTf32);
-  int cores = impl.rank.cores(code, impl.last->loaded->cores());
-  impl.rank.launched(cores);
-  impl.last->loaded->launch(std::move(words), std::move(maps), stream, cores);
+  const Impl::Binding &binding = impl_->bind(arguments);
+  impl_->rank.launched(binding.cores);
+  binding.variant->loaded->launch(binding.parameters, stream, binding.cores);
 }
 
 void GpuProgram::wait() { wait(impl_->gpu.stream()); }
@@ -122,10 +189,7 @@ void GpuProgram::wait(const Stream &stream) {
 CompileReport GpuProgram::report() const {
   return impl_->last ? impl_->last->code->report : CompileReport();
 }
-int GpuProgram::cores() const {
-  const Impl::Variant *last = impl_->last;
-  return last ? impl_->rank.cores(*last->code, last->loaded->cores()) : 0;
-}
+int GpuProgram::cores() const { return impl_->lastBound ? impl_->lastBound->second.cores : 0; }
 void GpuProgram::poison() { impl_->rank.poison(); }
 
 Gpu Gpu::of(std::shared_ptr<RankGroup> group, int rank) {
