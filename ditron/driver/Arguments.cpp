@@ -79,6 +79,24 @@ std::vector<bool> unitStrides(const std::vector<KernelArgument> &arguments) {
   return result;
 }
 
+void identify(const std::vector<KernelArgument> &arguments, std::vector<int64_t> &words) {
+  words.clear();
+  for (const KernelArgument &argument : arguments) {
+    words.push_back(static_cast<int64_t>(argument.index()));
+    if (const auto *tensor = std::get_if<Tensor>(&argument)) {
+      words.push_back(static_cast<int64_t>(tensor->dtype()));
+      words.push_back(std::bit_cast<int64_t>(tensor->data()));
+      words.push_back(tensor->dims());
+      words.insert(words.end(), tensor->shape().begin(), tensor->shape().end());
+      words.insert(words.end(), tensor->strides().begin(), tensor->strides().end());
+    } else if (const auto *integer = std::get_if<int64_t>(&argument)) {
+      words.push_back(*integer);
+    } else {
+      words.push_back(std::bit_cast<int64_t>(std::get<double>(argument)));
+    }
+  }
+}
+
 std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
   std::vector<int64_t> words;
   for (size_t n = 0; n < arguments.size(); ++n) {

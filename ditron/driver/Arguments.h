@@ -13,6 +13,11 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
 /// For each argument: its last dimension has stride 1.
 std::vector<bool> unitStrides(const std::vector<KernelArgument> &arguments);
 
+/// Fills `words` with all that a launch depends on of its arguments: kinds, element types,
+/// addresses, extents, strides and the bits of numbers. Equal words are of arguments that are the
+/// same. Nothing is allocated where `words` has room.
+void identify(const std::vector<KernelArgument> &arguments, std::vector<int64_t> &words);
+
 /// The 64-bit words of the arguments: a view's address, extents and strides, a scalar's value.
 std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgument> &arguments);
 

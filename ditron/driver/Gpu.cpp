@@ -5,6 +5,8 @@
 #include "ditron/driver/GpuRank.h"
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 
 namespace ditron {
 
@@ -39,6 +41,14 @@ struct GpuProgram::Impl {
   struct Variant {
     std::shared_ptr<const GpuCode> code;
     std::unique_ptr<runtime::nvidia::LoadedKernel> loaded;
+  };
+  /// What launches with the same arguments share: checked and encoded once.
+  struct Binding {
+    Variant *variant;
+    std::shared_ptr<Workspace> workspace; ///< null: the kernel takes none
+    int64_t dropped;                      ///< workspaces of the group, when this was made
+    LaunchParameters parameters;
+    int cores;
   };
 
   Impl(const Gpu &gpu, const Kernel &kernel, Schedule schedule)
@@ -77,38 +87,74 @@ struct GpuProgram::Impl {
     return found->second;
   }
 
+  /// What a launch with these arguments takes, which the rank is told of: as it was for an earlier
+  /// one with the same, else made.
+  const Binding &bind(const std::vector<KernelArgument> &arguments) {
+    identify(arguments, words);
+    if (!lastBound || lastBound->first != words) {
+      auto found = bindings.find(words);
+      lastBound = found == bindings.end() ? nullptr : &*found;
+    }
+    if (lastBound && lastBound->second.dropped == gpu.group()->dropped()) {
+      const Binding &binding = lastBound->second;
+      last = binding.variant;
+      rank.choose(last->code, binding.workspace);
+      return binding;
+    }
+    lastBound = nullptr;
+    if (bindings.size() >= kMostBindings)
+      bindings.clear();
+    lastBound = &*bindings.insert_or_assign(words, makeBinding(arguments)).first;
+    return lastBound->second;
+  }
+
+  /// CompileError where the arguments do not fit.
+  Binding makeBinding(const std::vector<KernelArgument> &arguments) {
+    checkArguments(kernel, arguments, gpu.group()->ranks());
+    int64_t dropped = gpu.group()->dropped();
+    last = &variant(arguments);
+    const GpuCode &code = *last->code;
+    rank.prepare(last->code, arguments);
+    std::vector<int64_t> all = toWords(kernel, arguments), others = rank.words();
+    all.insert(all.end(), others.begin(), others.end());
+    std::vector<TensorMap> maps;
+    for (const GpuCode::TensorMap &map : code.tensorMaps)
+      maps.emplace_back(gpu.device()->use(), rank.mapped(code, map, arguments).view(), map.box,
+                        map.roundsToTf32);
+    return {last, rank.workspace(), dropped, LaunchParameters(std::move(all), std::move(maps)),
+            rank.cores(code, last->loaded->cores())};
+  }
+
+  /// Of the bits of arguments.
+  struct Hash {
+    size_t operator()(const std::vector<int64_t> &bits) const {
+      return std::hash<std::string_view>()(
+          {reinterpret_cast<const char *>(bits.data()), bits.size() * sizeof(int64_t)});
+    }
+  };
+  static constexpr size_t kMostBindings = 1024; ///< of 1 to 2 KB each
+
   Gpu gpu;
   Kernel kernel;
   Schedule schedule;
   GpuRank rank;
   std::map<GpuVariant, Variant> variants;
   Variant *last = nullptr;
+  std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings;
+  std::pair<const std::vector<int64_t>, Binding> *lastBound = nullptr; ///< of them, or none
+  std::vector<int64_t> words; ///< of the arguments at hand: memory for them is kept
 };
 
-void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) {
-  Impl &impl = *impl_;
-  checkArguments(impl.kernel, arguments, impl.gpu.group()->ranks());
-  impl.last = &impl.variant(arguments);
-  impl.rank.prepare(impl.last->code, arguments);
-}
+void GpuProgram::prepare(const std::vector<KernelArgument> &arguments) { impl_->bind(arguments); }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments) {
   launch(arguments, impl_->gpu.stream());
 }
 
 void GpuProgram::launch(const std::vector<KernelArgument> &arguments, const Stream &stream) {
-  Impl &impl = *impl_;
-  prepare(arguments);
-  const GpuCode &code = *impl.last->code;
-  std::vector<int64_t> words = toWords(impl.kernel, arguments), others = impl.rank.words();
-  words.insert(words.end(), others.begin(), others.end());
-  std::vector<runtime::nvidia::TensorMap> maps;
-  for (const GpuCode::TensorMap &map : code.tensorMaps)
-    maps.emplace_back(impl.gpu.device()->use(), impl.rank.mapped(code, map, arguments).view(),
-                      map.box, map.roundsToTf32);
-  int cores = impl.rank.cores(code, impl.last->loaded->cores());
-  impl.rank.launched(cores);
-  impl.last->loaded->launch(std::move(words), std::move(maps), stream, cores);
+  const Impl::Binding &binding = impl_->bind(arguments);
+  impl_->rank.launched(binding.cores);
+  binding.variant->loaded->launch(binding.parameters, stream, binding.cores);
 }
 
 void GpuProgram::wait() { wait(impl_->gpu.stream()); }

@@ -29,6 +29,12 @@ public:
   /// Chooses what launches of this code with such arguments take. Without launching.
   void prepare(const std::shared_ptr<const GpuCode> &code,
                const std::vector<KernelArgument> &arguments);
+  /// What prepare chose, and the same choice again, as long as no workspace was dropped since.
+  const std::shared_ptr<runtime::nvidia::Workspace> &workspace() const { return workspace_; }
+  void choose(const std::shared_ptr<const GpuCode> &code,
+              const std::shared_ptr<runtime::nvidia::Workspace> &workspace) {
+    code_ = code, workspace_ = workspace;
+  }
   /// The words of a launch behind those of its arguments.
   std::vector<int64_t> words() const;
   /// The memory that a tensor map is to describe: an argument's, or, with its pages, that of a

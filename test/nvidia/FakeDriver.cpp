@@ -12,6 +12,7 @@
 //   launch    a launch fails
 //   fault     the kernel does, as is found later
 //
+// LaunchTest.cpp asks it what it was called with, by the functions whose names begin with `fake`.
 // FakeCalls.cpp has the calls of which nothing is expected but success.
 #include <cstdint>
 #include <cstdlib>
@@ -27,7 +28,8 @@ bool asks(std::string_view what) {
   return text && what == text;
 }
 
-bool isLaunched = false;
+int launches = 0, encodings = 0;
+void **lastParameters = nullptr;
 
 } // namespace
 
@@ -89,12 +91,21 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int, size_t
   *blocks = asks("room") ? 0 : 1;
   return 0;
 }
-int cuLaunchKernelEx(const void *, void *, void **, void **) {
-  isLaunched = true;
+int cuLaunchKernelEx(const void *, void *, void **parameters, void **) {
+  ++launches;
+  lastParameters = parameters;
   return asks("launch") ? kBadLaunch : 0;
 }
-int cuStreamSynchronize(void *) { return isLaunched && asks("fault") ? kBadAddress : 0; }
-int cuEventSynchronize(void *) { return isLaunched && asks("fault") ? kBadAddress : 0; }
+int cuTensorMapEncodeTiled(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
+                           const uint32_t *, const uint32_t *, int, int, int, int) {
+  ++encodings;
+  return 0;
+}
+int fakeLaunches() { return launches; }
+int fakeEncodings() { return encodings; }
+void **fakeParameters() { return lastParameters; }
+int cuStreamSynchronize(void *) { return launches && asks("fault") ? kBadAddress : 0; }
+int cuEventSynchronize(void *) { return launches && asks("fault") ? kBadAddress : 0; }
 int cuEventElapsedTime(float *milliseconds, void *, void *) {
   *milliseconds = 1;
   return 0;

@@ -227,13 +227,16 @@ int LoadedKernel::countCores() const {
 
 LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
 
-void LoadedKernel::launch(std::vector<int64_t> words, std::vector<TensorMap> maps,
-                          const Stream &stream, int cores) const {
-  std::vector<void *> parameters;
-  for (int64_t &word : words)
-    parameters.push_back(&word);
-  for (TensorMap &map : maps)
-    parameters.push_back(map.data());
+LaunchParameters::LaunchParameters(std::vector<int64_t> words, std::vector<TensorMap> maps)
+    : words_(std::move(words)), maps_(std::move(maps)) {
+  for (int64_t &word : words_)
+    addresses_.push_back(&word);
+  for (TensorMap &map : maps_)
+    addresses_.push_back(map.data());
+}
+
+void LoadedKernel::launch(const LaunchParameters &parameters, const Stream &stream,
+                          int cores) const {
   const Cuda &cuda = device_->use();
   bool overlaps = launch_.overlaps && cuda.version() >= kOverlapsInGraphs;
   DescribedLaunch described(launch_, cores ? cores : cores_, overlaps);

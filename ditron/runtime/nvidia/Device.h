@@ -112,6 +112,24 @@ private:
   void *event_ = nullptr;
 };
 
+/// The parameters of launches, in the form that the driver takes them in: made once for any number
+/// of launches.
+class LaunchParameters {
+public:
+  /// One 64-bit word for each parameter, and tensor maps behind them.
+  LaunchParameters(std::vector<int64_t> words, std::vector<TensorMap> maps);
+  LaunchParameters(LaunchParameters &&) noexcept = default;
+  LaunchParameters &operator=(LaunchParameters &&) noexcept = default;
+
+  /// The address of each parameter. The driver only reads them.
+  void **data() const { return const_cast<void **>(addresses_.data()); }
+
+private:
+  std::vector<int64_t> words_;
+  std::vector<TensorMap> maps_;
+  std::vector<void *> addresses_;
+};
+
 /// A kernel on a device. Its image is PTX or a cubin with the entry point `ditron_kernel`.
 class LoadedKernel {
 public:
@@ -130,10 +148,9 @@ public:
   /// Blocks that run at a time on the whole device: the cores of a launch.
   int cores() const { return cores_; }
   int registers() const { return registers_; }
-  /// Launches with one 64-bit word for each parameter and tensor maps behind them; asynchronous.
+  /// Launches with the kernel's parameters, which are read before it returns; asynchronous.
   /// `cores`: other than cores(), at most as many.
-  void launch(std::vector<int64_t> words, std::vector<TensorMap> maps, const Stream &stream,
-              int cores = 0) const;
+  void launch(const LaunchParameters &parameters, const Stream &stream, int cores = 0) const;
 
 private:
   std::shared_ptr<Device> device_;

@@ -128,6 +128,7 @@ std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
 void RankGroup::drop(const std::shared_ptr<Workspace> &workspace) {
   std::lock_guard lock(lock_);
   std::erase_if(workspaces_, [&](const auto &entry) { return entry.second == workspace; });
+  ++dropped_;
 }
 
 } // namespace ditron::runtime::nvidia

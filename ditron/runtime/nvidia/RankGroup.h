@@ -9,6 +9,7 @@
 // take, there is always an empty multiprocessor for the next core.
 #pragma once
 #include "ditron/runtime/nvidia/Workspace.h"
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -89,6 +90,8 @@ public:
   std::shared_ptr<Workspace> workspace(const std::string &key, const WorkspaceLayout &layout);
   /// A workspace that has failed is given up: the next launch gets another one.
   void drop(const std::shared_ptr<Workspace> &workspace);
+  /// How many have been given up, so far: what was learnt of one before may no longer hold.
+  int64_t dropped() const { return dropped_.load(std::memory_order_acquire); }
   /// The bound of every wait of a kernel.
   std::chrono::nanoseconds bound() const { return bound_; }
 
@@ -99,6 +102,7 @@ private:
   std::chrono::nanoseconds bound_;
   std::mutex lock_;
   std::map<std::string, std::shared_ptr<Workspace>> workspaces_;
+  std::atomic<int64_t> dropped_ = 0;
 };
 
 } // namespace ditron::runtime::nvidia

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What launches with the same arguments do once, and what they do again: on the fake driver of this
+// folder, which counts its calls.
+#include "ditron/driver/Gpu.h"
+#include "ditron/kernels/kernels.h"
+#include "ditron/support/Error.h"
+#include <bit>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+namespace ditron {
+namespace {
+
+/// A function that only the fake driver has.
+template <class Function> Function *fake(const char *name) {
+  static void *library = dlopen("libcuda.so.1", RTLD_NOW);
+  return reinterpret_cast<Function *>(library ? dlsym(library, name) : nullptr);
+}
+int encodings() { return fake<int()>("fakeEncodings")(); }
+int launches() { return fake<int()>("fakeLaunches")(); }
+/// A parameter of the last launch.
+int64_t parameter(size_t number) {
+  return *static_cast<int64_t *>(fake<void **()>("fakeParameters")()[number]);
+}
+
+class Launches : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_NE(fake<int()>("fakeLaunches"), nullptr) << "another driver"; }
+
+  /// Elements of bf16 at an address of the GPU, which nobody reads here.
+  static Tensor matrix(uint64_t address, int64_t rows, int64_t columns) {
+    return Tensor::borrow(reinterpret_cast<void *>(address), DType::bf16, {rows, columns});
+  }
+
+  Gpu gpu = Gpu::open();
+};
+
+constexpr uint64_t kA = 1 << 20, kB = 2 << 20, kC = 3 << 20, kElsewhere = 4 << 20;
+
+TEST_F(Launches, EncodeTensorMapsOnceForTheSameArguments) {
+  kernels::GemmConfig tile;
+  tile.m = tile.n = 128, tile.k = 64;
+  auto program = gpu.compile(kernels::gemm(DType::bf16, tile));
+  std::vector<KernelArgument> arguments{matrix(kA, 256, 256), matrix(kB, 256, 256),
+                                        matrix(kC, 256, 256)};
+  int before = encodings(), launched = launches();
+  program.launch(arguments);
+  int once = encodings() - before;
+  EXPECT_GT(once, 0);
+  for (int n = 0; n < 10; ++n)
+    program.launch(arguments);
+  EXPECT_EQ(encodings() - before, once);
+  EXPECT_EQ(launches() - launched, 11);
+
+  std::vector<KernelArgument> others = arguments;
+  others[0] = matrix(kElsewhere, 256, 256);
+  program.launch(others);
+  EXPECT_EQ(encodings() - before, 2 * once);
+  EXPECT_EQ(parameter(0), int64_t(kElsewhere));
+  program.launch(arguments);
+  EXPECT_EQ(encodings() - before, 2 * once);
+  EXPECT_EQ(parameter(0), int64_t(kA));
+}
+
+TEST_F(Launches, TakeWhatHasChanged) {
+  auto program = gpu.compile(kernels::rmsNorm(DType::bf16, {.rows = 1, .width = 256}));
+  auto launch = [&](uint64_t address, int64_t rows, int64_t columns, double eps) {
+    program.launch({matrix(address, rows, columns),
+                    Tensor::borrow(reinterpret_cast<void *>(kB), DType::bf16, {columns}), eps,
+                    matrix(kC, rows, columns)});
+  };
+  constexpr size_t kRows = 1, kColumns = 2, kEps = 8; // of x, and behind x and w
+  launch(kA, 16, 256, 0.5);
+  EXPECT_EQ(parameter(kRows), 16);
+  EXPECT_EQ(parameter(kEps), std::bit_cast<int32_t>(0.5F));
+  launch(kA, 16, 256, 0.25);
+  EXPECT_EQ(parameter(kEps), std::bit_cast<int32_t>(0.25F));
+  launch(kA, 8, 256, 0.25);
+  EXPECT_EQ(parameter(kRows), 8);
+  launch(kA + 2, 8, 255, 0.25); // another variant
+  EXPECT_EQ(parameter(0), int64_t(kA + 2));
+  EXPECT_EQ(parameter(kColumns), 255);
+  launch(kA, 16, 256, 0.5);
+  EXPECT_EQ(parameter(0), int64_t(kA));
+  EXPECT_EQ(parameter(kRows), 16);
+}
+
+TEST_F(Launches, AreRefusedAfterOnesThatWereNot) {
+  auto program = gpu.compile(kernels::softmax(DType::bf16, {.rows = 1, .width = 256}));
+  Tensor x = matrix(kA, 16, 256), y = matrix(kB, 16, 256);
+  program.launch({x, y});
+  int launched = launches();
+  for (int n = 0; n < 2; ++n) {
+    EXPECT_THROW(program.launch({x, matrix(kB, 16, 128)}), CompileError);
+    EXPECT_THROW(program.launch({x, y, y}), CompileError);
+    EXPECT_THROW(program.launch({x, int64_t(kB)}), CompileError);
+    EXPECT_THROW(program.launch({x, Tensor::borrow(y.data(), DType::f16, {16, 256})}),
+                 CompileError);
+  }
+  EXPECT_EQ(launches(), launched);
+  program.launch({x, y});
+  EXPECT_EQ(launches(), launched + 1);
+}
+
+} // namespace
+} // namespace ditron
