@@ -193,6 +193,12 @@ static std::string describe(ModuleOp module, StringRef name) {
                           {"tensor_maps", std::move(maps)}};
   if (module->hasAttr(nvidia::kDistributedAttr))
     info["ranks"] = describeRanks(module);
+  if (auto tiles = module->getAttrOfType<ArrayAttr>(nvidia::kTilesAttr)) {
+    llvm::json::Array counts;
+    for (auto count : tiles.getAsRange<StringAttr>())
+      counts.push_back(count.str());
+    info["tiles"] = std::move(counts);
+  }
   if (auto cluster = module->getAttrOfType<IntegerAttr>(nvidia::kClusterAttr))
     info["cluster"] = cluster.getInt();
   if (module->hasAttr(nvidia::kOverlapsAttr))

@@ -55,6 +55,7 @@ void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(nvidia::createSpreadTiles());  // each of which may have a core
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
   if (options.tensorMaps)
     kernel.addPass(nvidia::createTurnProducts({options.chip, options.warps})); // few rows

@@ -138,6 +138,9 @@ static GpuCode describedCode(std::string ptx) {
   code.sharedBytes = static_cast<int>(*fields.getInteger("shared_bytes"));
   code.cluster = static_cast<int>(fields.getInteger("cluster").value_or(1));
   code.overlaps = fields.getBoolean("overlaps").value_or(false);
+  if (const llvm::json::Array *tiles = fields.getArray("tiles"))
+    for (const llvm::json::Value &count : *tiles)
+      code.tiles.push_back(count.getAsString()->str());
   for (const llvm::json::Value &value : *fields.getArray("requirements")) {
     const llvm::json::Object &one = *value.getAsObject();
     code.requirements.push_back(

@@ -56,6 +56,9 @@ struct GpuCode {
   int sharedBytes = 0;
   int cluster = 1;       ///< cores that are launched side by side
   bool overlaps = false; ///< it may be launched before what it follows has ended: it waits itself
+  /// Numbers of tiles, as evaluateExtent reads them: a launch has a core for each of the largest
+  /// of them. Empty: it has as many cores as fit.
+  std::vector<std::string> tiles;
   std::vector<Requirement> requirements;
   std::vector<TensorMap> tensorMaps;
   bool isDistributed = false; ///< it takes all words of support/GpuLaunch.h
@@ -65,7 +68,8 @@ struct GpuCode {
   CompileReport report;
 };
 
-/// An extent of symmetric memory (target/nvidia/transforms/DescribeSymmetric.cpp) for a launch.
+/// An extent of symmetric memory, or a number of tiles, for a launch: the value of such text as
+/// target/nvidia/transforms/ExtentText.h writes.
 int64_t evaluateExtent(const std::string &text, const std::vector<KernelArgument> &arguments,
                        int64_t ranks);
 

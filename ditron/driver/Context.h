@@ -48,6 +48,7 @@ using KernelArgument = std::variant<Tensor, int64_t, double>;
 /// What a compilation took.
 struct CompileReport {
   double seconds = 0;            ///< from the traced kernel to code that can be launched
+  double assemblySeconds = 0;    ///< of these, of a GPU's driver, which keeps a cache of its own
   bool fromCache = false;        ///< the code came from the kernel cache on disk
   std::string cacheProblem = {}; ///< what is wrong with that cache; empty: nothing
 };

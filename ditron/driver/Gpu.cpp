@@ -3,7 +3,10 @@
 #include "ditron/driver/Arguments.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/driver/GpuRank.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -76,13 +79,17 @@ struct GpuProgram::Impl {
   Variant &variant(const GpuVariant &which) {
     auto found = variants.find(which);
     if (found == variants.end()) {
-      auto code =
-          std::make_shared<const GpuCode>(loadGpuCode(kernel, schedule, which, gpu.target()));
+      GpuCode code = loadGpuCode(kernel, schedule, which, gpu.target());
+      auto start = std::chrono::steady_clock::now();
       auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
-          gpu.device(), code->ptx,
-          runtime::nvidia::LoadedKernel::Launch{code->threads, code->sharedBytes, code->cluster,
-                                                code->overlaps});
-      found = variants.emplace(which, Variant{std::move(code), std::move(loaded)}).first;
+          gpu.device(), code.ptx,
+          runtime::nvidia::LoadedKernel::Launch{code.threads, code.sharedBytes, code.cluster,
+                                                code.overlaps});
+      std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      code.report.assemblySeconds = passed.count();
+      code.report.seconds += passed.count();
+      Variant variant{std::make_shared<const GpuCode>(std::move(code)), std::move(loaded)};
+      found = variants.emplace(which, std::move(variant)).first;
     }
     return found->second;
   }
@@ -122,7 +129,21 @@ struct GpuProgram::Impl {
       maps.emplace_back(gpu.device()->use(), rank.mapped(code, map, arguments).view(), map.box,
                         map.roundsToTf32);
     return {last, rank.workspace(), dropped, LaunchParameters(std::move(all), std::move(maps)),
-            rank.cores(code, last->loaded->cores())};
+            coresOf(arguments)};
+  }
+
+  /// The cores of a launch of the last variant: as many as fit together, or one for each tile.
+  int coresOf(const std::vector<KernelArgument> &arguments) const {
+    const GpuCode &code = *last->code;
+    if (code.tiles.empty())
+      return rank.cores(code, last->loaded->cores());
+    int64_t most = 1;
+    for (const std::string &tiles : code.tiles)
+      most = std::max(most, evaluateExtent(tiles, arguments, gpu.group()->ranks()));
+    if (most > INT32_MAX)
+      throw CompileError(fmt::format("{}: {} tiles of these extents, expected fewer than 2^31",
+                                     kernel.signature().text(), most));
+    return static_cast<int>(most);
   }
 
   /// Of the bits of arguments.
@@ -168,10 +189,7 @@ void GpuProgram::wait(const Stream &stream) {
 CompileReport GpuProgram::report() const {
   return impl_->last ? impl_->last->code->report : CompileReport();
 }
-int GpuProgram::cores() const {
-  const Impl::Variant *last = impl_->last;
-  return last ? impl_->rank.cores(*last->code, last->loaded->cores()) : 0;
-}
+int GpuProgram::cores() const { return impl_->lastBound ? impl_->lastBound->second.cores : 0; }
 void GpuProgram::poison() { impl_->rank.poison(); }
 
 Gpu Gpu::of(std::shared_ptr<RankGroup> group, int rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The extents of symmetric memory for a launch.
+// The extents of symmetric memory and the numbers of tiles of a launch.
 #include "ditron/driver/Compile.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
@@ -57,7 +57,7 @@ public:
 private:
   int64_t pop() {
     if (stack_.empty())
-      throw InternalError("a plan of symmetric memory that lacks operands");
+      throw InternalError("an extent that lacks operands");
     int64_t value = stack_.back();
     stack_.pop_back();
     return value;
@@ -76,10 +76,10 @@ private:
     }
     auto found = binaries().find(word);
     if (found == binaries().end())
-      throw InternalError(fmt::format("a plan of symmetric memory with '{}'", word));
+      throw InternalError(fmt::format("an extent with '{}'", word));
     int64_t b = pop(), a = pop();
     if (b == 0 && divides(word))
-      throw CompileError(fmt::format("an extent of symmetric memory divides by 0: {}", text));
+      throw CompileError(fmt::format("an extent divides by 0: {}", text));
     stack_.push_back(found->second(a, b));
   }
 

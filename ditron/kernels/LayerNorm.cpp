@@ -24,13 +24,14 @@ template <class T> static Kernel layerNormOf(RowConfig cfg) {
               auto distance = select(column < x.cols(), v - mean, 0);
               return sum(distance * distance, 1);
             };
-            auto finish = [&](const Tile &v, const Tile &mean, const Tile &scale, Index h) {
-              return cast<T>((v - mean) * scale * cast<f32>(ws(h)) + cast<f32>(bs(h)));
-            };
+            auto finish = [&](const Tile &v, const Tile &mean, const Tile &scale, const Tile &w,
+                              const Tile &b) { return cast<T>((v - mean) * scale * w + b); };
 
             auto inOneTile = [&](Index i) {
-              auto v = cast<f32>(xs(i, 0)), mean = sum(v, 1) / asFloat(x.cols());
-              ys(i, 0) = finish(v, mean, scaleOf(squaresOf(v, mean, 0)), 0);
+              auto v = cast<f32>(xs(i, 0)); // on their way together
+              auto weights = cast<f32>(ws(0)), biases = cast<f32>(bs(0));
+              auto mean = sum(v, 1) / asFloat(x.cols());
+              ys(i, 0) = finish(v, mean, scaleOf(squaresOf(v, mean, 0)), weights, biases);
             };
             auto inTwoWalks = [&](Index i) {
               Var mean = zeros<f32>(cfg.rows, 1), squares = zeros<f32>(cfg.rows, 1);
@@ -44,7 +45,8 @@ template <class T> static Kernel layerNormOf(RowConfig cfg) {
               }
               auto scale = scaleOf(squares);
               for (auto h : range(xs.cols()))
-                ys(i, h) = finish(cast<f32>(xs(i, h)), mean, scale, h);
+                ys(i, h) =
+                    finish(cast<f32>(xs(i, h)), mean, scale, cast<f32>(ws(h)), cast<f32>(bs(h)));
             };
             for (auto [i] : ys.bands())
               when(xs.cols() == 1, [&] { inOneTile(i); }, [&] { inTwoWalks(i); });

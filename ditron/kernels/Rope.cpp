@@ -21,9 +21,10 @@ template <class T> static Kernel ropeOf(RopeConfig cfg) {
             auto xs = first(x), xs2 = second(x);
             auto ys = first(y), ys2 = second(y);
             for (auto [t, n, h] : ys.tiles()) {
-              auto a = cast<f32>(xs(t, n, h)), b = cast<f32>(xs2(t, n, h)); // these take longest
-              Index position =
-                  toIndex(positions.read({t})); // at() ends the launch beyond the table
+              // Where the tables are read is known last: by what is read first.
+              Index position = toIndex(positions.read({t}));
+              auto a = cast<f32>(xs(t, n, h)), b = cast<f32>(xs2(t, n, h));
+              // at() ends the launch beyond the table.
               auto cosine = Tile(cosines.at(position).tiled(cfg.width)(h));
               auto sine = Tile(sines.at(position).tiled(cfg.width)(h));
               ys(t, n, h) = cast<T>(a * cosine - b * sine);

@@ -29,6 +29,7 @@ bool asks(std::string_view what) {
 }
 
 int launches = 0, encodings = 0;
+unsigned lastCores = 0;
 void **lastParameters = nullptr;
 
 } // namespace
@@ -91,8 +92,9 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int, size_t
   *blocks = asks("room") ? 0 : 1;
   return 0;
 }
-int cuLaunchKernelEx(const void *, void *, void **parameters, void **) {
+int cuLaunchKernelEx(const void *config, void *, void **parameters, void **) {
   ++launches;
+  lastCores = *static_cast<const unsigned *>(config); // the first extent of the grid
   lastParameters = parameters;
   return asks("launch") ? kBadLaunch : 0;
 }
@@ -101,6 +103,7 @@ int cuTensorMapEncodeTiled(void *, int, uint32_t, void *, const uint64_t *, cons
   ++encodings;
   return 0;
 }
+unsigned fakeCores() { return lastCores; }
 int fakeLaunches() { return launches; }
 int fakeEncodings() { return encodings; }
 void **fakeParameters() { return lastParameters; }

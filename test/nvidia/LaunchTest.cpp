@@ -86,6 +86,36 @@ TEST_F(Launches, TakeWhatHasChanged) {
   EXPECT_EQ(parameter(kRows), 16);
 }
 
+TEST_F(Launches, HaveACoreForEachTile) {
+  auto program = gpu.compile(kernels::softmax(DType::bf16, {.rows = 4, .width = 256}));
+  auto cores = [&](int64_t rows) {
+    program.launch({matrix(kA, rows, 256), matrix(kB, rows, 256)});
+    EXPECT_EQ(program.cores(), int(fake<unsigned()>("fakeCores")()));
+    return program.cores();
+  };
+  EXPECT_EQ(cores(1), 1);
+  EXPECT_EQ(cores(4), 1);
+  EXPECT_EQ(cores(5), 2);
+  EXPECT_EQ(cores(1 << 20), 1 << 18);
+  EXPECT_EQ(cores(5), 2);
+  try {
+    cores(int64_t(1) << 40);
+    FAIL() << "more cores than a launch can have";
+  } catch (const CompileError &error) {
+    EXPECT_NE(std::string(error.what()).find("274877906944 tiles of these extents"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Launches, OfProductsHaveAsManyCoresAsFit) {
+  kernels::GemmConfig tile;
+  tile.m = tile.n = 128, tile.k = 64;
+  auto program = gpu.compile(kernels::gemm(DType::bf16, tile));
+  program.launch({matrix(kA, 4096, 4096), matrix(kB, 4096, 4096), matrix(kC, 4096, 4096)});
+  EXPECT_EQ(program.cores(), gpu.device()->multiprocessors());
+}
+
 TEST_F(Launches, AreRefusedAfterOnesThatWereNot) {
   auto program = gpu.compile(kernels::softmax(DType::bf16, {.rows = 1, .width = 256}));
   Tensor x = matrix(kA, 16, 256), y = matrix(kB, 16, 256);

@@ -196,6 +196,7 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
             {"seed", result.seed},
             {"launches", result.seconds.size()},
             {"compile_s", result.compileSeconds},
+            {"assembly_s", result.assemblySeconds},
             {"from_cache", result.fromCache}};
   if (result.launchSeconds) {
     json["launch_s"] = *result.launchSeconds;

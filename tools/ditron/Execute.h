@@ -42,6 +42,7 @@ struct RunResult {
   uint64_t seed = 0;                  ///< of rank 0, which all ranks took
   std::vector<double> seconds;        ///< of each launch: the slowest rank's
   double compileSeconds = 0;          ///< from the traced kernel to code; the slowest rank's
+  double assemblySeconds = 0;         ///< of these, until the code was on a GPU
   bool fromCache = false;             ///< that code came from the kernel cache on disk
   std::optional<Transfers> transfers; ///< nothing where nothing was transferred or not measured
   std::vector<std::string> warnings;

@@ -40,6 +40,7 @@ RunResult runNvidia(const Task &task, const RunOptions &options) {
     result.findings.merge(verify(task, inputs, 0, host));
   }
   result.compileSeconds = program.report().seconds;
+  result.assemblySeconds = program.report().assemblySeconds;
   result.fromCache = program.report().fromCache;
   if (std::string problem = program.report().cacheProblem; !problem.empty())
     result.warnings.push_back(problem);

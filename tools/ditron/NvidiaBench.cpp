@@ -68,6 +68,7 @@ public:
     result_.launchSeconds = launchSeconds(gpu_, [&] { launchKernel(0); });
     verifyKernel();
     result_.compileSeconds = program_.report().seconds;
+    result_.assemblySeconds = program_.report().assemblySeconds;
     result_.fromCache = program_.report().fromCache;
     if (std::string problem = program_.report().cacheProblem; !problem.empty())
       result_.warnings.push_back(problem);

@@ -19,7 +19,7 @@ namespace {
 /// What a rank tells the others after its launches.
 struct RankReport {
   bool fromCache;
-  double compileSeconds;
+  double compileSeconds, assemblySeconds;
 };
 
 /// A launch's arguments, on the host and on the GPU.
@@ -90,8 +90,10 @@ private:
     result.findings = mergeFindings(rank_, findings_);
     result.seconds = slowest(rank_, seconds_);
     CompileReport compiled = program_.report();
-    for (const auto &one : gather<RankReport>(rank_, {{compiled.fromCache, compiled.seconds}})) {
+    RankReport own{compiled.fromCache, compiled.seconds, compiled.assemblySeconds};
+    for (const auto &one : gather<RankReport>(rank_, {own})) {
       result.compileSeconds = std::max(result.compileSeconds, one[0].compileSeconds);
+      result.assemblySeconds = std::max(result.assemblySeconds, one[0].assemblySeconds);
       result.fromCache &= one[0].fromCache;
     }
     if (std::string problem = mergeCacheProblems(rank_, compiled.cacheProblem); !problem.empty())
@@ -182,6 +184,7 @@ private:
     result.machine = fmt::format("{} x {}", gpu_.group()->gpus(), gpu_.device()->name());
     CompileReport compiled = program_.report();
     result.compileSeconds = slowest(rank_, {compiled.seconds})[0];
+    result.assemblySeconds = slowest(rank_, {compiled.assemblySeconds})[0];
     result.fromCache = compiled.fromCache;
     if (std::string problem = mergeCacheProblems(rank_, compiled.cacheProblem); !problem.empty())
       result.warnings.push_back(problem);

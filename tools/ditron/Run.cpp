@@ -57,6 +57,7 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
             {"elements", result.findings.elements},
             {"coverage", result.findings.coverage()},
             {"compile_s", compiles ? Json(result.compileSeconds) : Json()},
+            {"assembly_s", compiles ? Json(result.assemblySeconds) : Json()},
             {"from_cache", compiles ? Json(result.fromCache) : Json()},
             {"hidden", transfers ? Json(transfers->hidden()) : Json()},
             {"transfer_s", transfers ? Json(transfers->seconds) : Json()},
@@ -114,8 +115,12 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   if (result.transfers)
     text += describeTransfers(*result.transfers, placement);
   if (placement.backend != Backend::reference)
-    text += fmt::format("  compiled  {} ({})\n", formatSeconds(result.compileSeconds),
-                        result.fromCache ? "from the kernel cache" : "not in the kernel cache");
+    text += fmt::format(
+        "  compiled  {}{} ({})\n", formatSeconds(result.compileSeconds),
+        placement.backend == Backend::nvidia
+            ? fmt::format(", {} of them to load it", formatSeconds(result.assemblySeconds))
+            : "",
+        result.fromCache ? "from the kernel cache" : "not in the kernel cache");
   text.pop_back();
   return text;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels that memory limits, executed by the emulator: rows that are whole tiles and ragged ones,
-// several tiles a core, and launches of aligned tensors beside those of any.
+// and launches of aligned tensors beside those of any.
 #include "Emulator.h"
 #include "Scalar.h"
 #include "ditron/driver/Compile.h"
@@ -28,17 +28,16 @@ public:
       storeElement(type, x_.data() + bytes(n), float(random() % 4096) / 256 - 8);
   }
 
-  /// `more`: the words of the arguments in between.
-  void run(bool aligned, int blocks, const std::vector<int64_t> &more = {}) {
+  /// With a core for each tile, as launches have.
+  void run(bool aligned) {
     std::vector<bool> all(kernel_.parameters().size(), true);
     GpuCode code =
         loadGpuCode(kernel_, {}, {all, true, true, aligned ? all : std::vector<bool>()}, "sm_90a");
     bool asks = code.ptx.find("ld.global.b16") != std::string::npos ||
                 code.ptx.find("ld.global.b32") != std::string::npos;
     EXPECT_EQ(asks, !aligned) << "ways element by element";
-    emulator::Launch launch{{}, {}, blocks, code.threads, code.sharedBytes, 1};
+    emulator::Launch launch{{}, {}, coresOf(code), code.threads, code.sharedBytes, 1};
     addView(launch, x_.data(), given_);
-    launch.words.insert(launch.words.end(), more.begin(), more.end());
     addView(launch, y_.data(), width_);
     launch.words.push_back(reinterpret_cast<int64_t>(status_));
     emulator::execute(code.ptx, launch);
@@ -67,6 +66,13 @@ public:
 
 private:
   static constexpr size_t kMargin = 256;
+
+  int coresOf(const GpuCode &code) {
+    std::vector<KernelArgument> arguments{Tensor::borrow(x_.data(), type_, {rows_, given_}),
+                                          Tensor::borrow(y_.data(), type_, {rows_, width_})};
+    EXPECT_EQ(code.tiles.size(), 1U);
+    return int(evaluateExtent(code.tiles.at(0), arguments, 1));
+  }
 
   size_t bytes(int64_t elements) const { return size_t(elements) * byteSize(type_); }
   void addView(emulator::Launch &launch, const void *memory, int64_t width) const {
@@ -105,14 +111,14 @@ TEST(Rows, SoftmaxOfOneTile) {
   for (DType type : kTypes) {
     for (bool aligned : {true, false}) {
       Problem whole(type, kernels::softmax(type, {2, 256}), 9, 256, 256);
-      whole.run(aligned, 2);
+      whole.run(aligned);
       whole.expect(softmax);
       Problem ragged(type, kernels::softmax(type, {2, 256}), 5, 208, 208);
-      ragged.run(aligned, 1);
+      ragged.run(aligned);
       ragged.expect(softmax);
     }
     Problem odd(type, kernels::softmax(type, {1, 256}), 3, 131, 131);
-    odd.run(false, 1);
+    odd.run(false);
     odd.expect(softmax);
   }
 }
@@ -121,7 +127,7 @@ TEST(Rows, SoftmaxOfTwoWalks) {
   for (DType type : kTypes)
     for (bool aligned : {true, false}) {
       Problem walks(type, kernels::softmax(type, {1, 256}), 5, 608, 608);
-      walks.run(aligned, 2);
+      walks.run(aligned);
       walks.expect(softmax);
     }
 }
@@ -130,7 +136,7 @@ TEST(Rows, SiluMul) {
   for (DType type : kTypes)
     for (bool aligned : {true, false}) {
       Problem problem(type, kernels::siluMul(type, {2, 256}), 7, 2 * 336, 336);
-      problem.run(aligned, 2);
+      problem.run(aligned);
       problem.expect(siluMul);
     }
 }

@@ -203,7 +203,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
     for (StringRef attribute : {kSharedAttr, kRequirementsAttr, kSymmetricAttr, kDistributedAttr,
-                                kSitesAttr, kBarriersAttr, kClusterAttr, kOverlapsAttr})
+                                kSitesAttr, kBarriersAttr, kClusterAttr, kOverlapsAttr, kTilesAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
     Builder attributes(&getContext());

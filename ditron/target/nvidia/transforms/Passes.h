@@ -61,6 +61,9 @@ void addApproximatePatterns(mlir::RewritePatternSet &patterns);
 /// addresses: an array of dictionaries {name, kind, bytes, extents} (attribute of the function and
 /// of the module), see DescribeSymmetric.cpp.
 inline constexpr llvm::StringLiteral kSymmetricAttr = "nvidia.symmetric";
+/// Where a launch has a core for each tile, how many that are, in the text of ExtentText.h: the
+/// largest of them counts (array of strings, attribute of the function and of the module).
+inline constexpr llvm::StringLiteral kTilesAttr = "nvidia.tiles";
 /// The kernel takes all words of support/GpuLaunch.h (unit attribute of the function and of the
 /// module).
 inline constexpr llvm::StringLiteral kDistributedAttr = "nvidia.distributed";

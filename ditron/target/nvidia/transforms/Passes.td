@@ -14,6 +14,11 @@ def DescribeSymmetric : Pass<"nvidia-describe-symmetric", "::mlir::ModuleOp"> {
   let summary = "Turns the plan of symmetric memory into text that a launch evaluates";
 }
 
+def SpreadTiles : Pass<"nvidia-spread-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Gives each tile a core of its own, where cores need not be there together";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def FormClusters : Pass<"nvidia-form-clusters", "::mlir::func::FuncOp"> {
   let summary = "Has clusters of cores take tiles together";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
