@@ -446,6 +446,16 @@ bool isForAligned(func::FuncOp function) {
   });
 }
 
+/// Tiles that are read one after the other: the most of any block of the program.
+int64_t mostLoads(func::FuncOp function) {
+  int64_t most = 0;
+  function.walk([&](Block *block) {
+    auto loads = block->getOps<core::LoadOp>();
+    most = std::max<int64_t>(most, std::distance(loads.begin(), loads.end()));
+  });
+  return most;
+}
+
 /// Bytes of the largest tile that is read.
 int64_t mostBytesRead(func::FuncOp function) {
   int64_t bytes = 0;
@@ -521,7 +531,9 @@ int64_t chooseResident(func::FuncOp function, int64_t warps) {
   constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
   constexpr int64_t kFewest = 64, kOfMoves = 128;        // registers of a thread
   bool isAligned = isForAligned(function);
-  int64_t other = isAligned ? 32 : 48, besideReduced = isAligned ? 48 : 96;
+  constexpr int64_t kOfLoad = 4; // and what it takes to find a tile, until it is read
+  int64_t other = isAligned ? 24 : 48;
+  int64_t besideReduced = isAligned ? 36 + kOfLoad * mostLoads(function) : 96;
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)
