@@ -128,7 +128,7 @@
 
 // Of aligned tensors no way element by element; exponentials and quotients without a branch; few warps that reduce.
 // ALIGNED: .reqntid 128
-// ALIGNED: .minnctapersm 6
+// ALIGNED: .minnctapersm 7
 // ALIGNED-NOT: ld.global.b16
 // ALIGNED: ld.global.v4.b32
 // ALIGNED-DAG: fma.rn.sat.f32

@@ -33,10 +33,20 @@ static Value clamped(ThreadBuilder &t, Value value, Value low, Value high) {
   return t.b.createOrFold<arith::MinSIOp>(t.loc, value, high);
 }
 
+/// Whether the extents of a view are known to be below 2^31: it is an argument of aligned tensors,
+/// or a part of one.
+static bool isNarrow(Value view) {
+  while (auto part = view.getDefiningOp<memref::SubViewOp>())
+    view = part.getSource();
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  return function && function.getArgAttr(argument.getArgNumber(), core::kAlignedAttr);
+}
+
 GlobalTile::GlobalTile(ThreadBuilder &t, Value view, ValueRange coords, const Distribution &places)
     : element(cast<MemRefType>(view.getType()).getElementType()), bytes(storageBytes(element)),
       hasUnitStride(lower::hasUnitStride(view)), places_(places) {
-  origin_ = locate(t, view, coords);
+  origin_ = isNarrow(view) ? locateNarrow(t, view, coords) : locate(t, view, coords);
   threadOffset_ = t.b.create<arith::ConstantIntOp>(t.loc, 0, 64);
   for (size_t dim = 0; dim < places.shape().size(); ++dim) {
     thread_.push_back(t.coordinate(places, dim));
@@ -82,6 +92,46 @@ Value GlobalTile::locate(ThreadBuilder &t, Value view, ValueRange coords) {
         t, clamped(t, metadata.getSizes()[coords.size() - 2], zero, t.index(INT32_MAX)), 32);
   Value address = t.add(base, t.mul(offset, t.index(bytes)));
   return asInteger(t, address, 64);
+}
+
+/// The same in 32 bits, of extents below 2^31. Tiles outside of the view are as good as the first
+/// one behind it, as whose coordinate any counts that is not below.
+Value GlobalTile::locateNarrow(ThreadBuilder &t, Value view, ValueRange coords) {
+  OpBuilder &b = t.b;
+  const Shape &shape = places_.shape();
+  auto metadata = b.create<memref::ExtractStridedMetadataOp>(t.loc, view);
+  Value base = b.create<memref::ExtractAlignedPointerAsIndexOp>(t.loc, view);
+  Value offset = metadata.getOffset(), isInside = b.create<arith::ConstantIntOp>(t.loc, 1, 1);
+  size_t lead = coords.size() - shape.size();
+  for (size_t dim = 0; dim < coords.size(); ++dim) {
+    int64_t extent = dim < lead ? 1 : shape[dim - lead];
+    Value size = asInteger(t, width_ = metadata.getSizes()[dim], 32);
+    Value place = b.createOrFold<arith::MinUIOp>(t.loc, coords[dim], t.index(UINT32_MAX));
+    place = asInteger(t, place, 32);
+    Value tiles = size;
+    if (extent > 1)
+      tiles = b.create<arith::DivUIOp>(t.loc, t.add(size, t.i32(extent - 1)), t.i32(extent));
+    place = b.createOrFold<arith::MinUIOp>(t.loc, place, tiles);
+    Value start = t.mul(place, t.i32(extent)); // below 2^31 + extent
+    Value stride = metadata.getStrides()[dim];
+    if (dim < lead) {
+      isInside = b.create<arith::AndIOp>(t.loc, isInside,
+                                         compare(t, arith::CmpIPredicate::ult, place, size));
+    } else {
+      Value rest = b.create<arith::SubIOp>(t.loc, size, start);
+      rest = b.createOrFold<arith::MaxSIOp>(t.loc, rest, t.i32(0));
+      rest = b.createOrFold<arith::MinSIOp>(t.loc, rest, t.i32(extent));
+      left_.push_back(b.createOrFold<arith::SelectOp>(t.loc, isInside, rest, t.i32(0)));
+      bool isUnit = dim + 1 == coords.size() && hasUnitStride;
+      Value step = isUnit ? t.index(bytes) : t.mul(stride, t.index(bytes));
+      strides_.push_back(asInteger(t, step, 64));
+    }
+    Value wide = b.create<arith::IndexCastUIOp>(t.loc, b.getIndexType(), start);
+    offset = t.add(offset, t.mul(wide, stride));
+  }
+  if (coords.size() >= 2)
+    viewRows_ = asInteger(t, metadata.getSizes()[coords.size() - 2], 32);
+  return asInteger(t, t.add(base, t.mul(offset, t.index(bytes))), 64);
 }
 
 Value GlobalTile::coordinate(ThreadBuilder &t, size_t dim, int64_t reg) {

@@ -46,6 +46,7 @@ private:
   Value coordinate(ThreadBuilder &t, size_t dim, int64_t reg);
   Value insideOf(ThreadBuilder &t, int64_t reg, bool withLast);
   Value locate(ThreadBuilder &t, Value view, mlir::ValueRange coords);
+  Value locateNarrow(ThreadBuilder &t, Value view, mlir::ValueRange coords);
 
   const Distribution &places_;
   Value origin_;                     ///< address of the tile's first element: i64
