@@ -24,7 +24,9 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
   constexpr f32 kLowest = std::numeric_limits<f32>::lowest();
   Index first = i * cfg.m; // query
   Index end = cfg.causal ? min(numKeys, first + cfg.m - 1 + shift) : numKeys;
-  Index seenByAll = cfg.causal ? min(numKeys, first + shift) : numKeys;
+  // Tiles of keys that all queries see: keys before numKeys, and before the first query's first
+  // unseen one.
+  Index seenByAll = max(cfg.causal ? min(numKeys, first + shift) : numKeys, 0) / cfg.n;
   auto row = iota({cfg.m, 1}, 0) + first, column = iota({1, cfg.n}, 1);
   auto unseen =
       cfg.causal ? minimum(row + shift, toTile(numKeys)) : broadcast(toTile(numKeys), {cfg.m, 1});
@@ -36,8 +38,7 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
   Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
   for (auto j : range(ceilDiv(max(end, 0), cfg.n))) {
     Var scores = dot(mine, transpose(keys(j, 0)));
-    when((j + 1) * cfg.n > seenByAll,
-         [&] { scores = select(column + j * cfg.n < unseen, scores, -INFINITY); });
+    when(j >= seenByAll, [&] { scores = select(column + j * cfg.n < unseen, scores, -INFINITY); });
     auto next = maximum(top, max(scores, 1)), edge = scaled(next);
     auto fading = exp2Flushed(scaled(top) - edge);
     auto weights = exp2Flushed(fma(scores, steepness, -edge));
@@ -59,57 +60,57 @@ static std::array<Index, 3> findStep(Index number, Index steps, Index headsOfKey
 }
 
 template <class T> static Kernel flashAttentionOf(AttentionConfig cfg) {
-  return {
-      "flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
-      " -> o[T,N,D]",
-      [=](In<T, 3> q, In<T, 3> k, In<T, 3> v, In<i32, 1> qStarts, In<i32, 1> kStarts,
-          Scalar<f32> scale, Out<T, 3> o) {
-        require(q.cols() <= cfg.d, "the heads have {} elements, this variant takes up to {}",
-                {q.cols(), cfg.d});
-        require(q.dim(1) % k.dim(1) == 0, "{} heads of queries do not share {} heads of keys",
-                {q.dim(1), k.dim(1)});
-        require(toIndex(cast<i32>(scale < 0)) == 0, "scale is below 0, expected 0 or more");
-        // exp(x) is 2^(x * log2(e)). The smallest number instead of 0, for which unseen keys
-        // are as far from the others as they are.
-        auto steepness = maximum(scale * std::numbers::log2e, 0x1p-126f);
-        auto start = [](const In<i32, 1> &starts, Index b) { return toIndex(starts.read({b})); };
-        Index heads = q.dim(1), headsOfKey = heads / k.dim(1);
-        Tile core = toTile(coreId()), cores = toTile(numCores());
+  return {"flash-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale)"
+          " -> o[T,N,D]",
+          [=](In<T, 3> q, In<T, 3> k, In<T, 3> v, In<i32, 1> qStarts, In<i32, 1> kStarts,
+              Scalar<f32> scale, Out<T, 3> o) {
+            require(q.cols() <= cfg.d, "the heads have {} elements, this variant takes up to {}",
+                    {q.cols(), cfg.d});
+            require(q.dim(1) % k.dim(1) == 0, "{} heads of queries do not share {} heads of keys",
+                    {q.dim(1), k.dim(1)});
+            require(toIndex(cast<i32>(scale < 0)) == 0, "scale is below 0, expected 0 or more");
+            // exp(x) is 2^(x * log2(e)). The smallest number instead of 0, for which unseen keys
+            // are as far from the others as they are.
+            auto steepness = maximum(scale * std::numbers::log2e, 0x1p-126f);
+            auto start = [](const In<i32, 1> &starts, Index b) {
+              return toIndex(starts.read({b}));
+            };
+            Index heads = q.dim(1), headsOfKey = heads / k.dim(1);
+            Tile core = toTile(coreId()), cores = toTile(numCores());
 
-        // The blocks of all sequences are dealt in rounds, every other of which the cores take in
-        // the opposite order, as later queries see more. `dealt` are those of a round that earlier
-        // sequences have taken.
-        Var dealt = toTile(0), turn = toTile(0);
-        for (auto b : range(qStarts.size() - 1)) {
-          Index query = start(qStarts, b), key = start(kStarts, b);
-          Index numQueries = start(qStarts, b + 1) - query, numKeys = start(kStarts, b + 1) - key;
-          require(numQueries >= 0, "sequence {} has {} queries, expected 0 or more",
-                  {b, numQueries});
-          Index blocks = ceilDiv(numQueries, cfg.m), shift = numKeys - numQueries + 1;
-          Tile end = dealt + toTile(heads * blocks), whole = end / cores,
-               rest = end - whole * cores;
-          for (auto round : range(toIndex(whole + cast<i32>(rest > 0)))) {
-            Tile parity = turn + toTile(round);
-            Tile place = select(bitAnd(parity, 1) == 0, core, cores - 1 - core);
-            Index number = toIndex(toTile(round) * cores + place - dealt);
-            when(number >= 0 && number < toIndex(end - dealt), [&] {
-              auto [keyHead, head, step] = findStep(number, blocks, headsOfKey);
-              // A sequence of one head, in tiles.
-              auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
-                return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
-              };
-              Index i = cfg.causal ? blocks - 1 - step : step;
-              Tile result =
-                  attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
-                            tiled(k, key, numKeys, keyHead, cfg.n),
-                            tiled(v, key, numKeys, keyHead, cfg.n), numKeys, shift, steepness);
-              tiled(o, query, numQueries, head, cfg.m)(i, 0) = cast<T>(result);
-            });
-          }
-          turn += whole;
-          dealt = rest;
-        }
-      }};
+            // The blocks of all sequences are dealt in rounds, every other of which the cores take
+            // in the opposite order, as later queries see more. `dealt` are those of a round that
+            // earlier sequences have taken.
+            Var dealt = toTile(0), turn = toTile(0);
+            for (auto b : range(1, qStarts.size())) {
+              Index query = start(qStarts, b - 1), key = start(kStarts, b - 1);
+              Index numQueries = start(qStarts, b) - query, numKeys = start(kStarts, b) - key;
+              require(numQueries >= 0, "sequence {} has {} queries, expected 0 or more",
+                      {b - 1, numQueries});
+              Index blocks = ceilDiv(numQueries, cfg.m), shift = numKeys - numQueries + 1;
+              Tile end = dealt + toTile(heads * blocks), whole = end / cores, rest = end % cores;
+              for (auto round : range(toIndex(whole + cast<i32>(rest > 0)))) {
+                Tile parity = turn + toTile(round);
+                Tile place = select(bitAnd(parity, 1) == 0, core, cores - 1 - core);
+                Index number = toIndex(toTile(round) * cores + place - dealt);
+                when(number >= 0 && number < toIndex(end - dealt), [&] {
+                  auto [keyHead, head, step] = findStep(number, blocks, headsOfKey);
+                  // A sequence of one head, in tiles.
+                  auto tiled = [&](const auto &x, Index first, Index size, Index head, int rows) {
+                    return x.slice(0, first, size).at(1, head).tiled(rows, cfg.d);
+                  };
+                  Index i = cfg.causal ? blocks - 1 - step : step;
+                  Tile result =
+                      attend<T>(cfg, tiled(q, query, numQueries, head, cfg.m), i,
+                                tiled(k, key, numKeys, keyHead, cfg.n),
+                                tiled(v, key, numKeys, keyHead, cfg.n), numKeys, shift, steepness);
+                  tiled(o, query, numQueries, head, cfg.m)(i, 0) = cast<T>(result);
+                });
+              }
+              turn += whole;
+              dealt = rest;
+            }
+          }};
 }
 
 Kernel flashAttention(DType type, const AttentionConfig &config) {

@@ -168,12 +168,16 @@ void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
 }
 
 class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
-  /// Whether the copy engine moves tiles of an argument: what is known of its numbers then serves
-  /// nobody, and those that are used as they come need no registers.
-  static bool isMoved(func::FuncOp kernel, unsigned argument) {
-    return llvm::any_of(llvm::seq(kernel.getNumArguments()), [&](unsigned n) {
+  /// Whether threads may move runs of an argument's elements: neither where the copy engine moves
+  /// its tiles, nor where elements are read one by one. Nobody else is served by what is known of
+  /// its numbers, and those that are used as they come need no registers.
+  static bool hasRuns(func::FuncOp kernel, unsigned argument) {
+    bool isMoved = llvm::any_of(llvm::seq(kernel.getNumArguments()), [&](unsigned n) {
       auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr);
       return map && map.getAs<IntegerAttr>("argument").getInt() == argument;
+    });
+    return !isMoved && !llvm::all_of(kernel.getArgument(argument).getUsers(), [](Operation *user) {
+      return isa<memref::LoadOp, memref::DimOp>(user);
     });
   }
 
@@ -194,7 +198,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
       Attribute aligned = kernel.getArgAttr(n, core::kAlignedAttr);
       arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
-                           aligned && !isMoved(kernel, n),
+                           aligned && hasRuns(kernel, n),
                            aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
       if (arguments.back().map)
         described.push_back(arguments.back().map);

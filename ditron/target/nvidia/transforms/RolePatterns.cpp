@@ -232,17 +232,13 @@ private:
   }
 
   /// Registers of a thread that computes and of one that does not; 0 where a launch gives each
-  /// enough. To wait for others, or to feed several pipes, takes more of them.
+  /// enough. To wait for others takes more of them.
   std::pair<int64_t, int64_t> registers(RolesOp op) const {
     constexpr int64_t kStep = 8, kEnough = 240, kLeast = 40, kMore = 56;
-    bool waits = false;
-    llvm::SmallPtrSet<Value, 4> pipes;
-    op.getProducer().walk([&](Operation *inner) {
-      waits |= isa<WaitOp, FollowOp>(inner);
-      if (auto acquire = dyn_cast<AcquireOp>(inner))
-        pipes.insert(acquire.getPipe());
+    WalkResult waits = op.getProducer().walk([](Operation *inner) {
+      return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
     });
-    int64_t few = waits || pipes.size() > 1 ? kMore : kLeast;
+    int64_t few = waits.wasInterrupted() ? kMore : kLeast;
     int64_t threads = context_.warps * kLanes, others = context_.producerWarps * kLanes;
     int64_t each = context_.chip.coreRegisters / (threads + others) / kStep * kStep;
     if (each >= kEnough)
