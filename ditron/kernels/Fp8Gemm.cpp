@@ -64,6 +64,16 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
+static constexpr TileNeeds kNeeds{.accuracy = Accuracy::fast, .hasDenseTerms = true};
+
+/// Scales of rows and columns take registers besides.
+static void retile(const Problem &problem, Config &config) {
+  TileNeeds needs = kNeeds;
+  if (static_cast<Scaling>(config["scaling"]) == Scaling::rows)
+    needs.most = 128 * 176;
+  setTile(config, gemmTile(problem, problem["M"], needs));
+}
+
 static Kernel make(DType type, const Config &config) {
   return fp8Gemm(type, {pairedTile(config), static_cast<Scaling>(config["scaling"]),
                         static_cast<Accuracy>(config["accuracy"])});
@@ -79,7 +89,7 @@ KernelEntry fp8GemmEntry() {
   entry.parameters.push_back({"scaling", "what has a scale of its own", {}, {"tensor", "rows"}, 0});
   entry.parameters.push_back(accuracyParameter());
   entry.defaults = [](const Problem &problem) {
-    PairedTile tile = gemmTile(problem, problem["M"], Accuracy::fast);
+    PairedTile tile = gemmTile(problem, problem["M"], kNeeds);
     return Config{{"m", tile.m},
                   {"n", tile.n},
                   {"k", tile.k},
@@ -88,6 +98,7 @@ KernelEntry fp8GemmEntry() {
                   {"scaling", 0},
                   {"accuracy", 1}};
   };
+  entry.retile = retile;
   entry.make = make;
   entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};
   entry.testShapes = {{{"M", 1}, {"N", 1}, {"K", 1}},

@@ -131,6 +131,26 @@ static GemmConfig configOf(const Config &config) {
           static_cast<Accuracy>(config["accuracy"])};
 }
 
+/// Elements of a tile that the epilogue leaves registers for: no code for sm_90a spills with these.
+static int64_t mostFor(const Config &config) {
+  bool isPlain = config["activation"] == static_cast<int64_t>(Activation::none);
+  if (config["residual"])
+    return isPlain && !config["bias"] && !config["scale"] ? 128 * 192 : 128 * 128;
+  return isPlain && !config["bias"] && !config["scale"] ? INT64_MAX : 128 * 256;
+}
+
+static void retile(const Problem &problem, Config &config) {
+  TileNeeds needs{static_cast<Accuracy>(config["accuracy"]), 8, config["weights"] != 0,
+                  mostFor(config)};
+  PairedTile tile = gemmTile(problem, problem["M"], needs);
+  // The assembler keeps the many values of gelu in registers where the sums of a thread are no
+  // power of two.
+  bool isGelu = config["activation"] == static_cast<int64_t>(Activation::gelu);
+  if (isGelu && problem.machine == Machine::gpu && tile.m * tile.n > 128 * 64)
+    tile.m = 128, tile.n = 144, tile.pairs = Pairs::none;
+  setTile(config, tile);
+}
+
 static KernelEntry commonEntry() {
   KernelEntry entry;
   entry.dtypes = DotTypes::list();
@@ -159,6 +179,7 @@ static KernelEntry commonEntry() {
                   {"activation", 0},
                   {"residual", 0}};
   };
+  entry.retile = retile;
   entry.variants = {"m=10,n=9,k=20",
                     "weights=yes",
                     "weights=yes,m=10,n=9,k=20",

@@ -35,8 +35,12 @@ Kernel groupedGemm(DType type, const GemmTile &tile) {
 
 static constexpr size_t kCounts = 2;
 
-/// Groups of uneven sizes, some of them empty, and some rows in none: T cut by squared random
-/// shares.
+static double rowsInGroups(const Problem &problem) {
+  return double(problem["T"] - problem["T"] / 64);
+}
+
+/// Groups of uneven sizes, some of them empty, and some rows in none: the others cut by squared
+/// random shares.
 static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                     int64_t element) {
   if (argument != kCounts)
@@ -50,7 +54,7 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
     before += g < element ? share(g) : 0;
     all += share(g);
   }
-  double taken = double(problem["T"] - problem["T"] / 64);
+  double taken = rowsInGroups(problem);
   auto cut = [&](double part) { return std::round(part / all * taken); };
   return cut(before + share(element)) - cut(before);
 }
@@ -83,26 +87,26 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 /// The tile by which the most loaded core has the least to do, where warpgroups multiply: half a
-/// tile of rows is wasted a group. Rates as measured (docs/nvidia.md).
+/// tile of rows is wasted a group, and each tile takes what so many terms do beside its own, as
+/// measured (docs/nvidia.md).
 static GemmTile tileOf(const Problem &problem) {
+  constexpr double kTermsOfTile = 12.5e6;
   int64_t T = problem["T"], G = problem["G"], N = problem["N"];
-  GemmTile best = gemmTile(problem, std::max<int64_t>(1, T / G), Accuracy::full, kExchangedColumns);
+  GemmTile best = gemmTile(problem, std::max<int64_t>(1, T / G));
   bool isForWarpgroups = problem.machine == Machine::gpu && problem.accumulator > 128 * 128 &&
                          byteSize(problem.type) == 2 && N % 8 == 0 && problem["K"] % 8 == 0 &&
                          N > 128 && problem["K"] > 32 && T / G > 64;
-  struct Candidate {
-    int m, n;
-    double rate;
-  };
   double least = std::numeric_limits<double>::infinity();
-  for (auto [m, n, rate] : {Candidate{128, 176, 0.95}, {128, 256, 1}}) {
-    double tiles = (double(T) / m + double(G) / 2) * std::ceil(double(N) / n);
-    double cost = std::ceil(tiles / double(problem.multiprocessors)) * m * n / rate;
-    if (!isForWarpgroups || cost >= least)
-      continue;
-    least = cost;
-    best.m = m, best.n = n;
-  }
+  for (int m : {128, 256})
+    for (int n = 256; isForWarpgroups && n >= 64; n -= 8) {
+      double tiles = (double(T) / m + double(G) / 2) * std::ceil(double(N) / n);
+      double terms = double(m) * n * double(problem["K"]) + kTermsOfTile;
+      double cost = std::ceil(tiles / double(problem.multiprocessors)) * terms;
+      if (m * n > problem.accumulator || cost >= least)
+        continue;
+      least = cost;
+      best.m = m, best.n = n;
+    }
   return best;
 }
 
@@ -126,7 +130,7 @@ KernelEntry groupedGemmEntry() {
   entry.checkCases = {{{{"T", 11}, {"G", 3}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"}};
   entry.variants = {"m=10,n=9,k=20", "m=1,n=16,k=8"};
   entry.flops = [](const Problem &p, const Config &) {
-    return 2.0 * double(p["T"]) * double(p["N"]) * double(p["K"]);
+    return 2.0 * rowsInGroups(p) * double(p["N"]) * double(p["K"]);
   };
   entry.baseline = Baseline::groupedGemm;
   entry.input = input;

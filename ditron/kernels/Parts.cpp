@@ -117,11 +117,15 @@ namespace {
 /// that gives all multiprocessors as much to do.
 class WarpgroupTiles {
 public:
-  WarpgroupTiles(const Problem &problem, int64_t rows, int64_t step)
-      : step_(step), rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
+  WarpgroupTiles(const Problem &problem, int64_t rows, const TileNeeds &needs)
+      : step_(needs.step), rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
         most_(problem.accumulator) {
-    if (byteSize(problem.type) == 1) // sums of 8-bit floats are held twice
+    if (isFloat(problem.type) && byteSize(problem.type) == 1) // their sums are held twice
       most_ /= 2, edge_ = 48;
+    else if (byteSize(problem.type) != 2) // threads store them, and need registers for that
+      most_ = std::min<int64_t>(most_, 128 * 224), step_ = std::max(step_, kExchangedColumns),
+      areStored_ = true;
+    most_ = std::min(most_, needs.most);
   }
 
   PairedTile best() const {
@@ -141,7 +145,7 @@ public:
           result.n = static_cast<int>(n);
         }
       }
-    if (rows_ > kWarpgroup) // else weights are read, which nobody shares
+    if (rows_ > kWarpgroup && !areStored_) // else weights are read, which nobody shares
       result.pairs = pairsFor(result.m, result.n);
     result.group = result.pairs == Pairs::rows ? 16 : 8;
     return result;
@@ -178,6 +182,7 @@ private:
   }
 
   int64_t step_, rows_, columns_, cores_, most_;
+  bool areStored_ = false; ///< by threads, which have no registers left for what pairs need
   /// What a row or column of a tile costs beside its elements, in elements: fitted to the rates of
   /// tiles of 16-bit, and above of 8-bit floats on an H200 (docs/nvidia.md).
   int64_t edge_ = 8;
@@ -186,16 +191,18 @@ private:
 } // namespace
 
 /// The tile of C on a GPU: 128 x 128 or less where products are those of warps.
-static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy accuracy,
-                              int64_t step) {
+static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, const TileNeeds &needs) {
+  constexpr int64_t kFewRows = 32;
   int64_t bytes = static_cast<int64_t>(byteSize(problem.type));
   // Warpgroups need terms enough, and rows of whole 16 bytes.
-  bool isType = isFloat(problem.type) && (bytes == 2 || (bytes == 1 && accuracy == Accuracy::fast));
+  bool isExact = !isFloat(problem.type), isFast = needs.accuracy == Accuracy::fast;
+  bool isType = bytes == 2 || (needs.hasDenseTerms && bytes == 1 && !isExact && isFast) ||
+                (needs.hasDenseTerms && rows > kFewRows && (isExact || isFast));
   bool isForWarpgroups = isType && problem.accumulator > 128 * 128 && problem["K"] > 32 &&
                          problem["K"] * bytes % 16 == 0 && problem["N"] * bytes % 16 == 0;
   PairedTile tile;
   if (isForWarpgroups) {
-    tile = WarpgroupTiles(problem, rows, step).best();
+    tile = WarpgroupTiles(problem, rows, needs).best();
   } else {
     tile.m = static_cast<int>(fit(rows, 128));
     tile.n = static_cast<int>(fit(problem["N"], 128));
@@ -203,21 +210,31 @@ static PairedTile gpuGemmTile(const Problem &problem, int64_t rows, Accuracy acc
   // Rows of 128 bytes, but 64 terms of 8-bit floats that are widened; where memory is waited for,
   // few large steps.
   int64_t most = bytes == 1 && (isForWarpgroups || !isFloat(problem.type)) ? 128 : 64;
+  if (isForWarpgroups && bytes == 4)
+    most = 32;
   if (isForWarpgroups && bytes == 2 && tile.m < 64)
     most = 256;
   tile.k = static_cast<int>(fit(problem["K"], most));
   return tile;
 }
 
-PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy, int64_t step) {
+PairedTile gemmTile(const Problem &problem, int64_t rows, const TileNeeds &needs) {
   if (problem.machine == Machine::gpu)
-    return gpuGemmTile(problem, rows, accuracy, step);
+    return gpuGemmTile(problem, rows, needs);
   return cpuGemmTile(rows, problem["N"], problem["K"],
                      static_cast<int>(std::max<int64_t>(1, problem.cores)));
 }
 
 GemmTile gemmTile(const Config &config) {
   return {config.get("m"), config.get("n"), config.get("k"), config.get("group")};
+}
+
+void setTile(Config &config, const PairedTile &tile) {
+  config.set("m", tile.m);
+  config.set("n", tile.n);
+  config.set("k", tile.k);
+  config.set("group", tile.group);
+  config.set("pairs", static_cast<int64_t>(tile.pairs));
 }
 
 std::vector<ConfigParameter> rowParameters() {
@@ -282,7 +299,7 @@ Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
   Problem fused = problem;
   if (sums)
     fused.accumulator = std::min(fused.accumulator, kSummed);
-  GemmTile tile = gemmTile(fused, rows, Accuracy::full, kExchangedColumns);
+  GemmTile tile = gemmTile(fused, rows, {.step = kExchangedColumns});
   int64_t comm = problem.machine == Machine::gpu ? 16 : problem.cores >= 4 ? 1 : 0;
   return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
 }

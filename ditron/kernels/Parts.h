@@ -177,9 +177,16 @@ std::vector<CheckCase> fusedCheckCases();
 
 /// The parameters m, n, k and group of a product, and a good choice for one of `rows` rows.
 std::vector<ConfigParameter> gemmParameters();
-/// `step`: what the widths of tiles for warpgroups are multiples of.
-PairedTile gemmTile(const Problem &problem, int64_t rows, Accuracy accuracy = Accuracy::full,
-                    int64_t step = 8);
+/// What a tile of a product on a GPU is chosen for.
+struct TileNeeds {
+  Accuracy accuracy = Accuracy::full;
+  int64_t step = 8; ///< what the widths of tiles for warpgroups are multiples of
+  /// The terms of both operands lie side by side, as weights have them: what all but 16-bit floats
+  /// need there.
+  bool hasDenseTerms = false;
+  int64_t most = INT64_MAX; ///< elements of a tile for warpgroups
+};
+PairedTile gemmTile(const Problem &problem, int64_t rows, const TileNeeds &needs = {});
 /// For tiles that threads store: lanes exchange results for wide accesses in so many columns.
 inline constexpr int64_t kExchangedColumns = 32;
 /// The parameter of a tile's Pairs, and a tile with them.
@@ -190,6 +197,8 @@ Order tileOrder(const PairedTile &tile);
 /// The parameter of a kernel's Accuracy.
 ConfigParameter accuracyParameter();
 GemmTile gemmTile(const Config &config);
+/// Changes the tile of a configuration that has one with pairs.
+void setTile(Config &config, const PairedTile &tile);
 
 /// Elements of an extent that belong to no rank below `rank`, in equal parts of `size`, the last
 /// ones smaller or empty: the part of this rank is view.slice(0, first, count).

@@ -48,6 +48,8 @@ struct KernelEntry {
   std::vector<ConfigParameter> parameters;
   /// A good configuration for a problem, tiles no larger than it.
   Config (*defaults)(const Problem &problem);
+  /// Chooses the tiles of a configuration anew, for its variant; null where they are the default's.
+  void (*retile)(const Problem &problem, Config &config) = nullptr;
   /// The kernel. CompileError if the configuration does not make one.
   Kernel (*make)(DType type, const Config &config);
 

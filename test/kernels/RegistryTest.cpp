@@ -4,6 +4,7 @@
 #include "Harness.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -64,6 +65,26 @@ TEST(Registry, ShapesAndTypesInText) {
   Problem problem{softmax.shape};
   EXPECT_EQ(messageOf<UsageError>([&] { softmax.kernel(DType::i32, softmax.defaults(problem)); }),
             "softmax has no variant for i32, expected one of f32, f16, bf16");
+}
+
+TEST(Config, TilesFollowTheVariant) {
+  const KernelEntry &gemm = findKernel("gemm");
+  Problem problem{{{"M", 8192}, {"N", 8192}, {"K", 8192}}};
+  problem.machine = Machine::gpu;
+  problem.accumulator = 256 * 192, problem.multiprocessors = 132;
+  auto tileOf = [&](DType type, const char *variant) {
+    problem.type = type;
+    Config config = gemm.defaults(problem);
+    config.parse(variant, gemm.parameters);
+    gemm.retile(problem, config);
+    return std::array{config.get("m"), config.get("n"), config.get("k")};
+  };
+  EXPECT_EQ(tileOf(DType::i8, "weights=no"), (std::array{128, 128, 128}));
+  EXPECT_EQ(tileOf(DType::i8, "weights=yes"), (std::array{128, 224, 128}));
+  EXPECT_EQ(tileOf(DType::f32, "weights=yes"), (std::array{128, 128, 64}));
+  EXPECT_EQ(tileOf(DType::f32, "weights=yes,accuracy=fast"), (std::array{128, 224, 32}));
+  EXPECT_EQ(tileOf(DType::bf16, "residual=yes")[0] * tileOf(DType::bf16, "residual=yes")[1],
+            128 * 192);
 }
 
 TEST(Config, ReadsAndPrints) {

@@ -270,6 +270,10 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   if (problem.machine == kernels::Machine::gpu)
     config = tune::withSchedule(std::move(config));
   config.parse(arguments.config, parametersOf(entry, problem));
+  if (entry.retile) { // but what is given stays
+    entry.retile(problem, config);
+    config.parse(arguments.config, parametersOf(entry, problem));
+  }
   return {entry, problem, config, entry.kernel(problem.type, config)};
 }
 

@@ -5,29 +5,49 @@
 
 !v = memref<?xf32, strided<[?], offset: ?>>
 
-// A launch waits for the one before where it first reads or writes memory.
-// CHECK-LABEL: func.func @copy
+// A launch waits for the one before when its barriers are made.
+// CHECK-LABEL: func.func @roles
 // CHECK-SAME: attributes {nvidia.overlaps}
-// CHECK: memref.dim
-// CHECK-NEXT: nvidia.pipe
+// CHECK: nvidia.pipe
 // CHECK-NEXT: nvidia.follow_launches
-// CHECK-NEXT: tile.load
+// CHECK-NEXT: nvidia.roles
 // CHECK-NOT: nvidia.follow_launches
-func.func @copy(%A: !v, %B: !v) {
+func.func @roles(%A: !v) {
   %c0 = arith.constant 0 : index
-  %n = memref.dim %A, %c0 : !v
   %pipe = nvidia.pipe : <4 of tensor<64xf32>>
-  %t = tile.load %A[%n] : !v -> tensor<64xf32>
-  tile.store %t, %B[%n] : tensor<64xf32>, !v
+  nvidia.roles producer {
+    nvidia.acquire %pipe : <4 of tensor<64xf32>>
+  } consumer {
+    %t = nvidia.receive %pipe : <4 of tensor<64xf32>> -> tensor<64xf32>
+    tile.store %t, %A[%c0] : tensor<64xf32>, !v
+  }
+  return
+}
+
+// And before it reads a number that it begins with.
+// CHECK-LABEL: func.func @reads
+// CHECK: nvidia.follow_launches
+// CHECK-NEXT: memref.load
+// CHECK-NOT: nvidia.follow_launches
+func.func @reads(%A: !v) {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %A[%c0] : !v
+  nvidia.roles producer {
+    nvidia.commit
+  } consumer {
+    memref.store %x, %A[%c0] : !v
+  }
   return
 }
 
 // A kernel of several ranks waits for others, whose place the next launch is not to take.
 // CHECK-LABEL: func.func @ranks
 // CHECK-NOT: nvidia.follow_launches
-func.func @ranks(%A: !v, %B: !v) attributes {nvidia.distributed} {
-  %c0 = arith.constant 0 : index
-  %t = tile.load %A[%c0] : !v -> tensor<64xf32>
-  tile.store %t, %B[%c0] : tensor<64xf32>, !v
+func.func @ranks(%A: !v) attributes {nvidia.distributed} {
+  nvidia.roles producer {
+    nvidia.commit
+  } consumer {
+    nvidia.await 0
+  }
   return
 }

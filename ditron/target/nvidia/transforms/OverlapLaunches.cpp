@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-overlap-launches: a launch begins while the last cores of the one before it run. It waits
-// for that one where it first touches memory, when its barriers are made and its code is loaded.
+// nvidia-overlap-launches: a launch of a kernel with roles begins while the last cores of the one
+// before it run. It waits for that one where it first touches memory, when its barriers are made
+// and its code is loaded.
 //
 //   %pipe = nvidia.pipe : ...
 //   nvidia.roles producer { ... } consumer { ... }
@@ -42,7 +43,8 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    if (!chip->launchesOverlap || function.isExternal() || function->hasAttr(kDistributedAttr))
+    if (!chip->launchesOverlap || function.getOps<RolesOp>().empty() ||
+        function->hasAttr(kDistributedAttr))
       return;
     Block &body = function.front();
     Operation &first =
