@@ -33,7 +33,7 @@ CONFIGS = ["m=64,n=64", "m=64,n=256", "m=128,n=64", "m=128,n=128,k=128", "m=128,
 WEIGHTS = {"bf16": ["m=128,n=256,pairs=rows", "m=256,n=176,pairs=columns", "m=256,n=184", "m=128,n=248", "m=64,n=56", "m=32,n=64,k=128",
                     "m=16,n=64,k=128", "m=8,n=64,k=128", "m=8,n=128,k=64,pairs=columns"],
            "i8": ["m=128,n=224,k=128"], "f32": ["accuracy=fast,m=128,n=224,k=32"], "f8e5m2": ["accuracy=fast,m=128,n=192,k=128"]}
-EPILOGUES = ["bias=yes", "residual=yes", "activation=gelu", "bias=yes,activation=gelu,residual=yes", "scale=yes,bias=yes,activation=silu",
+EPILOGUES = ["bias=yes", "residual=yes", "activation=gelu", "bias=yes,activation=gelu", "scale=yes,bias=yes,activation=silu",
              "scale=yes,bias=yes,activation=silu,residual=yes"]
 MEASURED = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 13312, 16384), (8192, 7392, 8192), (8192, 8192, 8192),
             (1, 7168, 8192), (16, 7168, 8192), (64, 7168, 8192)]
