@@ -202,8 +202,8 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   if (placement.backend == Backend::nvidia) {
     refuseForNvidia(arguments);
     placement.ranks = parseCount("--ranks", arguments.ranks, 1, kMostRanks);
-    runtime::nvidia::RankGroup::requirePlaces(placement.ranks);
     placement.straggler = parseStraggler(arguments, placement.ranks);
+    runtime::nvidia::RankGroup::requirePlaces(placement.ranks);
     placement.gpus = std::min(placement.ranks, runtime::nvidia::Cuda::get().devices());
     return placement;
   }
