@@ -102,16 +102,17 @@ struct GpuProgram::Impl {
       auto found = bindings.find(words);
       lastBound = found == bindings.end() ? nullptr : &*found;
     }
-    if (lastBound && lastBound->second.dropped == gpu.group()->dropped()) {
+    bool isStale = lastBound && lastBound->second.dropped != gpu.group()->dropped();
+    if (lastBound && !isStale) {
       const Binding &binding = lastBound->second;
       last = binding.variant;
       rank.choose(last->code, binding.workspace);
       return binding;
     }
     lastBound = nullptr;
-    if (bindings.size() >= kMostBindings)
-      bindings.clear();
-    lastBound = &*bindings.insert_or_assign(words, makeBinding(arguments)).first;
+    if (isStale || bindings.size() >= kMostBindings)
+      bindings.clear(); // a dropped workspace goes with the last one that has it
+    lastBound = &*bindings.emplace(words, makeBinding(arguments)).first;
     return lastBound->second;
   }
 
