@@ -108,6 +108,8 @@ void spread(scf::ForOp loop) {
 class SpreadTiles : public impl::SpreadTilesBase<SpreadTiles> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
     SmallVector<scf::ForOp> loops = dealingLoops(function);
     WalkResult found = function.walk([&](Operation *op) {
       bool isOther = isa<device::CoreOp, device::NumCoresOp>(op) && !onlyBounds(op, loops);
