@@ -141,5 +141,66 @@ TEST(Rows, SiluMul) {
     }
 }
 
+/// Heads of T tokens, each turned by the angles of the token's position.
+void expectTurned(bool aligned, int64_t T, int64_t N, int64_t H, const kernels::RopeConfig &tile) {
+  setenv("DITRON_CACHE", "0", 1);
+  constexpr int64_t P = 11;
+  std::mt19937 random(5);
+  auto filled = [&](int64_t count) {
+    std::vector<float> values(size_t(count), 0.0F);
+    for (float &value : values)
+      value = float(random() % 512) / 256 - 1;
+    return values;
+  };
+  std::vector<float> x = filled(T * N * 2 * H), cosines = filled(P * H), sines = filled(P * H);
+  std::vector<float> y(x.size() + 64, NAN);
+  std::vector<int32_t> positions(size_t(T), 0);
+  for (int32_t &position : positions)
+    position = int32_t(random() % P);
+
+  Kernel kernel = kernels::rope(DType::f32, tile);
+  std::vector<KernelArgument> arguments{Tensor::borrow(x.data(), DType::f32, {T, N, 2 * H}),
+                                        Tensor::borrow(positions.data(), DType::i32, {T}),
+                                        Tensor::borrow(cosines.data(), DType::f32, {P, H}),
+                                        Tensor::borrow(sines.data(), DType::f32, {P, H}),
+                                        Tensor::borrow(y.data(), DType::f32, {T, N, 2 * H})};
+  std::vector<bool> all(arguments.size(), true);
+  GpuCode code =
+      loadGpuCode(kernel, {}, {all, true, true, aligned ? all : std::vector<bool>()}, "sm_90a");
+  int cores = int(evaluateExtent(code.tiles.at(0), arguments, 1));
+  emulator::Launch launch{{}, {}, cores, code.threads, code.sharedBytes, 1};
+  for (const KernelArgument &argument : arguments) {
+    const Tensor &tensor = std::get<Tensor>(argument);
+    launch.words.push_back(reinterpret_cast<int64_t>(tensor.data()));
+    launch.words.insert(launch.words.end(), tensor.shape().begin(), tensor.shape().end());
+    launch.words.insert(launch.words.end(), tensor.strides().begin(), tensor.strides().end());
+  }
+  int64_t status[32] = {};
+  launch.words.push_back(reinterpret_cast<int64_t>(status));
+  emulator::execute(code.ptx, launch);
+
+  int wrong = 0;
+  for (int64_t n = 0; n < T * N * 2 * H; ++n) {
+    int64_t column = n % (2 * H), pair = column % H, other = n - column + (column + H) % (2 * H);
+    auto place = size_t(positions[size_t(n / (N * 2 * H))] * H + pair);
+    float sine = column < H ? -sines[place] : sines[place];
+    float wanted = x[size_t(n)] * cosines[place] + x[size_t(other)] * sine;
+    wrong += !(std::abs(y[size_t(n)] - wanted) <= 1e-6F);
+  }
+  EXPECT_EQ(wrong, 0) << T << " tokens, " << N << " heads of " << 2 * H
+                      << (aligned ? ", aligned" : "");
+  for (size_t n = x.size(); n < y.size(); ++n)
+    EXPECT_TRUE(std::isnan(y[n])) << "beyond y";
+}
+
+TEST(Rows, Rope) {
+  for (bool aligned : {true, false}) {
+    expectTurned(aligned, 3, 5, 16, {.heads = 2, .width = 16}); // ragged along the heads
+    expectTurned(aligned, 2, 4, 48, {.heads = 4, .width = 32}); // and along the pairs
+    expectTurned(aligned, 1, 1, 64, {.heads = 8, .width = 64});
+  }
+  expectTurned(false, 2, 3, 5, {.heads = 2, .width = 8});
+}
+
 } // namespace
 } // namespace ditron
