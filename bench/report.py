@@ -26,8 +26,9 @@ GPUs: NCCL and cuBLAS in sequence, as PyTorch calls them (`bench/collectives.py`
 alone, or the bytes that a rank receives at 390 GB/s, whichever takes longer, over ditron's time.
 """
 
-# Choices of a configuration that say nothing: tile sizes are the kernel's own affair.
+# Choices of a configuration that say nothing: tile sizes and pairs of cores are the kernel's own affair.
 USUAL = {"no", "none", "full", "tensor"}
+OWN = ("pairs=",)
 
 
 def lines():
@@ -43,7 +44,7 @@ def duration(seconds):
 
 
 def row(line):
-    shape = " ".join(f"{name}={extent}" for name, extent in line["shape"].items())
+    shape = " ".join(f"{name}={extent}" for name, extent in sorted(line["shape"].items()))
     rate, unit = line["rate"], line["unit"]
     if rate < 1 and unit == "TFLOP/s":
         rate, unit = rate * 1000, "GFLOP/s"
@@ -56,11 +57,11 @@ def variant(line):
     """The choices of a line's configuration that are names, and not the usual ones."""
     choices = [part for part in (line.get("config") or "").split(",") if part.partition("=")[2].isalpha()]
     ranks = [f"{line['ranks']} GPUs"] if line["ranks"] > 1 else []
-    return " ".join(ranks + [part for part in choices if part.partition("=")[2] not in USUAL])
+    return " ".join(ranks + [part for part in choices if part.partition("=")[2] not in USUAL and not part.startswith(OWN)])
 
 
 def gpu_row(line):
-    shape = " ".join(f"{name}={extent}" for name, extent in line["shape"].items())
+    shape = " ".join(f"{name}={extent}" for name, extent in sorted(line["shape"].items()))
     limit = f" ({line['limit_s'] / line['median_s']:.2f} of the limit)" if "limit_s" in line else ""
     return (f"| {line['kernel']} | {line['dtype']} | {shape} | {variant(line)} | {duration(line['median_s'])} | "
             f"{line['rate']:.4g} {line['unit']} | {line['baseline']} | **{line['ratio']:.2f}**{limit} | {line['date'][:10]} |")

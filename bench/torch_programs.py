@@ -22,6 +22,7 @@ DRIVER = ctypes.CDLL("libcuda.so.1")
 # Numbers of the driver's interface.
 MOST_SHARED_BYTES = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+BEGINS_EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 SWIZZLE_128, PROMOTE_256 = 3, 3
 KINDS = {1: 0, 2: 1, 4: 2}  # unsigned integers of so many bytes
 TF32 = 11
@@ -66,9 +67,12 @@ class Program:
         check(DRIVER.cuModuleGetFunction(ctypes.byref(self.function), module, b"ditron_kernel"), "cuModuleGetFunction")
         check(DRIVER.cuFuncSetAttribute(self.function, MOST_SHARED_BYTES, self.info["shared_bytes"]), "cuFuncSetAttribute")
         self.cluster = self.info.get("cluster", 1)
-        self.attribute = (Attribute * 1)()
-        self.attribute[0].id = CLUSTER_DIMENSION
-        self.attribute[0].value[0:3] = [self.cluster, 1, 1]
+        wanted = [(CLUSTER_DIMENSION, [self.cluster, 1, 1])] if self.cluster > 1 else []
+        wanted += [(BEGINS_EARLY, [1, 0, 0])] if self.info.get("overlaps") else []
+        self.attributes = (Attribute * 2)()
+        for attribute, (number, value) in zip(self.attributes, wanted):
+            attribute.id, attribute.value[0:3] = number, value
+        self.attribute_count = len(wanted)
         self.status = torch.zeros(32, dtype=torch.int64, device="cuda")
         self.cores = self._cores()
 
@@ -86,7 +90,7 @@ class Program:
 
     def _config(self, stream):
         return LaunchConfig((self.cores, 1, 1), (self.info["threads"], 1, 1), self.info["shared_bytes"], stream,
-                            ctypes.cast(self.attribute, ctypes.POINTER(Attribute)), 1 if self.cluster > 1 else 0)
+                            ctypes.cast(self.attributes, ctypes.POINTER(Attribute)), self.attribute_count)
 
     def bind(self, *arguments):
         """A function that launches with these tensors and floats on the current stream, and keeps them alive."""
