@@ -4,6 +4,7 @@
 // kernel's reference.
 #include "Execute.h"
 #include "Verbs.h"
+#include "ditron/runtime/nvidia/Device.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -157,8 +158,13 @@ int runKernel(const LaunchArguments &arguments) {
   if (shapes.empty())
     shapes.push_back("");
   int status = kVerified;
-  for (const std::string &shape : shapes)
+  std::vector<std::shared_ptr<runtime::nvidia::Device>> held; // to make a context takes its time
+  for (const std::string &shape : shapes) {
+    if (&shape != &shapes.front() && held.empty())
+      for (int gpu = 0; gpu < placement.gpus; ++gpu)
+        held.push_back(runtime::nvidia::Device::open(gpu));
     status = std::max(status, runShape(arguments, placement, shape, seed));
+  }
   if (placement.spawns)
     return spawnProcesses(placement, commandLine("run", arguments, seed));
   return status;
