@@ -62,6 +62,9 @@ class Program:
 
     def __init__(self, ptx):
         self.info = json.loads(ptx.split("\n", 1)[0].removeprefix("// ditron "))
+        for what, reason in (("tiles", "has a core for each tile"), ("ranks", "has several ranks")):
+            if self.info.get(what):
+                raise RuntimeError(f"{self.info['kernel']} {reason}: this launches products and attention on one GPU")
         module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
         check(DRIVER.cuModuleLoadData(ctypes.byref(module), ptx.encode() + b"\0"), "cuModuleLoadData")
         check(DRIVER.cuModuleGetFunction(ctypes.byref(self.function), module, b"ditron_kernel"), "cuModuleGetFunction")

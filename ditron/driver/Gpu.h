@@ -28,7 +28,7 @@
 
 namespace ditron {
 
-/// A kernel compiled for a GPU.
+/// A kernel compiled for a GPU, to be used by one thread at a time.
 class GpuProgram {
 public:
   struct Impl;

@@ -120,11 +120,14 @@ public:
   WarpgroupTiles(const Problem &problem, int64_t rows, const TileNeeds &needs)
       : step_(needs.step), rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
         most_(problem.accumulator) {
-    if (isFloat(problem.type) && byteSize(problem.type) == 1) // their sums are held twice
-      most_ /= 2, edge_ = 48;
-    else if (byteSize(problem.type) != 2) // threads store them, and need registers for that
-      most_ = std::min<int64_t>(most_, 128 * 224), step_ = std::max(step_, kExchangedColumns),
+    if (isFloat(problem.type) && byteSize(problem.type) == 1) {
+      most_ /= 2; // their sums are held twice
+      edge_ = 48;
+    } else if (byteSize(problem.type) != 2) {
       areStored_ = true;
+      most_ = std::min<int64_t>(most_, 128 * 224); // which takes registers
+      step_ = std::max(step_, kExchangedColumns);
+    }
     most_ = std::min(most_, needs.most);
   }
 

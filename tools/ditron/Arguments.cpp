@@ -286,7 +286,7 @@ std::string gpuOf(const Placement &placement) {
 
 tune::Records recordsOf(const Placement &placement) {
   if (placement.backend == Backend::nvidia)
-    return tune::Records(runtime::nvidia::Device::open(0)->name());
+    return tune::Records(runtime::nvidia::Device::nameOf());
   return tune::Records(Machine::inspect().slug());
 }
 

@@ -42,10 +42,15 @@ std::pair<int, int> Device::capability(int ordinal) {
   return {attributeOf(cuda, kMajor, device), attributeOf(cuda, kMinor, device)};
 }
 
-Device::Device(int ordinal) : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)) {
+std::string Device::nameOf(int ordinal) {
+  const Cuda &cuda = Cuda::get();
   char name[256] = {};
-  DITRON_CUDA(cuda_, cuDeviceGetName, name, int(sizeof(name)), device_);
-  name_ = name;
+  DITRON_CUDA(cuda, cuDeviceGetName, name, int(sizeof(name)), numberOf(cuda, ordinal));
+  return name;
+}
+
+Device::Device(int ordinal)
+    : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)), name_(nameOf(ordinal)) {
   major_ = attribute(kMajor), minor_ = attribute(kMinor);
   multiprocessors_ = attribute(kMultiprocessors);
   DITRON_CUDA(cuda_, cuDeviceTotalMem_v2, &memoryBytes_, device_);

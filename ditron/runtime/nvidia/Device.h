@@ -18,6 +18,8 @@ public:
   /// The compute capability of a device, major and minor, without opening it. UnavailableError as
   /// above.
   static std::pair<int, int> capability(int ordinal = 0);
+  /// Its name, likewise.
+  static std::string nameOf(int ordinal = 0);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
