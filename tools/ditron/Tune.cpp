@@ -22,9 +22,9 @@ using tune::Trial;
 
 constexpr const char *kFooter = R"(
 The search starts from the default configuration and varies one choice at a time over its
-candidates (ditron list KERNEL shows them) as long as that helps; what --config gives stays. Each
-configuration is verified, and a launch is timed as ditron bench does. The best few and the default
-are timed again in turns.
+candidates (ditron list KERNEL shows them) as long as that helps; what --config gives stays. A launch
+of each is timed as ditron bench does, and no configuration wins unverified. The best few and the
+default are timed again in turns.
 
 The configuration found is kept beside the compiled kernels (DITRON_CACHE_DIR), for this device,
 element type, number of ranks and of cores, and class of shapes: extents up to 16 one by one, above

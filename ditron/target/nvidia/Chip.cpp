@@ -13,6 +13,15 @@ const std::vector<Chip> &chips() {
   return all;
 }
 
+Chip Chip::share(int64_t cores) const {
+  constexpr int64_t kReserved = 1024; // shared bytes of a block besides
+  Chip result = *this;
+  cores = std::max<int64_t>(1, cores);
+  result.sharedBytes = (sharedBytes + kReserved) / cores - kReserved;
+  result.coreRegisters = coreRegisters / cores;
+  return result;
+}
+
 const Chip *findChip(std::string_view name) {
   auto found = std::find_if(chips().begin(), chips().end(),
                             [&](const Chip &chip) { return chip.name == name; });

@@ -29,6 +29,9 @@ struct Chip {
   /// The most registers of 4 bytes that the values of one thread may take together; beyond, tiles
   /// are refused before the assembler spills.
   int64_t registers = 255;
+
+  /// What each of so many cores of a multiprocessor has of it; 0 is as good as 1.
+  Chip share(int64_t cores) const;
 };
 
 /// Every chip that code is made for, newest first.

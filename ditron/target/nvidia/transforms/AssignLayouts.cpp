@@ -556,7 +556,7 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    auto roles = tensorMaps ? planRoles(function, *chip, warps) : std::nullopt;
+    auto roles = tensorMaps ? planRoles(function, chip->share(resident), warps) : std::nullopt;
     int64_t count = roles ? roles->warps : warps ? warps : chooseWarps(function);
     if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count)) || count > 32) {
       function.emitError() << "a schedule of " << count

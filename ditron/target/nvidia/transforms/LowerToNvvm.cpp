@@ -203,7 +203,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
       if (arguments.back().map)
         described.push_back(arguments.back().map);
     }
-    auto resident = kernel->getAttrOfType<IntegerAttr>(kResidentAttr);
+    int64_t resident = residentCores(kernel);
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
     for (StringRef attribute : {kSharedAttr, kRequirementsAttr, kSymmetricAttr, kDistributedAttr,
@@ -226,7 +226,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     callee.setLinkage(LLVM::Linkage::Internal);
     // However long it is: a call would put the registers of products into memory.
     callee.setPassthroughAttr(attributes.getArrayAttr(attributes.getStringAttr("alwaysinline")));
-    EntryBuilder(callee, types).build(arguments, warps, resident ? resident.getInt() : 1);
+    EntryBuilder(callee, types).build(arguments, warps, resident);
   }
 };
 

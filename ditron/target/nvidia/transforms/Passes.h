@@ -26,6 +26,11 @@ namespace ditron::nvidia {
 inline constexpr llvm::StringLiteral kWarpsAttr = "nvidia.warps";
 /// The cores that a multiprocessor is to have registers for (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kResidentAttr = "nvidia.resident";
+/// So many cores, as far as it is decided: 1 before.
+inline int64_t residentCores(mlir::func::FuncOp function) {
+  auto cores = function->getAttrOfType<mlir::IntegerAttr>(kResidentAttr);
+  return cores ? cores.getInt() : 1;
+}
 /// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
 /// no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps";

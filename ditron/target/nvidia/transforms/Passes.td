@@ -39,7 +39,9 @@ def TurnProducts : Pass<"nvidia-turn-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::core::TileDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
-    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">];
+    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">,
+    Option<"resident", "resident", "int64_t", "0",
+           "Cores of a multiprocessor; 0: as tiles and registers ask">];
 }
 
 def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
@@ -49,6 +51,8 @@ def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
     Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">,
+    Option<"resident", "resident", "int64_t", "0",
+           "Cores of a multiprocessor; 0: as tiles and registers ask">,
     Option<"tensorMaps", "tensor-maps", "bool", "false",
            "Launches may describe the arguments to the copy engine">];
 }

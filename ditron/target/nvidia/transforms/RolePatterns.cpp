@@ -13,6 +13,7 @@
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
+#include "ditron/target/nvidia/transforms/Roles.h"
 #include "ditron/target/nvidia/transforms/ThreadLowering.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -187,13 +188,13 @@ struct RolesPattern : TilePattern<RolesOp> {
   LogicalResult matchAndRewrite(RolesOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    auto [own, producers] = registers(op);
+    RoleRegisters registers = registersOf(op);
     Value isProducer = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::uge,
                                                context_.warp, t.i32(context_.warps));
     auto roles = b.create<scf::IfOp>(op.getLoc(), isProducer, /*withElseRegion=*/true);
     b.setInsertionPointToStart(roles.thenBlock());
-    if (own)
-      t.instructions.leaveRegisters(producers);
+    if (registers.areHanded())
+      t.instructions.leaveRegisters(registers.producing);
     auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
     b.setInsertionPointToStart(thread.thenBlock());
     llvm::SetVector<Value> maps;
@@ -203,8 +204,8 @@ struct RolesPattern : TilePattern<RolesOp> {
       t.instructions.prefetchTensorMap(map);
     b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
     b.setInsertionPointToStart(roles.elseBlock());
-    if (own)
-      t.instructions.takeRegisters(own);
+    if (registers.areHanded())
+      t.instructions.takeRegisters(registers.computing);
     bool delivers = false;
     op.getConsumer().walk([&](DeliverOp) { delivers = true; });
     if (op.getConsumer().walk([](TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted())
@@ -231,19 +232,12 @@ private:
     t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
   }
 
-  /// Registers of a thread that computes and of one that does not; 0 where a launch gives each
-  /// enough. To wait for others takes more of them.
-  std::pair<int64_t, int64_t> registers(RolesOp op) const {
-    constexpr int64_t kStep = 8, kEnough = 240, kLeast = 40, kMore = 56;
+  RoleRegisters registersOf(RolesOp op) const {
     WalkResult waits = op.getProducer().walk([](Operation *inner) {
       return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
     });
-    int64_t few = waits.wasInterrupted() ? kMore : kLeast;
-    int64_t threads = context_.warps * kLanes, others = context_.producerWarps * kLanes;
-    int64_t each = context_.chip.coreRegisters / (threads + others) / kStep * kStep;
-    if (each >= kEnough)
-      return {0, 0};
-    return {(each * (threads + others) - few * others) / threads / kStep * kStep, few};
+    int64_t cores = residentCores(op->getParentOfType<func::FuncOp>());
+    return roleRegisters(context_.chip.share(cores), context_.warps, waits.wasInterrupted());
   }
 };
 

@@ -28,7 +28,6 @@ namespace {
 constexpr int64_t kBlock = 64; ///< rows of one wgmma
 constexpr int64_t kMostWidth =
     256; ///< columns of one wgmma, and extents of a box of the copy engine
-constexpr int64_t kMostAccumulators = 192; ///< of a thread
 
 /// Whether an operand's tile is what panels and boxes can hold. Where the dense dimension is not
 /// the one that is summed over, which 16-bit floats alone may have, the last panel may be wider
@@ -50,7 +49,21 @@ bool isTransposed(Value tile) {
   return result;
 }
 
-bool fitsWarpgroups(core::DotOp dot, int64_t warps) {
+/// What the registers of a thread allow.
+struct Accumulators {
+  int64_t most;    ///< of a thread
+  int64_t columns; ///< of one wgmma
+};
+
+Accumulators accumulatorsOf(const Chip &share, int64_t warps) {
+  constexpr int64_t kMost = 192, kBeside = 40; // the latter registers hold other things
+  constexpr int64_t kOfProduct = 26;           // and these the assembler wants beside one wgmma's
+  RoleRegisters registers = roleRegisters(share, warps, /*producerWaits=*/false);
+  return {std::min(kMost, registers.computing - kBeside),
+          std::min(kMostWidth, 2 * (registers.launched - kOfProduct))};
+}
+
+bool fitsWarpgroups(core::DotOp dot, int64_t warps, const Accumulators &allowed) {
   RankedTensorType lhs = tileOf(dot.getLhs()), rhs = tileOf(dot.getRhs()),
                    acc = tileOf(dot.getAcc());
   if (lhs.getElementType() != rhs.getElementType() || acc.getRank() != 2)
@@ -60,8 +73,8 @@ bool fitsWarpgroups(core::DotOp dot, int64_t warps) {
   int64_t accumulators = rows * columns / (warps * kLanes) * (product.run ? 2 : 1);
   bool isStep = columns % product.columns == 0 || columns <= 32;
   return product.type && rows % (kBlock * groups) == 0 && columns % 8 == 0 && isStep &&
-         columns <= kMostWidth && lhs.getDimSize(1) % product.depth == 0 &&
-         (!product.run || lhs.getDimSize(1) <= product.run) && accumulators <= kMostAccumulators;
+         columns <= allowed.columns && lhs.getDimSize(1) % product.depth == 0 &&
+         (!product.run || lhs.getDimSize(1) <= product.run) && accumulators <= allowed.most;
 }
 
 /// The argument of which the copy engine can bring or store a tile: the view is a slice of it,
@@ -147,7 +160,8 @@ bool isZero(std::optional<TypedAttr> padding, Type element) {
 
 class Planner {
 public:
-  Planner(func::FuncOp function, int64_t warps) : function_(function), warps_(warps) {}
+  Planner(func::FuncOp function, const Chip &share, int64_t warps)
+      : function_(function), warps_(warps), allowed_(accumulatorsOf(share, warps)) {}
 
   std::optional<RolePlan> plan() {
     WalkResult found = function_.walk([&](core::DotOp dot) {
@@ -164,7 +178,7 @@ public:
 
 private:
   bool add(core::DotOp dot) {
-    return fitsWarpgroups(dot, warps_) &&
+    return fitsWarpgroups(dot, warps_, allowed_) &&
            (isComputed(dot.getLhs())
                 ? core::elementBytes(tileOf(dot.getLhs()).getElementType()) == 2
                 : add(dot, dot.getLhs(), !isTransposed(dot.getLhs()))) &&
@@ -287,11 +301,12 @@ private:
         elements[dot->getBlock()] += tileOf(dot.getLhs()).getNumElements() / 2;
     });
     return llvm::all_of(
-        elements, [&](auto one) { return one.second <= kMostAccumulators * warps_ * kLanes; });
+        elements, [&](auto one) { return one.second <= allowed_.most * warps_ * kLanes; });
   }
 
   func::FuncOp function_;
   int64_t warps_;
+  Accumulators allowed_;
   Projection projection_;
   SmallVector<Feed> feeds_;
   SmallVector<Operation *> writers_;
@@ -367,12 +382,21 @@ bool Feed::isInner() const {
   return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
 }
 
-std::optional<RolePlan> planRoles(func::FuncOp function, const Chip &chip, int64_t warps) {
-  if (!chip.hasWarpgroups)
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits) {
+  constexpr int64_t kStep = 8, kEnough = 240;
+  int64_t few = producerWaits ? 56 : 40, computing = warps * kLanes, others = kWarpgroup * kLanes;
+  int64_t each = share.coreRegisters / (computing + others) / kStep * kStep;
+  if (each >= kEnough)
+    return {share.registers, share.registers, share.registers};
+  return {each, (each * (computing + others) - few * others) / computing / kStep * kStep, few};
+}
+
+std::optional<RolePlan> planRoles(func::FuncOp function, const Chip &share, int64_t warps) {
+  if (!share.hasWarpgroups)
     return std::nullopt;
   for (int64_t groups : {2, 1})
     if (!warps || warps == groups * kWarpgroup)
-      if (auto plan = Planner(function, groups * kWarpgroup).plan())
+      if (auto plan = Planner(function, share, groups * kWarpgroup).plan())
         return plan;
   return std::nullopt;
 }

@@ -50,11 +50,20 @@ struct RolePlan {
   Guards guards(mlir::func::FuncOp function) const;
 };
 
+/// Registers of a thread: a launch gives each as many, and where that is not enough, warps that do
+/// not compute hand some over to those that do.
+struct RoleRegisters {
+  int64_t launched, computing, producing;
+  bool areHanded() const { return computing > launched; }
+};
+/// Of a core of so many warps that compute. To wait for others takes the producer more of them.
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits);
+
 /// The roles of a kernel of which every product is one that warpgroups compute from tiles that are
 /// read from arguments (the left one may also be computed), and that writes none of these but by
 /// copies of chunks. Waits that come before the loads of such tiles are the producer's too. Without
 /// a value for other kernels and for chips that have no warpgroups. `warps`: that the schedule asks
-/// for, or 0.
-std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &chip, int64_t warps);
+/// for, or 0. `share`: what a core has of a multiprocessor.
+std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &share, int64_t warps);
 
 } // namespace ditron::nvidia

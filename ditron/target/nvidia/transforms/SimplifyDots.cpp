@@ -82,7 +82,7 @@ private:
       if (tileOf(dot.getLhs()).getDimSize(1) == 1)
         replaceByArithmetic(dot);
     });
-    if (tensorMaps && planRoles(getOperation(), *chip, warps))
+    if (tensorMaps && planRoles(getOperation(), chip->share(resident), warps))
       return;
     getOperation().walk([](core::DotOp dot) {
       Type element = tileOf(dot.getLhs()).getElementType();

@@ -268,7 +268,8 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    auto plan = planRoles(function, *chip, warpsOf(function.front().getTerminator()));
+    Chip share = chip->share(residentCores(function));
+    auto plan = planRoles(function, share, warpsOf(function.front().getTerminator()));
     if (!plan) {
       function.emitError() << "has " << kProducerWarpsAttr
                            << ", but cannot be split into roles for " << chipName.getValue();
@@ -279,7 +280,7 @@ private:
     if (tensorStores)
       deliver(function, plan->warps, maps);
     Searches searches(function);
-    int64_t available = chip->sharedBytes - searches.bytes();
+    int64_t available = share.sharedBytes - searches.bytes();
     SmallVector<PipedFeed> feeds = makePipes(function, *plan, available, maps, b);
     Guards guards = plan->guards(function);
     llvm::DenseMap<Operation *, Value> gates;

@@ -107,7 +107,7 @@ private:
       return;
     OwningOpRef<func::FuncOp> trial(function.clone());
     turnAll(*trial);
-    if (planRoles(*trial, *chip, warps))
+    if (planRoles(*trial, chip->share(resident), warps))
       turnAll(function);
   }
 };
