@@ -58,10 +58,11 @@ void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(nvidia::createSpreadTiles());  // each of which may have a core
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
   if (options.tensorMaps)
-    kernel.addPass(nvidia::createTurnProducts(
-        {options.chip, options.warps, options.resident})); // few rows
-  kernel.addPass(nvidia::createSimplifyDots(
-      {options.chip, options.warps, options.resident, options.tensorMaps})); // 8-bit floats may multiply as f16
+    kernel.addPass(
+        nvidia::createTurnProducts({options.chip, options.warps, options.resident})); // few rows
+  kernel.addPass(
+      nvidia::createSimplifyDots({options.chip, options.warps, options.resident,
+                                  options.tensorMaps})); // 8-bit floats may multiply as f16
   kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,
                                               options.tensorMaps,
                                               options.tensorStores})); // tiles are dealt to threads

@@ -121,8 +121,9 @@ public:
       : step_(needs.step), rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
         most_(problem.accumulator) {
     if (isFloat(problem.type) && byteSize(problem.type) == 1) {
-      most_ /= 2; // their sums are held twice
-      edge_ = 48;
+      most_ = most_ * 2 / 3; // parts of their sums are held twice
+      hasParts_ = true;
+      edge_ = 96, part_ = 3724;
     } else if (byteSize(problem.type) != 2) {
       areStored_ = true;
       most_ = std::min<int64_t>(most_, 128 * 224); // which takes registers
@@ -141,7 +142,7 @@ public:
     double least = std::numeric_limits<double>::infinity();
     for (int64_t m : heights())
       for (int64_t n = 256; n >= step_; n -= step_) {
-        bool isFor = m * n <= most_ && n < columns_ + step_;
+        bool isFor = m * n <= most_ && n < columns_ + step_ && comesEvenly(m, n);
         if (double cost = costOf(m, n, 1, 1); isFor && cost < least) {
           least = cost;
           result.m = static_cast<int>(m);
@@ -165,13 +166,25 @@ private:
     return {128, 256};
   }
 
+  /// In how many parts a product is computed whose sums are short.
+  static int64_t partsOf(int64_t m, int64_t n) {
+    constexpr int64_t kWhole = 192; // columns, of one warpgroup's rows
+    return m > 2 * kWarpgroup || n > kWhole ? 2 : 1;
+  }
+
+  /// Whether the parts are equally wide: registers are short for others.
+  bool comesEvenly(int64_t m, int64_t n) const {
+    return !hasParts_ || m > 2 * kWarpgroup || partsOf(m, n) == 1 || n % (2 * kStep) == 0;
+  }
+
   /// How often all multiprocessors, in groups that take `m` x `n` tiles together, multiply one tile
   /// each, times what that costs: its elements, and something for what it reads.
   double costOf(int64_t m, int64_t n, int64_t groupRows, int64_t groupColumns) const {
     auto parts = [](int64_t extent, int64_t size) { return (extent + size - 1) / size; };
     int64_t groups = parts(rows_, m * groupRows) * parts(columns_, n * groupColumns);
     int64_t rounds = parts(groups, cores_ / (groupRows * groupColumns));
-    return static_cast<double>(rounds) * static_cast<double>(m * n + edge_ * (m + n));
+    int64_t cost = m * n + edge_ * (m + n) + part_ * partsOf(m, n);
+    return static_cast<double>(rounds) * static_cast<double>(cost);
   }
 
   /// Two cores read the larger operand together where that costs no round.
@@ -185,10 +198,11 @@ private:
   }
 
   int64_t step_, rows_, columns_, cores_, most_;
+  bool hasParts_ = false;  ///< of their sums, which are short
   bool areStored_ = false; ///< by threads, which have no registers left for what pairs need
-  /// What a row or column of a tile costs beside its elements, in elements: fitted to the rates of
-  /// tiles of 16-bit, and above of 8-bit floats on an H200 (docs/nvidia.md).
-  int64_t edge_ = 8;
+  /// What a row or column of a tile costs beside its elements, and a part of it, in elements:
+  /// fitted to the rates of tiles of 16-bit, and above of 8-bit floats on an H200 (docs/nvidia.md).
+  int64_t edge_ = 8, part_ = 0;
 };
 
 } // namespace

@@ -131,8 +131,8 @@ private:
     return median(seconds);
   }
 
-  std::map<std::string, GpuProgram> prepared_;     ///< by their configurations
-  std::set<std::string> timed_, verified_;         ///< configurations
+  std::map<std::string, GpuProgram> prepared_; ///< by their configurations
+  std::set<std::string> timed_, verified_;     ///< configurations
   double fastest_ = std::numeric_limits<double>::infinity();
   const Task &task_;
   kernels::Inputs inputs_;

@@ -301,6 +301,23 @@ def Nvidia_SettleOp : Nvidia_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>]> 
   let assemblyFormat = "$pending (`of` $values^ `:` type($values) `->` type($settled))? attr-dict";
 }
 
+def Nvidia_MultiplyAddOp : Nvidia_Op<"multiply_add", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Adds a product of tiles in shared memory, one part of it after the other, by warpgroups";
+  let description = [{
+    A part, of 64 rows of each warpgroup and at most so many columns, is computed in registers of its
+    own and added in f32 when it is done, so the product takes few registers beside the accumulator.
+    Nothing is under way afterwards.
+
+    Example:
+    ```mlir
+    %r = nvidia.multiply_add %a, %b, %acc by 128 : tensor<128x128xf8E4M3FN>, tensor<128x256xf8E4M3FN> -> tensor<128x256xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc, I64Attr:$columns);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$lhs `,` $rhs `,` $acc `by` $columns attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+}
+
 def Nvidia_TakeTurnOp : Nvidia_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "This warpgroup waits until the one before it has passed the turn once more";
   let description = [{

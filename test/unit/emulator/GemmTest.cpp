@@ -173,9 +173,10 @@ void expectGemm(DType type, const kernels::GemmConfig &config, Sizes sizes, int 
   expectProduct(gemmOf(type, config), sizes, blocks, /*tensorStores=*/true, cluster);
 }
 
-void expectFp8(DType type, kernels::Scaling scaling, Sizes sizes) {
+void expectFp8(int m, int n, Sizes sizes) {
   kernels::Fp8GemmConfig config;
-  config.m = 128, config.n = 96, config.k = 128, config.scaling = scaling;
+  config.m = m, config.n = n, config.k = 128;
+  DType type = DType::f8e4m3;
   expectProduct({kernels::fp8Gemm(type, config), type, DType::bf16, true}, sizes);
 }
 
@@ -255,7 +256,10 @@ TEST(Gemm, OtherTypes) {
 }
 
 TEST(Gemm, Scaled8BitFloats) {
-  expectFp8(DType::f8e4m3, kernels::Scaling::tensor, {136, 104, 528});
+  expectFp8(128, 96, {136, 104, 528});
+  // In parts: of rows, and of columns, the last one narrower.
+  expectFp8(256, 64, {136, 104, 264});
+  expectFp8(128, 216, {136, 224, 264});
 }
 
 TEST(Gemm, SeveralTilesACore) {

@@ -266,4 +266,28 @@ void settleProducts(Region &region) {
   region.walk([](ReceiveOp receive) { releaseBehind(receive); });
 }
 
+void addInParts(Region &region, const Chip &share, int64_t warps) {
+  region.walk([&](SettleOp settle) {
+    auto product = settle.getValues().size() == 1
+                       ? settle.getValues()[0].getDefiningOp<MultiplyOp>()
+                       : nullptr;
+    if (!product || !settle->getResult(0).hasOneUse())
+      return;
+    auto add = dyn_cast<arith::AddFOp>(*settle->getResult(0).user_begin());
+    RankedTensorType type = tileOf(product.getResult());
+    int64_t columns = type.getDimSize(1);
+    int64_t width = columnsOfParts(share, warps, type.getDimSize(0), columns);
+    bool isWhole = width >= columns && type.getDimSize(0) == kProductRows * warps / kWarpgroup;
+    if (!add || isWhole || width == 0)
+      return;
+    OpBuilder b(settle);
+    Value sum = b.create<MultiplyAddOp>(add.getLoc(), type, product.getLhs(), product.getRhs(),
+                                        add.getLhs(), width);
+    add.getResult().replaceAllUsesWith(sum);
+    add.erase();
+    settle.erase();
+    product.erase();
+  });
+}
+
 } // namespace ditron::nvidia

@@ -25,7 +25,6 @@ RankedTensorType inPanels(RankedTensorType tile) {
 
 namespace {
 
-constexpr int64_t kBlock = 64; ///< rows of one wgmma
 constexpr int64_t kMostWidth =
     256; ///< columns of one wgmma, and extents of a box of the copy engine
 
@@ -63,18 +62,21 @@ Accumulators accumulatorsOf(const Chip &share, int64_t warps) {
           std::min(kMostWidth, 2 * (registers.launched - kOfProduct))};
 }
 
-bool fitsWarpgroups(core::DotOp dot, int64_t warps, const Accumulators &allowed) {
+bool fitsWarpgroups(core::DotOp dot, int64_t warps, const Chip &share) {
   RankedTensorType lhs = tileOf(dot.getLhs()), rhs = tileOf(dot.getRhs()),
                    acc = tileOf(dot.getAcc());
   if (lhs.getElementType() != rhs.getElementType() || acc.getRank() != 2)
     return false;
   WarpgroupProduct product = warpgroupProduct(lhs.getElementType(), dot.getPrecision());
   int64_t groups = warps / kWarpgroup, rows = acc.getDimSize(0), columns = acc.getDimSize(1);
-  int64_t accumulators = rows * columns / (warps * kLanes) * (product.run ? 2 : 1);
+  Accumulators allowed = accumulatorsOf(share, warps);
+  int64_t accumulators = rows * columns / (warps * kLanes);
   bool isStep = columns % product.columns == 0 || columns <= 32;
-  return product.type && rows % (kBlock * groups) == 0 && columns % 8 == 0 && isStep &&
+  return product.type && rows % (kProductRows * groups) == 0 && columns % 8 == 0 && isStep &&
          columns <= allowed.columns && lhs.getDimSize(1) % product.depth == 0 &&
-         (!product.run || lhs.getDimSize(1) <= product.run) && accumulators <= allowed.most;
+         accumulators <= allowed.most &&
+         (!product.run ||
+          (lhs.getDimSize(1) <= product.run && columnsOfParts(share, warps, rows, columns) > 0));
 }
 
 /// The argument of which the copy engine can bring or store a tile: the view is a slice of it,
@@ -161,7 +163,7 @@ bool isZero(std::optional<TypedAttr> padding, Type element) {
 class Planner {
 public:
   Planner(func::FuncOp function, const Chip &share, int64_t warps)
-      : function_(function), warps_(warps), allowed_(accumulatorsOf(share, warps)) {}
+      : function_(function), share_(share), warps_(warps) {}
 
   std::optional<RolePlan> plan() {
     WalkResult found = function_.walk([&](core::DotOp dot) {
@@ -178,7 +180,7 @@ public:
 
 private:
   bool add(core::DotOp dot) {
-    return fitsWarpgroups(dot, warps_, allowed_) &&
+    return fitsWarpgroups(dot, warps_, share_) &&
            (isComputed(dot.getLhs())
                 ? core::elementBytes(tileOf(dot.getLhs()).getElementType()) == 2
                 : add(dot, dot.getLhs(), !isTransposed(dot.getLhs()))) &&
@@ -300,13 +302,13 @@ private:
       if (isComputed(dot.getLhs()))
         elements[dot->getBlock()] += tileOf(dot.getLhs()).getNumElements() / 2;
     });
-    return llvm::all_of(
-        elements, [&](auto one) { return one.second <= allowed_.most * warps_ * kLanes; });
+    int64_t most = accumulatorsOf(share_, warps_).most * warps_ * kLanes;
+    return llvm::all_of(elements, [&](auto one) { return one.second <= most; });
   }
 
   func::FuncOp function_;
+  const Chip &share_;
   int64_t warps_;
-  Accumulators allowed_;
   Projection projection_;
   SmallVector<Feed> feeds_;
   SmallVector<Operation *> writers_;
@@ -389,6 +391,17 @@ RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits
   if (each >= kEnough)
     return {share.registers, share.registers, share.registers};
   return {each, (each * (computing + others) - few * others) / computing / kStep * kStep, few};
+}
+
+int64_t columnsOfParts(const Chip &share, int64_t warps, int64_t rows, int64_t columns) {
+  constexpr int64_t kStep = 8, kNarrowest = 64; // narrower, the left side is read too often
+  int64_t left = accumulatorsOf(share, warps).most - rows * columns / (warps * kLanes);
+  for (int64_t parts = 1; columns >= parts * kNarrowest || parts == 1; ++parts) {
+    int64_t width = llvm::alignTo(llvm::divideCeil(columns, parts), kStep);
+    if (width / 2 <= left)
+      return width;
+  }
+  return 0;
 }
 
 std::optional<RolePlan> planRoles(func::FuncOp function, const Chip &share, int64_t warps) {

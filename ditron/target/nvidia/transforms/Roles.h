@@ -59,6 +59,10 @@ struct RoleRegisters {
 /// Of a core of so many warps that compute. To wait for others takes the producer more of them.
 RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits);
 
+/// Columns of the parts in which a product that f32 takes over is computed beside its accumulator,
+/// a tile of so many rows and columns: as wide as registers allow; 0 where there are not enough.
+int64_t columnsOfParts(const Chip &share, int64_t warps, int64_t rows, int64_t columns);
+
 /// The roles of a kernel of which every product is one that warpgroups compute from tiles that are
 /// read from arguments (the left one may also be computed), and that writes none of these but by
 /// copies of chunks. Waits that come before the loads of such tiles are the producer's too. Without

@@ -301,7 +301,7 @@ private:
       leaveToProducer(wait, plan->feeds);
     consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
                                      rest().begin(), rest().end());
-    rewriteConsumer(roles.getConsumer(), feeds, plan->warps);
+    rewriteConsumer(roles.getConsumer(), feeds, share, plan->warps);
     b.setInsertionPoint(roles);
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
   }
@@ -357,7 +357,8 @@ private:
     wait->moveBefore(branch.thenBlock()->getTerminator());
   }
 
-  static void rewriteConsumer(Region &consumer, ArrayRef<PipedFeed> feeds, int64_t warps) {
+  static void rewriteConsumer(Region &consumer, ArrayRef<PipedFeed> feeds, const Chip &share,
+                              int64_t warps) {
     for (const PipedFeed &one : feeds)
       receiveAndMultiply(one.feed, one.pipe, warps);
     SmallVector<scf::ForOp> loops;
@@ -365,6 +366,7 @@ private:
     for (scf::ForOp loop : loops)
       overlapProducts(loop, warps);
     settleProducts(consumer);
+    addInParts(consumer, share, warps);
   }
 
   /// As many slots as fit into `available` bytes beside what ops need for the moment, for each

@@ -40,6 +40,7 @@ DotKind kindOf(core::DotOp op);
 /// Terms that one mma.sync of operands of this type adds up; 0 if there is none.
 int64_t matrixDepth(mlir::Type element, core::Precision precision);
 
+inline constexpr int64_t kProductRows = 64; ///< of one wgmma
 /// What wgmma makes of operands of a type.
 struct WarpgroupProduct {
   const char *type = nullptr; ///< as PTX spells it; null: there is no such product

@@ -25,8 +25,7 @@ using namespace mlir;
 namespace ditron::nvidia {
 namespace {
 
-constexpr int64_t kBlock = 64; ///< rows of one wgmma
-constexpr int64_t kUnit = 16;  ///< bytes that descriptors count
+constexpr int64_t kUnit = 16; ///< bytes that descriptors count
 
 /// One side of a product. `outer` is the dimension that is not summed over.
 class PanelOperand {
@@ -82,6 +81,36 @@ struct PackPattern : TilePattern<PackOp> {
   }
 };
 
+constexpr int64_t kStepBytes = 32; ///< of terms that one instruction adds up
+
+/// The left side at a block of 64 rows and a term.
+using LeftSide = std::function<Instructions::Left(int64_t, int64_t)>;
+
+LeftSide leftInShared(ThreadBuilder &t, Value lhs, RankedTensorType tile, int64_t rows) {
+  PanelOperand a(t, lhs, tile, 0);
+  a.moveBy(t.digit({Axis::warp, kWarpgroup, t.context.warps / kWarpgroup, 1}), rows);
+  return [a](int64_t block, int64_t depth) mutable {
+    return Instructions::Left{a.at(block * kProductRows, depth), {}};
+  };
+}
+
+LeftSide leftInRegisters(ThreadBuilder &t, Value lhs, RankedTensorType tile) {
+  SmallVector<Value> words = t.split(lhs);
+  int64_t ofBlock = tile.getDimSize(1) / 2; // registers of a thread
+  return [words, ofBlock](int64_t block, int64_t depth) {
+    auto first = static_cast<size_t>(block * ofBlock + depth / 4);
+    return Instructions::Left{{}, SmallVector<Value, 4>(ArrayRef(words).slice(first, 4))};
+  };
+}
+
+Instructions::PanelProduct productOf(Type element, int64_t columns) {
+  // The operands alone decide here: what they may lose has been asked when roles were chosen.
+  for (core::Precision precision : {core::Precision::shortSums, core::Precision::tf32})
+    if (WarpgroupProduct found = warpgroupProduct(element, precision); found.type)
+      return {found.type, found.depth, columns};
+  throw InternalError("a product of warpgroups of elements that they do not multiply");
+}
+
 struct MultiplyPattern : TilePattern<MultiplyOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(MultiplyOp op, OpAdaptor adaptor,
@@ -91,7 +120,9 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
     int64_t groups = context_.warps / kWarpgroup, columns = acc.getDimSize(1);
     int64_t rows = acc.getDimSize(0) / groups; // of a warpgroup
     PanelOperand b(t, adaptor.getRhs(), rhs, 1);
-    auto left = leftSide(t, op, adaptor.getLhs(), rows);
+    RankedTensorType lhs = tileOf(op.getLhs());
+    LeftSide left = isShared(lhs) ? leftInShared(t, adaptor.getLhs(), lhs, rows)
+                                  : leftInRegisters(t, adaptor.getLhs(), lhs);
     Instructions::PanelProduct product = productOf(rhs.getElementType(), columns);
     bool isFirst = isZero(op.getAcc());
     SmallVector<Value> sums = t.split(adaptor.getAcc());
@@ -102,7 +133,7 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
       sums = t.instructions.fenceProducts(sums);
     int64_t step = kStepBytes / storageBytes(rhs.getElementType());
     for (int64_t depth = 0; depth < rhs.getDimSize(0); depth += step)
-      for (int64_t block = 0; block < rows / kBlock; ++block) {
+      for (int64_t block = 0; block < rows / kProductRows; ++block) {
         size_t first = static_cast<size_t>(block) * part;
         auto results =
             t.instructions.multiplyPanels(product, left(block, depth), b.at(0, depth),
@@ -115,35 +146,39 @@ struct MultiplyPattern : TilePattern<MultiplyOp> {
   }
 
 private:
-  static constexpr int64_t kStepBytes = 32; ///< of terms that one instruction adds up
-
-  /// The left side at a block of 64 rows and a term.
-  static std::function<Instructions::Left(int64_t, int64_t)>
-  leftSide(ThreadBuilder &t, MultiplyOp op, Value lhs, int64_t rows) {
-    RankedTensorType tile = tileOf(op.getLhs());
-    if (isShared(tile)) {
-      PanelOperand a(t, lhs, tile, 0);
-      a.moveBy(t.digit({Axis::warp, kWarpgroup, t.context.warps / kWarpgroup, 1}), rows);
-      return [a](int64_t block, int64_t depth) mutable {
-        return Instructions::Left{a.at(block * kBlock, depth), {}};
-      };
-    }
-    SmallVector<Value> words = t.split(lhs);
-    int64_t ofBlock = tile.getDimSize(1) / 2; // registers of a thread
-    return [words, ofBlock](int64_t block, int64_t depth) {
-      auto first = static_cast<size_t>(block * ofBlock + depth / 4);
-      return Instructions::Left{{}, SmallVector<Value, 4>(ArrayRef(words).slice(first, 4))};
-    };
-  }
-
   static bool isZero(Value acc) { return matchPattern(acc, m_AnyZeroFloat()); }
+};
 
-  static Instructions::PanelProduct productOf(Type element, int64_t columns) {
-    // The operands alone decide here: what they may lose has been asked when roles were chosen.
-    for (core::Precision precision : {core::Precision::shortSums, core::Precision::tf32})
-      if (WarpgroupProduct found = warpgroupProduct(element, precision); found.type)
-        return {found.type, found.depth, columns};
-    throw InternalError("a product of warpgroups of elements that they do not multiply");
+/// A part after the other: multiplied, waited for, added.
+struct MultiplyAddPattern : TilePattern<MultiplyAddOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(MultiplyAddOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    ThreadBuilder t(rewriter, op.getLoc(), context_);
+    RankedTensorType rhs = tileOf(op.getRhs()), acc = tileOf(op.getAcc());
+    int64_t rows = acc.getDimSize(0) / (context_.warps / kWarpgroup); // of a warpgroup
+    int64_t columns = acc.getDimSize(1), step = kStepBytes / storageBytes(rhs.getElementType());
+    PanelOperand b(t, adaptor.getRhs(), rhs, 1);
+    LeftSide left = leftInShared(t, adaptor.getLhs(), tileOf(op.getLhs()), rows);
+    SmallVector<Value> sums = t.split(adaptor.getAcc());
+    for (int64_t block = 0; block < rows / kProductRows; ++block)
+      for (int64_t column = 0; column < columns; column += op.getColumns()) {
+        int64_t width = std::min<int64_t>(columns - column, op.getColumns());
+        auto first = static_cast<size_t>((block * columns + column) / 2);
+        auto part = ArrayRef(sums).slice(first, static_cast<size_t>(width / 2));
+        SmallVector<Value> product(part);
+        t.instructions.fenceProducts({});
+        for (int64_t depth = 0; depth < rhs.getDimSize(0); depth += step)
+          product = t.instructions.multiplyPanels(productOf(rhs.getElementType(), width),
+                                                  left(block, depth), b.at(column, depth),
+                                                  /*isFirst=*/depth == 0, product);
+        t.instructions.commitProducts();
+        product = t.instructions.waitProducts(0, product);
+        for (auto [n, value] : llvm::enumerate(product))
+          sums[first + n] = t.b.create<arith::AddFOp>(t.loc, sums[first + n], value);
+      }
+    rewriter.replaceOp(op, t.join(sums));
+    return success();
   }
 };
 
@@ -171,7 +206,8 @@ struct SettlePattern : TilePattern<SettleOp> {
 
 void addWarpgroupPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                           const ThreadContext &context) {
-  patterns.add<PackPattern, MultiplyPattern, SettlePattern>(types, patterns.getContext(), context);
+  patterns.add<PackPattern, MultiplyPattern, MultiplyAddPattern, SettlePattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia
