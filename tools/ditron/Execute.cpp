@@ -116,7 +116,6 @@ private:
 } // namespace
 
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
-  rank.assemble();
   const kernels::Verdict &verdict = mine.verdict;
   PlainFindings plain{verdict.ok,      mine.isComplete, verdict.error,  verdict.tolerance,
                       verdict.checked, mine.elements,   mine.projected, {}};

@@ -8,10 +8,11 @@
 namespace ditron::tools {
 
 /// What every rank brings, by rank, on every rank; through symmetric memory. Collective: all ranks
-/// bring equally many.
+/// bring equally many. Those that come late from making inputs or verifying are waited for.
 template <class T>
 std::vector<std::vector<T>> gather(runtime::Rank &rank, const std::vector<T> &mine) {
   static_assert(std::is_trivially_copyable_v<T>);
+  rank.assemble();
   size_t bytes = mine.size() * sizeof(T);
   void *memory = rank.heap().allocate(std::max<size_t>(bytes, 1), 64, "gather");
   std::ranges::copy(mine, static_cast<T *>(memory));

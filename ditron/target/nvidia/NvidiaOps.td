@@ -25,6 +25,7 @@ def Nvidia_RingType : TypeDef<Nvidia_Dialect, "Ring"> {
   let summary = "Slots of shared memory for tiles of one type";
   let parameters = (ins "int64_t":$slots, "::mlir::RankedTensorType":$tile);
   let assemblyFormat = "`<` $slots `of` $tile `>`";
+  let genVerifyDecl = 1;
 }
 
 class Nvidia_Op<string opMnemonic, list<Trait> traits = []> : Op<Nvidia_Dialect, opMnemonic, traits>;
@@ -55,6 +56,7 @@ def Nvidia_CopyOp : Nvidia_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_RingType:$ring, Index:$slot, I1:$condition);
   let assemblyFormat = "$view `[` $coords `]` `to` $ring `[` $slot `]` `if` $condition attr-dict `:` type($view) `,` type($ring)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_CommitOp : Nvidia_Op<"commit", [MemoryEffects<[MemWrite]>]> {
@@ -94,6 +96,7 @@ def Nvidia_SlotOp : Nvidia_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins Nvidia_RingType:$ring, Index:$slot);
   let results = (outs Tile_Tile:$tile);
   let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` type($ring) `->` type($tile)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_MemberOp : Nvidia_Op<"member", [Pure]> {
@@ -122,6 +125,7 @@ def Nvidia_PipeType : TypeDef<Nvidia_Dialect, "Pipe"> {
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::RankedTensorType">:$tiles,
                         DefaultValuedParameter<"int64_t", "1">:$members);
   let assemblyFormat = "`<` $slots `of` $tiles (`for` $members^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Nvidia_PipeOp : Nvidia_Op<"pipe", [MemoryEffects<[MemAlloc, MemWrite]>]> {
@@ -193,6 +197,7 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape,
                        Optional<Index>:$page, UnitAttr:$shared);
   let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape (`shared` $shared^)? attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -209,6 +214,7 @@ def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]
   }];
   let arguments = (ins Tile_Tile:$tile, Tile_View:$view, Variadic<Index>:$coords, AnyType:$map);
   let assemblyFormat = "$tile `to` $view `[` $coords `]` `by` $map attr-dict `:` type($tile) `,` type($view) `,` type($map)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -223,6 +229,7 @@ def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]
   let arguments = (ins Nvidia_PipeType:$pipe);
   let results = (outs Variadic<Tile_Tile>:$tiles);
   let assemblyFormat = "$pipe attr-dict `:` type($pipe) `->` type($tiles)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_ReleaseOp : Nvidia_Op<"release", [MemoryEffects<[MemWrite]>]> {
@@ -283,6 +290,7 @@ def Nvidia_MultiplyOp : Nvidia_Op<"multiply", [MemoryEffects<[MemRead, MemWrite]
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_SettleOp : Nvidia_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -299,12 +307,13 @@ def Nvidia_SettleOp : Nvidia_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>]> 
   let arguments = (ins I64Attr:$pending, Variadic<Tile_Tile>:$values);
   let results = (outs Variadic<Tile_Tile>:$settled);
   let assemblyFormat = "$pending (`of` $values^ `:` type($values) `->` type($settled))? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Nvidia_MultiplyAddOp : Nvidia_Op<"multiply_add", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "Adds a product of tiles in shared memory, one part of it after the other, by warpgroups";
   let description = [{
-    A part, of 64 rows of each warpgroup and at most so many columns, is computed in registers of its
+    A part, of 64 rows of each warpgroup and at most so many columns (a multiple of 8), is computed in registers of its
     own and added in f32 when it is done, so the product takes few registers beside the accumulator.
     Nothing is under way afterwards.
 
@@ -316,6 +325,7 @@ def Nvidia_MultiplyAddOp : Nvidia_Op<"multiply_add", [MemoryEffects<[MemRead, Me
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc, I64Attr:$columns);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc `by` $columns attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_TakeTurnOp : Nvidia_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -430,6 +440,7 @@ def Nvidia_WaitOp : Nvidia_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Index:$cell, Index:$value, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
   let assemblyFormat = "$cell `for` $value `site` $site `scope` $scope `in` `(` $launch `)` attr-dict `:` type($launch)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_NotifyOp : Nvidia_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -444,6 +455,7 @@ def Nvidia_NotifyOp : Nvidia_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> 
   }];
   let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope);
   let assemblyFormat = "$cell $mode $value `scope` $scope attr-dict";
+  let hasVerifier = 1;
 }
 
 def Nvidia_MoveOp : Nvidia_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -488,6 +500,7 @@ def Nvidia_SyncOp : Nvidia_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins StrAttr:$scope);
   let assemblyFormat = "$scope attr-dict";
+  let hasVerifier = 1;
 }
 
 //===-- Launches ------------------------------------------------------------------------------===//
@@ -513,6 +526,7 @@ def Nvidia_MailboxType : TypeDef<Nvidia_Dialect, "Mailbox"> {
   let summary = "Slots of shared memory, numbers of these types in each, from the role that feeds to the one that computes";
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::Type">:$numbers);
   let assemblyFormat = "`<` $slots `of` $numbers `>`";
+  let genVerifyDecl = 1;
 }
 
 def Nvidia_MailboxOp : Nvidia_Op<"mailbox", [MemoryEffects<[MemAlloc, MemWrite]>]> {
@@ -540,6 +554,7 @@ def Nvidia_TellOp : Nvidia_Op<"tell", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Nvidia_MailboxType:$mailbox, Variadic<AnyType>:$numbers);
   let assemblyFormat = "$mailbox `,` $numbers attr-dict `:` type($mailbox) `,` type($numbers)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_HearOp : Nvidia_Op<"hear", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -555,6 +570,7 @@ def Nvidia_HearOp : Nvidia_Op<"hear", [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins Nvidia_MailboxType:$mailbox);
   let results = (outs Variadic<AnyType>:$numbers);
   let assemblyFormat = "$mailbox attr-dict `:` type($mailbox) `->` type($numbers)";
+  let hasVerifier = 1;
 }
 
 //===-- Order between roles -------------------------------------------------------------------===//

@@ -284,3 +284,32 @@ func.func @attention(%Q: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile
   tile.store %c, %o[%i, %c0] : tensor<128x64xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>
   return
 }
+
+// Short sums are added in f32: in two parts where registers are short for sums as wide as the tile. The slot is free
+// when the last part is done.
+// CHECK-LABEL: func.func @short_sums
+// CHECK: consumer {
+// CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<128x256xf32
+// CHECK-NEXT: %[[TILES:.*]]:2 = nvidia.receive
+// CHECK-NEXT: %[[B:.*]] = tile.transpose %[[TILES]]#1
+// CHECK-NOT: nvidia.multiply{{ }}
+// CHECK: %[[D:.*]] = nvidia.multiply_add %[[TILES]]#0, %[[B]], %[[SUM]] by 128
+// CHECK: nvidia.release
+// CHECK-NEXT: scf.yield %[[D]]
+func.func @short_sums(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %m: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  scf.for %i = %c0 to %m step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x256xf32>) {
+      %a = tile.load %A[%i, %k] : memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> -> tensor<128x128xf8E4M3FN>
+      %b = tile.load %B[%i, %k] : memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> -> tensor<256x128xf8E4M3FN>
+      %t = tile.transpose %b [1, 0] : tensor<256x128xf8E4M3FN> -> tensor<128x256xf8E4M3FN>
+      %d = tile.dot %a, %t, %sum precision short_sums : tensor<128x128xf8E4M3FN>, tensor<128x256xf8E4M3FN> -> tensor<128x256xf32>
+      scf.yield %d : tensor<128x256xf32>
+    }
+    %c = tile.cast %acc : tensor<128x256xf32> to tensor<128x256xbf16>
+    tile.store %c, %C[%i, %i] : tensor<128x256xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  }
+  return
+}
