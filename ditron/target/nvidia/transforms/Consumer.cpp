@@ -266,20 +266,32 @@ void settleProducts(Region &region) {
   region.walk([](ReceiveOp receive) { releaseBehind(receive); });
 }
 
+/// What adds a settled product to its accumulator (see multiply); null if it is one of its own.
+static arith::AddFOp takerOf(SettleOp settle) {
+  if (settle.getValues().size() != 1 || !settle->getResult(0).hasOneUse())
+    return nullptr;
+  auto product = settle.getValues()[0].getDefiningOp<MultiplyOp>();
+  if (!product)
+    return nullptr;
+  Type element = tileOf(product.getRhs()).getElementType();
+  bool isAdded = warpgroupProduct(element, core::Precision::shortSums).run > 0;
+  return isAdded ? dyn_cast<arith::AddFOp>(*settle->getResult(0).user_begin()) : nullptr;
+}
+
 void addInParts(Region &region, const Chip &share, int64_t warps) {
+  SmallVector<std::pair<SettleOp, arith::AddFOp>> found;
   region.walk([&](SettleOp settle) {
-    auto product = settle.getValues().size() == 1
-                       ? settle.getValues()[0].getDefiningOp<MultiplyOp>()
-                       : nullptr;
-    if (!product || !settle->getResult(0).hasOneUse())
-      return;
-    auto add = dyn_cast<arith::AddFOp>(*settle->getResult(0).user_begin());
+    if (arith::AddFOp add = takerOf(settle))
+      found.emplace_back(settle, add);
+  });
+  for (auto [settle, add] : found) {
+    auto product = settle.getValues()[0].getDefiningOp<MultiplyOp>();
     RankedTensorType type = tileOf(product.getResult());
-    int64_t columns = type.getDimSize(1);
-    int64_t width = columnsOfParts(share, warps, type.getDimSize(0), columns);
-    bool isWhole = width >= columns && type.getDimSize(0) == kProductRows * warps / kWarpgroup;
-    if (!add || isWhole || width == 0)
-      return;
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    int64_t width = columnsOfParts(share, warps, rows, columns);
+    bool isOne = width >= columns && rows == kProductRows * warps / kWarpgroup;
+    if (isOne || width == 0)
+      continue;
     OpBuilder b(settle);
     Value sum = b.create<MultiplyAddOp>(add.getLoc(), type, product.getLhs(), product.getRhs(),
                                         add.getLhs(), width);
@@ -287,7 +299,7 @@ void addInParts(Region &region, const Chip &share, int64_t warps) {
     add.erase();
     settle.erase();
     product.erase();
-  });
+  }
 }
 
 } // namespace ditron::nvidia

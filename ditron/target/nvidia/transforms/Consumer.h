@@ -20,8 +20,8 @@ void overlapProducts(mlir::scf::ForOp loop, int64_t warps);
 /// the products that read them.
 void settleProducts(mlir::Region &region);
 
-/// Has settled products that are then added in f32 computed and added in parts, where `share` has
-/// no registers for the whole of them.
+/// Has settled products of short sums, which f32 takes over, computed and added in parts, where
+/// `share` has no registers for the whole of them.
 void addInParts(mlir::Region &region, const Chip &share, int64_t warps);
 
 } // namespace ditron::nvidia
