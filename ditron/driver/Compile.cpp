@@ -4,10 +4,12 @@
 #include "ditron/compiler/Compiler.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/runtime/DeviceApi.h"
+#include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Hash.h"
 #include "ditron/target/cpu/CpuCode.h"
 #include "ditron/target/nvidia/Chip.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -194,7 +196,21 @@ GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const 
   return {found.threads, found.sharedBytes, found.resident, found.values};
 }
 
+static std::string requestedGpu(const std::string &name, int major, int minor) {
+  auto names = llvm::map_range(nvidia::chips(), [](const nvidia::Chip &chip) { return chip.name; });
+  const nvidia::Chip *chip = nvidia::findChip(name);
+  if (!chip)
+    throw UsageError(fmt::format("DITRON_GPU is '{}', expected {}", name, fmt::join(names, ", ")));
+  if (!chip->runsOn(major, minor))
+    throw UsageError(fmt::format("DITRON_GPU is '{}', whose code does not run on this GPU, of "
+                                 "compute capability {}.{}",
+                                 name, major, minor));
+  return name;
+}
+
 std::string gpuTarget(int major, int minor) {
+  if (auto name = envString("DITRON_GPU"))
+    return requestedGpu(*name, major, minor);
   if (const nvidia::Chip *chip = nvidia::chipFor(major, minor))
     return std::string(chip->name);
   throw UnavailableError(

@@ -97,7 +97,8 @@ struct GpuResources {
 GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                           const std::string &chip);
 
-/// The target whose code runs on a GPU of this compute capability. UnavailableError if none does.
+/// The target whose code runs on a GPU of this compute capability: the newest, or by DITRON_GPU an
+/// older one. UnavailableError if none does, UsageError where that one does not.
 std::string gpuTarget(int major, int minor);
 /// What configurations are chosen by for a target of GPUs: see target/nvidia/Chip.h.
 struct GpuTraits {

@@ -9,6 +9,7 @@ is missing and exits with 77, which CTest counts as skipped.
 """
 import argparse
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -44,6 +45,7 @@ DISTRIBUTED = {
     ("K", "M", "N"): ["M=1,N=1,K=1", "M=7,N=13,K=11", "M=256,N=520,K=192", "M=997,N=512,K=256"],
 }
 RANKS = (1, 2, 3, 4)
+OLDER = ("sm_89", "sm_80")  # whose code runs on newer GPUs
 
 
 def each(shapes):
@@ -67,8 +69,11 @@ VARIANTS += [["fp8-gemm", "--dtype", "f8e4m3", *each(["M=512,N=512,K=512", "M=81
 
 
 def ditron(program, *arguments, timeout=300):
+    """Arguments of the form NAME=value that come first are variables."""
+    variables = list(itertools.takewhile(lambda word: re.match("[A-Z_]+=", word), arguments))
     try:
-        return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=timeout)
+        return subprocess.run([program, *arguments[len(variables):]], capture_output=True, text=True, timeout=timeout,
+                              env={**os.environ, **dict(variable.split("=", 1) for variable in variables)})
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(arguments, 124, "", f"no end after {timeout} s")
 
@@ -82,7 +87,7 @@ def apart(case):
 
 def cases(program):
     """Every kernel of one rank, with each element type and shape, each variant once, and 100 launches back
-    to back and from a captured graph."""
+    to back and from a captured graph; with each type also by the code for older chips."""
     for line in ditron(program, "list", "--json").stdout.splitlines():
         kernel = json.loads(line)
         if kernel["distributed"]:
@@ -94,8 +99,14 @@ def cases(program):
             yield ["run", kernel["name"], "--shape", shapes[2], "--config", variant]
         yield ["run", kernel["name"], "--shape", shapes[2], "--repeat", "100"]
         yield ["bench", kernel["name"], "--shape", shapes[2], "--repeat", "100", "--graph"]
+        for chip in OLDER:
+            for dtype in kernel["dtypes"]:
+                yield [f"DITRON_GPU={chip}", "run", kernel["name"], "--dtype", dtype, *each(shapes)]
     for variant in VARIANTS:
         yield ["run", *variant]
+    for chip in OLDER:
+        for variant in VARIANTS:
+            yield [f"DITRON_GPU={chip}", "run", *variant]
 
 
 def cases_of_ranks(program):
@@ -120,6 +131,7 @@ def cases_of_ranks(program):
                    f"rank={late},ms=10"]
         yield [*run, shapes[0], "--dtype", fast, "--ranks", "2", "--repeat", "100"]
         yield ["bench", kernel["name"], "--shape", shapes[2], "--ranks", "2", "--repeat", "100", "--graph"]
+        yield [f"DITRON_GPU={OLDER[-1]}", *run[:2], *each(shapes), "--dtype", fast, "--ranks", "3", "--repeat", "5"]
 
 
 def check_errors(program):

@@ -9,9 +9,9 @@ import os
 import subprocess
 import sys
 
-UNAVAILABLE, FAILED = 3, 1
+UNAVAILABLE, USAGE, FAILED = 3, 2, 1
 
-# What the driver does, the exit status, and words of the error.
+# What the driver does, the exit status, words of the error, and the variable that it is about.
 CASES = [
     ("old", UNAVAILABLE, ["the NVIDIA driver is for CUDA 11.8, expected 12.0 or newer"]),
     ("none", UNAVAILABLE, ["the NVIDIA driver finds no GPU"]),
@@ -22,14 +22,18 @@ CASES = [
     ("launch", FAILED, ["vector-add", "cuLaunchKernelEx: too many resources requested for launch"]),
     ("fault", FAILED, ["vector-add", "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"]),
     ("nothing", FAILED, ["vector-add", "found"]),  # all calls succeed, and the result is wrong
+    ("nothing", FAILED, ["vector-add", "found"], "DITRON_GPU=sm_80"),
+    ("nothing", USAGE, ["DITRON_GPU is 'sm_70', expected sm_90a, sm_89, sm_80"], "DITRON_GPU=sm_70"),
+    ("ancient", USAGE, ["DITRON_GPU is 'sm_80', whose code does not run on this GPU", "7.5"], "DITRON_GPU=sm_80"),
 ]
 
 
 def main():
     program, folder = sys.argv[1:]
     problems = 0
-    for what, status, words in CASES:
-        environment = dict(os.environ, LD_LIBRARY_PATH=folder, FAKE_CUDA=what, DITRON_CACHE="0")
+    for what, status, words, *variables in CASES:
+        environment = dict(os.environ, LD_LIBRARY_PATH=folder, FAKE_CUDA=what, DITRON_CACHE="0",
+                           **dict(variable.split("=") for variable in variables))
         result = subprocess.run([program, "run", "vector-add", "--backend", "nvidia", "--shape", "N=100"],
                                 capture_output=True, text=True, env=environment, timeout=60)
         said = result.stderr + result.stdout

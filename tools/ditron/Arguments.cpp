@@ -286,7 +286,7 @@ std::string gpuOf(const Placement &placement) {
 
 tune::Records recordsOf(const Placement &placement) {
   if (placement.backend == Backend::nvidia)
-    return tune::Records(runtime::nvidia::Device::nameOf());
+    return tune::Records(fmt::format("{} {}", runtime::nvidia::Device::nameOf(), gpuOf(placement)));
   return tune::Records(Machine::inspect().slug());
 }
 

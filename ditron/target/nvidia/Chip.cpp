@@ -29,15 +29,16 @@ const Chip *findChip(std::string_view name) {
 }
 
 // Code for 9.0 with its own instructions runs there only; that for 8.x on every later one.
+bool Chip::runsOn(int deviceMajor, int deviceMinor) const {
+  bool isOwn = name.ends_with('a');
+  return isOwn ? std::pair(major, minor) == std::pair(deviceMajor, deviceMinor)
+               : std::pair(major, minor) <= std::pair(deviceMajor, deviceMinor);
+}
+
 const Chip *chipFor(int major, int minor) {
-  for (const Chip &chip : chips()) {
-    bool isOwn = chip.name.ends_with('a');
-    bool runs = isOwn ? chip.major == major && chip.minor == minor
-                      : std::pair(chip.major, chip.minor) <= std::pair(major, minor);
-    if (runs)
-      return &chip;
-  }
-  return nullptr;
+  auto found = std::find_if(chips().begin(), chips().end(),
+                            [&](const Chip &chip) { return chip.runsOn(major, minor); });
+  return found == chips().end() ? nullptr : &*found;
 }
 
 } // namespace ditron::nvidia

@@ -30,6 +30,8 @@ struct Chip {
   /// are refused before the assembler spills.
   int64_t registers = 255;
 
+  /// Whether its code runs on a device of this compute capability.
+  bool runsOn(int deviceMajor, int deviceMinor) const;
   /// What each of so many cores of a multiprocessor has of it; 0 is as good as 1.
   Chip share(int64_t cores) const;
 };
