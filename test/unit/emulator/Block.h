@@ -145,7 +145,8 @@ private:
       if (place < 0)
         continue;
       const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
-      bool isTogether = i.name() == "bar" || i.name() == "shfl" || i.name() == "wgmma";
+      bool isTogether = i.name() == "bar" || i.name() == "shfl" || i.name() == "wgmma" ||
+                        i.name() == "mma" || i.name() == "ldmatrix";
       if (!isTogether || places.size() == 1)
         return place;
     }
@@ -275,6 +276,10 @@ private:
       return requireAll(i, mask), shuffle(warp, i), true;
     if (name == "stmatrix")
       return requireAll(i, mask), storeMatrices(warp, i), true;
+    if (name == "ldmatrix")
+      return requireAll(i, mask), loadMatrices(warp, i), true;
+    if (name == "mma")
+      return requireAll(i, mask), multiplyMatrices(warp, i), true;
     for (size_t lane = 0; lane < kLanes; ++lane)
       if (mask[lane])
         executeAlone(warp, i, lane);
@@ -480,6 +485,11 @@ private:
   static float element(const Warp &warp, const Product &product, int64_t row, int64_t depth);
   /// This warp's 16 rows of the 64.
   void finish(Warp &warp, const Product &product);
+
+  //===-- Products of one warp (Matrices.cpp) -----------------------------------------------===//
+
+  void loadMatrices(Warp &warp, const Instruction &i);
+  void multiplyMatrices(Warp &warp, const Instruction &i);
 
   const Program &program_;
   const Launch &launch_;

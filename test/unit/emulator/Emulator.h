@@ -2,7 +2,7 @@
 //
 // Executes the PTX of a kernel, so that what the backend writes can be tested where no GPU is: the
 // scalar instructions, barriers and shuffles of a block of threads, the copy engine with its
-// tensor maps and mbarriers, and products of warpgroups.
+// tensor maps and mbarriers, and products of warps and of warpgroups.
 //
 // What the hardware does at some time, it does here as late as it may: copies of the copy engine
 // land after a random while, or when they are waited for where it stores, products read their

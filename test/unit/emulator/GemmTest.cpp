@@ -75,7 +75,8 @@ private:
 
 class Problem {
 public:
-  Problem(Subject subject, Sizes sizes, bool tensorStores = true, bool tensorMaps = true)
+  Problem(Subject subject, Sizes sizes, bool tensorStores = true, bool tensorMaps = true,
+          const char *chip = "sm_90a")
       : subject_(std::move(subject)), sizes_(sizes), a_(subject_.type, sizes.M, sizes.K),
         b_(subject_.type, subject_.isWeights ? sizes.N : sizes.K,
            subject_.isWeights ? sizes.K : sizes.N),
@@ -84,7 +85,7 @@ public:
     b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
     std::vector<bool> strides(subject_.kernel.parameters().size(), true);
-    code_ = loadGpuCode(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, "sm_90a");
+    code_ = loadGpuCode(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, chip);
   }
 
   const GpuCode &code() const { return code_; }
@@ -224,6 +225,29 @@ TEST(Gemm, CopiesOfThreads) {
     problem.run(2, 1);
     problem.expectRight();
   }
+}
+
+/// By the code for older chips: one warp's products of tiles that the threads have copied.
+void expectByWarps(DType type, const kernels::GemmConfig &config, Sizes sizes, int blocks = 1) {
+  SCOPED_TRACE(testing::Message() << name(type) << " " << config.m << "x" << config.n << "x"
+                                  << config.k << ", " << sizes.M << "x" << sizes.N << "x"
+                                  << sizes.K);
+  Problem problem(gemmOf(type, config), sizes, true, true, "sm_80");
+  EXPECT_NE(problem.code().ptx.find("mma.sync"), std::string::npos);
+  for (uint64_t seed : {1, 2}) {
+    problem.run(blocks, seed);
+    problem.expectRight();
+  }
+}
+
+TEST(Gemm, OlderChips) {
+  for (DType type : {DType::bf16, DType::f16, DType::i8, DType::f8e4m3}) {
+    expectByWarps(type, tile(64, 64, 32), {64, 64, 160});
+    expectByWarps(type, tile(32, 64, 32), {67, 131, 72}, 2);
+    expectByWarps(type, weights(64, 32, 64), {65, 40, 150});
+  }
+  expectByWarps(DType::bf16, tile(128, 128, 64), {128, 128, 256});
+  expectByWarps(DType::f32, weights(64, 64, 16), {70, 64, 100});
 }
 
 TEST(Gemm, PairsOfCores) {

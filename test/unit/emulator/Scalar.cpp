@@ -99,6 +99,10 @@ uint64_t convert(const Instruction &i, uint64_t value) {
     return narrow(to, single(value));
   if (to == "f32" && (from == "bf16" || from == "f16"))
     return bitsOfSingle(widen(from, static_cast<uint32_t>(value) & 0xffff));
+  if (to == "tf32" && i.has("rna"))
+    return (value + 0x1000) & 0xffffe000;
+  if (to == "f32" && (from[0] == 'u' || from[0] == 's'))
+    return bitsOfSingle(static_cast<float>(integer(from, value)));
   if (to[0] == 'f' || from[0] == 'f')
     throw Fault("unknown conversion: " + i.text);
   return truncated(static_cast<uint64_t>(integer(from, value)), bitsOf(to));
@@ -159,6 +163,10 @@ uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
     return by >= 64 ? 0 : truncated(s[0], bits) >> by;
   if (name == "bfe") // unsigned ones only
     return truncated(truncated(s[0], bits) >> by, static_cast<unsigned>(s[2] & 0xff));
+  if (name == "bfi") { // into the second one
+    uint64_t mask = ((uint64_t(1) << (s[3] & 0xff)) - 1) << (s[2] & 0xff);
+    return (s[1] & ~mask) | (s[0] << (s[2] & 0xff) & mask);
+  }
   throw Fault("unknown instruction: " + i.text);
 }
 
@@ -188,7 +196,8 @@ float widen(const std::string &type, uint32_t bits) {
 }
 
 uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
-  static const std::vector<std::string> kBitwise = {"and", "or", "xor", "not", "shl", "shr", "bfe"};
+  static const std::vector<std::string> kBitwise = {"and", "or",  "xor", "not",
+                                                    "shl", "shr", "bfe", "bfi"};
   const std::string &name = i.name(), type = i.type();
   if (name == "mov" || name == "cvta")
     return s[0];
