@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -107,6 +109,14 @@ public:
 
   void expectRight() const {
     EXPECT_TRUE(c_.isIntactAround()) << "beyond C";
+    EXPECT_EQ(countWrong([](const std::string &what) { ADD_FAILURE() << what; }), 0);
+  }
+  bool isRight() const {
+    return countWrong([](const std::string &) {}) == 0;
+  }
+
+private:
+  int countWrong(const std::function<void(std::string)> &report) const {
     int wrong = 0;
     double scale = subject_.kernel.parameters().size() > 3 ? double(scale_) * double(scale_) : 1;
     double loss = subject_.type == DType::f32 ? 0x1p-9 : 1e-5;
@@ -123,12 +133,11 @@ public:
           allowed = 0;
         bool isRight = std::abs(found - sum) <= allowed;
         if (!isRight && wrong++ < 5)
-          ADD_FAILURE() << "C[" << i << ", " << j << "] is " << found << ", expected " << sum;
+          report(fmt::format("C[{}, {}] is {}, expected {}", i, j, found, sum));
       }
-    EXPECT_EQ(wrong, 0);
+    return wrong;
   }
 
-private:
   Subject subject_;
   Sizes sizes_;
   Matrix a_, b_, c_;
@@ -291,15 +300,18 @@ TEST(Gemm, SeveralTilesACore) {
   expectGemm(DType::bf16, tile(128, 64, 64), {256, 192, 320}, 2);
 }
 
+std::string without(std::string program, const std::string &text, const std::string &instead) {
+  for (size_t at; (at = program.find(text)) != std::string::npos;)
+    program.replace(at, text.size(), instead);
+  return program;
+}
+
 /// The program without what keeps it right is seen to be wrong.
 TEST(Emulator, FindsWhatIsMissing) {
   Problem problem(gemmOf(DType::bf16, tile(64, 64, 64)), {64, 64, 1024});
   std::string right = problem.code().ptx;
   auto fault = [&](const std::string &text, const std::string &instead) {
-    std::string wrong = right;
-    for (size_t at; (at = wrong.find(text)) != std::string::npos;)
-      wrong.replace(at, text.size(), instead);
-    problem.setCode(wrong);
+    problem.setCode(without(right, text, instead));
     try {
       problem.run(1, 1);
     } catch (const emulator::Fault &found) {
@@ -312,6 +324,13 @@ TEST(Emulator, FindsWhatIsMissing) {
   // The slot's release.
   EXPECT_EQ(fault("mbarrier.arrive.shared::cta.b64 _,", "prefetch.global.L2"),
             "all threads wait for ever");
+}
+
+TEST(Emulator, FindsCopiesThatAreNotWaitedFor) {
+  Problem problem(gemmOf(DType::bf16, tile(32, 32, 32)), {32, 32, 96}, true, true, "sm_80");
+  problem.setCode(without(problem.code().ptx, "cp.async.wait_group", "prefetch.global.L2"));
+  problem.run(1, 1);
+  EXPECT_FALSE(problem.isRight());
 }
 
 TEST(Gemm, RaggedEdges) {
