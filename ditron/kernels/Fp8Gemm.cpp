@@ -66,15 +66,12 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 static constexpr TileNeeds kNeeds{.accuracy = Accuracy::fast, .hasDenseTerms = true};
 
-/// Scales of rows and columns take registers, as the members of pairs do.
+/// Scales of rows and columns take registers besides.
 static void retile(const Problem &problem, Config &config) {
   TileNeeds needs = kNeeds;
-  if (static_cast<Scaling>(config["scaling"]) == Scaling::tensor)
-    return setTile(config, gemmTile(problem, problem["M"], needs));
-  needs.most = 128 * 224;
-  PairedTile tile = gemmTile(problem, problem["M"], needs);
-  tile.pairs = Pairs::none, tile.group = 8;
-  setTile(config, tile);
+  if (static_cast<Scaling>(config["scaling"]) == Scaling::rows)
+    needs.most = 128 * 224, needs.mayPair = false;
+  setTile(config, gemmTile(problem, problem["M"], needs));
 }
 
 static Kernel make(DType type, const Config &config) {

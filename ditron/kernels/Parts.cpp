@@ -119,13 +119,13 @@ class WarpgroupTiles {
 public:
   WarpgroupTiles(const Problem &problem, int64_t rows, const TileNeeds &needs)
       : step_(needs.step), rows_(rows), columns_(problem["N"]), cores_(problem.multiprocessors),
-        most_(problem.accumulator) {
+        most_(problem.accumulator), mayPair_(needs.mayPair) {
     if (isFloat(problem.type) && byteSize(problem.type) == 1) {
       most_ = most_ * 2 / 3; // parts of their sums are held twice
       hasParts_ = true;
       edge_ = 96, part_ = 3724;
     } else if (byteSize(problem.type) != 2) {
-      areStored_ = true;
+      mayPair_ = false; // threads store them, which have no registers left for it
       most_ = std::min<int64_t>(most_, 128 * 224); // which takes registers
       step_ = std::max(step_, kExchangedColumns);
     }
@@ -149,7 +149,7 @@ public:
           result.n = static_cast<int>(n);
         }
       }
-    if (rows_ > kWarpgroup && !areStored_) // else weights are read, which nobody shares
+    if (rows_ > kWarpgroup && mayPair_) // else weights are read, which nobody shares
       result.pairs = pairsFor(result.m, result.n);
     result.group = result.pairs == Pairs::rows ? 16 : 8;
     return result;
@@ -166,7 +166,8 @@ private:
     return {128, 256};
   }
 
-  /// In how many parts a product is computed whose sums are short.
+  /// In how many parts a product is computed whose sums are short (columnsOfParts of
+  /// target/nvidia decides).
   static int64_t partsOf(int64_t m, int64_t n) {
     constexpr int64_t kWhole = 192; // columns, of one warpgroup's rows
     return m > 2 * kWarpgroup || n > kWhole ? 2 : 1;
@@ -198,8 +199,8 @@ private:
   }
 
   int64_t step_, rows_, columns_, cores_, most_;
-  bool hasParts_ = false;  ///< of their sums, which are short
-  bool areStored_ = false; ///< by threads, which have no registers left for what pairs need
+  bool hasParts_ = false; ///< of their sums, which are short
+  bool mayPair_;
   /// What a row or column of a tile costs beside its elements, and a part of it, in elements:
   /// fitted to the rates of tiles of 16-bit, and above of 8-bit floats on an H200 (docs/nvidia.md).
   int64_t edge_ = 8, part_ = 0;

@@ -185,6 +185,7 @@ struct TileNeeds {
   /// need there.
   bool hasDenseTerms = false;
   int64_t most = INT64_MAX; ///< elements of a tile for warpgroups
+  bool mayPair = true;      ///< registers are left for what pairs of cores need
 };
 PairedTile gemmTile(const Problem &problem, int64_t rows, const TileNeeds &needs = {});
 /// For tiles that threads store: lanes exchange results for wide accesses in so many columns.

@@ -38,6 +38,19 @@ protected:
 
 constexpr uint64_t kA = 1 << 20, kB = 2 << 20, kC = 3 << 20, kElsewhere = 4 << 20;
 
+TEST_F(Launches, OfCodeForOlderGpus) {
+  EXPECT_EQ(gpu.target(), "sm_90a");
+  setenv("DITRON_GPU", "sm_80", 1);
+  Gpu older = Gpu::open();
+  unsetenv("DITRON_GPU");
+  EXPECT_EQ(older.target(), "sm_80");
+  auto program = older.compile(kernels::gemm(DType::bf16, {}));
+  int before = encodings(), launched = launches();
+  program.launch({matrix(kA, 256, 256), matrix(kB, 256, 256), matrix(kC, 256, 256)});
+  EXPECT_EQ(launches() - launched, 1);
+  EXPECT_EQ(encodings() - before, 0); // of tensor maps, which those have not
+}
+
 TEST_F(Launches, EncodeTensorMapsOnceForTheSameArguments) {
   kernels::GemmConfig tile;
   tile.m = tile.n = 128, tile.k = 64;

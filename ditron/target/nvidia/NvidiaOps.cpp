@@ -99,7 +99,7 @@ LogicalResult PipeType::verify(Emit emitError, int64_t slots, ArrayRef<RankedTen
 }
 
 LogicalResult MailboxType::verify(Emit emitError, int64_t slots, ArrayRef<Type> numbers) {
-  if (!llvm::isPowerOf2_64(static_cast<uint64_t>(slots)))
+  if (slots < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(slots)))
     return emitError() << "has " << slots << " slots, expected a power of two";
   for (Type number : numbers)
     if (!number.isIntOrIndex())

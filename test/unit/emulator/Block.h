@@ -140,13 +140,13 @@ private:
   /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
   /// others to come.
   int placeOf(const Warp &warp) const {
+    static const std::set<std::string> kTogether{"bar", "shfl", "wgmma", "mma", "ldmatrix"};
     std::set<int> places(warp.at.begin(), warp.at.end());
     for (int place : places) {
       if (place < 0)
         continue;
       const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
-      bool isTogether = i.name() == "bar" || i.name() == "shfl" || i.name() == "wgmma" ||
-                        i.name() == "mma" || i.name() == "ldmatrix";
+      bool isTogether = kTogether.contains(i.name());
       if (!isTogether || places.size() == 1)
         return place;
     }
