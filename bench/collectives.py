@@ -27,11 +27,14 @@ MOVED = [(8, 4096), (128, 4096), (2048, 4096), (8192, 4096)]
 
 
 def cases(ranks, quick):
-    """(kernel, shape of a rank, what the peer does): all in bf16."""
+    """(kernel, shape of a rank, in bf16). Parts that do not come out even are padded, as models do."""
+    def part(extent):
+        return -(-extent // (32 * ranks)) * 32
+
     for m, n, k in AG[:2] if quick else AG:
-        yield "ag-gemm", {"M": m // ranks, "N": n // ranks, "K": k}
+        yield "ag-gemm", {"M": part(m), "N": part(n), "K": k}
     for m, n, k in RS[:2] if quick else RS:
-        yield "gemm-rs", {"M": m // ranks, "N": n, "K": k // ranks}
+        yield "gemm-rs", {"M": part(m), "N": n, "K": part(k)}
     for m, n in MOVED[1:3] if quick else MOVED:
         yield "all-gather", {"M": m, "N": n}
         yield "all-reduce", {"M": m, "N": n}
