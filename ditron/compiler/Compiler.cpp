@@ -65,6 +65,11 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &speciali
   copy->walk([&](func::FuncOp function) {
     mark(function, specialization.unitStride, core::kUnitStrideAttr);
     mark(function, specialization.aligned, core::kAlignedAttr);
+    for (auto [n, bytes] : llvm::enumerate(specialization.rowAlignment))
+      if (bytes < 16 && n < function.getNumArguments() &&
+          isa<MemRefType>(function.getArgument(n).getType()))
+        function.setArgAttr(n, core::kRowAlignmentAttr,
+                            IntegerAttr::get(IntegerType::get(module.getContext(), 64), bytes));
   });
   return copy;
 }

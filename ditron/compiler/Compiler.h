@@ -29,6 +29,10 @@ struct Specialization {
   /// Launches on a GPU may describe the arguments that the code asks for to the copy engine: those
   /// that it reads, and those that it writes.
   bool tensorMaps = true, tensorStores = true;
+  /// For each argument: the bytes, a power of two of up to 16, that its address and its strides but
+  /// the last are multiples of. For GPUs, which deal elements to threads by it; may be shorter than
+  /// the arguments, of which the others count as 16.
+  std::vector<int64_t> rowAlignment = {};
 };
 
 /// Compiles the kernel of `module`, which is not changed, for this machine's CPU. CompileError with

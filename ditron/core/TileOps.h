@@ -49,6 +49,9 @@ inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
 /// the same hold for every type), and whose extents are below 2^31.
 inline constexpr llvm::StringLiteral kAlignedAttr = "tile.aligned";
 inline constexpr int64_t kAlignedExtent = 16;
+/// Of an argument of kUnitStrideAttr: the bytes, a power of two of up to 16, that its address and
+/// its other strides are multiples of (i64 attribute of the argument; without it 16 or unknown).
+inline constexpr llvm::StringLiteral kRowAlignmentAttr = "tile.row_alignment";
 
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);

@@ -31,6 +31,7 @@ struct KeyOptions {
   std::string target;
   bool tensorMaps = false, tensorStores = false;
   std::vector<bool> aligned = {};
+  std::vector<int64_t> rowAlignment = {};
 };
 
 static std::string bitsOf(const std::vector<bool> &values) {
@@ -55,6 +56,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(options.tensorMaps ? "tensor maps" : "")
       .add(options.tensorStores ? "tensor stores" : "")
       .add(bitsOf(options.aligned))
+      .add(fmt::format("{}", fmt::join(options.rowAlignment, " ")))
       .add(compilerIdentity())
       .hex();
 }
@@ -162,19 +164,24 @@ static GpuCode describedCode(std::string ptx) {
   return code;
 }
 
+static Specialization specializationOf(const GpuVariant &variant) {
+  return {variant.unitStride, variant.aligned,      false,
+          variant.tensorMaps, variant.tensorStores, variant.rowAlignment};
+}
+
 GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                     const std::string &chip) {
   std::lock_guard lock(kernel.traced().compiling);
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, schedule, variant.unitStride,
-                          {false, chip, variant.tensorMaps, variant.tensorStores, variant.aligned});
+                          {false, chip, variant.tensorMaps, variant.tensorStores, variant.aligned,
+                           variant.rowAlignment});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
   if (!ptx) {
     ptx = compileForNvidia(
-        kernel.traced().module.get(),
-        {variant.unitStride, variant.aligned, false, variant.tensorMaps, variant.tensorStores},
+        kernel.traced().module.get(), specializationOf(variant),
         {chip, schedule.warps, schedule.stages, schedule.resident}, Emit::assembly);
     cache.store(key, *ptx);
   }
@@ -190,8 +197,7 @@ GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const 
                           const std::string &chip) {
   std::lock_guard lock(kernel.traced().compiling);
   NvidiaResources found = resourcesForNvidia(
-      kernel.traced().module.get(),
-      {variant.unitStride, variant.aligned, false, variant.tensorMaps, variant.tensorStores},
+      kernel.traced().module.get(), specializationOf(variant),
       {chip, schedule.warps, schedule.stages, schedule.resident});
   return {found.threads, found.sharedBytes, found.resident, found.values};
 }
@@ -225,10 +231,11 @@ GpuTraits gpuTraits(std::string_view target) {
 }
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output, bool aligned) {
+                      CompileOutput output, const TensorPromise &promise) {
   std::lock_guard lock(kernel.traced().compiling);
   std::vector<bool> all(kernel.parameters().size(), true);
-  Specialization specialization{all, aligned ? all : std::vector<bool>()};
+  Specialization specialization{all, promise.aligned ? all : std::vector<bool>()};
+  specialization.rowAlignment.assign(all.size(), promise.rowAlignment);
   mlir::ModuleOp module = kernel.traced().module.get();
   auto emit = static_cast<Emit>(output);
   if (target == "x86-64")

@@ -16,11 +16,17 @@ class LoadedCode;
 /// What `ditron compile` can print of a kernel.
 enum class CompileOutput { ir, llvm, assembly, object };
 
+/// What launches on a GPU are to promise of every tensor: see Specialization of
+/// compiler/Compiler.h.
+struct TensorPromise {
+  bool aligned = false;
+  int64_t rowAlignment = 16;
+};
+
 /// The kernel compiled for `target` as text or, an object, as bytes. UnavailableError for a target
 /// that this build does not have.
-/// For a GPU, `aligned`: as for launches whose tensors are all of multiples of 16 bytes.
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output, bool aligned = false);
+                      CompileOutput output, const TensorPromise &promise = {});
 
 /// The targets that this build has.
 std::vector<std::string> compileTargets();
@@ -78,7 +84,8 @@ struct GpuVariant {
   std::vector<bool> unitStride; ///< of each argument, as for loadKernel
   /// They may have the tensor maps that the code asks for: of what it reads, and of what it writes.
   bool tensorMaps = true, tensorStores = true;
-  std::vector<bool> aligned = {}; ///< of each argument: isAligned; may be shorter
+  std::vector<bool> aligned = {}; ///< of each argument: see Specialization; may be shorter
+  std::vector<int64_t> rowAlignment = {}; ///< likewise
   auto operator<=>(const GpuVariant &) const = default;
 };
 

@@ -15,6 +15,18 @@ namespace ditron {
 
 using namespace runtime::nvidia;
 
+/// What Specialization::rowAlignment promises.
+static int64_t rowAlignment(const KernelArgument &argument) {
+  constexpr uint64_t kMost = 16;
+  const auto *tensor = std::get_if<Tensor>(&argument);
+  if (!tensor)
+    return kMost;
+  uint64_t bits = reinterpret_cast<uint64_t>(tensor->data()) | kMost;
+  for (size_t dim = 0; dim + 1 < tensor->shape().size(); ++dim)
+    bits |= static_cast<uint64_t>(tensor->strides()[dim]) * byteSize(tensor->dtype());
+  return static_cast<int64_t>(bits & -bits);
+}
+
 /// Whether its address and other strides are multiples of 16 bytes, its last extent is one of 16,
 /// and its extents are below 2^31: what Specialization::aligned promises.
 static bool isAligned(const KernelArgument &argument) {
@@ -22,22 +34,19 @@ static bool isAligned(const KernelArgument &argument) {
   const auto *tensor = std::get_if<Tensor>(&argument);
   if (!tensor || tensor->shape().empty() || tensor->strides().back() != 1)
     return false;
-  int64_t element = static_cast<int64_t>(byteSize(tensor->dtype()));
-  bool result = reinterpret_cast<uint64_t>(tensor->data()) % kBytes == 0 &&
-                tensor->shape().back() % kExtent == 0;
-  for (size_t dim = 0; dim < tensor->shape().size(); ++dim) {
-    bool isLast = dim + 1 == tensor->shape().size();
-    result &= tensor->shape()[dim] <= INT32_MAX;
-    result &= isLast || tensor->strides()[dim] * element % kBytes == 0;
-  }
-  return result;
+  auto isNarrow = [](int64_t extent) { return extent <= INT32_MAX; };
+  return rowAlignment(argument) == kBytes && tensor->shape().back() % kExtent == 0 &&
+         std::all_of(tensor->shape().begin(), tensor->shape().end(), isNarrow);
 }
 
-static std::vector<bool> alignment(const std::vector<KernelArgument> &arguments) {
-  std::vector<bool> result;
-  for (const KernelArgument &argument : arguments)
-    result.push_back(isAligned(argument));
-  return result;
+/// What is promised of each argument.
+static GpuVariant variantFor(const std::vector<KernelArgument> &arguments) {
+  GpuVariant variant{unitStrides(arguments)};
+  for (const KernelArgument &argument : arguments) {
+    variant.aligned.push_back(isAligned(argument));
+    variant.rowAlignment.push_back(rowAlignment(argument));
+  }
+  return variant;
 }
 
 struct GpuProgram::Impl {
@@ -60,8 +69,7 @@ struct GpuProgram::Impl {
 
   /// The variant for these arguments: one that asks for tensor maps only where they can be had.
   Variant &variant(const std::vector<KernelArgument> &arguments) {
-    GpuVariant which{unitStrides(arguments)};
-    which.aligned = alignment(arguments);
+    GpuVariant which = variantFor(arguments);
     for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
       which.tensorMaps = reads, which.tensorStores = stores;
       Variant &found = variant(which);

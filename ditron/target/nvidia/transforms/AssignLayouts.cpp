@@ -18,6 +18,7 @@
 // tile.convert_layout is put in. Tiles that only products read are put into shared memory as they
 // are loaded. Where the kernel can be split into roles (Roles.h), products are those of warpgroups.
 // docs/rationale/gpu-layouts.md argues for this; test/target/nvidia/assign-layouts.mlir shows it.
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/Roles.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -38,8 +39,32 @@ using core::elementBytes;
 /// Bytes of the widest access of a thread to memory.
 constexpr int64_t kAccessBytes = 16;
 
-int64_t vectorOf(RankedTensorType tile) {
-  return std::max<int64_t>(1, kAccessBytes / elementBytes(tile.getElementType()));
+/// Elements of an access of so many bytes.
+int64_t vectorOf(RankedTensorType tile, int64_t bytes = kAccessBytes) {
+  return std::max<int64_t>(1, bytes / elementBytes(tile.getElementType()));
+}
+
+/// Bytes of the widest access of a thread to a view: those that its rows begin at multiples of.
+/// Where that is one element, neighbouring threads access neighbours.
+int64_t accessBytes(Value view) {
+  BlockArgument argument = rootOf(view);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  auto bytes = function ? function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                                 core::kRowAlignmentAttr)
+                        : nullptr;
+  return bytes ? bytes.getInt() : kAccessBytes;
+}
+
+/// The same of the memory that a tile is read from; the widest of all for a computed one.
+int64_t accessBytesOf(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (auto load = dyn_cast_or_null<core::LoadOp>(op))
+    return accessBytes(load.getView());
+  if (auto gather = dyn_cast_or_null<core::GatherOp>(op))
+    return accessBytes(gather.getView());
+  if (auto atomic = dyn_cast_or_null<core::AtomicAddOp>(op))
+    return accessBytes(atomic.getView());
+  return kAccessBytes;
 }
 
 std::optional<Layout> transposed(const Layout &layout, RankedTensorType tile,
@@ -89,7 +114,8 @@ public:
     for (Value tile : tiles)
       byWeight.emplace(weight(tile), tile);
     for (auto [weight, tile] : byWeight) {
-      assign(tile, blocked(shapeOf(tileOf(tile)), vectorOf(tileOf(tile)), warps_));
+      assign(tile, blocked(shapeOf(tileOf(tile)), vectorOf(tileOf(tile), accessBytesOf(tile)),
+                           warps_));
       spread();
     }
   }
@@ -342,15 +368,17 @@ private:
   /// written: by exchanges within quads of lanes, if that is enough.
   void fitStore(OpOperand &operand) {
     RankedTensorType tile = tileOf(operand.get());
-    if (delivers_ && isDeliverable(cast<core::StoreOp>(operand.getOwner()), warps_))
+    auto store = cast<core::StoreOp>(operand.getOwner());
+    if (delivers_ && isDeliverable(store, warps_))
       return;
-    Layout wide = blocked(shapeOf(tile), vectorOf(tile), warps_);
+    int64_t vector = vectorOf(tile, accessBytes(store.getView()));
+    Layout wide = blocked(shapeOf(tile), vector, warps_);
     auto runOf = [&](const Layout &layout) {
-      return Distribution::of(layout, shapeOf(tile))->run(vectorOf(tile));
+      return Distribution::of(layout, shapeOf(tile))->run(vector);
     };
     if (runOf(wide) <= runOf(core::layoutOf(tile)))
       return;
-    auto near = gathered(core::layoutOf(tile), shapeOf(tile), vectorOf(tile));
+    auto near = gathered(core::layoutOf(tile), shapeOf(tile), vector);
     fit(operand, near && runOf(*near) >= runOf(wide) ? *near : wide);
   }
 
