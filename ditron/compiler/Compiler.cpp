@@ -56,20 +56,18 @@ private:
 
 OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &specialization) {
   OwningOpRef<ModuleOp> copy(module.clone());
-  auto mark = [&](func::FuncOp function, const std::vector<bool> &which, StringRef attribute) {
-    for (auto [n, isMarked] : llvm::enumerate(which))
-      if (isMarked && n < function.getNumArguments() &&
-          isa<MemRefType>(function.getArgument(n).getType()))
-        function.setArgAttr(n, attribute, UnitAttr::get(module.getContext()));
-  };
+  Builder b(module.getContext());
   copy->walk([&](func::FuncOp function) {
-    mark(function, specialization.unitStride, core::kUnitStrideAttr);
-    mark(function, specialization.aligned, core::kAlignedAttr);
-    for (auto [n, bytes] : llvm::enumerate(specialization.rowAlignment))
-      if (bytes < 16 && n < function.getNumArguments() &&
-          isa<MemRefType>(function.getArgument(n).getType()))
-        function.setArgAttr(n, core::kRowAlignmentAttr,
-                            IntegerAttr::get(IntegerType::get(module.getContext(), 64), bytes));
+    auto mark = [&](size_t n, StringRef attribute, Attribute value) {
+      if (n < function.getNumArguments() && isa<MemRefType>(function.getArgument(n).getType()))
+        function.setArgAttr(static_cast<unsigned>(n), attribute, value);
+    };
+    for (auto [n, isUnit] : llvm::enumerate(specialization.unitStride))
+      if (isUnit)
+        mark(n, core::kUnitStrideAttr, b.getUnitAttr());
+    for (auto [n, bytes] : llvm::enumerate(specialization.alignment))
+      if (bytes)
+        mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));
   });
   return copy;
 }

@@ -21,18 +21,15 @@ enum class Emit {
 struct Specialization {
   /// For each argument of the kernel: its last dimension has stride 1.
   std::vector<bool> unitStride;
-  /// Likewise: its address and other strides are multiples of 16 bytes, its last extent is one of
-  /// 16, its extents are below 2^31. For GPUs; may be shorter than the arguments.
-  std::vector<bool> aligned = {};
+  /// Likewise: the bytes that its address, rows and extents are multiples of, as
+  /// core::kAlignmentAttr says; 0 where nothing is known. For GPUs, where threads access so many at
+  /// a time and ask nothing; may be shorter than the arguments.
+  std::vector<int64_t> alignment = {};
   /// Its launches are recorded: see runtime/Events.h.
   bool recorded = false;
   /// Launches on a GPU may describe the arguments that the code asks for to the copy engine: those
   /// that it reads, and those that it writes.
   bool tensorMaps = true, tensorStores = true;
-  /// For each argument: the bytes, a power of two of up to 16, that its address and its strides but
-  /// the last are multiples of. For GPUs, which deal elements to threads by it; may be shorter than
-  /// the arguments, of which the others count as 16.
-  std::vector<int64_t> rowAlignment = {};
 };
 
 /// Compiles the kernel of `module`, which is not changed, for this machine's CPU. CompileError with

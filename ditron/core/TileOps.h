@@ -44,14 +44,11 @@ inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
 /// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
-/// Marks arguments of kUnitStrideAttr whose address and strides are multiples of 16 bytes, whose
-/// last extent is a multiple of 16 (so that half a row is one of 16 bytes too, and extents that are
-/// the same hold for every type), and whose extents are below 2^31.
-inline constexpr llvm::StringLiteral kAlignedAttr = "tile.aligned";
-inline constexpr int64_t kAlignedExtent = 16;
-/// Of an argument of kUnitStrideAttr: the bytes, a power of two of up to 16, that its address and
-/// its other strides are multiples of (i64 attribute of the argument; without it 16 or unknown).
-inline constexpr llvm::StringLiteral kRowAlignmentAttr = "tile.row_alignment";
+/// Of an argument of kUnitStrideAttr whose extents are below 2^31: the bytes, a power of two of up
+/// to 16 and no less than an element has, that its address, its other strides and half of its last
+/// extent, as kernels take rows in halves, are multiples of. Of one element no half is asked for.
+/// (i64 attribute of the argument.)
+inline constexpr llvm::StringLiteral kAlignmentAttr = "tile.alignment";
 
 /// Bytes of one element in memory; i1 takes one.
 int64_t elementBytes(mlir::Type element);

@@ -30,8 +30,7 @@ struct KeyOptions {
   bool recorded = false;
   std::string target;
   bool tensorMaps = false, tensorStores = false;
-  std::vector<bool> aligned = {};
-  std::vector<int64_t> rowAlignment = {};
+  std::vector<int64_t> alignment = {};
 };
 
 static std::string bitsOf(const std::vector<bool> &values) {
@@ -55,8 +54,7 @@ static std::string keyOf(const Kernel &kernel, const Schedule &schedule,
       .add(options.target)
       .add(options.tensorMaps ? "tensor maps" : "")
       .add(options.tensorStores ? "tensor stores" : "")
-      .add(bitsOf(options.aligned))
-      .add(fmt::format("{}", fmt::join(options.rowAlignment, " ")))
+      .add(fmt::format("{}", fmt::join(options.alignment, " ")))
       .add(compilerIdentity())
       .hex();
 }
@@ -165,8 +163,7 @@ static GpuCode describedCode(std::string ptx) {
 }
 
 static Specialization specializationOf(const GpuVariant &variant) {
-  return {variant.unitStride, variant.aligned,      false,
-          variant.tensorMaps, variant.tensorStores, variant.rowAlignment};
+  return {variant.unitStride, variant.alignment, false, variant.tensorMaps, variant.tensorStores};
 }
 
 GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
@@ -174,8 +171,7 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
   std::lock_guard lock(kernel.traced().compiling);
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, schedule, variant.unitStride,
-                          {false, chip, variant.tensorMaps, variant.tensorStores, variant.aligned,
-                           variant.rowAlignment});
+                          {false, chip, variant.tensorMaps, variant.tensorStores, variant.alignment});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
@@ -231,11 +227,14 @@ GpuTraits gpuTraits(std::string_view target) {
 }
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output, const TensorPromise &promise) {
+                      CompileOutput output, int64_t alignment) {
   std::lock_guard lock(kernel.traced().compiling);
   std::vector<bool> all(kernel.parameters().size(), true);
-  Specialization specialization{all, promise.aligned ? all : std::vector<bool>()};
-  specialization.rowAlignment.assign(all.size(), promise.rowAlignment);
+  Specialization specialization{all};
+  for (const detail::Parameter &parameter : kernel.parameters()) {
+    auto element = static_cast<int64_t>(byteSize(parameter.dtype));
+    specialization.alignment.push_back(alignment ? std::max(alignment, element) : 0);
+  }
   mlir::ModuleOp module = kernel.traced().module.get();
   auto emit = static_cast<Emit>(output);
   if (target == "x86-64")

@@ -16,17 +16,11 @@ class LoadedCode;
 /// What `ditron compile` can print of a kernel.
 enum class CompileOutput { ir, llvm, assembly, object };
 
-/// What launches on a GPU are to promise of every tensor: see Specialization of
-/// compiler/Compiler.h.
-struct TensorPromise {
-  bool aligned = false;
-  int64_t rowAlignment = 16;
-};
-
 /// The kernel compiled for `target` as text or, an object, as bytes. UnavailableError for a target
-/// that this build does not have.
+/// that this build does not have. For a GPU: as for launches whose tensors all have this alignment,
+/// in bytes (see Specialization of compiler/Compiler.h); 0: any.
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output, const TensorPromise &promise = {});
+                      CompileOutput output, int64_t alignment = 0);
 
 /// The targets that this build has.
 std::vector<std::string> compileTargets();
@@ -84,8 +78,7 @@ struct GpuVariant {
   std::vector<bool> unitStride; ///< of each argument, as for loadKernel
   /// They may have the tensor maps that the code asks for: of what it reads, and of what it writes.
   bool tensorMaps = true, tensorStores = true;
-  std::vector<bool> aligned = {}; ///< of each argument: see Specialization; may be shorter
-  std::vector<int64_t> rowAlignment = {}; ///< likewise
+  std::vector<int64_t> alignment = {}; ///< of each argument: see Specialization; may be shorter
   auto operator<=>(const GpuVariant &) const = default;
 };
 

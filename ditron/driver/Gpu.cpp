@@ -15,37 +15,35 @@ namespace ditron {
 
 using namespace runtime::nvidia;
 
-/// What Specialization::rowAlignment promises.
-static int64_t rowAlignment(const KernelArgument &argument) {
+/// What Specialization::alignment promises. Where all tensors are vectors, the last tile alone is
+/// ragged: it is better to ask at each than to take the others in small accesses for it.
+static int64_t alignment(const KernelArgument &argument, bool areVectors) {
   constexpr uint64_t kMost = 16;
   const auto *tensor = std::get_if<Tensor>(&argument);
-  if (!tensor)
-    return kMost;
-  uint64_t bits = reinterpret_cast<uint64_t>(tensor->data()) | kMost;
-  for (size_t dim = 0; dim + 1 < tensor->shape().size(); ++dim)
-    bits |= static_cast<uint64_t>(tensor->strides()[dim]) * byteSize(tensor->dtype());
-  return static_cast<int64_t>(bits & -bits);
-}
-
-/// Whether its address and other strides are multiples of 16 bytes, its last extent is one of 16,
-/// and its extents are below 2^31: what Specialization::aligned promises.
-static bool isAligned(const KernelArgument &argument) {
-  constexpr int64_t kBytes = 16, kExtent = 16;
-  const auto *tensor = std::get_if<Tensor>(&argument);
-  if (!tensor || tensor->shape().empty() || tensor->strides().back() != 1)
-    return false;
   auto isNarrow = [](int64_t extent) { return extent <= INT32_MAX; };
-  return rowAlignment(argument) == kBytes && tensor->shape().back() % kExtent == 0 &&
-         std::all_of(tensor->shape().begin(), tensor->shape().end(), isNarrow);
+  if (!tensor || tensor->shape().empty() || tensor->strides().back() != 1 ||
+      !std::all_of(tensor->shape().begin(), tensor->shape().end(), isNarrow))
+    return 0;
+  uint64_t element = byteSize(tensor->dtype());
+  uint64_t bits = reinterpret_cast<uint64_t>(tensor->data()) | kMost;
+  if (bits % element)
+    return 0;
+  for (size_t dim = 0; dim + 1 < tensor->shape().size(); ++dim)
+    bits |= static_cast<uint64_t>(tensor->strides()[dim]) * element;
+  uint64_t halves = 2 * bits | static_cast<uint64_t>(tensor->shape().back()) * element;
+  uint64_t result = std::max((halves & -halves) / 2, element);
+  return areVectors && result < kMost && bits % kMost == 0 ? 0 : static_cast<int64_t>(result);
 }
 
 /// What is promised of each argument.
 static GpuVariant variantFor(const std::vector<KernelArgument> &arguments) {
   GpuVariant variant{unitStrides(arguments)};
-  for (const KernelArgument &argument : arguments) {
-    variant.aligned.push_back(isAligned(argument));
-    variant.rowAlignment.push_back(rowAlignment(argument));
-  }
+  bool areVectors = std::none_of(arguments.begin(), arguments.end(), [](const auto &argument) {
+    const auto *tensor = std::get_if<Tensor>(&argument);
+    return tensor && tensor->shape().size() > 1;
+  });
+  for (const KernelArgument &argument : arguments)
+    variant.alignment.push_back(alignment(argument, areVectors));
   return variant;
 }
 

@@ -28,10 +28,12 @@ template <class T> static Kernel layerNormOf(RowConfig cfg) {
                               const Tile &b) { return cast<T>((v - mean) * scale * w + b); };
 
             auto inOneTile = [&](Index i) {
-              auto v = cast<f32>(xs(i, 0)); // on their way together
-              auto weights = cast<f32>(ws(0)), biases = cast<f32>(bs(0));
+              auto v = cast<f32>(xs(i, 0));
+              Ahead weights(cfg.width * sizeof(T), [&] { return cast<f32>(ws(0)); });
+              Ahead biases(cfg.width * sizeof(T), [&] { return cast<f32>(bs(0)); });
               auto mean = sum(v, 1) / asFloat(x.cols());
-              ys(i, 0) = finish(v, mean, scaleOf(squaresOf(v, mean, 0)), weights, biases);
+              auto scale = scaleOf(squaresOf(v, mean, 0));
+              ys(i, 0) = finish(v, mean, scale, weights(), biases());
             };
             auto inTwoWalks = [&](Index i) {
               Var mean = zeros<f32>(cfg.rows, 1), squares = zeros<f32>(cfg.rows, 1);

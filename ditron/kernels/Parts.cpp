@@ -260,20 +260,37 @@ std::vector<ConfigParameter> rowParameters() {
           {"width", "columns of a tile", {256, 512, 1024, 2048, 4096, 8192}}};
 }
 
-/// Columns of a tile that holds a row of H elements if `most` are enough: whole vectors on a CPU.
-static int64_t rowWidth(const Problem &problem, int64_t H, int64_t most) {
-  if (problem.machine == Machine::gpu || H <= 16)
-    return fit(H, most);
-  return std::min(most, (H + 15) / 16 * 16);
+/// Rows of H elements for a tile: few, for several to share its overhead.
+static int64_t rowsOfTile(int64_t H) {
+  constexpr int64_t kElements = 4096, kMost = 8;
+  return static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(kElements / H, 1, kMost))));
+}
+
+/// What the width of a tile that holds a row of H elements is a multiple of: whole vectors on a
+/// CPU. On a GPU what all threads of four warps access at a time, or more in long rows, which have
+/// more warps.
+static int64_t widthStep(const Problem &problem, int64_t H) {
+  if (problem.machine != Machine::gpu)
+    return 16;
+  constexpr int64_t kThreads = 128, kNarrow = 4; // bytes
+  auto element = static_cast<int64_t>(byteSize(problem.type)), bytes = H * element | 16;
+  int64_t access = std::max(bytes & -bytes, element);
+  return std::max({fit(H, INT64_MAX) / (access <= kNarrow ? 32 : 8),
+                   kThreads * access / element / rowsOfTile(H), int64_t(1)});
 }
 
 Config rowDefaults(const Problem &problem) {
-  // One tile a row where the row and what is computed from it stay in a core's cache; few rows, for
-  // several to share the overhead of a tile in the first-level cache.
-  constexpr int64_t kWidest = 8192, kElements = 4096;
-  int64_t H = problem["H"], width = H <= kWidest ? rowWidth(problem, H, kWidest) : 2048;
-  return {{"rows", fit(problem["T"], std::clamp<int64_t>(kElements / width, 1, 8))},
-          {"width", width}};
+  // One tile a row where the row and what is computed from it stay in a core's first-level cache,
+  // or a GPU's registers.
+  constexpr int64_t kWidest = 8192, kWidestOfGpu = 32768;
+  int64_t H = problem["H"], width = 2048;
+  if (H <= 16)
+    width = fit(H, 16);
+  else if (int64_t step = widthStep(problem, H);
+           H <= (problem.machine == Machine::gpu ? kWidestOfGpu : kWidest))
+    width = (H + step - 1) / step * step;
+  return {{"rows", fit(problem["T"], rowsOfTile(width))}, {"width", width}};
 }
 
 RowConfig rowConfig(const Config &config) { return {config.get("rows"), config.get("width")}; }

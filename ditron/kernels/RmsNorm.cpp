@@ -16,8 +16,10 @@ template <class T> static Kernel rmsNormOf(RowConfig cfg) {
               return rsqrt(squares / cast<f32>(toTile(x.cols())) + eps);
             };
             auto inOneTile = [&](Index i) {
-              auto v = cast<f32>(xs(i, 0)), weights = cast<f32>(ws(0)); // on their way together
-              ys(i, 0) = cast<T>(v * scaleOf(sum(v * v, 1)) * weights);
+              auto v = cast<f32>(xs(i, 0));
+              Ahead weights(cfg.width * sizeof(T), [&] { return cast<f32>(ws(0)); });
+              auto scale = scaleOf(sum(v * v, 1));
+              ys(i, 0) = cast<T>(v * scale * weights());
             };
             auto inTwoWalks = [&](Index i) {
               Var squares = zeros<f32>(cfg.rows, 1);

@@ -63,7 +63,7 @@ def cases(program):
         for heads in (128, 64):
             shape = SHAPES["B", "D", "G", "N", "S", "T"].replace("D=128", f"D={heads}")
             yield "flash-attention", CHIPS[0], dtype, shape, "causal=yes"
-            yield "flash-attention", CHIPS[0], dtype, shape, "causal=yes", "--aligned"
+            yield "flash-attention", CHIPS[0], dtype, shape, "causal=yes", "--alignment=16"
             yield "flash-attention", CHIPS[0], dtype, shape, ""
     for line in subprocess.run([program, "list", "--json"], capture_output=True, text=True).stdout.splitlines():
         kernel = json.loads(line)
@@ -74,7 +74,7 @@ def cases(program):
             for dtype in kernel["dtypes"]:
                 if chip == CHIPS[0] or dtype in ("bf16", "f32"):
                     yield kernel["name"], chip, dtype, shape, ""
-                    yield kernel["name"], chip, dtype, shape, "", "--aligned"
+                    yield kernel["name"], chip, dtype, shape, "", "--alignment=16"
 
 
 def assemble(program, ptxas, folder, case):

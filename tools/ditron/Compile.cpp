@@ -21,7 +21,7 @@ namespace {
 struct CompileArguments : KernelArguments {
   std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1";
   bool json = false;
-  TensorPromise promise;
+  int64_t alignment = 0;
 };
 
 CompileOutput parseEmit(const std::string &text) {
@@ -61,7 +61,7 @@ int compileKernel(const CompileArguments &arguments) {
                        arguments.target == "x86-64" ? "" : arguments.target);
   auto start = std::chrono::steady_clock::now();
   std::string text =
-      compileTo(task.kernel, task.schedule(), arguments.target, output, arguments.promise);
+      compileTo(task.kernel, task.schedule(), arguments.target, output, arguments.alignment);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (toFile)
     writeFile(arguments.output, text);
@@ -97,13 +97,10 @@ Verb addCompile(CLI::App &program) {
                    "sizes that the default configuration is chosen for");
   verb->add_option("--ranks", arguments->ranks, "likewise (1)");
   verb->add_option("--cores", arguments->cores, "likewise (1)");
-  CLI::Option *aligned =
-      verb->add_flag("--aligned", arguments->promise.aligned,
-                     "for GPUs: as for arguments of multiples of 16 bytes in every direction");
-  verb->add_option("--row-alignment", arguments->promise.rowAlignment,
-                   "for GPUs: as for arguments whose rows begin at multiples of so many bytes (16)")
-      ->check(CLI::IsMember({1, 2, 4, 8, 16}))
-      ->excludes(aligned);
+  verb->add_option("--alignment", arguments->alignment,
+                   "for GPUs: as for arguments whose address, rows and halves of rows are multiples "
+                   "of so many bytes: 1, 2, 4, 8 or 16 (0: of any)")
+      ->check(CLI::IsMember({0, 1, 2, 4, 8, 16}));
   verb->add_flag("--json", arguments->json, "one JSON object about the file on stdout");
   return {verb, [arguments] { return compileKernel(*arguments); }};
 }

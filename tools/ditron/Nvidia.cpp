@@ -104,8 +104,9 @@ public:
     try {
       Task task = task_.with(config);
       std::vector<bool> all(task.kernel.parameters().size(), true);
+      std::vector<int64_t> aligned(all.size(), 16);
       GpuResources resources =
-          gpuResources(task.kernel, task.schedule(), {all, true, true, all}, gpu_.target());
+          gpuResources(task.kernel, task.schedule(), {all, true, true, aligned}, gpu_.target());
       return tune::predictSeconds(task.entry, task.problem, config, resources);
     } catch (const CompileError &) {
       return std::numeric_limits<double>::infinity();

@@ -15,8 +15,8 @@
 // RUN: ditron compile gemm --target sm_90a --dtype f8e4m3 --emit asm | FileCheck %s --check-prefix=F16
 // RUN: ditron compile vector-add --target sm_90a --emit asm | FileCheck %s --check-prefix=ADD
 // RUN: ditron compile softmax --target sm_80 --emit asm | FileCheck %s --check-prefix=SOFTMAX
-// RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4096 --aligned --emit asm | FileCheck %s --check-prefix=ALIGNED
-// RUN: ditron compile silu-mul --target sm_90a --dtype bf16 --shape T=4096,H=4096 --aligned --emit asm | FileCheck %s --check-prefix=SILU
+// RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=ALIGNED
+// RUN: ditron compile silu-mul --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=SILU
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
 // BF16: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}

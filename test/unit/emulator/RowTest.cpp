@@ -16,6 +16,12 @@ namespace {
 using Row = std::vector<double>;
 
 /// A kernel y[T,width] = f(x[T,given]) of rows of bf16 or f32, with further arguments between them.
+/// What is promised of all tensors: their alignment in bytes, 0: none.
+GpuVariant promised(const Kernel &kernel, int64_t alignment) {
+  size_t count = kernel.parameters().size();
+  return {std::vector<bool>(count, true), true, true, std::vector<int64_t>(count, alignment)};
+}
+
 class Problem {
 public:
   Problem(DType type, const Kernel &kernel, int64_t rows, int64_t given, int64_t width)
@@ -29,13 +35,14 @@ public:
   }
 
   /// With a core for each tile, as launches have.
-  void run(bool aligned) {
-    std::vector<bool> all(kernel_.parameters().size(), true);
-    GpuCode code =
-        loadGpuCode(kernel_, {}, {all, true, true, aligned ? all : std::vector<bool>()}, "sm_90a");
-    bool asks = code.ptx.find("ld.global.b16") != std::string::npos ||
-                code.ptx.find("ld.global.b32") != std::string::npos;
-    EXPECT_EQ(asks, !aligned) << "ways element by element";
+  void run(int64_t alignment) {
+    GpuCode code = loadGpuCode(kernel_, {}, promised(kernel_, alignment), "sm_90a");
+    auto loads = [&](const char *how) { return code.ptx.find(how) != std::string::npos; };
+    bool isAny = alignment == 0;
+    EXPECT_EQ(loads("ld.global.v4"), isAny || alignment == 16) << alignment;
+    EXPECT_EQ(loads("ld.global.v2"), alignment == 8) << alignment;
+    EXPECT_EQ(loads("ld.global.b16") || loads("ld.global.b32"), isAny || alignment <= 4)
+        << alignment;
     emulator::Launch launch{{}, {}, coresOf(code), code.threads, code.sharedBytes, 1};
     addView(launch, x_.data(), given_);
     addView(launch, y_.data(), width_);
@@ -109,40 +116,45 @@ constexpr DType kTypes[] = {DType::bf16, DType::f32};
 
 TEST(Rows, SoftmaxOfOneTile) {
   for (DType type : kTypes) {
-    for (bool aligned : {true, false}) {
+    for (int64_t alignment : {16, 8, 0}) {
       Problem whole(type, kernels::softmax(type, {2, 256}), 9, 256, 256);
-      whole.run(aligned);
+      whole.run(alignment);
       whole.expect(softmax);
       Problem ragged(type, kernels::softmax(type, {2, 256}), 5, 208, 208);
-      ragged.run(aligned);
+      ragged.run(alignment);
       ragged.expect(softmax);
     }
-    Problem odd(type, kernels::softmax(type, {1, 256}), 3, 131, 131);
-    odd.run(false);
-    odd.expect(softmax);
+    for (int64_t alignment : {int64_t(byteSize(type)), int64_t(0)}) {
+      Problem odd(type, kernels::softmax(type, {1, 256}), 3, 131, 131);
+      odd.run(alignment);
+      odd.expect(softmax);
+    }
+    Problem even(type, kernels::softmax(type, {4, 192}), 6, 132, 132);
+    even.run(4);
+    even.expect(softmax);
   }
 }
 
 TEST(Rows, SoftmaxOfTwoWalks) {
   for (DType type : kTypes)
-    for (bool aligned : {true, false}) {
+    for (int64_t alignment : {16, 0}) {
       Problem walks(type, kernels::softmax(type, {1, 256}), 5, 608, 608);
-      walks.run(aligned);
+      walks.run(alignment);
       walks.expect(softmax);
     }
 }
 
 TEST(Rows, SiluMul) {
   for (DType type : kTypes)
-    for (bool aligned : {true, false}) {
+    for (int64_t alignment : {16, 8, 4, 0}) {
       Problem problem(type, kernels::siluMul(type, {2, 256}), 7, 2 * 336, 336);
-      problem.run(aligned);
+      problem.run(alignment);
       problem.expect(siluMul);
     }
 }
 
 /// Heads of T tokens, each turned by the angles of the token's position.
-void expectTurned(bool aligned, int64_t T, int64_t N, int64_t H, const kernels::RopeConfig &tile) {
+void expectTurned(int64_t alignment, int64_t T, int64_t N, int64_t H, const kernels::RopeConfig &tile) {
   setenv("DITRON_CACHE", "0", 1);
   constexpr int64_t P = 11;
   std::mt19937 random(5);
@@ -164,9 +176,7 @@ void expectTurned(bool aligned, int64_t T, int64_t N, int64_t H, const kernels::
                                         Tensor::borrow(cosines.data(), DType::f32, {P, H}),
                                         Tensor::borrow(sines.data(), DType::f32, {P, H}),
                                         Tensor::borrow(y.data(), DType::f32, {T, N, 2 * H})};
-  std::vector<bool> all(arguments.size(), true);
-  GpuCode code =
-      loadGpuCode(kernel, {}, {all, true, true, aligned ? all : std::vector<bool>()}, "sm_90a");
+  GpuCode code = loadGpuCode(kernel, {}, promised(kernel, alignment), "sm_90a");
   int cores = int(evaluateExtent(code.tiles.at(0), arguments, 1));
   emulator::Launch launch{{}, {}, cores, code.threads, code.sharedBytes, 1};
   for (const KernelArgument &argument : arguments) {
@@ -188,18 +198,19 @@ void expectTurned(bool aligned, int64_t T, int64_t N, int64_t H, const kernels::
     wrong += !(std::abs(y[size_t(n)] - wanted) <= 1e-6F);
   }
   EXPECT_EQ(wrong, 0) << T << " tokens, " << N << " heads of " << 2 * H
-                      << (aligned ? ", aligned" : "");
+                      << ", aligned to " << alignment;
   for (size_t n = x.size(); n < y.size(); ++n)
     EXPECT_TRUE(std::isnan(y[n])) << "beyond y";
 }
 
 TEST(Rows, Rope) {
-  for (bool aligned : {true, false}) {
-    expectTurned(aligned, 3, 5, 16, {.heads = 2, .width = 16}); // ragged along the heads
-    expectTurned(aligned, 2, 4, 48, {.heads = 4, .width = 32}); // and along the pairs
-    expectTurned(aligned, 1, 1, 64, {.heads = 8, .width = 64});
+  for (int64_t alignment : {16, 8, 0}) {
+    expectTurned(alignment, 3, 5, 16, {.heads = 2, .width = 16}); // ragged along the heads
+    expectTurned(alignment, 2, 4, 48, {.heads = 4, .width = 32}); // and along the pairs
+    expectTurned(alignment, 1, 1, 64, {.heads = 8, .width = 64});
   }
-  expectTurned(false, 2, 3, 5, {.heads = 2, .width = 8});
+  for (int64_t alignment : {4, 0})
+    expectTurned(alignment, 2, 3, 5, {.heads = 2, .width = 8});
 }
 
 } // namespace

@@ -44,13 +44,13 @@ int64_t vectorOf(RankedTensorType tile, int64_t bytes = kAccessBytes) {
   return std::max<int64_t>(1, bytes / elementBytes(tile.getElementType()));
 }
 
-/// Bytes of the widest access of a thread to a view: those that its rows begin at multiples of.
-/// Where that is one element, neighbouring threads access neighbours.
+/// Bytes of the widest access of a thread to a view: no more than its alignment. Where that is one
+/// element, neighbouring threads access neighbours.
 int64_t accessBytes(Value view) {
   BlockArgument argument = rootOf(view);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
   auto bytes = function ? function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
-                                                                 core::kRowAlignmentAttr)
+                                                                 core::kAlignmentAttr)
                         : nullptr;
   return bytes ? bytes.getInt() : kAccessBytes;
 }
@@ -470,7 +470,7 @@ int64_t mostElements(func::FuncOp function) {
 bool isForAligned(func::FuncOp function) {
   return llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
     return !isa<MemRefType>(argument.getType()) ||
-           function.getArgAttr(argument.getArgNumber(), core::kAlignedAttr);
+           function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
   });
 }
 
@@ -484,14 +484,33 @@ int64_t mostLoads(func::FuncOp function) {
   return most;
 }
 
-/// Bytes of the largest tile that is read.
-int64_t mostBytesRead(func::FuncOp function) {
-  int64_t bytes = 0;
+/// The largest tile that is read, in bytes; null: none is.
+core::LoadOp largestLoad(func::FuncOp function) {
+  core::LoadOp largest;
+  int64_t most = 0;
   function.walk([&](core::LoadOp load) {
     RankedTensorType tile = tileOf(load.getTile());
-    bytes = std::max(bytes, tile.getNumElements() * elementBytes(tile.getElementType()));
+    int64_t bytes = tile.getNumElements() * elementBytes(tile.getElementType());
+    if (bytes > most)
+      largest = load, most = bytes;
   });
-  return bytes;
+  return largest;
+}
+
+/// Warps for a kernel whose threads wait for one another: few, each with much to read, so that many
+/// cores share a multiprocessor; no more than the tile can be dealt to.
+int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load) {
+  constexpr int64_t kFewest = 4, kUsual = 8, kMost = 16;
+  constexpr int64_t kBytes = 64, kElements = 64; // of a thread: at least, and at most
+  if (!load)
+    return kFewest;
+  RankedTensorType tile = tileOf(load.getTile());
+  int64_t elements = tile.getNumElements(), size = elementBytes(tile.getElementType());
+  int64_t dealt = (elements & -elements) / (kLanes * vectorOf(tile, accessBytes(load.getView())));
+  auto wanted = static_cast<uint64_t>(std::max<int64_t>(1, elements * size / (kLanes * kBytes)));
+  int64_t most = mostElements(function) > kUsual * kLanes * kElements ? kMost : kUsual;
+  return std::clamp(static_cast<int64_t>(llvm::bit_floor(wanted)), kFewest,
+                    std::max(kFewest, std::min(most, dealt)));
 }
 
 /// Warps for a kernel whose products of one block of the program, and whose largest other tile,
@@ -499,7 +518,7 @@ int64_t mostBytesRead(func::FuncOp function) {
 /// enough not to spill.
 int64_t chooseWarps(func::FuncOp function) {
   constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
-  constexpr int64_t kAccumulators = 64, kElements = 16, kReducedBytes = 64; // of a thread
+  constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
   constexpr int64_t kMostAccumulators = 128; // likewise, before they spill
   int64_t accumulators = 0;
   function.walk([&](Block *block) {
@@ -523,7 +542,7 @@ int64_t chooseWarps(func::FuncOp function) {
   if (moves(function))
     return kMost;
   if (reduces(function))
-    return power(mostBytesRead(function) / (kLanes * kReducedBytes), kMost);
+    return warpsOfReduction(function, largestLoad(function));
   return power(mostElements(function) / (kLanes * kElements), kMost);
 }
 
@@ -559,9 +578,11 @@ int64_t chooseResident(func::FuncOp function, int64_t warps) {
   constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
   constexpr int64_t kFewest = 64, kOfMoves = 128;        // registers of a thread
   bool isAligned = isForAligned(function);
-  constexpr int64_t kOfLoad = 4; // and what it takes to find a tile, until it is read
-  int64_t other = isAligned ? 24 : 48;
-  int64_t besideReduced = isAligned ? 36 + kOfLoad * mostLoads(function) : 96;
+  constexpr int64_t kOfLoad = 4;   // and what it takes to find a tile, until it is read
+  constexpr int64_t kOfOthers = 8; // and to hold those that wait for two to be computed with
+  int64_t other = isAligned ? 24 : 48, loads = mostLoads(function);
+  int64_t besideReduced =
+      isAligned ? 36 + kOfLoad * loads + kOfOthers * std::max<int64_t>(0, loads - 2) : 96;
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)

@@ -33,14 +33,14 @@ static Value clamped(ThreadBuilder &t, Value value, Value low, Value high) {
   return t.b.createOrFold<arith::MinSIOp>(t.loc, value, high);
 }
 
-/// Whether the extents of a view are known to be below 2^31: it is an argument of aligned tensors,
-/// or a part of one.
+/// Whether the extents of a view are known to be below 2^31: it is an argument of known
+/// alignment, or a part of one.
 static bool isNarrow(Value view) {
   while (auto part = view.getDefiningOp<memref::SubViewOp>())
     view = part.getSource();
   auto argument = dyn_cast<BlockArgument>(view);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return function && function.getArgAttr(argument.getArgNumber(), core::kAlignedAttr);
+  return function && function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
 }
 
 GlobalTile::GlobalTile(ThreadBuilder &t, Value view, ValueRange coords, const Distribution &places)

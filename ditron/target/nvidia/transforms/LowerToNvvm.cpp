@@ -59,12 +59,13 @@ public:
     b_.setInsertionPointAfter(callee);
   }
 
-  /// An argument of the kernel: its type, what it describes if it is a tensor map, and whether it
-  /// is marked core::kAlignedAttr or core::kUnitStrideAttr.
+  /// An argument of the kernel: its type, what it describes if it is a tensor map, the bytes of its
+  /// core::kAlignmentAttr (0: none), and whether it is marked core::kUnitStrideAttr.
   struct Argument {
     Type type;
     Attribute map;
-    bool isAligned = false, hasUnitStride = false;
+    int64_t alignment = 0;
+    bool hasUnitStride = false;
   };
 
   void build(ArrayRef<Argument> arguments, int64_t warps, int64_t resident) {
@@ -113,16 +114,15 @@ private:
       return;
     }
     auto pointer = cast<LLVM::LLVMPointerType>(LLVM::LLVMPointerType::get(b_.getContext()));
-    constexpr int64_t kBytes = 16;
-    int64_t elements = kBytes / core::elementBytes(view.getElementType()), rank = view.getRank();
-    auto word = [&](int64_t mask) {
-      return argument.isAligned ? masked(*next_++, mask) : *next_++;
-    };
-    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, word(-kBytes));
+    int64_t bytes = argument.alignment, rank = view.getRank();
+    int64_t elements = bytes / core::elementBytes(view.getElementType());
+    int64_t ofRow = elements > 1 ? 2 * elements : 1; // half a row is a multiple, too
+    auto word = [&](int64_t mask) { return bytes ? masked(*next_++, mask) : *next_++; };
+    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, word(-bytes));
     Value zero = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(0));
     values_.append({base, base, zero});
     for (int64_t dim = 0; dim < rank; ++dim) // extents
-      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -core::kAlignedExtent : -1)));
+      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -ofRow : -1)));
     if (rank == 0)
       return;
     for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
@@ -196,9 +196,9 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     SmallVector<EntryBuilder::Argument> arguments;
     SmallVector<Attribute> described;
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
-      Attribute aligned = kernel.getArgAttr(n, core::kAlignedAttr);
+      auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
       arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
-                           aligned && hasRuns(kernel, n),
+                           aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
                            aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
       if (arguments.back().map)
         described.push_back(arguments.back().map);
