@@ -113,16 +113,12 @@ LogicalResult SlotOp::verify() {
   return requireTypes(*this, getTile().getType(), getRing().getType().getTile(), "the ring");
 }
 
-/// Of an op that has a tile of a pipe brought.
-template <class Op> static LogicalResult verifyFetch(Op op) {
-  ArrayRef<RankedTensorType> tiles = op.getPipe().getType().getTiles();
-  if (op.getTile() >= tiles.size())
-    return op.emitOpError() << "tile is " << op.getTile() << ", expected 0 to " << tiles.size() - 1;
-  return requireCoords(op, op.getView(), op.getCoords());
+LogicalResult FetchOp::verify() {
+  ArrayRef<RankedTensorType> tiles = getPipe().getType().getTiles();
+  if (getTile() >= tiles.size())
+    return emitOpError() << "tile is " << getTile() << ", expected 0 to " << tiles.size() - 1;
+  return requireCoords(*this, getView(), getCoords());
 }
-
-LogicalResult FetchOp::verify() { return verifyFetch(*this); }
-LogicalResult PrefetchOp::verify() { return verifyFetch(*this); }
 
 LogicalResult ReceiveOp::verify() {
   SmallVector<Type> tiles(getPipe().getType().getTiles());

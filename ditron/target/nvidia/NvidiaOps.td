@@ -200,23 +200,6 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects
   let hasVerifier = 1;
 }
 
-def Nvidia_PrefetchOp : Nvidia_Op<"prefetch", [MemoryEffects<[MemRead]>]> {
-  let summary = "Has the copy engine bring a tile of a view into the second-level cache";
-  let description = [{
-    What nvidia.fetch with the same operands will read. That cache sees what is written meanwhile.
-
-    Example:
-    ```mlir
-    nvidia.prefetch %A[%i, %k] by %map for %pipe tile 0 shape [128, 64]
-        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
-    ```
-  }];
-  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, I64Attr:$tile, DenseI64ArrayAttr:$shape,
-                       UnitAttr:$shared);
-  let assemblyFormat = "$view `[` $coords `]` `by` $map `for` $pipe `tile` $tile `shape` $shape (`shared` $shared^)? attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
-  let hasVerifier = 1;
-}
-
 def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Has the copy engine write a tile of accumulators to a view, as tile.store does";
   let description = [{
@@ -374,20 +357,18 @@ include "ditron/target/nvidia/NvidiaRankOps.td"
 
 //===-- Launches ------------------------------------------------------------------------------===//
 
-def Nvidia_FollowLaunchesOp : Nvidia_Op<"follow_launches", [MemoryEffects<[MemRead, MemWrite]>, NoTerminator, SingleBlock]> {
+def Nvidia_FollowLaunchesOp : Nvidia_Op<"follow_launches", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Waits until the launches before this one are done, and lets the next one begin";
   let description = [{
     What was launched before is seen from here on. The next launch of the stream may begin when all
-    cores of this one have come here, if it waits here too. `ahead` is what the thread that feeds
-    the others does before it waits.
+    cores of this one have come here, if it waits here too.
 
     Example:
     ```mlir
     nvidia.follow_launches
     ```
   }];
-  let regions = (region AnyRegion:$ahead);
-  let assemblyFormat = "(`ahead` $ahead^)? attr-dict";
+  let assemblyFormat = "attr-dict";
 }
 
 //===-- Numbers between roles -----------------------------------------------------------------===//

@@ -127,8 +127,6 @@ public:
     };
     if (!transfers_.empty() || std::any_of(stores_.begin(), stores_.end(), isPending))
       throw Fault("the kernel ends before its copies do");
-    if (!foreseen_.empty())
-      throw Fault("a tile is prefetched that is not fetched");
   }
 
 private:
@@ -504,7 +502,6 @@ private:
   std::map<uint64_t, Barrier> barriers_;
   std::map<int, int> arrived_;
   std::vector<Transfer> transfers_;
-  std::vector<Transfer> foreseen_; ///< prefetched, and not fetched since
   std::map<std::pair<int, size_t>, Stores> stores_; ///< of each thread: a warp and a lane
 };
 

@@ -24,21 +24,17 @@ void Block::copy(Warp &warp, const Instruction &i, const Mask &mask) {
 }
 
 void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
-  bool isStore = i.has("bulk_group"), isPrefetch = i.has("prefetch");
-  const Operand &memory = i.operands[isStore || isPrefetch ? 0 : 1];
+  bool isStore = i.has("bulk_group");
+  const Operand &memory = i.operands[isStore ? 0 : 1], &shared = i.operands[isStore ? 1 : 0];
   uint64_t number = value(warp, memory.parts[0], lane) - kParameters - launch_.words.size();
-  Transfer transfer{&launch_.maps.at(number), {}, 0, 0};
+  Transfer transfer{&launch_.maps.at(number),
+                    {},
+                    value(warp, shared, lane),
+                    isStore ? 0 : value(warp, i.operands[2], lane)};
   for (const Operand &coord : memory.parts[1].parts)
     transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
-  if (isPrefetch)
-    return foreseen_.push_back(transfer);
-  transfer.shared = value(warp, i.operands[isStore ? 1 : 0], lane);
   if (isStore)
     return stores.begun.push_back(transfer);
-  transfer.barrier = value(warp, i.operands[2], lane);
-  std::erase_if(foreseen_, [&](const Transfer &one) {
-    return one.map == transfer.map && one.place == transfer.place;
-  });
   uint64_t members = i.has("multicast::cluster") ? value(warp, i.operands[3], lane) : 0;
   if (members == 0)
     return transfers_.push_back(transfer);

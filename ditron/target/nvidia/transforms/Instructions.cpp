@@ -268,14 +268,6 @@ void Instructions::prefetchTensorMap(Value map) {
   assemble("prefetch.tensormap [$0];", "l,~{memory}", {map}, {});
 }
 
-void Instructions::prefetchTensor(Value map, ArrayRef<Value> coords) {
-  SmallVector<Value> operands{map};
-  operands.append(coords.begin(), coords.end());
-  assemble(fmt::format("cp.async.bulk.prefetch.tensor.{}d.L2.global.tile [$0, {}];", coords.size(),
-                       operandList(1, coords.size())),
-           "l," + repeated("r", coords.size()) + "~{memory}", operands, {});
-}
-
 //===-- Clusters ------------------------------------------------------------------------------===//
 
 Value Instructions::member() {

@@ -79,8 +79,6 @@ public:
   void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier,
                   int64_t members = 1);
   void prefetchTensorMap(Value map);
-  /// cp.async.bulk.prefetch.tensor: the same box to the second-level cache.
-  void prefetchTensor(Value map, llvm::ArrayRef<Value> coords);
 
   /// Shared memory that this thread sees is what the copy engine sees from here on.
   void fenceCopies();

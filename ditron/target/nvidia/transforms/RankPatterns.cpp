@@ -346,6 +346,16 @@ private:
 
 //===-- Gates ---------------------------------------------------------------------------------===//
 
+struct FollowLaunchesPattern : TilePattern<FollowLaunchesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FollowLaunchesOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder(b, op.getLoc(), context_).instructions.followLaunches();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
 /// An mbarrier in shared memory, on which one thread arrives each time the computing role passes,
 /// and the parity of the phase that the feeding thread waits for, in a register.
 struct GatePattern : TilePattern<GateOp> {
@@ -409,8 +419,8 @@ struct FollowPattern : TilePattern<FollowOp> {
 void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
-               SyncPattern, MeetPattern, GatePattern, OpenPattern, FollowPattern>(
-      types, patterns.getContext(), context);
+               SyncPattern, MeetPattern, GatePattern, OpenPattern, FollowPattern,
+               FollowLaunchesPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

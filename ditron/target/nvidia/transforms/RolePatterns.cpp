@@ -260,86 +260,34 @@ struct AcquirePattern : TilePattern<AcquireOp> {
   }
 };
 
-/// A tile that a FetchOp or PrefetchOp has brought, as the copy engine takes it: panel by panel, of
-/// a tile that is shared this core's part of the rows.
-template <class Op> class Panels {
-public:
-  Panels(ThreadBuilder &t, Op op, Value page)
-      : t_(t), tile_(op.getPipe().getType().getTiles()[op.getTile()]),
-        members_(op.getShared() ? op.getPipe().getType().getMembers() : 1),
-        coords_(t.placeOf(op.getView(), op.getCoords(), op.getShape(), page)) {
-    if (members_ == 1)
-      return;
-    row_ = t.mul(t.instructions.member(), t.i32(tile_.getDimSize(0) / members_));
-    ArgumentView view = *ArgumentView::of(op.getView());
-    size_t across = view.dimensions.size() - 1 -
-                    view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
-    coords_[across] = t.add(coords_[across], row_);
-  }
-
-  int64_t members() const { return members_; }
-
-  /// With the place of each in shared memory, of a tile at `base` if there is one, and its coordinates.
-  void each(Value base, llvm::function_ref<void(Value, ArrayRef<Value>)> body) {
-    int64_t width = kPanelBytes / storageBytes(tile_.getElementType());
-    if (base && members_ > 1)
-      base = t_.offset(base, t_.mul(row_, t_.i32(kPanelBytes)));
-    SmallVector<Value> coords = coords_;
-    for (int64_t panel = 0; panel < tile_.getDimSize(1) / width; ++panel) {
-      coords[0] = t_.add(coords_[0], t_.i32(panel * width));
-      body(base ? t_.offset(base, panel * tile_.getDimSize(0) * kPanelBytes) : Value(), coords);
-    }
-  }
-
-private:
-  ThreadBuilder &t_;
-  RankedTensorType tile_;
-  int64_t members_;
-  SmallVector<Value> coords_;
-  Value row_ = nullptr;
-};
-
 struct FetchPattern : TilePattern<FetchOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(FetchOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
+    PipeType type = op.getPipe().getType();
     ThreadBuilder t(b, op.getLoc(), context_);
-    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Pipe pipe(t, type, adaptor.getPipe());
+    RankedTensorType tile = type.getTiles()[op.getTile()];
+    int64_t width = kPanelBytes / storageBytes(tile.getElementType());
     Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
-    Value full = pipe.full(slot);
-    Panels panels(t, op, op.getPage());
-    panels.each(pipe.tile(slot, op.getTile()), [&](Value place, ArrayRef<Value> coords) {
-      t.instructions.copyTensor(place, op.getMap(), coords, full, panels.members());
-    });
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct PrefetchPattern : TilePattern<PrefetchOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(PrefetchOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
-    Panels(t, op, /*page=*/nullptr).each(nullptr, [&](Value, ArrayRef<Value> coords) {
-      t.instructions.prefetchTensor(op.getMap(), coords);
-    });
-    b.eraseOp(op);
-    return success();
-  }
-};
-
-struct FollowLaunchesPattern : TilePattern<FollowLaunchesOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(FollowLaunchesOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
-    if (!op.getAhead().empty()) {
-      auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
-      b.inlineBlockBefore(&op.getAhead().front(), thread.thenBlock()->getTerminator());
-      b.setInsertionPointAfter(thread);
+    Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
+    SmallVector<Value> coords =
+        t.placeOf(op.getView(), op.getCoords(), op.getShape(), op.getPage());
+    int64_t members = op.getShared() ? type.getMembers() : 1;
+    if (members > 1) { // this one's part of the rows
+      Value row = t.mul(t.instructions.member(), t.i32(tile.getDimSize(0) / members));
+      ArgumentView view = *ArgumentView::of(op.getView());
+      size_t across = view.dimensions.size() - 1 -
+                      view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
+      coords[across] = t.add(coords[across], row);
+      place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
     }
-    t.instructions.followLaunches();
+    Value first = coords[0];
+    for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
+      coords[0] = t.add(first, t.i32(panel * width));
+      t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
+                                op.getMap(), coords, full, members);
+    }
     b.eraseOp(op);
     return success();
   }
@@ -462,9 +410,8 @@ struct MemberPattern : TilePattern<MemberOp> {
 
 void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, PrefetchPattern,
-               FollowLaunchesPattern, ReceivePattern, ClipPattern, TakeTurnPattern, PassTurnPattern,
-               ReleasePattern, MemberPattern>(
+  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern, ClipPattern,
+               TakeTurnPattern, PassTurnPattern, ReleasePattern, MemberPattern>(
       types, patterns.getContext(), context);
 }
 
