@@ -152,20 +152,6 @@ inline int64_t fit(int64_t extent, int64_t most) {
   return std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))));
 }
 
-/// A tile that is used with rows of so many bytes, after what is computed of them: read beside
-/// them, to be on its way meanwhile, where registers hold both, else when it is asked for.
-class Ahead {
-public:
-  Ahead(size_t rowBytes, std::function<Tile()> read)
-      : read_(std::move(read)), early_(rowBytes <= kMost ? std::optional(read_()) : std::nullopt) {}
-  Tile operator()() const { return early_ ? *early_ : read_(); }
-
-private:
-  static constexpr size_t kMost = 16384;
-  std::function<Tile()> read_;
-  std::optional<Tile> early_;
-};
-
 /// The parameters of a RowConfig, and a good choice: rows of H elements that fit are read once.
 std::vector<ConfigParameter> rowParameters();
 Config rowDefaults(const Problem &problem);

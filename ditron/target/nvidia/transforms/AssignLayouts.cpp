@@ -474,12 +474,23 @@ bool isForAligned(func::FuncOp function) {
   });
 }
 
-/// Tiles that are read one after the other: the most of any block of the program.
-int64_t mostLoads(func::FuncOp function) {
+/// Registers of a thread for what a block of the program reads beside its largest tile: the most of
+/// any block. Elements that are accessed one by one have a register each.
+int64_t registersOfOthers(func::FuncOp function, int64_t threads) {
+  constexpr int64_t kRegister = 4; // bytes
   int64_t most = 0;
   function.walk([&](Block *block) {
-    auto loads = block->getOps<core::LoadOp>();
-    most = std::max<int64_t>(most, std::distance(loads.begin(), loads.end()));
+    int64_t all = 0, largest = 0;
+    for (core::LoadOp load : block->getOps<core::LoadOp>()) {
+      RankedTensorType tile = tileOf(load.getTile());
+      int64_t size = elementBytes(tile.getElementType());
+      if (accessBytes(load.getView()) < kRegister)
+        size = kRegister;
+      int64_t registers = tile.getNumElements() * size / kRegister / threads;
+      all += registers;
+      largest = std::max(largest, registers);
+    }
+    most = std::max(most, all - largest);
   });
   return most;
 }
@@ -572,27 +583,35 @@ int64_t registersOf(Region &region, int64_t threads) {
   return most;
 }
 
+/// Registers of a thread whose tiles wait for a reduction of the largest one: for that, for most of
+/// what is read besides, and a few more; fitted to what ptxas needs in order not to spill.
+int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
+  constexpr int64_t kOther = 22, kOfAsking = 96;
+  int64_t own = mostElements(function) / threads;
+  if (!isForAligned(function))
+    return own + kOfAsking;
+  return own + registersOfOthers(function, threads) * 3 / 4 + kOther;
+}
+
 /// Cores that a multiprocessor is to have registers for, so that some compute while others wait for
 /// memory. Products hide their loads themselves: one core may have all registers.
 int64_t chooseResident(func::FuncOp function, int64_t warps) {
   constexpr int64_t kRegisters = 65536, kThreads = 1536; // of a multiprocessor
-  constexpr int64_t kFewest = 64, kOfMoves = 128;        // registers of a thread
-  bool isAligned = isForAligned(function);
-  constexpr int64_t kOfLoad = 4;   // and what it takes to find a tile, until it is read
-  constexpr int64_t kOfOthers = 8; // and to hold those that wait for two to be computed with
-  int64_t other = isAligned ? 24 : 48, loads = mostLoads(function);
-  int64_t besideReduced =
-      isAligned ? 36 + kOfLoad * loads + kOfOthers * std::max<int64_t>(0, loads - 2) : 96;
+  constexpr int64_t kFewest = 64, kOfMoves = 128, kLeast = 32; // registers of a thread
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)
     return 1;
-  int64_t threads = warps * kLanes;
+  int64_t threads = warps * kLanes, other = isForAligned(function) ? 24 : 48;
   int64_t registers = std::max(moves(function) ? kOfMoves : kFewest,
                                other + registersOf(function.getBody(), threads));
   if (reduces(function))
-    registers = std::max(kFewest, besideReduced + mostElements(function) / threads);
-  return std::clamp<int64_t>(kRegisters / (threads * registers), 1, kThreads / threads);
+    registers = std::max(kFewest, registersOfReduction(function, threads));
+  int64_t cores = kRegisters / (threads * registers);
+  // One core alone would not compute while it waits: two may spill a little.
+  if (reduces(function) && kRegisters / (2 * threads) >= mostElements(function) / threads + kLeast)
+    cores = std::max<int64_t>(cores, 2);
+  return std::clamp<int64_t>(cores, 1, kThreads / threads);
 }
 
 class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
