@@ -5,7 +5,7 @@
     python3 gpu.py [--program bin/ditron] [--save FOLDER] [--filter REGEX]
 
 Each is timed by `ditron bench --baseline`, in turn with cuBLAS (DITRON_CUBLAS_DIR says where it is) or a copy, and
-verified. About two minutes; attention beside PyTorch is bench/attention.py. Fails where a result is wrong.
+verified. About three minutes; attention beside PyTorch is bench/attention.py. Fails where a result is wrong.
 """
 import argparse
 import json
@@ -20,6 +20,8 @@ LAYERS = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 133
 FEW_ROWS = [(1, 7168, 8192), (16, 7168, 8192), (64, 7168, 8192)]
 ROWS = {"softmax": "T=32768,H=4096", "rms-norm": "T=32768,H=4096", "layer-norm": "T=32768,H=4096",
         "rope": "T=16384,N=32,H=64,P=16384", "silu-mul": "T=16384,H=4096", "vector-add": "N=134217728"}
+# Longer rows, and some that begin anywhere: as many elements in all.
+LENGTHS = ["T=32760,H=4097", "T=16384,H=8192", "T=8192,H=16384", "T=4096,H=32768"]
 
 
 def cases():
@@ -27,6 +29,9 @@ def cases():
     for dtype in ("bf16", "f32"):
         for kernel, shape in ROWS.items():
             yield [kernel, "--dtype", dtype, "--shape", shape]
+        for kernel in ("softmax", "rms-norm", "layer-norm"):
+            for shape in LENGTHS:
+                yield [kernel, "--dtype", dtype, "--shape", shape]
     for dtype, shapes in (("bf16", LAYERS + FEW_ROWS + [(49152, 1408, 2048)]), ("f16", LAYERS)):
         for m, n, k in shapes:
             yield ["gemm", "--dtype", dtype, "--config", "weights=yes", "--shape", f"M={m},N={n},K={k}"]

@@ -170,15 +170,16 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
                     const std::string &chip) {
   std::lock_guard lock(kernel.traced().compiling);
   auto start = std::chrono::steady_clock::now();
-  std::string key = keyOf(kernel, schedule, variant.unitStride,
-                          {false, chip, variant.tensorMaps, variant.tensorStores, variant.alignment});
+  std::string key =
+      keyOf(kernel, schedule, variant.unitStride,
+            {false, chip, variant.tensorMaps, variant.tensorStores, variant.alignment});
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<std::string> ptx = cache.find(key);
   bool fromCache = ptx.has_value();
   if (!ptx) {
-    ptx = compileForNvidia(
-        kernel.traced().module.get(), specializationOf(variant),
-        {chip, schedule.warps, schedule.stages, schedule.resident}, Emit::assembly);
+    ptx = compileForNvidia(kernel.traced().module.get(), specializationOf(variant),
+                           {chip, schedule.warps, schedule.stages, schedule.resident},
+                           Emit::assembly);
     cache.store(key, *ptx);
   }
   GpuCode code = describedCode(std::move(*ptx));
@@ -192,9 +193,9 @@ GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVar
 GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                           const std::string &chip) {
   std::lock_guard lock(kernel.traced().compiling);
-  NvidiaResources found = resourcesForNvidia(
-      kernel.traced().module.get(), specializationOf(variant),
-      {chip, schedule.warps, schedule.stages, schedule.resident});
+  NvidiaResources found =
+      resourcesForNvidia(kernel.traced().module.get(), specializationOf(variant),
+                         {chip, schedule.warps, schedule.stages, schedule.resident});
   return {found.threads, found.sharedBytes, found.resident, found.values};
 }
 

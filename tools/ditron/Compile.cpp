@@ -97,9 +97,10 @@ Verb addCompile(CLI::App &program) {
                    "sizes that the default configuration is chosen for");
   verb->add_option("--ranks", arguments->ranks, "likewise (1)");
   verb->add_option("--cores", arguments->cores, "likewise (1)");
-  verb->add_option("--alignment", arguments->alignment,
-                   "for GPUs: as for arguments whose address, rows and halves of rows are multiples "
-                   "of so many bytes: 1, 2, 4, 8 or 16 (0: of any)")
+  verb->add_option(
+          "--alignment", arguments->alignment,
+          "for GPUs: as for arguments whose address, rows and halves of rows are multiples "
+          "of so many bytes: 1, 2, 4, 8 or 16 (0: of any)")
       ->check(CLI::IsMember({0, 1, 2, 4, 8, 16}));
   verb->add_flag("--json", arguments->json, "one JSON object about the file on stdout");
   return {verb, [arguments] { return compileKernel(*arguments); }};

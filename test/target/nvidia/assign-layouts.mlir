@@ -18,6 +18,20 @@ func.func @softmax(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_st
 
 // -----
 
+// Rows that begin at multiples of 4 bytes are read so many at a time, by neighbours side by side, and written so.
+// CHECK-LABEL: func.func @narrow
+// CHECK: tile.load {{.*}} -> tensor<4x256xbf16, #tile.layout<"(4 : 1@warp, 4 : 2@reg, 32 : 1@lane, 2 : 1@reg)">>
+// CHECK-NOT: convert_layout
+// CHECK: tile.store
+func.func @narrow(%X: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.alignment = 4 : i64}, %i: index, %j: index) {
+  %x = tile.load %X[%i, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<4x256xbf16>
+  %s = arith.addf %x, %x : tensor<4x256xbf16>
+  tile.store %s, %X[%i, %j] : tensor<4x256xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
 // Operands of the product go to shared memory, the accumulator is in fragments of the tensor cores, and what is
 // stored is exchanged between the lanes of a quad into runs of 16 bytes.
 // CHECK-LABEL: func.func @gemm

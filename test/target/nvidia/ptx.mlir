@@ -16,6 +16,7 @@
 // RUN: ditron compile vector-add --target sm_90a --emit asm | FileCheck %s --check-prefix=ADD
 // RUN: ditron compile softmax --target sm_80 --emit asm | FileCheck %s --check-prefix=SOFTMAX
 // RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=ALIGNED
+// RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4097 --alignment 2 --emit asm | FileCheck %s --check-prefix=ODD
 // RUN: ditron compile silu-mul --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=SILU
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
@@ -128,7 +129,7 @@
 
 // Of aligned tensors no way element by element; exponentials and quotients without a branch; few warps that reduce.
 // ALIGNED: .reqntid 128
-// ALIGNED: .minnctapersm 7
+// ALIGNED: .minnctapersm 8
 // ALIGNED-NOT: ld.global.b16
 // ALIGNED: ld.global.v4.b32
 // ALIGNED-DAG: fma.rn.sat.f32
@@ -136,6 +137,9 @@
 // ALIGNED-DAG: ex2.approx.ftz.f32
 // ALIGNED-DAG: rcp.approx.f32
 // ALIGNED-NOT: st.global.b16
+// Of rows that begin anywhere no wide way, and nothing that asks for one.
+// ODD-NOT: ld.global.v4.b32
+// ODD-COUNT-34: ld.global.b16
 // SILU-NOT: ld.global.b16
 // SILU-COUNT-4: ld.global.v4.b32
 // SILU-COUNT-16: rcp.approx.f32

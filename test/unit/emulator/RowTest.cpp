@@ -154,7 +154,8 @@ TEST(Rows, SiluMul) {
 }
 
 /// Heads of T tokens, each turned by the angles of the token's position.
-void expectTurned(int64_t alignment, int64_t T, int64_t N, int64_t H, const kernels::RopeConfig &tile) {
+void expectTurned(int64_t alignment, int64_t T, int64_t N, int64_t H,
+                  const kernels::RopeConfig &tile) {
   setenv("DITRON_CACHE", "0", 1);
   constexpr int64_t P = 11;
   std::mt19937 random(5);
@@ -197,8 +198,8 @@ void expectTurned(int64_t alignment, int64_t T, int64_t N, int64_t H, const kern
     float wanted = x[size_t(n)] * cosines[place] + x[size_t(other)] * sine;
     wrong += !(std::abs(y[size_t(n)] - wanted) <= 1e-6F);
   }
-  EXPECT_EQ(wrong, 0) << T << " tokens, " << N << " heads of " << 2 * H
-                      << ", aligned to " << alignment;
+  EXPECT_EQ(wrong, 0) << T << " tokens, " << N << " heads of " << 2 * H << ", aligned to "
+                      << alignment;
   for (size_t n = x.size(); n < y.size(); ++n)
     EXPECT_TRUE(std::isnan(y[n])) << "beyond y";
 }

@@ -30,7 +30,8 @@ double chosenOverBest(const char *kernel, DType type, const Dimensions &dims,
     Kernel made = entry.kernel(type, config);
     std::vector<bool> all(made.parameters().size(), true);
     GpuResources resources =
-        gpuResources(made, scheduleOf(config), {all, true, true, std::vector<int64_t>(all.size(), 16)}, "sm_90a");
+        gpuResources(made, scheduleOf(config),
+                     {all, true, true, std::vector<int64_t>(all.size(), 16)}, "sm_90a");
     double predicted = predictSeconds(entry, problem, config, resources);
     if (predicted < least)
       least = predicted, chosen = seconds;

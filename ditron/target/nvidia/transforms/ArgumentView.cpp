@@ -151,4 +151,14 @@ BlockArgument rootOf(Value view) {
   return isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? argument : nullptr;
 }
 
+int64_t accessBytes(Value view) {
+  BlockArgument argument = rootOf(view);
+  if (!argument)
+    return kAccessBytes;
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto bytes =
+      function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), core::kAlignmentAttr);
+  return bytes ? bytes.getInt() : kAccessBytes;
+}
+
 } // namespace ditron::nvidia

@@ -40,4 +40,10 @@ struct ArgumentView {
 /// The function's argument that a view is part of, whatever part; null where that is not plain.
 mlir::BlockArgument rootOf(mlir::Value view);
 
+/// Bytes of the widest access of a thread to memory.
+inline constexpr int64_t kAccessBytes = 16;
+/// The same to a view: no more than its alignment, core::kAlignmentAttr. Where that is one element,
+/// neighbouring threads access neighbours.
+int64_t accessBytes(mlir::Value view);
+
 } // namespace ditron::nvidia
