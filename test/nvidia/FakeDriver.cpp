@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace {
@@ -31,6 +32,7 @@ bool asks(std::string_view what) {
 int launches = 0, encodings = 0;
 unsigned lastCores = 0;
 void **lastParameters = nullptr;
+std::string lastCode;
 
 } // namespace
 
@@ -82,7 +84,8 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return 0;
 }
-int cuModuleLoadDataEx(void **, const void *, unsigned, int *, void **values) {
+int cuModuleLoadDataEx(void **, const void *code, unsigned, int *, void **values) {
+  lastCode = static_cast<const char *>(code);
   if (!asks("code"))
     return 0;
   std::strcpy(static_cast<char *>(values[0]), "ptxas fatal   : a word that it does not know");
@@ -104,6 +107,7 @@ int cuTensorMapEncodeTiled(void *, int, uint32_t, void *, const uint64_t *, cons
   return 0;
 }
 unsigned fakeCores() { return lastCores; }
+const char *fakeCode() { return lastCode.c_str(); }
 int fakeLaunches() { return launches; }
 int fakeEncodings() { return encodings; }
 void **fakeParameters() { return lastParameters; }

@@ -99,6 +99,36 @@ TEST_F(Launches, TakeWhatHasChanged) {
   EXPECT_EQ(parameter(kRows), 16);
 }
 
+TEST_F(Launches, TakeCodeForTheAlignmentOfTheirTensors) {
+  auto access = [&](uint64_t address, int64_t columns) {
+    gpu.compile(kernels::softmax(DType::bf16, {.rows = 1, .width = 512}))
+        .prepare({matrix(address, 16, columns), matrix(kB, 16, columns)});
+    std::string code = fake<const char *()>("fakeCode")(), found;
+    for (const char *how : {"v4.b32", "v2.b32", "b32", "b16"})
+      if (code.find(std::string("ld.global.") + how) != std::string::npos)
+        found += std::string(found.empty() ? "" : " ") + how;
+    return found;
+  };
+  EXPECT_EQ(access(kA, 256), "v4.b32");
+  EXPECT_EQ(access(kA, 264), "v2.b32"); // half a row is 264 bytes
+  EXPECT_EQ(access(kA, 260), "b32");
+  EXPECT_EQ(access(kA, 258), "b16");
+  EXPECT_EQ(access(kA, 257), "b16");
+  EXPECT_EQ(access(kA + 8, 256), "v2.b32");
+  EXPECT_EQ(access(kA + 2, 256), "b16");
+}
+
+TEST_F(Launches, AskWhereOnlyTheEndOfVectorsIsRagged) {
+  auto vector = [](uint64_t address, int64_t count) {
+    return Tensor::borrow(reinterpret_cast<void *>(address), DType::bf16, {count});
+  };
+  auto program = gpu.compile(kernels::vectorAdd(DType::bf16));
+  program.prepare({vector(kA, 1001), vector(kB, 1001), vector(kC, 1001)});
+  std::string code = fake<const char *()>("fakeCode")();
+  EXPECT_NE(code.find("ld.global.v4.b32"), std::string::npos);
+  EXPECT_NE(code.find("ld.global.b16"), std::string::npos);
+}
+
 TEST_F(Launches, HaveACoreForEachTile) {
   auto program = gpu.compile(kernels::softmax(DType::bf16, {.rows = 4, .width = 256}));
   auto cores = [&](int64_t rows) {

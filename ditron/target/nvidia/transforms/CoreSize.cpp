@@ -169,13 +169,13 @@ int64_t chooseResident(func::FuncOp function, int64_t warps) {
   if (hasDots)
     return 1;
   int64_t threads = warps * kLanes, other = isForAligned(function) ? 24 : 48;
-  int64_t registers = std::max(moves(function) ? kOfMoves : kFewest,
-                               other + registersOf(function.getBody(), threads));
-  if (reduces(function))
-    registers = std::max(kFewest, registersOfReduction(function, threads));
+  bool waits = reduces(function);
+  int64_t registers = waits ? registersOfReduction(function, threads)
+                            : other + registersOf(function.getBody(), threads);
+  registers = std::max(registers, moves(function) && !waits ? kOfMoves : kFewest);
   int64_t cores = kRegisters / (threads * registers);
   // One core alone would not compute while it waits: two may spill a little.
-  if (reduces(function) && kRegisters / (2 * threads) >= mostElements(function) / threads + kLeast)
+  if (waits && kRegisters / (2 * threads) >= mostElements(function) / threads + kLeast)
     cores = std::max<int64_t>(cores, 2);
   return std::clamp<int64_t>(cores, 1, kThreads / threads);
 }
