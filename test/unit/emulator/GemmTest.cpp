@@ -259,6 +259,14 @@ TEST(Gemm, OlderChips) {
   expectByWarps(DType::f32, weights(64, 64, 16), {70, 64, 100});
 }
 
+// 184 rows of B are dealt to 8 threads, so each row is to many of them, in runs shorter than 16
+// bytes.
+TEST(Gemm, RowsInShortRuns) {
+  Problem problem(gemmOf(DType::f8e4m3, weights(16, 184, 64)), {20, 190, 70}, true, true, "sm_80");
+  problem.run(1, 1);
+  problem.expectRight();
+}
+
 TEST(Gemm, PairsOfCores) {
   auto paired = [](kernels::GemmConfig config, kernels::Pairs pairs) {
     config.pairs = pairs, config.group = 4;

@@ -101,8 +101,7 @@ public:
     for (Value tile : tiles)
       byWeight.emplace(weight(tile), tile);
     for (auto [weight, tile] : byWeight) {
-      assign(tile,
-             blocked(shapeOf(tileOf(tile)), vectorOf(tileOf(tile), accessBytesOf(tile)), warps_));
+      assign(tile, dealt(tile));
       spread();
     }
   }
@@ -111,6 +110,25 @@ public:
   bool isKnown(Value tile) const { return layouts_.contains(tile); }
 
 private:
+  /// In runs as wide as its memory allows; in shorter ones where few threads would have them all,
+  /// as of extents with small powers of two in them.
+  Layout dealt(Value tile) const {
+    constexpr int64_t kMany = 64; // registers of a thread
+    Shape shape = shapeOf(tileOf(tile));
+    auto registersOf = [&](const Layout &layout) {
+      return Distribution::of(layout, shape)->registers();
+    };
+    int64_t vector = vectorOf(tileOf(tile), accessBytesOf(tile));
+    Layout layout = blocked(shape, vector, warps_);
+    while (registersOf(layout) > kMany && (vector /= 2) > 0) {
+      Layout shorter = blocked(shape, vector, warps_);
+      if (registersOf(shorter) >= registersOf(layout))
+        break;
+      layout = shorter;
+    }
+    return layout;
+  }
+
   static SmallVector<Value> tilesOf(func::FuncOp function) {
     SmallVector<Value> tiles;
     function.walk([&](Operation *op) {
