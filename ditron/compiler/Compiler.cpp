@@ -189,11 +189,16 @@ static std::string describe(ModuleOp module, StringRef name) {
         {"argument", one.getAs<IntegerAttr>("argument").getInt()},
         {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())},
         {"tf32", one.contains("tf32")}});
+  llvm::json::Array singly;
+  for (auto argument :
+       module->getAttrOfType<ArrayAttr>(nvidia::kReadSinglyAttr).getAsRange<IntegerAttr>())
+    singly.push_back(argument.getInt());
   llvm::json::Object info{{"kernel", name.str()},
                           {"threads", number(nvidia::kThreadsAttr)},
                           {"shared_bytes", number(nvidia::kSharedAttr)},
                           {"requirements", std::move(requirements)},
-                          {"tensor_maps", std::move(maps)}};
+                          {"tensor_maps", std::move(maps)},
+                          {"read_singly", std::move(singly)}};
   if (module->hasAttr(nvidia::kDistributedAttr))
     info["ranks"] = describeRanks(module);
   if (auto tiles = module->getAttrOfType<ArrayAttr>(nvidia::kTilesAttr)) {

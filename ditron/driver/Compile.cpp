@@ -140,6 +140,8 @@ static GpuCode describedCode(std::string ptx) {
   code.sharedBytes = static_cast<int>(*fields.getInteger("shared_bytes"));
   code.cluster = static_cast<int>(fields.getInteger("cluster").value_or(1));
   code.overlaps = fields.getBoolean("overlaps").value_or(false);
+  for (const llvm::json::Value &number : *fields.getArray("read_singly"))
+    code.readSingly.push_back(static_cast<size_t>(*number.getAsInteger()));
   if (const llvm::json::Array *tiles = fields.getArray("tiles"))
     for (const llvm::json::Value &count : *tiles)
       code.tiles.push_back(count.getAsString()->str());

@@ -59,6 +59,9 @@ struct GpuCode {
   /// Numbers of tiles, as evaluateExtent reads them: a launch has a core for each of the largest
   /// of them. Empty: it has as many cores as fit.
   std::vector<std::string> tiles;
+  /// The numbers of arguments that are read element by element: the same code serves any alignment
+  /// of theirs.
+  std::vector<size_t> readSingly;
   std::vector<Requirement> requirements;
   std::vector<TensorMap> tensorMaps;
   bool isDistributed = false; ///< it takes all words of support/GpuLaunch.h

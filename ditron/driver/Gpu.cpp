@@ -8,6 +8,7 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -82,7 +83,18 @@ struct GpuProgram::Impl {
     return variant(which);
   }
 
-  Variant &variant(const GpuVariant &which) {
+  /// The variant whose code serves these as well: the alignment of what is read element by element
+  /// makes no difference, such as that of a list whose length changes with every launch.
+  GpuVariant essential(GpuVariant which) const {
+    for (size_t argument : readSingly)
+      if (argument < which.alignment.size() && which.alignment[argument])
+        which.alignment[argument] =
+            static_cast<int64_t>(byteSize(kernel.parameters()[argument].dtype));
+    return which;
+  }
+
+  Variant &variant(const GpuVariant &given) {
+    GpuVariant which = essential(given);
     auto found = variants.find(which);
     if (found == variants.end()) {
       GpuCode code = loadGpuCode(kernel, schedule, which, gpu.target());
@@ -95,7 +107,8 @@ struct GpuProgram::Impl {
       code.report.assemblySeconds = passed.count();
       code.report.seconds += passed.count();
       Variant variant{std::make_shared<const GpuCode>(std::move(code)), std::move(loaded)};
-      found = variants.emplace(which, std::move(variant)).first;
+      readSingly.insert(variant.code->readSingly.begin(), variant.code->readSingly.end());
+      found = variants.emplace(essential(which), std::move(variant)).first;
     }
     return found->second;
   }
@@ -166,7 +179,8 @@ struct GpuProgram::Impl {
   Kernel kernel;
   Schedule schedule;
   GpuRank rank;
-  std::map<GpuVariant, Variant> variants;
+  std::map<GpuVariant, Variant> variants; ///< by what is essential of them
+  std::set<size_t> readSingly;            ///< as their code says
   Variant *last = nullptr;
   std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings;
   std::pair<const std::vector<int64_t>, Binding> *lastBound = nullptr; ///< of them, or none

@@ -29,7 +29,7 @@ bool asks(std::string_view what) {
   return text && what == text;
 }
 
-int launches = 0, encodings = 0;
+int launches = 0, encodings = 0, modules = 0;
 unsigned lastCores = 0;
 void **lastParameters = nullptr;
 std::string lastCode;
@@ -86,6 +86,7 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
 }
 int cuModuleLoadDataEx(void **, const void *code, unsigned, int *, void **values) {
   lastCode = static_cast<const char *>(code);
+  ++modules;
   if (!asks("code"))
     return 0;
   std::strcpy(static_cast<char *>(values[0]), "ptxas fatal   : a word that it does not know");
@@ -109,6 +110,7 @@ int cuTensorMapEncodeTiled(void *, int, uint32_t, void *, const uint64_t *, cons
 unsigned fakeCores() { return lastCores; }
 const char *fakeCode() { return lastCode.c_str(); }
 int fakeLaunches() { return launches; }
+int fakeModules() { return modules; }
 int fakeEncodings() { return encodings; }
 void **fakeParameters() { return lastParameters; }
 int cuStreamSynchronize(void *) { return launches && asks("fault") ? kBadAddress : 0; }

@@ -118,6 +118,19 @@ TEST_F(Launches, TakeCodeForTheAlignmentOfTheirTensors) {
   EXPECT_EQ(access(kA + 2, 256), "b16");
 }
 
+TEST_F(Launches, TakeTheSameCodeForListsOfAnyLength) {
+  auto program = gpu.compile(kernels::rope(DType::bf16, {.heads = 2, .width = 64}));
+  int before = fake<int()>("fakeModules")();
+  for (int64_t tokens : {1, 2, 4, 8, 16, 7}) {
+    auto at = [](uint64_t address) { return reinterpret_cast<void *>(address); };
+    Tensor positions = Tensor::borrow(at(kElsewhere), DType::i32, {tokens});
+    Tensor cosines = Tensor::borrow(at(kB), DType::f32, {128, 64});
+    program.prepare({Tensor::borrow(at(kA), DType::bf16, {tokens, 4, 128}), positions, cosines,
+                     cosines, Tensor::borrow(at(kC), DType::bf16, {tokens, 4, 128})});
+  }
+  EXPECT_EQ(fake<int()>("fakeModules")() - before, 1);
+}
+
 TEST_F(Launches, AskWhereOnlyTheEndOfVectorsIsRagged) {
   auto vector = [](uint64_t address, int64_t count) {
     return Tensor::borrow(reinterpret_cast<void *>(address), DType::bf16, {count});

@@ -6,6 +6,7 @@
 // says what launches it: `// ditron {"kernel":"gemm","threads":256,"shared_bytes":65536,...}`.
 // Its `tensor_maps` are parameters behind all others: of each the number of the argument whose
 // memory it describes, and the box, outermost extent first, whose innermost one is 128 bytes.
+// `read_singly` has the numbers of arguments whose alignment makes no difference to the code.
 #pragma once
 #include "ditron/target/nvidia/Chip.h"
 #include <optional>

@@ -20,7 +20,7 @@
 // RUN: ditron compile silu-mul --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=SILU
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
-// BF16: // ditron {"kernel":"gemm","requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
+// BF16: // ditron {"kernel":"gemm","read_singly":[],"requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
@@ -33,7 +33,7 @@
 
 // The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few. Two cores share
 // B: each fetches its part for both, and warps release slots in both. Results leave through shared memory.
-// WARPGROUPS: // ditron {"cluster":2,"kernel":"gemm","overlaps":true,"requirements":[],"shared_bytes":230400,"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"threads":384}
+// WARPGROUPS: // ditron {"cluster":2,"kernel":"gemm","overlaps":true,"read_singly":[],"requirements":[],"shared_bytes":230400,"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"threads":384}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384

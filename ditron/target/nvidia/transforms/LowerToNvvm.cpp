@@ -176,9 +176,22 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
       auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr);
       return map && map.getAs<IntegerAttr>("argument").getInt() == argument;
     });
-    return !isMoved && !llvm::all_of(kernel.getArgument(argument).getUsers(), [](Operation *user) {
-      return isa<memref::LoadOp, memref::DimOp>(user);
-    });
+    return !isMoved && !isReadSingly(kernel, argument);
+  }
+
+  static bool isReadSingly(func::FuncOp kernel, unsigned argument) {
+    return llvm::all_of(kernel.getArgument(argument).getUsers(),
+                        [](Operation *user) { return isa<memref::LoadOp, memref::DimOp>(user); });
+  }
+
+  /// The numbers of arguments to whose code it makes no difference how they are aligned.
+  static ArrayAttr readSingly(func::FuncOp kernel) {
+    SmallVector<int64_t> numbers;
+    for (BlockArgument argument : kernel.getArguments())
+      if (isReadSingly(kernel, argument.getArgNumber()) &&
+          llvm::any_of(argument.getUsers(), llvm::IsaPred<memref::LoadOp>))
+        numbers.push_back(argument.getArgNumber());
+    return Builder(kernel.getContext()).getI64ArrayAttr(numbers);
   }
 
   void runOnOperation() override {
@@ -213,6 +226,7 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     Builder attributes(&getContext());
     module->setAttr(kThreadsAttr, attributes.getI64IntegerAttr(warps * kLanes));
     module->setAttr(kTensorMapsAttr, attributes.getArrayAttr(described));
+    module->setAttr(kReadSinglyAttr, readSingly(kernel));
     kernel.setPrivate();
     LLVMTypeConverter types(&getContext(), LowerToLLVMOptions(&getContext()));
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {

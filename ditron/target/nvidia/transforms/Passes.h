@@ -69,6 +69,8 @@ inline constexpr llvm::StringLiteral kSymmetricAttr = "nvidia.symmetric";
 /// Where a launch has a core for each tile, how many that are, in the text of ExtentText.h: the
 /// largest of them counts (array of strings, attribute of the function and of the module).
 inline constexpr llvm::StringLiteral kTilesAttr = "nvidia.tiles";
+/// The numbers of arguments that the kernel reads element by element (array of i64, of the module).
+inline constexpr llvm::StringLiteral kReadSinglyAttr = "nvidia.read_singly";
 /// The kernel takes all words of support/GpuLaunch.h (unit attribute of the function and of the
 /// module).
 inline constexpr llvm::StringLiteral kDistributedAttr = "nvidia.distributed";
