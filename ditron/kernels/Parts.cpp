@@ -293,6 +293,19 @@ Config rowDefaults(const Problem &problem) {
   return {{"rows", fit(problem["T"], rowsOfTile(width))}, {"width", width}};
 }
 
+Config elementDefaults(const Problem &problem) {
+  if (problem.machine != Machine::gpu)
+    return rowDefaults(problem);
+  // Tiles of as many elements, of the widest rows that leave next to nothing of them unused.
+  constexpr int64_t kElements = 4096, kNarrowest = 256;
+  int64_t H = problem["H"], width = fit(H, kNarrowest);
+  auto covered = [&](int64_t wide) { return (H + wide - 1) / wide * wide; };
+  for (int64_t wide = kElements; wide > width; wide /= 2)
+    if (covered(wide) * 20 <= std::max(covered(width), H) * 21)
+      width = wide;
+  return {{"rows", fit(problem["T"], kElements / width)}, {"width", width}};
+}
+
 RowConfig rowConfig(const Config &config) { return {config.get("rows"), config.get("width")}; }
 
 std::vector<ConfigParameter> chunkParameters() {

@@ -155,6 +155,8 @@ inline int64_t fit(int64_t extent, int64_t most) {
 /// The parameters of a RowConfig, and a good choice: rows of H elements that fit are read once.
 std::vector<ConfigParameter> rowParameters();
 Config rowDefaults(const Problem &problem);
+/// The same for a kernel that need not have a whole row.
+Config elementDefaults(const Problem &problem);
 RowConfig rowConfig(const Config &config);
 
 /// The parameters of a ChunkConfig, and a good choice for a matrix of `rows` x `columns`, to move

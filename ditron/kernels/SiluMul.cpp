@@ -43,7 +43,7 @@ KernelEntry siluMulEntry() {
       .summary = "silu(left half) * right half of each row",
       .dtypes = Floats::list(),
       .parameters = rowParameters(),
-      .defaults = rowDefaults,
+      .defaults = elementDefaults,
       .make = [](DType type, const Config &config) { return siluMul(type, rowConfig(config)); },
       .shape = {{"T", 512}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 5}, {"H", 37}}, {{"T", 13}, {"H", 128}}},
