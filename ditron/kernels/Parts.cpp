@@ -284,11 +284,11 @@ Config rowDefaults(const Problem &problem) {
   // One tile a row where the row and what is computed from it stay in a core's first-level cache,
   // or a GPU's registers.
   constexpr int64_t kWidest = 8192, kWidestOfGpu = 32768;
-  int64_t H = problem["H"], width = 2048;
+  bool isGpu = problem.machine == Machine::gpu;
+  int64_t H = problem["H"], width = isGpu ? 8192 : 2048;
   if (H <= 16)
     width = fit(H, 16);
-  else if (int64_t step = widthStep(problem, H);
-           H <= (problem.machine == Machine::gpu ? kWidestOfGpu : kWidest))
+  else if (int64_t step = widthStep(problem, H); H <= (isGpu ? kWidestOfGpu : kWidest))
     width = (H + step - 1) / step * step;
   return {{"rows", fit(problem["T"], rowsOfTile(width))}, {"width", width}};
 }

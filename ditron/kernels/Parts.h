@@ -240,10 +240,11 @@ struct ReferenceSum {
     plain += part.plain;
     terms += part.terms;
   }
-  /// What short sums of 8-bit floats may lose of it: of each term 2^-10 of what terms are on
-  /// average. See tile.dot.
+  /// What short sums of 8-bit floats may lose of it: of each term 2^-8 of what terms are on
+  /// average. Computed as tile.dot says, the farthest of two million random sums of 128 terms is
+  /// off by 0.7 of that, of 512 terms by 0.5.
   void allowShortSums() {
-    magnitude *= 1 + 8192 / static_cast<double>(std::max<int64_t>(terms, 1));
+    magnitude *= 1 + 32768 / static_cast<double>(std::max<int64_t>(terms, 1));
   }
   /// What products of operands rounded to tf32, ties either way, may lose of it: of each term 2^-9
   /// of what terms are on average.

@@ -37,7 +37,7 @@ WEIGHTS = {"bf16": ["m=128,n=256,pairs=rows", "m=256,n=176,pairs=columns", "m=25
 EPILOGUES = ["bias=yes", "residual=yes", "activation=gelu", "bias=yes,activation=gelu", "scale=yes,bias=yes,activation=silu",
              "scale=yes,bias=yes,activation=silu,residual=yes"]
 # Kernels of whole rows, and lengths of rows that take other tiles and warps than the others.
-ROWS, ROW_LENGTHS = ["softmax", "rms-norm", "layer-norm", "silu-mul"], [2560, 5120, 6144, 8192, 12288, 20480]
+ROWS, ROW_LENGTHS = ["softmax", "rms-norm", "layer-norm", "silu-mul"], [2560, 5120, 6144, 8192, 12288, 16384, 20480]
 MEASURED = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 13312, 16384), (8192, 7392, 8192), (8192, 8192, 8192),
             (1, 7168, 8192), (16, 7168, 8192), (64, 7168, 8192)]
 
@@ -69,9 +69,11 @@ def cases(program):
             yield "flash-attention", CHIPS[0], dtype, shape, ""
     for kernel in ROWS:
         for H in ROW_LENGTHS:
-            yield kernel, CHIPS[0], "bf16", f"T=4096,H={H}", "", "--alignment=16"
-        for dtype, element in (("bf16", 2), ("f32", 4)):
-            yield kernel, CHIPS[0], dtype, "T=4096,H=4097", "", f"--alignment={element}"
+            for dtype in ("bf16", "f32"):
+                yield kernel, CHIPS[0], dtype, f"T=4096,H={H}", "", "--alignment=16"
+        for dtype, element in (("bf16", 2), ("f16", 2), ("f32", 4)):
+            for H in (4097, 8209):
+                yield kernel, CHIPS[0], dtype, f"T=4096,H={H}", "", f"--alignment={element}"
     for line in subprocess.run([program, "list", "--json"], capture_output=True, text=True).stdout.splitlines():
         kernel = json.loads(line)
         if kernel["distributed"]:

@@ -3,6 +3,7 @@
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include "ditron/target/nvidia/LatePasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -100,6 +101,11 @@ void optimize(llvm::Module &module, const Chip &chip) {
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(machine.get(), tuning);
+  builder.registerOptimizerLastEPCallback(
+      [](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(PlaceLoads()));
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(ShareMasks()));
+      });
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
 }
 

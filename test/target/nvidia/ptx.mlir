@@ -18,6 +18,8 @@
 // RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=ALIGNED
 // RUN: ditron compile softmax --target sm_90a --dtype bf16 --shape T=4096,H=4097 --alignment 2 --emit asm | FileCheck %s --check-prefix=ODD
 // RUN: ditron compile silu-mul --target sm_90a --dtype bf16 --shape T=4096,H=4096 --alignment 16 --emit asm | FileCheck %s --check-prefix=SILU
+// RUN: ditron compile layer-norm --target sm_90a --dtype bf16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
+// RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
 // BF16: // ditron {"kernel":"gemm","read_singly":[],"requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
@@ -144,3 +146,20 @@
 // SILU-COUNT-4: ld.global.v4.b32
 // SILU-COUNT-16: rcp.approx.f32
 // SILU: st.global.v4.b32
+
+// The row is read at once. Behind the sums, weights and biases of two accesses, then as much again with each store. The
+// neighbours of an access share their mask, and an offset is compared with what is left of the row.
+// NORM: .minnctapersm 4
+// NORM-COUNT-4: ld.global.v4.b32
+// NORM-NOT: ld.global
+// NORM-COUNT-4: bar.sync
+// NORM-NOT: bar.sync
+// NORM-COUNT-4: ld.global.v4.b32
+// NORM-NOT: ld.global
+// NORM: st.global.v4.b32
+// NORM-COUNT-2: ld.global.v4.b32
+// NORM-NOT: ld.global
+// NORM: st.global.v4.b32
+// NORM-COUNT-2: ld.global.v4.b32
+// NORM-NOT: ld.global
+// NORM-COUNT-2: st.global.v4.b32

@@ -6,6 +6,7 @@
 #include "Scalar.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/kernels.h"
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -20,6 +21,29 @@ using Row = std::vector<double>;
 GpuVariant promised(const Kernel &kernel, int64_t alignment) {
   size_t count = kernel.parameters().size();
   return {std::vector<bool>(count, true), true, true, std::vector<int64_t>(count, alignment)};
+}
+
+/// Launches a kernel with a core for each tile; the code.
+GpuCode execute(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
+                int64_t alignment, const Schedule &schedule = {}) {
+  setenv("DITRON_CACHE", "0", 1);
+  GpuCode code = loadGpuCode(kernel, schedule, promised(kernel, alignment), "sm_90a");
+  int cores = int(evaluateExtent(code.tiles.at(0), arguments, 1));
+  emulator::Launch launch{{}, {}, cores, code.threads, code.sharedBytes, 1};
+  for (const KernelArgument &argument : arguments) {
+    if (const auto *number = std::get_if<double>(&argument)) {
+      launch.words.push_back(std::bit_cast<int32_t>(float(*number)));
+      continue;
+    }
+    const Tensor &tensor = std::get<Tensor>(argument);
+    launch.words.push_back(reinterpret_cast<int64_t>(tensor.data()));
+    launch.words.insert(launch.words.end(), tensor.shape().begin(), tensor.shape().end());
+    launch.words.insert(launch.words.end(), tensor.strides().begin(), tensor.strides().end());
+  }
+  int64_t status[32] = {};
+  launch.words.push_back(reinterpret_cast<int64_t>(status));
+  emulator::execute(code.ptx, launch);
+  return code;
 }
 
 class Problem {
@@ -153,10 +177,103 @@ TEST(Rows, SiluMul) {
     }
 }
 
+/// Rows of a norm and what it multiplies and adds: `add` is empty where it adds nothing.
+struct NormData {
+  NormData(DType type, int64_t rows, int64_t width, bool hasMean)
+      : type(type), rows(rows), width(width), hasMean(hasMean) {
+    std::mt19937 random(11);
+    auto filled = [&](int64_t count) {
+      std::vector<std::byte> memory(size_t(count) * byteSize(type));
+      for (int64_t n = 0; n < count; ++n)
+        storeElement(type, memory.data() + size_t(n) * byteSize(type),
+                     float(random() % 2048) / 256 - 3);
+      return memory;
+    };
+    x = filled(rows * width), w = filled(width), b = filled(width);
+    y.assign(x.size() + kMargin, std::byte(0xff));
+  }
+
+  std::vector<KernelArgument> arguments() {
+    std::vector<KernelArgument> all{Tensor::borrow(x.data(), type, {rows, width}),
+                                    Tensor::borrow(w.data(), type, {width})};
+    if (hasMean)
+      all.emplace_back(Tensor::borrow(b.data(), type, {width}));
+    all.emplace_back(kEps);
+    all.emplace_back(Tensor::borrow(y.data(), type, {rows, width}));
+    return all;
+  }
+
+  double at(const std::vector<std::byte> &memory, int64_t n) const {
+    return loadElement(type, memory.data() + size_t(n) * byteSize(type));
+  }
+
+  void expect() const {
+    int wrong = 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      double mean = 0, squares = 0;
+      for (int64_t n = 0; hasMean && n < width; ++n)
+        mean += at(x, row * width + n) / double(width);
+      for (int64_t n = 0; n < width; ++n)
+        squares += std::pow(at(x, row * width + n) - mean, 2);
+      double scale = 1 / std::sqrt(squares / double(width) + kEps);
+      for (int64_t n = 0; n < width; ++n) {
+        double wanted = (at(x, row * width + n) - mean) * scale * at(w, n);
+        wanted += hasMean ? at(b, n) : 0;
+        double unit = type == DType::f32 ? 0x1p-23 : type == DType::f16 ? 0x1p-11 : 0x1p-8;
+        double error = std::abs(at(y, row * width + n) - wanted);
+        if (!(error <= unit * std::abs(wanted) + 2e-5) && wrong++ < 5)
+          ADD_FAILURE() << "y[" << row << ", " << n << "] is " << at(y, row * width + n)
+                        << ", expected " << wanted;
+      }
+    }
+    for (size_t n = x.size(); n < y.size(); ++n)
+      wrong += y[n] != std::byte(0xff);
+    EXPECT_EQ(wrong, 0) << rows << " x " << width;
+  }
+
+  static constexpr size_t kMargin = 256;
+  static constexpr double kEps = 1e-5;
+  DType type;
+  int64_t rows, width;
+  bool hasMean;
+  std::vector<std::byte> x, w, b, y;
+};
+
+std::string runNorm(bool hasMean, DType type, const kernels::RowConfig &tile, int64_t rows,
+                    int64_t width, int64_t alignment, const Schedule &schedule = {}) {
+  NormData data(type, rows, width, hasMean);
+  Kernel kernel = hasMean ? kernels::layerNorm(type, tile) : kernels::rmsNorm(type, tile);
+  GpuCode code = execute(kernel, data.arguments(), alignment, schedule);
+  data.expect();
+  return code.ptx;
+}
+
+/// Weights are read behind the sums, part by part between the stores.
+TEST(Rows, Norms) {
+  for (DType type : {DType::bf16, DType::f16, DType::f32})
+    for (bool hasMean : {false, true}) {
+      auto element = int64_t(byteSize(type));
+      for (int64_t alignment : {int64_t(16), element, int64_t(0)}) {
+        runNorm(hasMean, type, {1, 2048}, 2, 2048, alignment);
+        runNorm(hasMean, type, {4, 512}, 6, 480, alignment);  // ragged both ways
+        runNorm(hasMean, type, {1, 512}, 2, 1200, alignment); // read twice
+      }
+      runNorm(hasMean, type, {1, 512}, 3, 387, element);
+      runNorm(hasMean, type, {2, 256}, 3, 387, element);
+    }
+}
+
+/// Where a core is alone on its multiprocessor and waits often, the assembler may order the loads.
+TEST(Rows, NormAlone) {
+  std::string ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .resident = 1});
+  EXPECT_NE(ptx.find("ld.global.nc.v4"), std::string::npos);
+  ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .resident = 2});
+  EXPECT_EQ(ptx.find("ld.global.nc"), std::string::npos);
+}
+
 /// Heads of T tokens, each turned by the angles of the token's position.
 void expectTurned(int64_t alignment, int64_t T, int64_t N, int64_t H,
                   const kernels::RopeConfig &tile) {
-  setenv("DITRON_CACHE", "0", 1);
   constexpr int64_t P = 11;
   std::mt19937 random(5);
   auto filled = [&](int64_t count) {
@@ -177,18 +294,7 @@ void expectTurned(int64_t alignment, int64_t T, int64_t N, int64_t H,
                                         Tensor::borrow(cosines.data(), DType::f32, {P, H}),
                                         Tensor::borrow(sines.data(), DType::f32, {P, H}),
                                         Tensor::borrow(y.data(), DType::f32, {T, N, 2 * H})};
-  GpuCode code = loadGpuCode(kernel, {}, promised(kernel, alignment), "sm_90a");
-  int cores = int(evaluateExtent(code.tiles.at(0), arguments, 1));
-  emulator::Launch launch{{}, {}, cores, code.threads, code.sharedBytes, 1};
-  for (const KernelArgument &argument : arguments) {
-    const Tensor &tensor = std::get<Tensor>(argument);
-    launch.words.push_back(reinterpret_cast<int64_t>(tensor.data()));
-    launch.words.insert(launch.words.end(), tensor.shape().begin(), tensor.shape().end());
-    launch.words.insert(launch.words.end(), tensor.strides().begin(), tensor.strides().end());
-  }
-  int64_t status[32] = {};
-  launch.words.push_back(reinterpret_cast<int64_t>(status));
-  emulator::execute(code.ptx, launch);
+  execute(kernel, arguments, alignment);
 
   int wrong = 0;
   for (int64_t n = 0; n < T * N * 2 * H; ++n) {

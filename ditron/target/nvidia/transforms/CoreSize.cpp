@@ -3,6 +3,7 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/target/nvidia/NvidiaOps.h"
 #include "ditron/target/nvidia/transforms/ArgumentView.h"
+#include "ditron/target/nvidia/transforms/Passes.h"
 #include "ditron/target/nvidia/transforms/Tiles.h"
 
 using namespace mlir;
@@ -73,22 +74,28 @@ bool isForAligned(func::FuncOp function) {
 }
 
 /// Registers of a thread for what a block of the program reads beside its largest tile: the most of
-/// any block. Elements that are accessed one by one have a register each.
+/// any block that reduces, as others hold nothing meanwhile.
 int64_t registersOfOthers(func::FuncOp function, int64_t threads) {
   constexpr int64_t kRegister = 4; // bytes
+  constexpr int64_t kAhead = 8;    // of a tile that is read part by part, in narrow accesses
   int64_t most = 0;
   function.walk([&](Block *block) {
-    int64_t all = 0, largest = 0;
+    if (block->getOps<core::ReduceOp>().empty())
+      return;
+    int64_t together = 0, largest = 0, inParts = 0;
     for (core::LoadOp load : block->getOps<core::LoadOp>()) {
       RankedTensorType tile = tileOf(load.getTile());
-      int64_t size = elementBytes(tile.getElementType());
-      if (accessBytes(load.getView()) < kRegister)
-        size = kRegister;
+      int64_t width = accessBytes(load.getView()) / kRegister; // 0: elements have one each
+      int64_t size = width ? elementBytes(tile.getElementType()) : kRegister;
       int64_t registers = tile.getNumElements() * size / kRegister / threads;
-      all += registers;
+      if (load->hasAttr(kDeferredAttr)) {
+        inParts += std::min(registers, width > 1 ? width : kAhead);
+        continue;
+      }
+      together += registers;
       largest = std::max(largest, registers);
     }
-    most = std::max(most, all - largest);
+    most = std::max(most, (together - largest) * 3 / 4 + inParts); // not all of them at once
   });
   return most;
 }
@@ -119,14 +126,17 @@ int64_t registersOf(Region &region, int64_t threads) {
   return most;
 }
 
-/// Registers of a thread whose tiles wait for a reduction of the largest one: for that, for most of
-/// what is read besides, and a few more; fitted to what ptxas needs in order not to spill.
+/// Registers of a thread whose tiles wait for a reduction of the largest one: for that, for what is
+/// read besides, and a few more, which are fewer where two results make a word; fitted to what
+/// ptxas needs in order not to spill.
 int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
-  constexpr int64_t kOther = 22, kOfAsking = 96;
+  constexpr int64_t kOther = 30, kOtherOfHalves = 21, kOfAsking = 96;
   int64_t own = mostElements(function) / threads;
   if (!isForAligned(function))
     return own + kOfAsking;
-  return own + registersOfOthers(function, threads) * 3 / 4 + kOther;
+  core::LoadOp load = largestLoad(function);
+  bool isOfHalves = load && elementBytes(tileOf(load.getTile()).getElementType()) < 4;
+  return own + registersOfOthers(function, threads) + (isOfHalves ? kOtherOfHalves : kOther);
 }
 
 } // namespace

@@ -62,7 +62,7 @@ SmallVector<Value> Instructions::assemble(StringRef text, StringRef constraints,
 
 // A register of 8 bits does not exist: such an element travels in one of 16.
 SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value mask,
-                                            ArrayRef<Value> otherwise) {
+                                            ArrayRef<Value> otherwise, Place place) {
   size_t count = otherwise.size();
   bool isByte = bytes == 1;
   SmallVector<Value> operands(otherwise);
@@ -71,10 +71,12 @@ SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value 
   SmallVector<Type> types(count, operands[0].getType());
   operands.append({mask, address});
   const char *output = bytes < 4 ? "=h" : "=r";
-  std::string text = fmt::format("@${} ld.global{}.b{} {}, [${}];", 2 * count, vectorSuffix(count),
+  std::string text = fmt::format("@${} ld.global{}{}.b{} {}, [${}];", 2 * count,
+                                 place == Place::anywhere ? ".nc" : "", vectorSuffix(count),
                                  bytes < 4 ? 8 * bytes : 32, operandList(0, count), 2 * count + 1);
   SmallVector<Value> values =
-      assemble(text, repeated(output, count) + tied(count) + "b,l", operands, types);
+      assemble(text, repeated(output, count) + tied(count) + "b,l", operands, types,
+               /*hasEffects=*/place == Place::here);
   if (isByte)
     values[0] = b_.create<arith::TruncIOp>(loc_, b_.getI8Type(), values[0]);
   return values;

@@ -15,10 +15,16 @@ public:
   Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
       : b_(b), loc_(loc), threads_(threads) {}
 
+  /// Who decides where a load stands.
+  enum class Place {
+    here,     ///< the program
+    late,     ///< LatePasses.h: nothing writes what is read
+    anywhere, ///< the assembler, likewise (ld.global.nc)
+  };
   /// ld.global of `bytes` (1, 2 or 8 elements' worth: 1, 2, 4, 8 or 16) where the mask holds, else
   /// `otherwise`. Values come as i8, i16 or words of i32.
   llvm::SmallVector<Value> loadGlobal(Value address, int64_t bytes, Value mask,
-                                      llvm::ArrayRef<Value> otherwise);
+                                      llvm::ArrayRef<Value> otherwise, Place place = Place::here);
   /// st.global of i8, i16 or words of i32 where the mask holds.
   void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask);
 

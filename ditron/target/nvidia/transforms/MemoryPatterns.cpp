@@ -9,6 +9,7 @@
 //   scf.if %wide { @%mask ld.global.v4.b32 ... } else { @%mask ld.global.b16 ... }
 //
 #include "ditron/lower/Conversions.h"
+#include "ditron/target/nvidia/transforms/ArgumentView.h"
 #include "ditron/target/nvidia/transforms/GlobalTile.h"
 #include "ditron/target/nvidia/transforms/Passes.h"
 
@@ -30,8 +31,10 @@ APInt paddingBits(std::optional<TypedAttr> padding, Type element) {
 /// Writes accesses of a distributed tile to global memory.
 class TileAccess {
 public:
-  TileAccess(ThreadBuilder &t, GlobalTile &memory, const Distribution &tile)
-      : t_(t), memory_(memory), tile_(tile),
+  using Place = Instructions::Place;
+  TileAccess(ThreadBuilder &t, GlobalTile &memory, const Distribution &tile,
+             Place place = Place::here)
+      : t_(t), memory_(memory), tile_(tile), place_(place),
         run_(memory.hasUnitStride ? tile.run(16 / memory.bytes) : 1) {}
 
   /// All registers, as storage elements.
@@ -91,7 +94,8 @@ private:
     SmallVector<Value> words;
     for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
       auto [address, mask] = memory_.at(t_, reg);
-      words.append(t_.instructions.loadGlobal(address, run * memory_.bytes, mask, otherwise));
+      words.append(
+          t_.instructions.loadGlobal(address, run * memory_.bytes, mask, otherwise, place_));
     }
     return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()), t_.join(words));
   }
@@ -116,6 +120,7 @@ private:
   ThreadBuilder &t_;
   GlobalTile &memory_;
   const Distribution &tile_;
+  Place place_;
   int64_t run_;
 };
 
@@ -140,9 +145,22 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     }
     Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
-    Value stored = TileAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
-    b.replaceOp(op, t.loaded(stored, element));
+    TileAccess access(t, memory, places, placeOf(op, places));
+    b.replaceOp(op, t.loaded(access.load(paddingBits(op.getPadding(), element)), element));
     return success();
+  }
+
+  /// Nobody else computes while a core that is alone on its multiprocessor waits: where it waits
+  /// often, what is read late had better be read as early as registers are there.
+  static Instructions::Place placeOf(core::LoadOp op, const Distribution &places) {
+    constexpr int64_t kOften = 8;
+    if (!op->hasAttr(kDeferredAttr))
+      return Instructions::Place::here;
+    int64_t run =
+        places.run(accessBytes(op.getView()) / storageBytes(tileOf(op.getTile()).getElementType()));
+    bool isAlone = residentCores(op->getParentOfType<func::FuncOp>()) == 1;
+    return isAlone && places.registers() / run > kOften ? Instructions::Place::anywhere
+                                                        : Instructions::Place::late;
   }
 };
 

@@ -31,6 +31,9 @@ inline int64_t residentCores(mlir::func::FuncOp function) {
   auto cores = function->getAttrOfType<mlir::IntegerAttr>(kResidentAttr);
   return cores ? cores.getInt() : 1;
 }
+/// The tile is read part by part, each right in front of its first use (unit attribute of a
+/// tile.load; DeferLoads.cpp).
+inline constexpr llvm::StringLiteral kDeferredAttr = "nvidia.deferred";
 /// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
 /// no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps";

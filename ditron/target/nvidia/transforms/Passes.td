@@ -57,6 +57,10 @@ def SimplifyDots : Pass<"nvidia-simplify-dots", "::mlir::func::FuncOp"> {
            "Launches may describe the arguments to the copy engine">];
 }
 
+def DeferLoads : Pass<"nvidia-defer-loads", "::mlir::func::FuncOp"> {
+  let summary = "Finds tiles that may be read part by part, as their store comes to them";
+}
+
 def AssignLayouts : Pass<"nvidia-assign-layouts", "::mlir::func::FuncOp"> {
   let summary = "Deals every tile to the threads of a core, or puts it into shared memory";
   let dependentDialects = ["::ditron::core::TileDialect"];

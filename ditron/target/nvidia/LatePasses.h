@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Passes over the code of a thread that come behind those of LLVM. They leave kernels alone that
+// compute products, whose registers are the assembler's matter.
+#pragma once
+#include "llvm/IR/PassManager.h"
+
+namespace ditron::nvidia {
+
+/// `(base + j) < extent`, of a constant j, becomes `extent - base > j`: no sum takes a register.
+/// Where base and extent are multiples of 8, as those of accesses of 8 elements, it is one
+/// comparison for j from 0 to 7.
+struct ShareMasks : llvm::PassInfoMixin<ShareMasks> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
+
+/// Loads that may stand anywhere (assembly without side effects: Instructions::loadGlobal), and
+/// what is computed with what they read, come where they take the fewest registers: right in front
+/// of the store that needs them, but for as many as hide the time that each takes. What vectors
+/// were is computed element by element then.
+struct PlaceLoads : llvm::PassInfoMixin<PlaceLoads> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
+
+} // namespace ditron::nvidia
