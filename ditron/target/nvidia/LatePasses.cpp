@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/nvidia/LatePasses.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -101,19 +102,35 @@ static void sink(llvm::ArrayRef<llvm::Instruction *> instructions) {
       instruction->moveBefore(firstUser(*instruction));
 }
 
-/// Puts an instruction, and what it needs of the instructions between, in front of an earlier one:
-/// of the next one, where it is needed itself.
-static void hoist(llvm::Instruction &instruction, llvm::Instruction *&place) {
-  if (instruction.getParent() != place->getParent() || instruction.comesBefore(place))
-    return;
-  if (&instruction == place) {
-    place = place->getNextNode();
-    return;
+/// What an instruction needs of those from an earlier one on, itself the last; nothing, where one
+/// of them may not move.
+static llvm::SmallVector<llvm::Instruction *> neededFrom(llvm::Instruction &instruction,
+                                                         const llvm::Instruction &place) {
+  if (instruction.comesBefore(&place))
+    return {};
+  llvm::SetVector<llvm::Instruction *> needed;
+  needed.insert(&instruction);
+  for (size_t n = 0; n < needed.size(); ++n) {
+    if (!mayMove(*needed[n]))
+      return {};
+    for (llvm::Value *operand : needed[n]->operands())
+      if (auto *one = llvm::dyn_cast<llvm::Instruction>(operand);
+          one && one->getParent() == place.getParent() && !one->comesBefore(&place))
+        needed.insert(one);
   }
-  for (llvm::Value *operand : instruction.operands())
-    if (auto *needed = llvm::dyn_cast<llvm::Instruction>(operand))
-      hoist(*needed, place);
-  instruction.moveBefore(place);
+  llvm::SmallVector<llvm::Instruction *> all = needed.takeVector();
+  llvm::sort(all, [](auto *a, auto *b) { return a->comesBefore(b); });
+  return all;
+}
+
+/// Puts an instruction, with what it needs, in front of an earlier one: of the one behind that, if
+/// it is needed itself.
+static void hoist(llvm::Instruction &instruction, llvm::Instruction *&place) {
+  for (llvm::Instruction *needed : neededFrom(instruction, *place))
+    if (needed == place)
+      place = place->getNextNode();
+    else
+      needed->moveBefore(place);
 }
 
 /// Words that a load gives.

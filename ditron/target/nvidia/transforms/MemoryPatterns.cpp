@@ -156,8 +156,8 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     constexpr int64_t kOften = 8;
     if (!op->hasAttr(kDeferredAttr))
       return Instructions::Place::here;
-    int64_t run =
-        places.run(accessBytes(op.getView()) / storageBytes(tileOf(op.getTile()).getElementType()));
+    int64_t bytes = storageBytes(tileOf(op.getTile()).getElementType());
+    int64_t run = places.run(std::max<int64_t>(1, accessBytes(op.getView()) / bytes));
     bool isAlone = residentCores(op->getParentOfType<func::FuncOp>()) == 1;
     return isAlone && places.registers() / run > kOften ? Instructions::Place::anywhere
                                                         : Instructions::Place::late;
