@@ -16,7 +16,6 @@ namespace {
 
 using Row = std::vector<double>;
 
-/// A kernel y[T,width] = f(x[T,given]) of rows of bf16 or f32, with further arguments between them.
 /// What is promised of all tensors: their alignment in bytes, 0: none.
 GpuVariant promised(const Kernel &kernel, int64_t alignment) {
   size_t count = kernel.parameters().size();
@@ -46,12 +45,12 @@ GpuCode execute(const Kernel &kernel, const std::vector<KernelArgument> &argumen
   return code;
 }
 
+/// A kernel y[T,width] = f(x[T,given]) of rows of bf16 or f32.
 class Problem {
 public:
   Problem(DType type, const Kernel &kernel, int64_t rows, int64_t given, int64_t width)
       : type_(type), kernel_(kernel), rows_(rows), given_(given), width_(width),
         y_(bytes(rows * width) + kMargin, std::byte(0xff)) {
-    setenv("DITRON_CACHE", "0", 1);
     std::mt19937 random(7);
     x_.resize(bytes(rows * given));
     for (int64_t n = 0; n < rows * given; ++n)
@@ -60,18 +59,17 @@ public:
 
   /// With a core for each tile, as launches have.
   void run(int64_t alignment) {
-    GpuCode code = loadGpuCode(kernel_, {}, promised(kernel_, alignment), "sm_90a");
+    GpuCode code = execute(kernel_,
+                           {Tensor::borrow(x_.data(), type_, {rows_, given_}),
+                            Tensor::borrow(y_.data(), type_, {rows_, width_})},
+                           alignment);
+    EXPECT_EQ(code.tiles.size(), 1U);
     auto loads = [&](const char *how) { return code.ptx.find(how) != std::string::npos; };
     bool isAny = alignment == 0;
     EXPECT_EQ(loads("ld.global.v4"), isAny || alignment == 16) << alignment;
     EXPECT_EQ(loads("ld.global.v2"), alignment == 8) << alignment;
     EXPECT_EQ(loads("ld.global.b16") || loads("ld.global.b32"), isAny || alignment <= 4)
         << alignment;
-    emulator::Launch launch{{}, {}, coresOf(code), code.threads, code.sharedBytes, 1};
-    addView(launch, x_.data(), given_);
-    addView(launch, y_.data(), width_);
-    launch.words.push_back(reinterpret_cast<int64_t>(status_));
-    emulator::execute(code.ptx, launch);
   }
 
   void expect(const std::function<Row(const Row &)> &function) const {
@@ -98,24 +96,12 @@ public:
 private:
   static constexpr size_t kMargin = 256;
 
-  int coresOf(const GpuCode &code) {
-    std::vector<KernelArgument> arguments{Tensor::borrow(x_.data(), type_, {rows_, given_}),
-                                          Tensor::borrow(y_.data(), type_, {rows_, width_})};
-    EXPECT_EQ(code.tiles.size(), 1U);
-    return int(evaluateExtent(code.tiles.at(0), arguments, 1));
-  }
-
   size_t bytes(int64_t elements) const { return size_t(elements) * byteSize(type_); }
-  void addView(emulator::Launch &launch, const void *memory, int64_t width) const {
-    for (int64_t word : {reinterpret_cast<int64_t>(memory), rows_, width, width, int64_t(1)})
-      launch.words.push_back(word);
-  }
 
   DType type_;
   Kernel kernel_;
   int64_t rows_, given_, width_;
   std::vector<std::byte> x_, y_;
-  int64_t status_[32] = {};
 };
 
 Row softmax(const Row &x) {

@@ -18,11 +18,6 @@ bool moves(func::FuncOp function) {
   return function.walk([](MoveOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
-/// Whether threads wait for one another in the middle of their work: then few of them should.
-bool reduces(func::FuncOp function) {
-  return function.walk([](core::ReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 /// Elements of the largest tile that is not a product's.
 int64_t mostElements(func::FuncOp function) {
   int64_t elements = 0;

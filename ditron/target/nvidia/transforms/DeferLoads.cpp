@@ -71,10 +71,6 @@ bool onlyReads(Operation *from, Operation *to) {
   return true;
 }
 
-bool reduces(func::FuncOp function) {
-  return function.walk([](core::ReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 class DeferLoads : public impl::DeferLoadsBase<DeferLoads> {
   void runOnOperation() override {
     if (!reduces(getOperation()))

@@ -6,6 +6,10 @@ using namespace mlir;
 
 namespace ditron::nvidia {
 
+bool reduces(func::FuncOp function) {
+  return function.walk([](core::ReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 bool isElementwise(Operation *op) {
   if (op->getNumResults() != 1 || !isTile(op->getResult(0)) || op->getNumOperands() == 0)
     return false;
