@@ -27,8 +27,8 @@ inline bool isShared(mlir::RankedTensorType type) {
   return type.getEncoding() && core::layoutOf(type).uses(Axis::m);
 }
 
-/// Whether a kernel combines elements along an axis: threads then wait for one another in the middle
-/// of their work.
+/// Whether a kernel combines elements along an axis: threads then wait for one another in the
+/// middle of their work.
 bool reduces(mlir::func::FuncOp function);
 
 /// Ops of arith and math that work element by element on tiles of one shape, and casts.
