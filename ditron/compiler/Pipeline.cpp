@@ -63,7 +63,7 @@ void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
   kernel.addPass(
       nvidia::createSimplifyDots({options.chip, options.warps, options.resident,
                                   options.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(nvidia::createDeferLoads());            // what is read behind a reduction
+  kernel.addPass(nvidia::createDeferLoads());            // weights wait for their store
   kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,
                                               options.tensorMaps,
                                               options.tensorStores})); // tiles are dealt to threads

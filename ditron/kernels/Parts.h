@@ -242,7 +242,7 @@ struct ReferenceSum {
   }
   /// What short sums of 8-bit floats may lose of it: of each term 2^-8 of what terms are on
   /// average. Computed as tile.dot says, the farthest of two million random sums of 128 terms is
-  /// off by 0.7 of that, of 512 terms by 0.5.
+  /// off by 0.7 of that; test/kernels/CriterionTest.cpp draws some.
   void allowShortSums() {
     magnitude *= 1 + 32768 / static_cast<double>(std::max<int64_t>(terms, 1));
   }

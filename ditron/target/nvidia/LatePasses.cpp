@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/target/nvidia/LatePasses.h"
+#include "ditron/target/nvidia/Assembly.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/KnownBits.h"
@@ -16,21 +15,35 @@
 
 namespace ditron::nvidia {
 
-/// The assembly that an instruction consists of; null: it is none.
-static const llvm::InlineAsm *assemblyOf(const llvm::Instruction &instruction) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-}
-
-static bool isAssembly(const llvm::Instruction &instruction, llvm::StringRef mnemonic) {
-  const llvm::InlineAsm *text = assemblyOf(instruction);
-  return text && llvm::StringRef(text->getAsmString()).contains(mnemonic);
-}
-
 static bool hasProducts(const llvm::Function &function) {
   return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
     return isAssembly(instruction, "mma");
   });
+}
+
+static bool isFreeLoad(const llvm::Instruction &instruction) {
+  return isAssembly(instruction, "ld.global") && !assemblyOf(instruction)->hasSideEffects();
+}
+
+//===-- Vectors -------------------------------------------------------------------------------===//
+
+/// Takes away what kept LLVM's passes, which are through, from computing in f16 what is written in
+/// f32: vectors are not taken apart there.
+static void dropFences(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call && call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
+      call->replaceAllUsesWith(call->getArgOperand(0));
+      call->eraseFromParent();
+    }
+}
+
+llvm::PreservedAnalyses TakeVectorsApart::run(llvm::Function &function,
+                                              llvm::FunctionAnalysisManager &analyses) {
+  if (hasProducts(function) || llvm::none_of(llvm::instructions(function), isFreeLoad))
+    return llvm::PreservedAnalyses::all();
+  dropFences(function);
+  return llvm::ScalarizerPass().run(function, analyses);
 }
 
 //===-- Masks ---------------------------------------------------------------------------------===//
@@ -71,10 +84,6 @@ llvm::PreservedAnalyses ShareMasks::run(llvm::Function &function,
 }
 
 //===-- Order ---------------------------------------------------------------------------------===//
-
-static bool isFreeLoad(const llvm::Instruction &instruction) {
-  return isAssembly(instruction, "ld.global") && !assemblyOf(instruction)->hasSideEffects();
-}
 
 /// Whether an instruction may be anywhere between what it uses and what uses it.
 static bool mayMove(const llvm::Instruction &instruction) {
@@ -185,25 +194,9 @@ static void order(llvm::BasicBlock &block) {
   readAhead(before ? before->getNextNode() : &block.front(), kWords);
 }
 
-/// Takes away what kept LLVM's passes, which are through, from computing in f16 what is written in
-/// f32: vectors are not taken apart there.
-static void dropFences(llvm::Function &function) {
-  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
-    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-        call && call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
-      call->replaceAllUsesWith(call->getArgOperand(0));
-      call->eraseFromParent();
-    }
-}
-
-llvm::PreservedAnalyses PlaceLoads::run(llvm::Function &function,
-                                        llvm::FunctionAnalysisManager &analyses) {
-  if (hasProducts(function) || llvm::none_of(llvm::instructions(function), isFreeLoad))
+llvm::PreservedAnalyses PlaceLoads::run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+  if (hasProducts(function))
     return llvm::PreservedAnalyses::all();
-  dropFences(function);
-  llvm::ScalarizerPass().run(function, analyses);
-  analyses.invalidate(function, llvm::PreservedAnalyses::none());
-  ShareMasks().run(function, analyses);
   for (llvm::BasicBlock &block : function)
     order(block);
   return llvm::PreservedAnalyses::none();

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes over the code of a thread that come behind those of LLVM. They leave kernels alone that
-// compute products, whose registers are the assembler's matter.
+// Passes over the code of a thread that come behind those of LLVM, in this order. They leave
+// kernels alone that compute products on tensor cores, whose registers are the assembler's matter.
 #pragma once
 #include "llvm/IR/PassManager.h"
 
 namespace ditron::nvidia {
+
+/// Where loads are free to stand anywhere (assembly without side effects:
+/// Instructions::loadGlobal), what vectors were is computed element by element.
+struct TakeVectorsApart : llvm::PassInfoMixin<TakeVectorsApart> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
 
 /// `(base + j) < extent`, of a constant j, becomes `extent - base > j`: no sum takes a register.
 /// Where base and extent are multiples of 8, as those of accesses of 8 elements, it is one
@@ -14,10 +20,8 @@ struct ShareMasks : llvm::PassInfoMixin<ShareMasks> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };
 
-/// Loads that may stand anywhere (assembly without side effects: Instructions::loadGlobal), and
-/// what is computed with what they read, come where they take the fewest registers: right in front
-/// of the store that needs them, but for as many as hide the time that each takes. What vectors
-/// were is computed element by element then.
+/// Free loads, and what is computed with what they read, come where they take the fewest registers:
+/// right in front of the store that needs them, but for as many as hide the time that each takes.
 struct PlaceLoads : llvm::PassInfoMixin<PlaceLoads> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };

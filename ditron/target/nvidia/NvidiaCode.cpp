@@ -3,14 +3,13 @@
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include "ditron/target/nvidia/Assembly.h"
 #include "ditron/target/nvidia/LatePasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -60,19 +59,14 @@ static void markConvergent(llvm::Module &module) {
 }
 
 static bool isWarpgroupProduct(const llvm::Instruction &instruction) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (!call || !call->isInlineAsm())
-    return false;
-  auto *assembly = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
-  return llvm::StringRef(assembly->getAsmString()).contains("wgmma.mma_async");
+  return isAssembly(instruction, "wgmma.mma_async");
 }
 
 /// Whether a loop has no effect but on numbers: what it reads is better read several at a time.
 static bool isOfNumbers(const llvm::Loop &loop) {
   return llvm::all_of(loop.blocks(), [](const llvm::BasicBlock *block) {
     return llvm::none_of(*block, [](const llvm::Instruction &one) {
-      auto *call = llvm::dyn_cast<llvm::CallInst>(&one);
-      return one.mayHaveSideEffects() || (call && call->isInlineAsm());
+      return one.mayHaveSideEffects() || assemblyOf(one);
     });
   });
 }
@@ -103,8 +97,11 @@ void optimize(llvm::Module &module, const Chip &chip) {
   llvm::PassBuilder builder(machine.get(), tuning);
   builder.registerOptimizerLastEPCallback(
       [](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
-        passes.addPass(llvm::createModuleToFunctionPassAdaptor(PlaceLoads()));
-        passes.addPass(llvm::createModuleToFunctionPassAdaptor(ShareMasks()));
+        llvm::FunctionPassManager late;
+        late.addPass(TakeVectorsApart());
+        late.addPass(ShareMasks());
+        late.addPass(PlaceLoads());
+        passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(late)));
       });
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
 }

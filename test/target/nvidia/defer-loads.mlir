@@ -79,6 +79,23 @@ func.func @others(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64}, 
 
 // -----
 
+// Nor what is larger than all that was read before: as much of it as can be is to be under way.
+// CHECK-LABEL: func.func @larger
+// CHECK-NOT: nvidia.deferred
+func.func @larger(%s: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
+                  %x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
+                  %y: memref<?xf32> {tile.alignment = 16 : i64}, %i: index) attributes {tile.kernel} {
+  %0 = tile.load %s[%i] : memref<?xf32> -> tensor<128xf32>
+  %1 = tile.reduce sum %0 axis 0 : tensor<128xf32> -> tensor<1xf32>
+  %2 = tile.broadcast %1 : tensor<1xf32> -> tensor<4096xf32>
+  %3 = tile.load %x[%i] : memref<?xf32> -> tensor<4096xf32>
+  %4 = arith.mulf %3, %2 : tensor<4096xf32>
+  tile.store %4, %y[%i] : tensor<4096xf32>, memref<?xf32>
+  return
+}
+
+// -----
+
 // Kernels that do not reduce read all they can at once.
 // CHECK-LABEL: func.func @elementwise
 // CHECK-NOT: nvidia.deferred

@@ -57,10 +57,12 @@ public:
       storeElement(type, x_.data() + bytes(n), float(random() % 4096) / 256 - 8);
   }
 
-  /// With a core for each tile, as launches have.
-  void run(int64_t alignment) {
+  /// With a core for each tile, as launches have; in place: y is written over x.
+  void run(int64_t alignment, bool isInPlace = false) {
+    if (isInPlace)
+      std::copy(x_.begin(), x_.end(), y_.begin());
     GpuCode code = execute(kernel_,
-                           {Tensor::borrow(x_.data(), type_, {rows_, given_}),
+                           {Tensor::borrow((isInPlace ? y_ : x_).data(), type_, {rows_, given_}),
                             Tensor::borrow(y_.data(), type_, {rows_, width_})},
                            alignment);
     EXPECT_EQ(code.tiles.size(), 1U);
@@ -163,7 +165,7 @@ TEST(Rows, SiluMul) {
     }
 }
 
-/// Rows of a norm and what it multiplies and adds: `add` is empty where it adds nothing.
+/// Rows of a norm, and what it multiplies and, if it subtracts the mean, adds.
 struct NormData {
   NormData(DType type, int64_t rows, int64_t width, bool hasMean)
       : type(type), rows(rows), width(width), hasMean(hasMean) {
@@ -179,8 +181,11 @@ struct NormData {
     y.assign(x.size() + kMargin, std::byte(0xff));
   }
 
-  std::vector<KernelArgument> arguments() {
-    std::vector<KernelArgument> all{Tensor::borrow(x.data(), type, {rows, width}),
+  /// In place: y is written over x.
+  std::vector<KernelArgument> arguments(bool isInPlace) {
+    if (isInPlace)
+      std::copy(x.begin(), x.end(), y.begin());
+    std::vector<KernelArgument> all{Tensor::borrow((isInPlace ? y : x).data(), type, {rows, width}),
                                     Tensor::borrow(w.data(), type, {width})};
     if (hasMean)
       all.emplace_back(Tensor::borrow(b.data(), type, {width}));
@@ -226,10 +231,11 @@ struct NormData {
 };
 
 std::string runNorm(bool hasMean, DType type, const kernels::RowConfig &tile, int64_t rows,
-                    int64_t width, int64_t alignment, const Schedule &schedule = {}) {
+                    int64_t width, int64_t alignment, const Schedule &schedule = {},
+                    bool isInPlace = false) {
   NormData data(type, rows, width, hasMean);
   Kernel kernel = hasMean ? kernels::layerNorm(type, tile) : kernels::rmsNorm(type, tile);
-  GpuCode code = execute(kernel, data.arguments(), alignment, schedule);
+  GpuCode code = execute(kernel, data.arguments(isInPlace), alignment, schedule);
   data.expect();
   return code.ptx;
 }
@@ -246,6 +252,17 @@ TEST(Rows, Norms) {
       }
       runNorm(hasMean, type, {1, 512}, 3, 387, element);
       runNorm(hasMean, type, {2, 256}, 3, 387, element);
+    }
+}
+
+TEST(Rows, InPlace) {
+  for (DType type : kTypes)
+    for (int width : {256, 512}) { // read twice; once
+      for (bool hasMean : {false, true})
+        runNorm(hasMean, type, {1, width}, 3, 480, 16, {}, /*isInPlace=*/true);
+      Problem problem(type, kernels::softmax(type, {1, width}), 3, 480, 480);
+      problem.run(16, /*isInPlace=*/true);
+      problem.expect(softmax);
     }
 }
 

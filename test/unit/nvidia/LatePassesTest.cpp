@@ -99,8 +99,8 @@ TEST_F(LatePasses, VectorsAreTakenApart) {
           "%q0 = extractelement <2 x i32> %q, i64 0\n"
           "%q1 = extractelement <2 x i32> %q, i64 1\n";
   text += store(0, "%q0") + store(1, "%q1") + "ret void\n}\n";
-  const llvm::Function &function =
-      after(PlaceLoads(), text + "declare <2 x float> @llvm.arithmetic.fence.v2f32(<2 x float>)\n");
+  const llvm::Function &function = after(
+      TakeVectorsApart(), text + "declare <2 x float> @llvm.arithmetic.fence.v2f32(<2 x float>)\n");
   EXPECT_EQ(order(function), "llss");
   int vectors = 0;
   for (const llvm::Instruction &instruction : llvm::instructions(function))

@@ -72,7 +72,7 @@ bool isForAligned(func::FuncOp function) {
 /// any block that reduces, as others hold nothing meanwhile.
 int64_t registersOfOthers(func::FuncOp function, int64_t threads) {
   constexpr int64_t kRegister = 4; // bytes
-  constexpr int64_t kAhead = 8;    // of a tile that is read part by part, in narrow accesses
+  constexpr int64_t kAhead = 8;    // of two tiles that are read part by part: see LatePasses.cpp
   int64_t most = 0;
   function.walk([&](Block *block) {
     if (block->getOps<core::ReduceOp>().empty())

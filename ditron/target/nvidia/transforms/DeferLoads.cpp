@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-defer-loads: what is read behind a reduction, in order to be stored together with what
-// waited for it, may be read part by part, each right in front of the part of the store.
+// nvidia-defer-loads: what is read in order to be stored together with a tile that was read before,
+// and is no larger, may be read part by part, each right in front of the part of the store. So it
+// is in kernels that reduce: theirs is the tile that waits in registers.
 //
 //   %s = tile.reduce sum %x axis 1 : tensor<1x8192xf32> -> tensor<1x1xf32>
 //   %w = tile.load %W[%i] : ... -> tensor<1x8192xf32>
@@ -76,12 +77,12 @@ class DeferLoads : public impl::DeferLoadsBase<DeferLoads> {
     if (!reduces(getOperation()))
       return;
     getOperation().walk([&](Block *block) {
-      bool isBehind = false; // a reduction, or the tile that the others are combined with
-      for (Operation &op : *block) {
-        auto load = dyn_cast<core::LoadOp>(op);
-        if (load && isBehind && mayWait(load))
+      int64_t most = 0; // elements of a tile that was read before
+      for (core::LoadOp load : block->getOps<core::LoadOp>()) {
+        int64_t elements = tileOf(load.getTile()).getNumElements();
+        if (elements <= most && mayWait(load))
           load->setAttr(kDeferredAttr, UnitAttr::get(&getContext()));
-        isBehind |= load || isa<core::ReduceOp>(op);
+        most = std::max(most, elements);
       }
     });
   }
