@@ -14,7 +14,7 @@ enum class Emit {
   ir,       ///< the kernel after the passes that all targets share
   llvm,     ///< LLVM IR
   assembly, ///< of the target
-  object,   ///< an ELF object; see target/cpu/CpuCode.h for its symbols
+  object,   ///< an ELF object; see targets/cpu/CpuCode.h for its symbols
 };
 
 /// What the code may assume of a launch.
@@ -38,13 +38,13 @@ std::string compileForCpu(mlir::ModuleOp module, const Specialization &specializ
 
 /// What code for a GPU is made for.
 struct NvidiaTarget {
-  std::string chip;     ///< a name of target/nvidia/Chip.h
+  std::string chip;     ///< a name of targets/nvidia/Chip.h
   int64_t warps = 0;    ///< of a core; 0: as the tiles ask
   int64_t stages = 0;   ///< of the pipeline of loads; 0: as many as fit
   int64_t resident = 0; ///< cores of a multiprocessor; 0: as tiles and registers ask
 };
 
-/// The same for a GPU. Assembly is PTX (see target/nvidia/NvidiaCode.h for its first line), an
+/// The same for a GPU. Assembly is PTX (see targets/nvidia/NvidiaCode.h for its first line), an
 /// object a cubin; UnavailableError where that needs ptxas and there is none.
 std::string compileForNvidia(mlir::ModuleOp module, const Specialization &specialization,
                              const NvidiaTarget &target, Emit emit);

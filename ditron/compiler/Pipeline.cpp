@@ -5,8 +5,8 @@
 #include "ditron/core/transforms/Passes.h"
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/lower/Passes.h"
-#include "ditron/target/cpu/transforms/Passes.h"
-#include "ditron/target/nvidia/transforms/Passes.h"
+#include "ditron/targets/cpu/transforms/Passes.h"
+#include "ditron/targets/nvidia/transforms/Passes.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Transforms/Passes.h"
 

@@ -26,7 +26,7 @@ void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target, boo
 
 /// The rest of the way to the LLVM and NVVM dialects for a GPU.
 struct NvidiaOptions {
-  std::string chip = "sm_90a"; ///< of those in target/nvidia/Chip.h
+  std::string chip = "sm_90a"; ///< of those in targets/nvidia/Chip.h
   int64_t warps = 0;           ///< of a core; 0: as the tiles ask
   int64_t stages = 0;          ///< of the pipeline of loads; 0: as many as fit
   int64_t resident = 0;        ///< cores of a multiprocessor; 0: as tiles and registers ask

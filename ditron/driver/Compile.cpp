@@ -7,8 +7,8 @@
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Hash.h"
-#include "ditron/target/cpu/CpuCode.h"
-#include "ditron/target/nvidia/Chip.h"
+#include "ditron/targets/cpu/CpuCode.h"
+#include "ditron/targets/nvidia/Chip.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <chrono>

@@ -72,7 +72,7 @@ struct GpuCode {
 };
 
 /// An extent of symmetric memory, or a number of tiles, for a launch: the value of such text as
-/// target/nvidia/transforms/ExtentText.h writes.
+/// targets/nvidia/transforms/ExtentText.h writes.
 int64_t evaluateExtent(const std::string &text, const std::vector<KernelArgument> &arguments,
                        int64_t ranks);
 
@@ -85,7 +85,7 @@ struct GpuVariant {
   auto operator<=>(const GpuVariant &) const = default;
 };
 
-/// The same as loadKernel for a chip of target/nvidia/Chip.h: from the cache on disk, else
+/// The same as loadKernel for a chip of targets/nvidia/Chip.h: from the cache on disk, else
 /// compiled.
 GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                     const std::string &chip);
@@ -103,7 +103,7 @@ GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const 
 /// The target whose code runs on a GPU of this compute capability: the newest, or by DITRON_GPU an
 /// older one. UnavailableError if none does, UsageError where that one does not.
 std::string gpuTarget(int major, int minor);
-/// What configurations are chosen by for a target of GPUs: see target/nvidia/Chip.h.
+/// What configurations are chosen by for a target of GPUs: see targets/nvidia/Chip.h.
 struct GpuTraits {
   int64_t accumulator, multiprocessors;
 };

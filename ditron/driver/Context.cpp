@@ -4,7 +4,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Rank.h"
-#include "ditron/target/cpu/CpuCode.h"
+#include "ditron/targets/cpu/CpuCode.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>

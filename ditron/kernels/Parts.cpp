@@ -167,7 +167,7 @@ private:
   }
 
   /// In how many parts a product is computed whose sums are short (columnsOfParts of
-  /// target/nvidia decides).
+  /// targets/nvidia decides).
   static int64_t partsOf(int64_t m, int64_t n) {
     constexpr int64_t kWhole = 192; // columns, of one warpgroup's rows
     return m > 2 * kWarpgroup || n > kWhole ? 2 : 1;

@@ -7,7 +7,7 @@
 //   %d = arith.divsi %x, %safe
 //   %q = arith.select (%y == 0), 0, (arith.select (%y == -1), -%x, %d)
 //
-// unless %y is a constant other than 0 and -1. test/target/cpu/integers.mlir shows it.
+// unless %y is a constant other than 0 and -1. test/targets/cpu/integers.mlir shows it.
 #include "ditron/lower/Arithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

@@ -10,7 +10,7 @@
 //
 // For |x| > 2^48 n would not fit a double. There x = M 2^k with integral M, and only 2^k 2/pi
 // modulo 4 counts: 128 bits of 2/pi taken from a table, after Payne and Hanek ("Radian Reduction
-// for Trigonometric Functions", SIGNUM Newsletter, 1983). test/target/cpu/maths.mlir shows that no
+// for Trigonometric Functions", SIGNUM Newsletter, 1983). test/targets/cpu/maths.mlir shows that no
 // library is called.
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/Doubles.h"

@@ -78,7 +78,7 @@ struct Event {
            (kind == EventKind::wait && !waited);
   }
 };
-// Recorded kernels write the marks of tiles themselves (target/cpu DistToRuntime.cpp), which costs
+// Recorded kernels write the marks of tiles themselves (targets/cpu DistToRuntime.cpp), which costs
 // less than a call: a tile may take no more than a microsecond.
 static_assert(sizeof(Event) == 64 && offsetof(Event, begin) == 0 && offsetof(Event, end) == 8 &&
               offsetof(Event, kind) == 16 && offsetof(Event, dims) == 18 &&

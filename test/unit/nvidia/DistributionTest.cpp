@@ -2,8 +2,8 @@
 //
 // The layouts that the NVIDIA backend chooses: every thread holds what it should, rows of shared
 // memory meet all banks.
-#include "ditron/target/nvidia/Distribution.h"
-#include "ditron/target/nvidia/Chip.h"
+#include "ditron/targets/nvidia/Distribution.h"
+#include "ditron/targets/nvidia/Chip.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
