@@ -23,6 +23,9 @@ GOOD = {
     "ditron/top/CMakeLists.txt": "ditron_library(top DEPENDS mid) # DEPENDS nothing\n",
     "ditron/top/Top.cpp": '#include "ditron/low/Low.h"\n#include "ditron/ditron.h"\n',
 }
+WORDS = """[{"avoid": "copy engines?", "say": "TMA", "except": ["^b/"]},
+  {"avoid": "multiprocessors?", "say": "SM", "in": ["^a/"]},
+  {"avoid": "weights=", "say": "transB", "literal": true}]"""
 
 
 def run(check, files):
@@ -97,6 +100,34 @@ class Checks(unittest.TestCase):
 
     def test_docs_finds_code_from_nowhere(self):
         self.finds("docs", {"A.md": "```cpp\nint b;\n```\n"}, "a cpp block without a line <!-- from FILE -->")
+
+    def test_words_accepts_what_the_list_says_nothing_of(self):
+        files = {"tools/words.json": WORDS, "a/A.cpp": "int sms; // SM, of one kernel\n",
+                 "b/A.cpp": "int multiprocessors;\n", "docs/A.md": "# multi\nA word, `x`.\n"}
+        self.assertEqual(run("words", files), (0, "check_words: 3 files, in the words of the field\n"))
+
+    def test_words_finds_a_word_in_every_spelling(self):
+        for line in ("// the copy engine", "int copyEngine;", "int kCopyEngineCount;", '"nvidia.copy_engine"', "--copy-engine"):
+            self.finds("words", {"tools/words.json": WORDS, "a/A.cpp": f"\n{line}\n"}, "a/A.cpp:2: 'copy engine': say TMA")
+
+    def test_words_finds_a_word_in_the_name_of_a_file(self):
+        self.finds("words", {"tools/words.json": WORDS, "a/CopyEngine.h": ""}, "a/CopyEngine.h:0: 'copy engine': say TMA")
+
+    def test_words_finds_a_text_as_it_stands(self):
+        self.finds("words", {"tools/words.json": WORDS, "a/A.py": "run('weights=yes')\n"}, "a/A.py:1: 'weights=': say transB")
+
+    def test_words_leaves_other_folders_and_uses_on_purpose(self):
+        files = {"tools/words.json": WORDS, "b/A.h": "int copyEngine;\n", "a/A.h": "int copyEngine; // words: intended\n"}
+        self.assertEqual(run("words", files)[0], 0)
+
+    def test_words_finds_a_long_sentence(self):
+        text = "# A\n\nA short one. Here are\n" + "many `x y z` words " * 14 + "in it.\n"
+        self.finds("words", {"docs/A.md": text}, "docs/A.md:3: a sentence of 46 words, the limit is 40: Here are many code words")
+
+    def test_words_counts_no_code_tables_or_lists_together(self):
+        words = "word " * 30
+        text = f"- {words}\n- {words}\n\n| {words} | {words} |\n\n```\n{words * 3}\n```\nOne `a`, `b` and `c`.\n"
+        self.assertEqual(run("words", {"docs/A.md": text})[0], 0)
 
 
 unittest.main()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that memory limits, executed by the emulator: rows that are whole tiles and ragged ones,
+// Memory-bound kernels, executed by the emulator: rows that are whole tiles and ragged ones,
 // and launches of aligned tensors beside those of any.
 #include "Emulator.h"
 #include "Scalar.h"
