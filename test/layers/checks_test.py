@@ -101,6 +101,15 @@ class Checks(unittest.TestCase):
     def test_docs_finds_code_from_nowhere(self):
         self.finds("docs", {"A.md": "```cpp\nint b;\n```\n"}, "a cpp block without a line <!-- from FILE -->")
 
+    def test_docs_counts_the_files_that_name_something(self):
+        text = "## An op: 2 places\n<!-- 2 files name `FooOp|tile.foo` except ditron/b tools/A -->\n"
+        files = {"A.md": text, "ditron/a/A.cpp": "FooOp();", "ditron/a/A.td": "tile.foo", "ditron/b/A.cpp": "FooOp",
+                 "ditron/a/B.cpp": "FooOps", "tools/A.cpp": "FooOp", "test/A.cpp": "FooOp"}
+        self.assertEqual(run("docs", files)[0], 0)
+        self.finds("docs", files | {"ditron/a/C.h": "FooOp"},
+                   "A.md:2: 3 files name FooOp|tile.foo, not 2: ditron/a/A.cpp, ditron/a/A.td, ditron/a/C.h")
+        self.finds("docs", files | {"A.md": text.replace("An op: 2", "An op: 3")}, "'## An op: 3 places' does not say 2")
+
     def test_words_accepts_what_the_list_says_nothing_of(self):
         files = {"tools/words.json": WORDS, "a/A.cpp": "int sms; // SM, of one kernel\n",
                  "b/A.cpp": "int multiprocessors;\n", "docs/A.md": "# multi\nA word, `x`.\n"}
