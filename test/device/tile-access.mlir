@@ -39,9 +39,9 @@
 // SOFTMAX: may write 'y'[t0 * 4 : 4, sweep l0 * 1024 : 1024]
 
 // Which rows a block has is found in a list.
-// GROUPED: may read 'A'[? : it depends on what a loop carries, sweep
-// GROUPED: may read 'W'[? : it depends on
-// GROUPED: may write 'C'[? : it depends on what a loop carries, t1 * 64 : 64]
+// GROUPED: may read 'W'[? : it depends on scf.for, t1 * 64 : 64, sweep l0 * 32 : 32, reduction]
+// GROUPED: may read 'A'[? : it depends on scf.for, sweep l0 * 32 : 32, reduction]
+// GROUPED: may write 'C'[? : it depends on scf.for, t1 * 64 : 64]
 
 // Blocks are dealt by hand, and keys behind the first queries are left out.
 // FLASH: may read 'q'[? : it depends on {{.*}}, 0 : 64]
@@ -121,7 +121,7 @@ func.func @loops(%x: !v1 {tile.name = "x"}, %n: index {tile.name = "n"}) {
       tile.store %1, %x[%k] : tensor<4xf32>, !v1
       scf.yield %1 : tensor<4xf32>
     }
-    // expected-note @+1 2 {{seen here: it follows a loop that does not walk over the whole window}}
+    // expected-note @+1 {{seen here: it follows a loop that does not walk over the whole window}}
     scf.for %k = %i to %tiles step %c1 {
       // expected-remark @+1 {{reads 'x'[? : it follows a loop that does not walk over the whole window]}}
       %0 = tile.load %x[%k] : !v1 -> tensor<4xf32>
@@ -150,7 +150,7 @@ func.func @unknown(%A: !v2 {tile.name = "A"}, %list: memref<?xindex> {tile.name 
   %fixed = memref.load %given[%c3] : memref<?xindex>
   // expected-note @+1 {{seen here: it depends on dist.core}}
   %core = dist.core
-  // expected-remark @+1 {{reads 'A'[? : it depends on dist.core, s0 * 8 : 8]}}
+  // expected-remark @+1 {{reads 'A'[? : it depends on dist.core, s1 * 8 : 8]}}
   %0 = tile.load %A[%core, %fixed] : !v2 -> tensor<4x8xf32>
   dist.tiles (%i, %j) of (%n, %n) order <"row-major"> {
     // expected-note @+2 {{seen here: it depends on memref.load}}
@@ -173,7 +173,7 @@ func.func @unknown(%A: !v2 {tile.name = "A"}, %list: memref<?xindex> {tile.name 
     // expected-remark @+1 {{reads 'A'[? : it leaves out elements, t1 * 8 : 8]}}
     %3 = tile.load %apart[%i, %j] : !v2 -> tensor<4x8xf32>
     %part = memref.subview %A[%i, 0] [%n, %columns] [1, 1] : !v2 to !v2
-    // expected-note @+1 2 {{seen here: it is split behind a slice}}
+    // expected-note @+1 {{seen here: it is split behind a slice}}
     %split = memref.expand_shape %part [[0, 1], [2]] output_shape [%c2, %c3, %columns] : !v2 into !v3
     // expected-remark @+1 {{reads 'A'[? : it is split behind a slice, ? : it is split behind a slice, t1 * 8 : 8]}}
     %4 = tile.load %split[%i, %i, %j] : !v3 -> tensor<4x8xf32>
