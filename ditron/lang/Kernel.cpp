@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/device/TileAccess.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -88,12 +89,18 @@ static func::FuncOp makeFunction(OpBuilder &builder, mlir::Location where,
   auto function = builder.create<func::FuncOp>(where, kernel.signature.name(),
                                                builder.getFunctionType(types, {}));
   function->setAttr(ditron::core::kKernelAttr, builder.getUnitAttr());
+  SmallVector<Attribute> extents;
   for (auto [n, argument] : llvm::enumerate(kernel.signature.arguments())) {
+    SmallVector<std::string> texts;
+    for (const Dimension &dim : argument.dims)
+      texts.push_back(dim.text());
+    extents.push_back(builder.getStrArrayAttr(SmallVector<StringRef>(texts.begin(), texts.end())));
     function.setArgAttr(n, ditron::core::kNameAttr, builder.getStringAttr(argument.name));
     if (kernel.parameters[n].kind == Parameter::Kind::view &&
         kernel.parameters[n].access == Access::read)
       function.setArgAttr(n, ditron::core::kReadOnlyAttr, builder.getUnitAttr());
   }
+  function->setAttr(ditron::device::kExtentsAttr, builder.getArrayAttr(extents));
   function.addEntryBlock();
   return function;
 }
