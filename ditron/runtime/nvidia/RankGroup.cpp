@@ -120,7 +120,7 @@ std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
   std::shared_ptr<Workspace> &found = workspaces_[key];
   if (!found)
     found = std::make_shared<Workspace>(devices_, layout);
-  else if (found->layout().requests() != layout.requests())
+  else if (found->layout().arrays() != layout.arrays())
     throw CompileError(fmt::format("two kernels ask for different symmetric memory as '{}'", key));
   return found;
 }

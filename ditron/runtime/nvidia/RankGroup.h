@@ -24,7 +24,7 @@ struct Participant {
   std::string kernel;
   std::shared_ptr<const Memory> status; ///< see gpu::Status; null: it has launched nothing
   int cores = 0;
-  std::shared_ptr<const void> code; ///< what the kernel's sites are told by
+  std::shared_ptr<const abi::KernelInfo> info; ///< by which reports name its waits
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks.

@@ -55,7 +55,7 @@ public:
          {reinterpret_cast<int64_t>(place(0)), rows_, columns_, columns_, int64_t(1)})
       launch.words.push_back(word);
   }
-  emulator::TensorMap map(const GpuCode::TensorMap &map) {
+  emulator::TensorMap map(const abi::TensorMap &map) {
     return {reinterpret_cast<uint8_t *>(place(0)),
             bytes_,
             {rows_, columns_},
@@ -87,14 +87,20 @@ public:
     b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
     std::vector<bool> strides(subject_.kernel.parameters().size(), true);
-    code_ = loadGpuCode(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, chip);
+    code_ = loadBuiltKernel(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, chip);
   }
 
-  const GpuCode &code() const { return code_; }
-  void setCode(std::string ptx) { code_.ptx = std::move(ptx); }
+  const BuiltKernel &code() const { return code_; }
+  void setCode(std::string ptx) { code_.code = std::move(ptx); }
 
   void run(int blocks, uint64_t seed) {
-    emulator::Launch launch{{}, {}, blocks, code_.threads, code_.sharedBytes, seed, code_.cluster};
+    emulator::Launch launch{{},
+                            {},
+                            blocks,
+                            int(code_.info.threads),
+                            int(code_.info.sharedBytes),
+                            seed,
+                            int(code_.info.cluster)};
     a_.addTo(launch);
     b_.addTo(launch);
     for (size_t n = 3; n < subject_.kernel.parameters().size(); ++n)
@@ -102,9 +108,9 @@ public:
         launch.words.push_back(word);
     c_.addTo(launch);
     launch.words.push_back(reinterpret_cast<int64_t>(status_)); // the status
-    for (const GpuCode::TensorMap &map : code_.tensorMaps)
+    for (const abi::TensorMap &map : code_.info.tensorMaps)
       launch.maps.push_back((map.argument == 0 ? a_ : map.argument == 1 ? b_ : c_).map(map));
-    emulator::execute(code_.ptx, launch);
+    emulator::execute(code_.code, launch);
   }
 
   void expectRight() const {
@@ -143,7 +149,7 @@ private:
   Matrix a_, b_, c_;
   float scale_ = 0.75;
   int64_t status_[32] = {};
-  GpuCode code_;
+  BuiltKernel code_;
 };
 
 kernels::GemmConfig tile(int m, int n, int k) {

@@ -4,10 +4,10 @@
 // one memory, launch after launch, every element of every result compared. What is late, early or
 // never there shows up as a wrong element or as a wait that outlives its bound.
 #include "Emulator.h"
+#include "ditron/abi/GpuLaunch.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/nvidia/Workspace.h"
-#include "ditron/support/GpuLaunch.h"
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -19,7 +19,6 @@ using kernels::Config;
 using kernels::Inputs;
 using kernels::KernelEntry;
 using kernels::Problem;
-using runtime::nvidia::SymmetricRequest;
 using runtime::nvidia::WorkspaceLayout;
 
 /// How a kernel is run here.
@@ -39,7 +38,7 @@ public:
         kernel_(entry_.kernel(run.problem.type, config_)) {
     setenv("DITRON_CACHE", "0", 1);
     std::vector<bool> unit(kernel_.parameters().size(), true);
-    code_ = loadGpuCode(kernel_, {}, {unit, run.tensorMaps}, "sm_90a");
+    code_ = loadBuiltKernel(kernel_, {}, {unit, run.tensorMaps}, "sm_90a");
     for (int launch = 0; launch < run.launches; ++launch)
       inputs_.emplace_back(entry_, kernel_, run.problem, uint64_t(7 + launch));
     for (int rank = 0; rank < ranks(); ++rank)
@@ -53,7 +52,7 @@ public:
     status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(gpu::Status::kWords)));
   }
 
-  GpuCode &code() { return code_; }
+  BuiltKernel &code() { return code_; }
   const WorkspaceLayout &layout() const { return *layout_; }
   const std::vector<int64_t> &status(int rank) const { return status_[size_t(rank)]; }
   int64_t head(int rank) const {
@@ -68,7 +67,7 @@ public:
     for (int rank = 0; rank < std::min(ranks(), present); ++rank)
       for (int launch = 0; launch < run_.launches; ++launch)
         launches[size_t(rank)].push_back(launchOf(rank, launch, seed, bound));
-    emulator::executeTogether(code_.ptx, launches, /*tick=*/1);
+    emulator::executeTogether(code_.code, launches, /*tick=*/1);
   }
 
   /// No core has noted a wait that it gave up, or a requirement that does not hold.
@@ -124,45 +123,35 @@ private:
   }
 
   WorkspaceLayout layoutOf() const {
-    std::vector<KernelArgument> arguments;
-    const Inputs &inputs = inputs_[0];
+    return {abi::symmetricAt(code_.info, {argumentWords(0, 0), ranks()}), code_.info.barriers};
+  }
+
+  std::vector<int64_t> argumentWords(int rank, int launch) const {
+    std::vector<int64_t> words;
     for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-      arguments.emplace_back(Tensor::borrow(const_cast<std::byte *>(arguments_[0][0][n].data()),
-                                            inputs.type(n), inputs.shape(n)));
-    std::vector<SymmetricRequest> requests;
-    for (const GpuCode::Symmetric &one : code_.symmetric) {
-      SymmetricRequest request{one.name, one.isSignals, one.elementBytes, {}};
-      for (const std::string &extent : one.extents)
-        request.extents.push_back(evaluateExtent(extent, arguments, ranks()));
-      requests.push_back(request);
-    }
-    return {requests, code_.barriers};
+      addView(words, reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
+              inputs_[size_t(launch)].shape(n));
+    return words;
   }
 
   static void addView(std::vector<int64_t> &words, int64_t address,
                       const std::vector<int64_t> &extents) {
     words.push_back(address);
     words.insert(words.end(), extents.begin(), extents.end());
-    std::vector<int64_t> strides = dense(extents);
+    std::vector<int64_t> strides = abi::denseStrides(extents);
     words.insert(words.end(), strides.begin(), strides.end());
   }
-  static std::vector<int64_t> dense(const std::vector<int64_t> &extents) {
-    std::vector<int64_t> strides(extents.size(), 1);
-    for (size_t dim = extents.size(); dim-- > 1;)
-      strides[dim - 1] = strides[dim] * extents[dim];
-    return strides;
-  }
-
-  emulator::TensorMap mapOf(const GpuCode::TensorMap &map, int rank, int launch) {
+  emulator::TensorMap mapOf(const abi::TensorMap &map, int rank, int launch) {
     const Inputs &inputs = inputs_[size_t(launch)];
-    if (map.argument < kernel_.parameters().size())
-      return {reinterpret_cast<uint8_t *>(
-                  arguments_[size_t(rank)][size_t(launch)][map.argument].data()),
-              int64_t(byteSize(inputs.type(map.argument))), inputs.shape(map.argument),
-              dense(inputs.shape(map.argument)), map.box};
-    size_t number = map.argument - kernel_.parameters().size();
-    const SymmetricRequest &request = layout_->requests()[number];
-    std::vector<int64_t> extents = request.extents, strides = dense(extents);
+    auto argument = size_t(map.argument);
+    if (argument < kernel_.parameters().size())
+      return {
+          reinterpret_cast<uint8_t *>(arguments_[size_t(rank)][size_t(launch)][argument].data()),
+          int64_t(byteSize(inputs.type(argument))), inputs.shape(argument),
+          abi::denseStrides(inputs.shape(argument)), map.box};
+    size_t number = argument - kernel_.parameters().size();
+    const abi::SymmetricArray &request = layout_->arrays()[number];
+    std::vector<int64_t> extents = request.extents, strides = abi::denseStrides(extents);
     extents.insert(extents.begin(), gpu::kBufferPages);
     strides.insert(strides.begin(), layout_->bufferPage() / request.elementBytes);
     return {reinterpret_cast<uint8_t *>(head(rank) + layout_->offset(number)), request.elementBytes,
@@ -170,14 +159,10 @@ private:
   }
 
   emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {
-    emulator::Launch result{{}, {}, run_.cores, code_.threads, code_.sharedBytes, seed};
-    const Inputs &inputs = inputs_[size_t(launch)];
-    for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-      addView(result.words,
-              reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
-              inputs.shape(n));
-    for (size_t n = 0; n < layout_->requests().size(); ++n)
-      addView(result.words, head(rank) + layout_->offset(n), layout_->requests()[n].extents);
+    emulator::Launch result{argumentWords(rank, launch), {},  run_.cores, int(code_.info.threads),
+                            int(code_.info.sharedBytes), seed};
+    for (size_t n = 0; n < layout_->arrays().size(); ++n)
+      addView(result.words, head(rank) + layout_->offset(n), layout_->arrays()[n].extents);
     int64_t words[gpu::kLaunchWords];
     words[gpu::kStatus] = reinterpret_cast<int64_t>(status_[size_t(rank)].data());
     words[gpu::kRank] = rank, words[gpu::kRanks] = ranks();
@@ -186,7 +171,7 @@ private:
     words[gpu::kBufferPage] = layout_->bufferPage();
     words[gpu::kCells] = layout_->cells(), words[gpu::kBound] = bound;
     result.words.insert(result.words.end(), std::begin(words), std::end(words));
-    for (const GpuCode::TensorMap &map : code_.tensorMaps)
+    for (const abi::TensorMap &map : code_.info.tensorMaps)
       result.maps.push_back(mapOf(map, rank, launch));
     return result;
   }
@@ -195,7 +180,7 @@ private:
   const KernelEntry &entry_;
   Config config_;
   Kernel kernel_;
-  GpuCode code_;
+  BuiltKernel code_;
   std::vector<Inputs> inputs_; ///< of each launch
   /// By rank, launch and number.
   std::vector<std::vector<std::vector<std::vector<std::byte>>>> arguments_;

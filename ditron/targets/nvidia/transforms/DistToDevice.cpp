@@ -12,16 +12,16 @@
 //   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
 //
 // The kernel takes what it has to know of the launch as last arguments, in the order of
-// support/GpuLaunch.h, which also says how launches follow one another: nvidia.begin and nvidia.end
+// abi/GpuLaunch.h, which also says how launches follow one another: nvidia.begin and nvidia.end
 // do that, and all use of symmetric memory is of the page of this launch.
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/targets/nvidia/dist-to-device.mlir shows it.
+#include "ditron/abi/GpuLaunch.h"
 #include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
 #include "ditron/lower/Passes.h"
-#include "ditron/support/GpuLaunch.h"
 #include "ditron/targets/nvidia/transforms/Instructions.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 
@@ -74,7 +74,7 @@ private:
 
   /// The status, and where the kernel asks for ranks, the rest.
   void addLaunchWords() {
-    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kRequestsAttr);
+    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
     requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
     bool isDistributed = requests_ > 0;
     function_.walk([&](Operation *op) {

@@ -6,8 +6,8 @@
 // on to the others what that thread has seen; a counter is raised by one thread, with release,
 // behind a barrier by which it has seen what the others did. The thread that feeds the copy engine
 // waits for itself, and has the copy engine see what it has seen. A wait that outlives its bound,
-// or that finds the launch aborted, notes what it waits for and returns: see support/GpuLaunch.h.
-#include "ditron/support/GpuLaunch.h"
+// or that finds the launch aborted, notes what it waits for and returns: see abi/GpuLaunch.h.
+#include "ditron/abi/GpuLaunch.h"
 #include "ditron/targets/nvidia/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Guards.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -127,7 +127,7 @@ private:
   ValueRange launch_;
 };
 
-/// Error where an op does not have all words of the launch (support/GpuLaunch.h).
+/// Error where an op does not have all words of the launch (abi/GpuLaunch.h).
 LogicalResult checkLaunch(Operation *op, ValueRange launch) {
   if (launch.size() == gpu::kLaunchWords)
     return success();
