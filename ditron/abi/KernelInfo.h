@@ -86,7 +86,7 @@ struct KernelInfo {
   std::string entry = "ditron_kernel";
   std::vector<Argument> arguments;
   std::vector<Symmetric> symmetric;
-  /// It has a workspace and takes the words of ranks (abi/GpuLaunch.h).
+  /// It has a workspace and takes the words of ranks (abi/LaunchWords.h).
   bool isDistributed = false;
   int64_t barriers = 0; ///< each of which takes two counters behind the signals
   std::vector<Site> sites;

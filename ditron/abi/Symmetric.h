@@ -5,6 +5,7 @@
 #include "ditron/abi/KernelInfo.h"
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ditron::abi {
@@ -15,6 +16,13 @@ struct SymmetricArray {
   SymmetricKind kind = SymmetricKind::buffer;
   int64_t elementBytes = 8;
   std::vector<int64_t> extents = {};
+
+  static SymmetricArray buffer(std::string name, int64_t bytes) {
+    return {std::move(name), SymmetricKind::buffer, 1, {bytes}};
+  }
+  static SymmetricArray signals(std::string name, std::vector<int64_t> extents) {
+    return {std::move(name), SymmetricKind::signals, 8, std::move(extents)};
+  }
 
   bool isSignals() const { return kind == SymmetricKind::signals; }
   int64_t elements() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Context.h"
-#include "ditron/abi/Symmetric.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/Arguments.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/runtime/Launch.h"
@@ -40,29 +40,19 @@ struct Program::Impl {
 
 namespace {
 
-/// The symmetric memory of one launch: what to ask for, and the words that describe it.
+/// The symmetric memory of one launch, and the words of its addresses.
 struct SymmetricArguments {
-  std::vector<runtime::BufferRequest> requests;
-  std::vector<size_t> addressWords; ///< the word of each request's address
-  std::string key;
+  std::vector<abi::SymmetricArray> arrays;
+  std::vector<size_t> addressWords;
 };
 
 /// Sizes the kernel's symmetric memory, and appends its words.
-SymmetricArguments planSymmetric(const abi::KernelInfo &info, const std::string &signature,
-                                 const runtime::Rank &rank, std::vector<int64_t> &words) {
-  SymmetricArguments result;
-  std::vector<abi::SymmetricArray> arrays = abi::symmetricAt(info, {words, rank.size()});
-  result.key = abi::workspaceKey(signature, arrays);
-  for (const abi::SymmetricArray &array : arrays) {
+SymmetricArguments sizeSymmetric(const abi::KernelInfo &info, const runtime::Rank &rank,
+                                 std::vector<int64_t> &words) {
+  SymmetricArguments result{abi::symmetricAt(info, {words, rank.size()}), {}};
+  for (const abi::SymmetricArray &array : result.arrays) {
     result.addressWords.push_back(words.size());
-    words.push_back(0);
-    words.insert(words.end(), array.extents.begin(), array.extents.end());
-    std::vector<int64_t> strides = abi::denseStrides(array.extents);
-    words.insert(words.end(), strides.begin(), strides.end());
-    result.requests.push_back(
-        array.isSignals()
-            ? runtime::BufferRequest::signals(array.name, size_t(array.elements()), array.extents)
-            : runtime::BufferRequest::buffer(array.name, size_t(array.bytes())));
+    abi::addView(words, 0, array.extents, abi::denseStrides(array.extents));
   }
   return result;
 }
@@ -73,11 +63,11 @@ LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
   Impl &impl = *impl_;
   const cpu::LoadedCode &code = impl.codeFor(arguments);
   std::vector<int64_t> words = toWords(impl.kernel, arguments);
-  SymmetricArguments symmetric =
-      planSymmetric(code.info(), impl.kernel.signature().text(), impl.rank, words);
+  SymmetricArguments symmetric = sizeSymmetric(code.info(), impl.rank, words);
   runtime::Workspace *workspace = nullptr;
-  if (!symmetric.requests.empty())
-    workspace = &impl.rank.workspace(symmetric.key, symmetric.requests);
+  if (!symmetric.arrays.empty())
+    workspace = &impl.rank.workspace(
+        abi::workspaceKey(impl.kernel.signature().text(), symmetric.arrays), symmetric.arrays);
   runtime::KernelCode launched;
   launched.name = impl.kernel.name();
   launched.recorded = impl.options.recorded;

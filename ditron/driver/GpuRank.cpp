@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/GpuRank.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/GpuReport.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
@@ -8,9 +9,10 @@ namespace ditron {
 
 using namespace runtime::nvidia;
 
-WorkspaceLayout GpuRank::layoutOf(const abi::KernelInfo &info,
-                                  std::span<const int64_t> words) const {
-  return {abi::symmetricAt(info, {words, group_->ranks()}), info.barriers};
+abi::WorkspaceLayout GpuRank::layoutOf(const abi::KernelInfo &info,
+                                       std::span<const int64_t> words) const {
+  return abi::WorkspaceLayout(abi::symmetricAt(info, {words, group_->ranks()}),
+                              {.ranks = group_->ranks(), .barriers = info.barriers});
 }
 
 void GpuRank::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
@@ -18,12 +20,12 @@ void GpuRank::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
   info_ = info;
   workspace_ = nullptr;
   if (info->isDistributed) {
-    WorkspaceLayout layout = layoutOf(*info, words);
+    abi::WorkspaceLayout layout = layoutOf(*info, words);
     workspace_ = group_->workspace(abi::workspaceKey(signature_, layout.arrays()), layout);
   }
   if (status_)
     return;
-  int64_t length = info->isDistributed ? gpu::Status::kWords : gpu::Status::kRecords;
+  int64_t length = info->isDistributed ? abi::Status::kWords : abi::Status::kRecords;
   status_ = std::make_shared<Memory>(device_, size_t(length) * sizeof(int64_t));
   status_->fill(0);
 }
@@ -47,41 +49,26 @@ MappedMemory GpuRank::mapped(const abi::KernelInfo &info, const abi::TensorMap &
   if (argument < info.arguments.size())
     return memoryOf(info, argument, words);
   size_t number = argument - info.arguments.size();
-  WorkspaceLayout layout = layoutOf(info, words);
+  abi::WorkspaceLayout layout = layoutOf(info, words);
   const abi::SymmetricArray &array = layout.arrays()[number];
   uint64_t base = workspace_ ? workspace_->memory().address(rank_) : 0;
   MappedMemory memory{base + uint64_t(layout.offset(number)), array.elementBytes, array.extents,
                       abi::denseStrides(array.extents)};
-  memory.extents.insert(memory.extents.begin(), gpu::kBufferPages);
+  memory.extents.insert(memory.extents.begin(), abi::kBufferPages);
   memory.strides.insert(memory.strides.begin(), layout.bufferPage() / array.elementBytes);
   return memory;
 }
 
 std::vector<int64_t> GpuRank::words() const {
-  std::vector<int64_t> words;
   if (!workspace_)
     return {static_cast<int64_t>(status_->address())};
-  const WorkspaceLayout &layout = workspace_->layout();
-  auto base = static_cast<int64_t>(workspace_->memory().address(rank_));
-  for (size_t n = 0; n < layout.arrays().size(); ++n) {
-    const std::vector<int64_t> &extents = layout.arrays()[n].extents;
-    std::vector<int64_t> strides = abi::denseStrides(extents);
-    words.push_back(base + layout.offset(n));
-    words.insert(words.end(), extents.begin(), extents.end());
-    words.insert(words.end(), strides.begin(), strides.end());
-  }
-  int64_t launch[gpu::kLaunchWords];
-  launch[gpu::kStatus] = static_cast<int64_t>(status_->address());
-  launch[gpu::kRank] = rank_;
-  launch[gpu::kRanks] = group_->ranks();
-  launch[gpu::kStride] = workspace_->memory().stride();
-  launch[gpu::kHead] = base;
-  launch[gpu::kSignalPage] = layout.signalPage();
-  launch[gpu::kBufferPage] = layout.bufferPage();
-  launch[gpu::kCells] = layout.cells();
-  launch[gpu::kBound] = group_->bound().count();
-  words.insert(words.end(), std::begin(launch), std::end(launch));
-  return words;
+  return abi::distributedWords(workspace_->layout(),
+                               {.status = static_cast<int64_t>(status_->address()),
+                                .rank = rank_,
+                                .ranks = group_->ranks(),
+                                .stride = workspace_->memory().stride(),
+                                .head = static_cast<int64_t>(workspace_->memory().address(rank_)),
+                                .bound = group_->bound().count()});
 }
 
 void GpuRank::launched(int cores) {

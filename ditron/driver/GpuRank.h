@@ -53,8 +53,7 @@ public:
   void poison() const;
 
 private:
-  runtime::nvidia::WorkspaceLayout layoutOf(const abi::KernelInfo &info,
-                                            std::span<const int64_t> words) const;
+  abi::WorkspaceLayout layoutOf(const abi::KernelInfo &info, std::span<const int64_t> words) const;
 
   std::shared_ptr<runtime::nvidia::Device> device_;
   std::shared_ptr<runtime::nvidia::RankGroup> group_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/GpuReport.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/support/Message.h"
 #include <fmt/format.h>
 
 namespace ditron {
 
-using gpu::Status;
+using abi::Status;
 using runtime::CoreLine;
 using runtime::nvidia::Participant;
 
@@ -39,8 +40,8 @@ static std::optional<CoreLine> lineOf(const runtime::nvidia::Workspace &workspac
     return std::nullopt;
   const abi::Site &site = info.sites.at(static_cast<size_t>(record[0] - 1));
   int64_t offset = record[1] - static_cast<int64_t>(workspace.memory().address(rank));
-  std::string name = workspace.layout().nameOf(offset);
-  bool isBegin = record[0] - 1 == gpu::kBeginSite;
+  std::string name = nameOf(workspace.layout(), offset);
+  bool isBegin = record[0] - 1 == abi::kBeginSite;
   CoreLine line;
   line.place = {rank, core, site.role, fmt::format("{}:{}", site.file, site.line)};
   std::string what = isBegin               ? "waits for " + name

@@ -3,52 +3,18 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace ditron::runtime::nvidia {
 
-//===-- Layout --------------------------------------------------------------------------------===//
+//===-- Names ---------------------------------------------------------------------------------===//
 
-static constexpr int64_t kAlignment = 1024;
-
-static int64_t rounded(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-WorkspaceLayout::WorkspaceLayout(std::vector<abi::SymmetricArray> arrays, int64_t barriers)
-    : arrays_(std::move(arrays)) {
-  std::vector<int64_t> within(arrays_.size());
-  for (size_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].isSignals()) {
-      within[n] = 8 * cells_;
-      cells_ += arrays_[n].elements();
-    } else {
-      within[n] = bufferPage_;
-      bufferPage_ += rounded(arrays_[n].bytes());
-    }
-  }
-  cells_ += 2 * barriers;
-  signalPage_ = rounded(8 * cells_);
-  bufferStart_ = gpu::Head::kBytes + gpu::kSignalPages * signalPage_;
-  for (size_t n = 0; n < arrays_.size(); ++n)
-    offsets_.push_back((arrays_[n].isSignals() ? gpu::Head::kBytes : bufferStart_) + within[n]);
-}
-
-std::string WorkspaceLayout::nameOf(int64_t offset) const {
-  if (offset < gpu::Head::kBytes)
+std::string nameOf(const abi::WorkspaceLayout &layout, int64_t offset) {
+  if (offset < layout.signalStart())
     return fmt::format("rank {} to complete the launch before the last",
-                       (offset - gpu::Head::kCompleted) / 8);
-  int64_t cell = (offset - gpu::Head::kBytes) % std::max<int64_t>(signalPage_, 1) / 8;
-  for (size_t n = 0; n < arrays_.size(); ++n) {
-    const abi::SymmetricArray &array = arrays_[n];
-    int64_t number = cell - (offsets_[n] - gpu::Head::kBytes) / 8;
-    if (!array.isSignals() || number < 0 || number >= array.elements())
-      continue;
-    std::vector<int64_t> indices(array.extents.size());
-    for (size_t dim = indices.size(); dim-- > 0; number /= array.extents[dim])
-      indices[dim] = number % array.extents[dim];
-    return indices.empty() ? fmt::format("signal '{}'", array.name)
-                           : fmt::format("signal '{}'[{}]", array.name, fmt::join(indices, ", "));
-  }
-  return "a barrier";
+                       (offset - abi::Head::kCompleted) / 8);
+  int64_t cell = (offset - layout.signalStart()) % std::max<int64_t>(layout.signalPage(), 1) / 8;
+  std::optional<std::string> name = layout.nameOf(cell);
+  return name ? fmt::format("signal {}", *name) : "a barrier";
 }
 
 //===-- Memory --------------------------------------------------------------------------------===//

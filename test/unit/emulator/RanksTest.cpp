@@ -4,7 +4,7 @@
 // one memory, launch after launch, every element of every result compared. What is late, early or
 // never there shows up as a wrong element or as a wait that outlives its bound.
 #include "Emulator.h"
-#include "ditron/abi/GpuLaunch.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/nvidia/Workspace.h"
@@ -15,11 +15,11 @@
 namespace ditron {
 namespace {
 
+using abi::WorkspaceLayout;
 using kernels::Config;
 using kernels::Inputs;
 using kernels::KernelEntry;
 using kernels::Problem;
-using runtime::nvidia::WorkspaceLayout;
 
 /// How a kernel is run here.
 struct Run {
@@ -49,7 +49,7 @@ public:
     for (int rank = 0; rank < ranks(); ++rank)
       std::memset(reinterpret_cast<void *>(head(rank) + layout_->bufferStart()), 0xff,
                   size_t(layout_->bytes() - layout_->bufferStart()));
-    status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(gpu::Status::kWords)));
+    status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(abi::Status::kWords)));
   }
 
   BuiltKernel &code() { return code_; }
@@ -123,24 +123,19 @@ private:
   }
 
   WorkspaceLayout layoutOf() const {
-    return {abi::symmetricAt(code_.info, {argumentWords(0, 0), ranks()}), code_.info.barriers};
+    return WorkspaceLayout(abi::symmetricAt(code_.info, {argumentWords(0, 0), ranks()}),
+                           {.ranks = ranks(), .barriers = code_.info.barriers});
   }
 
   std::vector<int64_t> argumentWords(int rank, int launch) const {
     std::vector<int64_t> words;
     for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-      addView(words, reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
-              inputs_[size_t(launch)].shape(n));
+      abi::addView(
+          words, reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
+          inputs_[size_t(launch)].shape(n), abi::denseStrides(inputs_[size_t(launch)].shape(n)));
     return words;
   }
 
-  static void addView(std::vector<int64_t> &words, int64_t address,
-                      const std::vector<int64_t> &extents) {
-    words.push_back(address);
-    words.insert(words.end(), extents.begin(), extents.end());
-    std::vector<int64_t> strides = abi::denseStrides(extents);
-    words.insert(words.end(), strides.begin(), strides.end());
-  }
   emulator::TensorMap mapOf(const abi::TensorMap &map, int rank, int launch) {
     const Inputs &inputs = inputs_[size_t(launch)];
     auto argument = size_t(map.argument);
@@ -152,7 +147,7 @@ private:
     size_t number = argument - kernel_.parameters().size();
     const abi::SymmetricArray &request = layout_->arrays()[number];
     std::vector<int64_t> extents = request.extents, strides = abi::denseStrides(extents);
-    extents.insert(extents.begin(), gpu::kBufferPages);
+    extents.insert(extents.begin(), abi::kBufferPages);
     strides.insert(strides.begin(), layout_->bufferPage() / request.elementBytes);
     return {reinterpret_cast<uint8_t *>(head(rank) + layout_->offset(number)), request.elementBytes,
             extents, strides, map.box};
@@ -161,16 +156,14 @@ private:
   emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {
     emulator::Launch result{argumentWords(rank, launch), {},  run_.cores, int(code_.info.threads),
                             int(code_.info.sharedBytes), seed};
-    for (size_t n = 0; n < layout_->arrays().size(); ++n)
-      addView(result.words, head(rank) + layout_->offset(n), layout_->arrays()[n].extents);
-    int64_t words[gpu::kLaunchWords];
-    words[gpu::kStatus] = reinterpret_cast<int64_t>(status_[size_t(rank)].data());
-    words[gpu::kRank] = rank, words[gpu::kRanks] = ranks();
-    words[gpu::kStride] = stride_, words[gpu::kHead] = head(rank);
-    words[gpu::kSignalPage] = layout_->signalPage();
-    words[gpu::kBufferPage] = layout_->bufferPage();
-    words[gpu::kCells] = layout_->cells(), words[gpu::kBound] = bound;
-    result.words.insert(result.words.end(), std::begin(words), std::end(words));
+    std::vector<int64_t> words = abi::distributedWords(
+        *layout_, {.status = reinterpret_cast<int64_t>(status_[size_t(rank)].data()),
+                   .rank = rank,
+                   .ranks = ranks(),
+                   .stride = stride_,
+                   .head = head(rank),
+                   .bound = bound});
+    result.words.insert(result.words.end(), words.begin(), words.end());
     for (const abi::TensorMap &map : code_.info.tensorMaps)
       result.maps.push_back(mapOf(map, rank, launch));
     return result;
@@ -259,13 +252,13 @@ TEST(Ranks, BoundedWaits) {
   run.cores = 1, run.launches = 1;
   Ranks ranks(run);
   ranks.execute(1, /*bound=*/200, /*present=*/1);
-  const int64_t *record = ranks.status(0).data() + gpu::Status::kRecords;
+  const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
   EXPECT_EQ(ranks.code().sites.at(size_t(record[0] - 1)).what, "waits for");
   EXPECT_EQ(ranks.layout().nameOf(record[1] - ranks.head(0)), "signal 'ready'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
   for (int rank : {0, 1})
-    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + gpu::Head::kAborted), 1);
+    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + abi::Head::kAborted), 1);
 }
 
 /// A program that does not say what it has sent is seen to wait for it.
@@ -278,8 +271,8 @@ TEST(Ranks, FindsWhatIsMissing) {
   std::string notify = "red.release.sys.global.add.u64";
   ptx.replace(ptx.find(notify), notify.size(), "prefetch.global.L2");
   ranks.execute(1, /*bound=*/200);
-  const int64_t *feeding = ranks.status(0).data() + gpu::Status::kRecords +
-                           3 * gpu::Status::kRecordWords; // of the core that multiplies
+  const int64_t *feeding = ranks.status(0).data() + abi::Status::kRecords +
+                           3 * abi::Status::kRecordWords; // of the core that multiplies
   ASSERT_GT(feeding[0], 0);
   EXPECT_EQ(ranks.code().sites.at(size_t(feeding[0] - 1)).role, "multiply");
   EXPECT_EQ(feeding[3], 0);

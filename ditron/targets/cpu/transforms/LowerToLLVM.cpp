@@ -11,6 +11,7 @@
 // Words are 64 bits each: of a view its address, extents and strides (in elements); of a scalar its
 // value. Scratch memory is not among them: the kernel finds it in the CoreContext.
 // test/targets/cpu/lower-to-llvm.mlir shows it.
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/DescribeKernel.h"
@@ -34,9 +35,6 @@ namespace ditron::cpu {
 #include "ditron/targets/cpu/transforms/Passes.h.inc"
 
 namespace {
-
-/// Bytes from the start of CoreContext.
-constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
@@ -85,6 +83,10 @@ private:
     return b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(value));
   }
 
+  Value field(Type type, abi::CoreField which) {
+    return load(type, context_, static_cast<int32_t>(which));
+  }
+
   Value load(Type type, Value base, int32_t byte) {
     Value at = b_.create<LLVM::GEPOp>(loc_, base.getType(), b_.getI8Type(), base,
                                       ArrayRef<LLVM::GEPArg>{byte});
@@ -105,8 +107,8 @@ private:
       return;
     }
     if (isScratch(view)) {
-      Value base = load(pointer, context_, kScratchField);
-      Value size = load(i64, context_, kScratchBytesField);
+      Value base = field(pointer, abi::CoreField::scratch);
+      Value size = field(i64, abi::CoreField::scratchBytes);
       values_.append({base, base, constant(0), size, constant(1)});
       return;
     }

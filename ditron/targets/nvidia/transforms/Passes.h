@@ -65,7 +65,7 @@ void addApproximatePatterns(mlir::RewritePatternSet &patterns);
 /// Where a launch has a core for each tile, how many that are, in the text of abi/Extent.h: the
 /// largest of them counts (array of strings, attribute of the function).
 inline constexpr llvm::StringLiteral kTilesAttr = "nvidia.tiles";
-/// The kernel takes all words of abi/GpuLaunch.h (unit attribute of the function).
+/// The kernel takes all words of abi/LaunchWords.h (unit attribute of the function).
 inline constexpr llvm::StringLiteral kDistributedAttr = "nvidia.distributed";
 /// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}
 /// (attribute of the function).
