@@ -41,6 +41,26 @@ KernelInfo example() {
   return info;
 }
 
+/// What any member of a structure can be initialised with.
+struct Anything {
+  template <class T> operator T() const;
+};
+
+/// How many members a structure has.
+template <class T, class... Members> constexpr size_t membersOf() {
+  if constexpr (requires { T{Members{}..., Anything{}}; })
+    return membersOf<T, Members..., Anything>();
+  else
+    return sizeof...(Members);
+}
+
+template <class T> size_t fieldsOf() {
+  T value;
+  size_t count = 0;
+  T::fields(value, [&](const char *, auto &) { ++count; });
+  return count;
+}
+
 std::string problemOf(const std::string &text) {
   try {
     fromText(text);
@@ -77,6 +97,15 @@ TEST(KernelInfo, IsReadAsItWasWritten) {
   for (const auto &[name, value] : defaults.items())
     if (name != "version")
       EXPECT_NE(all[name], value) << name;
+}
+
+TEST(KernelInfo, NamesEveryMember) {
+  EXPECT_EQ(fieldsOf<KernelInfo>(), membersOf<KernelInfo>());
+  EXPECT_EQ(fieldsOf<Argument>(), membersOf<Argument>());
+  EXPECT_EQ(fieldsOf<Symmetric>(), membersOf<Symmetric>());
+  EXPECT_EQ(fieldsOf<TensorMap>(), membersOf<TensorMap>());
+  EXPECT_EQ(fieldsOf<Site>(), membersOf<Site>());
+  EXPECT_EQ(fieldsOf<Requirement>(), membersOf<Requirement>());
 }
 
 TEST(KernelInfo, PacksWithItsCode) {
