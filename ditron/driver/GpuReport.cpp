@@ -40,7 +40,7 @@ static std::optional<CoreLine> lineOf(const runtime::nvidia::Workspace &workspac
     return std::nullopt;
   const abi::Site &site = info.sites.at(static_cast<size_t>(record[0] - 1));
   int64_t offset = record[1] - static_cast<int64_t>(workspace.memory().address(rank));
-  std::string name = nameOf(workspace.layout(), offset);
+  std::string name = runtime::nvidia::nameOf(workspace.layout(), offset);
   bool isBegin = record[0] - 1 == abi::kBeginSite;
   CoreLine line;
   line.place = {rank, core, site.role, fmt::format("{}:{}", site.file, site.line)};

@@ -73,7 +73,7 @@ TEST_F(Cache, GivesWhatWasBuilt) {
     ASSERT_EQ(first.info.arguments.size(), 2U);
     EXPECT_EQ(first.info.arguments[1].name, "y");
     // The code says itself how it is launched.
-    EXPECT_NE(first.code.find(abi::toText(first.info)), std::string::npos) << target;
+    EXPECT_NE(first.code.find(ditron::abi::toText(first.info)), std::string::npos) << target;
   }
 }
 
@@ -82,7 +82,7 @@ TEST_F(Cache, IsNotBelievedWhereCodeDoesNotLoad) {
   CompileRequest request = requestFor(kernel, "sm_90a");
   buildKernel(kernel, request);
   int loads = 0;
-  BuiltKernel built = buildKernel(kernel, request, [&](const abi::CompiledKernel &) {
+  BuiltKernel built = buildKernel(kernel, request, [&](const ditron::abi::CompiledKernel &) {
     if (++loads == 1)
       throw RuntimeError("an old driver");
   });

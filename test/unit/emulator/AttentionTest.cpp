@@ -65,7 +65,7 @@ class Execution {
 public:
   Execution(const Kernel &kernel, std::vector<bool> isDense, const std::string &chip = kNewest) {
     setenv("DITRON_CACHE", "0", 1);
-    code_ = loadBuiltKernel(kernel, {}, {std::move(isDense), true}, chip);
+    code_ = buildKernel(kernel, {.target = chip, .unitStride = std::move(isDense)});
   }
   size_t maps() const { return code_.info.tensorMaps.size(); }
 

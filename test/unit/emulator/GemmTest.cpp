@@ -86,8 +86,9 @@ public:
     a_.fill(1);
     b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
-    std::vector<bool> strides(subject_.kernel.parameters().size(), true);
-    code_ = loadBuiltKernel(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, chip);
+    CompileRequest request = requestFor(subject_.kernel, chip);
+    request.tensorMaps = tensorMaps, request.tensorStores = tensorStores;
+    code_ = buildKernel(subject_.kernel, request);
   }
 
   const BuiltKernel &code() const { return code_; }
@@ -170,8 +171,8 @@ void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1, bool ten
   SCOPED_TRACE(testing::Message() << name(subject.type) << " " << sizes.M << "x" << sizes.N << "x"
                                   << sizes.K);
   Problem problem(subject, sizes, tensorStores);
-  ASSERT_GE(problem.code().tensorMaps.size(), 2u);
-  ASSERT_EQ(problem.code().cluster, cluster);
+  ASSERT_GE(problem.code().info.tensorMaps.size(), 2u);
+  ASSERT_EQ(problem.code().info.cluster, cluster);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
     problem.expectRight();
@@ -236,7 +237,7 @@ TEST(Gemm, CopiesOfThreads) {
   for (int64_t K : {48, 50, 51}) {
     SCOPED_TRACE(K);
     Problem problem(gemmOf(DType::bf16, weights(8, 8, 16)), {13, 11, K}, true, false);
-    EXPECT_NE(problem.code().ptx.find("cp.async.ca.shared.global"), std::string::npos);
+    EXPECT_NE(problem.code().code.find("cp.async.ca.shared.global"), std::string::npos);
     problem.run(2, 1);
     problem.expectRight();
   }
@@ -248,7 +249,7 @@ void expectByWarps(DType type, const kernels::GemmConfig &config, Sizes sizes, i
                                   << config.k << ", " << sizes.M << "x" << sizes.N << "x"
                                   << sizes.K);
   Problem problem(gemmOf(type, config), sizes, true, true, "sm_80");
-  EXPECT_NE(problem.code().ptx.find("mma.sync"), std::string::npos);
+  EXPECT_NE(problem.code().code.find("mma.sync"), std::string::npos);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
     problem.expectRight();
@@ -323,7 +324,7 @@ std::string without(std::string program, const std::string &text, const std::str
 /// The program without what keeps it right is seen to be wrong.
 TEST(Emulator, FindsWhatIsMissing) {
   Problem problem(gemmOf(DType::bf16, tile(64, 64, 64)), {64, 64, 1024});
-  std::string right = problem.code().ptx;
+  std::string right = problem.code().code;
   auto fault = [&](const std::string &text, const std::string &instead) {
     problem.setCode(without(right, text, instead));
     try {
@@ -342,7 +343,7 @@ TEST(Emulator, FindsWhatIsMissing) {
 
 TEST(Emulator, FindsCopiesThatAreNotWaitedFor) {
   Problem problem(gemmOf(DType::bf16, tile(32, 32, 32)), {32, 32, 96}, true, true, "sm_80");
-  problem.setCode(without(problem.code().ptx, "cp.async.wait_group", "prefetch.global.L2"));
+  problem.setCode(without(problem.code().code, "cp.async.wait_group", "prefetch.global.L2"));
   problem.run(1, 1);
   EXPECT_FALSE(problem.isRight());
 }

@@ -37,8 +37,9 @@ public:
       : run_(run), entry_(kernels::findKernel(run.kernel)), config_(configOf(entry_, run)),
         kernel_(entry_.kernel(run.problem.type, config_)) {
     setenv("DITRON_CACHE", "0", 1);
-    std::vector<bool> unit(kernel_.parameters().size(), true);
-    code_ = loadBuiltKernel(kernel_, {}, {unit, run.tensorMaps}, "sm_90a");
+    CompileRequest request = requestFor(kernel_, "sm_90a");
+    request.tensorMaps = run.tensorMaps;
+    code_ = buildKernel(kernel_, request);
     for (int launch = 0; launch < run.launches; ++launch)
       inputs_.emplace_back(entry_, kernel_, run.problem, uint64_t(7 + launch));
     for (int rank = 0; rank < ranks(); ++rank)
@@ -241,7 +242,7 @@ TEST(Ranks, ProductsByRoles) {
       struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
                      "m=64,n=64,k=64,group=1," + std::string(cores)};
       run.launches = 2;
-      EXPECT_EQ(Ranks(run).code().tensorMaps.size(), 2u) << kernel << " has no roles";
+      EXPECT_EQ(Ranks(run).code().info.tensorMaps.size(), 2u) << kernel << " has no roles";
       expectRight(run);
     }
 }
@@ -253,7 +254,7 @@ TEST(Ranks, BoundedWaits) {
   Ranks ranks(run);
   ranks.execute(1, /*bound=*/200, /*present=*/1);
   const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
-  EXPECT_EQ(ranks.code().sites.at(size_t(record[0] - 1)).what, "waits for");
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
   EXPECT_EQ(ranks.layout().nameOf(record[1] - ranks.head(0)), "signal 'ready'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
@@ -267,14 +268,14 @@ TEST(Ranks, FindsWhatIsMissing) {
                  "m=64,n=64,k=64,group=1,comm=1"};
   run.launches = 1;
   Ranks ranks(run);
-  std::string &ptx = ranks.code().ptx;
+  std::string &ptx = ranks.code().code;
   std::string notify = "red.release.sys.global.add.u64";
   ptx.replace(ptx.find(notify), notify.size(), "prefetch.global.L2");
   ranks.execute(1, /*bound=*/200);
   const int64_t *feeding = ranks.status(0).data() + abi::Status::kRecords +
                            3 * abi::Status::kRecordWords; // of the core that multiplies
   ASSERT_GT(feeding[0], 0);
-  EXPECT_EQ(ranks.code().sites.at(size_t(feeding[0] - 1)).role, "multiply");
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(feeding[0] - 1)).role, "multiply");
   EXPECT_EQ(feeding[3], 0);
 }
 

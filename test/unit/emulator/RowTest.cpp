@@ -27,9 +27,8 @@ CompileRequest promised(const Kernel &kernel, const Schedule &schedule, int64_t 
 BuiltKernel execute(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
                     int64_t alignment, const Schedule &schedule = {}) {
   setenv("DITRON_CACHE", "0", 1);
-  BuiltKernel code = loadBuiltKernel(kernel, schedule, promised(kernel, alignment), "sm_90a");
-  int cores = int(evaluateExtent(code.info.tiles.at(0), arguments, 1));
-  emulator::Launch launch{{}, {}, cores, int(code.info.threads), int(code.info.sharedBytes), 1};
+  BuiltKernel code = buildKernel(kernel, promised(kernel, schedule, alignment));
+  emulator::Launch launch{{}, {}, 0, int(code.info.threads), int(code.info.sharedBytes), 1};
   for (const KernelArgument &argument : arguments) {
     if (const auto *number = std::get_if<double>(&argument)) {
       launch.words.push_back(std::bit_cast<int32_t>(float(*number)));
