@@ -3,6 +3,7 @@
 #include "ditron/compiler/Pipeline.h"
 #include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
+#include "ditron/lower/DescribeKernel.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/cpu/CpuCode.h"
 #include "ditron/targets/nvidia/NvidiaCode.h"
@@ -14,9 +15,9 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 using namespace mlir;
@@ -54,7 +55,7 @@ private:
   ScopedDiagnosticHandler handler_;
 };
 
-OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &specialization) {
+OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request) {
   OwningOpRef<ModuleOp> copy(module.clone());
   Builder b(module.getContext());
   copy->walk([&](func::FuncOp function) {
@@ -62,10 +63,10 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &speciali
       if (n < function.getNumArguments() && isa<MemRefType>(function.getArgument(n).getType()))
         function.setArgAttr(static_cast<unsigned>(n), attribute, value);
     };
-    for (auto [n, isUnit] : llvm::enumerate(specialization.unitStride))
+    for (auto [n, isUnit] : llvm::enumerate(request.unitStride))
       if (isUnit)
         mark(n, core::kUnitStrideAttr, b.getUnitAttr());
-    for (auto [n, bytes] : llvm::enumerate(specialization.alignment))
+    for (auto [n, bytes] : llvm::enumerate(request.alignment))
       if (bytes)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));
   });
@@ -74,13 +75,13 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &speciali
 
 /// The kernel after the passes that it is emitted after: the front ones, or those of the target,
 /// which `addTarget` adds.
-OwningOpRef<ModuleOp> lowered(ModuleOp module, const Specialization &specialization, Emit emit,
+OwningOpRef<ModuleOp> lowered(ModuleOp module, const CompileRequest &request,
                               const Diagnostics &diagnostics,
                               llvm::function_ref<void(OpPassManager &)> addTarget) {
-  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
+  OwningOpRef<ModuleOp> kernel = specialize(module, request);
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
-  if (emit == Emit::ir)
+  if (request.emit == Emit::ir)
     addFrontPipeline(passes);
   else
     addTarget(passes);
@@ -115,144 +116,84 @@ std::unique_ptr<llvm::Module> translate(ModuleOp kernel, llvm::LLVMContext &llvm
   return code;
 }
 
-} // namespace
+/// The description of a lowered kernel.
+abi::KernelInfo infoOf(ModuleOp kernel, const CompileRequest &request) {
+  abi::KernelInfo info = lower::attachedInfo(kernel);
+  info.target = request.target;
+  return info;
+}
 
-std::string compileForCpu(ModuleOp module, const Specialization &specialization, Emit emit) {
-  MLIRContext *context = module.getContext();
-  context->printOpOnDiagnostic(false); // messages are for the user of the language
-  Diagnostics diagnostics(context);
+//===-- Targets -------------------------------------------------------------------------------===//
+
+constexpr const char *kHostTarget = "x86-64";
+
+abi::CompiledKernel compileForCpu(ModuleOp module, const CompileRequest &request) {
+  Diagnostics diagnostics(module.getContext());
   cpu::HostMachine host;
   auto addTarget = [&](OpPassManager &passes) {
-    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26},
-                   specialization.recorded);
+    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26}, request);
   };
-  OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
-  if (emit == Emit::ir)
-    return printed(*kernel);
+  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTarget);
+  if (request.emit == Emit::ir)
+    return {{}, printed(*kernel)};
 
+  abi::KernelInfo info = infoOf(*kernel, request);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
+  lower::embedInfo(info, *code);
   host.optimize(*code);
-  switch (emit) {
+  switch (request.emit) {
   case Emit::assembly:
-    return host.emitAssembly(*code);
-  case Emit::object:
-    return host.emitObject(*code);
+    return {info, host.emitAssembly(*code)};
+  case Emit::llvm:
+    return {info, printed(*code)};
   default:
-    break;
+    return {info, host.emitObject(*code)};
   }
-  return printed(*code);
 }
 
-/// What a launch on several ranks needs to know of a kernel.
-static llvm::json::Object describeRanks(ModuleOp module) {
-  auto textOf = [](DictionaryAttr one, StringRef name) {
-    return one.getAs<StringAttr>(name).str();
-  };
-  llvm::json::Array symmetric, sites;
-  if (auto requests = module->getAttrOfType<ArrayAttr>(nvidia::kSymmetricAttr))
-    for (auto one : requests.getAsRange<DictionaryAttr>()) {
-      llvm::json::Array extents;
-      for (auto extent : one.getAs<ArrayAttr>("extents").getAsRange<StringAttr>())
-        extents.push_back(extent.str());
-      symmetric.push_back(llvm::json::Object{{"name", textOf(one, "name")},
-                                             {"kind", textOf(one, "kind")},
-                                             {"bytes", one.getAs<IntegerAttr>("bytes").getInt()},
-                                             {"extents", std::move(extents)}});
-    }
-  for (auto one : module->getAttrOfType<ArrayAttr>(nvidia::kSitesAttr).getAsRange<DictionaryAttr>())
-    sites.push_back(llvm::json::Object{{"role", textOf(one, "role")},
-                                       {"file", textOf(one, "file")},
-                                       {"what", textOf(one, "what")},
-                                       {"line", one.getAs<IntegerAttr>("line").getInt()}});
-  return llvm::json::Object{
-      {"symmetric", std::move(symmetric)},
-      {"sites", std::move(sites)},
-      {"barriers", module->getAttrOfType<IntegerAttr>(nvidia::kBarriersAttr).getInt()}};
-}
-
-/// The first line of a kernel's PTX.
-static std::string describe(ModuleOp module, StringRef name) {
-  auto number = [&](StringRef attribute) {
-    return module->getAttrOfType<IntegerAttr>(attribute).getInt();
-  };
-  llvm::json::Array requirements;
-  for (auto one :
-       module->getAttrOfType<ArrayAttr>(nvidia::kRequirementsAttr).getAsRange<DictionaryAttr>())
-    requirements.push_back(llvm::json::Object{{"message", one.getAs<StringAttr>("message").str()},
-                                              {"file", one.getAs<StringAttr>("file").str()},
-                                              {"line", one.getAs<IntegerAttr>("line").getInt()}});
-  llvm::json::Array maps;
-  for (auto one :
-       module->getAttrOfType<ArrayAttr>(nvidia::kTensorMapsAttr).getAsRange<DictionaryAttr>())
-    maps.push_back(llvm::json::Object{
-        {"argument", one.getAs<IntegerAttr>("argument").getInt()},
-        {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())},
-        {"tf32", one.contains("tf32")}});
-  llvm::json::Array singly;
-  for (auto argument :
-       module->getAttrOfType<ArrayAttr>(nvidia::kReadSinglyAttr).getAsRange<IntegerAttr>())
-    singly.push_back(argument.getInt());
-  llvm::json::Object info{{"kernel", name.str()},
-                          {"threads", number(nvidia::kThreadsAttr)},
-                          {"shared_bytes", number(nvidia::kSharedAttr)},
-                          {"requirements", std::move(requirements)},
-                          {"tensor_maps", std::move(maps)},
-                          {"read_singly", std::move(singly)}};
-  if (module->hasAttr(nvidia::kDistributedAttr))
-    info["ranks"] = describeRanks(module);
-  if (auto tiles = module->getAttrOfType<ArrayAttr>(nvidia::kTilesAttr)) {
-    llvm::json::Array counts;
-    for (auto count : tiles.getAsRange<StringAttr>())
-      counts.push_back(count.str());
-    info["tiles"] = std::move(counts);
-  }
-  if (auto cluster = module->getAttrOfType<IntegerAttr>(nvidia::kClusterAttr))
-    info["cluster"] = cluster.getInt();
-  if (module->hasAttr(nvidia::kOverlapsAttr))
-    info["overlaps"] = true;
-  std::string text;
-  llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
-  return text;
-}
-
-std::string compileForNvidia(ModuleOp module, const Specialization &specialization,
-                             const NvidiaTarget &target, Emit emit) {
-  MLIRContext *context = module.getContext();
-  context->printOpOnDiagnostic(false);
-  Diagnostics diagnostics(context);
-  std::string name = (*module.getOps<func::FuncOp>().begin()).getName().str();
-  const nvidia::Chip *chip = nvidia::findChip(target.chip);
-  if (!chip)
-    throw InternalError(fmt::format("no chip {}", target.chip));
-  auto addTarget = [&](OpPassManager &passes) {
-    addNvidiaPipeline(passes, {target.chip, target.warps, target.stages, target.resident,
-                               specialization.tensorMaps, specialization.tensorStores});
-  };
-  OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
-  if (emit == Emit::ir)
-    return printed(*kernel);
+abi::CompiledKernel compileForNvidia(ModuleOp module, const CompileRequest &request,
+                                     const nvidia::Chip &chip) {
+  Diagnostics diagnostics(module.getContext());
+  auto addTarget = [&](OpPassManager &passes) { addNvidiaPipeline(passes, request); };
+  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTarget);
+  if (request.emit == Emit::ir)
+    return {{}, printed(*kernel)};
+  abi::KernelInfo info = infoOf(*kernel, request);
   llvm::LLVMContext llvmContext;
   std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
-  nvidia::optimize(*code, *chip);
-  if (emit == Emit::llvm)
-    return printed(*code);
-  std::string ptx = describe(*kernel, name) + nvidia::emitPtx(*code, *chip);
-  return emit == Emit::assembly ? ptx : nvidia::assemble(ptx, *chip);
+  nvidia::optimize(*code, chip);
+  if (request.emit == Emit::llvm)
+    return {info, printed(*code)};
+  std::string ptx = nvidia::emitPtx(*code, chip, info);
+  return {info, request.emit == Emit::object ? nvidia::assemble(ptx, chip) : ptx};
 }
 
-NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specialization,
-                                   const NvidiaTarget &target) {
-  MLIRContext *context = module.getContext();
-  context->printOpOnDiagnostic(false);
-  Diagnostics diagnostics(context);
-  NvidiaResources result;
-  auto addTiles = [&](OpPassManager &passes) {
-    addNvidiaTiles(passes, {target.chip, target.warps, target.stages, target.resident,
-                            specialization.tensorMaps, specialization.tensorStores});
-  };
-  OwningOpRef<ModuleOp> kernel =
-      lowered(module, specialization, Emit::assembly, diagnostics, addTiles);
+} // namespace
+
+std::vector<std::string> compileTargets() {
+  std::vector<std::string> targets{kHostTarget};
+  for (const nvidia::Chip &chip : nvidia::chips())
+    targets.emplace_back(chip.name);
+  return targets;
+}
+
+abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request) {
+  module.getContext()->printOpOnDiagnostic(false); // messages are for the user of the language
+  if (request.target == kHostTarget)
+    return compileForCpu(module, request);
+  if (const nvidia::Chip *chip = nvidia::findChip(request.target))
+    return compileForNvidia(module, request, *chip);
+  throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}",
+                                     request.target, fmt::join(compileTargets(), ", ")));
+}
+
+GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
+  module.getContext()->printOpOnDiagnostic(false);
+  Diagnostics diagnostics(module.getContext());
+  GpuResources result;
+  auto addTiles = [&](OpPassManager &passes) { addNvidiaTiles(passes, request); };
+  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTiles);
   func::FuncOp function = *kernel->getOps<func::FuncOp>().begin();
   auto number = [&](StringRef attribute, int64_t otherwise) {
     auto value = function->getAttrOfType<IntegerAttr>(attribute);

@@ -34,8 +34,8 @@ void ditron::registerAllPasses() {
                                    [](mlir::OpPassManager &passes) { addFrontPipeline(passes); });
   mlir::PassPipelineRegistration<>(
       "ditron-cpu", "The whole way to the LLVM dialect, for a CPU with 64-byte vectors",
-      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32, 1 << 26}); });
+      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32, 1 << 26}, {}); });
   mlir::PassPipelineRegistration<>(
       "ditron-nvidia", "The whole way to the NVVM dialect, for sm_90a",
-      [](mlir::OpPassManager &passes) { addNvidiaPipeline(passes, {}); });
+      [](mlir::OpPassManager &passes) { addNvidiaPipeline(passes, {.target = "sm_90a"}); });
 }

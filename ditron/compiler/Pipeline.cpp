@@ -26,11 +26,12 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
-void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool recorded) {
+void addCpuPipeline(OpPassManager &passes, const TargetTraits &target,
+                    const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  if (recorded)
+  if (request.recorded)
     kernel.addPass(device::createMarkTiles()); // the timeline shows the tiles
   kernel.addPass(device::createDealTiles());   // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
@@ -44,38 +45,36 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool reco
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
+void addNvidiaTiles(OpPassManager &passes, const CompileRequest &request) {
+  const std::string &chip = request.target;
+  int64_t warps = request.schedule.warps, resident = request.schedule.resident;
   addFrontPipeline(passes, Checks::explicitly);
   passes.nest<func::FuncOp>().addPass(nvidia::createCheckSupported()); // what has no lowering
-  passes.addPass(lower::createHoistSymmetric());     // symmetric memory becomes arguments
-  passes.addPass(nvidia::createDescribeSymmetric()); // whose extents a launch computes
+  passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  if (options.tensorMaps)
-    kernel.addPass(nvidia::createFormClusters({options.chip})); // cores take tiles together
+  if (request.tensorMaps)
+    kernel.addPass(nvidia::createFormClusters({chip})); // cores take tiles together
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(nvidia::createSpreadTiles());  // each of which may have a core
   kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
-  if (options.tensorMaps)
-    kernel.addPass(
-        nvidia::createTurnProducts({options.chip, options.warps, options.resident})); // few rows
-  kernel.addPass(
-      nvidia::createSimplifyDots({options.chip, options.warps, options.resident,
-                                  options.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(nvidia::createDeferLoads());            // weights wait for their store
-  kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,
-                                              options.tensorMaps,
-                                              options.tensorStores})); // tiles are dealt to threads
+  if (request.tensorMaps)
+    kernel.addPass(nvidia::createTurnProducts({chip, warps, resident})); // few rows
+  kernel.addPass(nvidia::createSimplifyDots(
+      {chip, warps, resident, request.tensorMaps})); // 8-bit floats may multiply as f16
+  kernel.addPass(nvidia::createDeferLoads());        // weights wait for their store
+  kernel.addPass(nvidia::createAssignLayouts({chip, warps, resident, request.tensorMaps,
+                                              request.tensorStores})); // tiles are dealt to threads
   kernel.addPass(nvidia::createSpecializeWarps(
-      {options.chip, options.stages, options.tensorStores}));    // a thread feeds the others
-  kernel.addPass(nvidia::createOverlapLaunches({options.chip})); // before the last one's end
-  kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
-  passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
+      {chip, request.schedule.stages, request.tensorStores})); // a thread feeds the others
+  kernel.addPass(nvidia::createOverlapLaunches({chip}));       // before the last one's end
+  kernel.addPass(nvidia::createPipelineLoads({chip, request.schedule.stages})); // fetched ahead
+  passes.addPass(nvidia::createTilesToThreads({chip})); // and become their registers
 }
 
-void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
-  addNvidiaTiles(passes, options);
+void addNvidiaPipeline(OpPassManager &passes, const CompileRequest &request) {
+  addNvidiaTiles(passes, request);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(nvidia::createLowerToNvvm());

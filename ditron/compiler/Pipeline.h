@@ -2,6 +2,7 @@
 //
 // The compiler's table of contents.
 #pragma once
+#include "ditron/compiler/CompileRequest.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace ditron {
@@ -21,20 +22,12 @@ enum class Checks { implied, explicitly };
 void addFrontPipeline(mlir::OpPassManager &passes, Checks checks = Checks::implied);
 
 /// The rest of the way to the LLVM dialect for a CPU.
-/// `recorded`: its launches are recorded, see runtime/Events.h.
-void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target, bool recorded = false);
+void addCpuPipeline(mlir::OpPassManager &passes, const TargetTraits &target,
+                    const CompileRequest &request);
 
 /// The rest of the way to the LLVM and NVVM dialects for a GPU.
-struct NvidiaOptions {
-  std::string chip = "sm_90a"; ///< of those in targets/nvidia/Chip.h
-  int64_t warps = 0;           ///< of a core; 0: as the tiles ask
-  int64_t stages = 0;          ///< of the pipeline of loads; 0: as many as fit
-  int64_t resident = 0;        ///< cores of a multiprocessor; 0: as tiles and registers ask
-  bool tensorMaps = true;      ///< launches may describe what is read to the copy engine
-  bool tensorStores = true;    ///< and what is written
-};
-void addNvidiaPipeline(mlir::OpPassManager &passes, const NvidiaOptions &options);
+void addNvidiaPipeline(mlir::OpPassManager &passes, const CompileRequest &request);
 /// Its part that deals tiles to threads and shared memory, after which it is known what they take.
-void addNvidiaTiles(mlir::OpPassManager &passes, const NvidiaOptions &options);
+void addNvidiaTiles(mlir::OpPassManager &passes, const CompileRequest &request);
 
 } // namespace ditron

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Arguments.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Number.h"
 #include <bit>
@@ -101,9 +102,8 @@ std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgum
   std::vector<int64_t> words;
   for (size_t n = 0; n < arguments.size(); ++n) {
     if (const auto *tensor = std::get_if<Tensor>(&arguments[n])) {
-      words.push_back(std::bit_cast<int64_t>(tensor->data()));
-      words.insert(words.end(), tensor->shape().begin(), tensor->shape().end());
-      words.insert(words.end(), tensor->strides().begin(), tensor->strides().end());
+      abi::addView(words, std::bit_cast<int64_t>(tensor->data()), tensor->shape(),
+                   tensor->strides());
     } else if (kernel.parameters()[n].kind == Parameter::Kind::index) {
       words.push_back(std::get<int64_t>(arguments[n]));
     } else {

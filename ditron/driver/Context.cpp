@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Context.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/Arguments.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/targets/cpu/CpuCode.h"
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
 
 namespace ditron {
@@ -29,8 +28,11 @@ struct Program::Impl {
     checkArguments(kernel, arguments, rank.size());
     std::vector<bool> strides = unitStrides(arguments);
     auto variant = variants.find(strides);
-    if (variant == variants.end())
-      variant = variants.emplace(strides, loadKernel(kernel, schedule, strides, options)).first;
+    if (variant == variants.end()) {
+      CompileRequest request{
+          .schedule = schedule, .unitStride = strides, .recorded = options.recorded};
+      variant = variants.emplace(strides, loadKernel(kernel, request)).first;
+    }
     lastReport = variant->second.report;
     return *variant->second.code;
   }
@@ -38,50 +40,19 @@ struct Program::Impl {
 
 namespace {
 
-/// The symmetric memory of one launch: what to ask for, and the words that describe it.
+/// The symmetric memory of one launch, and the words of its addresses.
 struct SymmetricArguments {
-  std::vector<runtime::BufferRequest> requests;
-  std::vector<size_t> addressWords; ///< the word of each request's address
-  std::string key;
+  std::vector<abi::SymmetricArray> arrays;
+  std::vector<size_t> addressWords;
 };
 
-/// Runs the kernel's plan, and appends the words of its symmetric memory. Compiled code has no type
-/// in front of it, where the sanitizer of calls through pointers looks for one.
-[[clang::no_sanitize("function")]] SymmetricArguments
-planSymmetric(const cpu::LoadedCode &code, runtime::Rank &rank, std::vector<int64_t> &words) {
-  SymmetricArguments result;
-  size_t extents = 0;
-  for (const cpu::Request &request : code.requests())
-    extents += static_cast<size_t>(request.rank);
-  std::vector<int64_t> planned(extents);
-  runtime::CoreContext place{};
-  place.rank = rank.rank(), place.ranks = rank.size(), place.cores = rank.cores();
-  if (extents)
-    code.plan()(&place, words.data(), planned.data());
-  size_t next = 0;
-  for (const cpu::Request &request : code.requests()) {
-    std::vector<int64_t> shape(planned.begin() + static_cast<ptrdiff_t>(next),
-                               planned.begin() + static_cast<ptrdiff_t>(next) + request.rank);
-    next += static_cast<size_t>(request.rank);
-    int64_t elements = 1;
-    for (int64_t extent : shape) {
-      if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements))
-        throw CompileError(
-            fmt::format("symmetric '{}' has shape [{}]", request.name, fmt::join(shape, ", ")));
-    }
+/// Sizes the kernel's symmetric memory, and appends its words.
+SymmetricArguments sizeSymmetric(const abi::KernelInfo &info, const runtime::Rank &rank,
+                                 std::vector<int64_t> &words) {
+  SymmetricArguments result{abi::symmetricAt(info, {words, rank.size()}), {}};
+  for (const abi::SymmetricArray &array : result.arrays) {
     result.addressWords.push_back(words.size());
-    words.push_back(0);
-    words.insert(words.end(), shape.begin(), shape.end());
-    std::vector<int64_t> strides(shape.size(), 1);
-    for (size_t d = shape.size(); d-- > 1;)
-      strides[d - 1] = strides[d] * shape[d];
-    words.insert(words.end(), strides.begin(), strides.end());
-    auto count = static_cast<size_t>(elements);
-    result.requests.push_back(
-        request.isSignals ? runtime::BufferRequest::signals(request.name, count, shape)
-                          : runtime::BufferRequest::buffer(
-                                request.name, count * static_cast<size_t>(request.elementBytes)));
-    result.key += fmt::format("|{}[{}]", request.name, fmt::join(shape, ","));
+    abi::addView(words, 0, array.extents, abi::denseStrides(array.extents));
   }
   return result;
 }
@@ -92,15 +63,15 @@ LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
   Impl &impl = *impl_;
   const cpu::LoadedCode &code = impl.codeFor(arguments);
   std::vector<int64_t> words = toWords(impl.kernel, arguments);
-  SymmetricArguments symmetric = planSymmetric(code, impl.rank, words);
+  SymmetricArguments symmetric = sizeSymmetric(code.info(), impl.rank, words);
   runtime::Workspace *workspace = nullptr;
-  if (!symmetric.requests.empty())
-    workspace =
-        &impl.rank.workspace(impl.kernel.signature().text() + symmetric.key, symmetric.requests);
+  if (!symmetric.arrays.empty())
+    workspace = &impl.rank.workspace(
+        abi::workspaceKey(impl.kernel.signature().text(), symmetric.arrays), symmetric.arrays);
   runtime::KernelCode launched;
   launched.name = impl.kernel.name();
   launched.recorded = impl.options.recorded;
-  launched.scratchBytes = static_cast<size_t>(code.scratchBytes());
+  launched.scratchBytes = static_cast<size_t>(code.info().scratchBytes);
   launched.symmetricArguments = symmetric.addressWords;
   launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
   return runtime::launch(impl.rank, launched, words, workspace);

@@ -9,6 +9,7 @@
 //     run(A, B, C);
 //   });
 #pragma once
+#include "ditron/compiler/CompileRequest.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"
@@ -27,14 +28,6 @@ class Rank;
 using runtime::LaunchStats;
 using runtime::Options;
 using runtime::Tensor;
-
-/// How the traced program is mapped to the machine; it does not change what the program computes.
-struct Schedule {
-  int warps = 0;    ///< of a core; GPUs only, 0 = chosen by the compiler
-  int stages = 0;   ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
-  int resident = 0; ///< cores of a multiprocessor at a time; GPUs only, 0 = likewise
-  bool operator==(const Schedule &) const = default;
-};
 
 /// What is compiled beside the kernel itself.
 struct CompileOptions {

@@ -16,7 +16,7 @@ namespace ditron {
 
 using namespace runtime::nvidia;
 
-/// What Specialization::alignment promises. Where all tensors are vectors, the last tile alone is
+/// What CompileRequest::alignment promises. Where all tensors are vectors, the last tile alone is
 /// ragged: it is better to ask at each than to take the others in small accesses for it.
 static int64_t alignment(const KernelArgument &argument, bool areVectors) {
   constexpr uint64_t kMost = 16;
@@ -36,22 +36,26 @@ static int64_t alignment(const KernelArgument &argument, bool areVectors) {
   return areVectors && result < kMost && bits % kMost == 0 ? 0 : static_cast<int64_t>(result);
 }
 
-/// What is promised of each argument.
-static GpuVariant variantFor(const std::vector<KernelArgument> &arguments) {
-  GpuVariant variant{unitStrides(arguments)};
+/// The request for launches with such arguments, whatever tensor maps they may have.
+static CompileRequest requestOf(const std::string &target, const Schedule &schedule,
+                                const std::vector<KernelArgument> &arguments) {
+  CompileRequest request{
+      .target = target, .schedule = schedule, .unitStride = unitStrides(arguments)};
   bool areVectors = std::none_of(arguments.begin(), arguments.end(), [](const auto &argument) {
     const auto *tensor = std::get_if<Tensor>(&argument);
     return tensor && tensor->shape().size() > 1;
   });
   for (const KernelArgument &argument : arguments)
-    variant.alignment.push_back(alignment(argument, areVectors));
-  return variant;
+    request.alignment.push_back(alignment(argument, areVectors));
+  return request;
 }
 
 struct GpuProgram::Impl {
   struct Variant {
-    std::shared_ptr<const GpuCode> code;
+    std::shared_ptr<const BuiltKernel> code;
     std::unique_ptr<runtime::nvidia::LoadedKernel> loaded;
+
+    std::shared_ptr<const abi::KernelInfo> info() const { return {code, &code->info}; }
   };
   /// What launches with the same arguments share: checked and encoded once.
   struct Binding {
@@ -68,14 +72,15 @@ struct GpuProgram::Impl {
 
   /// The variant for these arguments: one that asks for tensor maps only where they can be had.
   Variant &variant(const std::vector<KernelArgument> &arguments) {
-    GpuVariant which = variantFor(arguments);
+    CompileRequest which = requestOf(gpu.target(), schedule, arguments);
+    std::vector<int64_t> words = toWords(kernel, arguments);
     for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
       which.tensorMaps = reads, which.tensorStores = stores;
       Variant &found = variant(which);
-      auto isMapped = [&](const GpuCode::TensorMap &map) {
-        return TensorMap::whyNot(rank.mapped(*found.code, map, arguments).view()).empty();
+      auto isMapped = [&](const abi::TensorMap &map) {
+        return TensorMap::whyNot(rank.mapped(found.code->info, map, words).view()).empty();
       };
-      const std::vector<GpuCode::TensorMap> &maps = found.code->tensorMaps;
+      const std::vector<abi::TensorMap> &maps = found.code->info.tensorMaps;
       if (std::all_of(maps.begin(), maps.end(), isMapped))
         return found;
     }
@@ -85,29 +90,30 @@ struct GpuProgram::Impl {
 
   /// The variant whose code serves these as well: the alignment of what is read element by element
   /// makes no difference, such as that of a list whose length changes with every launch.
-  GpuVariant essential(GpuVariant which) const {
-    for (size_t argument : readSingly)
-      if (argument < which.alignment.size() && which.alignment[argument])
+  CompileRequest essential(CompileRequest which) const {
+    for (int64_t number : readSingly)
+      if (auto argument = static_cast<size_t>(number);
+          argument < which.alignment.size() && which.alignment[argument])
         which.alignment[argument] =
             static_cast<int64_t>(byteSize(kernel.parameters()[argument].dtype));
     return which;
   }
 
-  Variant &variant(const GpuVariant &given) {
-    GpuVariant which = essential(given);
+  Variant &variant(const CompileRequest &given) {
+    CompileRequest which = essential(given);
     auto found = variants.find(which);
     if (found == variants.end()) {
-      GpuCode code = loadGpuCode(kernel, schedule, which, gpu.target());
+      BuiltKernel code = buildKernel(kernel, which);
       auto start = std::chrono::steady_clock::now();
       auto loaded = std::make_unique<runtime::nvidia::LoadedKernel>(
-          gpu.device(), code.ptx,
-          runtime::nvidia::LoadedKernel::Launch{code.threads, code.sharedBytes, code.cluster,
-                                                code.overlaps});
+          gpu.device(), code.code,
+          runtime::nvidia::LoadedKernel::Launch{int(code.info.threads), int(code.info.sharedBytes),
+                                                int(code.info.cluster), code.info.overlaps});
       std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
       code.report.assemblySeconds = passed.count();
       code.report.seconds += passed.count();
-      Variant variant{std::make_shared<const GpuCode>(std::move(code)), std::move(loaded)};
-      readSingly.insert(variant.code->readSingly.begin(), variant.code->readSingly.end());
+      Variant variant{std::make_shared<const BuiltKernel>(std::move(code)), std::move(loaded)};
+      readSingly.insert(variant.code->info.readSingly.begin(), variant.code->info.readSingly.end());
       found = variants.emplace(essential(which), std::move(variant)).first;
     }
     return found->second;
@@ -125,7 +131,7 @@ struct GpuProgram::Impl {
     if (lastBound && !isStale) {
       const Binding &binding = lastBound->second;
       last = binding.variant;
-      rank.choose(last->code, binding.workspace);
+      rank.choose(last->info(), binding.workspace);
       return binding;
     }
     lastBound = nullptr;
@@ -140,26 +146,26 @@ struct GpuProgram::Impl {
     checkArguments(kernel, arguments, gpu.group()->ranks());
     int64_t dropped = gpu.group()->dropped();
     last = &variant(arguments);
-    const GpuCode &code = *last->code;
-    rank.prepare(last->code, arguments);
-    std::vector<int64_t> all = toWords(kernel, arguments), others = rank.words();
-    all.insert(all.end(), others.begin(), others.end());
+    const abi::KernelInfo &info = last->code->info;
+    std::vector<int64_t> all = toWords(kernel, arguments);
+    int cores = coresOf(all);
+    rank.prepare(last->info(), all);
+    std::vector<int64_t> others = rank.words();
     std::vector<TensorMap> maps;
-    for (const GpuCode::TensorMap &map : code.tensorMaps)
-      maps.emplace_back(gpu.device()->use(), rank.mapped(code, map, arguments).view(), map.box,
+    for (const abi::TensorMap &map : info.tensorMaps)
+      maps.emplace_back(gpu.device()->use(), rank.mapped(info, map, all).view(), map.box,
                         map.roundsToTf32);
+    all.insert(all.end(), others.begin(), others.end());
     return {last, rank.workspace(), dropped, LaunchParameters(std::move(all), std::move(maps)),
-            coresOf(arguments)};
+            cores};
   }
 
   /// The cores of a launch of the last variant: as many as fit together, or one for each tile.
-  int coresOf(const std::vector<KernelArgument> &arguments) const {
-    const GpuCode &code = *last->code;
-    if (code.tiles.empty())
-      return rank.cores(code, last->loaded->cores());
-    int64_t most = 1;
-    for (const std::string &tiles : code.tiles)
-      most = std::max(most, evaluateExtent(tiles, arguments, gpu.group()->ranks()));
+  int coresOf(std::span<const int64_t> words) const {
+    const abi::KernelInfo &info = last->code->info;
+    if (info.tiles.empty())
+      return rank.cores(info, last->loaded->cores());
+    int64_t most = info.cores({words, gpu.group()->ranks()});
     if (most > INT32_MAX)
       throw CompileError(fmt::format("{}: {} tiles of these extents, expected fewer than 2^31",
                                      kernel.signature().text(), most));
@@ -179,8 +185,8 @@ struct GpuProgram::Impl {
   Kernel kernel;
   Schedule schedule;
   GpuRank rank;
-  std::map<GpuVariant, Variant> variants; ///< by what is essential of them
-  std::set<size_t> readSingly;            ///< as their code says
+  std::map<CompileRequest, Variant> variants; ///< by what is essential of them
+  std::set<int64_t> readSingly;               ///< as their code says
   Variant *last = nullptr;
   std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings;
   std::pair<const std::vector<int64_t>, Binding> *lastBound = nullptr; ///< of them, or none

@@ -8,6 +8,7 @@
 #include "ditron/runtime/nvidia/RankGroup.h"
 #include "ditron/runtime/nvidia/TensorMap.h"
 #include <optional>
+#include <span>
 
 namespace ditron {
 
@@ -26,24 +27,23 @@ public:
       : device_(gpu.device()), group_(gpu.group()), rank_(gpu.rank()), kernel_(std::move(kernel)),
         signature_(std::move(signature)) {}
 
-  /// Chooses what launches of this code with such arguments take. Without launching.
-  void prepare(const std::shared_ptr<const GpuCode> &code,
-               const std::vector<KernelArgument> &arguments);
+  /// Chooses what launches of this code with arguments of these words take. Without launching.
+  void prepare(const std::shared_ptr<const abi::KernelInfo> &info, std::span<const int64_t> words);
   /// What prepare chose, and the same choice again, as long as no workspace was dropped since.
   const std::shared_ptr<runtime::nvidia::Workspace> &workspace() const { return workspace_; }
-  void choose(const std::shared_ptr<const GpuCode> &code,
+  void choose(const std::shared_ptr<const abi::KernelInfo> &info,
               const std::shared_ptr<runtime::nvidia::Workspace> &workspace) {
-    code_ = code, workspace_ = workspace;
+    info_ = info, workspace_ = workspace;
   }
   /// The words of a launch behind those of its arguments.
   std::vector<int64_t> words() const;
   /// The memory that a tensor map is to describe: an argument's, or, with its pages, that of a
   /// symmetric buffer, which has an address where it is prepared.
-  MappedMemory mapped(const GpuCode &code, const GpuCode::TensorMap &map,
-                      const std::vector<KernelArgument> &arguments) const;
+  MappedMemory mapped(const abi::KernelInfo &info, const abi::TensorMap &map,
+                      std::span<const int64_t> words) const;
   /// How many cores a launch has, of so many that fit.
-  int cores(const GpuCode &code, int fitting) const {
-    return code.isDistributed ? group_->cores(rank_, fitting) : fitting;
+  int cores(const abi::KernelInfo &info, int fitting) const {
+    return info.isDistributed ? group_->cores(rank_, fitting) : fitting;
   }
   /// A launch of so many cores is under way.
   void launched(int cores);
@@ -53,14 +53,13 @@ public:
   void poison() const;
 
 private:
-  runtime::nvidia::WorkspaceLayout layoutOf(const GpuCode &code,
-                                            const std::vector<KernelArgument> &arguments) const;
+  abi::WorkspaceLayout layoutOf(const abi::KernelInfo &info, std::span<const int64_t> words) const;
 
   std::shared_ptr<runtime::nvidia::Device> device_;
   std::shared_ptr<runtime::nvidia::RankGroup> group_;
   int rank_;
   std::string kernel_, signature_;
-  std::shared_ptr<const GpuCode> code_;
+  std::shared_ptr<const abi::KernelInfo> info_;
   std::shared_ptr<runtime::nvidia::Memory> status_;
   std::shared_ptr<runtime::nvidia::Workspace> workspace_; ///< of the next launch
   /// Of launches that nobody has waited for.

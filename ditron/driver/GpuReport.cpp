@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/GpuReport.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/support/Message.h"
 #include <fmt/format.h>
 
 namespace ditron {
 
-using gpu::Status;
+using abi::Status;
 using runtime::CoreLine;
 using runtime::nvidia::Participant;
 
-std::optional<std::string> failedRequirement(const GpuCode &code, const std::string &signature,
+std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
+                                             const std::string &signature,
                                              std::span<const int64_t> status) {
   if (status[Status::kFailed] == 0)
     return std::nullopt;
-  const GpuCode::Requirement &failed =
-      code.requirements.at(static_cast<size_t>(status[Status::kNumber]));
+  const abi::Requirement &failed =
+      info.requirements.at(static_cast<size_t>(status[Status::kNumber]));
   return fmt::format("{}:{}: {}: {}", failed.file, failed.line, signature,
                      fillIn(failed.message, status.subspan(Status::kValues)));
 }
@@ -32,14 +34,14 @@ static std::vector<int64_t> statusOf(const runtime::nvidia::Workspace &workspace
 
 /// A line for a record of a core, if it has noted a wait.
 static std::optional<CoreLine> lineOf(const runtime::nvidia::Workspace &workspace, int rank,
-                                      int core, const GpuCode &code,
+                                      int core, const abi::KernelInfo &info,
                                       std::span<const int64_t> record) {
   if (record[0] == 0)
     return std::nullopt;
-  const GpuCode::Site &site = code.sites.at(static_cast<size_t>(record[0] - 1));
+  const abi::Site &site = info.sites.at(static_cast<size_t>(record[0] - 1));
   int64_t offset = record[1] - static_cast<int64_t>(workspace.memory().address(rank));
-  std::string name = workspace.layout().nameOf(offset);
-  bool isBegin = record[0] - 1 == gpu::kBeginSite;
+  std::string name = runtime::nvidia::nameOf(workspace.layout(), offset);
+  bool isBegin = record[0] - 1 == abi::kBeginSite;
   CoreLine line;
   line.place = {rank, core, site.role, fmt::format("{}:{}", site.file, site.line)};
   std::string what = isBegin               ? "waits for " + name
@@ -62,15 +64,15 @@ std::string reportFailure(const runtime::nvidia::Workspace &workspace, const std
       continue;
     }
     kernel = participant.kernel;
-    const auto &code = *static_cast<const GpuCode *>(participant.code.get());
+    const abi::KernelInfo &info = *participant.info;
     std::vector<int64_t> status = statusOf(workspace, rank, participant);
-    if (auto failed = failedRequirement(code, signature, std::span(status).first(Status::kRecords)))
+    if (auto failed = failedRequirement(info, signature, std::span(status).first(Status::kRecords)))
       return fmt::format("{} (rank {})", *failed, rank);
     size_t before = lines.size();
     for (int core = 0; core < participant.cores; ++core)
       for (int part : {0, 1}) {
         auto first = size_t(Status::kRecords + (2 * core + part) * Status::kRecordWords);
-        if (auto line = lineOf(workspace, rank, core, code,
+        if (auto line = lineOf(workspace, rank, core, info,
                                std::span(status).subspan(first, size_t(Status::kRecordWords))))
           if (part == 0 || lines.size() == before || lines.back().place.core != core)
             lines.push_back(*line);

@@ -203,15 +203,15 @@ void Rank::compareRequests(uint64_t meeting) {
       throw RuntimeError(theirs.text);
 }
 
-Workspace &Rank::workspace(const std::string &key, const std::vector<BufferRequest> &requests) {
+Workspace &Rank::workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays) {
   if (auto known = workspaces_.find(key); known != workspaces_.end()) {
-    if (known->second->requests() != requests)
+    if (known->second->arrays() != arrays)
       throw CompileError(
           fmt::format("workspace '{}' is asked for with other buffers than at its first use", key));
     return *known->second;
   }
   enter();
-  std::unique_ptr<Workspace> made(new Workspace(*this, key, requests));
+  std::unique_ptr<Workspace> made(new Workspace(*this, key, arrays));
   Workspace &workspace = *(workspaces_[key] = std::move(made));
   assemble(); // nobody notifies before its counters are zero
   return workspace;

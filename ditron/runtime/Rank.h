@@ -95,8 +95,8 @@ public:
 
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where
-  /// the requests differ from those of the first use.
-  Workspace &workspace(const std::string &key, const std::vector<BufferRequest> &requests);
+  /// the arrays differ from those of the first use.
+  Workspace &workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays);
 
   /// Collective: gives back the memory of a workspace, which must not be used again.
   void releaseWorkspace(const std::string &key);

@@ -24,10 +24,9 @@ struct CompileArguments : KernelArguments {
   int64_t alignment = 0;
 };
 
-CompileOutput parseEmit(const std::string &text) {
-  for (auto [known, output] :
-       {std::pair("ir", CompileOutput::ir), std::pair("llvm", CompileOutput::llvm),
-        std::pair("asm", CompileOutput::assembly), std::pair("object", CompileOutput::object)})
+Emit parseEmit(const std::string &text) {
+  for (auto [known, output] : {std::pair("ir", Emit::ir), std::pair("llvm", Emit::llvm),
+                               std::pair("asm", Emit::assembly), std::pair("object", Emit::object)})
     if (text == known)
       return output;
   throw UsageError(fmt::format("unknown --emit '{}', expected one of ir, llvm, asm, object{}", text,
@@ -49,10 +48,10 @@ void checkTarget(const std::string &text) {
 }
 
 int compileKernel(const CompileArguments &arguments) {
-  CompileOutput output = parseEmit(arguments.emit);
+  Emit output = parseEmit(arguments.emit);
   checkTarget(arguments.target);
   bool toFile = !arguments.output.empty() && arguments.output != "-";
-  if (!toFile && (output == CompileOutput::object || arguments.json))
+  if (!toFile && (output == Emit::object || arguments.json))
     throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
@@ -60,8 +59,10 @@ int compileKernel(const CompileArguments &arguments) {
   Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
                        arguments.target == "x86-64" ? "" : arguments.target);
   auto start = std::chrono::steady_clock::now();
-  std::string text =
-      compileTo(task.kernel, task.schedule(), arguments.target, output, arguments.alignment);
+  CompileRequest request =
+      requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
+  request.emit = output;
+  std::string text = compileTo(task.kernel, request);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (toFile)
     writeFile(arguments.output, text);

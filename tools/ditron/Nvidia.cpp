@@ -103,10 +103,8 @@ public:
   double predict(const kernels::Config &config) {
     try {
       Task task = task_.with(config);
-      std::vector<bool> all(task.kernel.parameters().size(), true);
-      std::vector<int64_t> aligned(all.size(), 16);
       GpuResources resources =
-          gpuResources(task.kernel, task.schedule(), {all, true, true, aligned}, gpu_.target());
+          gpuResources(task.kernel, requestFor(task.kernel, gpu_.target(), task.schedule(), 16));
       return tune::predictSeconds(task.entry, task.problem, config, resources);
     } catch (const CompileError &) {
       return std::numeric_limits<double>::infinity();

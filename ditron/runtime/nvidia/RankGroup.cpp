@@ -9,7 +9,7 @@ namespace ditron::runtime::nvidia {
 
 //===-- Workspace -----------------------------------------------------------------------------===//
 
-Workspace::Workspace(std::vector<std::shared_ptr<Device>> devices, WorkspaceLayout layout)
+Workspace::Workspace(std::vector<std::shared_ptr<Device>> devices, abi::WorkspaceLayout layout)
     : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, layout_.bytes()),
       participants_(devices_.size()) {}
 
@@ -21,7 +21,7 @@ void Workspace::launched(int rank, Participant participant) {
 bool Workspace::hasFailed(int rank) const {
   uint64_t aborted = 0;
   DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyDtoH_v2, &aborted,
-              memory_.address(rank) + uint64_t(gpu::Head::kAborted), sizeof(aborted));
+              memory_.address(rank) + uint64_t(abi::Head::kAborted), sizeof(aborted));
   return aborted != 0;
 }
 
@@ -59,7 +59,7 @@ RankGroup::RankGroup(std::vector<std::shared_ptr<Device>> devices)
 
 void RankGroup::requirePlaces(int ranks) {
   int gpus = Cuda::get().devices();
-  int64_t most = std::min<int64_t>(int64_t(gpus) * kMostSharing, gpu::kMostRanks);
+  int64_t most = std::min<int64_t>(int64_t(gpus) * kMostSharing, abi::Head::kMostGpus);
   if (ranks > most)
     throw UnavailableError(fmt::format("{} ranks on {} GPU{}: expected at most {}, {} of a GPU, "
                                        "for all their cores to run at a time",
@@ -115,12 +115,12 @@ std::string RankGroup::describe() const {
 }
 
 std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
-                                                const WorkspaceLayout &layout) {
+                                                const abi::WorkspaceLayout &layout) {
   std::lock_guard lock(lock_);
   std::shared_ptr<Workspace> &found = workspaces_[key];
   if (!found)
     found = std::make_shared<Workspace>(devices_, layout);
-  else if (found->layout().requests() != layout.requests())
+  else if (found->layout().arrays() != layout.arrays())
     throw CompileError(fmt::format("two kernels ask for different symmetric memory as '{}'", key));
   return found;
 }

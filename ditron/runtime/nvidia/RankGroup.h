@@ -22,17 +22,17 @@ namespace ditron::runtime::nvidia {
 /// What a rank's last launch in a workspace was, for reports.
 struct Participant {
   std::string kernel;
-  std::shared_ptr<const Memory> status; ///< see gpu::Status; null: it has launched nothing
+  std::shared_ptr<const Memory> status; ///< see abi::Status; null: it has launched nothing
   int cores = 0;
-  std::shared_ptr<const void> code; ///< what the kernel's sites are told by
+  std::shared_ptr<const abi::KernelInfo> info; ///< by which reports name its waits
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks.
 class Workspace {
 public:
-  Workspace(std::vector<std::shared_ptr<Device>> devices, WorkspaceLayout layout);
+  Workspace(std::vector<std::shared_ptr<Device>> devices, abi::WorkspaceLayout layout);
 
-  const WorkspaceLayout &layout() const { return layout_; }
+  const abi::WorkspaceLayout &layout() const { return layout_; }
   const SymmetricMemory &memory() const { return memory_; }
   const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
   int ranks() const { return static_cast<int>(devices_.size()); }
@@ -55,7 +55,7 @@ public:
 
 private:
   std::vector<std::shared_ptr<Device>> devices_;
-  WorkspaceLayout layout_;
+  abi::WorkspaceLayout layout_;
   SymmetricMemory memory_;
   mutable std::mutex lock_;
   std::mutex errorLock_;
@@ -87,7 +87,7 @@ public:
   std::string describe() const;
 
   /// The workspace of this name, made by the first rank that asks.
-  std::shared_ptr<Workspace> workspace(const std::string &key, const WorkspaceLayout &layout);
+  std::shared_ptr<Workspace> workspace(const std::string &key, const abi::WorkspaceLayout &layout);
   /// A workspace that has failed is given up: the next launch gets another one.
   void drop(const std::shared_ptr<Workspace> &workspace);
   /// How many have been given up, so far: what was learnt of one before may no longer hold.

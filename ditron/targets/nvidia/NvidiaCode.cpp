@@ -106,7 +106,7 @@ void optimize(llvm::Module &module, const Chip &chip) {
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
 }
 
-std::string emitPtx(llvm::Module &module, const Chip &chip) {
+std::string emitPtx(llvm::Module &module, const Chip &chip, const abi::KernelInfo &info) {
   auto machine = machineFor(chip);
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream stream(text);
@@ -114,7 +114,8 @@ std::string emitPtx(llvm::Module &module, const Chip &chip) {
   if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     throw InternalError("the code generator emits no PTX");
   passes.run(module);
-  return std::string(text.begin(), text.end());
+  return fmt::format("// ditron {}\n{}", abi::toText(info),
+                     std::string_view(text.data(), text.size()));
 }
 
 //===-- ptxas ---------------------------------------------------------------------------------===//

@@ -2,7 +2,7 @@
 //
 // Ops of kernels of several ranks, a part of NvidiaOps.td, which includes this file.
 // `launch` is what a kernel of several ranks knows of its launch: the last arguments of the function,
-// in the order of support/GpuLaunch.h.
+// in the order of abi/LaunchWords.h.
 #ifndef DITRON_NVIDIA_NVIDIARANKOPS
 #define DITRON_NVIDIA_NVIDIARANKOPS
 

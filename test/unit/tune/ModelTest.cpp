@@ -28,10 +28,7 @@ double chosenOverBest(const char *kernel, DType type, const Dimensions &dims,
     config.parse(common, parameters);
     config.parse(text, parameters);
     Kernel made = entry.kernel(type, config);
-    std::vector<bool> all(made.parameters().size(), true);
-    GpuResources resources =
-        gpuResources(made, scheduleOf(config),
-                     {all, true, true, std::vector<int64_t>(all.size(), 16)}, "sm_90a");
+    GpuResources resources = gpuResources(made, requestFor(made, "sm_90a", scheduleOf(config), 16));
     double predicted = predictSeconds(entry, problem, config, resources);
     if (predicted < least)
       least = predicted, chosen = seconds;

@@ -10,10 +10,6 @@ def CheckSupported : Pass<"nvidia-check-supported", "::mlir::func::FuncOp"> {
   let summary = "Refuses what this backend has no lowering for";
 }
 
-def DescribeSymmetric : Pass<"nvidia-describe-symmetric", "::mlir::ModuleOp"> {
-  let summary = "Turns the plan of symmetric memory into text that a launch evaluates";
-}
-
 def SpreadTiles : Pass<"nvidia-spread-tiles", "::mlir::func::FuncOp"> {
   let summary = "Gives each tile a core of its own, where cores need not be there together";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

@@ -6,8 +6,8 @@
 // on to the others what that thread has seen; a counter is raised by one thread, with release,
 // behind a barrier by which it has seen what the others did. The thread that feeds the copy engine
 // waits for itself, and has the copy engine see what it has seen. A wait that outlives its bound,
-// or that finds the launch aborted, notes what it waits for and returns: see support/GpuLaunch.h.
-#include "ditron/support/GpuLaunch.h"
+// or that finds the launch aborted, notes what it waits for and returns: see abi/LaunchWords.h.
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/targets/nvidia/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Guards.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -19,8 +19,8 @@ namespace ditron::nvidia {
 
 namespace {
 
-using gpu::Head;
-using gpu::Status;
+using abi::Head;
+using abi::Status;
 
 /// Code of one thread that talks to other cores and ranks. Numbers and addresses are i64.
 class Talk {
@@ -31,16 +31,16 @@ public:
   Value asWord(Value index) {
     return t_.b.createOrFold<arith::IndexCastOp>(t_.loc, t_.b.getI64Type(), index);
   }
-  Value launch(gpu::LaunchWord word) {
-    if (word == gpu::kStatus)
+  Value launch(abi::LaunchWord word) {
+    if (word == abi::kStatus)
       return t_.b.create<LLVM::PtrToIntOp>(t_.loc, t_.b.getI64Type(), launch_[word]);
     return asWord(launch_[word]);
   }
   /// A word of this rank's head, or of rank `peer`'s.
-  Value head(int64_t offset) { return t_.add(launch(gpu::kHead), i64(offset)); }
+  Value head(int64_t offset) { return t_.add(launch(abi::kHead), i64(offset)); }
   Value headOf(Value peer, int64_t offset) {
-    Value distance = t_.b.create<arith::SubIOp>(t_.loc, peer, launch(gpu::kRank));
-    return t_.add(head(offset), t_.mul(distance, launch(gpu::kStride)));
+    Value distance = t_.b.create<arith::SubIOp>(t_.loc, peer, launch(abi::kRank));
+    return t_.add(head(offset), t_.mul(distance, launch(abi::kStride)));
   }
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
     return t_.b.create<arith::CmpIOp>(t_.loc, predicate, x, y);
@@ -68,7 +68,7 @@ public:
   }
   /// For each rank.
   template <class Fn> void forRanks(Fn &&body) {
-    auto loop = t_.b.create<scf::ForOp>(t_.loc, i64(0), launch(gpu::kRanks), i64(1));
+    auto loop = t_.b.create<scf::ForOp>(t_.loc, i64(0), launch(abi::kRanks), i64(1));
     OpBuilder::InsertionGuard guard(t_.b);
     t_.b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -101,7 +101,7 @@ public:
     began = b.create<arith::SelectOp>(t_.loc, compare(arith::CmpIPredicate::eq, began, i64(0)), now,
                                       began);
     Value passed = b.create<arith::SubIOp>(t_.loc, now, began);
-    Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(gpu::kBound));
+    Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(abi::kBound));
     b.create<scf::YieldOp>(t_.loc, ValueRange{began, isLate});
     b.setInsertionPointAfter(loop);
     noteFailure(cell, value, site, scope, record);
@@ -115,7 +115,7 @@ private:
       Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
       Value first =
           t_.add(t_.mul(number, i64(8 * Status::kRecordWords)), i64(8 * Status::kRecords));
-      Value place = t_.add(launch(gpu::kStatus), first);
+      Value place = t_.add(launch(abi::kStatus), first);
       Value words[] = {i64(site + 1), cell, value, seen};
       for (auto [n, word] : llvm::enumerate(words))
         t_.instructions.storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
@@ -127,11 +127,11 @@ private:
   ValueRange launch_;
 };
 
-/// Error where an op does not have all words of the launch (support/GpuLaunch.h).
+/// Error where an op does not have all words of the launch (abi/LaunchWords.h).
 LogicalResult checkLaunch(Operation *op, ValueRange launch) {
-  if (launch.size() == gpu::kLaunchWords)
+  if (launch.size() == abi::kLaunchWords)
     return success();
-  return op->emitError() << "expected the " << int(gpu::kLaunchWords)
+  return op->emitError() << "expected the " << int(abi::kLaunchWords)
                          << " words of the launch, found " << launch.size();
 }
 
@@ -160,16 +160,16 @@ struct BeginPattern : TilePattern<BeginOp> {
       return failure();
     ThreadBuilder t(b, loc, context_);
     Talk talk(t, adaptor.getLaunch());
-    Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[gpu::kHead]);
+    Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]);
     epoch = talk.asWord(epoch);
     // Thread r waits for rank r.
     Value thread = b.create<arith::ExtUIOp>(loc, b.getI64Type(), talk.thread());
-    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(gpu::kRanks));
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
     talk.when(isOne, [&] {
       Value cell = t.add(talk.head(Head::kCompleted), t.mul(thread, talk.i64(8)));
       Value before = b.create<arith::SubIOp>(loc, epoch, talk.i64(2));
       before = b.create<arith::MaxSIOp>(loc, before, talk.i64(0));
-      talk.wait(cell, before, gpu::kBeginSite, "sys", 0);
+      talk.wait(cell, before, abi::kBeginSite, "sys", 0);
     });
     b.create<NVVM::Barrier0Op>(loc);
     zeroSignals(t, talk, epoch);
@@ -184,13 +184,13 @@ private:
     Type word = b.getI64Type();
     int64_t size = (context_.warps + context_.producerWarps) * kLanes;
     Value page =
-        b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)), talk.i64(gpu::kSignalPages - 1));
-    Value base = t.add(talk.head(Head::kBytes), t.mul(page, talk.launch(gpu::kSignalPage)));
+        b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)), talk.i64(abi::kSignalPages - 1));
+    Value base = t.add(talk.head(Head::kBytes), t.mul(page, talk.launch(abi::kSignalPage)));
     Value thread = b.create<arith::ExtUIOp>(t.loc, word, talk.thread());
     Value cores = b.create<arith::ExtUIOp>(t.loc, word, talk.cores());
     Value first = t.add(t.mul(talk.core(), talk.i64(size)), thread);
     auto loop =
-        b.create<scf::ForOp>(t.loc, first, talk.launch(gpu::kCells), t.mul(cores, talk.i64(size)));
+        b.create<scf::ForOp>(t.loc, first, talk.launch(abi::kCells), t.mul(cores, talk.i64(size)));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value cell = t.add(base, t.mul(loop.getInductionVar(), talk.i64(8)));
@@ -213,9 +213,9 @@ struct EndPattern : TilePattern<EndOp> {
       Value before = t.instructions.incrementAcquireRelease(talk.head(Head::kArrived), last, "gpu");
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
         Value epoch =
-            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[gpu::kHead]));
+            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
         t.instructions.storeRelaxed(talk.head(Head::kEpoch), epoch, "sys");
-        Value own = t.mul(talk.launch(gpu::kRank), talk.i64(8));
+        Value own = t.mul(talk.launch(abi::kRank), talk.i64(8));
         talk.forRanks([&](Value peer) {
           Value cell = t.add(talk.headOf(peer, Head::kCompleted), own);
           t.instructions.storeRelease(cell, epoch, "sys");
@@ -313,7 +313,7 @@ struct MeetPattern : TilePattern<MeetOp> {
       Value second = t.add(cells, talk.i64(8));
       Value isLast = talk.compare(arith::CmpIPredicate::eq, t.add(before, talk.i64(1)), last);
       talk.when(isLast, [&] { count(t, talk, second, op.getRanks()); });
-      Value wanted = op.getRanks() ? t.mul(round, talk.launch(gpu::kRanks)) : round;
+      Value wanted = op.getRanks() ? t.mul(round, talk.launch(abi::kRanks)) : round;
       talk.wait(second, wanted, static_cast<int64_t>(op.getSite()), scope, 0);
     });
     t.instructions.barrier();
@@ -337,8 +337,8 @@ private:
     if (!ofAllRanks)
       return t.instructions.raiseRelease(cell, "add", talk.i64(1), "gpu");
     talk.forRanks([&](Value peer) {
-      Value distance = t.b.create<arith::SubIOp>(t.loc, peer, talk.launch(gpu::kRank));
-      Value theirs = t.add(cell, t.mul(distance, talk.launch(gpu::kStride)));
+      Value distance = t.b.create<arith::SubIOp>(t.loc, peer, talk.launch(abi::kRank));
+      Value theirs = t.add(cell, t.mul(distance, talk.launch(abi::kStride)));
       t.instructions.raiseRelease(theirs, "add", talk.i64(1), "sys");
     });
   }

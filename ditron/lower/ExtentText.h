@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers that a launch computes of its arguments, as text in postfix: a0.1 is extent 1 of argument
-// 0, s2 the integer argument 2, c5 a number, n the number of ranks, and the other words are
-// operations on what stands before them. evaluateExtent of driver/Compile.h reads it.
+// Numbers that a launch computes of its arguments, from the ops that compute them in the kernel: as
+// the text of abi/Extent.h.
 #pragma once
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Value.h"
 #include <string>
 
-namespace ditron::nvidia {
+namespace ditron::lower {
 
 class ExtentText {
 public:
@@ -21,6 +20,8 @@ public:
 
 private:
   mlir::LogicalResult word(const llvm::Twine &next);
+  mlir::LogicalResult addOperation(mlir::Operation *op);
+  mlir::LogicalResult addCast(mlir::Operation *cast);
   mlir::LogicalResult addFolded(mlir::OpFoldResult value);
   /// Extent n of a view: an argument, or what was cut of one.
   mlir::LogicalResult addExtent(mlir::Value view, int64_t n, mlir::Operation *user);
@@ -30,4 +31,4 @@ private:
   mlir::Operation *culprit_ = nullptr;
 };
 
-} // namespace ditron::nvidia
+} // namespace ditron::lower
