@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "OpenBlas.h"
+#include "tools/baselines/OpenBlas.h"
 #include <cstdlib>
 #include <dlfcn.h>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
 namespace {
 
@@ -53,4 +53,4 @@ void OpenBlas::gemm(int64_t M, int64_t N, int64_t K, const float *A, const float
         B, isTransposed ? int(K) : int(N), 0, C, int(N));
 }
 
-} // namespace ditron::tools
+} // namespace ditron::baselines

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Cublas.h"
+#include "tools/baselines/Cublas.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <vector>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
 using namespace runtime::nvidia;
 
@@ -314,4 +314,4 @@ Cublas::product(const GemmProblem &problem, const GemmOperands &sample, std::str
   return nullptr;
 }
 
-} // namespace ditron::tools
+} // namespace ditron::baselines

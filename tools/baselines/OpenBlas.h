@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
 /// OpenBLAS, loaded when it is asked for: the program neither needs it nor starts slower for it.
 class OpenBlas {
@@ -28,4 +28,4 @@ private:
   char *(*config_)() = nullptr;
 };
 
-} // namespace ditron::tools
+} // namespace ditron::baselines

@@ -2,14 +2,15 @@
 //
 // What a kernel is timed beside on a GPU.
 #pragma once
-#include "DeviceOperands.h"
+#include "ditron/driver/Gpu.h"
+#include "tools/baselines/Work.h"
 #include <memory>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
-class GpuRival {
+class GpuBaseline {
 public:
-  virtual ~GpuRival() = default;
+  virtual ~GpuBaseline() = default;
   /// What it is, for the report: "cublasGemmEx", "device copy".
   virtual std::string name() const = 0;
   /// Its version, for a line of bench/baselines; may be empty.
@@ -20,13 +21,16 @@ public:
   virtual bool isSameWork() const { return false; }
 };
 
-/// The entry's baseline on a GPU, for sets of equal operands:
+/// Where the tensors of a set of operands lie on the device, by the number of the argument.
+using Addresses = std::vector<uint64_t>;
+
+/// The kernel's baseline on a GPU, for sets of equal operands:
 ///   a copy      within the GPU's memory that reads and writes as many bytes as the kernel
 ///   a product   of cuBLAS; where it is grouped, the dense one of as many rows; a copy of as many
 ///               bytes as the operands have where cuBLAS is missing, or has no such product
-/// Null where the entry has none. `missing` says what the machine lacks for the better one.
-std::unique_ptr<GpuRival> makeGpuRival(const Gpu &gpu, const Task &task,
-                                       const std::vector<DeviceOperands> &sets,
-                                       std::string &missing);
+/// Null where the kernel has none. `missing` says what the machine lacks for the better one.
+std::unique_ptr<GpuBaseline> makeGpuBaseline(const Gpu &gpu, const Work &work,
+                                             const std::vector<Addresses> &sets,
+                                             std::string &missing);
 
-} // namespace ditron::tools
+} // namespace ditron::baselines

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
 /// C[M,N] = A[M,K] * B, all row-major: B is [K,N], or [N,K] where it is transposed.
 struct GemmProblem {
@@ -63,4 +63,4 @@ public:
   virtual std::string name() const = 0;
 };
 
-} // namespace ditron::tools
+} // namespace ditron::baselines

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Rival.h"
-#include "OpenBlas.h"
-#include "Report.h"
+#include "tools/baselines/HostBaseline.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/support/Error.h"
+#include "tools/baselines/OpenBlas.h"
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
-#include <map>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
 using kernels::Baseline;
 
 namespace {
+
+using Operands = std::vector<KernelArgument>;
+
+const Tensor &tensorOf(const Operands &operands, size_t argument) {
+  return std::get<Tensor>(operands[argument]);
+}
 
 template <class Fn> double timed(const Fn &fn) {
   auto start = std::chrono::steady_clock::now();
@@ -24,7 +28,7 @@ template <class Fn> double timed(const Fn &fn) {
 
 /// memcpy between buffers too large for the caches, by the rank's cores; the time that it takes for
 /// as many bytes, read and written together, as the kernel moves.
-class Copy : public Rival {
+class Copy : public HostBaseline {
 public:
   Copy(Context &context, double kernelBytes) : team_(context.runtimeRank().team()) {
     constexpr int64_t kLeast = int64_t(64) << 20;
@@ -54,12 +58,13 @@ private:
 };
 
 /// The products of all ranks, one after another, each with the threads of all of them.
-class Blas : public Rival {
+class Blas : public HostBaseline {
 public:
-  Blas(Context &context, const Operands &operands, bool isTransposed = false)
-      : products_(context.rank() == 0 ? context.ranks() : 0), isTransposed_(isTransposed),
-        a_(operands.tensor(0)), b_(operands.tensor(1)),
-        c_(Tensor::own(DType::f32, operands.tensor(operands.outputs().front()).shape())) {
+  Blas(Context &context, const Work &work, const Operands &operands)
+      : products_(context.rank() == 0 ? context.ranks() : 0),
+        isTransposed_(kernels::isOfWeights(work.kernel)), a_(tensorOf(operands, 0)),
+        b_(tensorOf(operands, 1)),
+        c_(Tensor::own(DType::f32, tensorOf(operands, outputOf(work.kernel)).shape())) {
     auto blas = OpenBlas::load();
     if (!blas)
       throw UnavailableError("--baseline needs OpenBLAS for gemm, and this machine has no "
@@ -92,8 +97,8 @@ protected:
 /// The products of groups of rows by the transposed weights of each, one after another.
 class GroupedBlas : public Blas {
 public:
-  GroupedBlas(Context &context, const Operands &operands)
-      : Blas(context, operands), counts_(operands.tensor(2)) {}
+  GroupedBlas(Context &context, const Work &work, const Operands &operands)
+      : Blas(context, work, operands), counts_(tensorOf(operands, 2)) {}
 
 protected:
   void multiply() override {
@@ -112,21 +117,21 @@ private:
 };
 
 /// ditron's kernels, one after another.
-class Sequence : public Rival {
+class Sequence : public HostBaseline {
 public:
   explicit Sequence(Context &context) : context_(context) {}
 
-  /// Appends a kernel of the library on these tensors; its output, which the next may take.
+  /// Appends a kernel of the library that takes these tensors; its output, which the next may take.
   Tensor append(const char *kernel, DType type, const std::vector<Tensor> &inputs,
                 const std::string &config = "") {
-    Task task = taskFor(kernel, type, inputs, config);
-    Operands operands(task);
-    std::vector<Operands::Value> values(inputs.begin(), inputs.end());
-    Tensor output = operands.tensor(operands.outputs().front());
-    for (size_t n = values.size(); n < operands.values().size(); ++n)
-      values.push_back(operands.values()[n]);
-    steps_.push_back({context_.compile(task.kernel), std::move(values)});
-    steps_.back().program.prepare(steps_.back().values);
+    const kernels::KernelEntry &entry = kernels::findKernel(kernel);
+    kernels::Problem problem = problemFor(entry, type, inputs);
+    Kernel made = entry.kernel(type, entry.configure(problem, config));
+    Operands operands(inputs.begin(), inputs.end());
+    Tensor output = allocateOutput(made, problem);
+    operands.push_back(output);
+    steps_.push_back({context_.compile(made), std::move(operands)});
+    steps_.back().program.prepare(steps_.back().operands);
     name_ += (name_.empty() ? "ditron " : ", ") + std::string(kernel);
     if (type == DType::f32)
       name_ += " f32";
@@ -142,14 +147,14 @@ public:
   double run() override {
     return timed([&] {
       for (Step &step : steps_)
-        step.program.launch(step.values);
+        step.program.launch(step.operands);
     });
   }
 
 private:
   struct Step {
     Program program;
-    std::vector<Operands::Value> values;
+    Operands operands;
   };
 
   /// The one name in a dimension such as R*M, and what it is where the dimension is `extent`.
@@ -166,23 +171,31 @@ private:
     return {unknown, extent};
   }
 
-  /// The kernel at the sizes that the tensors have.
-  Task taskFor(const char *kernel, DType type, const std::vector<Tensor> &inputs,
-               const std::string &config) {
-    KernelArguments arguments;
-    arguments.config = config;
-    arguments.kernel = kernel;
-    arguments.dtype = ditron::name(type);
-    Task probe = makeTask(arguments, "", context_.ranks(), context_.cores());
-    const std::vector<Argument> &parameters = probe.kernel.signature().arguments();
-    std::map<std::string, int64_t> extents;
+  /// The problem of the sizes that the tensors have.
+  kernels::Problem problemFor(const kernels::KernelEntry &entry, DType type,
+                              const std::vector<Tensor> &inputs) const {
+    kernels::Problem problem;
+    problem.dims = entry.shape;
+    problem.type = type;
+    problem.ranks = context_.ranks();
+    problem.cores = context_.cores();
+    Kernel probe = entry.kernel(type, entry.configure(problem));
+    const std::vector<Argument> &arguments = probe.signature().arguments();
     for (size_t n = 0; n < inputs.size(); ++n)
-      for (size_t d = 0; d < parameters[n].dims.size(); ++d)
-        extents.insert(solve(parameters[n].dims[d], inputs[n].shape()[d]));
-    std::string shape;
-    for (const auto &[name, extent] : extents)
-      shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", name, extent);
-    return makeTask(arguments, shape, context_.ranks(), context_.cores());
+      for (size_t d = 0; d < arguments[n].dims.size(); ++d) {
+        auto [name, extent] = solve(arguments[n].dims[d], inputs[n].shape()[d]);
+        problem.dims[name] = extent;
+      }
+    return problem;
+  }
+
+  static Tensor allocateOutput(const Kernel &kernel, const kernels::Problem &problem) {
+    Dimensions dims = problem.dims;
+    dims["R"] = problem.ranks;
+    size_t output = outputOf(kernel);
+    const Signature &signature = kernel.signature();
+    return Tensor::own(kernel.parameters()[output].dtype,
+                       signature.shape(signature.arguments()[output], dims));
   }
 
   Context &context_;
@@ -199,59 +212,65 @@ Tensor inFloat(const Tensor &tensor) {
   return result;
 }
 
-std::unique_ptr<Rival> makeProduct(Context &context, const Task &task, const Operands &operands) {
-  if (task.problem.type == DType::f32)
-    return std::make_unique<Blas>(context, operands, isOfWeights(task));
+std::unique_ptr<HostBaseline> makeProduct(Context &context, const Work &work,
+                                          const Operands &operands) {
+  if (work.problem.type == DType::f32)
+    return std::make_unique<Blas>(context, work, operands);
   auto sequence = std::make_unique<Sequence>(context);
-  sequence->append("gemm", DType::f32, {inFloat(operands.tensor(0)), inFloat(operands.tensor(1))},
-                   isOfWeights(task) ? "weights=yes" : "");
+  sequence->append("gemm", DType::f32,
+                   {inFloat(tensorOf(operands, 0)), inFloat(tensorOf(operands, 1))},
+                   kernels::isOfWeights(work.kernel) ? "weights=yes" : "");
   return sequence;
 }
 
-std::unique_ptr<Rival> makeGroups(Context &context, const Task &task, const Operands &operands) {
-  if (task.problem.type == DType::f32)
-    return std::make_unique<GroupedBlas>(context, operands);
+std::unique_ptr<HostBaseline> makeGroups(Context &context, const Work &work,
+                                         const Operands &operands) {
+  if (work.problem.type == DType::f32)
+    return std::make_unique<GroupedBlas>(context, work, operands);
   auto sequence = std::make_unique<Sequence>(context);
-  sequence->append("grouped-gemm", DType::f32,
-                   {inFloat(operands.tensor(0)), inFloat(operands.tensor(1)), operands.tensor(2)});
+  sequence->append(
+      "grouped-gemm", DType::f32,
+      {inFloat(tensorOf(operands, 0)), inFloat(tensorOf(operands, 1)), tensorOf(operands, 2)});
   return sequence;
 }
 
-std::unique_ptr<Rival> makeSequence(Context &context, const Task &task, const Operands &operands) {
+std::unique_ptr<HostBaseline> makeSequence(Context &context, const Work &work,
+                                           const Operands &operands) {
   auto sequence = std::make_unique<Sequence>(context);
-  Tensor A = operands.tensor(0), B = operands.tensor(1);
-  DType type = task.problem.type;
-  if (task.entry.baseline == Baseline::gatherThenGemm) {
+  Tensor A = tensorOf(operands, 0), B = tensorOf(operands, 1);
+  DType type = work.problem.type;
+  if (work.entry.baseline == Baseline::gatherThenGemm) {
     Tensor full = sequence->append("all-gather", type, {A});
     sequence->append("gemm", type, {full, B});
     return sequence;
   }
   Tensor partial = sequence->append("gemm", type, {A, B});
   const char *collective =
-      task.entry.baseline == Baseline::gemmThenScatter ? "reduce-scatter" : "all-reduce";
+      work.entry.baseline == Baseline::gemmThenScatter ? "reduce-scatter" : "all-reduce";
   sequence->append(collective, partial.dtype(), {partial});
   return sequence;
 }
 
 } // namespace
 
-std::unique_ptr<Rival> makeRival(Context &context, const Task &task, const Operands &operands) {
-  switch (task.entry.baseline) {
+std::unique_ptr<HostBaseline> makeHostBaseline(Context &context, const Work &work,
+                                               const Operands &operands) {
+  switch (work.entry.baseline) {
   case Baseline::none:
   case Baseline::scaledGemm:
     return nullptr;
   case Baseline::copy:
-    return std::make_unique<Copy>(context, task.entry.bytes(task.problem));
+    return std::make_unique<Copy>(context, work.entry.bytes(work.problem));
   case Baseline::gemm:
-    return makeProduct(context, task, operands);
+    return makeProduct(context, work, operands);
   case Baseline::groupedGemm:
-    return makeGroups(context, task, operands);
+    return makeGroups(context, work, operands);
   case Baseline::gatherThenGemm:
   case Baseline::gemmThenScatter:
   case Baseline::gemmThenReduce:
-    return makeSequence(context, task, operands);
+    return makeSequence(context, work, operands);
   }
   return nullptr;
 }
 
-} // namespace ditron::tools
+} // namespace ditron::baselines

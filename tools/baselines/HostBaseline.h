@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a kernel is timed beside. A rival is made on every rank and runs on all of them in turn with
-// the kernel, so that both see the same machine.
+// What a kernel on CPUs is timed beside. A baseline is made on every rank and runs on all of them
+// in turn with the kernel, so that both see the same machine.
 #pragma once
-#include "Operands.h"
 #include "ditron/driver/Context.h"
+#include "tools/baselines/Work.h"
 #include <memory>
 
-namespace ditron::tools {
+namespace ditron::baselines {
 
-class Rival {
+class HostBaseline {
 public:
-  virtual ~Rival() = default;
+  virtual ~HostBaseline() = default;
   /// What it is, for the report: "openblas", "copy", "all-gather, gemm", ...
   virtual std::string name() const = 0;
   /// Where its numbers come from, for a line of bench/baselines: "OpenBLAS 0.3.21 ..."
@@ -25,12 +25,13 @@ public:
   virtual bool leavesThreadsSpinning() const { return false; }
 };
 
-/// The entry's baseline on this machine:
+/// The kernel's baseline on this machine, on the operands of this rank:
 ///   a copy      of as many bytes as the kernel moves, by as many threads, between large buffers
 ///   a product   in f32 by OpenBLAS with the threads of all ranks, on rank 0, group after group
 ///               where it is grouped; of other types by ditron's own product in f32
 ///   a sequence  of ditron's kernels, for those that overlap a product with a collective
-/// Null where the entry has none. UnavailableError where the machine lacks it.
-std::unique_ptr<Rival> makeRival(Context &context, const Task &task, const Operands &operands);
+/// Null where the kernel has none. UnavailableError where the machine lacks it.
+std::unique_ptr<HostBaseline> makeHostBaseline(Context &context, const Work &work,
+                                               const std::vector<KernelArgument> &operands);
 
-} // namespace ditron::tools
+} // namespace ditron::baselines
