@@ -209,16 +209,9 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   return placement;
 }
 
-/// The choices beside the entry's own.
-static std::vector<kernels::ConfigParameter> scheduleOf(const kernels::Problem &problem) {
-  if (problem.machine != kernels::Machine::gpu)
-    return {};
-  return tune::scheduleParameters();
-}
-
 std::vector<kernels::ConfigParameter> Task::parameters() const {
   std::vector<kernels::ConfigParameter> result = entry.parameters;
-  for (const kernels::ConfigParameter &parameter : scheduleOf(problem))
+  for (const kernels::ConfigParameter &parameter : tune::scheduleParameters(problem.target))
     result.push_back(parameter);
   return result;
 }
@@ -237,16 +230,13 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.dims = entry.parseShape(shape);
   problem.ranks = ranks;
   problem.cores = cores;
-  if (!gpu.empty()) {
-    problem.machine = kernels::Machine::gpu;
-    GpuTraits traits = gpuTraits(gpu);
-    problem.accumulator = traits.accumulator;
-    problem.multiprocessors = traits.multiprocessors;
-  }
+  if (!gpu.empty())
+    problem.target = gpuTraits(gpu);
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);
-  kernels::Config config = entry.configure(problem, arguments.config, scheduleOf(problem));
+  kernels::Config config =
+      entry.configure(problem, arguments.config, tune::scheduleParameters(problem.target));
   return {entry, problem, config, entry.kernel(problem.type, config)};
 }
 
