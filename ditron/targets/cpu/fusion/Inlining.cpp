@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Which tiles stay expressions, and which are materialised. An expression is emitted where it is
-// consumed; so it may be neither costly to emit again nor changed by what stands in between.
-#include "ditron/targets/cpu/transforms/TileLowering.h"
+#include "ditron/targets/cpu/fusion/Inlining.h"
+#include "ditron/device/DistOps.h"
+#include "ditron/lower/Views.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -87,7 +86,7 @@ static bool isUnchanged(Operation *load, Operation *end) {
 
 /// Whether something between a load and the op that consumes its value in the end could change the
 /// memory it reads, so that it has to be read where it stands.
-bool TileLowering::isReadEarly(Operation *load) {
+bool Inlining::isReadEarly(Operation *load) const {
   Operation *consumer = load;
   bool isElementwise = isa<core::LoadOp>(load);
   while (consumer->getNumResults() == 1 && isTile(consumer->getResult(0)) && !isWhole(consumer) &&
@@ -109,7 +108,7 @@ bool TileLowering::isReadEarly(Operation *load) {
 
 /// The last op of the block that reads an expression when it is emitted; null where one reads it
 /// other than element by element, in order.
-Operation *TileLowering::lastReader(Operation *op) {
+Operation *Inlining::lastReader(Operation *op) const {
   Operation *last = nullptr;
   for (Operation *user : op->getUsers()) {
     auto reduce = dyn_cast<core::ReduceOp>(user);
@@ -130,11 +129,11 @@ Operation *TileLowering::lastReader(Operation *op) {
 
 /// Whether a load with several uses is read from the view for each of them: its elements need no
 /// conversion, and nothing changes them in between.
-bool TileLowering::canReadAgain(core::LoadOp load) {
+bool Inlining::canReadAgain(core::LoadOp load) const {
   auto tile = cast<RankedTensorType>(load.getTile().getType());
   Type element = tile.getElementType();
-  if (storageType(element) != computeType(element) || !hasUnitStride(load.getView()) ||
-      tile.getShape().back() < target_.vectorBytes / 4)
+  if (storageType(element) != computeType(element) || !lower::hasUnitStride(load.getView()) ||
+      tile.getShape().back() < v_.wholeLanes())
     return false;
   Operation *last = lastReader(load);
   auto store = dyn_cast_or_null<core::StoreOp>(last);
@@ -145,7 +144,7 @@ bool TileLowering::canReadAgain(core::LoadOp load) {
 
 /// Arithmetic that costs no more to repeat than to read back from memory: of one tile in memory
 /// with what repeats or is constant.
-bool TileLowering::canRepeat(Operation *op) {
+bool Inlining::canRepeat(Operation *op) const {
   if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::AddIOp, arith::SubIOp>(op))
     return false;
   Type element = getElementTypeOrSelf(op->getResult(0));
@@ -154,7 +153,7 @@ bool TileLowering::canRepeat(Operation *op) {
   int64_t tiles = 0;
   for (Value operand : op->getOperands()) {
     Operation *source = operand.getDefiningOp();
-    if (buffers_.count(operand))
+    if (buffers_.has(operand))
       ++tiles;
     else if (!source || (!isCheap(source) && !isRepetition(source)))
       return false;
@@ -162,7 +161,7 @@ bool TileLowering::canRepeat(Operation *op) {
   return tiles <= 1;
 }
 
-bool TileLowering::staysInline(Operation *op) {
+bool Inlining::staysInline(Operation *op) const {
   if (isCheap(op))
     return true;
   if (isWhole(op) || movesElements(op))
@@ -182,9 +181,7 @@ bool TileLowering::staysInline(Operation *op) {
   return true;
 }
 
-/// Whether `tile` can be computed over the buffer of `carried`: each element of `carried` is read
-/// for the same element of `tile`, and nowhere else.
-bool TileLowering::updatesInPlace(Value tile, Value carried) {
+bool Inlining::updatesInPlace(Value tile, Value carried) const {
   if (!carried.hasOneUse())
     return false;
   OpOperand *use = &*carried.use_begin();
@@ -204,16 +201,14 @@ bool TileLowering::updatesInPlace(Value tile, Value carried) {
   }
 }
 
-/// The first reduction along the rows of a tile that is computed element by element: it can be done
-/// while the tile is, which saves a walk.
-core::ReduceOp TileLowering::reductionOnTheWay(Value tile) {
+core::ReduceOp Inlining::reductionOnTheWay(Value tile) const {
   Operation *op = tile.getDefiningOp();
   if (isWhole(op))
     return {};
   for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
     auto reduce = dyn_cast<core::ReduceOp>(next);
     if (reduce && reduce.getSource() == tile && reducesRows(reduce) &&
-        !targets_.count(reduce.getResult()))
+        !buffers_.destination(reduce.getResult()))
       return reduce;
   }
   return {};
