@@ -116,11 +116,18 @@ std::string gpuTarget(int major, int minor) {
       fmt::format("the GPU has compute capability {}.{}, expected 8.0 or newer", major, minor));
 }
 
-GpuTraits gpuTraits(std::string_view target) {
+DeviceTraits gpuTraits(std::string_view target) {
   const nvidia::Chip *chip = nvidia::findChip(target);
   if (!chip)
     throw InternalError(fmt::format("no chip {}", target));
-  return {chip->accumulator, chip->multiprocessors};
+  constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
+  return {.sms = chip->multiprocessors,
+          .hasWarpgroups = chip->hasWarpgroups,
+          .accumulator = chip->accumulator,
+          .registersPerSm = chip->coreRegisters,
+          .sharedBytesPerSm = chip->sharedBytes + kReserved,
+          .registersPerThread = chip->registers,
+          .reservedBytesPerCta = kReserved};
 }
 
 CompileRequest requestFor(const Kernel &kernel, std::string_view target, const Schedule &schedule,

@@ -6,6 +6,7 @@
 #include "ditron/compiler/CompileRequest.h"
 #include "ditron/driver/Context.h"
 #include <functional>
+#include "ditron/support/DeviceTraits.h"
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,11 +52,8 @@ GpuResources gpuResources(const Kernel &kernel, const CompileRequest &request);
 /// The target whose code runs on a GPU of this compute capability: the newest, or by DITRON_GPU an
 /// older one. UnavailableError if none does, UsageError where that one does not.
 std::string gpuTarget(int major, int minor);
-/// What configurations are chosen by for a target of GPUs: see targets/nvidia/Chip.h.
-struct GpuTraits {
-  int64_t accumulator, multiprocessors;
-};
-GpuTraits gpuTraits(std::string_view target);
+/// What configurations are chosen by for a target of GPUs.
+DeviceTraits gpuTraits(std::string_view target);
 
 /// Code in memory, and what it took to get there.
 struct LoadedKernel {

@@ -76,6 +76,11 @@ class Checks(unittest.TestCase):
         body = "".join(f"void f{i}() {{\n" + "  g();\n" * 50 + "}\n" for i in range(5))
         self.finds("sizes", {"ditron/a/Many.cpp": body}, "one function in ten is longer than 40 lines")
 
+    def test_limits_finds_a_test_without_one(self):
+        text = "add_test(bounded true)\nset_tests_properties(bounded PROPERTIES TIMEOUT 60)\n"
+        self.assertEqual(run("limits", {"CTestTestfile.cmake": text}), (0, "\n"))
+        self.finds("limits", {"CTestTestfile.cmake": text + "add_test(endless true)\n"}, "endless: has no limit of time")
+
     def test_spdx_finds_a_file_without_its_line(self):
         self.finds("spdx", {"ditron/a/A.cpp": "int a;\n", "ditron/a/B.cpp": LICENSE}, "ditron/a/A.cpp: no line")
 

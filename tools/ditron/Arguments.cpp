@@ -132,20 +132,6 @@ void checkExtents(const kernels::Problem &problem) {
                                          name, extent, kMost));
 }
 
-/// How many elements a dimension has, where it may be more than an integer holds.
-double extent(const Dimension &dimension, const Dimensions &dims) {
-  auto value = [&](const std::string &factor) {
-    auto found = dims.find(factor);
-    return found != dims.end() ? double(found->second) : std::strtod(factor.c_str(), nullptr);
-  };
-  double result = 1;
-  for (const std::string &factor : dimension.factors)
-    result *= value(factor);
-  for (const std::string &divisor : dimension.divisors)
-    result /= value(divisor);
-  return result + double(dimension.more);
-}
-
 } // namespace
 
 int cpus() { return usableCpus(); }
@@ -223,24 +209,11 @@ Placement parsePlacement(const LaunchArguments &arguments) {
   return placement;
 }
 
-bool isOfWeights(const Task &task) {
-  const std::vector<Argument> &arguments = task.kernel.signature().arguments();
-  if (arguments.size() < 3 || arguments[1].dims.empty())
-    return false;
-  return arguments[1].dims.back().factors == std::vector<std::string>{"K"};
-}
-
-static std::vector<kernels::ConfigParameter> parametersOf(const kernels::KernelEntry &entry,
-                                                          const kernels::Problem &problem) {
-  std::vector<kernels::ConfigParameter> result = entry.parameters;
-  if (problem.machine == kernels::Machine::gpu)
-    result.insert(result.end(), tune::scheduleParameters().begin(),
-                  tune::scheduleParameters().end());
-  return result;
-}
-
 std::vector<kernels::ConfigParameter> Task::parameters() const {
-  return parametersOf(entry, problem);
+  std::vector<kernels::ConfigParameter> result = entry.parameters;
+  for (const kernels::ConfigParameter &parameter : tune::scheduleParameters(problem.target))
+    result.push_back(parameter);
+  return result;
 }
 
 Task Task::with(const kernels::Config &other) const {
@@ -257,23 +230,13 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.dims = entry.parseShape(shape);
   problem.ranks = ranks;
   problem.cores = cores;
-  if (!gpu.empty()) {
-    problem.machine = kernels::Machine::gpu;
-    GpuTraits traits = gpuTraits(gpu);
-    problem.accumulator = traits.accumulator;
-    problem.multiprocessors = traits.multiprocessors;
-  }
+  if (!gpu.empty())
+    problem.target = gpuTraits(gpu);
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);
-  kernels::Config config = entry.defaults(problem);
-  if (problem.machine == kernels::Machine::gpu)
-    config = tune::withSchedule(std::move(config));
-  config.parse(arguments.config, parametersOf(entry, problem));
-  if (entry.retile) { // but what is given stays
-    entry.retile(problem, config);
-    config.parse(arguments.config, parametersOf(entry, problem));
-  }
+  kernels::Config config =
+      entry.configure(problem, arguments.config, tune::scheduleParameters(problem.target));
   return {entry, problem, config, entry.kernel(problem.type, config)};
 }
 
@@ -307,21 +270,7 @@ Task makeTask(const LaunchArguments &arguments, const std::string &shape,
   return result;
 }
 
-double operandBytes(const Task &task) {
-  Dimensions dims = task.problem.dims;
-  dims["R"] = task.problem.ranks;
-  double total = 0;
-  const std::vector<Argument> &arguments = task.kernel.signature().arguments();
-  for (size_t n = 0; n < arguments.size(); ++n) {
-    if (arguments[n].isScalar)
-      continue;
-    double bytes = double(byteSize(task.kernel.parameters()[n].dtype));
-    for (const Dimension &dimension : arguments[n].dims)
-      bytes *= extent(dimension, dims);
-    total += bytes;
-  }
-  return total;
-}
+double operandBytes(const Task &task) { return kernels::operandBytes(task.kernel, task.problem); }
 
 void requireMemory(const Task &task, int ranks, int sets) {
   double bytes = operandBytes(task) * ranks * sets;

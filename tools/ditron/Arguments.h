@@ -82,9 +82,6 @@ struct Task {
   Task with(const kernels::Config &other) const;
 };
 
-/// Whether a product's second operand is given as weights: transposed, its terms side by side.
-bool isOfWeights(const Task &task);
-
 /// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). `gpu`: the target of
 /// ditron compile that its configuration is chosen for, or empty for a CPU. UsageError or
 /// CompileError where type, configuration or sizes do not fit the kernel.

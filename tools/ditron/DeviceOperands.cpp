@@ -57,6 +57,13 @@ std::vector<KernelArgument> DeviceOperands::arguments() const {
   return result;
 }
 
+std::vector<uint64_t> DeviceOperands::addresses() const {
+  std::vector<uint64_t> result;
+  for (const Memory &memory : memory_)
+    result.push_back(memory.address());
+  return result;
+}
+
 Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, Operands &host,
                     const DeviceOperands &operands, const std::function<void()> &execute) {
   operands.upload();

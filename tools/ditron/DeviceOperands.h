@@ -20,8 +20,8 @@ public:
   void copyFrom(const DeviceOperands &other, const runtime::nvidia::Stream &stream) const;
   /// In the order of the signature, for a launch.
   std::vector<KernelArgument> arguments() const;
-  /// Where an argument that is a tensor lies.
-  uint64_t address(size_t argument) const { return memory_[argument].address(); }
+  /// Where the arguments that are tensors lie, by number.
+  std::vector<uint64_t> addresses() const;
   const Operands &host() const { return host_; }
 
 private:

@@ -2,13 +2,13 @@
 //
 // ditron info: what this machine has, and what of it ditron uses.
 #include "Machine.h"
-#include "OpenBlas.h"
 #include "Report.h"
 #include "Verbs.h"
 #include "ditron/compiler/Cache.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/nvidia/Device.h"
+#include "tools/baselines/OpenBlas.h"
 #include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -92,7 +92,7 @@ std::string nvidiaText(const Json &nvidia) {
 Json inspect() {
   Machine machine = Machine::inspect();
   CacheFolder folder = cacheFolder();
-  auto blas = OpenBlas::load();
+  auto blas = baselines::OpenBlas::load();
   Json nvidia = gpusJson();
   Json backends{"reference", "cpu"};
   if (nvidia["available"].get<bool>())

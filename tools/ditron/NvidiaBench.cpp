@@ -4,7 +4,8 @@
 // A round takes the operands from the next of several equal sets, which together no cache of the
 // GPU holds. Launches too short for events to time well are timed several at a time.
 #include "Bench.h"
-#include "NvidiaRival.h"
+#include "DeviceOperands.h"
+#include "tools/baselines/GpuBaseline.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -27,7 +28,7 @@ size_t setsOf(const Task &task, const Device &device) {
   double bytes = std::max(1.0, operandBytes(task));
   double wanted =
       std::clamp(std::ceil(kRotatedBytes / bytes), double(kFewestSets), double(kMostSets));
-  double room = double(device.availableBytes()) / (3 * bytes); // a rival may need as much
+  double room = double(device.availableBytes()) / (3 * bytes); // the baseline may need as much
   return size_t(std::max(1.0, std::min(wanted, room)));
 }
 
@@ -63,7 +64,7 @@ public:
       sets_[n].copyFrom(sets_[0], gpu_.stream());
     prepareLaunches();
     if (arguments_.baseline)
-      makeRival();
+      makeBaseline();
     time();
     result_.launchSeconds = launchSeconds(gpu_, [&] { launchKernel(0); });
     verifyKernel();
@@ -106,19 +107,22 @@ private:
       program_.launch(values_[set]);
   }
 
-  void makeRival() {
+  void makeBaseline() {
     std::string missing;
-    rival_ = makeGpuRival(gpu_, task_, sets_, missing);
+    std::vector<baselines::Addresses> addresses;
+    for (const DeviceOperands &set : sets_)
+      addresses.push_back(set.addresses());
+    baseline_ = baselines::makeGpuBaseline(gpu_, workOf(task_), addresses, missing);
     if (!missing.empty())
       result_.warnings.push_back("the baseline is a device copy: " + missing);
-    if (!rival_)
+    if (!baseline_)
       return;
-    result_.rival = rival_->name();
-    result_.rivalVersion = rival_->version();
-    if (!rival_->isSameWork())
+    result_.baseline = baseline_->name();
+    result_.baselineVersion = baseline_->version();
+    if (!baseline_->isSameWork())
       return;
     Findings findings = verifyOnce(task_, inputs_, host_, sets_[0], [&] {
-      rival_->launch(0);
+      baseline_->launch(0);
       gpu_.stream().wait();
     });
     if (!findings.verdict.ok)
@@ -137,11 +141,11 @@ private:
 
   void time() {
     auto kernel = [&](size_t set) { launchKernel(set); };
-    auto rival = [&](size_t set) { rival_->launch(set); };
+    auto baseline = [&](size_t set) { baseline_->launch(set); };
     double one = 0, other = 0;
     for (int n = 0; n < 3; ++n) { // the first ones find cold memory and slow clocks
       one = timeBatch(4, kernel);
-      other = rival_ ? timeBatch(4, rival) : 0;
+      other = baseline_ ? timeBatch(4, baseline) : 0;
     }
     int batch = int(std::clamp(std::ceil(kLeastSeconds / std::max(one, 1e-7)), 1.0, 100.0));
     double round = batch * (one + other);
@@ -149,11 +153,11 @@ private:
     result_.batch = batch;
     result_.sets = int(sets_.size());
     for (int n = 0; n < rounds; ++n) {
-      if (rival_ && n % 2)
-        result_.rivalSeconds.push_back(timeBatch(batch, rival));
+      if (baseline_ && n % 2)
+        result_.baselineSeconds.push_back(timeBatch(batch, baseline));
       result_.seconds.push_back(timeBatch(batch, kernel));
-      if (rival_ && n % 2 == 0)
-        result_.rivalSeconds.push_back(timeBatch(batch, rival));
+      if (baseline_ && n % 2 == 0)
+        result_.baselineSeconds.push_back(timeBatch(batch, baseline));
     }
   }
 
@@ -167,7 +171,7 @@ private:
   std::vector<DeviceOperands> sets_;
   std::vector<std::vector<KernelArgument>> values_; ///< of each set
   std::vector<std::unique_ptr<Graph>> graphs_;      ///< likewise
-  std::unique_ptr<GpuRival> rival_;
+  std::unique_ptr<baselines::GpuBaseline> baseline_;
   size_t next_ = 0;
   BenchResult result_;
 };
