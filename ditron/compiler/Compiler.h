@@ -4,7 +4,7 @@
 // here, and only here, they become one CompileError.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
-#include "ditron/compiler/CompileRequest.h"
+#include "ditron/abi/CompileRequest.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>

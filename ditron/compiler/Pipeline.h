@@ -2,7 +2,7 @@
 //
 // The compiler's table of contents.
 #pragma once
-#include "ditron/compiler/CompileRequest.h"
+#include "ditron/abi/CompileRequest.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace ditron {

@@ -107,7 +107,7 @@ static std::string requestedGpu(const std::string &name, int major, int minor) {
   return name;
 }
 
-std::string gpuTarget(int major, int minor) {
+static std::string gpuTarget(int major, int minor) {
   if (auto name = envString("DITRON_GPU"))
     return requestedGpu(*name, major, minor);
   if (const nvidia::Chip *chip = nvidia::chipFor(major, minor))
@@ -116,10 +116,17 @@ std::string gpuTarget(int major, int minor) {
       fmt::format("the GPU has compute capability {}.{}, expected 8.0 or newer", major, minor));
 }
 
-DeviceTraits gpuTraits(std::string_view target) {
+std::string targetFor(std::string_view architecture) {
+  if (!architecture.starts_with("sm_"))
+    return std::string(architecture);
+  int number = std::stoi(std::string(architecture.substr(3)));
+  return gpuTarget(number / 10, number % 10);
+}
+
+DeviceTraits traitsOf(std::string_view target) {
   const nvidia::Chip *chip = nvidia::findChip(target);
   if (!chip)
-    throw InternalError(fmt::format("no chip {}", target));
+    return {};
   constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
   return {.sms = chip->multiprocessors,
           .hasWarpgroups = chip->hasWarpgroups,

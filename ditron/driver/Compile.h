@@ -2,11 +2,11 @@
 //
 // Compilation of kernels, shared by the ranks of a process and kept on disk.
 #pragma once
+#include "ditron/abi/CompileRequest.h"
 #include "ditron/abi/KernelInfo.h"
-#include "ditron/compiler/CompileRequest.h"
-#include "ditron/driver/Context.h"
-#include <functional>
+#include "ditron/driver/Program.h"
 #include "ditron/support/DeviceTraits.h"
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,11 +49,11 @@ BuiltKernel buildKernel(
 /// would be none.
 GpuResources gpuResources(const Kernel &kernel, const CompileRequest &request);
 
-/// The target whose code runs on a GPU of this compute capability: the newest, or by DITRON_GPU an
-/// older one. UnavailableError if none does, UsageError where that one does not.
-std::string gpuTarget(int major, int minor);
-/// What configurations are chosen by for a target of GPUs.
-DeviceTraits gpuTraits(std::string_view target);
+/// The target whose code runs on devices of an architecture (Device::target): the newest, or by
+/// DITRON_GPU an older one. UnavailableError if none does, UsageError where that one does not.
+std::string targetFor(std::string_view architecture);
+/// What configurations are chosen by for a target of ditron compile.
+DeviceTraits traitsOf(std::string_view target);
 
 /// Code in memory, and what it took to get there.
 struct LoadedKernel {

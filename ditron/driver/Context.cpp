@@ -1,121 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Context.h"
-#include "ditron/abi/LaunchWords.h"
-#include "ditron/driver/Arguments.h"
-#include "ditron/driver/Compile.h"
-#include "ditron/runtime/Launch.h"
+#include "ditron/driver/ProgramImpl.h"
+#include "ditron/driver/backends/Backends.h"
 #include "ditron/runtime/Rank.h"
-#include "ditron/targets/cpu/CpuCode.h"
-#include <map>
+#include "ditron/support/Error.h"
+#include <cstdio>
+#include <exception>
+#include <fmt/format.h>
 
 namespace ditron {
-
-//===-- Program -------------------------------------------------------------------------------===//
-
-struct Program::Impl {
-  Impl(runtime::Rank &rank, Kernel kernel, Schedule schedule, CompileOptions options)
-      : rank(rank), kernel(std::move(kernel)), schedule(schedule), options(options) {}
-
-  runtime::Rank &rank;
-  Kernel kernel;
-  Schedule schedule;
-  CompileOptions options;
-  std::map<std::vector<bool>, LoadedKernel> variants;
-  CompileReport lastReport;
-
-  /// The variant for these arguments.
-  const cpu::LoadedCode &codeFor(const std::vector<KernelArgument> &arguments) {
-    checkArguments(kernel, arguments, rank.size());
-    std::vector<bool> strides = unitStrides(arguments);
-    auto variant = variants.find(strides);
-    if (variant == variants.end()) {
-      CompileRequest request{
-          .schedule = schedule, .unitStride = strides, .recorded = options.recorded};
-      variant = variants.emplace(strides, loadKernel(kernel, request)).first;
-    }
-    lastReport = variant->second.report;
-    return *variant->second.code;
-  }
-};
-
-namespace {
-
-/// The symmetric memory of one launch, and the words of its addresses.
-struct SymmetricArguments {
-  std::vector<abi::SymmetricArray> arrays;
-  std::vector<size_t> addressWords;
-};
-
-/// Sizes the kernel's symmetric memory, and appends its words.
-SymmetricArguments sizeSymmetric(const abi::KernelInfo &info, const runtime::Rank &rank,
-                                 std::vector<int64_t> &words) {
-  SymmetricArguments result{abi::symmetricAt(info, {words, rank.size()}), {}};
-  for (const abi::SymmetricArray &array : result.arrays) {
-    result.addressWords.push_back(words.size());
-    abi::addView(words, 0, array.extents, abi::denseStrides(array.extents));
-  }
-  return result;
-}
-
-} // namespace
-
-LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
-  Impl &impl = *impl_;
-  const cpu::LoadedCode &code = impl.codeFor(arguments);
-  std::vector<int64_t> words = toWords(impl.kernel, arguments);
-  SymmetricArguments symmetric = sizeSymmetric(code.info(), impl.rank, words);
-  runtime::Workspace *workspace = nullptr;
-  if (!symmetric.arrays.empty())
-    workspace = &impl.rank.workspace(
-        abi::workspaceKey(impl.kernel.signature().text(), symmetric.arrays), symmetric.arrays);
-  runtime::KernelCode launched;
-  launched.name = impl.kernel.name();
-  launched.recorded = impl.options.recorded;
-  launched.scratchBytes = static_cast<size_t>(code.info().scratchBytes);
-  launched.symmetricArguments = symmetric.addressWords;
-  launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
-  return runtime::launch(impl.rank, launched, words, workspace);
-}
-
-void Program::prepare(const std::vector<KernelArgument> &arguments) { impl_->codeFor(arguments); }
-CompileReport Program::report() const { return impl_->lastReport; }
-const Signature &Program::signature() const { return impl_->kernel.signature(); }
-
-//===-- Context -------------------------------------------------------------------------------===//
 
 struct Context::Impl {
   std::unique_ptr<runtime::Rank> owned;
   runtime::Rank *rank = nullptr;
+  std::shared_ptr<runtime::Platform> platform;
+  std::shared_ptr<runtime::Device> device;
+  int exceptions = std::uncaught_exceptions(); ///< that were passing when it was made
 };
 
+/// What can be used, opened.
+static std::shared_ptr<runtime::Platform> openPlatform(const Options &options) {
+  const runtime::Backend &backend = backends::find(options.backend);
+  if (std::string problem = backend.whyNot(); !problem.empty())
+    throw UnavailableError(fmt::format("backend '{}': {}", options.backend, problem));
+  return backend.open(options);
+}
+
+static Options hostOptions(const Options &options) {
+  return backends::find(options.backend).hostOptions(options);
+}
+
 Context Context::init(const Options &options) {
-  auto owned = runtime::Rank::fromEnvironment(options);
-  Context context(*owned);
+  std::shared_ptr<runtime::Platform> platform = openPlatform(options);
+  auto owned = runtime::Rank::fromEnvironment(hostOptions(options));
+  Context context(*owned, platform);
   context.impl_->owned = std::move(owned);
   return context;
 }
 
-Context::Context(runtime::Rank &rank) : impl_(std::make_unique<Impl>()) { impl_->rank = &rank; }
+Context::Context(runtime::Rank &rank, const std::shared_ptr<runtime::Platform> &platform)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->rank = &rank;
+  impl_->platform = platform;
+  impl_->device = platform->device(rank);
+}
+
 Context::Context(Context &&) noexcept = default;
-Context::~Context() = default;
+
+Context::~Context() {
+  if (!impl_)
+    return;
+  try {
+    sync();
+  } catch (const std::exception &error) {
+    if (std::uncaught_exceptions() == impl_->exceptions)
+      std::fprintf(stderr, "ditron: error that nobody has waited for: %s\n", error.what());
+  }
+  impl_->device->close();
+}
 
 int Context::rank() const { return impl_->rank->rank(); }
 int Context::ranks() const { return impl_->rank->size(); }
-int Context::cores() const { return impl_->rank->cores(); }
-void Context::barrier() { impl_->rank->barrier(); }
-void Context::assemble() { impl_->rank->assemble(); }
-runtime::Rank &Context::runtimeRank() { return *impl_->rank; }
+int Context::cores() const { return impl_->device->cores(); }
+std::string Context::backend() const { return std::string(impl_->device->backend()); }
+std::string Context::deviceName() const { return impl_->device->name(); }
+size_t Context::availableBytes() const { return impl_->device->availableBytes(); }
 
-Program Context::compile(const Kernel &kernel, const Schedule &schedule,
-                         const CompileOptions &options) {
-  return Program(std::make_shared<Program::Impl>(*impl_->rank, kernel, schedule, options));
+Tensor Context::tensor(DType type, std::vector<int64_t> shape) const {
+  return Tensor::own(impl_->device, type, std::move(shape));
+}
+Tensor Context::tensorFrom(const Tensor &source) const {
+  Tensor result = tensor(source.dtype(), source.shape());
+  result.copyFrom(source);
+  return result;
 }
 
+Program Context::compile(const Kernel &kernel, const Schedule &schedule,
+                         const CompileOptions &options) const {
+  auto source = std::make_shared<TracedSource>(kernel, schedule, options);
+  auto executable = impl_->device->load(source);
+  return Program(std::make_shared<Program::Impl>(
+      Program::Impl{impl_->device, std::move(source), std::move(executable)}));
+}
+
+/// The device's own stream, as a handle that keeps the device.
+Stream Context::stream() const {
+  return Stream({impl_->device, &impl_->device->stream()});
+}
+Stream Context::makeStream() const { return Stream(impl_->device->makeStream()); }
+
+Graph Context::record(const std::function<void(const Stream &)> &body) const {
+  return {impl_->device,
+          impl_->device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
+            body(Stream(stream));
+          })};
+}
+
+void Context::sync() const { impl_->device->sync(); }
+void Context::barrier() const {
+  impl_->device->inOrder([&] { impl_->rank->barrier(); });
+}
+void Context::assemble() const {
+  impl_->device->inOrder([&] { impl_->rank->assemble(); });
+}
+runtime::Rank &Context::runtimeRank() const { return *impl_->rank; }
+const std::shared_ptr<runtime::Device> &Context::device() const { return impl_->device; }
+
 void runRanks(const Options &options, const std::function<void(Context &)> &body) {
-  runtime::runRanks(options, [&](runtime::Rank &rank) {
-    Context context(rank);
+  std::shared_ptr<runtime::Platform> platform = openPlatform(options);
+  runtime::runRanks(hostOptions(options), [&](runtime::Rank &rank) {
+    Context context(rank, platform);
     body(context);
+    context.sync();
   });
+}
+
+std::vector<BackendState> availableBackends() {
+  std::vector<BackendState> result;
+  for (const backends::Entry &entry : backends::all())
+    result.push_back({std::string(entry.name), entry.backend().whyNot()});
+  return result;
 }
 
 } // namespace ditron

@@ -84,6 +84,8 @@ public:
   double lastSeconds() const { return lastSeconds_; }
   /// A launch is over.
   void note(const LaunchStats &launch);
+  /// This thread works for the rank beside the one that made it.
+  void noteLauncher();
 
   /// Collective, bounded: returns when every rank has come. Writes of every rank before it are
   /// seen by every rank after it.

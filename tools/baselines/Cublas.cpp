@@ -193,7 +193,7 @@ private:
 class LightProduct : public Cublas::Product {
 public:
   LightProduct(const Cublas::Api &api, void *handle, const GemmProblem &p,
-               const std::shared_ptr<Device> &device)
+               const std::shared_ptr<Gpu> &device)
       : api_(api), handle_(handle), hasScales_(p.hasScales), workspace_(device, kWorkspace) {
     api_.check(api_.createMatmul(&matmul_, kIn32F, kF32), "cublasLtMatmulDescCreate");
     set(kTransA, int32_t(kTransposed));
@@ -267,7 +267,7 @@ private:
 
 //===-- The library ---------------------------------------------------------------------------===//
 
-Cublas::Cublas(std::shared_ptr<Device> device)
+Cublas::Cublas(std::shared_ptr<Gpu> device)
     : device_(std::move(device)), api_(std::make_unique<Api>()) {}
 
 Cublas::~Cublas() {
@@ -277,7 +277,7 @@ Cublas::~Cublas() {
     api_->destroyLight(light_);
 }
 
-std::unique_ptr<Cublas> Cublas::load(std::shared_ptr<Device> device, std::string &why) {
+std::unique_ptr<Cublas> Cublas::load(std::shared_ptr<Gpu> device, std::string &why) {
   Libraries libraries = find();
   std::unique_ptr<Cublas> cublas(new Cublas(std::move(device)));
   if (!libraries || !cublas->api_->bind(libraries)) {

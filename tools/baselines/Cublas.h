@@ -2,7 +2,7 @@
 //
 // NVIDIA's library of products, loaded when it is there: what products on a GPU are timed beside.
 #pragma once
-#include "ditron/runtime/nvidia/Device.h"
+#include "ditron/runtime/nvidia/Gpu.h"
 #include "ditron/support/DType.h"
 #include <memory>
 #include <optional>
@@ -30,7 +30,7 @@ public:
   /// From the folder that DITRON_CUBLAS_DIR names, else as the loader finds it, else from
   /// CUDA_HOME or /usr/local/cuda (lib64, lib); a version for CUDA 13 before one for 12. Without a
   /// value where there is none, and `why` then says so. RuntimeError where it does not start.
-  static std::unique_ptr<Cublas> load(std::shared_ptr<runtime::nvidia::Device> device,
+  static std::unique_ptr<Cublas> load(std::shared_ptr<runtime::nvidia::Gpu> device,
                                       std::string &why);
   ~Cublas();
 
@@ -47,8 +47,8 @@ public:
   struct Api; ///< its functions
 
 private:
-  explicit Cublas(std::shared_ptr<runtime::nvidia::Device> device);
-  std::shared_ptr<runtime::nvidia::Device> device_;
+  explicit Cublas(std::shared_ptr<runtime::nvidia::Gpu> device);
+  std::shared_ptr<runtime::nvidia::Gpu> device_;
   std::unique_ptr<Api> api_;
   void *handle_ = nullptr, *light_ = nullptr;
 };

@@ -1,47 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/baselines/GpuBaseline.h"
+#include "ditron/interop/Cuda.h"
+#include "ditron/runtime/nvidia/GpuDevice.h"
 #include "tools/baselines/Cublas.h"
+#include <cstring>
 
 namespace ditron::baselines {
 
 using kernels::Baseline;
-using namespace runtime::nvidia;
+using runtime::nvidia::GpuDevice;
+using runtime::nvidia::GpuStream;
 
 namespace {
 
 class DeviceCopy : public GpuBaseline {
 public:
-  DeviceCopy(const Gpu &gpu, double bytes, size_t sets) : gpu_(gpu), bytes_(size_t(bytes / 2)) {
+  DeviceCopy(const Context &context, double bytes, size_t sets) : stream_(context.stream()) {
+    std::vector<int64_t> shape{int64_t(bytes / 2)};
+    Tensor ones = Tensor::own(DType::i8, shape);
+    std::memset(ones.data(), 1, ones.bytes());
     for (size_t n = 0; n < sets; ++n) {
-      from_.emplace_back(gpu.device(), bytes_);
-      to_.emplace_back(gpu.device(), bytes_);
-      from_.back().fill(1);
+      from_.push_back(context.tensorFrom(ones));
+      to_.push_back(context.tensor(DType::i8, shape));
     }
   }
   std::string name() const override { return "device copy"; }
-  void launch(size_t set) const override { gpu_.stream().copy(to_[set], from_[set], bytes_); }
+  void launch(size_t set) const override { stream_.copy(to_[set], from_[set]); }
 
 private:
-  const Gpu &gpu_;
-  size_t bytes_;
-  std::vector<Memory> from_, to_;
+  Stream stream_;
+  std::vector<Tensor> from_, to_;
 };
 
 class LibraryProduct : public GpuBaseline {
 public:
-  LibraryProduct(const Gpu &gpu, std::unique_ptr<Cublas> cublas,
+  LibraryProduct(const Context &context, std::unique_ptr<Cublas> cublas,
                  std::unique_ptr<Cublas::Product> product, std::vector<GemmOperands> sets,
                  std::string suffix, bool isSameWork)
-      : gpu_(gpu), cublas_(std::move(cublas)), product_(std::move(product)), sets_(std::move(sets)),
-        suffix_(std::move(suffix)), isSameWork_(isSameWork) {}
+      : stream_(context.stream()), cublas_(std::move(cublas)), product_(std::move(product)),
+        sets_(std::move(sets)), suffix_(std::move(suffix)), isSameWork_(isSameWork) {}
 
   std::string name() const override { return product_->name() + suffix_; }
   std::string version() const override { return cublas_->version(); }
-  void launch(size_t set) const override { product_->launch(sets_[set], gpu_.stream()); }
+  void launch(size_t set) const override {
+    product_->launch(sets_[set], dynamic_cast<GpuStream &>(stream_.handle()).driver());
+  }
   bool isSameWork() const override { return isSameWork_; }
 
 private:
-  const Gpu &gpu_;
+  Stream stream_;
   std::unique_ptr<Cublas> cublas_;
   std::unique_ptr<Cublas::Product> product_; // destroyed before the library, which it uses
   std::vector<GemmOperands> sets_;
@@ -74,17 +81,24 @@ bool isPlain(const Work &work) {
   return work.entry.baseline != Baseline::groupedGemm;
 }
 
-std::unique_ptr<GpuBaseline> makeProduct(const Gpu &gpu, const Work &work,
-                                         const std::vector<Addresses> &sets, std::string &missing) {
-  std::unique_ptr<Cublas> cublas = Cublas::load(gpu.device(), missing);
+/// Where an argument that is a tensor lies.
+uint64_t addressOf(const KernelArgument &argument) {
+  return cuda::address(std::get<Tensor>(argument));
+}
+
+std::unique_ptr<GpuBaseline> makeProduct(const Context &context, const Work &work,
+                                         const std::vector<OperandSet> &sets,
+                                         std::string &missing) {
+  std::unique_ptr<Cublas> cublas =
+      Cublas::load(dynamic_cast<GpuDevice &>(*context.device()).driver(), missing);
   if (!cublas)
     return nullptr;
   GemmProblem problem = problemOf(work);
   std::vector<GemmOperands> operands;
-  for (const Addresses &set : sets) {
-    GemmOperands one{set[0], set[1], set[outputOf(work.kernel)]};
+  for (const OperandSet &set : sets) {
+    GemmOperands one{addressOf(set[0]), addressOf(set[1]), addressOf(set[outputOf(work.kernel)])};
     if (problem.hasScales)
-      one.scaleA = set[2], one.scaleB = set[3];
+      one.scaleA = addressOf(set[2]), one.scaleB = addressOf(set[3]);
     operands.push_back(one);
   }
   std::unique_ptr<Cublas::Product> product = cublas->product(problem, operands.front(), missing);
@@ -95,24 +109,24 @@ std::unique_ptr<GpuBaseline> makeProduct(const Gpu &gpu, const Work &work,
   if (isLight && !problem.isTransposed)
     suffix += ", B transposed";
   bool isSameWork = isPlain(work) && !(isLight && !problem.isTransposed);
-  return std::make_unique<LibraryProduct>(gpu, std::move(cublas), std::move(product),
+  return std::make_unique<LibraryProduct>(context, std::move(cublas), std::move(product),
                                           std::move(operands), suffix, isSameWork);
 }
 
 } // namespace
 
-std::unique_ptr<GpuBaseline> makeGpuBaseline(const Gpu &gpu, const Work &work,
-                                             const std::vector<Addresses> &sets,
+std::unique_ptr<GpuBaseline> makeGpuBaseline(const Context &context, const Work &work,
+                                             const std::vector<OperandSet> &sets,
                                              std::string &missing) {
   switch (work.entry.baseline) {
   case Baseline::copy:
-    return std::make_unique<DeviceCopy>(gpu, work.entry.bytes(work.problem), sets.size());
+    return std::make_unique<DeviceCopy>(context, work.entry.bytes(work.problem), sets.size());
   case Baseline::gemm:
   case Baseline::groupedGemm:
   case Baseline::scaledGemm:
-    if (auto product = makeProduct(gpu, work, sets, missing))
+    if (auto product = makeProduct(context, work, sets, missing))
       return product;
-    return std::make_unique<DeviceCopy>(gpu, operandBytes(work.kernel, work.problem), sets.size());
+    return std::make_unique<DeviceCopy>(context, operandBytes(work.kernel, work.problem), sets.size());
   default:
     return nullptr;
   }

@@ -147,7 +147,7 @@ public:
   double run() override {
     return timed([&] {
       for (Step &step : steps_)
-        step.program.launch(step.operands);
+        step.program.timedLaunch(step.operands);
     });
   }
 

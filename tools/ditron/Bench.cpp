@@ -2,6 +2,7 @@
 //
 // ditron bench: the time of a kernel, verified in the same run, beside what the machine can do.
 #include "Bench.h"
+#include "DeviceOperands.h"
 #include "Gather.h"
 #include "Machine.h"
 #include "Verbs.h"
@@ -60,8 +61,11 @@ public:
     show("compiling");
     program_.prepare(operands_.values());
     context_.assemble();
+    if (arguments_.graph)
+      graph_.emplace(context_.record(
+          [&](const Stream &stream) { program_.launch(operands_.values(), stream); }));
     show("warming up");
-    program_.launch(operands_.values());
+    launch();
     Findings findings = verify(task_, inputs_, context_.rank(), operands_);
     context_.assemble();
     int launches = warmUp();
@@ -81,7 +85,12 @@ private:
   double launch() {
     context_.barrier();
     auto start = std::chrono::steady_clock::now();
-    program_.launch(operands_.values());
+    if (graph_) {
+      graph_->launch();
+      context_.sync();
+    } else {
+      program_.timedLaunch(operands_.values());
+    }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   double runBaseline() {
@@ -142,20 +151,32 @@ private:
   kernels::Inputs inputs_;
   Operands operands_;
   Program program_;
+  std::optional<Graph> graph_;
   std::unique_ptr<baselines::HostBaseline> baseline_;
   std::vector<double> seconds_, baselineSeconds_;
 };
 
-BenchResult benchOnCpu(const Task &task, const Placement &placement,
-                       const BenchArguments &arguments, uint64_t seed) {
+BenchResult benchRank(Context &context, const Task &task, const Placement &placement,
+                      const BenchArguments &arguments, uint64_t seed, Progress &progress) {
+  if (context.device()->isHostAccessible())
+    return RankBench(context, task, arguments, seed, progress).run();
+  if (task.entry.isDistributed || placement.ranks > 1)
+    return benchDevices(context, task, placement, arguments, seed, progress);
+  return benchDevice(context, task, arguments, seed);
+}
+
+BenchResult bench(const Task &task, const Placement &placement, const BenchArguments &arguments,
+                  uint64_t seed) {
   Progress progress(placement.reports());
   std::mutex lock;
   BenchResult result;
-  runOnRanks(runtimeOptions(placement), [&](Context &context) {
-    BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
-    std::lock_guard guard(lock);
-    if (context.rank() == 0 || placement.rank != 0)
-      result = std::move(mine);
+  naming(task, [&] {
+    runOnRanks(runtimeOptions(placement), [&](Context &context) {
+      BenchResult mine = benchRank(context, task, placement, arguments, seed, progress);
+      std::lock_guard guard(lock);
+      if (context.rank() == 0 || placement.rank != 0)
+        result = std::move(mine);
+    });
   });
   return result;
 }
@@ -174,7 +195,7 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
   auto [work, unit] = rateOf(task);
   const kernels::Verdict &verdict = result.findings.verdict;
   Json json{{"kernel", task.entry.name},
-            {"backend", placement.backendName()},
+            {"backend", placement.backend},
             {"ranks", placement.ranks},
             {"shape", shapeJson(task.problem.dims)},
             {"dtype", name(task.problem.type)},
@@ -264,11 +285,7 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
   requireMemory(task, placement.ranks, arguments.baseline ? 2 : 1);
   if (placement.spawns)
     return kVerified; // the processes go on from here
-  BenchResult result = placement.backend == Backend::cpu
-                           ? benchOnCpu(task, placement, arguments, seed)
-                       : task.entry.isDistributed || placement.ranks > 1
-                           ? benchOnGpus(task, placement, arguments, seed)
-                           : benchOnNvidia(task, arguments, seed);
+  BenchResult result = bench(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)
@@ -299,13 +316,11 @@ std::vector<std::string> shapesOf(const BenchArguments &arguments) {
 }
 
 int benchKernel(const BenchArguments &arguments) {
-  if (arguments.backend == "reference")
-    throw UsageError("backend 'reference' says what a kernel means, not how fast it is: expected "
-                     "backend 'cpu'");
   Placement placement = parsePlacement(arguments);
-  if (arguments.graph && placement.backend != Backend::nvidia)
-    throw UsageError(
-        fmt::format("--graph is for backend 'nvidia', and this is '{}'", placement.backendName()));
+  if (!placement.traits.timesMatter)
+    throw UsageError(fmt::format("backend '{}' says what a kernel means, not how fast it is: "
+                                 "expected backend 'cpu'",
+                                 placement.backend));
   uint64_t seed = parseSeed(arguments);
   int status = kVerified;
   for (const std::string &shape : shapesOf(arguments))
@@ -327,7 +342,7 @@ Verb addBench(CLI::App &program) {
   auto arguments = std::make_shared<BenchArguments>();
   addLaunchOptions(*verb, *arguments);
   verb->add_flag("--baseline", arguments->baseline, "time what it competes with, in turn");
-  verb->add_flag("--graph", arguments->graph, "launch from a captured CUDA graph");
+  verb->add_flag("--graph", arguments->graph, "launch from a recorded graph");
   verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
   verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
   verb->footer(kFooter);

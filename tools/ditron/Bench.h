@@ -35,11 +35,13 @@ inline baselines::Work workOf(const Task &task) {
   return {task.entry, task.problem, task.config, task.kernel};
 }
 
-/// One rank on a GPU, timed by its events.
-BenchResult benchOnNvidia(const Task &task, const BenchArguments &arguments, uint64_t seed);
+/// The only rank, on a device with streams of its own, timed by their events.
+BenchResult benchDevice(Context &context, const Task &task, const BenchArguments &arguments,
+                        uint64_t seed);
 
-/// The ranks of a placement on GPUs: from the end of a launch to that of the next.
-BenchResult benchOnGpus(const Task &task, const Placement &placement,
-                        const BenchArguments &arguments, uint64_t seed);
+/// The same for one of several ranks, or of a kernel that could have several: from the end of a
+/// launch to that of the next. Collective; the result is the same on every rank.
+BenchResult benchDevices(Context &context, const Task &task, const Placement &placement,
+                         const BenchArguments &arguments, uint64_t seed, Progress &progress);
 
 } // namespace ditron::tools

@@ -57,7 +57,7 @@ int compileKernel(const CompileArguments &arguments) {
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
   Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
-                       arguments.target == "x86-64" ? "" : arguments.target);
+                       arguments.target);
   auto start = std::chrono::steady_clock::now();
   CompileRequest request =
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);

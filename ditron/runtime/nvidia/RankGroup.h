@@ -8,6 +8,7 @@
 // m / s cores, at most one of which any multiprocessor needs: so whatever the kernels of the others
 // take, there is always an empty multiprocessor for the next core.
 #pragma once
+#include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/Workspace.h"
 #include <atomic>
 #include <chrono>
@@ -24,17 +25,17 @@ struct Participant {
   std::string kernel;
   std::shared_ptr<const Memory> status; ///< see abi::Status; null: it has launched nothing
   int cores = 0;
-  std::shared_ptr<const abi::KernelInfo> info; ///< by which reports name its waits
+  std::shared_ptr<const abi::KernelInfo> info = nullptr; ///< what its sites are told by
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks.
 class Workspace {
 public:
-  Workspace(std::vector<std::shared_ptr<Device>> devices, abi::WorkspaceLayout layout);
+  Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout);
 
   const abi::WorkspaceLayout &layout() const { return layout_; }
   const SymmetricMemory &memory() const { return memory_; }
-  const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  const std::shared_ptr<Gpu> &device(int rank) const { return devices_[size_t(rank)]; }
   int ranks() const { return static_cast<int>(devices_.size()); }
 
   void launched(int rank, Participant participant);
@@ -54,7 +55,7 @@ public:
   void poison(int rank) const;
 
 private:
-  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<Gpu>> devices_;
   abi::WorkspaceLayout layout_;
   SymmetricMemory memory_;
   mutable std::mutex lock_;
@@ -70,13 +71,11 @@ public:
   /// UnavailableError where this machine has no GPU or too few for so many ranks.
   static void requirePlaces(int ranks);
   /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number; see
-  /// requirePlaces.
-  static std::shared_ptr<RankGroup> open(int ranks);
-  /// One rank on this GPU.
-  static std::shared_ptr<RankGroup> of(std::shared_ptr<Device> device);
+  /// requirePlaces. `bound`: of every wait of a kernel.
+  static std::shared_ptr<RankGroup> open(int ranks, std::chrono::milliseconds bound);
 
   int ranks() const { return static_cast<int>(devices_.size()); }
-  const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  const std::shared_ptr<Gpu> &device(int rank) const { return devices_[size_t(rank)]; }
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
@@ -96,9 +95,10 @@ public:
   std::chrono::nanoseconds bound() const { return bound_; }
 
 private:
-  explicit RankGroup(std::vector<std::shared_ptr<Device>> devices);
+  RankGroup(std::vector<std::shared_ptr<Gpu>> devices, std::chrono::milliseconds bound)
+      : devices_(std::move(devices)), bound_(bound) {}
 
-  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<Gpu>> devices_;
   std::chrono::nanoseconds bound_;
   std::mutex lock_;
   std::map<std::string, std::shared_ptr<Workspace>> workspaces_;

@@ -39,7 +39,7 @@ static_assert(sizeof(Properties) == 32 && sizeof(Access) == 12);
 constexpr int kMapsMemory = 102; // an attribute of devices
 constexpr int kOutOfMemory = 2;
 
-Properties propertiesOf(const Device &device) {
+Properties propertiesOf(const Gpu &device) {
   Properties properties;
   properties.location.device = device.number();
   return properties;
@@ -47,7 +47,7 @@ Properties propertiesOf(const Device &device) {
 
 } // namespace
 
-static void requireReach(const Device &from, const Device &to) {
+static void requireReach(const Gpu &from, const Gpu &to) {
   if (from.number() == to.number())
     return;
   int reaches = 0;
@@ -59,7 +59,7 @@ static void requireReach(const Device &from, const Device &to) {
                     from.number(), to.number()));
 }
 
-SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, int64_t bytes)
+SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes)
     : devices_(std::move(devices)) {
   size_t granularity = 1;
   for (const auto &device : devices_) {
@@ -87,7 +87,7 @@ SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, i
 
 /// Memory of rank `rank`, which all GPUs may use from here on.
 void SymmetricMemory::map(size_t rank) {
-  const Device &device = *devices_[rank];
+  const Gpu &device = *devices_[rank];
   const Cuda &cuda = device.use();
   Properties properties = propertiesOf(device);
   unsigned long long handle = 0;

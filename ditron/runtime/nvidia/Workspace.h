@@ -4,7 +4,7 @@
 // in it and how launches follow one another there.
 #pragma once
 #include "ditron/abi/Workspace.h"
-#include "ditron/runtime/nvidia/Device.h"
+#include "ditron/runtime/nvidia/Gpu.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ class SymmetricMemory {
 public:
   /// UnavailableError where a GPU cannot map memory or cannot reach another one's, RuntimeError
   /// where there is not enough. The memory is zero.
-  SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, int64_t bytes);
+  SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes);
   ~SymmetricMemory();
   SymmetricMemory(const SymmetricMemory &) = delete;
   SymmetricMemory &operator=(const SymmetricMemory &) = delete;
@@ -32,7 +32,7 @@ private:
   void map(size_t rank);
   void release() noexcept;
 
-  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<Gpu>> devices_;
   uint64_t base_ = 0, stride_ = 0;
   size_t mapped_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/compiler/CompileRequest.h"
+#include "ditron/abi/CompileRequest.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/driver/GpuRank.h"
+#include "ditron/runtime/nvidia/LaunchState.h"
 #include "ditron/abi/LaunchWords.h"
-#include "ditron/driver/GpuReport.h"
+#include "ditron/runtime/nvidia/FailureReport.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <utility>
 
-namespace ditron {
+namespace ditron::runtime::nvidia {
 
-using namespace runtime::nvidia;
-
-abi::WorkspaceLayout GpuRank::layoutOf(const abi::KernelInfo &info,
-                                       std::span<const int64_t> words) const {
-  return abi::WorkspaceLayout(abi::symmetricAt(info, {words, group_->ranks()}),
-                              {.ranks = group_->ranks(), .barriers = info.barriers});
+/// What a kernel has in symmetric memory at the sizes of a launch.
+static abi::WorkspaceLayout layoutOf(const abi::KernelInfo &info, const abi::LaunchValues &launch) {
+  return abi::WorkspaceLayout(abi::symmetricAt(info, launch),
+                              {.ranks = launch.ranks, .barriers = info.barriers});
 }
 
-void GpuRank::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
-                      std::span<const int64_t> words) {
+void LaunchState::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
+                          const abi::LaunchValues &launch) {
   info_ = info;
   workspace_ = nullptr;
   if (info->isDistributed) {
-    abi::WorkspaceLayout layout = layoutOf(*info, words);
+    abi::WorkspaceLayout layout = layoutOf(*info, launch);
     workspace_ = group_->workspace(abi::workspaceKey(signature_, layout.arrays()), layout);
   }
   if (status_)
@@ -43,13 +42,13 @@ static MappedMemory memoryOf(const abi::KernelInfo &info, size_t argument,
           {strides.begin(), strides.end()}};
 }
 
-MappedMemory GpuRank::mapped(const abi::KernelInfo &info, const abi::TensorMap &map,
-                             std::span<const int64_t> words) const {
+MappedMemory LaunchState::mapped(const abi::KernelInfo &info, const abi::TensorMap &map,
+                                 const abi::LaunchValues &launch) const {
   auto argument = static_cast<size_t>(map.argument);
   if (argument < info.arguments.size())
-    return memoryOf(info, argument, words);
+    return memoryOf(info, argument, launch.words);
   size_t number = argument - info.arguments.size();
-  abi::WorkspaceLayout layout = layoutOf(info, words);
+  abi::WorkspaceLayout layout = layoutOf(info, launch);
   const abi::SymmetricArray &array = layout.arrays()[number];
   uint64_t base = workspace_ ? workspace_->memory().address(rank_) : 0;
   MappedMemory memory{base + uint64_t(layout.offset(number)), array.elementBytes, array.extents,
@@ -59,7 +58,7 @@ MappedMemory GpuRank::mapped(const abi::KernelInfo &info, const abi::TensorMap &
   return memory;
 }
 
-std::vector<int64_t> GpuRank::words() const {
+std::vector<int64_t> LaunchState::words() const {
   if (!workspace_)
     return {static_cast<int64_t>(status_->address())};
   return abi::distributedWords(workspace_->layout(),
@@ -71,7 +70,7 @@ std::vector<int64_t> GpuRank::words() const {
                                 .bound = group_->bound().count()});
 }
 
-void GpuRank::launched(int cores) {
+void LaunchState::launched(int cores) {
   if (!workspace_)
     return;
   workspace_->launched(rank_, {kernel_, status_, cores, info_});
@@ -79,7 +78,7 @@ void GpuRank::launched(int cores) {
     underWay_.push_back(workspace_);
 }
 
-void GpuRank::raiseFailure() {
+void LaunchState::raiseFailure() {
   for (const std::shared_ptr<Workspace> &one : std::exchange(underWay_, {})) {
     if (!one->hasFailed(rank_))
       continue;
@@ -100,9 +99,9 @@ void GpuRank::raiseFailure() {
   }
 }
 
-void GpuRank::poison() const {
+void LaunchState::poison() const {
   if (workspace_)
     workspace_->poison(rank_);
 }
 
-} // namespace ditron
+} // namespace ditron::runtime::nvidia

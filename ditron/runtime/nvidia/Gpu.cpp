@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/runtime/nvidia/Device.h"
+#include "ditron/runtime/nvidia/Gpu.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace ditron::runtime::nvidia {
@@ -19,7 +21,7 @@ constexpr int kOutOfMemory = 2;
 
 } // namespace
 
-//===-- Device --------------------------------------------------------------------------------===//
+//===-- Gpu --------------------------------------------------------------------------------===//
 
 static int numberOf(const Cuda &cuda, int ordinal) {
   if (ordinal < 0 || ordinal >= cuda.devices())
@@ -36,20 +38,20 @@ static int attributeOf(const Cuda &cuda, int which, int device) {
   return value;
 }
 
-std::pair<int, int> Device::capability(int ordinal) {
+std::pair<int, int> Gpu::capability(int ordinal) {
   const Cuda &cuda = Cuda::get();
   int device = numberOf(cuda, ordinal);
   return {attributeOf(cuda, kMajor, device), attributeOf(cuda, kMinor, device)};
 }
 
-std::string Device::nameOf(int ordinal) {
+std::string Gpu::nameOf(int ordinal) {
   const Cuda &cuda = Cuda::get();
   char name[256] = {};
   DITRON_CUDA(cuda, cuDeviceGetName, name, int(sizeof(name)), numberOf(cuda, ordinal));
   return name;
 }
 
-Device::Device(int ordinal)
+Gpu::Gpu(int ordinal)
     : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)), name_(nameOf(ordinal)) {
   major_ = attribute(kMajor), minor_ = attribute(kMinor);
   multiprocessors_ = attribute(kMultiprocessors);
@@ -57,20 +59,27 @@ Device::Device(int ordinal)
   DITRON_CUDA(cuda_, cuDevicePrimaryCtxRetain, &context_, device_);
 }
 
-Device::~Device() { cuda_.cuDevicePrimaryCtxRelease_v2(device_); }
+Gpu::~Gpu() { cuda_.cuDevicePrimaryCtxRelease_v2(device_); }
 
-std::shared_ptr<Device> Device::open(int ordinal) {
-  return std::shared_ptr<Device>(new Device(ordinal));
+std::shared_ptr<Gpu> Gpu::open(int ordinal) {
+  static std::mutex mutex;
+  // Not destroyed: the driver may be gone by then.
+  static auto &opened = *new std::map<int, std::shared_ptr<Gpu>>;
+  std::lock_guard guard(mutex);
+  std::shared_ptr<Gpu> &device = opened[ordinal];
+  if (!device)
+    device.reset(new Gpu(ordinal));
+  return device;
 }
 
-int Device::attribute(int which) const { return attributeOf(cuda_, which, device_); }
+int Gpu::attribute(int which) const { return attributeOf(cuda_, which, device_); }
 
-const Cuda &Device::use() const {
+const Cuda &Gpu::use() const {
   DITRON_CUDA(cuda_, cuCtxSetCurrent, context_);
   return cuda_;
 }
 
-size_t Device::availableBytes() const {
+size_t Gpu::availableBytes() const {
   size_t available = 0, total = 0;
   DITRON_CUDA(use(), cuMemGetInfo_v2, &available, &total);
   return available;
@@ -78,13 +87,14 @@ size_t Device::availableBytes() const {
 
 //===-- Memory --------------------------------------------------------------------------------===//
 
-Memory::Memory(std::shared_ptr<Device> device, size_t bytes)
+Memory::Memory(std::shared_ptr<Gpu> device, size_t bytes, std::string_view what)
     : device_(std::move(device)), bytes_(bytes) {
   const Cuda &cuda = device_->use();
   int status = cuda.cuMemAlloc_v2(&address_, bytes ? bytes : 1);
   if (status == kOutOfMemory)
-    throw RuntimeError(fmt::format("{} has not enough memory: {} bytes asked for, {} available",
-                                   device_->name(), bytes, device_->availableBytes()));
+    throw RuntimeError(fmt::format("{} has not enough memory{}{}: {} bytes asked for, {} available",
+                                   device_->name(), what.empty() ? "" : " for ", what, bytes,
+                                   device_->availableBytes()));
   cuda.check(status, "cuMemAlloc_v2");
 }
 
@@ -114,12 +124,12 @@ void Memory::settle() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, n
 
 //===-- Streams and events --------------------------------------------------------------------===//
 
-Stream::Stream(std::shared_ptr<Device> device) : device_(std::move(device)) {
+Stream::Stream(std::shared_ptr<Gpu> device) : device_(std::move(device)) {
   DITRON_CUDA(device_->use(), cuStreamCreate, &stream_, kNonBlocking);
 }
-Stream::Stream(std::shared_ptr<Device> device, void *handle)
+Stream::Stream(std::shared_ptr<Gpu> device, void *handle)
     : device_(std::move(device)), stream_(handle), isBorrowed_(true) {}
-Stream Stream::borrow(std::shared_ptr<Device> device, void *handle) {
+Stream Stream::borrow(std::shared_ptr<Gpu> device, void *handle) {
   return Stream(std::move(device), handle);
 }
 Stream::Stream(Stream &&other) noexcept
@@ -129,18 +139,19 @@ Stream::~Stream() {
   if (!isBorrowed_)
     device_->use().cuStreamDestroy_v2(stream_);
 }
-void Stream::copy(const Memory &to, const Memory &from, size_t bytes) const {
-  DITRON_CUDA(device_->use(), cuMemcpyDtoDAsync_v2, to.address(), from.address(), bytes, stream_);
-}
 void Stream::wait() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, stream_); }
+void Stream::waitFor(const Event &event) const {
+  DITRON_CUDA(device_->use(), cuStreamWaitEvent, stream_, event.handle(), 0u);
+}
 
-Event::Event(std::shared_ptr<Device> device) : device_(std::move(device)) {
+Event::Event(std::shared_ptr<Gpu> device) : device_(std::move(device)) {
   DITRON_CUDA(device_->use(), cuEventCreate, &event_, 0);
 }
 Event::~Event() { device_->use().cuEventDestroy_v2(event_); }
 void Event::record(const Stream &stream) const {
   DITRON_CUDA(device_->use(), cuEventRecord, event_, stream.handle());
 }
+void Event::wait() const { DITRON_CUDA(device_->use(), cuEventSynchronize, event_); }
 double Event::secondsSince(const Event &begin) const {
   const Cuda &cuda = device_->use();
   DITRON_CUDA(cuda, cuEventSynchronize, event_);
@@ -151,7 +162,7 @@ double Event::secondsSince(const Event &begin) const {
 
 //===-- Kernels -------------------------------------------------------------------------------===//
 
-LoadedKernel::LoadedKernel(std::shared_ptr<Device> device, const std::string &image, Launch launch)
+LoadedKernel::LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch)
     : device_(std::move(device)), launch_(launch) {
   const Cuda &cuda = device_->use();
   std::string log(8192, '\0');

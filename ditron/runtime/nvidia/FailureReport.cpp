@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/driver/GpuReport.h"
+#include "ditron/runtime/nvidia/FailureReport.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/support/Message.h"
 #include <fmt/format.h>
 
-namespace ditron {
+namespace ditron::runtime::nvidia {
 
 using abi::Status;
-using runtime::CoreLine;
-using runtime::nvidia::Participant;
 
-std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
-                                             const std::string &signature,
+std::optional<std::string> failedRequirement(const abi::KernelInfo &info, const std::string &signature,
                                              std::span<const int64_t> status) {
   if (status[Status::kFailed] == 0)
     return std::nullopt;
@@ -23,7 +20,7 @@ std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
 }
 
 /// The status of a rank's last launch, of as many words as its cores have.
-static std::vector<int64_t> statusOf(const runtime::nvidia::Workspace &workspace, int rank,
+static std::vector<int64_t> statusOf(const Workspace &workspace, int rank,
                                      const Participant &participant) {
   std::vector<int64_t> words(
       size_t(Status::kRecords + 2 * Status::kRecordWords * participant.cores));
@@ -33,7 +30,7 @@ static std::vector<int64_t> statusOf(const runtime::nvidia::Workspace &workspace
 }
 
 /// A line for a record of a core, if it has noted a wait.
-static std::optional<CoreLine> lineOf(const runtime::nvidia::Workspace &workspace, int rank,
+static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank,
                                       int core, const abi::KernelInfo &info,
                                       std::span<const int64_t> record) {
   if (record[0] == 0)
@@ -47,12 +44,12 @@ static std::optional<CoreLine> lineOf(const runtime::nvidia::Workspace &workspac
   std::string what = isBegin               ? "waits for " + name
                      : name == "a barrier" ? site.what + " a barrier"
                                            : site.what + " " + name;
-  line.state = describe(runtime::WaitProgress{what, static_cast<uint64_t>(record[2]),
+  line.state = describe(WaitProgress{what, static_cast<uint64_t>(record[2]),
                                               static_cast<uint64_t>(record[3]), ""});
   return line;
 }
 
-std::string reportFailure(const runtime::nvidia::Workspace &workspace, const std::string &signature,
+std::string reportFailure(const Workspace &workspace, const std::string &signature,
                           std::chrono::nanoseconds bound) {
   std::vector<Participant> participants = workspace.settle();
   std::vector<CoreLine> lines;
@@ -85,4 +82,4 @@ std::string reportFailure(const runtime::nvidia::Workspace &workspace, const std
                       lines);
 }
 
-} // namespace ditron
+} // namespace ditron::runtime::nvidia

@@ -11,18 +11,19 @@
 
 namespace ditron::runtime::nvidia {
 
-class Device {
+class Gpu {
 public:
-  /// UnavailableError where there is no such device.
-  static std::shared_ptr<Device> open(int ordinal = 0);
+  /// The same object for all that ask, open until the process ends. UnavailableError where there is
+  /// no such device.
+  static std::shared_ptr<Gpu> open(int ordinal = 0);
   /// The compute capability of a device, major and minor, without opening it. UnavailableError as
   /// above.
   static std::pair<int, int> capability(int ordinal = 0);
   /// Its name, likewise.
   static std::string nameOf(int ordinal = 0);
-  ~Device();
-  Device(const Device &) = delete;
-  Device &operator=(const Device &) = delete;
+  ~Gpu();
+  Gpu(const Gpu &) = delete;
+  Gpu &operator=(const Gpu &) = delete;
 
   const std::string &name() const { return name_; }
   int number() const { return device_; } ///< the driver's
@@ -37,7 +38,7 @@ public:
   int attribute(int which) const;
 
 private:
-  explicit Device(int ordinal);
+  explicit Gpu(int ordinal);
 
   const Cuda &cuda_;
   int device_ = 0;
@@ -50,8 +51,9 @@ private:
 /// Memory of a device, freed with this object.
 class Memory {
 public:
-  /// RuntimeError naming the bytes asked for and available where there is not enough.
-  Memory(std::shared_ptr<Device> device, size_t bytes);
+  /// RuntimeError naming what it is for, the bytes asked for and available where there is not
+  /// enough.
+  Memory(std::shared_ptr<Gpu> device, size_t bytes, std::string_view what = "");
   ~Memory();
   Memory(Memory &&other) noexcept;
   Memory &operator=(Memory &&) = delete;
@@ -68,31 +70,34 @@ private:
   /// Waits for what was asked for last.
   void settle() const;
 
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Gpu> device_;
   uint64_t address_ = 0;
   size_t bytes_;
 };
 
+class Event;
+
 /// Launches and copies in order.
 class Stream {
 public:
-  explicit Stream(std::shared_ptr<Device> device);
+  explicit Stream(std::shared_ptr<Gpu> device);
   /// Another library's stream of the device's primary context, a CUstream such as
   /// torch.cuda.Stream.cuda_stream, which outlives this object.
-  static Stream borrow(std::shared_ptr<Device> device, void *handle);
+  static Stream borrow(std::shared_ptr<Gpu> device, void *handle);
   ~Stream();
   Stream(Stream &&other) noexcept;
   Stream(const Stream &) = delete;
   Stream &operator=(const Stream &) = delete;
 
   void *handle() const { return stream_; }
-  void copy(const Memory &to, const Memory &from, size_t bytes) const;
   void wait() const;
+  /// What is enqueued from here on comes behind the event.
+  void waitFor(const Event &event) const;
 
 private:
-  Stream(std::shared_ptr<Device> device, void *handle);
+  Stream(std::shared_ptr<Gpu> device, void *handle);
 
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Gpu> device_;
   void *stream_ = nullptr;
   bool isBorrowed_ = false;
 };
@@ -100,17 +105,19 @@ private:
 /// A point in a stream.
 class Event {
 public:
-  explicit Event(std::shared_ptr<Device> device);
+  explicit Event(std::shared_ptr<Gpu> device);
   ~Event();
   Event(const Event &) = delete;
   Event &operator=(const Event &) = delete;
 
   void record(const Stream &stream) const;
+  void wait() const;
+  void *handle() const { return event_; }
   /// Seconds since another event; waits for this one.
   double secondsSince(const Event &begin) const;
 
 private:
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Gpu> device_;
   void *event_ = nullptr;
 };
 
@@ -142,7 +149,7 @@ public:
     bool overlaps = false; ///< begins before what it follows has ended, and waits for it itself
   };
   /// RuntimeError with the words of the driver's assembler where it refuses the image.
-  LoadedKernel(std::shared_ptr<Device> device, const std::string &image, Launch launch);
+  LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
   LoadedKernel &operator=(const LoadedKernel &) = delete;
@@ -155,7 +162,7 @@ public:
   void launch(const LaunchParameters &parameters, const Stream &stream, int cores = 0) const;
 
 private:
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Gpu> device_;
   void *module_ = nullptr, *function_ = nullptr;
   /// Blocks that run at a time; RuntimeError where none does.
   int countCores() const;
