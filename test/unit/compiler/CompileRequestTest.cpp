@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Requests of compilations, and what the kernel cache makes of them.
-#include "ditron/compiler/CompileRequest.h"
+#include "ditron/abi/CompileRequest.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/support/Error.h"
 #include <cstdlib>

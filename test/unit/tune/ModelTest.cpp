@@ -18,7 +18,7 @@ double chosenOverBest(const char *kernel, DType type, const Dimensions &dims,
                       const std::string &common, const Measured &measured) {
   const kernels::KernelEntry &entry = kernels::findKernel(kernel);
   kernels::Problem problem{.dims = dims, .type = type};
-  problem.target = gpuTraits("sm_90a");
+  problem.target = traitsOf("sm_90a");
   double least = 1e300, chosen = 0, best = 1e300;
   for (const auto &[text, seconds] : measured) {
     kernels::Config config = entry.configure(problem, kernels::assignOver(common, text, "config"),
