@@ -104,9 +104,8 @@ RING = """func.func @ring() attributes {tile.kernel} {
   %after = arith.addi %me, %c1 : index
   %next = arith.remsi %after, %ranks : index
   %token = dist.signals "token"() : !dist.signals<0>
-  %theirs = dist.on %token, %next : !dist.signals<0> -> !dist.signals<0, remote>
   scf.for %round = %c0 to %c2 step %c1 {
-    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.notify %token[] on %next add %c1 : !dist.signals<0>
     dist.wait %token[] >= %c1 take : !dist.signals<0>
   }
   return

@@ -27,6 +27,7 @@ enum class CoreField : int64_t {
   ranks = 8,
   core = 16,
   cores = 24,
+  localRanks = 32,
   scratch = 40, ///< the address of KernelInfo::scratchBytes bytes
   scratchBytes = 48,
   log = 56,

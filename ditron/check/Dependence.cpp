@@ -22,7 +22,7 @@ public:
     auto module = kernel->getParentOfType<ModuleOp>();
     Operation *all = module ? module.getOperation() : kernel.getOperation();
     all->walk([&](Operation *op) {
-      if (isa<memref::LoadOp, core::LoadOp, core::GatherOp, core::AtomicAddOp>(op))
+      if (llvm::any_of(core::observationsOf(op), [](const auto &seen) { return seen.reads(); }))
         for (Value result : op->getResults())
           follow(result);
     });

@@ -29,7 +29,8 @@ struct Mutation {
 
 void drop(Operation *op) {
   if (auto both = dyn_cast<PutNotifyOp>(op))
-    OpBuilder(op).create<PutOp>(op->getLoc(), both.getSource(), both.getDestination());
+    OpBuilder(op).create<PutOp>(op->getLoc(), both.getSource(), both.getDestination(),
+                                both.getPeer());
   op->erase();
 }
 
@@ -40,21 +41,37 @@ template <int change> void changeThreshold(Operation *op) {
   wait.getValueMutable().assign(builder.create<arith::AddIOp>(op->getLoc(), wait.getValue(), by));
 }
 
+/// The ranks that an op names as peers.
+llvm::SmallVector<OpOperand *, 2> peersOf(Operation *op) {
+  llvm::SmallVector<OpOperand *, 2> peers;
+  for (const core::Observation &seen : core::observationsOf(op))
+    if (seen.peer && !llvm::is_contained(peers, seen.peer))
+      peers.push_back(seen.peer);
+  return peers;
+}
+
 /// `by` is 1, or -1.
 template <int by> void otherPeer(Operation *op) {
-  auto on = cast<OnOp>(op);
   OpBuilder builder(op);
   Value ranks = builder.create<NumRanksOp>(op->getLoc(), builder.getIndexType(), MeshAxis::world);
   Value step = builder.create<arith::ConstantIndexOp>(op->getLoc(), by);
-  Value next = builder.create<arith::AddIOp>(op->getLoc(), on.getPeer(), step);
-  next = builder.create<arith::AddIOp>(op->getLoc(), next, ranks);
-  on.getPeerMutable().assign(builder.create<arith::RemSIOp>(op->getLoc(), next, ranks));
+  for (OpOperand *peer : peersOf(op)) {
+    Value next = builder.create<arith::AddIOp>(op->getLoc(), peer->get(), step);
+    next = builder.create<arith::AddIOp>(op->getLoc(), next, ranks);
+    peer->assign(builder.create<arith::RemSIOp>(op->getLoc(), next, ranks));
+  }
+}
+
+bool isNotify(Operation *op) {
+  return llvm::any_of(core::observationsOf(op), [](const core::Observation &seen) {
+    return seen.effect == core::Observation::Effect::notify;
+  });
 }
 
 bool notifies(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        return isa<NotifyOp, PutNotifyOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        return isNotify(inner) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -70,9 +87,9 @@ Operation *notifyBehind(Operation *op) {
 void moveBehindNotify(Operation *op) {
   if (auto both = dyn_cast<PutNotifyOp>(op)) {
     OpBuilder builder(op);
-    builder.create<NotifyOp>(op->getLoc(), both.getSignals(), both.getIndices(), both.getMode(),
-                             both.getValue());
-    builder.create<PutOp>(op->getLoc(), both.getSource(), both.getDestination());
+    builder.create<NotifyOp>(op->getLoc(), both.getSignals(), both.getIndices(), both.getPeer(),
+                             both.getMode(), both.getValue());
+    builder.create<PutOp>(op->getLoc(), both.getSource(), both.getDestination(), both.getPeer());
     return op->erase();
   }
   op->moveAfter(notifyBehind(op));
@@ -86,7 +103,7 @@ void unDouble(Operation *op) {
 
 std::vector<Mutation> mutationsOf(Operation *op, const CheckOptions &options) {
   std::vector<Mutation> result;
-  if (isa<NotifyOp, PutNotifyOp>(op))
+  if (isNotify(op))
     result.push_back({"drop-notify", "no notify", drop});
   if (isa<FenceOp>(op))
     result.push_back({"drop-fence", "no fence", drop});
@@ -99,9 +116,10 @@ std::vector<Mutation> mutationsOf(Operation *op, const CheckOptions &options) {
     result.push_back({"threshold-less", "waits for 1 less", changeThreshold<-1>});
     result.push_back({"threshold-more", "waits for 1 more", changeThreshold<1>});
   }
-  if (isa<OnOp>(op) && options.ranks > 1)
+  bool hasPeer = !peersOf(op).empty();
+  if (hasPeer && options.ranks > 1)
     result.push_back({"next-peer", "the peer after the one meant", otherPeer<1>});
-  if (isa<OnOp>(op) && options.ranks > 2)
+  if (hasPeer && options.ranks > 2)
     result.push_back({"previous-peer", "the peer before the one meant", otherPeer<-1>});
   bool moves = isa<PutOp, GetOp, core::StoreOp, core::ScatterOp, core::AtomicAddOp>(op) &&
                op->use_empty() && notifyBehind(op);

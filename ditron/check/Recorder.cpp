@@ -7,7 +7,6 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Scope.h"
 #include "ditron/support/Error.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Hashing.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -107,15 +106,12 @@ static_assert(static_cast<int>(Scope::core) == static_cast<int>(device::Scope::c
 
 /// What the op says of a notify, wait or fence besides counter and value.
 void addForms(Event &event, Operation *op) {
-  event.scope = static_cast<Scope>(device::scopeOf(op));
-  if (auto notify = dyn_cast<device::NotifyOp>(op)) {
-    event.isRelaxed = notify.getRelaxed();
-    event.isStated = notify.getScope().has_value();
-  } else if (auto wait = dyn_cast<device::WaitOp>(op)) {
-    event.isRelaxed = wait.getRelaxed();
-    event.isExact = wait.getTest() == device::WaitTest::exactly;
-    event.takes = wait.getTake();
-  }
+  device::OrderForm form = device::formOf(op);
+  event.scope = static_cast<Scope>(form.scope);
+  event.isStated = event.isRelease() && form.isStated;
+  event.isRelaxed = form.isRelaxed;
+  event.isExact = form.isExact;
+  event.takes = form.takes;
 }
 
 //===-- Recorder ------------------------------------------------------------------------------===//
@@ -257,11 +253,9 @@ private:
     const CoreMachine &core = interpreter_.core(thread);
     while (!core.isDone() && core.canStep() && !core.waiting()) {
       Operation *next = core.next();
-      bool isObserved =
-          next &&
-          isa<core::LoadOp, core::StoreOp, core::GatherOp, core::ScatterOp, core::AtomicAddOp,
-              memref::LoadOp, device::PutOp, device::GetOp, device::PutNotifyOp, device::NotifyOp,
-              device::FenceOp, device::QuietOp, device::BarrierOp>(next);
+      bool isObserved = next && llvm::any_of(core::observationsOf(next), [](const auto &seen) {
+                          return seen.effect != core::Observation::Effect::wait;
+                        });
       if (isObserved)
         return false;
       step(thread);
@@ -323,10 +317,9 @@ private:
   }
 
   static int64_t rankOfCounter(const Action &action) {
-    if (auto notify = dyn_cast<device::NotifyOp>(action.op))
-      return action.core.get<reference::Signals>(notify.getSignals()).rank;
-    if (auto put = dyn_cast<device::PutNotifyOp>(action.op))
-      return action.core.get<reference::Signals>(put.getSignals()).rank;
+    for (const core::Observation &seen : core::observationsOf(action.op))
+      if (seen.effect == core::Observation::Effect::notify && seen.peer)
+        return action.core.integer(seen.peer->get());
     return action.core.rank();
   }
 

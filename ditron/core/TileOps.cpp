@@ -2,6 +2,7 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -14,7 +15,7 @@
 using namespace mlir;
 using namespace ditron::core;
 
-#include "ditron/core/MemorySpace.cpp.inc"
+#include "ditron/core/ObservableOpInterface.cpp.inc"
 #include "ditron/core/TileOpsDialect.cpp.inc"
 #include "ditron/core/TileOpsEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -24,7 +25,32 @@ using namespace ditron::core;
 #define GET_OP_CLASSES
 #include "ditron/core/TileOps.cpp.inc"
 
+//===-- What others observe -------------------------------------------------------------------===//
+
+using Effect = Observation::Effect;
+using Observations = SmallVector<Observation, 3>;
+
+Observations LoadOp::observations() { return {{Effect::read, getView()}}; }
+Observations StoreOp::observations() { return {{Effect::write, getView()}}; }
+Observations GatherOp::observations() { return {{Effect::read, getView()}}; }
+Observations ScatterOp::observations() { return {{Effect::write, getView()}}; }
+Observations AtomicAddOp::observations() { return {{Effect::update, getView()}}; }
+
+Observations ditron::core::observationsOf(Operation *op) {
+  auto observable = dyn_cast<ObservableOp>(op);
+  return observable ? observable.observations() : Observations();
+}
+
+/// memref.load and memref.store are ops of another dialect.
+template <class Op, Effect effect>
+struct ObservableElement : ObservableOp::ExternalModel<ObservableElement<Op, effect>, Op> {
+  Observations observations(Operation *op) const { return {{effect, cast<Op>(op).getMemRef()}}; }
+};
+
 void TileDialect::initialize() {
+  memref::LoadOp::attachInterface<ObservableElement<memref::LoadOp, Effect::read>>(*getContext());
+  memref::StoreOp::attachInterface<ObservableElement<memref::StoreOp, Effect::write>>(
+      *getContext());
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ditron/core/TileOpsAttrs.cpp.inc"
@@ -95,11 +121,6 @@ static LogicalResult checkAccess(Operation *op, MemRefType view, Type element) {
   if (element != view.getElementType())
     return op->emitOpError() << "tile has elements of " << element << " but view has "
                              << view.getElementType();
-  auto space = dyn_cast_or_null<MemorySpace>(view.getMemorySpace());
-  if (space && !space.isLocal())
-    return op->emitOpError() << "view is memory of a peer: " << view
-                             << "; expected memory of this rank (only dist.put, dist.get and "
-                                "dist.put_notify reach a peer's)";
   return success();
 }
 

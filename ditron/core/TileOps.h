@@ -3,6 +3,7 @@
 // The dialect `tile`: see TileOps.td.
 #pragma once
 #include "ditron/core/Layout.h"
+#include "ditron/core/Observation.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -23,7 +24,7 @@ struct LaunchResource : mlir::SideEffects::Resource::Base<LaunchResource> {
 
 } // namespace ditron::core
 
-#include "ditron/core/MemorySpace.h.inc"
+#include "ditron/core/ObservableOpInterface.h.inc"
 #include "ditron/core/TileOpsDialect.h.inc"
 #include "ditron/core/TileOpsEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
@@ -37,6 +38,9 @@ namespace ditron::core {
 
 /// Marks the function of a kernel (unit attribute).
 inline constexpr llvm::StringLiteral kKernelAttr = "tile.kernel";
+/// On a kernel, the extents of its arguments as its signature names them (array of a string array
+/// an argument): where two texts are equal, so are the extents, which the launcher checks.
+inline constexpr llvm::StringLiteral kExtentsAttr = "tile.extents";
 /// The name of an argument in the kernel's signature (string attribute of the argument).
 inline constexpr llvm::StringLiteral kNameAttr = "tile.name";
 /// The argument is an input: nothing may write it (unit attribute of the argument).

@@ -5,6 +5,7 @@
 #ifndef DITRON_CORE_TILEOPS
 #define DITRON_CORE_TILEOPS
 
+include "ditron/core/ObservableOpInterface.td"
 include "ditron/core/TileTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -19,11 +20,12 @@ def Tile_Dialect : Dialect {
     A tile is a builtin ranked tensor of 1 to 4 static dimensions. Tiles are values; memory is touched
     only by tile.load, tile.store, tile.gather, tile.scatter and tile.atomic_add, which name a tile of a
     view: a memref cut into a grid of equal tiles, the last ones ragged. Reads beyond the view give the
-    padding value, writes beyond it are dropped. The memory of a view must be local: a peer's is reached
-    by dist.put and dist.get only.
+    padding value, writes beyond it are dropped. A view is memory of this rank: a peer's is reached by
+    verbs of the dialect dist only.
   }];
   let cppNamespace = "::ditron::core";
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
@@ -80,10 +82,12 @@ def Tile_Rounding : I32EnumAttr<"Rounding", "how a cast rounds", [
 
 class Tile_Op<string opMnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, opMnemonic, traits>;
+class Tile_AccessOp<string opMnemonic, list<Trait> traits>
+    : Tile_Op<opMnemonic, traits # [DeclareOpInterfaceMethods<Tile_ObservableOp>]>;
 
 //===-- Memory --------------------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+def Tile_LoadOp : Tile_AccessOp<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads one tile of a view";
   let description = [{
     `coords` count tiles in the last dimensions of the view, as many as the tile has, and elements in
@@ -102,7 +106,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_AccessOp<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Writes one tile of a view";
   let description = [{
     Coordinates as in tile.load; elements beyond the view are dropped.
@@ -135,7 +139,7 @@ def Tile_ChunkOp : Tile_Op<"chunk", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
+def Tile_GatherOp : Tile_AccessOp<"gather", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads rows of a view, chosen by an index tile";
   let description = [{
     Row r of the tile is row `rows[r]` of the view, columns `coord * width` onwards. A row index
@@ -152,7 +156,7 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
+def Tile_ScatterOp : Tile_AccessOp<"scatter", [MemoryEffects<[MemWrite]>]> {
   let summary = "Writes rows of a view, chosen by an index tile";
   let description = [{
     The inverse of tile.gather; rows outside of the view are dropped. If two rows of the tile name the
@@ -168,7 +172,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>,
+def Tile_AtomicAddOp : Tile_AccessOp<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>,
     TypesMatchWith<"result has the tile's type", "tile", "old", "$_self">]> {
   let summary = "Adds a tile to a tile of a view, each element atomically";
   let description = [{

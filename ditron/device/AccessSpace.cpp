@@ -20,11 +20,12 @@ bool Symbols::isFixed(Value value) {
   return fixed_[value] = fixed;
 }
 
-/// Whether `op` reads what no launch writes: an input.
+/// Whether `op` does nothing but to read what no launch writes: an input.
 static bool readsInput(Operation *op) {
-  if (!isa<core::LoadOp, core::GatherOp, memref::LoadOp>(op))
+  SmallVector<core::Observation, 3> seen = core::observationsOf(op);
+  if (seen.size() != 1 || seen.front().effect != core::Observation::Effect::read)
     return false;
-  auto argument = dyn_cast<BlockArgument>(originOf(op->getOperand(0)));
+  auto argument = dyn_cast<BlockArgument>(originOf(seen.front().object));
   auto kernel =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   return kernel && kernel.getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr);
@@ -60,7 +61,7 @@ AffineExpr Symbols::of(Value fixed) {
 
 /// What the signature calls an extent of an argument; null if it does not say.
 static StringAttr extentName(BlockArgument argument, int64_t dim) {
-  auto all = argument.getOwner()->getParentOp()->getAttrOfType<ArrayAttr>(kExtentsAttr);
+  auto all = argument.getOwner()->getParentOp()->getAttrOfType<ArrayAttr>(core::kExtentsAttr);
   if (!all || argument.getArgNumber() >= all.size())
     return {};
   auto names = cast<ArrayAttr>(all[argument.getArgNumber()]);
@@ -201,16 +202,11 @@ ViewWindow AccessSpace::windowOf(Value view) {
         window.dims = applyPermutationMap(op.getPermutation(), ArrayRef(window.dims));
         return window;
       })
-      .Case([&](OnOp op) {
-        ViewWindow window = windowOf(op.getSource());
-        window.peer = op.getPeer();
-        return window;
-      })
       .Default([&](Operation *) { return bufferWindow(view); });
 }
 
 ViewWindow AccessSpace::bufferWindow(Value buffer) {
-  ViewWindow window{buffer, {}, {}, {}};
+  ViewWindow window{buffer, {}, {}};
   auto symmetric = buffer.getDefiningOp<SymmetricOp>();
   auto extent = [&](int64_t d) -> Affine {
     if (symmetric)
@@ -255,7 +251,7 @@ ViewWindow AccessSpace::slice(ViewWindow window, memref::SubViewOp op) {
 }
 
 ViewWindow AccessSpace::split(const ViewWindow &window, memref::ExpandShapeOp op) {
-  ViewWindow result{window.buffer, window.peer, {}, {}};
+  ViewWindow result{window.buffer, {}, {}};
   Builder builder(context_);
   SmallVector<OpFoldResult> shape =
       getMixedValues(op.getStaticOutputShape(), op.getOutputShape(), builder);

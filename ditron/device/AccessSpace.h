@@ -52,7 +52,7 @@ struct ViewSlot {
 
 /// A view: the coordinates of its buffer, and which of them each of its dimensions is.
 struct ViewWindow {
-  mlir::Value buffer, peer;
+  mlir::Value buffer;
   llvm::SmallVector<ViewSlot> slots;
   llvm::SmallVector<unsigned> dims;
 

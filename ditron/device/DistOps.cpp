@@ -6,6 +6,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace ditron;
 using namespace ditron::device;
 
 //===-- How a wait compares -------------------------------------------------------------------===//
@@ -59,7 +60,12 @@ MemRefType viewType(int64_t rank, Type element, std::optional<SpaceKind> space) 
   return core::viewType(rank, element, where);
 }
 
-bool SpaceAttr::isLocal() const { return getKind() != SpaceKind::remote; }
+std::optional<NotifyMode> notifyModeOf(Operation *op) {
+  if (auto notify = dyn_cast<NotifyOp>(op))
+    return notify.getMode();
+  auto put = dyn_cast<PutNotifyOp>(op);
+  return put ? std::optional(put.getMode()) : std::nullopt;
+}
 
 } // namespace ditron::device
 
@@ -75,30 +81,10 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   return success();
 }
 
-LogicalResult SignalsType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rank,
-                                  bool remote) {
+LogicalResult SignalsType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rank) {
   if (rank < 0 || rank > 4)
     return emitError() << "signals have " << rank << " dimensions, expected 0 to 4";
   return success();
-}
-
-Type SignalsType::parse(AsmParser &parser) {
-  int64_t rank = 0;
-  bool remote = false;
-  if (parser.parseLess() || parser.parseInteger(rank))
-    return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("remote"))
-      return {};
-    remote = true;
-  }
-  if (parser.parseGreater())
-    return {};
-  return parser.getChecked<SignalsType>(parser.getNameLoc(), parser.getContext(), rank, remote);
-}
-
-void SignalsType::print(AsmPrinter &printer) const {
-  printer << "<" << getRank() << (getRemote() ? ", remote>" : ">");
 }
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//
@@ -130,46 +116,52 @@ LogicalResult SymmetricOp::verify() {
 
 LogicalResult SignalsOp::verify() {
   auto type = cast<SignalsType>(getSignals().getType());
-  if (type.getRemote())
-    return emitOpError() << "declares " << type << ", expected signals of this rank";
   if (type.getRank() != static_cast<int64_t>(getExtents().size()))
     return emitOpError() << "has " << getExtents().size() << " extents but " << type << " has "
                          << type.getRank() << " dimensions";
   return failed(checkName(*this, getName())) ? failure() : checkAtTop(*this);
 }
 
-LogicalResult OnOp::verify() {
-  Type source = getSource().getType(), result = getResult().getType();
-  if (auto signals = dyn_cast<SignalsType>(source)) {
-    Type expected = SignalsType::get(getContext(), signals.getRank(), /*remote=*/true);
-    if (signals.getRemote())
-      return emitOpError() << "source is " << source << ", expected signals of this rank";
-    if (result != expected)
-      return emitOpError() << "result is " << result << ", expected " << expected;
-    return success();
-  }
-  if (spaceOf(source) != SpaceKind::symmetric)
-    return emitOpError() << "source is " << source << ", expected symmetric memory of this rank";
-  auto type = cast<MemRefType>(source);
-  auto remote = MemRefType::get(type.getShape(), type.getElementType(), type.getLayout(),
-                                SpaceAttr::get(getContext(), SpaceKind::remote));
-  if (result != remote)
-    return emitOpError() << "result is " << result << ", expected " << remote;
-  return success();
+//===-- What others observe -------------------------------------------------------------------===//
+
+using core::Observation;
+using Effect = Observation::Effect;
+using Observations = SmallVector<Observation, 3>;
+
+Observations PutOp::observations() {
+  return {{Effect::read, getSource()}, {Effect::write, getDestination(), {}, &getPeerMutable()}};
 }
 
-//===-- Movement and order --------------------------------------------------------------------===//
+Observations GetOp::observations() {
+  return {{Effect::read, getSource(), {}, &getPeerMutable()}, {Effect::write, getDestination()}};
+}
 
-/// A chunk moves between memory of this rank, and symmetric memory of a peer.
-static LogicalResult checkMove(Operation *op, Type source, Type destination, bool toPeer) {
+Observations NotifyOp::observations() {
+  MutableOperandRange peer = getPeerMutable();
+  return {{Effect::notify, getSignals(), getIndices(), peer.empty() ? nullptr : &peer[0]}};
+}
+
+Observations PutNotifyOp::observations() {
+  OpOperand *peer = &getPeerMutable();
+  return {{Effect::read, getSource()},
+          {Effect::write, getDestination(), {}, peer},
+          {Effect::notify, getSignals(), getIndices(), peer}};
+}
+
+Observations WaitOp::observations() { return {{Effect::wait, getSignals(), getIndices()}}; }
+Observations FenceOp::observations() { return {{Effect::order}}; }
+Observations QuietOp::observations() { return {{Effect::order}}; }
+Observations BarrierOp::observations() { return {{Effect::order}}; }
+
+//===-- Verifiers of verbs --------------------------------------------------------------------===//
+
+/// A chunk moves between memory of this rank and symmetric memory, which a peer has too.
+static LogicalResult checkMove(Operation *op, StringRef peerSide, Type peers, Type source,
+                               Type destination) {
   auto from = cast<MemRefType>(source), to = cast<MemRefType>(destination);
-  auto remote = [](MemRefType type) { return spaceOf(type) == SpaceKind::remote; };
-  if (remote(from) == toPeer)
-    return op->emitOpError() << "source is " << from << ", expected memory of "
-                             << (toPeer ? "this rank" : "a peer (see dist.on)");
-  if (remote(to) != toPeer)
-    return op->emitOpError() << "destination is " << to << ", expected memory of "
-                             << (toPeer ? "a peer (see dist.on)" : "this rank");
+  if (spaceOf(peers) != SpaceKind::symmetric)
+    return op->emitOpError() << peerSide << " is " << peers
+                             << ", expected symmetric memory, which a peer has too";
   if (from.getElementType() != to.getElementType())
     return op->emitOpError() << "source has elements of " << from.getElementType()
                              << " but destination has " << to.getElementType();
@@ -179,12 +171,16 @@ static LogicalResult checkMove(Operation *op, Type source, Type destination, boo
   return success();
 }
 
-LogicalResult PutOp::verify() {
-  return checkMove(*this, getSource().getType(), getDestination().getType(), /*toPeer=*/true);
+template <class Put> static LogicalResult checkPut(Put op) {
+  Type destination = op.getDestination().getType();
+  return checkMove(op, "destination", destination, op.getSource().getType(), destination);
 }
 
+LogicalResult PutOp::verify() { return checkPut(*this); }
+
 LogicalResult GetOp::verify() {
-  return checkMove(*this, getSource().getType(), getDestination().getType(), /*toPeer=*/false);
+  Type source = getSource().getType();
+  return checkMove(*this, "source", source, source, getDestination().getType());
 }
 
 static LogicalResult checkIndices(Operation *op, Type signals, size_t indices) {
@@ -200,11 +196,8 @@ LogicalResult NotifyOp::verify() {
 }
 
 LogicalResult PutNotifyOp::verify() {
-  if (failed(checkMove(*this, getSource().getType(), getDestination().getType(), /*toPeer=*/true)))
+  if (failed(checkPut(*this)))
     return failure();
-  if (!cast<SignalsType>(getSignals().getType()).getRemote())
-    return emitOpError() << "signals are " << getSignals().getType()
-                         << ", expected those of a peer (see dist.on)";
   if (getMode() != NotifyMode::add && getMode() != NotifyMode::set)
     return emitOpError() << "mode is '" << stringifyNotifyMode(getMode())
                          << "', expected 'add' or 'set': other modes stand in dist.notify alone";
@@ -212,9 +205,6 @@ LogicalResult PutNotifyOp::verify() {
 }
 
 LogicalResult WaitOp::verify() {
-  if (cast<SignalsType>(getSignals().getType()).getRemote())
-    return emitOpError() << "signals are " << getSignals().getType()
-                         << ", expected those of this rank: a peer's cannot be waited on";
   return checkIndices(*this, getSignals().getType(), getIndices().size());
 }
 

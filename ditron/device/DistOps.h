@@ -26,7 +26,10 @@ inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
 /// side. A hint: what is computed does not depend on it.
 inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
 
-/// Where a memref lives: symmetric memory of this rank, of a peer, or (nullopt) plain memory.
+/// How an op changes a signal; nothing of ops that notify nobody.
+std::optional<NotifyMode> notifyModeOf(mlir::Operation *op);
+
+/// Where a memref lives: in symmetric memory, or (nullopt) in plain memory.
 std::optional<SpaceKind> spaceOf(mlir::Type memref);
 
 /// The type of a view with unknown extents and strides.

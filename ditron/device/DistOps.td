@@ -4,7 +4,7 @@
 #ifndef DITRON_DEVICE_DISTOPS
 #define DITRON_DEVICE_DISTOPS
 
-include "ditron/core/MemorySpace.td"
+include "ditron/core/ObservableOpInterface.td"
 include "ditron/core/TileTypes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -15,9 +15,12 @@ def Dist_Dialect : Dialect {
   let summary = "Chunks moved one-sidedly between ranks, and the signals that order them";
   let description = [{
     A rank is one device, R of them run the same kernel; on each rank the kernel is one program
-    instance a core. Symmetric buffers and signals exist on every rank under one name; `dist.on` names
-    those of a peer. put and get move chunks without the peer's help, notify releases, wait acquires.
-    docs/memory-model.md says what each promises.
+    instance a core. Symmetric buffers and signals exist on every rank under one name; put, get and notify
+    name the peer whose instance they mean, by `on`. put and get move chunks without the peer's help,
+    notify releases, wait acquires. docs/memory-model.md says what each promises.
+
+    The peer stays an operand until it is known how it is reached: there is no view of a peer's memory
+    that loads and stores could take (docs/rationale/verbs-keep-their-peer.md).
   }];
   let cppNamespace = "::ditron::device";
   let dependentDialects = ["::ditron::core::TileDialect"];
@@ -27,8 +30,8 @@ def Dist_Dialect : Dialect {
 
 //===-- Types, attributes and enumerations ----------------------------------------------------===//
 
-def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where symmetric memory lives",
-                                 [I32EnumAttrCase<"symmetric", 0>, I32EnumAttrCase<"remote", 1>]> {
+def Dist_SpaceKind : I32EnumAttr<"SpaceKind", "where memory lives that ranks share",
+                                 [I32EnumAttrCase<"symmetric", 0>]> {
   let cppNamespace = "::ditron::device";
   let genSpecializedAttr = 0;
 }
@@ -44,8 +47,8 @@ class Dist_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
-def Dist_SpaceAttr : Dist_Attr<"Space", "space", [DeclareAttrInterfaceMethods<Tile_MemorySpace>]> {
-  let summary = "Memory space of a memref: symmetric memory of this rank, or the peer's (remote)";
+def Dist_SpaceAttr : Dist_Attr<"Space", "space"> {
+  let summary = "Memory space of a memref: symmetric memory, of which every rank has an instance";
   let parameters = (ins EnumParameter<Dist_SpaceKind>:$kind);
   let assemblyFormat = "`<` $kind `>`";
 }
@@ -66,9 +69,9 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
 
 def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
   let mnemonic = "signals";
-  let summary = "An array of 64-bit counters that only grow, of this rank or of a peer (remote)";
-  let parameters = (ins "int64_t":$rank, DefaultValuedParameter<"bool", "false">:$remote);
-  let hasCustomAssemblyFormat = 1;
+  let summary = "An array of 64-bit counters that only grow, of which every rank has an instance";
+  let parameters = (ins "int64_t":$rank);
+  let assemblyFormat = "`<` $rank `>`";
   let genVerifyDecl = 1;
 }
 
@@ -106,6 +109,11 @@ def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",
 }
 
 class Dist_Op<string opMnemonic, list<Trait> traits = []> : Op<Dist_Dialect, opMnemonic, traits>;
+
+/// What others can observe, and so nothing moves across.
+class Dist_Verb<string opMnemonic, list<Trait> traits = []>
+    : Dist_Op<opMnemonic, traits # [MemoryEffects<[MemRead, MemWrite]>,
+                                    DeclareOpInterfaceMethods<Tile_ObservableOp>]>;
 
 //===-- Who am I ------------------------------------------------------------------------------===//
 
@@ -196,67 +204,50 @@ def Dist_SignalsOp : Dist_Op<"signals", [MemoryEffects<[MemAlloc]>]> {
   let hasVerifier = 1;
 }
 
-def Dist_OnOp : Dist_Op<"on", [Pure]> {
-  let summary = "The peer's instance of a symmetric buffer or of signals";
-  let description = [{
-    The peer may be this rank.
-
-    Example:
-    ```mlir
-    %theirs = dist.on %ready, %peer : !dist.signals<2> -> !dist.signals<2, remote>
-    ```
-  }];
-  let arguments = (ins AnyTypeOf<[Tile_View, Dist_SignalsType]>:$source, Index:$peer);
-  let results = (outs AnyTypeOf<[Tile_View, Dist_SignalsType]>:$result);
-  let assemblyFormat =
-      "$source `,` $peer attr-dict `:` qualified(type($source)) `->` qualified(type($result))";
-  let hasVerifier = 1;
-}
-
 //===-- Movement and order --------------------------------------------------------------------===//
 
-def Dist_PutOp : Dist_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Dist_PutOp : Dist_Verb<"put"> {
   let summary = "Writes a chunk into symmetric memory of a peer";
   let description = [{
+    The destination is the peer's instance of what the operand is here; the peer may be this rank.
     Asynchronous: the source may be read, and the destination written, at any time until the quiet, or
     the notify, that follows. Both have the same extents; that they differ is an error at run time.
 
     Example:
     ```mlir
-    dist.put %mine, %theirs : memref<?x?xf16, strided<[?, ?], offset: ?>>,
-                              memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
+    dist.put %mine, %full on %peer : memref<?x?xf16, strided<[?, ?], offset: ?>>,
+                                     memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
     ```
   }];
-  let arguments = (ins Tile_View:$source, Tile_View:$destination);
+  let arguments = (ins Tile_View:$source, Tile_View:$destination, Index:$peer);
   let assemblyFormat =
-      "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+      "$source `,` $destination `on` $peer attr-dict `:` type($source) `,` type($destination)";
   let hasVerifier = 1;
 }
 
-def Dist_GetOp : Dist_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Dist_GetOp : Dist_Verb<"get"> {
   let summary = "Reads a chunk of symmetric memory of a peer";
   let description = [{
-    Complete when the op is: what follows in program order may read the destination. Extents as in
-    dist.put.
+    The source is the peer's instance of what the operand is here. Complete when the op is: what follows
+    in program order may read the destination. Extents as in dist.put.
 
     Example:
     ```mlir
-    dist.get %theirs, %mine : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>,
-                              memref<?x?xf16, strided<[?, ?], offset: ?>>
+    dist.get %full on %peer, %mine : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>,
+                                     memref<?x?xf16, strided<[?, ?], offset: ?>>
     ```
   }];
-  let arguments = (ins Tile_View:$source, Tile_View:$destination);
+  let arguments = (ins Tile_View:$source, Index:$peer, Tile_View:$destination);
   let assemblyFormat =
-      "$source `,` $destination attr-dict `:` type($source) `,` type($destination)";
+      "$source `on` $peer `,` $destination attr-dict `:` type($source) `,` type($destination)";
   let hasVerifier = 1;
 }
 
-class Dist_SignalOp<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
-
-def Dist_NotifyOp : Dist_SignalOp<"notify"> {
+def Dist_NotifyOp : Dist_Verb<"notify", [AttrSizedOperandSegments]> {
   let summary = "Raises a counter: release";
   let description = [{
-    Whoever observes the new value by a wait sees every earlier write and put of this role instance.
+    The counter is the peer's instance, or without a peer this rank's. Whoever observes the new value by
+    a wait sees every earlier write and put of this role instance.
     `add` adds `value`; `set` raises the counter to `value`. A signal is notified in one mode only.
 
     Forms that the language has no word for, see docs/bugs.md: `subtract` takes `value` off, `store`
@@ -266,45 +257,48 @@ def Dist_NotifyOp : Dist_SignalOp<"notify"> {
 
     Example:
     ```mlir
-    dist.notify %theirs[%s, %i] add %one : !dist.signals<2, remote>
-    dist.notify %theirs[%s, %i] subtract %one relaxed : !dist.signals<2, remote>
-    dist.notify %theirs[%s, %i] store %zero scope device : !dist.signals<2, remote>
+    dist.notify %ready[%s, %i] on %peer add %one : !dist.signals<2>
+    dist.notify %ready[%s, %i] add %one : !dist.signals<2>
+    dist.notify %ready[%s, %i] on %peer subtract %one relaxed : !dist.signals<2>
+    dist.notify %ready[%s, %i] on %peer store %zero scope device : !dist.signals<2>
     ```
   }];
-  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Dist_NotifyMode:$mode,
-      Index:$value, UnitAttr:$relaxed, OptionalAttr<Dist_Scope>:$scope);
+  let arguments = (ins Dist_SignalsType:$signals, Variadic<Index>:$indices, Optional<Index>:$peer,
+      Dist_NotifyMode:$mode, Index:$value, UnitAttr:$relaxed, OptionalAttr<Dist_Scope>:$scope);
   let assemblyFormat =
-      [{ $signals `[` $indices `]` $mode $value (`relaxed` $relaxed^)? (`scope` $scope^)?
-                          attr-dict `:` qualified(type($signals)) }];
+      [{ $signals `[` $indices `]` (`on` $peer^)? $mode $value (`relaxed` $relaxed^)?
+                          (`scope` $scope^)? attr-dict `:` qualified(type($signals)) }];
   let builders = [OpBuilder<(ins "::mlir::Value":$signals, "::mlir::ValueRange":$indices,
-                                "::ditron::device::NotifyMode":$mode, "::mlir::Value":$value),
+                                "::mlir::Value":$peer, "::ditron::device::NotifyMode":$mode,
+                                "::mlir::Value":$value),
                             [{
-    build($_builder, $_state, signals, indices, mode, value, /*relaxed=*/false, ScopeAttr());
+    build($_builder, $_state, signals, indices, peer, mode, value, /*relaxed=*/false, ScopeAttr());
   }]>];
   let hasVerifier = 1;
 }
 
-def Dist_PutNotifyOp : Dist_SignalOp<"put_notify"> {
+def Dist_PutNotifyOp : Dist_Verb<"put_notify"> {
   let summary = "put, then notify: one operation where the link has it";
   let description = [{
-    The notify orders this put and every earlier write and put of the role instance.
+    Both go to one peer. The notify orders this put and every earlier write and put of the role
+    instance.
 
     Example:
     ```mlir
-    dist.put_notify %mine, %theirs, %ready[%i] add %one
+    dist.put_notify %mine, %full, %ready[%i] on %peer add %one
         : memref<?x?xf16, strided<[?, ?], offset: ?>>,
-          memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>, !dist.signals<1, remote>
+          memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>, !dist.signals<1>
     ```
   }];
   let arguments = (ins Tile_View:$source, Tile_View:$destination, Dist_SignalsType:$signals,
-      Variadic<Index>:$indices, Dist_NotifyMode:$mode, Index:$value);
+      Variadic<Index>:$indices, Index:$peer, Dist_NotifyMode:$mode, Index:$value);
   let assemblyFormat =
-      [{ $source `,` $destination `,` $signals `[` $indices `]` $mode $value attr-dict
+      [{ $source `,` $destination `,` $signals `[` $indices `]` `on` $peer $mode $value attr-dict
                           `:` type($source) `,` type($destination) `,` qualified(type($signals)) }];
   let hasVerifier = 1;
 }
 
-def Dist_WaitOp : Dist_SignalOp<"wait"> {
+def Dist_WaitOp : Dist_Verb<"wait"> {
   let summary = "Waits until a counter of this rank has at least a value: acquire";
   let description = [{
     Bounded: a wait that outlives its bound ends the launch on every rank with an error that names it.
@@ -335,7 +329,7 @@ def Dist_WaitOp : Dist_SignalOp<"wait"> {
   let hasVerifier = 1;
 }
 
-def Dist_FenceOp : Dist_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Dist_FenceOp : Dist_Verb<"fence"> {
   let summary = "Orders earlier puts of this core before later puts and notifies, at each peer";
   let description = [{
     A form that the language has no word for, see docs/bugs.md: `scope` says up to how far away the
@@ -351,7 +345,7 @@ def Dist_FenceOp : Dist_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "(`scope` $scope^)? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ScopeAttr());">];
 }
-def Dist_QuietOp : Dist_Op<"quiet", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Dist_QuietOp : Dist_Verb<"quiet"> {
   let summary = "Waits until this core's puts are complete and visible";
   let description = [{
     Example:
@@ -361,7 +355,7 @@ def Dist_QuietOp : Dist_Op<"quiet", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let assemblyFormat = "attr-dict";
 }
-def Dist_BarrierOp : Dist_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Dist_BarrierOp : Dist_Verb<"barrier"> {
   let summary = "All cores of the running role meet: on this rank (cores) or on every rank (ranks)";
   let description = [{
     Release before, acquire after; puts before it are complete after it. Bounded like a wait. It cannot

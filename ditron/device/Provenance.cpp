@@ -16,7 +16,6 @@ static Value wholeOf(Value part) {
     return {};
   return TypeSwitch<Operation *, Value>(op)
       .Case([](core::ChunkOp chunk) { return chunk.getView(); })
-      .Case([](OnOp on) { return on.getSource(); })
       .Case([](ViewLikeOpInterface view) { return view.getViewSource(); })
       .Default([](Operation *) { return Value(); });
 }
@@ -25,12 +24,6 @@ Value originOf(Value value) {
   while (Value whole = wholeOf(value))
     value = whole;
   return value;
-}
-
-OnOp peerOf(Value value) {
-  while (value && !value.getDefiningOp<OnOp>())
-    value = wholeOf(value);
-  return value ? value.getDefiningOp<OnOp>() : OnOp();
 }
 
 std::string describe(BlockArgument argument) {

@@ -6,12 +6,9 @@
 
 namespace ditron::device {
 
-/// What a view or signals are a part of: looks through tile.chunk, dist.on and the view ops of MLIR
-/// to a symmetric buffer, signals, an argument, or the op that it does not know.
+/// What a view is a part of: looks through tile.chunk and the view ops of MLIR to a symmetric
+/// buffer, an argument, or the op that it does not know. Signals are what they are.
 mlir::Value originOf(mlir::Value viewOrSignals);
-
-/// The dist.on that names the peer whose memory or signals these are; null if none does.
-OnOp peerOf(mlir::Value viewOrSignals);
 
 /// "argument 'A'" if it has a name in the signature, else "argument 0".
 std::string describe(mlir::BlockArgument argument);

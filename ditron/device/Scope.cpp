@@ -1,53 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/Scope.h"
-#include "ditron/device/Provenance.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace ditron::device {
 
-static bool isRemote(Value signals) { return cast<SignalsType>(signals.getType()).getRemote(); }
-
-/// Whether signals of this rank may be notified by a peer: their peers' are named somewhere, or
-/// they come from where that cannot be seen.
+/// Whether signals of this rank may be notified by a peer: a verb names one, or they come from
+/// where that cannot be seen.
 static bool haveRemoteNotifier(Value signals) {
   return !signals.getDefiningOp<SignalsOp>() ||
-         llvm::any_of(signals.getUsers(),
-                      [](Operation *user) { return !isa<NotifyOp, WaitOp>(user); });
+         llvm::any_of(signals.getUsers(), [&](Operation *user) {
+           SmallVector<core::Observation, 3> seen = core::observationsOf(user);
+           return seen.empty() || llvm::any_of(seen, [&](const core::Observation &observation) {
+                    return observation.object == signals && observation.peer;
+                  });
+         });
 }
 
-Scope scopeOf(Operation *op) {
-  auto notified = [](Value signals) { return isRemote(signals) ? Scope::network : Scope::device; };
-  return llvm::TypeSwitch<Operation *, Scope>(op)
-      .Case([&](NotifyOp notify) {
-        return notify.getScope().value_or(notified(notify.getSignals()));
-      })
-      .Case([&](PutNotifyOp put) { return notified(put.getSignals()); })
-      .Case([](WaitOp wait) {
-        bool remote = haveRemoteNotifier(wait.getSignals());
-        return wait.getScope().value_or(remote ? Scope::network : Scope::device);
-      })
-      .Case([](FenceOp fence) { return fence.getScope().value_or(Scope::network); })
-      .Default([](Operation *) { return Scope::network; });
+/// What the compiler picks: notifies of a peer go far, waits reach as far as who notifies them.
+static Scope pickScope(Operation *op) {
+  SmallVector<core::Observation, 3> seen = core::observationsOf(op);
+  if (seen.empty() || !seen.back().isSignal())
+    return Scope::network;
+  const core::Observation &signal = seen.back();
+  bool isNotify = signal.effect == core::Observation::Effect::notify;
+  bool isFar = isNotify ? signal.peer != nullptr : haveRemoteNotifier(signal.object);
+  return isFar ? Scope::network : Scope::device;
 }
+
+OrderForm formOf(Operation *op) {
+  OrderForm form;
+  std::optional<Scope> stated;
+  if (auto notify = dyn_cast<NotifyOp>(op)) {
+    stated = notify.getScope();
+    form.isRelaxed = notify.getRelaxed();
+  } else if (auto wait = dyn_cast<WaitOp>(op)) {
+    stated = wait.getScope();
+    form.isRelaxed = wait.getRelaxed();
+    form.isExact = wait.getTest() == WaitTest::exactly;
+    form.takes = wait.getTake();
+  } else if (auto fence = dyn_cast<FenceOp>(op)) {
+    stated = fence.getScope();
+  }
+  form.isStated = stated.has_value();
+  form.scope = stated ? *stated : pickScope(op);
+  return form;
+}
+
+Scope scopeOf(Operation *op) { return formOf(op).scope; }
 
 std::optional<std::string> formOutsideLanguage(Operation *op) {
   auto form = [&](StringRef word) {
     return (op->getName().getStringRef() + " '" + word + "'").str();
   };
-  auto notify = dyn_cast<NotifyOp>(op);
-  if (notify && notify.getMode() != NotifyMode::add && notify.getMode() != NotifyMode::set)
-    return form(stringifyNotifyMode(notify.getMode()));
-  auto wait = dyn_cast<WaitOp>(op);
-  if (wait && wait.getTest() != WaitTest::atLeast)
-    return form(stringifyWaitTest(wait.getTest()));
-  if (wait && wait.getTake())
+  NotifyMode mode = notifyModeOf(op).value_or(NotifyMode::add);
+  if (mode != NotifyMode::add && mode != NotifyMode::set)
+    return form(stringifyNotifyMode(mode));
+  OrderForm order = formOf(op);
+  if (order.isExact)
+    return form(stringifyWaitTest(WaitTest::exactly));
+  if (order.takes)
     return form("take");
-  if ((notify && notify.getRelaxed()) || (wait && wait.getRelaxed()))
+  if (order.isRelaxed)
     return form("relaxed");
-  auto fence = dyn_cast<FenceOp>(op);
-  if ((notify && notify.getScope()) || (wait && wait.getScope()) || (fence && fence.getScope()))
+  if (order.isStated)
     return form("scope");
   return std::nullopt;
 }

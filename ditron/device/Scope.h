@@ -8,7 +8,7 @@
 // always enough, from where the signal lives:
 //
 //   notify   of a peer's signal: network; of this rank's own: device, since only this rank waits
-//   wait     network if a peer may notify the signal, which any `dist.on` of it allows; else device
+//   wait     network if a peer may notify the signal: a verb names one; else device
 //   fence    network: the peers of the puts before it may be anywhere
 //
 // The textual IR may state another scope, which `ditron check` then holds to the path.
@@ -18,6 +18,16 @@
 #include <string>
 
 namespace ditron::device {
+
+/// What an op says of the order that it makes.
+struct OrderForm {
+  Scope scope = Scope::network; ///< the one stated, or the one that the compiler picks
+  bool isStated = false;        ///< the scope
+  bool isRelaxed = false;       ///< a notify or wait that orders nothing
+  bool isExact = false;         ///< a wait for the value itself
+  bool takes = false;           ///< a wait that subtracts what it sees
+};
+OrderForm formOf(mlir::Operation *op);
 
 /// The scope of a dist.notify, dist.put_notify, dist.wait or dist.fence: the one stated, or the one
 /// that the compiler picks. `network` for any other op.

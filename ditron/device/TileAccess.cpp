@@ -32,9 +32,10 @@ public:
         .Case([&](core::ScatterOp op) { rows(op.getView(), op.getCoord(), op.getTile(), kWrite); })
         .Case([&](memref::LoadOp op) { elements(op.getMemRef(), op.getIndices(), kRead); })
         .Case([&](memref::StoreOp op) { elements(op.getMemRef(), op.getIndices(), kWrite); })
-        .Case<PutOp, PutNotifyOp, GetOp>([&](auto op) {
-          chunk(op.getSource(), kRead);
-          chunk(op.getDestination(), kWrite);
+        .Default([&](Operation *op) {
+          for (const core::Observation &seen : core::observationsOf(op))
+            if (seen.isMemory())
+              chunk(seen);
         });
   }
 
@@ -66,25 +67,19 @@ private:
     access(space_.windowOf(view), {{chosen, constant(1)}, spanOf(column, width)}, effect);
   }
 
-  /// A tile of a view, or all of it.
-  void chunk(Value view, unsigned effect) {
-    Value peer;
-    Value whole = view;
-    if (auto on = view.getDefiningOp<OnOp>()) {
-      peer = on.getPeer();
-      whole = on.getSource();
-    }
-    if (auto part = whole.getDefiningOp<core::ChunkOp>()) {
+  /// What a verb moves: a tile of a view, or all of it.
+  void chunk(const core::Observation &seen) {
+    unsigned effect = (seen.reads() ? kRead : 0) | (seen.writes() ? kWrite : 0);
+    if (auto part = seen.object.getDefiningOp<core::ChunkOp>()) {
       shape(part.getView(), part.getCoords(), part.getShape(), effect);
     } else {
-      ViewWindow window = space_.windowOf(whole);
+      ViewWindow window = space_.windowOf(seen.object);
       SmallVector<Span> spans;
       for (unsigned number : window.dims)
         spans.push_back({constant(0), window.slots[number].extent.expr});
       access(window, spans, effect);
     }
-    if (peer)
-      accesses_.back().peer = peer;
+    accesses_.back().peer = seen.peer ? seen.peer->get() : Value();
   }
 
   Span spanOf(Value coord, int64_t size) {
@@ -97,7 +92,6 @@ private:
                   .reads = (effect & kRead) != 0,
                   .writes = (effect & kWrite) != 0,
                   .buffer = window.buffer,
-                  .peer = window.peer,
                   .tiles = space_.tiles(),
                   .loops = llvm::to_vector(space_.loops()),
                   .isConditional = op_->getParentOfType<scf::IfOp>() != nullptr};

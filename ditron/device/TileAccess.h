@@ -35,10 +35,6 @@
 
 namespace ditron::device {
 
-/// On a kernel, the extents of its arguments as its signature names them (array of a string array
-/// an argument): where two texts are equal, so are the extents, which the launcher checks.
-inline constexpr llvm::StringLiteral kExtentsAttr = "tile.extents";
-
 /// One coordinate of an access. Expressions are over the variables of the access and the symbols
 /// of the analysis; null where they are not affine.
 struct Coordinate {

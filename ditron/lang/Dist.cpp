@@ -29,16 +29,38 @@ Index numCores(Location where) {
   return trace.index(trace.create<device::NumCoresOp>(where, trace.builder().getIndexType()));
 }
 
-ranks::ranks(Location where) : Loop(where) {}
+/// Ranks are numbered node by node.
+static Index rankOf(Mesh axis, Index at, Location where) {
+  auto along = [&](Mesh other) { return IndexOperand(rank(other, where), where); };
+  IndexOperand local(numRanks(Mesh::local, where), where), place(at, where);
+  return axis == Mesh::local ? IndexOperand(along(Mesh::node) * local, where) + place
+                             : IndexOperand(place * local, where) + along(Mesh::local);
+}
+
+Index rankAt(Mesh axis, Index at, Location where) {
+  Index all = numRanks(axis, where);
+  constexpr const char *kNames[] = {"all ranks", "axis node", "axis local"};
+  std::string text =
+      fmt::format("rankAt: names place {{}} of {{}} along {}", kNames[static_cast<int>(axis)]);
+  IndexOperand place(at, where), end(all, where);
+  Bool isPlace = BoolOperand(place >= IndexOperand(0, where), where) && //
+                 BoolOperand(place < end, where);
+  require({isPlace, where}, text, {place, end});
+  return axis == Mesh::world ? at : rankOf(axis, at, where);
+}
+
+ranks::ranks(Mesh axis, Location where) : Loop(where), axis_(axis) {}
 
 void ranks::open() {
   Trace &trace = Trace::current(where());
-  Index me = rank(Mesh::world, where()), all = numRanks(Mesh::world, where());
+  Index me = rank(axis_, where()), all = numRanks(axis_, where());
   auto loop = trace.create<scf::ForOp>(where(), trace.constant(0, where()),
                                        trace.value(all, where()), trace.constant(1, where()));
   opened({loop.getOperation()});
   Index step = trace.index(loop.getInductionVar());
   item_ = (IndexOperand(me, where()) + step) % IndexOperand(all, where());
+  if (axis_ != Mesh::world)
+    item_ = rankOf(axis_, item_, where());
 }
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//
@@ -79,39 +101,35 @@ ViewData detail::symmetricBuffer(DType type, std::vector<Index> extents, const c
 Handle detail::symmetricSignals(std::vector<Index> extents, const char *name, Location where) {
   Trace &trace = Trace::current(where);
   checkAtTop(trace, "signals", where);
-  auto type = device::SignalsType::get(trace.context(), extents.size(), /*remote=*/false);
+  auto type = device::SignalsType::get(trace.context(), extents.size());
   return wrap(trace.create<device::SignalsOp>(where, type, nameOr(name, where),
                                               valuesOf(trace, extents, where)));
 }
 
-Handle detail::signalsOnPeer(Handle signals, Index peer, Location where) {
-  Trace &trace = Trace::current(where);
-  auto own = cast<device::SignalsType>(unwrap(signals).getType());
-  auto remote = device::SignalsType::get(trace.context(), own.getRank(), /*remote=*/true);
-  return wrap(trace.create<device::OnOp>(where, remote, unwrap(signals), trace.value(peer, where)));
-}
-
 //===-- Verbs ---------------------------------------------------------------------------------===//
 
-void detail::notifySignal(Handle signals, const Index *at, int count, bool set,
-                          IndexOperand value) {
+static SmallVector<Value> indicesOf(Trace &trace, const SignalData &signal, Location where) {
+  return valuesOf(trace, ArrayRef(signal.at).take_front(signal.rank), where);
+}
+
+void detail::notifySignal(const SignalData &signal, bool set, IndexOperand value) {
   Trace &trace = Trace::current(value.where);
   auto mode = set ? device::NotifyMode::set : device::NotifyMode::add;
-  SmallVector<Value> indices = valuesOf(trace, ArrayRef(at, count), value.where);
-  trace.create<device::NotifyOp>(value.where, unwrap(signals), indices, mode,
+  trace.create<device::NotifyOp>(value.where, unwrap(signal.signals),
+                                 indicesOf(trace, signal, value.where), unwrap(signal.peer), mode,
                                  trace.value(value.value, value.where));
 }
 
-void detail::waitSignal(Handle signals, const Index *at, int count, IndexOperand value) {
+void detail::waitSignal(const SignalData &signal, IndexOperand value) {
   Trace &trace = Trace::current(value.where);
-  SmallVector<Value> indices = valuesOf(trace, ArrayRef(at, count), value.where);
-  trace.create<device::WaitOp>(value.where, unwrap(signals), indices,
+  trace.create<device::WaitOp>(value.where, unwrap(signal.signals),
+                               indicesOf(trace, signal, value.where),
                                trace.value(value.value, value.where));
 }
 
-Handle detail::chunkOf(const ViewData &view) { return view.view; }
+ChunkData detail::chunkOf(const ViewData &view) { return {view.view, view.peer}; }
 
-Handle detail::chunkOf(const TileRefData &ref) {
+ChunkData detail::chunkOf(const TileRefData &ref) {
   Trace &trace = Trace::current(ref.where);
   Value view = unwrap(ref.view);
   auto type = cast<MemRefType>(view.getType());
@@ -119,8 +137,9 @@ Handle detail::chunkOf(const TileRefData &ref) {
   for (int d = 0; d < ref.numCoords; ++d)
     coords.push_back(unwrap(ref.coords[d]));
   auto result = device::viewType(ref.rank, type.getElementType(), device::spaceOf(type));
-  return wrap(trace.create<core::ChunkOp>(ref.where, result, view, coords,
-                                          ArrayRef(ref.shape).take_front(ref.rank)));
+  return {wrap(trace.create<core::ChunkOp>(ref.where, result, view, coords,
+                                           ArrayRef(ref.shape).take_front(ref.rank))),
+          ref.peer};
 }
 
 static void checkChunks(const char *verb, Value source, Value destination, Location where) {
@@ -136,20 +155,30 @@ static void checkChunks(const char *verb, Value source, Value destination, Locat
                        where);
 }
 
-void detail::putChunk(const Handle &source, const Handle &destination, Location where) {
-  Value from = unwrap(source), to = unwrap(destination);
-  checkChunks("put", from, to, where);
-  if (device::spaceOf(to.getType()) != device::SpaceKind::remote)
-    throw CompileError("put: the destination is not a peer's: name it by on(peer)", where);
-  Trace::current(where).create<device::PutOp>(where, from, to);
+/// The peer of a put's destination or a get's source; the other side is this rank's memory.
+static Value peerOf(const char *verb, const char *farSide, const ChunkData &far,
+                    const char *nearSide, const ChunkData &near, Location where) {
+  if (!far.peer)
+    throw CompileError(
+        fmt::format("{}: the {} is not a peer's: name it by on(peer)", verb, farSide), where);
+  if (near.peer)
+    throw CompileError(
+        fmt::format("{}: the {} is a peer's, expected memory of this rank", verb, nearSide), where);
+  return unwrap(far.peer);
 }
 
-void detail::getChunk(const Handle &source, const Handle &destination, Location where) {
-  Value from = unwrap(source), to = unwrap(destination);
+void detail::putChunk(const ChunkData &source, const ChunkData &destination, Location where) {
+  Value from = unwrap(source.view), to = unwrap(destination.view);
+  checkChunks("put", from, to, where);
+  Value peer = peerOf("put", "destination", destination, "source", source, where);
+  Trace::current(where).create<device::PutOp>(where, from, to, peer);
+}
+
+void detail::getChunk(const ChunkData &source, const ChunkData &destination, Location where) {
+  Value from = unwrap(source.view), to = unwrap(destination.view);
   checkChunks("get", from, to, where);
-  if (device::spaceOf(from.getType()) != device::SpaceKind::remote)
-    throw CompileError("get: the source is not a peer's: name it by on(peer)", where);
-  Trace::current(where).create<device::GetOp>(where, from, to);
+  Value peer = peerOf("get", "source", source, "destination", destination, where);
+  Trace::current(where).create<device::GetOp>(where, from, peer, to);
 }
 
 void fence(Location where) { Trace::current(where).create<device::FenceOp>(where); }

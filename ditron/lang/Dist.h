@@ -21,14 +21,21 @@ Index numRanks(Mesh axis = Mesh::world, Location where = Location::current());
 Index coreId(Location where = Location::current());
 Index numCores(Location where = Location::current());
 
+/// The rank that is at `at` along an axis, and where this rank is along the other one: a peer, as
+/// in full.on(rankAt(Mesh::local, 0)).
+Index rankAt(Mesh axis, Index at, Location where = Location::current());
+
 /// for (auto peer : ranks()): this rank, the next one, ...: no two ranks start with the same peer.
+/// Along an axis, the ranks that differ from this one along that axis only.
 class ranks : public detail::Loop<ranks> { // NOLINT(readability-identifier-naming): as range
 public:
-  explicit ranks(Location where = Location::current());
+  explicit ranks(Location where = Location::current()) : ranks(Mesh::world, where) {}
+  explicit ranks(Mesh axis, Location where = Location::current());
   void open();
   Index item() const { return item_; }
 
 private:
+  Mesh axis_;
   Index item_ = 0;
 };
 
@@ -37,13 +44,24 @@ private:
 namespace detail {
 ViewData symmetricBuffer(DType type, std::vector<Index> extents, const char *name, Location where);
 Handle symmetricSignals(std::vector<Index> extents, const char *name, Location where);
-Handle signalsOnPeer(Handle signals, Index peer, Location where);
-void notifySignal(Handle signals, const Index *at, int count, bool set, IndexOperand value);
-void waitSignal(Handle signals, const Index *at, int count, IndexOperand value);
-void putChunk(const Handle &source, const Handle &destination, Location where);
-void getChunk(const Handle &source, const Handle &destination, Location where);
-Handle chunkOf(const TileRefData &ref);
-Handle chunkOf(const ViewData &view);
+/// A counter, of the signals of this rank (no peer) or of a peer.
+struct SignalData {
+  Handle signals;
+  Handle peer = {};
+  std::array<Index, 4> at{0, 0, 0, 0};
+  int rank = 0;
+};
+void notifySignal(const SignalData &signal, bool set, IndexOperand value);
+void waitSignal(const SignalData &signal, IndexOperand value);
+/// A chunk of memory of this rank (no peer) or of a peer.
+struct ChunkData {
+  Handle view;
+  Handle peer = {};
+};
+void putChunk(const ChunkData &source, const ChunkData &destination, Location where);
+void getChunk(const ChunkData &source, const ChunkData &destination, Location where);
+ChunkData chunkOf(const TileRefData &ref);
+ChunkData chunkOf(const ViewData &view);
 } // namespace detail
 
 /// A row-major buffer that every rank has: symmetric<f16>({numRanks(), A.rows(), A.cols()}). Its
@@ -61,22 +79,20 @@ Symmetric<T, 2> symmetric(Index rows, Index columns, Location where = Location::
 }
 
 /// One counter of an array of signals; a peer's if `remote`.
-template <bool remote> struct Signal {
-  detail::Handle signals;
-  std::array<Index, 4> at{0, 0, 0, 0};
-  int rank = 0;
-};
+template <bool remote> struct Signal : detail::SignalData {};
 
 /// Counters, 64-bit, that only grow; 0 at the start of a launch.
 template <int rank, bool remote> class SignalArray {
 public:
-  explicit SignalArray(detail::Handle signals) : signals_(signals) {}
+  explicit SignalArray(detail::Handle signals, detail::Handle peer = {})
+      : signals_(signals), peer_(peer) {}
 
   template <std::convertible_to<Index>... I>
     requires(sizeof...(I) == rank)
   Signal<remote> operator()(I... at) const {
     Signal<remote> signal;
     signal.signals = signals_;
+    signal.peer = peer_;
     int d = 0;
     ((signal.at[d++] = Index(at)), ...);
     signal.rank = rank;
@@ -86,11 +102,11 @@ public:
   SignalArray<rank, true> on(Index peer, Location where = Location::current()) const
     requires(!remote)
   {
-    return SignalArray<rank, true>(detail::signalsOnPeer(signals_, peer, where));
+    return SignalArray<rank, true>(signals_, detail::handleOf(peer, where));
   }
 
 private:
-  detail::Handle signals_;
+  detail::Handle signals_, peer_;
 };
 
 /// An array of signals that every rank has; extents as of symmetric().
@@ -110,23 +126,23 @@ signals(const Index (&extents)[rank], const char *name = "", Location where = Lo
 /// What put and get move: a tile of a view, cut at its edges, or a whole view.
 class Chunk {
 public:
-  detail::Handle handle() const { return handle_; }
+  const detail::ChunkData &data() const { return data_; }
 
 protected:
-  explicit Chunk(detail::Handle handle) : handle_(handle) {}
+  explicit Chunk(const detail::ChunkData &data) : data_(data) {}
 
 private:
-  detail::Handle handle_;
+  detail::ChunkData data_;
 };
 
 /// A chunk that is read: not of an Out.
 class Source : public Chunk {
 public:
   template <class T, Access access>
-    requires(canRead(access))
+    requires(canRead(access) || access == Access::peer)
   Source(const TileRef<T, access> &tile) : Chunk(detail::chunkOf(tile.data())) {}
   template <class T, int rank, Access access>
-    requires(canRead(access))
+    requires(canRead(access) || access == Access::peer)
   Source(const View<T, rank, access> &view) : Chunk(detail::chunkOf(view.data())) {}
 };
 
@@ -134,10 +150,10 @@ public:
 class Destination : public Chunk {
 public:
   template <class T, Access access>
-    requires(canWrite(access))
+    requires(canWrite(access) || access == Access::peer)
   Destination(const TileRef<T, access> &tile) : Chunk(detail::chunkOf(tile.data())) {}
   template <class T, int rank, Access access>
-    requires(canWrite(access))
+    requires(canWrite(access) || access == Access::peer)
   Destination(const View<T, rank, access> &view) : Chunk(detail::chunkOf(view.data())) {}
 };
 
@@ -145,25 +161,25 @@ public:
 /// the launch ends with an error. Asynchronous until quiet(), or until the notify that follows it.
 inline void put(const Source &source, const Destination &destination,
                 Location where = Location::current()) {
-  detail::putChunk(source.handle(), destination.handle(), where);
+  detail::putChunk(source.data(), destination.data(), where);
 }
 /// Reads a chunk of symmetric memory of a peer, of the same extents; complete when it returns.
 inline void get(const Source &source, const Destination &destination,
                 Location where = Location::current()) {
-  detail::getChunk(source.handle(), destination.handle(), where);
+  detail::getChunk(source.data(), destination.data(), where);
 }
 /// Adds to a counter. Release: who observes it sees every earlier write and put of this role
 /// instance.
 template <bool remote> void notify(const Signal<remote> &signal, detail::IndexOperand value = 1) {
-  detail::notifySignal(signal.signals, signal.at.data(), signal.rank, false, value);
+  detail::notifySignal(signal, /*set=*/false, value);
 }
 /// Raises a counter to a value. Release. A signal is notified either by adding or by setting.
 template <bool remote> void notifySet(const Signal<remote> &signal, detail::IndexOperand value) {
-  detail::notifySignal(signal.signals, signal.at.data(), signal.rank, true, value);
+  detail::notifySignal(signal, /*set=*/true, value);
 }
 /// Waits until a counter of this rank is at least `value`. Acquire, and bounded.
 inline void wait(const Signal<false> &signal, detail::IndexOperand value) {
-  detail::waitSignal(signal.signals, signal.at.data(), signal.rank, value);
+  detail::waitSignal(signal, value);
 }
 /// Orders this core's earlier puts before its later ones, to each peer.
 void fence(Location where = Location::current());

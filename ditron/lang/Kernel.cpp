@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/device/TileAccess.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -101,7 +100,7 @@ static func::FuncOp makeFunction(OpBuilder &builder, mlir::Location where,
         kernel.parameters[n].access == Access::read)
       function.setArgAttr(n, ditron::core::kReadOnlyAttr, builder.getUnitAttr());
   }
-  function->setAttr(ditron::device::kExtentsAttr, builder.getArrayAttr(extents));
+  function->setAttr(ditron::core::kExtentsAttr, builder.getArrayAttr(extents));
   function.addEntryBlock();
   return function;
 }

@@ -111,14 +111,9 @@ ViewData transposeOf(const ViewData &view, Location where) {
 }
 
 ViewData onPeer(const ViewData &view, Index peer, Location where) {
-  Trace &trace = Trace::current(where);
-  MemRefType source = typeOf(view);
-  auto remote =
-      device::viewType(source.getRank(), source.getElementType(), device::SpaceKind::remote);
-  ViewData result = withView(
-      view, trace.create<device::OnOp>(where, remote, unwrap(view.view), trace.value(peer, where)));
-  result.remote = true;
-  return result;
+  ViewData theirs = view;
+  theirs.peer = handleOf(peer, where);
+  return theirs;
 }
 
 Tile readElement(const ViewData &view, const Index *at, int count, Location where) {

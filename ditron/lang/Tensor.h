@@ -7,10 +7,14 @@
 
 namespace ditron {
 
-/// What a kernel may do with memory.
-enum class Access { read, write, readWrite };
-constexpr bool canRead(Access access) { return access != Access::write; }
-constexpr bool canWrite(Access access) { return access != Access::read; }
+/// What a kernel may do with memory. A peer's is reached by put and get only.
+enum class Access { read, write, readWrite, peer };
+constexpr bool canRead(Access access) {
+  return access == Access::read || access == Access::readWrite;
+}
+constexpr bool canWrite(Access access) {
+  return access == Access::write || access == Access::readWrite;
+}
 
 namespace detail {
 
@@ -18,7 +22,7 @@ namespace detail {
 struct ViewData {
   Handle view;
   DType dtype = DType::f32;
-  bool remote = false;
+  Handle peer = {}; ///< whose memory it is; null: this rank's
 };
 
 Index dimOf(const ViewData &view, int dim, Location where);
@@ -40,12 +44,12 @@ Handle handleOf(Index value, Location where);
 namespace detail {
 
 /// What a tile of a view converts to, and so may be used as: nothing, if it may not be read.
-template <Access access> class RefBase : public TileRefData {
+template <bool isReadable> class RefBase : public TileRefData {
 public:
   explicit RefBase(const TileRefData &data) : TileRefData(data) {}
   const TileRefData &data() const { return *this; }
 };
-template <> class RefBase<Access::write> {
+template <> class RefBase<false> {
 public:
   explicit RefBase(const TileRefData &data) : data_(data) {}
   const TileRefData &data() const { return data_; }
@@ -57,9 +61,9 @@ private:
 } // namespace detail
 
 /// A tile of a view: reads when used, writes when assigned; an Out is not read.
-template <class T, Access access> class TileRef : public detail::RefBase<access> {
+template <class T, Access access> class TileRef : public detail::RefBase<canRead(access)> {
 public:
-  explicit TileRef(const detail::TileRefData &data) : detail::RefBase<access>(data) {}
+  explicit TileRef(const detail::TileRefData &data) : detail::RefBase<canRead(access)>(data) {}
   TileRef(const TileRef &) = default;
 
   operator Tile() const
@@ -262,6 +266,7 @@ private:
   TileRef<T, access> at(const std::array<Index, n> &coords, Location where) const {
     detail::TileRefData ref;
     ref.view = view_.view;
+    ref.peer = view_.peer;
     ref.numCoords = n;
     for (size_t d = 0; d < n; ++d)
       ref.coords[d] = detail::handleOf(coords[d], where);
@@ -375,12 +380,12 @@ public:
   using View<T, rank, Access::readWrite>::View;
 };
 
-/// A buffer that every rank has; on(peer) is the peer's.
+/// A buffer that every rank has; on(peer) is the peer's, for put and get.
 template <class T, int rank> class Symmetric : public View<T, rank, Access::readWrite> {
 public:
   using View<T, rank, Access::readWrite>::View;
-  View<T, rank, Access::readWrite> on(Index peer, Location where = Location::current()) const {
-    return View<T, rank, Access::readWrite>(detail::onPeer(this->data(), peer, where));
+  View<T, rank, Access::peer> on(Index peer, Location where = Location::current()) const {
+    return View<T, rank, Access::peer>(detail::onPeer(this->data(), peer, where));
   }
 };
 

@@ -40,6 +40,7 @@ namespace detail {
 /// A tile of a view, not read yet.
 struct TileRefData {
   Handle view;
+  Handle peer; ///< whose memory it is; null: this rank's
   std::array<Handle, 4> coords;
   int numCoords = 0;
   std::array<int64_t, 4> shape{};

@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -36,6 +37,7 @@ namespace ditron::lower {
 namespace {
 
 using Predicate = arith::CmpIPredicate;
+using core::Observation;
 
 /// Of a view: the extents of one before and after a split stand in a message.
 constexpr int64_t kMostDimensions = 8;
@@ -100,19 +102,10 @@ public:
         .Case([&](memref::LoadOp op) { requireElement(op.getMemRef(), op.getIndices(), "read"); })
         .Case([&](memref::StoreOp op) { requireElement(op.getMemRef(), op.getIndices(), "write"); })
         .Case([&](tensor::ExtractOp op) { requireElementOfTile(op); })
-        .Case([&](device::OnOp op) { requirePeer(op); })
-        .Case([&](device::PutOp op) { requireEqual(op.getSource(), op.getDestination(), "put"); })
-        .Case([&](device::GetOp op) { requireEqual(op.getSource(), op.getDestination(), "get"); })
-        .Case([&](device::PutNotifyOp op) {
-          requireEqual(op.getSource(), op.getDestination(), "put");
-          requireSignal(op.getSignals(), op.getIndices(), "notify");
-        })
-        .Case(
-            [&](device::NotifyOp op) { requireSignal(op.getSignals(), op.getIndices(), "notify"); })
-        .Case([&](device::WaitOp op) { requireSignal(op.getSignals(), op.getIndices(), "wait"); })
         .Case([&](device::RoleOp op) { requireCores(op); })
         .Case([&](device::TilesOp op) { requireGrid(op); })
         .Case([&](scf::ForOp op) { requireStep(op); });
+    requireObserved();
   }
 
 private:
@@ -211,28 +204,41 @@ private:
     return b_.create<device::NumRanksOp>(b_.getIndexType(), device::MeshAxis::world);
   }
 
-  void requirePeer(device::OnOp op) {
-    Operation *peer = op.getPeer().getDefiningOp();
-    if (isa_and_nonnull<device::RankOp>(peer))
-      return;
-    Value ranks = numRanks();
-    require(isIndex(op.getPeer(), ranks), "on: names rank {} of {} ranks", {op.getPeer(), ranks});
+  /// What a verb names there is, and the sides of a put or get match.
+  void requireObserved() {
+    SmallVector<Observation, 3> seen = core::observationsOf(op_);
+    llvm::SmallDenseSet<Value, 2> peers;
+    for (const Observation &observation : seen)
+      if (observation.peer && peers.insert(observation.peer->get()).second)
+        requirePeer(observation.peer->get());
+    if (seen.size() > 1)
+      requireEqual(seen[0].object, seen[1].object, seen[0].peer ? "get" : "put");
+    for (const Observation &observation : seen)
+      if (observation.isSignal())
+        requireSignal(observation);
   }
 
-  void requireSignal(Value signals, ValueRange indices, StringRef verb) {
-    auto declared = device::originOf(signals).getDefiningOp<device::SignalsOp>();
+  void requirePeer(Value peer) {
+    if (peer.getDefiningOp<device::RankOp>())
+      return;
+    Value ranks = numRanks();
+    require(isIndex(peer, ranks), "on: names rank {} of {} ranks", {peer, ranks});
+  }
+
+  void requireSignal(const Observation &seen) {
+    auto declared = seen.object.getDefiningOp<device::SignalsOp>();
     if (!declared)
       return;
-    device::OnOp on = device::peerOf(signals);
+    StringRef verb = seen.effect == Observation::Effect::wait ? "wait" : "notify";
     std::string name = declared.getName().str();
-    SmallVector<Value> values(indices);
-    if (on)
-      values.push_back(on.getPeer());
+    SmallVector<Value> values(seen.indices);
+    if (seen.peer)
+      values.push_back(seen.peer->get());
     requireIndices(
-        indices, SmallVector<Value>(declared.getExtents()),
+        seen.indices, SmallVector<Value>(declared.getExtents()),
         [&](size_t rank) -> std::string {
           return llvm::formatv("{0} names signal '{1}'{2}{3}, but '{1}' has extents {2}", verb,
-                               name, places(rank), on ? " of rank {}" : "");
+                               name, places(rank), seen.peer ? " of rank {}" : "");
         },
         values);
   }

@@ -9,17 +9,11 @@ using namespace mlir;
 
 namespace ditron::lower {
 
-Value declaredSignals(Value signals) {
-  while (auto on = signals.getDefiningOp<device::OnOp>())
-    signals = on.getSource();
-  return signals;
-}
-
 LogicalResult requireSignalMemory(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     for (Value operand : op->getOperands())
       if (isa<device::SignalsType>(operand.getType()) &&
-          !declaredSignals(operand).getDefiningOp<UnrealizedConversionCastOp>()) {
+          !operand.getDefiningOp<UnrealizedConversionCastOp>()) {
         op->emitOpError() << "takes signals without memory; expected those that "
                           << "--lower-hoist-symmetric makes arguments";
         return WalkResult::interrupt();
@@ -88,6 +82,26 @@ LogicalResult DistLowering::lowerRole(device::RoleOp role) {
   return success();
 }
 
+// Ranks are numbered node by node.
+
+Value DistLowering::rankAlong(device::MeshAxis axis) {
+  Value local = axis == device::MeshAxis::world ? Value() : localRanks();
+  if (!local)
+    return axis == device::MeshAxis::node ? index(0) : rank();
+  if (axis == device::MeshAxis::node)
+    return b_.create<arith::DivUIOp>(loc_, rank(), local);
+  return b_.create<arith::RemUIOp>(loc_, rank(), local);
+}
+
+Value DistLowering::numRanksAlong(device::MeshAxis axis) {
+  Value local = axis == device::MeshAxis::world ? Value() : localRanks();
+  if (!local)
+    return axis == device::MeshAxis::node ? index(1) : numRanks();
+  if (axis == device::MeshAxis::node)
+    return b_.create<arith::DivUIOp>(loc_, numRanks(), local);
+  return local;
+}
+
 /// Lowers one op; true if it is to be erased.
 bool DistLowering::lowerOp(Operation *op) {
   auto replaceBy = [&](Value value) {
@@ -95,30 +109,27 @@ bool DistLowering::lowerOp(Operation *op) {
     return true;
   };
   auto later = [&] { return erasedLater_.push_back(op), false; };
-  auto isOfNodes = [](auto op) { return op.getAxis() == device::MeshAxis::node; }; // there is one
-  auto isOfSignals = [](Value value) { return isa<device::SignalsType>(value.getType()); };
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case([&](device::RankOp op) { return replaceBy(isOfNodes(op) ? index(0) : rank()); })
-      .Case([&](device::NumRanksOp op) { return replaceBy(isOfNodes(op) ? index(1) : numRanks()); })
+      .Case([&](device::RankOp op) { return replaceBy(rankAlong(op.getAxis())); })
+      .Case([&](device::NumRanksOp op) { return replaceBy(numRanksAlong(op.getAxis())); })
       .Case([&](device::CoreOp) { return replaceBy(core_); })
       .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
-      .Case([&](device::OnOp on) {
-        return isOfSignals(on.getSource()) ? later() : replaceBy(onPeer(on));
-      })
       .Case([&](UnrealizedConversionCastOp cast) {
-        return isOfSignals(cast.getResult(0)) && later();
+        return isa<device::SignalsType>(cast.getResult(0).getType()) && later();
       })
       .Case([&](core::ChunkOp chunk) { return replaceBy(partOf(b_, chunk)); })
       .Case([&](core::RequireOp op) { return require(op), true; })
-      .Case([&](device::PutOp op) { return put(op, op.getSource(), op.getDestination()), true; })
+      .Case([&](device::PutOp op) {
+        return put(op, op.getSource(), op.getDestination(), op.getPeer()), true;
+      })
       .Case([&](device::GetOp op) { return get(op), true; })
       .Case([&](device::NotifyOp op) {
-        notify({op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()});
+        notify({op, op.getSignals(), op.getIndices(), op.getPeer(), op.getMode(), op.getValue()});
         return true;
       })
       .Case([&](device::PutNotifyOp op) {
-        put(op, op.getSource(), op.getDestination());
-        notify({op, op.getSignals(), op.getIndices(), op.getMode(), op.getValue()});
+        put(op, op.getSource(), op.getDestination(), op.getPeer());
+        notify({op, op.getSignals(), op.getIndices(), op.getPeer(), op.getMode(), op.getValue()});
         return true;
       })
       .Case([&](device::WaitOp op) { return wait(op), true; })

@@ -2,9 +2,8 @@
 //
 // The walk by which a backend lowers the dist dialect: every verb of a function once, in order,
 // those in nested blocks before the op that holds them. A backend says what each verb becomes;
-// roles become branches on the core's number, puts that notify a put and a notify, and signals of
-// peers are looked through by those who use them. A verb that is added to the dialect is added
-// here, and to each backend as the compiler then demands.
+// roles become branches on the core's number, puts that notify a put and a notify. A verb that is
+// added to the dialect is added here, and to each backend as the compiler then demands.
 #pragma once
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
@@ -12,9 +11,6 @@
 #include "mlir/IR/Builders.h"
 
 namespace ditron::lower {
-
-/// The array that was declared, of signals that may be a peer's.
-mlir::Value declaredSignals(mlir::Value signals);
 
 /// Whether all signals that a function uses have memory, as `lower-hoist-symmetric` gives it to
 /// them; an error at the first op whose signals have none.
@@ -34,6 +30,7 @@ protected:
     mlir::Operation *op;
     mlir::Value signals;
     mlir::ValueRange indices;
+    mlir::Value peer; ///< null: this rank
     device::NotifyMode mode;
     mlir::Value value;
   };
@@ -41,8 +38,9 @@ protected:
   // What a backend makes of the verbs. The builder stands before the op.
   virtual mlir::Value rank() = 0;
   virtual mlir::Value numRanks() = 0;
-  virtual mlir::Value onPeer(device::OnOp on) = 0; ///< of memory
-  virtual void put(mlir::Operation *op, mlir::Value source, mlir::Value destination) = 0;
+  virtual mlir::Value localRanks() = 0; ///< of each node; null: there is one node
+  virtual void put(mlir::Operation *op, mlir::Value source, mlir::Value destination,
+                   mlir::Value peer) = 0;
   virtual void get(device::GetOp get) = 0;
   virtual void notify(const Notify &notify) = 0;
   virtual void wait(device::WaitOp wait) = 0;
@@ -66,6 +64,8 @@ private:
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerRole(device::RoleOp role);
   bool lowerOp(mlir::Operation *op);
+  mlir::Value rankAlong(device::MeshAxis axis);
+  mlir::Value numRanksAlong(device::MeshAxis axis);
 
   llvm::SmallVector<mlir::Operation *> erasedLater_; ///< when their users are gone
 };

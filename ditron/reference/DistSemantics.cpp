@@ -5,6 +5,7 @@
 // Unless the puts are to be late, a put is complete when it is executed, which is one of the
 // behaviours that the memory model allows; the observer is told that it may also happen later.
 #include "ditron/device/Order.h"
+#include "ditron/device/Scope.h"
 #include "ditron/reference/Semantics.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
@@ -46,22 +47,19 @@ void addPlaces(Semantics &semantics) {
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//
 
-/// The peer's instance of what this rank has.
-View instanceOn(const View &mine, int64_t peer) {
-  View theirs = mine;
-  theirs.memory = mine.memory->symmetric->instances[peer];
-  return theirs;
+/// The rank that a verb names.
+int64_t peerOf(CoreMachine &core, mlir::Value peer) {
+  int64_t rank = core.integer(peer);
+  if (rank < 0 || rank >= core.world().ranks)
+    throw CompileError(fmt::format("names rank {} of {} ranks", rank, core.world().ranks));
+  return rank;
 }
-Signals instanceOn(const Signals &mine, int64_t peer) { return {mine.array, peer}; }
 
-Value on(CoreMachine &core, device::OnOp op) {
-  int64_t peer = core.integer(op.getPeer());
-  if (peer < 0 || peer >= core.world().ranks)
-    throw CompileError(fmt::format("names rank {} of {} ranks", peer, core.world().ranks));
-  const Value &source = core.get(op.getSource());
-  if (const View *view = std::get_if<View>(&source))
-    return instanceOn(*view, peer);
-  return instanceOn(std::get<Signals>(source), peer);
+/// The peer's instance of memory that is symmetric.
+View viewOn(CoreMachine &core, mlir::Value mine, mlir::Value peer) {
+  View theirs = core.get<View>(mine);
+  theirs.memory = theirs.memory->symmetric->instances[peerOf(core, peer)];
+  return theirs;
 }
 
 void addSymmetric(Semantics &semantics) {
@@ -71,13 +69,13 @@ void addSymmetric(Semantics &semantics) {
   semantics.addPure<device::SignalsOp>([](CoreMachine &core, device::SignalsOp op) {
     return core.world().signals(op, core.rank(), core.launch(), core.integers(op.getExtents()));
   });
-  semantics.addPure<device::OnOp>(on);
 }
 
 //===-- Movement and order --------------------------------------------------------------------===//
 
-void put(CoreMachine &core, mlir::Value from, mlir::Value to) {
-  const View &source = core.get<View>(from), &destination = core.get<View>(to);
+void put(CoreMachine &core, mlir::Value from, mlir::Value to, mlir::Value peer) {
+  const View &source = core.get<View>(from);
+  View destination = viewOn(core, to, peer);
   checkCopy(source, destination);
   core.observe(Action::Kind::putSource, &source);
   core.put(source, destination);
@@ -85,7 +83,7 @@ void put(CoreMachine &core, mlir::Value from, mlir::Value to) {
 }
 
 void get(CoreMachine &core, device::GetOp op) {
-  const View &source = core.get<View>(op.getSource());
+  View source = viewOn(core, op.getSource(), op.getPeer());
   const View &destination = core.get<View>(op.getDestination());
   copyChunk(source, destination);
   core.observe(Action::Kind::read, &source);
@@ -106,7 +104,9 @@ void checkMode(Counter &counter, NotifyMode mode, const std::string &what) {
 
 /// dist.notify, and the second half of dist.put_notify.
 template <class Op> void notify(CoreMachine &core, Op op) {
-  const Signals &signals = core.get<Signals>(op.getSignals());
+  Signals signals = core.get<Signals>(op.getSignals());
+  if (mlir::Value peer = op.getPeer())
+    signals.rank = peerOf(core, peer);
   Extents indices = core.integers(op.getIndices());
   int64_t value = core.integer(op.getValue());
   Counter &counter = counterAt(signals, indices);
@@ -122,10 +122,7 @@ template <class Op> void notify(CoreMachine &core, Op op) {
   counter.shrank |= mode == NotifyMode::subtract || mode == NotifyMode::store;
   if (mode == NotifyMode::add)
     counter.added += amount;
-  bool relaxed = false;
-  if constexpr (std::is_same_v<Op, device::NotifyOp>)
-    relaxed = op.getRelaxed();
-  core.release(counter, amount, mode, relaxed);
+  core.release(counter, amount, mode, device::formOf(op).isRelaxed);
 }
 
 void wait(CoreMachine &core, device::WaitOp op) {
@@ -161,10 +158,11 @@ void barrier(CoreMachine &core, device::BarrierOp op) {
 }
 
 void addMovement(Semantics &semantics) {
-  semantics.add<device::PutOp>(
-      [](CoreMachine &core, device::PutOp op) { put(core, op.getSource(), op.getDestination()); });
+  semantics.add<device::PutOp>([](CoreMachine &core, device::PutOp op) {
+    put(core, op.getSource(), op.getDestination(), op.getPeer());
+  });
   semantics.add<device::PutNotifyOp>([](CoreMachine &core, device::PutNotifyOp op) {
-    put(core, op.getSource(), op.getDestination());
+    put(core, op.getSource(), op.getDestination(), op.getPeer());
     notify(core, op);
   });
   semantics.add<device::GetOp>(get);

@@ -47,7 +47,7 @@ static ArgumentValue valueOf(const runtime::KernelArgument &argument) {
   return ArgumentMemory{tensor.data(), tensor.dtype(), tensor.shape(), tensor.strides()};
 }
 
-std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int cores,
+std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int cores, int nodes,
                                               uint64_t seed) const {
   std::vector<std::vector<ArgumentValue>> arguments;
   for (const LaunchPart *part : parts) {
@@ -62,6 +62,7 @@ std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int core
   Options options;
   options.ranks = static_cast<int64_t>(parts.size());
   options.cores = cores;
+  options.nodes = nodes;
   options.seed = seed;
   options.randomSchedule = seed != 0;
   return interpret(impl_->function, arguments, options).warnings;

@@ -25,10 +25,11 @@ public:
   explicit ParsedKernel(const std::string &ir);
   ~ParsedKernel();
 
-  /// Interprets one launch of all ranks, each of so many cores, in an interleaving that follows from
-  /// the seed (0: in turns). What is odd about it: see Result. CompileError where the program is
+  /// Interprets one launch of all ranks, each of so many cores and as many on every one of `nodes`,
+  /// in an interleaving that follows from the seed (0: in turns). What is odd about it: see Result. CompileError where the program is
   /// wrong or the ranks launch different kernels, RuntimeError where they wait for ever.
-  std::vector<std::string> launch(const LaunchParts &parts, int cores, uint64_t seed) const;
+  std::vector<std::string> launch(const LaunchParts &parts, int cores, int nodes,
+                                  uint64_t seed) const;
 
 private:
   struct Impl;

@@ -17,6 +17,7 @@ constexpr int64_t kMany = 1 << 24; // ranks or hosts
 struct Launcher {
   const char *name;
   const char *rank, *size;
+  const char *localRank;         ///< this one's number among those on this host, or null
   const char *localSize;         ///< ranks on this host, or null
   const char *nodes;             ///< hosts of the run, or null
   const char *port;              ///< a TCP port, or null
@@ -29,6 +30,7 @@ const std::vector<Launcher> &launchers() {
       {"torchrun",
        "RANK",
        "WORLD_SIZE",
+       "LOCAL_RANK",
        "LOCAL_WORLD_SIZE",
        nullptr,
        "MASTER_PORT",
@@ -37,6 +39,7 @@ const std::vector<Launcher> &launchers() {
       {"mpirun",
        "OMPI_COMM_WORLD_RANK",
        "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_RANK",
        "OMPI_COMM_WORLD_LOCAL_SIZE",
        nullptr,
        nullptr,
@@ -45,6 +48,7 @@ const std::vector<Launcher> &launchers() {
       {"pmi",
        "PMI_RANK",
        "PMI_SIZE",
+       "MPI_LOCALRANKID",
        "MPI_LOCALNRANKS",
        nullptr,
        nullptr,
@@ -54,6 +58,7 @@ const std::vector<Launcher> &launchers() {
       {"slurm",
        "SLURM_PROCID",
        "SLURM_STEP_NUM_TASKS",
+       "SLURM_LOCALID",
        nullptr,
        "SLURM_STEP_NUM_NODES",
        nullptr,
@@ -83,6 +88,19 @@ void refuseSeveralHosts(const Launcher &launcher, int64_t size) {
                                    size, nodes, launcher.nodes));
 }
 
+/// Ranks are numbered node by node, so that a mesh tells which of them share one.
+void checkOrder(const Launcher &launcher, int64_t rank) {
+  if (!value(launcher.localRank) || !value(launcher.localSize))
+    return;
+  int64_t place = *envInteger(launcher.localRank, 0, kMany);
+  int64_t local = *envInteger(launcher.localSize, 1, kMany);
+  if (place != rank % local)
+    throw UsageError(fmt::format("{}={} but {}={} and {}={}: expected ranks that are numbered node "
+                                 "by node",
+                                 launcher.localRank, place, launcher.rank, rank, launcher.localSize,
+                                 local));
+}
+
 Membership read(const Launcher &launcher) {
   int64_t rank = *envInteger(launcher.rank, 0, kMany);
   int64_t size = *envInteger(launcher.size, 1, kMany);
@@ -92,6 +110,7 @@ Membership read(const Launcher &launcher) {
   if (launcher.port)
     envInteger(launcher.port, 1, UINT16_MAX);
   refuseSeveralHosts(launcher, size);
+  checkOrder(launcher, rank);
   Membership membership{int(rank), int(size), launcher.name, launcher.name};
   bool named = false;
   for (const char *variable : launcher.job)

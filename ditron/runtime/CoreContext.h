@@ -20,7 +20,7 @@ struct CoreContext {
   int64_t ranks;
   int64_t core;
   int64_t cores;
-  int64_t heapStride; ///< bytes between the heaps of neighbouring ranks
+  int64_t localRanks; ///< of each node
   std::byte *scratch; ///< memory of this core, 64-byte aligned
   int64_t scratchBytes;
   EventLog *log;
@@ -43,14 +43,16 @@ struct CoreContext {
   CoreStats stats;
   CoreRecord *record; ///< what this core says about itself
   PlaceCache places;
+  int64_t putsTo; ///< the peer of the puts since this core was quiet, or one of those below
+  static constexpr int64_t kNowhere = -1, kSeveral = -2;
   bool recording;     ///< everything goes to the log
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 
 #define DITRON_FIELD(name) (offsetof(CoreContext, name) == size_t(abi::CoreField::name))
 static_assert(DITRON_FIELD(rank) && DITRON_FIELD(ranks) && DITRON_FIELD(core) &&
-              DITRON_FIELD(cores) && DITRON_FIELD(scratch) && DITRON_FIELD(scratchBytes) &&
-              DITRON_FIELD(log));
+              DITRON_FIELD(cores) && DITRON_FIELD(localRanks) && DITRON_FIELD(scratch) &&
+              DITRON_FIELD(scratchBytes) && DITRON_FIELD(log));
 #undef DITRON_FIELD
 
 } // namespace ditron::runtime

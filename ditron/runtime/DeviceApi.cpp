@@ -3,11 +3,11 @@
 // The device functions. What raises an error builds its text in a function of its own that has
 // returned, with nothing left to destroy, before `leave` jumps out of the kernel.
 #include "ditron/runtime/DeviceApi.h"
-#include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Order.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/runtime/Wait.h"
+#include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Message.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -92,25 +92,23 @@ uint32_t placeAt(CoreContext *context, const char *site) {
   return entry.place;
 }
 
-/// Leaves a stamp beside a counter that this core has notified, where it is one of this launch.
-void stamp(CoreContext *context, void *cell, uint64_t value, const char *site) {
+/// Who notified a counter, to stand beside it where it is one of this launch.
+void addStamp(CoreContext *context, SignalUpdate &update, const SignalCell *cell, uint64_t value,
+              const char *site) {
   uint32_t place = placeAt(context, site);
   context->record->place.store(place, std::memory_order_relaxed);
-  auto own = reinterpret_cast<uint64_t>(context->cells), theirs = reinterpret_cast<uint64_t>(cell);
-  auto stride = uint64_t(context->heapStride);
-  uint64_t offset = (theirs - own + uint64_t(context->ranks) * stride) % stride;
-  if (offset >= context->cellCount * sizeof(SignalCell))
+  if (cell < context->cells || size_t(cell - context->cells) >= context->cellCount)
     return;
-  Stamp last{uint64_t(context->rank), uint64_t(context->core), place, context->epoch, value};
-  reinterpret_cast<SignalCell *>(theirs + context->pageOfStamps)
-      ->store(last.pack(), std::memory_order_release);
+  update.stampDistance = context->pageOfStamps;
+  update.stamp =
+      Stamp{uint64_t(context->rank), uint64_t(context->core), place, context->epoch, value}.pack();
 }
 
-/// Notes a notify at `time`, in ticks.
-void recordNotify(CoreContext *context, uint64_t time, const SignalCell *cell, uint64_t before,
-                  uint64_t after, const char *site) {
-  describe(context->log->add(EventKind::notify, time, time), site, addressOf(cell), int64_t(before),
-           int64_t(after));
+/// Notes a notify at `time`, in ticks. What the counter held is 0 where the transport does not say.
+void recordNotify(CoreContext *context, uint64_t time, const SignalCell *cell,
+                  const SignalChange &change, const char *site) {
+  describe(context->log->add(EventKind::notify, time, time), site, addressOf(cell),
+           int64_t(change.before), int64_t(change.after));
 }
 
 /// Notes that a role begins or ends.
@@ -142,77 +140,127 @@ void meetRanks(CoreContext *context, CoreBarrier &barrier, int first, int count)
     leaveLate(context);
 }
 
-uint64_t transfer(CoreContext *context, EventKind kind, void *to, const void *from,
-                  int64_t elementBytes, int64_t rank, const int64_t *extents,
-                  const int64_t *fromStrides, const int64_t *toStrides, const char *site) {
-  if (rank < 0 || rank > int64_t(ChunkShape::kMaxDims) || elementBytes <= 0)
-    fail(context, "moves a chunk of {} dimensions of {}-byte elements: expected at most {}", rank,
-         elementBytes, ChunkShape::kMaxDims);
-  for (int64_t d = 0; d < rank; ++d)
-    if (extents[d] < 0)
-      fail(context, "moves a chunk whose dimension {} has the negative extent {}", d, extents[d]);
+//===-- Peers ---------------------------------------------------------------------------------===//
+
+Transport &reach(const CoreContext *context) { return context->owner->reach(); }
+
+Caller callerOf(const CoreContext *context) { return {int(context->rank), int(context->core)}; }
+
+/// An error unless `peer` is a rank and `memory` is symmetric.
+void checkPeer(CoreContext *context, const void *memory, int64_t peer) {
+  if (peer < 0 || peer >= context->ranks)
+    fail(context, "reaches for rank {} of {}", peer, context->ranks);
+  if (!context->owner->heap().contains(memory))
+    fail(context, "reaches for rank {} through memory that is not symmetric", peer);
+}
+
+/// Waits until all that this core has begun is complete at the peers.
+void awaitQuiet(CoreContext *context) {
+  const Rank &rank = *context->owner;
+  if (!await(context, rank.options().waitTimeout,
+             [&] { return reach(context).isQuiet(callerOf(context)); }))
+    fail(context, "waits for its puts and gets to complete: they outlive the bound of {} ms",
+         rank.options().waitTimeout.count());
+  context->putsTo = CoreContext::kNowhere;
+}
+
+/// Before a notify: a transport orders it behind puts to the same peer, not to others.
+void completeElsewhere(CoreContext *context, int64_t peer) {
+  if (context->putsTo != CoreContext::kNowhere && context->putsTo != peer)
+    awaitQuiet(context);
+}
+
+/// What a put or get moves. `own` is this rank's instance of the peer's side.
+struct Move {
+  CoreContext *context;
+  int64_t peer;
+  std::byte *own;
+  ChunkShape chunk;
+  const char *site;
+};
+
+/// An error for a shape that nothing can have, a peer that is no rank, or memory that it has not.
+void check(const Move &move, int64_t dims) {
+  if (dims < 0 || dims > int64_t(ChunkShape::kMaxDims) || int64_t(move.chunk.elementBytes) <= 0)
+    fail(move.context, "moves a chunk of {} dimensions of {}-byte elements: expected at most {}",
+         dims, int64_t(move.chunk.elementBytes), ChunkShape::kMaxDims);
+  for (int64_t d = 0; d < dims; ++d)
+    if (int64_t extent = move.chunk.extents[size_t(d)]; extent < 0)
+      fail(move.context, "moves a chunk whose dimension {} has the negative extent {}", d, extent);
+  // An empty chunk may lie behind the end of all memory.
+  const void *begin = move.context->owner->heap().base();
+  checkPeer(move.context, chunkBytes(move.chunk) ? move.own : begin, move.peer);
+}
+
+/// Times `work`, which moves the chunk, and notes it. Its bytes.
+template <class Work> uint64_t transfer(const Move &move, EventKind kind, Work &&work) {
+  CoreContext *context = move.context;
   Stopwatch stopwatch;
-  auto dims = size_t(rank);
-  ChunkShape chunk{size_t(elementBytes), {extents, dims}, {fromStrides, dims}, {toStrides, dims}};
-  copyStrided(to, from, chunk);
+  work();
   Event &event = stopwatch.stop(context, kind, context->stats.transferNs, false);
-  uint64_t bytes = chunkBytes(chunk);
+  uint64_t bytes = chunkBytes(move.chunk);
   if (context->recording)
-    describe(event, site, addressOf(kind == EventKind::put ? to : from), int64_t(bytes));
+    describe(event, move.site, addressOf(context->owner->heap().peer(move.own, int(move.peer))),
+             int64_t(bytes));
   return bytes;
 }
 
 } // namespace
 
-void *ditron_peer(CoreContext *context, void *pointer, int64_t peer) {
-  if (peer < 0 || peer >= context->ranks)
-    fail(context, "reaches for rank {} of {}", peer, context->ranks);
-  SymmetricHeap &heap = context->owner->heap();
-  if (!heap.contains(pointer))
-    fail(context, "reaches for rank {} through memory that is not symmetric", peer);
-  return heap.peer(static_cast<std::byte *>(pointer), int(peer));
+void ditron_put(CoreContext *context, int64_t peer, void *to, const void *from,
+                int64_t elementBytes, int64_t dims, const int64_t *extents,
+                const int64_t *fromStrides, const int64_t *toStrides, const char *site) {
+  auto size = size_t(dims);
+  Move move{context,
+            peer,
+            static_cast<std::byte *>(to),
+            {size_t(elementBytes), {extents, size}, {fromStrides, size}, {toStrides, size}},
+            site};
+  check(move, dims);
+  context->stats.bytesPut += transfer(move, EventKind::put, [&] {
+    reach(context).put(callerOf(context), int(peer), move.own, static_cast<const std::byte *>(from),
+                       move.chunk);
+  });
+  bool isOnly = context->putsTo == CoreContext::kNowhere || context->putsTo == peer;
+  context->putsTo = isOnly ? peer : CoreContext::kSeveral;
 }
 
-void ditron_put(CoreContext *context, void *to, const void *from, int64_t elementBytes,
-                int64_t rank, const int64_t *extents, const int64_t *fromStrides,
-                const int64_t *toStrides, const char *site) {
-  context->stats.bytesPut += transfer(context, EventKind::put, to, from, elementBytes, rank,
-                                      extents, fromStrides, toStrides, site);
+void ditron_get(CoreContext *context, int64_t peer, void *to, const void *from,
+                int64_t elementBytes, int64_t dims, const int64_t *extents,
+                const int64_t *fromStrides, const int64_t *toStrides, const char *site) {
+  auto size = size_t(dims);
+  Move move{context,
+            peer,
+            static_cast<std::byte *>(const_cast<void *>(from)),
+            {size_t(elementBytes), {extents, size}, {fromStrides, size}, {toStrides, size}},
+            site};
+  check(move, dims);
+  context->stats.bytesGot += transfer(move, EventKind::get, [&] {
+    reach(context).get(callerOf(context), int(peer), static_cast<std::byte *>(to), move.own,
+                       move.chunk);
+    awaitQuiet(context);
+  });
 }
 
-void ditron_get(CoreContext *context, void *to, const void *from, int64_t elementBytes,
-                int64_t rank, const int64_t *extents, const int64_t *fromStrides,
-                const int64_t *toStrides, const char *site) {
-  context->stats.bytesGot += transfer(context, EventKind::get, to, from, elementBytes, rank,
-                                      extents, fromStrides, toStrides, site);
-}
-
-void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode,
+void ditron_notify(CoreContext *context, int64_t peer, void *cell, int64_t value, int64_t mode,
                    const char *site) {
   auto *signal = static_cast<SignalCell *>(cell);
-  drainStores();
-  uint64_t time = context->recording ? nowTicks() : 0;
-  if (NotifyMode(mode) == NotifyMode::add) {
-    if (value < 0)
-      fail(context, "notifies a signal with {}: expected 0 or more", value);
-    uint64_t before = signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
-    stamp(context, cell, uint64_t(value), site);
-    if (context->recording)
-      recordNotify(context, time, signal, before, before + uint64_t(value), site);
-    return;
-  }
+  checkPeer(context, cell, peer);
+  bool raises = NotifyMode(mode) != NotifyMode::add;
   if (value < 0)
-    fail(context, "sets a signal to {}: expected 0 or more", value);
-  auto wanted = uint64_t(value);
-  uint64_t seen = signal->load(std::memory_order_relaxed);
-  // Acquire too: a signal that several cores raise hands on what each of them released.
-  while (seen < wanted && !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
-                                                         std::memory_order_relaxed)) {
-  }
-  if (seen < wanted)
-    stamp(context, cell, uint64_t(value), site);
+    fail(context,
+         raises ? "sets a signal to {}: expected 0 or more"
+                : "notifies a signal with {}: expected 0 or more",
+         value);
+  drainStores();
+  completeElsewhere(context, peer);
+  uint64_t time = context->recording ? nowTicks() : 0;
+  SignalUpdate update{.raises = raises, .value = uint64_t(value)};
+  addStamp(context, update, signal, uint64_t(value), site);
+  auto change = reach(context).notify(callerOf(context), int(peer), signal, update);
   if (context->recording)
-    recordNotify(context, time, signal, seen, std::max(seen, wanted), site);
+    recordNotify(context, time, context->owner->heap().peer(signal, int(peer)),
+                 change.value_or(SignalChange{}), site);
 }
 
 /// `isFirst`: a tile has just been marked.
@@ -252,13 +300,15 @@ void ditron_first_wait(CoreContext *context, void *cell, int64_t count, int64_t 
   wait(context, cell, count, mode, site, true);
 }
 
-void ditron_fence(CoreContext *) {
+void ditron_fence(CoreContext *context) {
   drainStores();
   __atomic_thread_fence(__ATOMIC_RELEASE);
+  awaitQuiet(context); // a transport orders notifies behind puts, not puts among themselves
 }
 
-void ditron_quiet(CoreContext *) {
+void ditron_quiet(CoreContext *context) {
   drainStores();
+  awaitQuiet(context);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -271,6 +321,7 @@ void ditron_barrier(CoreContext *context, int64_t allRanks, int64_t first, int64
   Stopwatch stopwatch;
   CoreBarrier &barrier = rank.coreBarrier(int(first), int(count));
   drainStores();
+  awaitQuiet(context);
   uint32_t round = barrier.round.load(std::memory_order_acquire);
   context->record->wait(CoreRecord::barrier, placeAt(context, site), uint64_t(first),
                         uint64_t(count), allRanks != 0, allRanks ? barrier.worldRounds + 1 : round);
@@ -318,13 +369,12 @@ void ditron_fail(CoreContext *context, const char *message, const int64_t *value
 std::span<const DeviceSymbol> ditron::runtime::deviceSymbols() {
 #define DITRON_SYMBOL(function) {#function, reinterpret_cast<void *>(&function)}
   static const DeviceSymbol symbols[] = {
-      DITRON_SYMBOL(ditron_peer),       DITRON_SYMBOL(ditron_put),
-      DITRON_SYMBOL(ditron_get),        DITRON_SYMBOL(ditron_notify),
-      DITRON_SYMBOL(ditron_wait),       DITRON_SYMBOL(ditron_fence),
-      DITRON_SYMBOL(ditron_quiet),      DITRON_SYMBOL(ditron_barrier),
-      DITRON_SYMBOL(ditron_role_enter), DITRON_SYMBOL(ditron_role_leave),
-      DITRON_SYMBOL(ditron_fail),       DITRON_SYMBOL(ditron_record_tile),
-      DITRON_SYMBOL(ditron_first_wait),
+      DITRON_SYMBOL(ditron_put),         DITRON_SYMBOL(ditron_get),
+      DITRON_SYMBOL(ditron_notify),      DITRON_SYMBOL(ditron_wait),
+      DITRON_SYMBOL(ditron_fence),       DITRON_SYMBOL(ditron_quiet),
+      DITRON_SYMBOL(ditron_barrier),     DITRON_SYMBOL(ditron_role_enter),
+      DITRON_SYMBOL(ditron_role_leave),  DITRON_SYMBOL(ditron_fail),
+      DITRON_SYMBOL(ditron_record_tile), DITRON_SYMBOL(ditron_first_wait),
   };
 #undef DITRON_SYMBOL
   return symbols;

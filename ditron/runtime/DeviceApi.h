@@ -15,28 +15,29 @@
 
 extern "C" {
 
-/// The address on rank `peer` that matches the symmetric address `pointer`, an address of any
-/// rank's heap seen from here as its own. Error where `peer` is no rank or `pointer` is not
-/// symmetric memory of this rank.
-void *ditron_peer(ditron::runtime::CoreContext *context, void *pointer, int64_t peer);
+// `peer` names the rank whose instance of symmetric memory a verb means, which may be the own one.
+// The address is this rank's own. Error where it is no rank, or the address is not symmetric
+// memory.
 
-/// Copies a chunk of `rank` dimensions into another rank's memory. Strides count elements and may
-/// be anything; an extent of zero copies nothing. What was put is visible to whoever observes the
-/// next notify of this core, and everywhere after ditron_quiet.
-void ditron_put(ditron::runtime::CoreContext *context, void *to, const void *from,
-                int64_t elementBytes, int64_t rank, const int64_t *extents,
+/// Copies a chunk of `dims` dimensions into a peer's memory, from `from` to its instance of `to`.
+/// Strides count elements and may be anything; an extent of zero copies nothing. What was put is
+/// visible to whoever observes the next notify of this core, and everywhere after ditron_quiet;
+/// until then the source may be read.
+void ditron_put(ditron::runtime::CoreContext *context, int64_t peer, void *to, const void *from,
+                int64_t elementBytes, int64_t dims, const int64_t *extents,
                 const int64_t *fromStrides, const int64_t *toStrides, const char *site = nullptr);
 
-/// Copies a chunk out of another rank's memory. Done when it returns.
-void ditron_get(ditron::runtime::CoreContext *context, void *to, const void *from,
-                int64_t elementBytes, int64_t rank, const int64_t *extents,
+/// Copies a chunk out of a peer's memory, from its instance of `from`. Done when it returns;
+/// bounded like a wait.
+void ditron_get(ditron::runtime::CoreContext *context, int64_t peer, void *to, const void *from,
+                int64_t elementBytes, int64_t dims, const int64_t *extents,
                 const int64_t *fromStrides, const int64_t *toStrides, const char *site = nullptr);
 
-/// Notifies a signal, which may be another rank's. Mode 0 adds `value` (>= 0), mode 1 raises it to
-/// `value` (>= 0) and leaves a larger one; a signal is used in one mode only.
-/// Release: whoever observes it in a wait sees every earlier write and put of this core.
-void ditron_notify(ditron::runtime::CoreContext *context, void *cell, int64_t value, int64_t mode,
-                   const char *site = nullptr);
+/// Notifies a peer's signal. Mode 0 adds `value` (>= 0), mode 1 raises it to `value` (>= 0) and
+/// leaves a larger one; a signal is used in one mode only. Release: whoever observes it in a wait
+/// sees every earlier write and put of this core.
+void ditron_notify(ditron::runtime::CoreContext *context, int64_t peer, void *cell, int64_t value,
+                   int64_t mode, const char *site = nullptr);
 
 /// Waits until a signal of this rank has reached `count` in this launch. Acquire. Bounded: ends the
 /// launch on every rank with one error that says what every core waits for (Watchdog.h).

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Account.h"
-#include "ditron/runtime/Order.h"
+#include "ditron/runtime/DeviceApi.h"
 #include "ditron/runtime/Recording.h"
+#include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -16,15 +17,20 @@ namespace {
 /// a type in front of the function, where compiled kernels have none.
 [[clang::no_sanitize("function")]] void enterKernel(CoreContext &context, const KernelCode &code,
                                                     const int64_t *arguments) {
-  if (setjmp(context.leave) == 0)
+  if (setjmp(context.leave) == 0) {
     code.entry(&context, arguments);
+    ditron_quiet(&context);
+  } else {
+    context.owner->reach().abandon({int(context.rank), int(context.core)});
+  }
 }
 
 void prepare(CoreContext &context, Rank &rank, const KernelCode &code, Workspace *workspace) {
   context.rank = rank.rank();
   context.ranks = rank.size();
+  context.localRanks = rank.mesh().local;
   context.cores = rank.cores();
-  context.heapStride = int64_t(rank.heap().stride());
+  context.putsTo = CoreContext::kNowhere;
   context.scratchBytes = int64_t(code.scratchBytes);
   context.owner = &rank;
   context.workspace = workspace;
@@ -82,7 +88,6 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     try {
       context.scratch = rank.team().scratch(core, code.scratchBytes);
       enterKernel(context, code, arguments.data());
-      drainStores();
     } catch (const std::exception &error) {
       rank.control().raise(fmt::format("rank {}, core {} of kernel '{}': {}", rank.rank(), core,
                                        code.name, error.what()));

@@ -3,6 +3,7 @@
 // How a run is set up. Every default comes from the environment, so a program that names only what
 // it cares about, `Options{.ranks = 4}`, still obeys the DITRON_ variables.
 #pragma once
+#include "ditron/runtime/Mesh.h"
 #include "ditron/support/Env.h"
 #include <algorithm>
 #include <chrono>
@@ -43,6 +44,9 @@ struct Options {
 
   int ranks = 1;
   int cores = 1; ///< core threads of each rank
+  /// On which nodes the ranks are: what dist.rank along node or local says. It may also be a mesh
+  /// that is only thought of, to test a kernel for several nodes on one.
+  MeshRequest mesh = MeshRequest::fromEnvironment();
   TransportKind transport = TransportKind::automatic;
   /// Bytes of address space of each rank's symmetric heap; memory is taken when it is touched.
   /// 0 (default of DITRON_HEAP_BYTES): an equal share of the machine's memory.

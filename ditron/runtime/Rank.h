@@ -55,8 +55,11 @@ public:
   int rank() const { return rank_; }
   int size() const { return size_; }
   int cores() const { return options_.cores; }
+  const MeshShape &mesh() const { return mesh_; }
   const Options &options() const { return options_; }
   std::string_view transport() const;
+  /// How this rank reaches its peers.
+  Transport &reach() const { return *transport_; }
   SymmetricHeap &heap() { return heap_; }
   const SymmetricHeap &heap() const { return heap_; }
   Team &team() { return team_; }
@@ -141,6 +144,7 @@ private:
   Control control_;
   int rank_, size_;
   Options options_;
+  MeshShape mesh_;
   bool crowded_;
   SymmetricHeap heap_;
   Watch watch_;

@@ -2,6 +2,7 @@
 #include "ditron/runtime/Workspace.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Wait.h"
+#include "ditron/runtime/transport/Transport.h"
 #include <algorithm>
 #include <cstring>
 
@@ -151,7 +152,8 @@ void Workspace::end() {
   if (epoch_ >= 2 && rank_.options().poison)
     poison((epoch_ - 2) % uint64_t(layout_.bufferPages()));
   for (int peer = 0; peer < rank_.size(); ++peer)
-    rank_.heap().peer(&completed(rank_.rank()), peer)->store(epoch_, std::memory_order_release);
+    rank_.reach().notify({rank_.rank(), 0}, peer, &completed(rank_.rank()),
+                         {.raises = true, .value = epoch_});
 }
 
 } // namespace ditron::runtime

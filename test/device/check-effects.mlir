@@ -4,7 +4,6 @@
 
 !view = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !shared = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!theirs = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 func.func @writes_inputs(%A: !view {tile.name = "A", tile.readonly}, %B: !view {tile.readonly},
                          %t: tensor<4x4xf32>, %rows: tensor<4xi32>, %i: index) attributes {tile.kernel} {
@@ -25,20 +24,17 @@ func.func @writes_inputs(%A: !view {tile.name = "A", tile.readonly}, %B: !view {
 
 !view = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !shared = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!theirs = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 func.func @moves_into_inputs(%A: !view {tile.name = "A", tile.readonly}, %S: !shared {tile.name = "S", tile.readonly}, %i: index) {
-  %theirs = dist.on %S, %i : !shared -> !theirs
   %to = tile.chunk %A[%i, %i] shape [4, 4] : !view -> !view
   // expected-error @+1 {{dist.get writes argument 'A', which is an input}}
-  dist.get %theirs, %to : !theirs, !view
-  %part = tile.chunk %theirs[%i, %i] shape [4, 4] : !theirs -> !theirs
+  dist.get %S on %i, %to : !shared, !view
+  %part = tile.chunk %S[%i, %i] shape [4, 4] : !shared -> !shared
   // expected-error @+1 {{dist.put writes argument 'S', which is an input}}
-  dist.put %A, %part : !view, !theirs
+  dist.put %A, %part on %i : !view, !shared
   %s = dist.signals "s"() : !dist.signals<0>
-  %their_s = dist.on %s, %i : !dist.signals<0> -> !dist.signals<0, remote>
   // expected-error @+1 {{dist.put_notify writes argument 'S', which is an input}}
-  dist.put_notify %A, %theirs, %their_s[] add %i : !view, !theirs, !dist.signals<0, remote>
+  dist.put_notify %A, %S, %s[] on %i add %i : !view, !shared, !dist.signals<0>
   return
 }
 
@@ -69,9 +65,8 @@ func.func @two_modes(%n: index) {
   %s = dist.signals "s"(%n) : !dist.signals<1>
   // expected-note @+1 {{the other one is here}}
   dist.notify %s[%n] set %n : !dist.signals<1>
-  %theirs = dist.on %s, %n : !dist.signals<1> -> !dist.signals<1, remote>
   // expected-error @+1 {{signal 's' is notified by add and by set, expected one of them}}
-  dist.notify %theirs[%n] add %n : !dist.signals<1, remote>
+  dist.notify %s[%n] on %n add %n : !dist.signals<1>
   return
 }
 
@@ -131,7 +126,6 @@ func.func @same_name(%n: index) {
 
 !view = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !shared = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!theirs = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 func.func @fine(%A: !view {tile.name = "A", tile.readonly}, %C: !view {tile.name = "C"}, %k: i32, %given: !dist.signals<1>) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -146,10 +140,8 @@ func.func @fine(%A: !view {tile.name = "A", tile.readonly}, %C: !view {tile.name
   %tiles = arith.ceildivui %again, %c128 : index
   %ready = dist.signals "ready"(%tiles) : !dist.signals<1>
   %me = dist.rank
-  %theirs = dist.on %full, %me : !shared -> !theirs
-  %signal = dist.on %ready, %me : !dist.signals<1> -> !dist.signals<1, remote>
-  dist.put %A, %theirs : !view, !theirs
-  dist.notify %signal[%c0] add %c1 : !dist.signals<1, remote>
+  dist.put %A, %full on %me : !view, !shared
+  dist.notify %ready[%c0] on %me add %c1 : !dist.signals<1>
   dist.wait %ready[%c0] >= %c1 : !dist.signals<1>
   dist.wait %given[%c0] >= %c1 : !dist.signals<1>
   // Subtract and store go with either mode.

@@ -3,26 +3,21 @@
 
 !view = memref<?xf16, strided<[?], offset: ?>>
 !shared = memref<?xf16, strided<[?], offset: ?>, #dist.space<symmetric>>
-!theirs = memref<?xf16, strided<[?], offset: ?>, #dist.space<remote>>
-!signal = !dist.signals<1, remote>
 
 // CHECK-LABEL: @fused
 // CHECK-SAME: (%[[MINE:.*]]: memref<?xf16, strided<[?], offset: ?>>, %[[N:.*]]: index, %[[PEER:.*]]: index)
 func.func @fused(%mine: !view, %n: index, %peer: index) {
   %buffer = dist.symmetric "b"(%n) : !shared
+  // CHECK: %[[READY:.*]] = dist.signals
   %ready = dist.signals "s"(%n) : !dist.signals<1>
-  // CHECK: %[[THEIRS:.*]] = dist.on
-  %theirs = dist.on %buffer, %peer : !shared -> !theirs
-  // CHECK: %[[PART:.*]] = tile.chunk %[[THEIRS]]
-  %part = tile.chunk %theirs[%n] shape [64] : !theirs -> !theirs
+  // CHECK: %[[PART:.*]] = tile.chunk
+  %part = tile.chunk %buffer[%n] shape [64] : !shared -> !shared
   // CHECK-NOT: dist.put %
-  dist.put %mine, %part : !view, !theirs
+  dist.put %mine, %part on %peer : !view, !shared
   // CHECK: %[[ONE:.*]] = arith.constant 1
   %one = arith.constant 1 : index
-  // CHECK: %[[SIGNAL:.*]] = dist.on
-  %signal = dist.on %ready, %peer : !dist.signals<1> -> !signal
-  // CHECK: dist.put_notify %[[MINE]], %[[PART]], %[[SIGNAL]][%[[N]]] add %[[ONE]]
-  dist.notify %signal[%n] add %one : !signal
+  // CHECK: dist.put_notify %[[MINE]], %[[PART]], %[[READY]][%[[N]]] on %[[PEER]] add %[[ONE]]
+  dist.notify %ready[%n] on %peer add %one : !dist.signals<1>
   // CHECK-NEXT: return
   return
 }
@@ -34,15 +29,13 @@ func.func @last(%mine: !view, %n: index) {
   %ready = dist.signals "s"(%n) : !dist.signals<1>
   %c3 = arith.constant 3 : index
   %again = arith.constant 3 : index
-  %theirs = dist.on %buffer, %c3 : !shared -> !theirs
-  %signal = dist.on %ready, %again : !dist.signals<1> -> !signal
   // CHECK: dist.put %
   // CHECK-NEXT: dist.put_notify
   // CHECK-SAME: set
   // CHECK-NEXT: return
-  dist.put %mine, %theirs : !view, !theirs
-  dist.put %mine, %theirs : !view, !theirs
-  dist.notify %signal[%n] set %n : !signal
+  dist.put %mine, %buffer on %c3 : !view, !shared
+  dist.put %mine, %buffer on %c3 : !view, !shared
+  dist.notify %ready[%n] on %again set %n : !dist.signals<1>
   return
 }
 
@@ -51,28 +44,25 @@ func.func @last(%mine: !view, %n: index) {
 func.func @kept(%mine: !view, %t: tensor<4xf16>, %n: index, %peer: index, %other: index) {
   %buffer = dist.symmetric "b"(%n) : !shared
   %ready = dist.signals "s"(%n) : !dist.signals<1>
-  %theirs = dist.on %buffer, %peer : !shared -> !theirs
-  %signal = dist.on %ready, %peer : !dist.signals<1> -> !signal
-  %elsewhere = dist.on %ready, %other : !dist.signals<1> -> !signal
   // Another peer.
-  dist.put %mine, %theirs : !view, !theirs
-  dist.notify %elsewhere[%n] add %n : !signal
+  dist.put %mine, %buffer on %peer : !view, !shared
+  dist.notify %ready[%n] on %other add %n : !dist.signals<1>
   // A store between.
-  dist.put %mine, %theirs : !view, !theirs
+  dist.put %mine, %buffer on %peer : !view, !shared
   tile.store %t, %mine[%n] : tensor<4xf16>, !view
-  dist.notify %signal[%n] add %n : !signal
+  dist.notify %ready[%n] on %peer add %n : !dist.signals<1>
   // This rank's signal.
-  dist.put %mine, %theirs : !view, !theirs
+  dist.put %mine, %buffer on %peer : !view, !shared
   dist.notify %ready[%n] add %n : !dist.signals<1>
   // Forms that put_notify does not have.
-  dist.put %mine, %theirs : !view, !theirs
-  dist.notify %signal[%n] add %n relaxed : !signal
-  dist.put %mine, %theirs : !view, !theirs
-  dist.notify %signal[%n] store %n : !signal
+  dist.put %mine, %buffer on %peer : !view, !shared
+  dist.notify %ready[%n] on %peer add %n relaxed : !dist.signals<1>
+  dist.put %mine, %buffer on %peer : !view, !shared
+  dist.notify %ready[%n] on %peer store %n : !dist.signals<1>
   // Not always.
   scf.for %i = %n to %n step %n {
-    dist.put %mine, %theirs : !view, !theirs
+    dist.put %mine, %buffer on %peer : !view, !shared
   }
-  dist.notify %signal[%n] add %n : !signal
+  dist.notify %ready[%n] on %peer add %n : !dist.signals<1>
   return
 }

@@ -57,14 +57,6 @@ func.func @symmetric_in_role(%n: index) {
 
 // -----
 
-func.func @signals_remote(%n: index) {
-  // expected-error @+1 {{'dist.signals' op declares '!dist.signals<1, remote>', expected signals of this rank}}
-  %0 = dist.signals "s"(%n) : !dist.signals<1, remote>
-  return
-}
-
-// -----
-
 func.func @signals_extents(%n: index) {
   // expected-error @+1 {{'dist.signals' op has 1 extents but '!dist.signals<2>' has 2 dimensions}}
   %0 = dist.signals "s"(%n) : !dist.signals<2>
@@ -91,121 +83,113 @@ func.func @signals_in_loop(%n: index) {
 
 // -----
 
-func.func @on_plain(%a: memref<?xf32>, %peer: index) {
-  // expected-error @+1 {{'dist.on' op source is 'memref<?xf32>', expected symmetric memory of this rank}}
-  %0 = dist.on %a, %peer : memref<?xf32> -> memref<?xf32, #dist.space<remote>>
+// expected-error @+2 {{expected ::ditron::device::SpaceKind to be one of: symmetric}}
+// expected-error @+1 {{failed to parse Dist_SpaceAttr parameter 'kind'}}
+func.func @remote_memory(%a: memref<?xf32, #dist.space<remote>>) {
   return
 }
 
 // -----
 
-func.func @on_result(%a: memref<?xf32, #dist.space<symmetric>>, %peer: index) {
-  // expected-error @+1 {{'dist.on' op result is 'memref<?xf16, #dist.space<remote>>', expected 'memref<?xf32, #dist.space<remote>>'}}
-  %0 = dist.on %a, %peer : memref<?xf32, #dist.space<symmetric>> -> memref<?xf16, #dist.space<remote>>
+// expected-error @+1 {{expected '>'}}
+func.func @remote_signals(%s: !dist.signals<1, remote>) {
   return
 }
 
 // -----
 
-func.func @on_remote_signals(%s: !dist.signals<1, remote>, %peer: index) {
-  // expected-error @+1 {{'dist.on' op source is '!dist.signals<1, remote>', expected signals of this rank}}
-  %0 = dist.on %s, %peer : !dist.signals<1, remote> -> !dist.signals<1, remote>
+func.func @put_peer(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<symmetric>>) {
+  // expected-error @+1 {{expected 'on'}}
+  dist.put %a, %b : memref<?xf32>, memref<?xf32, #dist.space<symmetric>>
   return
 }
 
 // -----
 
-func.func @on_signals_result(%s: !dist.signals<1>, %peer: index) {
-  // expected-error @+1 {{'dist.on' op result is '!dist.signals<1>', expected '!dist.signals<1, remote>'}}
-  %0 = dist.on %s, %peer : !dist.signals<1> -> !dist.signals<1>
+func.func @get_peer(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<symmetric>>) {
+  // expected-error @+1 {{expected 'on'}}
+  dist.get %b, %a : memref<?xf32, #dist.space<symmetric>>, memref<?xf32>
   return
 }
 
 // -----
 
-func.func @put_destination(%a: memref<?xf32>) {
-  // expected-error @+1 {{'dist.put' op destination is 'memref<?xf32>', expected memory of a peer (see dist.on)}}
-  dist.put %a, %a : memref<?xf32>, memref<?xf32>
+func.func @notify_peer(%s: !dist.signals<1>, %i: index, %peer: i64) {
+  // expected-error @+2 {{expects different type than prior uses: 'index' vs 'i64'}}
+  // expected-note @-2 {{prior use here}}
+  dist.notify %s[%i] on %peer add %i : !dist.signals<1>
   return
 }
 
 // -----
 
-func.func @put_source(%a: memref<?xf32, #dist.space<remote>>) {
-  // expected-error @+1 {{'dist.put' op source is 'memref<?xf32, #dist.space<remote>>', expected memory of this rank}}
-  dist.put %a, %a : memref<?xf32, #dist.space<remote>>, memref<?xf32, #dist.space<remote>>
+func.func @put_destination(%a: memref<?xf32>, %i: index) {
+  // expected-error @+1 {{'dist.put' op destination is 'memref<?xf32>', expected symmetric memory, which a peer has too}}
+  dist.put %a, %a on %i : memref<?xf32>, memref<?xf32>
   return
 }
 
 // -----
 
-func.func @put_element(%a: memref<?xf32>, %b: memref<?xf16, #dist.space<remote>>) {
+func.func @put_element(%a: memref<?xf32>, %b: memref<?xf16, #dist.space<symmetric>>, %i: index) {
   // expected-error @+1 {{'dist.put' op source has elements of 'f32' but destination has 'f16'}}
-  dist.put %a, %b : memref<?xf32>, memref<?xf16, #dist.space<remote>>
+  dist.put %a, %b on %i : memref<?xf32>, memref<?xf16, #dist.space<symmetric>>
   return
 }
 
 // -----
 
-func.func @put_rank(%a: memref<?xf32>, %b: memref<?x?xf32, #dist.space<remote>>) {
+func.func @put_rank(%a: memref<?xf32>, %b: memref<?x?xf32, #dist.space<symmetric>>, %i: index) {
   // expected-error @+1 {{'dist.put' op source has 1 dimensions but destination has 2}}
-  dist.put %a, %b : memref<?xf32>, memref<?x?xf32, #dist.space<remote>>
+  dist.put %a, %b on %i : memref<?xf32>, memref<?x?xf32, #dist.space<symmetric>>
   return
 }
 
 // -----
 
-func.func @get_source(%a: memref<?xf32>) {
-  // expected-error @+1 {{'dist.get' op source is 'memref<?xf32>', expected memory of a peer (see dist.on)}}
-  dist.get %a, %a : memref<?xf32>, memref<?xf32>
+func.func @get_source(%a: memref<?xf32>, %i: index) {
+  // expected-error @+1 {{'dist.get' op source is 'memref<?xf32>', expected symmetric memory, which a peer has too}}
+  dist.get %a on %i, %a : memref<?xf32>, memref<?xf32>
   return
 }
 
 // -----
 
-func.func @get_destination(%a: memref<?xf32, #dist.space<remote>>) {
-  // expected-error @+1 {{'dist.get' op destination is 'memref<?xf32, #dist.space<remote>>', expected memory of this rank}}
-  dist.get %a, %a : memref<?xf32, #dist.space<remote>>, memref<?xf32, #dist.space<remote>>
+func.func @get_element(%a: memref<?xf32, #dist.space<symmetric>>, %b: memref<?xf16>, %i: index) {
+  // expected-error @+1 {{'dist.get' op source has elements of 'f32' but destination has 'f16'}}
+  dist.get %a on %i, %b : memref<?xf32, #dist.space<symmetric>>, memref<?xf16>
   return
 }
 
 // -----
 
-func.func @notify_indices(%s: !dist.signals<2, remote>, %i: index) {
+func.func @notify_indices(%s: !dist.signals<2>, %i: index) {
   // expected-error @+1 {{'dist.notify' op has 1 indices but signals have 2 dimensions}}
-  dist.notify %s[%i] add %i : !dist.signals<2, remote>
+  dist.notify %s[%i] add %i : !dist.signals<2>
   return
 }
 
 // -----
 
-func.func @put_notify_destination(%a: memref<?xf32>, %s: !dist.signals<1, remote>, %i: index) {
-  // expected-error @+1 {{'dist.put_notify' op destination is 'memref<?xf32>', expected memory of a peer (see dist.on)}}
-  dist.put_notify %a, %a, %s[%i] add %i : memref<?xf32>, memref<?xf32>, !dist.signals<1, remote>
+func.func @put_notify_destination(%a: memref<?xf32>, %s: !dist.signals<1>, %i: index) {
+  // expected-error @+1 {{'dist.put_notify' op destination is 'memref<?xf32>', expected symmetric memory, which a peer has too}}
+  dist.put_notify %a, %a, %s[%i] on %i add %i : memref<?xf32>, memref<?xf32>, !dist.signals<1>
   return
 }
 
 // -----
 
-func.func @put_notify_signals(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<remote>>, %s: !dist.signals<1>, %i: index) {
-  // expected-error @+1 {{'dist.put_notify' op signals are '!dist.signals<1>', expected those of a peer (see dist.on)}}
-  dist.put_notify %a, %b, %s[%i] add %i : memref<?xf32>, memref<?xf32, #dist.space<remote>>, !dist.signals<1>
-  return
-}
-
-// -----
-
-func.func @put_notify_indices(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<remote>>, %s: !dist.signals<1, remote>, %i: index) {
+func.func @put_notify_indices(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<symmetric>>, %s: !dist.signals<1>, %i: index) {
   // expected-error @+1 {{'dist.put_notify' op has 0 indices but signals have 1 dimensions}}
-  dist.put_notify %a, %b, %s[] add %i : memref<?xf32>, memref<?xf32, #dist.space<remote>>, !dist.signals<1, remote>
+  dist.put_notify %a, %b, %s[] on %i add %i : memref<?xf32>, memref<?xf32, #dist.space<symmetric>>, !dist.signals<1>
   return
 }
 
 // -----
 
-func.func @put_notify_mode(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<remote>>, %s: !dist.signals<1, remote>, %i: index) {
+func.func @put_notify_mode(%a: memref<?xf32>, %b: memref<?xf32, #dist.space<symmetric>>, %s: !dist.signals<1>, %i: index) {
   // expected-error @+1 {{'dist.put_notify' op mode is 'subtract', expected 'add' or 'set': other modes stand in dist.notify alone}}
-  dist.put_notify %a, %b, %s[%i] subtract %i : memref<?xf32>, memref<?xf32, #dist.space<remote>>, !dist.signals<1, remote>
+  dist.put_notify %a, %b, %s[%i] on %i subtract %i : memref<?xf32>, memref<?xf32, #dist.space<symmetric>>, !dist.signals<1>
   return
 }
 
@@ -230,14 +214,6 @@ func.func @notify_scope(%s: !dist.signals<1>, %i: index) {
 func.func @wait_test(%s: !dist.signals<1>, %i: index) {
   // expected-error @+1 {{expected '>=' or '=='}}
   dist.wait %s[%i] <= %i : !dist.signals<1>
-  return
-}
-
-// -----
-
-func.func @wait_remote(%s: !dist.signals<1, remote>, %i: index) {
-  // expected-error @+1 {{'dist.wait' op signals are '!dist.signals<1, remote>', expected those of this rank: a peer's cannot be waited on}}
-  dist.wait %s[%i] >= %i : !dist.signals<1, remote>
   return
 }
 

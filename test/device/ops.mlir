@@ -4,7 +4,6 @@
 
 !view = memref<?x?xf16, strided<[?, ?], offset: ?>>
 !shared = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!theirs = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 // CHECK-LABEL: @place
 func.func @place() -> (index, index, index, index, index, index) {
@@ -24,6 +23,7 @@ func.func @place() -> (index, index, index, index, index, index) {
 }
 
 // CHECK-LABEL: @move
+// CHECK-SAME: (%[[MINE:.*]]: memref<?x?xf16, strided<[?, ?], offset: ?>>, %{{.*}}: index, %[[PEER:.*]]: index, %[[ONE:.*]]: index)
 func.func @move(%mine: !view, %m: index, %peer: index, %one: index) {
   // CHECK: %[[BUFFER:.*]] = dist.symmetric "full"(%{{.*}}, %{{.*}}) : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
   %full = dist.symmetric "full"(%m, %m) : !shared
@@ -31,20 +31,16 @@ func.func @move(%mine: !view, %m: index, %peer: index, %one: index) {
   %ready = dist.signals "ready"(%m, %m) : !dist.signals<2>
   // CHECK: %[[COUNT:.*]] = dist.signals "count"() : !dist.signals<0>
   %count = dist.signals "count"() : !dist.signals<0>
-  // CHECK: %[[THEIRS:.*]] = dist.on %[[BUFFER]], %{{.*}} : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> -> memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
-  %theirs = dist.on %full, %peer : !shared -> !theirs
-  // CHECK: %[[THEIR_READY:.*]] = dist.on %[[READY]], %{{.*}} : !dist.signals<2> -> !dist.signals<2, remote>
-  %theirReady = dist.on %ready, %peer : !dist.signals<2> -> !dist.signals<2, remote>
-  // CHECK: dist.put %{{.*}}, %[[THEIRS]] : memref<?x?xf16, strided<[?, ?], offset: ?>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
-  dist.put %mine, %theirs : !view, !theirs
-  // CHECK: dist.get %[[THEIRS]], %[[BUFFER]] : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-  dist.get %theirs, %full : !theirs, !shared
-  // CHECK: dist.notify %[[THEIR_READY]][%{{.*}}, %{{.*}}] add %{{.*}} : !dist.signals<2, remote>
-  dist.notify %theirReady[%m, %peer] add %one : !dist.signals<2, remote>
+  // CHECK: dist.put %[[MINE]], %[[BUFFER]] on %[[PEER]] : memref<?x?xf16, strided<[?, ?], offset: ?>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  dist.put %mine, %full on %peer : !view, !shared
+  // CHECK: dist.get %[[BUFFER]] on %[[PEER]], %[[MINE]] : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>, memref<?x?xf16, strided<[?, ?], offset: ?>>
+  dist.get %full on %peer, %mine : !shared, !view
+  // CHECK: dist.notify %[[READY]][%{{.*}}, %[[PEER]]] on %[[PEER]] add %[[ONE]] : !dist.signals<2>
+  dist.notify %ready[%m, %peer] on %peer add %one : !dist.signals<2>
   // CHECK: dist.notify %[[COUNT]][] set %{{.*}} : !dist.signals<0>
   dist.notify %count[] set %one : !dist.signals<0>
-  // CHECK: dist.put_notify %{{.*}}, %[[THEIRS]], %[[THEIR_READY]][%{{.*}}, %{{.*}}] add %{{.*}} : memref<?x?xf16, strided<[?, ?], offset: ?>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>, !dist.signals<2, remote>
-  dist.put_notify %mine, %theirs, %theirReady[%m, %peer] add %one : !view, !theirs, !dist.signals<2, remote>
+  // CHECK: dist.put_notify %[[MINE]], %[[BUFFER]], %[[READY]][%{{.*}}, %[[PEER]]] on %[[PEER]] add %[[ONE]] : memref<?x?xf16, strided<[?, ?], offset: ?>>, memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>, !dist.signals<2>
+  dist.put_notify %mine, %full, %ready[%m, %peer] on %peer add %one : !view, !shared, !dist.signals<2>
   // CHECK: dist.wait %[[READY]][%{{.*}}, %{{.*}}] >= %{{.*}} : !dist.signals<2>
   dist.wait %ready[%m, %m] >= %one : !dist.signals<2>
   // CHECK: dist.fence

@@ -185,7 +185,6 @@ func.func @unknown(%A: !v2 {tile.name = "A"}, %list: memref<?xindex> {tile.name 
 
 !v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !s2 = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!t2 = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 // Whole views move too. The extents of symmetric memory are those that it was declared with.
 func.func @moves(%A: !v2 {tile.name = "A"}, %n: index {tile.name = "n"}) {
@@ -193,10 +192,9 @@ func.func @moves(%A: !v2 {tile.name = "A"}, %n: index {tile.name = "n"}) {
   %c1 = arith.constant 1 : index
   %ranks = dist.num_ranks
   %box = dist.symmetric "box"(%n, %ranks) : !s2
-  %theirs = dist.on %box, %c1 : !s2 -> !t2
   // expected-remark @+2 {{reads 'A'[0 : A.0, 0 : A.1]}}
   // expected-remark @+1 {{writes 'box'[0 : n, 0 : ranks] of a peer}}
-  dist.put %A, %theirs : !v2, !t2
+  dist.put %A, %box on %c1 : !v2, !s2
   scf.for %r = %c0 to %ranks step %c1 {
     // expected-remark @+1 {{reads 'box'[0 : 1, sweep l0 : 1]}}
     %0 = memref.load %box[%c0, %r] : !s2

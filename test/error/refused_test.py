@@ -67,6 +67,15 @@ class Refused(unittest.TestCase):
     def testGetIntoAnInput(self):
         self.refuse("get(symmetric<f32>(4, 4).on(0), xs(i, j));", "")
 
+    def testMemoryOfAPeer(self):
+        # put and get move it; nothing loads or stores it.
+        far = "symmetric<f32>(4, 4).on(0)"
+        self.refuse(f"ys(i, j) = {far}.tiled(4, 4)(0, 0);", "")
+        self.refuse(f"Tile t = {far}.tiled(4, 4)(0, 0);", "")
+        self.refuse(f"{far}.tiled(4, 4)(0, 0) = xs(i, j);", "")
+        self.refuse(f"ys(i, j) = {far}.read({{i, j}});", "")
+        self.refuse(f"atomicAdd({far}.tiled(4, 4)(0, 0), zeros<f32>(4, 4));", "")
+
     def testNativeIf(self):
         self.refuse("if (i < j) ys(i, j) = xs(i, j);", ".*Bool")
         self.refuse("ys(i, j) = i < j ? xs(i, j) : xs(j, i);", ".*Bool")

@@ -3,7 +3,6 @@
 // What is wrong, where, on which rank and core.
 
 !sym = memref<?xi32, strided<[?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?xi32, strided<[?], offset: ?>, #dist.space<remote>>
 
 // CHECK-LABEL: kernel outside
 // CHECK-NEXT: error: rank 0, core 0, errors.mlir:[[@LINE+4]]: memref.load touches element [3] of a view of [3] of 'A'
@@ -91,11 +90,11 @@ func.func @negative() attributes {tile.kernel} {
 }
 
 // CHECK-LABEL: kernel peer
-// CHECK-NEXT: error: {{.*}}: dist.on names rank 2 of 2 ranks
+// CHECK-NEXT: error: {{.*}}: dist.get names rank 2 of 2 ranks
 func.func @peer() attributes {tile.kernel, ranks = 2} {
   %c2 = arith.constant 2 : index
   %b = dist.symmetric "b"(%c2) : !sym
-  %x = dist.on %b, %c2 : !sym -> !far
+  dist.get %b on %c2, %b : !sym, !sym
   return
 }
 
@@ -205,9 +204,8 @@ func.func @deadlock() attributes {tile.kernel, ranks = 2, cores = 2} {
   %c2 = arith.constant 2 : index
   %s = dist.signals "s"(%c2) : !dist.signals<1>
   %me = dist.rank
-  %far = dist.on %s, %c0 : !dist.signals<1> -> !dist.signals<1, remote>
   dist.role "a" cores %c0 for %c1 {
-    dist.notify %far[%me] add %c1 : !dist.signals<1, remote>
+    dist.notify %s[%me] on %c0 add %c1 : !dist.signals<1>
     // Signal 1 of rank 0 is raised once, by rank 1; those of rank 1 never.
     dist.wait %s[%c1] >= %c2 : !dist.signals<1>
   }
@@ -246,7 +244,6 @@ func.func @chunks(%A: memref<?xi32, strided<[?], offset: ?>> {interp.sizes = arr
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
   %b = dist.symmetric "b"(%c2) : !sym
-  %far = dist.on %b, %c0 : !sym -> !far
-  dist.put %A, %far : memref<?xi32, strided<[?], offset: ?>>, !far
+  dist.put %A, %b on %c0 : memref<?xi32, strided<[?], offset: ?>>, !sym
   return
 }

@@ -3,7 +3,6 @@
 // Symmetric memory, one-sided movement, signals and barriers.
 
 !sym = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 // CHECK-LABEL: kernel rotate
 // Each rank puts its memory on the next one and waits for the previous one's. Run again and again:
@@ -26,12 +25,10 @@ func.func @rotate(%A: memref<1x3xi32> {tile.readonly}, %C: memref<1x3xi32>)
   %full = dist.signals "full"() : !dist.signals<0>
   %next = arith.addi %me, %c1 : index
   %peer = arith.remsi %next, %r : index
-  %there = dist.on %in, %peer : !sym -> !far
-  %theirs = dist.on %full, %peer : !dist.signals<0> -> !dist.signals<0, remote>
-  dist.put %A, %there : memref<1x3xi32>, !far
+  dist.put %A, %in on %peer : memref<1x3xi32>, !sym
   dist.fence
   dist.quiet
-  dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+  dist.notify %full[] on %peer add %c1 : !dist.signals<0>
   dist.wait %full[] >= %c1 : !dist.signals<0>
   %x = tile.load %in[%c0, %c0] : !sym -> tensor<1x3xi32>
   tile.store %x, %C[%c0, %c0] : tensor<1x3xi32>, memref<1x3xi32>
@@ -58,11 +55,9 @@ func.func @put_notify(%A: memref<2x3xi32> {tile.readonly}, %C: memref<2x2xi32>)
   dist.role "send" cores %c0 for %c1 {
     %part = tile.chunk %A[%c0, %c1] shape [2, 2]
         : memref<2x3xi32> -> memref<?x?xi32, strided<[?, ?], offset: ?>>
-    %there = dist.on %in, %peer : !sym -> !far
-    %theirs = dist.on %full, %peer : !dist.signals<1> -> !dist.signals<1, remote>
-    %place = memref.subview %there[0, 0] [%c2, %c1] [1, 1] : !far to !far
-    dist.put_notify %part, %place, %theirs[%me] set %c2
-        : memref<?x?xi32, strided<[?, ?], offset: ?>>, !far, !dist.signals<1, remote>
+    %place = memref.subview %in[0, 0] [%c2, %c1] [1, 1] : !sym to !sym
+    dist.put_notify %part, %place, %full[%me] on %peer set %c2
+        : memref<?x?xi32, strided<[?, ?], offset: ?>>, !sym, !dist.signals<1>
   }
   dist.role "receive" cores %c1 for %c1 {
     dist.wait %full[%peer] >= %c2 : !dist.signals<1>
@@ -89,9 +84,8 @@ func.func @get(%A: memref<1x2xi32> {tile.readonly}, %C: memref<1x2xi32>)
     tile.store %x, %out[%c0, %c0] : tensor<1x2xi32>, !sym
   }
   dist.barrier ranks
-  %there = dist.on %out, %c1 : !sym -> !far
   dist.role "read" cores %c0 for %c1 {
-    dist.get %there, %C : !far, memref<1x2xi32>
+    dist.get %out on %c1, %C : !sym, memref<1x2xi32>
   }
   return
 }

@@ -9,18 +9,16 @@ static std::vector<Kernel> kernels() {
   return {
       // CHECK-LABEL: func.func @gather
       // CHECK: %[[R:.*]] = dist.num_ranks
-      // CHECK: %[[FULL:.*]] = dist.symmetric "full"(%{{.*}}, %{{.*}}) : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {{.*}}Dist.cpp:[[#@LINE+21]]:
+      // CHECK: %[[FULL:.*]] = dist.symmetric "full"(%{{.*}}, %{{.*}}) : memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {{.*}}Dist.cpp:[[#@LINE+19]]:
       // CHECK: %[[READY:.*]] = dist.signals "ready"(%{{.*}}) : !dist.signals<1>
       // CHECK: dist.role "gather" cores %{{.*}} for %{{.*}} {
       // The ranks in ring order, the own one first.
       // CHECK: scf.for
       // CHECK: dist.tiles
       // CHECK-DAG: %[[MINE:.*]] = tile.chunk %arg0[{{.*}}] shape [8, 16]
-      // CHECK-DAG: %[[THERE:.*]] = dist.on %[[FULL]], %[[PEER:.*]] : {{.*}} -> memref<?x?xf16, {{.*}}, #dist.space<remote>>
-      // CHECK-DAG: %[[THEIRS:.*]] = tile.chunk %[[THERE]]
-      // CHECK: dist.put %[[MINE]], %[[THEIRS]]
-      // CHECK: %[[SIGNAL:.*]] = dist.on %[[READY]], %[[PEER]] : !dist.signals<1> -> !dist.signals<1, remote>
-      // CHECK: dist.notify %[[SIGNAL]][%{{.*}}] add %{{.*}}
+      // CHECK-DAG: %[[THEIRS:.*]] = tile.chunk %[[FULL]]
+      // CHECK: dist.put %[[MINE]], %[[THEIRS]] on %[[PEER:[0-9a-z_]+]] :
+      // CHECK: dist.notify %[[READY]][%{{.*}}] on %[[PEER]] add %{{.*}} : !dist.signals<1>
       // CHECK: dist.role "copy" cores
       // CHECK: dist.tiles {{.*}}order <"own-shard-first"{{.*}}>
       // CHECK: dist.wait %[[READY]][%{{.*}}] >= %{{.*}} : !dist.signals<1>

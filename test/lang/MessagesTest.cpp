@@ -127,6 +127,8 @@ TEST(Messages, parts) {
 TEST(Messages, ranks) {
   EXPECT_MESSAGE("put: the destination is not a peer's: name it by on(peer)", put(x.tiled(2, 2)(0, 0), y.tiled(2, 2)(0, 0)));
   EXPECT_MESSAGE("get: the source is not a peer's: name it by on(peer)", get(x.tiled(2, 2)(0, 0), y.tiled(2, 2)(0, 0)));
+  EXPECT_MESSAGE("put: the source is a peer's, expected memory of this rank", auto far = symmetric<f32>({4, 4}, "far"); put(far.on(1), far.on(0)));
+  EXPECT_MESSAGE("get: the destination is a peer's, expected memory of this rank", auto far = symmetric<f32>({4, 4}, "far"); get(far.on(1), far.on(0)));
   EXPECT_MESSAGE("put: the source is of f32 but the destination of f16", auto far = symmetric<f16>({4, 4}, "far"); put(x.tiled(2, 2)(0, 0), far.on(0).tiled(2, 2)(0, 0)));
   EXPECT_MESSAGE("put: the source has 2 dimensions but the destination has 1", auto far = symmetric<f32>({4}, "far"); put(x.tiled(2, 2)(0, 0), far.on(0).tiled(2)(0)));
   EXPECT_MESSAGE("splitCores: a part of 0 cores, expected 1 or more", splitCores(0));

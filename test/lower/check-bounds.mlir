@@ -4,7 +4,6 @@
 !v = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !v3 = memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
 !sym = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 // The whole extent of a dimension is not required to be within it.
 // CHECK-LABEL: func.func @slice(
@@ -52,8 +51,7 @@ func.func @ranks(%A: !v {tile.name = "A"}, %i: index, %n: index) attributes {til
   %c1 = arith.constant 1 : index
   %b = dist.symmetric "b"(%n, %n) : !sym
   %s = dist.signals "s"(%n) : !dist.signals<1>
-  %there = dist.on %b, %i : !sym -> !far
-  dist.put %A, %there : !v, !far
+  dist.put %A, %b on %i : !v, !sym
   dist.wait %s[%i] >= %c1 : !dist.signals<1>
   return
 }

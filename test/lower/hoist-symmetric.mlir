@@ -3,7 +3,6 @@
 
 !v = memref<?x?xf16, strided<[?, ?], offset: ?>>
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 // The kernel takes the memory as arguments; signals are cells of 64 bits.
 // CHECK-LABEL: func.func @gather(
@@ -16,7 +15,7 @@
 // CHECK-NOT: dist.symmetric
 // CHECK: %[[READY:.*]] = builtin.unrealized_conversion_cast %[[CELLS]]
 // CHECK-NOT: dist.signals "
-// CHECK: dist.on %[[FULL]]
+// CHECK: dist.get %[[FULL]] on
 // CHECK: dist.wait %[[READY]]
 func.func @gather(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -28,8 +27,7 @@ func.func @gather(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} 
   %full = dist.symmetric "full"(%rows, %k) : !sym
   %ready = dist.signals "ready"(%n) : !dist.signals<1>
   %me = dist.rank
-  %there = dist.on %full, %me : !sym -> !far
-  dist.get %there, %A : !far, !v
+  dist.get %full on %me, %A : !sym, !v
   dist.wait %ready[%c0] >= %c1 : !dist.signals<1>
   return
 }

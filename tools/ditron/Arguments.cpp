@@ -123,6 +123,15 @@ runtime::Straggler parseStraggler(const LaunchArguments &arguments, int ranks) {
   return straggler;
 }
 
+/// The mesh of the option, or else of the environment; UsageError where the ranks do not fit it.
+runtime::MeshRequest parseMesh(const LaunchArguments &arguments, int ranks) {
+  runtime::MeshRequest mesh = arguments.mesh.empty()
+                                  ? runtime::MeshRequest::fromEnvironment()
+                                  : runtime::MeshRequest::parse(arguments.mesh, "--mesh");
+  mesh.of(ranks);
+  return mesh;
+}
+
 /// UnavailableError for sizes that no machine has memory for; beyond them integers overflow.
 void checkExtents(const kernels::Problem &problem) {
   constexpr int64_t kMost = int64_t(1) << 40;
@@ -146,8 +155,11 @@ void addKernelOptions(CLI::App &verb, KernelArguments &arguments) {
 void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
   addKernelOptions(verb, arguments);
   verb.add_option("--ranks", arguments.ranks, "ranks (1)");
+  verb.add_option("--mesh", arguments.mesh,
+                  "how the ranks lie on nodes: node=2,local=2 (one node)");
   verb.add_option("--cores", arguments.cores, "core threads of each rank (the CPUs, divided)");
-  verb.add_option("--backend", arguments.backend, "what the ranks run on (cpu, or DITRON_BACKEND); ditron info lists them");
+  verb.add_option("--backend", arguments.backend,
+                  "what the ranks run on (cpu, or DITRON_BACKEND); ditron info lists them");
   verb.add_option("--procs", arguments.procs, "start this many processes, each of them a rank");
   verb.add_option("--transport", arguments.transport,
                   "how ranks reach one another: threads (of this process) or processes");
@@ -168,8 +180,8 @@ std::string_view Placement::transportName() const {
 
 std::string Placement::describe() const {
   std::string_view reach = transportName();
-  std::string end = fmt::format("{}{}{}", backend, reach == "none" ? "" : ", ",
-                                reach == "none" ? "" : reach);
+  std::string end =
+      fmt::format("{}{}{}", backend, reach == "none" ? "" : ", ", reach == "none" ? "" : reach);
   if (devices > 0)
     return ranks == 1 ? end
                       : fmt::format("{} ranks on {} device{}{}, {}", ranks, devices,
@@ -191,6 +203,7 @@ Placement parsePlacement(const LaunchArguments &arguments) {
     placeProcesses(placement, arguments);
   else
     placement.transport = TransportKind::threads;
+  placement.mesh = parseMesh(arguments, placement.ranks);
   int share = placement.traits.timesMatter ? std::max(1, cpus() / placement.ranks) : 2;
   placement.cores = parseCount("--cores", arguments.cores, share, kMostCores);
   if (int64_t threads = int64_t(placement.ranks) * placement.cores; threads > kMostThreads)
@@ -241,8 +254,8 @@ std::string targetOf(const Placement &placement) {
 tune::Records recordsOf(const Placement &placement) {
   if (placement.traits.coresAreChosen)
     return tune::Records(Machine::inspect().slug());
-  return tune::Records(fmt::format("{} {}", backends::find(placement.backend).deviceName(),
-                                   targetOf(placement)));
+  return tune::Records(
+      fmt::format("{} {}", backends::find(placement.backend).deviceName(), targetOf(placement)));
 }
 
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,

@@ -27,7 +27,7 @@ void addKernelOptions(CLI::App &verb, KernelArguments &arguments);
 
 /// Where and how it is launched; as typed. An empty text is an option that was not given.
 struct LaunchArguments : KernelArguments {
-  std::string ranks, cores, backend, procs, transport, seed, repeat, straggler;
+  std::string ranks, mesh, cores, backend, procs, transport, seed, repeat, straggler;
   std::vector<std::string> shapes;
   bool json = false;
 };
@@ -50,6 +50,7 @@ struct Placement {
   bool spawns = false; ///< this process is no rank: it starts the processes that are
   int rank = 0;        ///< of this process, where ranks are processes
   runtime::Straggler straggler = {};
+  runtime::MeshRequest mesh = {}; ///< that the ranks fit
 
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }

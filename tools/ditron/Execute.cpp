@@ -177,6 +177,7 @@ runtime::Options runtimeOptions(const Placement &placement) {
   options.cores = placement.cores;
   options.transport = placement.transport;
   options.straggler = placement.straggler;
+  options.mesh = placement.mesh;
   return options;
 }
 

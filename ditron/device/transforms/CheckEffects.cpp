@@ -18,7 +18,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace ditron::device {
 #define GEN_PASS_DEF_CHECKEFFECTS
@@ -33,25 +32,23 @@ namespace {
 
 //===-- Inputs --------------------------------------------------------------------------------===//
 
-/// The view that an op writes, if any.
-Value writtenBy(Operation *op) {
-  return TypeSwitch<Operation *, Value>(op)
-      .Case<core::StoreOp, core::ScatterOp, core::AtomicAddOp>(
-          [](auto access) { return access.getView(); })
-      .Case<PutOp, GetOp, PutNotifyOp>([](auto move) { return move.getDestination(); })
-      .Default([](Operation *) { return Value(); });
+/// The input of the kernel that an observation writes; null if it writes none.
+BlockArgument writtenInput(const core::Observation &seen, func::FuncOp kernel) {
+  auto argument = seen.writes() ? dyn_cast<BlockArgument>(originOf(seen.object)) : BlockArgument();
+  bool isInput = argument && argument.getOwner()->getParentOp() == kernel &&
+                 kernel.getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr);
+  return isInput ? argument : BlockArgument();
 }
 
 LogicalResult checkInputs(func::FuncOp kernel) {
   bool ok = true;
   kernel.walk([&](Operation *op) {
-    Value view = writtenBy(op);
-    auto argument = view ? dyn_cast<BlockArgument>(originOf(view)) : BlockArgument();
-    if (!argument || argument.getOwner()->getParentOp() != kernel ||
-        !kernel.getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr))
-      return;
-    op->emitError() << op->getName() << " writes " << describe(argument) << ", which is an input";
-    ok = false;
+    for (const core::Observation &seen : core::observationsOf(op))
+      if (BlockArgument argument = writtenInput(seen, kernel)) {
+        op->emitError() << op->getName() << " writes " << describe(argument)
+                        << ", which is an input";
+        ok = false;
+      }
   });
   return success(ok);
 }
@@ -65,24 +62,19 @@ struct Uses {
 
 llvm::MapVector<Operation *, Uses> collectUses(func::FuncOp kernel) {
   llvm::MapVector<Operation *, Uses> uses;
-  auto remember = [&](Value signals, Operation *user, Operation *Uses::*kind) {
-    // Signals that come from elsewhere may be notified elsewhere too.
-    if (auto declaration = originOf(signals).getDefiningOp<SignalsOp>())
-      if (Operation *&first = uses[declaration].*kind; !first)
-        first = user;
-  };
-  auto kindOf = [](NotifyMode mode) {
-    return mode == NotifyMode::add   ? &Uses::add
-           : mode == NotifyMode::set ? &Uses::set
-                                     : &Uses::other;
+  auto kindOf = [](Operation *op) {
+    std::optional<NotifyMode> mode = notifyModeOf(op);
+    return !mode                      ? &Uses::wait
+           : *mode == NotifyMode::add ? &Uses::add
+           : *mode == NotifyMode::set ? &Uses::set
+                                      : &Uses::other;
   };
   kernel.walk([&](Operation *op) {
-    if (auto wait = dyn_cast<WaitOp>(op))
-      remember(wait.getSignals(), op, &Uses::wait);
-    else if (auto notify = dyn_cast<NotifyOp>(op))
-      remember(notify.getSignals(), op, kindOf(notify.getMode()));
-    else if (auto put = dyn_cast<PutNotifyOp>(op))
-      remember(put.getSignals(), op, kindOf(put.getMode()));
+    // Signals that come from elsewhere may be notified elsewhere too.
+    for (const core::Observation &seen : core::observationsOf(op))
+      if (auto declaration = seen.isSignal() ? seen.object.getDefiningOp<SignalsOp>() : SignalsOp())
+        if (Operation *&first = uses[declaration].*kindOf(op); !first)
+          first = op;
   });
   return uses;
 }

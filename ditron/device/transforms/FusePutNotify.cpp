@@ -2,13 +2,14 @@
 //
 // FusePutNotify: a put and the notify behind it become one operation.
 //
-//     dist.put %mine, %theirs
-//     dist.notify %ready[%i] add %one     ->    dist.put_notify %mine, %theirs, %ready[%i] add %one
+//     dist.put %mine, %full on %peer
+//     dist.notify %ready[%i] on %peer add %one
+//  ->
+//     dist.put_notify %mine, %full, %ready[%i] on %peer add %one
 //
 // Links that deliver a signal with the data save a fence and a message. Both must go to the same
 // peer, with nothing between them that touches memory. test/device/fuse-put-notify.mlir shows it.
 //
-#include "ditron/device/Provenance.h"
 #include "ditron/device/Scope.h"
 #include "ditron/device/transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
@@ -33,13 +34,10 @@ PutOp putBefore(NotifyOp notify) {
 }
 
 bool haveSamePeer(PutOp put, NotifyOp notify) {
-  OnOp data = peerOf(put.getDestination()), signal = peerOf(notify.getSignals());
-  if (!data || !signal)
-    return false;
   APInt one, other;
-  return data.getPeer() == signal.getPeer() ||
-         (matchPattern(data.getPeer(), m_ConstantInt(&one)) &&
-          matchPattern(signal.getPeer(), m_ConstantInt(&other)) && one == other);
+  return put.getPeer() == notify.getPeer() ||
+         (notify.getPeer() && matchPattern(put.getPeer(), m_ConstantInt(&one)) &&
+          matchPattern(notify.getPeer(), m_ConstantInt(&other)) && one == other);
 }
 
 struct FusePutNotify : ditron::device::impl::FusePutNotifyBase<FusePutNotify> {
@@ -51,7 +49,8 @@ struct FusePutNotify : ditron::device::impl::FusePutNotifyBase<FusePutNotify> {
       OpBuilder builder(notify);
       builder.create<PutNotifyOp>(builder.getFusedLoc({put.getLoc(), notify.getLoc()}),
                                   put.getSource(), put.getDestination(), notify.getSignals(),
-                                  notify.getIndices(), notify.getMode(), notify.getValue());
+                                  notify.getIndices(), notify.getPeer(), notify.getMode(),
+                                  notify.getValue());
       notify.erase();
       put.erase();
     });

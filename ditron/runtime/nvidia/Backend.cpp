@@ -5,8 +5,8 @@
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/nvidia/GpuDevice.h"
 #include "ditron/support/Error.h"
-#include <fmt/format.h>
 #include <algorithm>
+#include <fmt/format.h>
 #include <mutex>
 
 namespace ditron {
@@ -21,6 +21,11 @@ public:
       throw UnavailableError(fmt::format("backend 'nvidia' runs the ranks of one process, but "
                                          "these are {} {}",
                                          rank.size(), rank.transport()));
+    if (rank.mesh().nodes > 1)
+      throw UnavailableError(
+          fmt::format("backend 'nvidia' reaches the GPUs of one node, but the mesh "
+                      "has {} nodes",
+                      rank.mesh().nodes));
     std::lock_guard guard(lock_);
     if (!group_)
       group_ = RankGroup::open(rank.size(), rank.options().waitTimeout);

@@ -3,7 +3,6 @@
 // Fixed by a notify that releases, or by a fence between them.
 
 !own = memref<?xi32, strided<[?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?xi32, strided<[?], offset: ?>, #dist.space<remote>>
 !mem = memref<4xi32>
 
 func.func @broken(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attributes {tile.kernel} {
@@ -15,10 +14,8 @@ func.func @broken(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attrib
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far // EXPECT: unfinished-put
-    dist.notify %their[] add %c1 relaxed : !dist.signals<0, remote>
+    dist.put %x, %inbox on %c1 : !mem, !own // EXPECT: unfinished-put
+    dist.notify %flag[] on %c1 add %c1 relaxed : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32> // EXPECT: unfinished-put
@@ -36,10 +33,8 @@ func.func @fixed(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attribu
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 : !dist.signals<0, remote>
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>
@@ -57,11 +52,9 @@ func.func @fixed_by_fence(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
+    dist.put %x, %inbox on %c1 : !mem, !own
     dist.fence
-    dist.notify %their[] add %c1 relaxed : !dist.signals<0, remote>
+    dist.notify %flag[] on %c1 add %c1 relaxed : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>

@@ -5,7 +5,6 @@
 // between nodes.
 
 !own = memref<?xi32, strided<[?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?xi32, strided<[?], offset: ?>, #dist.space<remote>>
 !mem = memref<4xi32>
 
 func.func @broken(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attributes {tile.kernel} {
@@ -17,10 +16,8 @@ func.func @broken(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attrib
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 scope device : !dist.signals<0, remote> // EXPECT: narrow-scope
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 scope device : !dist.signals<0> // EXPECT: narrow-scope
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0> // EXPECT: narrow-scope
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>
@@ -38,10 +35,8 @@ func.func @broken_between_nodes(%x: !mem {tile.name = "x"}, %y: !mem {tile.name 
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 scope system : !dist.signals<0, remote> // EXPECT: narrow-scope
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 scope system : !dist.signals<0> // EXPECT: narrow-scope
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0> // EXPECT: narrow-scope
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>
@@ -59,10 +54,8 @@ func.func @broken_wait(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) a
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 : !dist.signals<0, remote> // EXPECT: narrow-scope
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 : !dist.signals<0> // EXPECT: narrow-scope
   } else {
     dist.wait %flag[] >= %c1 scope device : !dist.signals<0> // EXPECT: narrow-scope
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>
@@ -80,10 +73,8 @@ func.func @fixed(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attribu
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 : !dist.signals<0, remote>
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>
@@ -101,10 +92,8 @@ func.func @fixed_by_scope(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 scope system : !dist.signals<0, remote>
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 scope system : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 scope system : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>

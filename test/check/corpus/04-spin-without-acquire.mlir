@@ -4,7 +4,6 @@
 // Fixed by a wait, which acquires.
 
 !own = memref<?xi32, strided<[?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?xi32, strided<[?], offset: ?>, #dist.space<remote>>
 !mem = memref<4xi32>
 
 func.func @broken(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attributes {tile.kernel} {
@@ -16,10 +15,8 @@ func.func @broken(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attrib
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far // EXPECT: data-race
-    dist.notify %their[] add %c1 : !dist.signals<0, remote>
+    dist.put %x, %inbox on %c1 : !mem, !own // EXPECT: data-race
+    dist.notify %flag[] on %c1 add %c1 : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 relaxed : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32> // EXPECT: data-race
@@ -37,10 +34,8 @@ func.func @fixed(%x: !mem {tile.name = "x"}, %y: !mem {tile.name = "y"}) attribu
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %inbox, %c1 : !own -> !far
-    %their = dist.on %flag, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %x, %there : !mem, !far
-    dist.notify %their[] add %c1 : !dist.signals<0, remote>
+    dist.put %x, %inbox on %c1 : !mem, !own
+    dist.notify %flag[] on %c1 add %c1 : !dist.signals<0>
   } else {
     dist.wait %flag[] >= %c1 : !dist.signals<0>
     %t = tile.load %inbox[%c0] : !own -> tensor<4xi32>

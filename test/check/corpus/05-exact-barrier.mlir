@@ -10,9 +10,8 @@ func.func @broken() attributes {tile.kernel} {
   %arrived = dist.signals "arrived"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %arrived, %other : !dist.signals<0> -> !dist.signals<0, remote>
   scf.for %round = %c0 to %rounds step %c1 {
-    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.notify %arrived[] on %other add %c1 : !dist.signals<0>
     dist.wait %arrived[] == %c1 : !dist.signals<0> // EXPECT: deadlock
     dist.notify %arrived[] subtract %c1 : !dist.signals<0>
   }
@@ -26,9 +25,8 @@ func.func @fixed_subtracting() attributes {tile.kernel} {
   %arrived = dist.signals "arrived"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %arrived, %other : !dist.signals<0> -> !dist.signals<0, remote>
   scf.for %round = %c0 to %rounds step %c1 {
-    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.notify %arrived[] on %other add %c1 : !dist.signals<0>
     dist.wait %arrived[] >= %c1 : !dist.signals<0>
     dist.notify %arrived[] subtract %c1 : !dist.signals<0>
   }
@@ -42,9 +40,8 @@ func.func @fixed() attributes {tile.kernel} {
   %arrived = dist.signals "arrived"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %arrived, %other : !dist.signals<0> -> !dist.signals<0, remote>
   scf.for %round = %c0 to %rounds step %c1 {
-    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.notify %arrived[] on %other add %c1 : !dist.signals<0>
     %n = arith.addi %round, %c1 : index
     dist.wait %arrived[] >= %n : !dist.signals<0>
   }

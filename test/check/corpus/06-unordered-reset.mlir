@@ -9,9 +9,8 @@ func.func @broken() attributes {tile.kernel} {
   %flag = dist.signals "flag"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %flag, %other : !dist.signals<0> -> !dist.signals<0, remote>
   dist.notify %flag[] store %c0 : !dist.signals<0>
-  dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+  dist.notify %flag[] on %other add %c1 : !dist.signals<0>
   dist.wait %flag[] >= %c1 : !dist.signals<0> // EXPECT: lost-signal
   return
 }
@@ -22,10 +21,9 @@ func.func @fixed() attributes {tile.kernel} {
   %flag = dist.signals "flag"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %flag, %other : !dist.signals<0> -> !dist.signals<0, remote>
   dist.notify %flag[] store %c0 : !dist.signals<0>
   dist.barrier ranks
-  dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+  dist.notify %flag[] on %other add %c1 : !dist.signals<0>
   dist.wait %flag[] >= %c1 : !dist.signals<0>
   return
 }
@@ -36,8 +34,7 @@ func.func @fixed_without_reset() attributes {tile.kernel} {
   %flag = dist.signals "flag"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %flag, %other : !dist.signals<0> -> !dist.signals<0, remote>
-  dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+  dist.notify %flag[] on %other add %c1 : !dist.signals<0>
   dist.wait %flag[] >= %c1 : !dist.signals<0>
   return
 }

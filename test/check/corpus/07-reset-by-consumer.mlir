@@ -13,8 +13,7 @@ func.func @broken() attributes {tile.kernel} {
   %produces = arith.cmpi eq, %me, %c0 : index
   scf.for %batch = %c0 to %batches step %c1 {
     scf.if %produces {
-      %theirs = dist.on %full, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-      dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+      dist.notify %full[] on %c1 add %c1 : !dist.signals<0>
     } else {
       dist.wait %full[] >= %c1 : !dist.signals<0> // EXPECT: lost-signal
       dist.notify %full[] store %c0 : !dist.signals<0>
@@ -32,8 +31,7 @@ func.func @fixed_taking() attributes {tile.kernel} {
   %produces = arith.cmpi eq, %me, %c0 : index
   scf.for %batch = %c0 to %batches step %c1 {
     scf.if %produces {
-      %theirs = dist.on %full, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-      dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+      dist.notify %full[] on %c1 add %c1 : !dist.signals<0>
     } else {
       dist.wait %full[] >= %c1 take : !dist.signals<0>
     }
@@ -50,8 +48,7 @@ func.func @fixed() attributes {tile.kernel} {
   %produces = arith.cmpi eq, %me, %c0 : index
   scf.for %batch = %c0 to %batches step %c1 {
     scf.if %produces {
-      %theirs = dist.on %full, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-      dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+      dist.notify %full[] on %c1 add %c1 : !dist.signals<0>
     } else {
       %sum = arith.addi %batch, %c1 : index
       dist.wait %full[] >= %sum : !dist.signals<0>

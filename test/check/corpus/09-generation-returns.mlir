@@ -10,9 +10,8 @@ func.func @broken() attributes {tile.kernel} {
   %me = dist.rank
   %leads = arith.cmpi eq, %me, %c0 : index
   scf.if %leads {
-    %theirs = dist.on %generation, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.notify %theirs[] store %c1 : !dist.signals<0, remote>
-    dist.notify %theirs[] store %c0 : !dist.signals<0, remote>
+    dist.notify %generation[] on %c1 store %c1 : !dist.signals<0>
+    dist.notify %generation[] on %c1 store %c0 : !dist.signals<0>
   } else {
     dist.wait %generation[] == %c1 : !dist.signals<0> // EXPECT: lost-signal
     dist.wait %generation[] == %c0 : !dist.signals<0>
@@ -28,9 +27,8 @@ func.func @fixed() attributes {tile.kernel} {
   %me = dist.rank
   %leads = arith.cmpi eq, %me, %c0 : index
   scf.if %leads {
-    %theirs = dist.on %generation, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.notify %theirs[] set %c1 : !dist.signals<0, remote>
-    dist.notify %theirs[] set %c2 : !dist.signals<0, remote>
+    dist.notify %generation[] on %c1 set %c1 : !dist.signals<0>
+    dist.notify %generation[] on %c1 set %c2 : !dist.signals<0>
   } else {
     dist.wait %generation[] >= %c1 : !dist.signals<0>
     dist.wait %generation[] >= %c2 : !dist.signals<0>

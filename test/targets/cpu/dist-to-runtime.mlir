@@ -3,17 +3,17 @@
 
 !v = memref<?x?xf16, strided<[?, ?], offset: ?>>
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
 // Roles become branches on the core's number; puts, waits and notifies name file and line, waits
 // also the mode (1 is add, 0 is set) that the signal's notifies have.
 // CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+40]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+43]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
 
 // CHECK-LABEL: func.func @roles(
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?x?xi64, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready"
 // CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr
 // CHECK: %[[CORE:.*]] = arith.index_cast
@@ -21,12 +21,13 @@
 // CHECK: scf.if %[[MINE]] {
 // CHECK: %[[NAME:.*]] = llvm.mlir.addressof @[[GATHER]]
 // CHECK: llvm.call @ditron_role_enter(%[[CONTEXT]], %[[NAME]], %{{.*}}, %{{.*}})
-// CHECK: llvm.call @ditron_peer(%[[CONTEXT]], %{{.*}}, %{{.*}})
+// CHECK: %[[PEER:.*]] = arith.index_cast %[[N]] : index to i64
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[PUT]]
-// CHECK: llvm.call @ditron_put(%[[CONTEXT]]{{.*}}, %[[TEXT]])
-// CHECK: %[[CELL:.*]] = llvm.call @ditron_peer
+// CHECK: llvm.call @ditron_put(%[[CONTEXT]], %[[PEER]]{{.*}}, %[[TEXT]])
+// CHECK: %[[PEER:.*]] = arith.index_cast %[[N]] : index to i64
+// CHECK: %[[CELL:.*]] = llvm.inttoptr
 // CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @[[NOTIFIED]]
-// CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[CELL]], %{{.*}}, %{{.*}}, %[[TEXT]])
+// CHECK: llvm.call @ditron_notify(%[[CONTEXT]], %[[PEER]], %[[CELL]], %{{.*}}, %{{.*}}, %[[TEXT]])
 // CHECK: llvm.call @ditron_role_leave(%[[CONTEXT]])
 // CHECK: %[[NUMBER:.*]] = arith.subi %[[CORE]], %c1
 // CHECK: %[[MINE:.*]] = arith.cmpi ult, %[[NUMBER]], %c1
@@ -46,12 +47,10 @@ func.func @roles(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} {
   %ready = dist.signals "ready"(%R, %m) : !dist.signals<2>
   %me = dist.rank
   dist.role "gather" cores %c0 for %c1 {
-    %there = dist.on %full, %n : !sym -> !far
     %x = tile.chunk %A[%c0, %c0] shape [8, 16] : !v -> !v
-    %y = tile.chunk %there[%me, %c0] shape [8, 16] : !far -> !far
-    dist.put %x, %y : !v, !far
-    %sig = dist.on %ready, %n : !dist.signals<2> -> !dist.signals<2, remote>
-    dist.notify %sig[%me, %c0] add %c1 : !dist.signals<2, remote>
+    %y = tile.chunk %full[%me, %c0] shape [8, 16] : !sym -> !sym
+    dist.put %x, %y on %n : !v, !sym
+    dist.notify %ready[%me, %c0] on %n add %c1 : !dist.signals<2>
   }
   dist.role "multiply" cores %c1 for %c1 {
     dist.wait %ready[%n, %c0] >= %c1 : !dist.signals<2>

@@ -63,10 +63,8 @@ func.func @verbs(%i: index, %buffer: memref<?xf32, strided<[?], offset: ?>, #dis
   %ready = builtin.unrealized_conversion_cast %counters : memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> to !dist.signals<1>
   dist.role "send" cores %c0 for %i {
     dist.wait %ready[%i] >= %i : !dist.signals<1>
-    %theirs = dist.on %buffer, %i : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>> -> memref<?xf32, strided<[?], offset: ?>, #dist.space<remote>>
-    dist.put %buffer, %theirs : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>, memref<?xf32, strided<[?], offset: ?>, #dist.space<remote>>
-    %remote = dist.on %ready, %i : !dist.signals<1> -> !dist.signals<1, remote>
-    dist.notify %remote[%i] add %i : !dist.signals<1, remote>
+    dist.put %buffer, %buffer on %i : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>, memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+    dist.notify %ready[%i] on %i add %i : !dist.signals<1>
     dist.notify %ready[%i] add %i : !dist.signals<1>
     dist.quiet
     dist.barrier ranks

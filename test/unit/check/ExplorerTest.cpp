@@ -16,9 +16,8 @@ func.func @kernel() attributes {{tile.kernel}} {{
   %s = dist.signals "arrived"() : !dist.signals<0>
   %me = dist.rank
   %other = arith.subi %c1, %me : index
-  %theirs = dist.on %s, %other : !dist.signals<0> -> !dist.signals<0, remote>
   scf.for %round = %c0 to %c2 step %c1 {{
-    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.notify %s[] on %other add %c1 : !dist.signals<0>
     %n = arith.addi %round, %c1 : index
     dist.wait %s[] {} : !dist.signals<0>
     {}

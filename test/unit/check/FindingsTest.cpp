@@ -159,7 +159,6 @@ TEST(Findings, WorkspaceReuse) {
   auto ir = [](const char *pages) {
     return std::string(R"(
 !sym = memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?xf32, strided<[?], offset: ?>, #dist.space<remote>>
 func.func @kernel(%A: memref<2xf32> {tile.readonly}, %C: memref<2xf32>) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -169,9 +168,7 @@ func.func @kernel(%A: memref<2xf32> {tile.readonly}, %C: memref<2xf32>) attribut
   %b = dist.symmetric "b"(%c2) )") +
            pages + R"( : !sym
   %s = dist.signals "s"() : !dist.signals<0>
-  %there = dist.on %b, %peer : !sym -> !far
-  %theirs = dist.on %s, %peer : !dist.signals<0> -> !dist.signals<0, remote>
-  dist.put_notify %A, %there, %theirs[] add %c1 : memref<2xf32>, !far, !dist.signals<0, remote>
+  dist.put_notify %A, %b, %s[] on %peer add %c1 : memref<2xf32>, !sym, !dist.signals<0>
   dist.wait %s[] >= %c1 : !dist.signals<0>
   %x = tile.load %b[%c0] : !sym -> tensor<2xf32>
   tile.store %x, %C[%c0] : tensor<2xf32>, memref<2xf32>

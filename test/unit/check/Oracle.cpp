@@ -310,10 +310,10 @@ std::string lineOf(const Step &step) {
   case Op::write:
     return fmt::format("tile.store %one, %p{}[%c0] : tensor<1xi32>, !own", step.place);
   case Op::put:
-    return fmt::format("dist.put %p{}, %p{}on{} : !own, !far", step.place, step.peerPlace,
+    return fmt::format("dist.put %p{}, %p{} on %c{} : !own, !own", step.place, step.peerPlace,
                        step.peer);
   case Op::get:
-    return fmt::format("dist.get %p{}on{}, %p{} : !far, !own", step.peerPlace, step.peer,
+    return fmt::format("dist.get %p{} on %c{}, %p{} : !own, !own", step.peerPlace, step.peer,
                        step.place);
   case Op::wait:
     return fmt::format("dist.wait %s[%c{}] {} %c{}{} : !dist.signals<1>", step.counter,
@@ -324,8 +324,8 @@ std::string lineOf(const Step &step) {
     return "dist.quiet";
   default: {
     const char *mode = step.op == Op::add ? "add" : step.op == Op::store ? "store" : "subtract";
-    return fmt::format("dist.notify %s{}[%c{}] {} %c{}{} : !dist.signals<1, remote>", step.peer,
-                       step.counter, mode, step.value, forms(step));
+    return fmt::format("dist.notify %s[%c{}] on %c{} {} %c{}{} : !dist.signals<1>", step.counter,
+                       step.peer, mode, step.value, forms(step));
   }
   }
 }
@@ -337,7 +337,6 @@ Program randomProgram(uint64_t seed, bool forms) { return Generator(seed, forms)
 std::string toText(Program &program) {
   Text text;
   text.add("!own = memref<?xi32, strided<[?], offset: ?>, #dist.space<symmetric>>");
-  text.add("!far = memref<?xi32, strided<[?], offset: ?>, #dist.space<remote>>");
   text.add(fmt::format("func.func @kernel() attributes {{tile.kernel, ranks = {}, cores = {}, "
                        "nodes = {}}} {{",
                        program.ranks, program.cores, program.nodes));
@@ -349,12 +348,6 @@ std::string toText(Program &program) {
   text.add("%s = dist.signals \"s\"(%c2) : !dist.signals<1>");
   for (int p = 0; p < program.places; ++p)
     text.add(fmt::format("%p{0} = dist.symmetric \"p{0}\"(%c1) : !own", p));
-  for (int r = 0; r < program.ranks; ++r) {
-    for (int p = 0; p < program.places; ++p)
-      text.add(fmt::format("%p{0}on{1} = dist.on %p{0}, %c{1} : !own -> !far", p, r));
-    text.add(
-        fmt::format("%s{0} = dist.on %s, %c{0} : !dist.signals<1> -> !dist.signals<1, remote>", r));
-  }
   for (size_t a = 0; a < program.agents.size(); ++a) {
     Agent &agent = program.agents[a];
     text.add(fmt::format("%r{} = arith.cmpi eq, %rank, %c{} : index", a, agent.rank));

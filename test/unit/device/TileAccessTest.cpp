@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the analysis hands to who builds on it: expressions, windows, loops and symbols. What it finds
-// form by form is in test/device/tile-access.mlir.
+// What the analysis hands to who builds on it: expressions, windows, loops and symbols. What it
+// finds form by form is in test/device/tile-access.mlir.
 #include "ditron/device/TileAccess.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -48,9 +48,9 @@ func.func @kernel(%A: !v, %C: !v, %n: index)
 class TileAccessTest : public testing::Test {
 protected:
   TileAccessTest() {
-    context_.loadDialect<ditron::core::TileDialect, DistDialect, arith::ArithDialect,
-                         func::FuncDialect, memref::MemRefDialect, scf::SCFDialect,
-                         tensor::TensorDialect>();
+    context_
+        .loadDialect<ditron::core::TileDialect, DistDialect, arith::ArithDialect, func::FuncDialect,
+                     memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect>();
     module_ = parseSourceString<ModuleOp>(kKernel, &context_);
     kernel_ = *module_->getOps<func::FuncOp>().begin();
   }
@@ -108,13 +108,14 @@ TEST_F(TileAccessTest, SplitDimensionHasTwoCoordinates) {
 }
 
 TEST_F(TileAccessTest, ExtentsOfOneNameAreOneSymbol) {
-  kernel_->setAttr(kExtentsAttr, Builder(&context_).getArrayAttr(
-                                     {Builder(&context_).getStrArrayAttr({"N", "N"}),
-                                      Builder(&context_).getStrArrayAttr({"N", "N"})}));
+  kernel_->setAttr(
+      ditron::core::kExtentsAttr,
+      Builder(&context_).getArrayAttr({Builder(&context_).getStrArrayAttr({"N", "N"}),
+                                       Builder(&context_).getStrArrayAttr({"N", "N"})}));
   TileAccess analysis(kernel_);
   EXPECT_EQ(analysis.accesses().front().coordinates[0].extent,
             analysis.accesses().front().coordinates[1].extent);
-  kernel_->removeAttr(kExtentsAttr);
+  kernel_->removeAttr(ditron::core::kExtentsAttr);
   TileAccess other(kernel_);
   EXPECT_NE(other.accesses().front().coordinates[0].extent,
             other.accesses().front().coordinates[1].extent);

@@ -43,7 +43,6 @@ const char *const kTypes = R"(
 !in = memref<?x?xf16, strided<[?, ?], offset: ?>>
 !out = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 )";
 
 /// The sum over k of a(i, k) * b(k, j), in tiles of 10 x 20 and 20 x 9: none divides its matrix.
@@ -118,11 +117,9 @@ std::string agGemm() {
     scf.for %p = %c0 to %r step %c1 {
       %to = arith.addi %me, %p : index
       %peer = arith.remsi %to, %r : index
-      %there = dist.on %a, %peer : !sym -> !far
-      %rows = memref.subview %there[%first, 0] [%mine, %k] [1, 1] : !far to !far
-      dist.put %A, %rows : !in, !far
-      %signal = dist.on %ready, %peer : !dist.signals<1> -> !dist.signals<1, remote>
-      dist.notify %signal[%me] add %c1 : !dist.signals<1, remote>
+      %rows = memref.subview %a[%first, 0] [%mine, %k] [1, 1] : !sym to !sym
+      dist.put %A, %rows on %peer : !in, !sym
+      dist.notify %ready[%me] on %peer add %c1 : !dist.signals<1>
     }
   }
   dist.role "multiply" cores %c1 for %others {

@@ -66,7 +66,6 @@ TEST(Schedule, AnyoneMayDecide) {
 const char *const kSend = R"(
 !in = memref<2xf32>
 !sym = memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
-!far = memref<?xf32, strided<[?], offset: ?>, #dist.space<remote>>
 func.func @kernel(%A: !in, %C: !in) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -76,10 +75,8 @@ func.func @kernel(%A: !in, %C: !in) {
   %me = dist.rank
   %sends = arith.cmpi eq, %me, %c0 : index
   scf.if %sends {
-    %there = dist.on %b, %c1 : !sym -> !far
-    %theirs = dist.on %s, %c1 : !dist.signals<0> -> !dist.signals<0, remote>
-    dist.put %A, %there : !in, !far
-    dist.notify %theirs[] add %c1 : !dist.signals<0, remote>
+    dist.put %A, %b on %c1 : !in, !sym
+    dist.notify %s[] on %c1 add %c1 : !dist.signals<0>
   } else {
     dist.wait %s[] >= %c1 : !dist.signals<0>
     %x = tile.load %b[%c0] : !sym -> tensor<2xf32>

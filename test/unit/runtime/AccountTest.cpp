@@ -154,8 +154,8 @@ void besideKernel(CoreContext *context, const int64_t *arguments) {
   napFor(std::chrono::milliseconds(10)); // until the other waits
   static const std::vector<int64_t> source(words);
   for (int n = 0; n < 100; ++n)
-    ditron_put(context, box, source.data(), 8, 1, &words, &one, &one);
-  ditron_notify(context, done, 1, 0);
+    ditron_put(context, context->rank, box, source.data(), 8, 1, &words, &one, &one);
+  ditron_notify(context, context->rank, done, 1, 0);
   flags[1] = 1;
 }
 

@@ -24,8 +24,7 @@ void waitingKernel(CoreContext *context, const int64_t *arguments) {
     ditron_role_leave(context);
   } else if (context->rank == 0) {
     for (int64_t peer = 0; peer < context->ranks; ++peer)
-      ditron_notify(context, ditron_peer(context, ready, peer), arguments[1] ? 3 : 4, 0,
-                    "Waiting.cpp:77");
+      ditron_notify(context, peer, ready, arguments[1] ? 3 : 4, 0, "Waiting.cpp:77");
   }
   ditron_barrier(context, 1, 0, context->cores, "Waiting.cpp:79");
 }

@@ -14,13 +14,18 @@ namespace {
 
 enum : int64_t { kAdd = 0, kSet = 1 };
 
-void putWords(CoreContext *context, int64_t *to, const int64_t *from, int64_t count) {
+/// The words must stay as they are until this core is quiet.
+void putWords(CoreContext *context, int64_t peer, int64_t *to, const int64_t *from, int64_t count) {
   const int64_t one = 1;
-  ditron_put(context, to, from, 8, 1, &count, &one, &one);
+  ditron_put(context, peer, to, from, 8, 1, &count, &one, &one);
 }
 
-int64_t *peerWords(CoreContext *context, int64_t *mine, int64_t peer) {
-  return static_cast<int64_t *>(ditron_peer(context, mine, peer));
+/// The peer's instance of a word.
+int64_t wordOf(CoreContext *context, int64_t peer, const int64_t *own) {
+  int64_t word = 0;
+  const int64_t one = 1;
+  ditron_get(context, peer, &word, own, 8, 1, &one, &one, &one);
+  return word;
 }
 
 /// arguments: inbox, signals, rounds. A word goes round the ring, growing by one at each rank.
@@ -32,8 +37,9 @@ void ringKernel(CoreContext *context, const int64_t *arguments) {
     if (context->rank > 0 || round > 0)
       ditron_wait(context, arrived, round + (context->rank > 0), kAdd, "signal 'arrived'");
     int64_t word = context->rank == 0 && round == 0 ? 0 : *inbox + 1;
-    putWords(context, peerWords(context, inbox, next), &word, 1);
-    ditron_notify(context, ditron_peer(context, arrived, next), 1, kAdd);
+    putWords(context, next, inbox, &word, 1);
+    ditron_notify(context, next, arrived, 1, kAdd);
+    ditron_quiet(context); // `word` ends here
   }
   if (context->rank == 0)
     ditron_wait(context, arrived, rounds, kAdd, "signal 'arrived'");
@@ -63,10 +69,10 @@ void scatterKernel(CoreContext *context, const int64_t *arguments) {
   int64_t number = arguments[2], extra = number % 3;
   for (int64_t peer = 0; peer < context->ranks; ++peer) {
     int64_t word = number * 1000 + context->rank;
-    putWords(context, peerWords(context, box, peer) + context->rank, &word, 1);
-    auto *theirs = static_cast<SignalCell *>(ditron_peer(context, ready, peer)) + context->rank;
+    putWords(context, peer, box + context->rank, &word, 1);
     for (int64_t i = 0; i <= extra; ++i)
-      ditron_notify(context, theirs, 1, kAdd);
+      ditron_notify(context, peer, ready + context->rank, 1, kAdd);
+    ditron_quiet(context); // `word` ends here
   }
   // One neighbour only: a rank can be two launches ahead of the ranks far from it.
   int64_t from = (context->rank + context->ranks - 1) % context->ranks;
@@ -95,7 +101,7 @@ void setKernel(CoreContext *context, const int64_t *arguments) {
   if (context->rank == 0)
     for (int64_t step = 1; step <= arguments[1]; ++step)
       for (int64_t peer = 0; peer < context->ranks; ++peer)
-        ditron_notify(context, ditron_peer(context, progress, peer), step * 10, kSet);
+        ditron_notify(context, peer, progress, step * 10, kSet);
   for (int64_t step = 1; step <= arguments[1]; ++step)
     ditron_wait(context, progress, step * 10, kSet, "signal 'progress'");
 }
@@ -122,7 +128,7 @@ void barrierKernel(CoreContext *context, const int64_t *arguments) {
     ditron_barrier(context, round % 2, first, count);
     for (int64_t i = first; i < first + count; ++i)
       for (int64_t peer = 0; peer < context->ranks; ++peer)
-        if ((round % 2 || peer == context->rank) && peerWords(context, counts, peer)[i] != round)
+        if ((round % 2 || peer == context->rank) && wordOf(context, peer, counts + i) != round)
           ditron_fail(context, "a core passed the barrier too early", nullptr, 0);
     ditron_barrier(context, round % 2, first, count);
   }
@@ -147,18 +153,16 @@ void stridedKernel(CoreContext *context, const int64_t *arguments) {
   auto *done = reinterpret_cast<SignalCell *>(arguments[1]);
   auto *source = reinterpret_cast<const float *>(arguments[2]);
   int64_t next = (context->rank + 1) % context->ranks;
-  auto *theirs = static_cast<float *>(ditron_peer(context, matrix, next));
   const int64_t extents[] = {3, 2}, from[] = {1, 8}, to[] = {8, 2};
-  ditron_put(context, theirs + 1, source, 4, 2, extents, from, to);
-  ditron_notify(context, ditron_peer(context, done, next), 1, kAdd);
+  ditron_put(context, next, matrix + 1, source, 4, 2, extents, from, to);
+  ditron_notify(context, next, done, 1, kAdd);
   ditron_wait(context, done, 1, kAdd, "signal 'done'");
-  auto *mine = static_cast<float *>(ditron_peer(context, matrix, context->rank));
   float got = 0;
   const int64_t single = 1, none = 0;
-  ditron_get(context, &got, mine + 1 + 8 + 2, 4, 1, &single, &single, &single);
+  ditron_get(context, context->rank, &got, matrix + 1 + 8 + 2, 4, 1, &single, &single, &single);
   if (got != source[1 + 8])
     ditron_fail(context, "a wrong element", nullptr, 0);
-  ditron_put(context, theirs, source, 4, 1, &none, &single, &single);
+  ditron_put(context, next, matrix, source, 4, 1, &none, &single, &single);
 }
 
 SCENARIO(strided) {

@@ -113,8 +113,7 @@ void caseKernel(CoreContext *context, const int64_t *arguments) {
     return;
   if (sends && which != silent)
     for (int64_t peer = 0; peer < context->ranks; ++peer)
-      ditron_notify(context, ditron_peer(context, go, peer), which == good ? 8 : 5, 1,
-                    "Cases.cpp:20");
+      ditron_notify(context, peer, go, which == good ? 8 : 5, 1, "Cases.cpp:20");
   if (context->core < context->cores - 1)
     return;
   ditron_role_enter(context, "outer", 0, context->cores);

@@ -15,8 +15,6 @@
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
 #include "ditron/targets/cpu/transforms/Passes.h"
-#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -58,8 +56,8 @@ static_assert(core::kMaxMessageValues <= 3 * kMaxRank);
 
 class FunctionLowering final : lower::DistLowering {
 public:
-  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
-      : DistLowering(function), module_(function->getParentOfType<ModuleOp>()), types_(types) {}
+  explicit FunctionLowering(func::FuncOp function)
+      : DistLowering(function), module_(function->getParentOfType<ModuleOp>()) {}
 
   LogicalResult run() {
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -140,10 +138,9 @@ private:
   /// Signals are notified in one mode: by it the waiting side knows how to compare.
   void findModes() {
     function_.walk([&](Operation *op) {
-      if (auto notify = dyn_cast<device::NotifyOp>(op))
-        modes_[lower::declaredSignals(notify.getSignals())] = notify.getMode();
-      if (auto notify = dyn_cast<device::PutNotifyOp>(op))
-        modes_[lower::declaredSignals(notify.getSignals())] = notify.getMode();
+      for (const core::Observation &seen : core::observationsOf(op))
+        if (seen.effect == core::Observation::Effect::notify)
+          modes_[seen.object] = *device::notifyModeOf(op);
     });
   }
 
@@ -158,14 +155,11 @@ private:
     });
   }
 
-  Value modeOf(Value signals) {
-    return word(static_cast<int64_t>(modes_.lookup(lower::declaredSignals(signals))));
-  }
+  Value modeOf(Value signals) { return word(static_cast<int64_t>(modes_.lookup(signals))); }
 
   /// The declared array: memory of 64-bit counters.
   Value countersOf(Value signals) {
-    auto cast = lower::declaredSignals(signals).getDefiningOp<UnrealizedConversionCastOp>();
-    return cast.getOperand(0);
+    return signals.getDefiningOp<UnrealizedConversionCastOp>().getOperand(0);
   }
 
   Value cellOf(Value signals, ValueRange indices) {
@@ -175,17 +169,15 @@ private:
       Value part = b_.create<arith::MulIOp>(loc_, at, counters.getStrides()[n]);
       offset = b_.create<arith::AddIOp>(loc_, offset, part);
     }
-    Value cell = addressOf(countersOf(signals), offset);
-    if (auto on = signals.getDefiningOp<device::OnOp>())
-      cell = call("ditron_peer", {context_, cell, asWord(on.getPeer())}, pointer());
-    return cell;
+    return addressOf(countersOf(signals), offset);
   }
 
   /// The line of an op, for the runtime's reports and timelines.
   Value siteOf(Operation *op) { return text(core::placeOf(op->getLoc()).text()); }
 
   void notify(const Notify &notify) override {
-    call("ditron_notify", {context_, cellOf(notify.signals, notify.indices), asWord(notify.value),
+    call("ditron_notify", {context_, asWord(notify.peer ? notify.peer : rank()),
+                           cellOf(notify.signals, notify.indices), asWord(notify.value),
                            word(static_cast<int64_t>(notify.mode)), siteOf(notify.op)});
   }
 
@@ -226,22 +218,22 @@ private:
     return at(array * kMaxRank);
   }
 
-  void lowerMove(StringRef name, Operation *op, Value source, Value destination) {
+  void lowerMove(StringRef name, Operation *op, Value peer, Value source, Value destination) {
     auto from = b_.create<memref::ExtractStridedMetadataOp>(loc_, source);
     auto to = b_.create<memref::ExtractStridedMetadataOp>(loc_, destination);
     auto type = cast<MemRefType>(source.getType());
     call(name,
-         {context_, addressOf(destination, to.getOffset()), addressOf(source, from.getOffset()),
-          word(core::elementBytes(type.getElementType())), word(type.getRank()),
-          roomFor(0, from.getSizes()), roomFor(1, from.getStrides()), roomFor(2, to.getStrides()),
-          siteOf(op)});
+         {context_, asWord(peer), addressOf(destination, to.getOffset()),
+          addressOf(source, from.getOffset()), word(core::elementBytes(type.getElementType())),
+          word(type.getRank()), roomFor(0, from.getSizes()), roomFor(1, from.getStrides()),
+          roomFor(2, to.getStrides()), siteOf(op)});
   }
 
-  void put(Operation *op, Value source, Value destination) override {
-    lowerMove("ditron_put", op, source, destination);
+  void put(Operation *op, Value source, Value destination, Value peer) override {
+    lowerMove("ditron_put", op, peer, source, destination);
   }
   void get(device::GetOp get) override {
-    lowerMove("ditron_get", get, get.getSource(), get.getDestination());
+    lowerMove("ditron_get", get, get.getPeer(), get.getSource(), get.getDestination());
   }
 
   void require(core::RequireOp op) override {
@@ -259,23 +251,11 @@ private:
     callee.setPassthroughAttr(b_.getStrArrayAttr({"noreturn", "cold"}));
   }
 
-  /// The same view on a peer: its descriptor with another base.
-  Value onPeer(device::OnOp on) override {
-    Type structure = types_.convertType(on.getSource().getType());
-    Value own = b_.create<UnrealizedConversionCastOp>(loc_, structure, on.getSource()).getResult(0);
-    MemRefDescriptor descriptor(own);
-    Value base = descriptor.alignedPtr(b_, loc_);
-    Value theirs = call("ditron_peer", {context_, base, asWord(on.getPeer())}, pointer());
-    descriptor.setAllocatedPtr(b_, loc_, theirs);
-    descriptor.setAlignedPtr(b_, loc_, theirs);
-    return b_.create<UnrealizedConversionCastOp>(loc_, on.getResult().getType(), Value(descriptor))
-        .getResult(0);
-  }
-
   //===-- Ranks, roles and timelines ----------------------------------------------------------===//
 
   Value rank() override { return field(Field::rank); }
   Value numRanks() override { return field(Field::ranks); }
+  Value localRanks() override { return field(Field::localRanks); }
 
   /// The first core of the running role, of all of the rank.
   Value firstOfRole() { return firsts_.empty() ? index(0) : firsts_.back(); }
@@ -330,7 +310,6 @@ private:
   }
 
   ModuleOp module_;
-  const LLVMTypeConverter &types_;
   Value context_;
   llvm::StringMap<LLVM::GlobalOp> texts_;
   SmallVector<Value> firsts_; ///< of the running role and those around it
@@ -363,14 +342,10 @@ public:
 
 private:
   void runOnOperation() override {
-    LLVMTypeConverter types(&getContext());
-    types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
-      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
-    });
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
       if (!function.isExternal() &&
-          (failed(checkSupported(function)) || failed(FunctionLowering(function, types).run())))
+          (failed(checkSupported(function)) || failed(FunctionLowering(function).run())))
         return signalPassFailure();
   }
 };

@@ -6,14 +6,16 @@
 //   %c = dist.core                    ->  %c = arith.index_cast (nvvm.read.ptx.sreg.ctaid.x)
 //   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
 //   dist.wait %ready[%i] >= %n        ->  nvidia.wait (%ready + page + 8 * %i) for %n
-//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (the peer's ...) "add" %n
-//   dist.put %from, %to               ->  nvidia.move %from to %to
-//   %b = dist.on %a, %peer            ->  %b = nvidia.shift %a by (%peer - %rank) * %stride
+//   dist.notify %s[%i] on %peer add %n -> nvidia.notify (the peer's ...) "add" %n
+//   dist.put %from, %to on %peer      ->  %b = nvidia.shift %to by (%peer - %rank) * %stride
+//                                         nvidia.move %from to %b
 //   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
 //
 // The kernel takes what it has to know of the launch as last arguments, in the order of
 // abi/LaunchWords.h, which also says how launches follow one another: nvidia.begin and nvidia.end
-// do that, and all use of symmetric memory is of the page of this launch.
+// do that, and all use of symmetric memory is of the page of this launch. A peer's memory is
+// mapped: that a verb reaches it by loads and stores at an address of its own is decided here, and
+// nowhere before.
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/targets/nvidia/dist-to-device.mlir shows it.
@@ -175,39 +177,39 @@ private:
 
   /// The address of a counter of this launch. Counters are row-major.
   Value cellOf(Value signals, ValueRange indices) {
-    auto cast = lower::declaredSignals(signals).getDefiningOp<UnrealizedConversionCastOp>();
+    auto cast = signals.getDefiningOp<UnrealizedConversionCastOp>();
     Value counters = cast.getOperand(0), number = index(0);
     for (auto [n, at] : llvm::enumerate(indices)) {
       Value extent = b_.create<memref::DimOp>(loc_, counters, static_cast<int64_t>(n));
       number = add(mul(number, extent), at);
     }
     Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, counters);
-    Value cell = add(add(base, signalShift_), mul(number, index(8)));
-    if (auto on = signals.getDefiningOp<device::OnOp>())
-      cell = add(cell, distanceTo(on.getPeer()));
-    return cell;
+    return add(add(base, signalShift_), mul(number, index(8)));
   }
 
   static StringRef scopeOf(Operation *op) {
     return device::scopeOf(op) <= device::Scope::device ? "gpu" : "sys";
   }
 
-  Value onPeer(device::OnOp on) override {
-    return b_.create<ShiftOp>(loc_, on.getResult().getType(), on.getSource(),
-                              distanceTo(on.getPeer()), Value());
+  /// The peer's instance of a view, which is mapped here.
+  Value onPeer(Value view, Value peer) {
+    return b_.create<ShiftOp>(loc_, view.getType(), view, distanceTo(peer), Value());
   }
 
-  void put(Operation *, Value source, Value destination) override {
-    b_.create<MoveOp>(loc_, source, destination, /*isComplete=*/false);
+  void put(Operation *, Value source, Value destination, Value peer) override {
+    b_.create<MoveOp>(loc_, source, onPeer(destination, peer), /*isComplete=*/false);
   }
   void get(device::GetOp get) override {
-    b_.create<MoveOp>(loc_, get.getSource(), get.getDestination(), /*isComplete=*/true);
+    b_.create<MoveOp>(loc_, onPeer(get.getSource(), get.getPeer()), get.getDestination(),
+                      /*isComplete=*/true);
   }
 
   void notify(const Notify &notify) override {
-    b_.create<NotifyOp>(loc_, cellOf(notify.signals, notify.indices),
-                        notify.mode == device::NotifyMode::set ? "max" : "add", notify.value,
-                        scopeOf(notify.op));
+    Value cell = cellOf(notify.signals, notify.indices);
+    if (notify.peer)
+      cell = add(cell, distanceTo(notify.peer));
+    b_.create<NotifyOp>(loc_, cell, notify.mode == device::NotifyMode::set ? "max" : "add",
+                        notify.value, scopeOf(notify.op));
   }
 
   void wait(device::WaitOp wait) override {
@@ -233,6 +235,7 @@ private:
 
   Value rank() override { return launch_[abi::kRank]; }
   Value numRanks() override { return launch_[abi::kRanks]; }
+  Value localRanks() override { return {}; } // the GPUs of one node
 
   LogicalResult enterRole(device::RoleOp role) override {
     outerRoles_.push_back(role_);

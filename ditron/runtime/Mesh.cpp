@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/Mesh.h"
+#include "ditron/support/Env.h"
+#include "ditron/support/Error.h"
+#include <charconv>
+#include <fmt/format.h>
+
+namespace ditron::runtime {
+
+namespace {
+
+constexpr int kMost = 1 << 24;
+
+/// Reads `name=N` into `value`, where N is 1 or more and `value` has not been given before.
+bool readAxis(std::string_view part, std::string_view name, int &value) {
+  if (!part.starts_with(name) || value != 0)
+    return false;
+  part.remove_prefix(name.size());
+  auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+  return error == std::errc() && end == part.data() + part.size() && value >= 1 && value <= kMost;
+}
+
+} // namespace
+
+MeshRequest MeshRequest::parse(std::string_view text, std::string_view what) {
+  MeshRequest mesh;
+  for (std::string_view rest = text;;) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    if (!readAxis(part, "node=", mesh.nodes) && !readAxis(part, "local=", mesh.local))
+      throw UsageError(fmt::format("{} is '{}': expected the extents of the axes node and local, "
+                                   "for example node=2,local=4",
+                                   what, text));
+    if (part.size() == rest.size())
+      return mesh;
+    rest.remove_prefix(part.size() + 1);
+  }
+}
+
+MeshRequest MeshRequest::fromEnvironment() {
+  std::optional<std::string> text = envString("DITRON_MESH");
+  return text ? parse(*text, "DITRON_MESH") : MeshRequest{};
+}
+
+MeshShape MeshRequest::of(int ranks) const {
+  int given = nodes != 0 ? nodes : local != 0 ? local : 1;
+  if (ranks % given != 0 || (nodes != 0 && local != 0 && int64_t(nodes) * local != ranks))
+    throw UsageError(fmt::format(
+        "the mesh is{}{}, but there are {} ranks: expected node times local of them",
+        nodes != 0 ? fmt::format(" node={}", nodes) : "",
+        local != 0 ? fmt::format("{} local={}", nodes != 0 ? "," : "", local) : "", ranks));
+  if (nodes == 0 && local != 0)
+    return {ranks / local, local};
+  return {given, ranks / given};
+}
+
+} // namespace ditron::runtime

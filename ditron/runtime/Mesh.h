@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <string_view>
+
+namespace ditron::runtime {
+
+/// How the ranks lie on nodes. They are numbered node by node: rank = node * local + place.
+struct MeshShape {
+  int nodes = 1;
+  int local = 1; ///< ranks of each node
+  bool operator==(const MeshShape &) const = default;
+};
+
+/// Part of a mesh, or all of it, as a user gives it: what is 0 follows from the number of ranks.
+struct MeshRequest {
+  int nodes = 0, local = 0;
+
+  /// Reads "node=2,local=2", or one of both; UsageError that names `what` otherwise.
+  static MeshRequest parse(std::string_view text, std::string_view what = "mesh");
+  /// DITRON_MESH, or nothing.
+  static MeshRequest fromEnvironment();
+
+  /// The mesh of so many ranks; one node where nothing is said. UsageError where they do not fit
+  /// it.
+  MeshShape of(int ranks) const;
+};
+
+} // namespace ditron::runtime
