@@ -6,8 +6,8 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/device/Backend.h"
-#include "ditron/tune/Records.h"
 #include "ditron/tune/Schedules.h"
+#include "ditron/tune/TuningRecords.h"
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron check: races and deadlocks of a kernel, found before it runs.
-#include "ditron/check/Check.h"
+#include "ditron/checker/Check.h"
 #include "Arguments.h"
 #include "Report.h"
 #include "Verbs.h"
