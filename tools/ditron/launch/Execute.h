@@ -2,9 +2,9 @@
 //
 // Launches a task on a backend and verifies every launch.
 #pragma once
-#include "Report.h"
-#include "Verify.h"
 #include "ditron/support/Error.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/report/Verify.h"
 #include <functional>
 #include <optional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "DeviceOperands.h"
+#include "tools/ditron/launch/DeviceOperands.h"
 #include <fmt/format.h>
 
 namespace ditron::tools {
@@ -24,7 +24,8 @@ void naming(const Task &task, const std::function<void()> &work) {
 
 void DeviceOperands::upload() const {
   for (size_t n = 0; n < tensors_.size(); ++n)
-    if (const auto *tensor = std::get_if<Tensor>(&host_.values()[n]); tensor && tensors_[n].device())
+    if (const auto *tensor = std::get_if<Tensor>(&host_.values()[n]);
+        tensor && tensors_[n].device())
       tensors_[n].copyFrom(*tensor);
 }
 

@@ -8,11 +8,11 @@
 //
 // Kernels of several ranks are launched back to back: the time is from the end of one launch to the
 // end of the next.
-#include "Bench.h"
-#include "DeviceOperands.h"
-#include "Gather.h"
 #include "ditron/interop/Cuda.h"
 #include "tools/baselines/GpuBaseline.h"
+#include "tools/ditron/launch/DeviceOperands.h"
+#include "tools/ditron/launch/Gather.h"
+#include "tools/ditron/verbs/Bench.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -85,9 +85,8 @@ public:
 
 private:
   void verifyKernel() {
-    result_.findings.merge(verifyOnce(task_, inputs_, 0, host_, *sets_[0], [&] {
-      program_.launch(sets_[0]->arguments());
-    }));
+    result_.findings.merge(verifyOnce(task_, inputs_, 0, host_, *sets_[0],
+                                      [&] { program_.launch(sets_[0]->arguments()); }));
   }
 
   void prepareLaunches() {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron bench: the time of a kernel, verified in the same run, beside what the machine can do.
-#include "Bench.h"
-#include "DeviceOperands.h"
-#include "Gather.h"
-#include "Machine.h"
-#include "Verbs.h"
+#include "tools/ditron/verbs/Bench.h"
 #include "ditron/support/Error.h"
 #include "tools/baselines/HostBaseline.h"
+#include "tools/ditron/launch/DeviceOperands.h"
+#include "tools/ditron/launch/Gather.h"
+#include "tools/ditron/report/Machine.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -2,11 +2,11 @@
 //
 // ditron compile: what a kernel becomes on its way to the machine.
 #include "ditron/driver/Compile.h"
-#include "Arguments.h"
-#include "Report.h"
-#include "Verbs.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
+#include "tools/ditron/LaunchArguments.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -56,8 +56,7 @@ int compileKernel(const CompileArguments &arguments) {
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
-                       arguments.target);
+  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores), arguments.target);
   auto start = std::chrono::steady_clock::now();
   CompileRequest request =
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron tune on a device with streams of its own.
-#include "DeviceOperands.h"
-#include "Tune.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/support/Parallel.h"
 #include "ditron/tune/Model.h"
+#include "tools/ditron/launch/DeviceOperands.h"
+#include "tools/ditron/verbs/Tune.h"
 #include <limits>
 #include <map>
 #include <mutex>
@@ -65,8 +65,8 @@ public:
     constexpr int64_t kAlignment = 16; // of the tensors
     try {
       Task task = task_.with(config);
-      GpuResources resources = gpuResources(
-          task.kernel, requestFor(task.kernel, target_, task.schedule(), kAlignment));
+      GpuResources resources =
+          gpuResources(task.kernel, requestFor(task.kernel, target_, task.schedule(), kAlignment));
       return tune::predictSeconds(task.entry, task.problem, config, resources);
     } catch (const CompileError &) {
       return std::numeric_limits<double>::infinity();

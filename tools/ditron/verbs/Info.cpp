@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron info: what this machine has, and what of it ditron uses.
-#include "Machine.h"
-#include "Report.h"
-#include "Verbs.h"
 #include "ditron/compiler/Cache.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/driver/Context.h"
 #include "ditron/interop/Cuda.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "tools/baselines/OpenBlas.h"
+#include "tools/ditron/report/Machine.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -67,11 +67,11 @@ Json gpusJson(const std::string &whyNot) {
     return {{"available", false}, {"reason", whyNot}};
   Json devices = Json::array();
   for (const cuda::DeviceInfo &device : cuda::devices())
-    devices.push_back({{"name", device.name},
-                       {"capability", fmt::format("{}.{}", device.capability.first,
-                                                  device.capability.second)},
-                       {"multiprocessors", device.sms},
-                       {"memory_bytes", device.memoryBytes}});
+    devices.push_back(
+        {{"name", device.name},
+         {"capability", fmt::format("{}.{}", device.capability.first, device.capability.second)},
+         {"multiprocessors", device.sms},
+         {"memory_bytes", device.memoryBytes}});
   return {{"available", true}, {"cuda", cuda::driverVersion()}, {"devices", devices}};
 }
 

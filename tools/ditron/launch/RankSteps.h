@@ -3,9 +3,9 @@
 // What a rank of `ditron run` does with its launches on any backend: agree on how many follow one
 // another, say what goes on, verify.
 #pragma once
-#include "Execute.h"
-#include "Gather.h"
 #include "ditron/driver/Context.h"
+#include "tools/ditron/launch/Execute.h"
+#include "tools/ditron/launch/Gather.h"
 #include <fmt/format.h>
 
 namespace ditron::tools {

@@ -16,7 +16,7 @@
 // else a row's errors are, they do not cancel for both vectors with a probability of 3/4 at least.
 // Integers are exact, and so is their check.
 #pragma once
-#include "Operands.h"
+#include "tools/ditron/launch/Operands.h"
 #include <optional>
 
 namespace ditron::tools {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron trace: records one launch, verifies it, and shows what every core did.
-#include "Execute.h"
-#include "Gather.h"
-#include "Verbs.h"
 #include "ditron/profile/Export.h"
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/Tables.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
+#include "tools/ditron/launch/Execute.h"
+#include "tools/ditron/launch/Gather.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>

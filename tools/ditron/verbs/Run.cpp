@@ -2,8 +2,8 @@
 //
 // ditron run: launches a kernel on fresh random inputs and compares what it computes with the
 // kernel's reference.
-#include "Execute.h"
-#include "Verbs.h"
+#include "tools/ditron/launch/Execute.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -115,12 +115,12 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   if (result.transfers)
     text += describeTransfers(*result.transfers, placement);
   if (placement.traits.timesMatter)
-    text += fmt::format(
-        "  compiled  {}{} ({})\n", formatSeconds(result.compileSeconds),
-        result.assemblySeconds > 0
-            ? fmt::format(", {} of them to load it", formatSeconds(result.assemblySeconds))
-            : "",
-        result.fromCache ? "from the kernel cache" : "not in the kernel cache");
+    text +=
+        fmt::format("  compiled  {}{} ({})\n", formatSeconds(result.compileSeconds),
+                    result.assemblySeconds > 0 ? fmt::format(", {} of them to load it",
+                                                             formatSeconds(result.assemblySeconds))
+                                               : "",
+                    result.fromCache ? "from the kernel cache" : "not in the kernel cache");
   text.pop_back();
   return text;
 }

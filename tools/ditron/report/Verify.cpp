@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Verify.h"
-#include "Projection.h"
+#include "tools/ditron/report/Verify.h"
+#include "tools/ditron/report/ProductCheck.h"
 #include <algorithm>
 #include <array>
 #include <bit>

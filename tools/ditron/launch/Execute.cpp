@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Execute.h"
-#include "DeviceOperands.h"
-#include "RankSteps.h"
+#include "tools/ditron/launch/Execute.h"
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Launcher.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
+#include "tools/ditron/launch/DeviceOperands.h"
+#include "tools/ditron/launch/RankSteps.h"
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>

@@ -2,10 +2,10 @@
 //
 // ditron check: races and deadlocks of a kernel, found before it runs.
 #include "ditron/checker/Check.h"
-#include "Arguments.h"
-#include "Report.h"
-#include "Verbs.h"
 #include "ditron/support/Error.h"
+#include "tools/ditron/LaunchArguments.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 //
 // What ditron tune asks of every backend.
 #pragma once
-#include "Execute.h"
 #include "ditron/tune/Search.h"
+#include "tools/ditron/launch/Execute.h"
 
 namespace ditron::tools {
 

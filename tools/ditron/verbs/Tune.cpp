@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron tune: searches for a fast configuration on this machine, and keeps it for run and bench.
-#include "Tune.h"
-#include "Gather.h"
-#include "Verbs.h"
+#include "tools/ditron/verbs/Tune.h"
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Rank.h"
+#include "tools/ditron/launch/Gather.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>

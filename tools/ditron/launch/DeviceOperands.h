@@ -3,9 +3,9 @@
 // The operands of a task in the memory of a context's device: those of the host themselves where the
 // host may touch it.
 #pragma once
-#include "Operands.h"
-#include "Verify.h"
 #include "ditron/driver/Context.h"
+#include "tools/ditron/launch/Operands.h"
+#include "tools/ditron/report/Verify.h"
 #include <functional>
 
 namespace ditron::tools {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Operands.h"
+#include "tools/ditron/launch/Operands.h"
 #include <cstring>
 
 namespace ditron::tools {

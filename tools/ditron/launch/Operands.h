@@ -3,8 +3,8 @@
 // The arguments of one rank: inputs by the seed, outputs poisoned so that an element that is never
 // written is found.
 #pragma once
-#include "Arguments.h"
 #include "ditron/runtime/Tensor.h"
+#include "tools/ditron/LaunchArguments.h"
 #include <variant>
 
 namespace ditron::tools {

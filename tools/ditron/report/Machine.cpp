@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Machine.h"
+#include "tools/ditron/report/Machine.h"
 #include "ditron/runtime/Memory.h"
 #include <algorithm>
 #include <cctype>

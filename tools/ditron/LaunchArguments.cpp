@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Arguments.h"
-#include "Machine.h"
+#include "tools/ditron/LaunchArguments.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/driver/backends/Backends.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
+#include "tools/ditron/report/Machine.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -147,7 +147,8 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
   addKernelOptions(verb, arguments);
   verb.add_option("--ranks", arguments.ranks, "ranks (1)");
   verb.add_option("--cores", arguments.cores, "core threads of each rank (the CPUs, divided)");
-  verb.add_option("--backend", arguments.backend, "what the ranks run on (cpu, or DITRON_BACKEND); ditron info lists them");
+  verb.add_option("--backend", arguments.backend,
+                  "what the ranks run on (cpu, or DITRON_BACKEND); ditron info lists them");
   verb.add_option("--procs", arguments.procs, "start this many processes, each of them a rank");
   verb.add_option("--transport", arguments.transport,
                   "how ranks reach one another: threads (of this process) or processes");
@@ -168,8 +169,8 @@ std::string_view Placement::transportName() const {
 
 std::string Placement::describe() const {
   std::string_view reach = transportName();
-  std::string end = fmt::format("{}{}{}", backend, reach == "none" ? "" : ", ",
-                                reach == "none" ? "" : reach);
+  std::string end =
+      fmt::format("{}{}{}", backend, reach == "none" ? "" : ", ", reach == "none" ? "" : reach);
   if (devices > 0)
     return ranks == 1 ? end
                       : fmt::format("{} ranks on {} device{}{}, {}", ranks, devices,
@@ -241,8 +242,8 @@ std::string targetOf(const Placement &placement) {
 tune::Records recordsOf(const Placement &placement) {
   if (placement.traits.coresAreChosen)
     return tune::Records(Machine::inspect().slug());
-  return tune::Records(fmt::format("{} {}", backends::find(placement.backend).deviceName(),
-                                   targetOf(placement)));
+  return tune::Records(
+      fmt::format("{} {}", backends::find(placement.backend).deviceName(), targetOf(placement)));
 }
 
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Projection.h"
+#include "tools/ditron/report/ProductCheck.h"
 #include "ditron/support/Parallel.h"
 #include <algorithm>
 #include <cmath>

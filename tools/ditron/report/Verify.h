@@ -10,7 +10,7 @@
 //   written     no element is still the poison that stood there before, and none is NaN or
 //               infinite that should not be.
 #pragma once
-#include "Operands.h"
+#include "tools/ditron/launch/Operands.h"
 
 namespace ditron::tools {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Report.h"
+#include "tools/ditron/report/Report.h"
 #include "ditron/runtime/Launcher.h"
 #include "ditron/support/Error.h"
 #include <algorithm>

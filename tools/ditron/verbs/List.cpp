@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron list: the kernels of the library.
-#include "Arguments.h"
-#include "Report.h"
-#include "Verbs.h"
+#include "tools/ditron/LaunchArguments.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,8 +2,8 @@
 //
 // What ditron bench measures, on every backend.
 #pragma once
-#include "Execute.h"
 #include "tools/baselines/Work.h"
+#include "tools/ditron/launch/Execute.h"
 #include <optional>
 
 namespace ditron::tools {
