@@ -2,7 +2,7 @@
 #include "ditron/checker/Subject.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/lang/Trace.h"
-#include "ditron/reference/Memory.h"
+#include "ditron/reference/ViewedMemory.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "llvm/Support/MathExtras.h"

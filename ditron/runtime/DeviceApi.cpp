@@ -4,7 +4,7 @@
 // returned, with nothing left to destroy, before `leave` jumps out of the kernel.
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/runtime/Copy.h"
-#include "ditron/runtime/Order.h"
+#include "ditron/runtime/DrainStores.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/runtime/Wait.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Account.h"
-#include "ditron/runtime/Order.h"
+#include "ditron/runtime/DrainStores.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
 #include <chrono>

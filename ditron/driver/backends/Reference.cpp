@@ -3,7 +3,7 @@
 // The backend `reference`: kernels are interpreted (ditron/reference). The interpreter runs all
 // ranks in one thread, so launches of the ranks meet: the last one to come interprets them all.
 #include "ditron/driver/backends/Backends.h"
-#include "ditron/reference/Launch.h"
+#include "ditron/reference/TextLaunch.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/device/HostDevice.h"
 #include "ditron/runtime/device/KernelSource.h"
@@ -42,8 +42,7 @@ public:
     if (failure_ && failedRound_ == round)
       std::rethrow_exception(failure_);
     LaunchStats stats;
-    stats.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     stats.warnings = warnings_;
     return stats;
   }
@@ -103,7 +102,7 @@ private:
   std::map<int, const reference::LaunchPart *> parts_; ///< by rank, of those that have come
   uint64_t round_ = 0, failedRound_ = 0;
   bool isExecuting_ = false;
-  std::exception_ptr failure_; ///< of failedRound_; null: it went well
+  std::exception_ptr failure_;        ///< of failedRound_; null: it went well
   std::vector<std::string> warnings_; ///< of the last round
 };
 
@@ -138,9 +137,8 @@ protected:
   Launch bind(const std::vector<KernelArgument> &arguments) override {
     int rank = reference_.rank().rank(), ranks = reference_.rank().size();
     source_->check(arguments, reference_, ranks);
-    std::call_once(parsed_, [&] {
-      program_ = std::make_unique<reference::ParsedKernel>(source_->ir());
-    });
+    std::call_once(parsed_,
+                   [&] { program_ = std::make_unique<reference::ParsedKernel>(source_->ir()); });
     return [this, rank, part = reference::LaunchPart{source_->name(), source_->ir(), arguments}] {
       uint64_t seed = reference_.rank().options().scheduleSeed;
       return reference_.meeting().launch(

@@ -9,7 +9,7 @@
 // What differs is where the region comes from, and who notices that a rank died.
 #pragma once
 #include "ditron/runtime/Bootstrap.h"
-#include "ditron/runtime/Control.h"
+#include "ditron/runtime/ControlBlock.h"
 #include "ditron/runtime/Options.h"
 #include <memory>
 #include <string_view>

@@ -3,7 +3,7 @@
 // The arguments of one rank: inputs by the seed, outputs poisoned so that an element that is never
 // written is found.
 #pragma once
-#include "ditron/runtime/Tensor.h"
+#include "ditron/runtime/TensorMemory.h"
 #include "tools/ditron/LaunchArguments.h"
 #include <variant>
 

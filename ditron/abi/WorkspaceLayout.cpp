@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/abi/Workspace.h"
+#include "ditron/abi/WorkspaceLayout.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

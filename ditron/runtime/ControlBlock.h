@@ -42,7 +42,7 @@ struct alignas(64) RankSlot {
   std::atomic<int32_t> process;
   std::atomic<int32_t> thread;   ///< of its process, on which its program runs
   std::atomic<int32_t> launcher; ///< likewise, of its device's queue of work; 0: there is none
-  Request requests[2];         ///< by parity of the meeting
+  Request requests[2];           ///< by parity of the meeting
 };
 
 /// One error, written once.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/runtime/nvidia/Cuda.h"
+#include "ditron/runtime/nvidia/CudaDriver.h"
 #include "ditron/support/Error.h"
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ Cuda::Cuda() {
     return symbol;
   };
 #define CUDA(name, parameters) name = reinterpret_cast<decltype(name)>(find(#name));
-#include "ditron/runtime/nvidia/Cuda.def"
+#include "ditron/runtime/nvidia/CudaDriver.def"
   if (int status = cuInit(0); status != 0) {
     const char *text = nullptr;
     cuGetErrorString(status, &text);

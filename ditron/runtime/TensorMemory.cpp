@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/runtime/Tensor.h"
+#include "ditron/runtime/TensorMemory.h"
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/device/Device.h"

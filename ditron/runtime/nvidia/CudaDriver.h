@@ -23,7 +23,7 @@ public:
   int devices() const { return devices_; }
 
 #define CUDA(name, parameters) int(*name) parameters = nullptr;
-#include "ditron/runtime/nvidia/Cuda.def"
+#include "ditron/runtime/nvidia/CudaDriver.def"
 
 private:
   Cuda();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/reference/Launch.h"
+#include "ditron/reference/TextLaunch.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/reference/Interpreter.h"

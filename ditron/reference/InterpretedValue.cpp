@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/reference/Value.h"
+#include "ditron/reference/InterpretedValue.h"
 #include "ditron/core/ElementType.h"
 #include "ditron/support/Error.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/runtime/nvidia/Workspace.h"
+#include "ditron/runtime/nvidia/GpuWorkspace.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -23,7 +23,7 @@
 //
 // A launch that fails on a GPU sets `aborted` in every rank's head. From then on no wait waits:
 // kernels run to their end on whatever they find, the launcher raises the error, and the workspace
-// is given up. On a CPU the runtime stops all ranks (runtime/Control.h) and the workspace starts
+// is given up. On a CPU the runtime stops all ranks (runtime/ControlBlock.h) and the workspace starts
 // again from launch 1, all zero.
 #pragma once
 #include "ditron/abi/Symmetric.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a kernel of several ranks has on every GPU: see abi/Workspace.h for what lies
+// The memory that a kernel of several ranks has on every GPU: see abi/WorkspaceLayout.h for what lies
 // in it and how launches follow one another there.
 #pragma once
-#include "ditron/abi/Workspace.h"
+#include "ditron/abi/WorkspaceLayout.h"
 #include "ditron/runtime/nvidia/Gpu.h"
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/driver/Arguments.h"
+#include "ditron/driver/LaunchChecks.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/Overlap.h"
 #include "ditron/support/Error.h"
@@ -52,8 +52,7 @@ static void checkMemory(const Kernel &kernel, const std::vector<KernelArgument> 
              fmt::format("{} is in the memory of {}, expected that of {}: Context::tensor makes "
                          "tensors there, Tensor::copyFrom fills them",
                          kernel.signature().arguments()[n].name,
-                         tensor->device() ? tensor->device()->name() : "the host",
-                         device.name()));
+                         tensor->device() ? tensor->device()->name() : "the host", device.name()));
   }
 }
 
@@ -62,7 +61,8 @@ static void checkOverlap(const Kernel &kernel, const std::vector<KernelArgument>
   auto isWritten = [&](size_t n) { return kernel.parameters()[n].access != Access::read; };
   for (size_t n = 0; n < arguments.size(); ++n)
     for (size_t other = n + 1; other < arguments.size(); ++other) {
-      const auto *a = std::get_if<Tensor>(&arguments[n]), *b = std::get_if<Tensor>(&arguments[other]);
+      const auto *a = std::get_if<Tensor>(&arguments[n]),
+                 *b = std::get_if<Tensor>(&arguments[other]);
       if (!a || !b || (!isWritten(n) && !isWritten(other)) || !overlap(*a, *b))
         continue;
       bool isAllowed = kernel.isInPlace(other, n) || kernel.isInPlace(n, other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/reference/Memory.h"
+#include "ditron/reference/ViewedMemory.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <cstring>

@@ -14,7 +14,7 @@
 //       +---------+-------+
 //
 #pragma once
-#include "ditron/reference/Value.h"
+#include "ditron/reference/InterpretedValue.h"
 #include <cstddef>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/runtime/Control.h"
+#include "ditron/runtime/ControlBlock.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
