@@ -238,7 +238,7 @@ function(ditron_package)
   add_library(ditron-all INTERFACE)
   add_library(ditron::ditron ALIAS ditron-all)
   target_link_libraries(ditron-all INTERFACE ditron-driver ditron-kernels ditron-profile
-                        ditron-check)
+                        ditron-checker)
   target_compile_features(ditron-all INTERFACE cxx_std_20)
   set_target_properties(ditron-all PROPERTIES EXPORT_NAME ditron)
   get_property(libraries GLOBAL PROPERTY DITRON_LIBRARIES)

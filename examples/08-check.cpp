@@ -6,7 +6,7 @@
 // ditron::check runs it once in an interpreter, for as many ranks as you like, on this thread, and
 // finds what can go wrong in any other schedule. One call in a unit test.
 #include "Lesson.h"
-#include <ditron/check/Check.h>
+#include <ditron/checker/Check.h>
 using namespace ditron;
 
 // Every rank passes its x to the next one of a ring, tile by tile. `counters` is a mistake that is

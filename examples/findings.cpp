@@ -6,7 +6,7 @@
 //   findings data-race    prints the verdict on one
 #include "Lesson.h"
 #include <cstring>
-#include <ditron/check/Check.h>
+#include <ditron/checker/Check.h>
 using namespace ditron;
 
 /// A kernel of one tile: x and y have 4 x 8 elements.

@@ -4,7 +4,8 @@
 
 A file of ditron/X may include "ditron/Y/..." only if a library of X links one of Y, directly or
 through others; MLIR and LLVM only if a library of X says MLIR; and nothing that ditron/ditron.h
-reaches may include MLIR. A folder with several libraries counts as their union.
+reaches may include MLIR. A folder with several libraries counts as their union. A header's name occurs once in the
+tree: only Passes.h stands in every folder of passes.
 
 usage: check_layers.py [ROOT]
 """
@@ -99,9 +100,18 @@ def checkPublic():
                 todo.append(target)
 
 
+def checkNames():
+    places = {}
+    for path in sorted(p for folder in ("ditron", "tools", "test") for p in (ROOT / folder).glob("**/*.h")):
+        places.setdefault(path.name, []).append(path.relative_to(ROOT).as_posix())
+    for name, found in places.items():
+        if len(found) > 1 and name != "Passes.h":
+            yield f"{found[1]}: there is a {name} already, {found[0]}"
+
+
 allowed, withMlir = layers()
 if not allowed:
     sys.exit(f"check_layers: no ditron_library in {ROOT}/ditron")
-findings = [*checkLinks(allowed, withMlir), *checkPublic()]
+findings = [*checkLinks(allowed, withMlir), *checkPublic(), *checkNames()]
 print("\n".join(findings) if findings else f"check_layers: {len(allowed)} folders, each within its links")
 sys.exit(bool(findings))

@@ -7,7 +7,7 @@
 // first fields it reads. Code for a GPU gets them as parameters, and behind them the words of
 // LaunchWord.
 #pragma once
-#include "ditron/abi/Workspace.h"
+#include "ditron/abi/WorkspaceLayout.h"
 #include <cstdint>
 #include <span>
 #include <vector>

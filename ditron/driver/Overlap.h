@@ -3,7 +3,7 @@
 // Whether two tensors have an element's memory in common. The columns of a matrix that others take
 // in between do not overlap them, though the ranges of their addresses do.
 #pragma once
-#include "ditron/runtime/Tensor.h"
+#include "ditron/runtime/TensorMemory.h"
 
 namespace ditron {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/TracedSource.h"
-#include "ditron/driver/Arguments.h"
 #include "ditron/driver/Compile.h"
+#include "ditron/driver/LaunchChecks.h"
 #include "ditron/lang/Trace.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,8 +15,8 @@ std::string TracedSource::ir() const {
   return text;
 }
 
-void TracedSource::check(const std::vector<KernelArgument> &arguments, const runtime::Device &device,
-                   int64_t ranks) const {
+void TracedSource::check(const std::vector<KernelArgument> &arguments,
+                         const runtime::Device &device, int64_t ranks) const {
   checkArguments(kernel_, arguments, device, ranks);
 }
 
@@ -25,8 +25,8 @@ std::vector<int64_t> TracedSource::words(const std::vector<KernelArgument> &argu
 }
 
 CompileRequest TracedSource::request(const runtime::Device &device) const {
-  return {.target = targetFor(device.target()), .schedule = schedule_,
-          .recorded = options_.recorded};
+  return {
+      .target = targetFor(device.target()), .schedule = schedule_, .recorded = options_.recorded};
 }
 
 runtime::Compilation TracedSource::compile(const CompileRequest &request) const {

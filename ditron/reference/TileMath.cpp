@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/reference/TileMath.h"
-#include "ditron/reference/Memory.h"
+#include "ditron/reference/ViewedMemory.h"
 #include "ditron/support/Error.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APSInt.h"

@@ -4,7 +4,7 @@
 // a value of the tile's type: each result is rounded to it once, to nearest even.
 #pragma once
 #include "ditron/core/TileOps.h"
-#include "ditron/reference/Value.h"
+#include "ditron/reference/InterpretedValue.h"
 
 namespace ditron::reference {
 

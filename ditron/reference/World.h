@@ -4,7 +4,7 @@
 // whether for a signal or in a barrier, waits for one thing: that a counter has at least a value.
 #pragma once
 #include "ditron/device/DistOps.h"
-#include "ditron/reference/Memory.h"
+#include "ditron/reference/ViewedMemory.h"
 #include "mlir/IR/Location.h"
 #include <functional>
 #include <map>

@@ -3,7 +3,8 @@
 // The device functions. What raises an error builds its text in a function of its own that has
 // returned, with nothing left to destroy, before `leave` jumps out of the kernel.
 #include "ditron/runtime/DeviceApi.h"
-#include "ditron/runtime/Order.h"
+#include "ditron/runtime/Copy.h"
+#include "ditron/runtime/DrainStores.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/runtime/Wait.h"

@@ -2,6 +2,7 @@
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Account.h"
 #include "ditron/runtime/DeviceApi.h"
+#include "ditron/runtime/DrainStores.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"

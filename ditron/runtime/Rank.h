@@ -11,7 +11,7 @@
 // Errors are shared: the first one ends what every rank is doing, and every rank throws it.
 #pragma once
 #include "ditron/runtime/Bootstrap.h"
-#include "ditron/runtime/Control.h"
+#include "ditron/runtime/ControlBlock.h"
 #include "ditron/runtime/Events.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"

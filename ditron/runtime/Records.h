@@ -4,7 +4,7 @@
 // makes no progress can be reported whole (Watchdog.h). No pointers: texts are copied once into the
 // rank's table and named by number, memory is named by its offset in the heap.
 #pragma once
-#include "ditron/abi/Workspace.h"
+#include "ditron/abi/WorkspaceLayout.h"
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +90,7 @@ struct WorkspaceDirectory {
     uint64_t dims;         ///< 0: known as one dimension
     int64_t extents[4];
   };
-  uint64_t head;        ///< of the workspace (abi/Workspace.h)
+  uint64_t head;        ///< of the workspace (abi/WorkspaceLayout.h)
   uint64_t signalStart; ///< pages of counters, then as many of stamps
   uint64_t pageBytes;   ///< of a page of counters
   uint64_t arrays;

@@ -6,7 +6,7 @@
 // error of the run. While all goes well a blocked wait costs a few stores into a line of its own,
 // and a notify one store.
 #pragma once
-#include "ditron/runtime/Control.h"
+#include "ditron/runtime/ControlBlock.h"
 #include "ditron/runtime/Records.h"
 #include <chrono>
 #include <mutex>

@@ -2,13 +2,13 @@
 //
 // A workspace of ranks whose cores are CPU threads: the symmetric buffers and signals of one kernel
 // at one set of sizes, kept from launch to launch. What lies in it and how launches follow one
-// another with no reset and no barrier is said in abi/Workspace.h; the launcher does it, before and
+// another with no reset and no barrier is said in abi/WorkspaceLayout.h; the launcher does it, before and
 // after the cores run.
 //
 // In front of the workspace lies its directory (Records.h), by which whoever reports a late wait
 // knows what its signals are called; beside each signal a stamp of who notified it last.
 #pragma once
-#include "ditron/abi/Workspace.h"
+#include "ditron/abi/WorkspaceLayout.h"
 #include "ditron/runtime/Records.h"
 #include <atomic>
 #include <cstddef>

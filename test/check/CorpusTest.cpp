@@ -4,7 +4,7 @@
 // A line of a broken form says `// EXPECT: kind`: every finding in that form is of this kind, and
 // one names all these lines. Forms without such lines are clean.
 #include "corpus/Kernels.h"
-#include "ditron/check/Check.h"
+#include "ditron/checker/Check.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>

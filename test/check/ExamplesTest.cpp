@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // No false alarm on the kernels of the lessons.
-#include "ditron/check/Check.h"
+#include "ditron/checker/Check.h"
 #include "examples/Lesson.h"
 #include <algorithm>
 #include <gtest/gtest.h>

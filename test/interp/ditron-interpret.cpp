@@ -13,8 +13,8 @@
 // are needed where the type does not state them; values are repeated on every rank. With a seed
 // the schedule is random.
 #include "ditron/reference/Interpreter.h"
-#include "ditron/reference/Memory.h"
 #include "ditron/reference/Semantics.h"
+#include "ditron/reference/ViewedMemory.h"
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

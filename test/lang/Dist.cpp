@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-trace dist | FileCheck %s
-#include "Trace.h"
+#include "Groups.h"
 
 using namespace ditron;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-trace memory | FileCheck %s
-#include "Trace.h"
+#include "Groups.h"
 #include <cmath>
 
 using namespace ditron;

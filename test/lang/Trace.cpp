@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Trace.h"
 #include "ditron/lang/Trace.h"
+#include "Groups.h"
 #include <cstdio>
 #include <map>
 #include <string>

@@ -65,6 +65,11 @@ class Checks(unittest.TestCase):
                                      "ditron/mid/Mid.h": '#include "ditron/mid/Ops.h.inc"\n'},
                    "ditron/mid/Mid.h:1: includes ditron/mid/Ops.h.inc, and ditron/ditron.h includes it")
 
+    def test_layers_finds_a_name_of_two_headers(self):
+        self.finds("layers", GOOD | {"ditron/top/Low.h": ""}, "ditron/top/Low.h: there is a Low.h already, ditron/low/Low.h")
+        passes = {f"ditron/{folder}/Passes.h": "" for folder in ("mid", "top")}
+        self.assertEqual(run("layers", GOOD | passes)[0], 0)
+
     def test_sizes_finds_a_long_file(self):
         self.finds("sizes", {"ditron/a/Long.cpp": "int x();\n" * 601}, "ditron/a/Long.cpp: 601 lines, the limit is 600")
 

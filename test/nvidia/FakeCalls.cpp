@@ -7,4 +7,4 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define CUDA(name, parameters)                                                                     \
   extern "C" __attribute__((weak)) int name parameters { return 0; }
-#include "ditron/runtime/nvidia/Cuda.def"
+#include "ditron/runtime/nvidia/CudaDriver.def"

@@ -2,7 +2,7 @@
 //
 // Outputs that are right pass; with one element wrong, unwritten or infinite they do not, whether
 // all elements are compared or a sample.
-#include "tools/ditron/Verify.h"
+#include "tools/ditron/report/Verify.h"
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>

@@ -2,11 +2,11 @@
 //
 // ditron: lists, runs, times and compiles the kernels of the library. The verbs are in the files of
 // their names; here are the command line as a whole and the exit statuses.
-#include "Execute.h"
-#include "Report.h"
-#include "Verbs.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "tools/ditron/launch/Execute.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 // The backend `reference`: kernels are interpreted (ditron/reference). The interpreter runs all
 // ranks in one thread, so launches of the ranks meet: the last one to come interprets them all.
 #include "ditron/driver/backends/Backends.h"
-#include "ditron/reference/Launch.h"
+#include "ditron/reference/TextLaunch.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/device/HostDevice.h"
 #include "ditron/runtime/device/KernelSource.h"

@@ -14,7 +14,7 @@
 #pragma once
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"
-#include "ditron/runtime/Tensor.h"
+#include "ditron/runtime/TensorMemory.h"
 #include <functional>
 #include <memory>
 #include <string>
@@ -87,8 +87,8 @@ public:
   /// Enqueues a launch.
   virtual void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
   /// Enqueues a launch that can be asked what it took.
-  virtual std::shared_ptr<DeviceTiming>
-  launchTimed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
+  virtual std::shared_ptr<DeviceTiming> launchTimed(const std::vector<KernelArgument> &arguments,
+                                                    DeviceStream &stream) = 0;
   /// A launch that is waited for, and what it took. Throws its error.
   virtual LaunchStats timed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
   /// The compilation of the variant launched last.

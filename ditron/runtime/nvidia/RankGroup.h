@@ -9,7 +9,7 @@
 // take, there is always an empty multiprocessor for the next core.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
-#include "ditron/runtime/nvidia/Workspace.h"
+#include "ditron/runtime/nvidia/GpuWorkspace.h"
 #include <atomic>
 #include <chrono>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "ditron/runtime/Tensor.h"
+#include "ditron/runtime/TensorMemory.h"
 #include "ditron/runtime/nvidia/Gpu.h"
 
 namespace ditron::runtime::nvidia {

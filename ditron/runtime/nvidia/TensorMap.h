@@ -2,7 +2,7 @@
 //
 // Memory as the GPU's copy engine is told of it.
 #pragma once
-#include "ditron/runtime/nvidia/Cuda.h"
+#include "ditron/runtime/nvidia/CudaDriver.h"
 #include <span>
 #include <vector>
 

@@ -11,7 +11,7 @@
 // does not map the peers' memory carries out the verbs itself: it overrides them, and `mapped`.
 #pragma once
 #include "ditron/runtime/Bootstrap.h"
-#include "ditron/runtime/Control.h"
+#include "ditron/runtime/ControlBlock.h"
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/SignalUpdate.h"

@@ -7,7 +7,7 @@
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/Registry.h"
-#include "ditron/runtime/nvidia/Workspace.h"
+#include "ditron/runtime/nvidia/GpuWorkspace.h"
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>

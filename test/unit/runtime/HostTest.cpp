@@ -8,7 +8,7 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Rank.h"
-#include "ditron/runtime/Tensor.h"
+#include "ditron/runtime/TensorMemory.h"
 #include "ditron/support/Error.h"
 #include <cstdlib>
 #include <gtest/gtest.h>

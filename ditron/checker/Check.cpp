@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/checker/Check.h"
+#include "ditron/checker/CheckSubject.h"
+#include "ditron/checker/Dependence.h"
+#include "ditron/checker/explore/Explorer.h"
+#include "ditron/device/Scope.h"
+#include "ditron/support/Error.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Parser/Parser.h"
+#include <fmt/format.h>
+#include <set>
+
+using namespace mlir;
+
+namespace ditron {
+namespace checker {
+
+namespace {
+
+/// What in a kernel the language has no word for, so that one run does not speak for all.
+std::optional<std::string> findForm(func::FuncOp kernel) {
+  std::optional<std::string> found;
+  kernel->getParentOfType<ModuleOp>()->walk([&](Operation *op) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    bool isOther = function && function != kernel && function->hasAttr(core::kKernelAttr);
+    if (auto form = isOther ? std::nullopt : device::formOutsideLanguage(op))
+      found = fmt::format("{} ({})", *form, reference::describe(op->getLoc()));
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+/// One check: what is found in all of its runs, each once.
+class Session {
+public:
+  Session(const Subject &subject, const CheckOptions &options)
+      : subject_(subject), options_(options), decision_(findDecisionOnMemory(subject.function)) {
+    verdict_.kernel = subject.name;
+    verdict_.options = options;
+    collectWaivers();
+  }
+
+  Checked run() {
+    Recording first = record(subject_, options_);
+    count(first);
+    if (auto form = findForm(subject_.function))
+      exploreAll(first, *form);
+    else
+      prove(first);
+    return {std::move(verdict_), std::move(first.outputs)};
+  }
+
+private:
+  //===-- Programs of the language ----------------------------------------------------------===//
+
+  void prove(const Recording &first) {
+    bool isExact = analyse(first);
+    bool stays = true; // every schedule so far did the same
+    for (int64_t n = 0; n < options_.schedules.value_or(4); ++n) {
+      Recording other = record(subject_, options_, {options_.seed + static_cast<uint64_t>(n)});
+      count(other);
+      if (other.fingerprints == first.fingerprints && other.isComplete == first.isComplete)
+        continue;
+      stays = false;
+      analyse(other);
+    }
+    if (!stays && verdict_.isComplete && verdict_.findings.empty())
+      note("the cores do not do the same in every schedule: what they do depends on the order of "
+           "atomic operations");
+    verdict_.method = isExact && stays ? Method::proved : Method::sampled;
+    if (decision_ && verdict_.method == Method::proved)
+      note(fmt::format("what the cores do depends on values that they read ({}): the proof is for "
+                       "the inputs of this check",
+                       reference::describe(decision_->getLoc())));
+  }
+
+  /// Adds what a run shows. Whether it shows it for all schedules.
+  bool analyse(const Recording &recording) {
+    const Trace &trace = recording.trace;
+    Causality causality(trace.threads, trace.counters.size());
+    RaceReport races = findRaces(trace, causality);
+    for (const Race &race : races.races)
+      add(trace, explainRace(trace, causality, race));
+    for (const ScopeFault &fault : findNarrowScopes(trace, causality))
+      add(trace, explainScope(trace, fault));
+    addRest(recording, races);
+    bool dependsOnAtomics = races.hasUnorderedAtomics && decision_;
+    if (dependsOnAtomics)
+      note("atomic operations happen in any order, and the kernel may branch on what they return");
+    return !recording.isOverBudget && !dependsOnAtomics;
+  }
+
+  //===-- Programs that only the IR has -----------------------------------------------------===//
+
+  void exploreAll(const Recording &first, const std::string &form) {
+    note(fmt::format("{} is outside of the language: no proof, its schedules are explored", form));
+    if (decision_)
+      sampleRuns(first);
+    else
+      exploreStates();
+  }
+
+  void exploreStates() {
+    Recording alone = record(subject_, options_, {.isAlone = true});
+    noteBudget(alone);
+    verdict_.method = Method::sampled;
+    if (alone.failure)
+      return add(alone.trace, describeFailure(alone.trace, *alone.failure));
+    Exploration explored = explore(alone.trace, {.states = options_.states,
+                                                 .schedules = options_.schedules.value_or(1000),
+                                                 .seed = options_.seed});
+    verdict_.states = explored.states;
+    verdict_.schedules += explored.schedules;
+    for (Explained &one : explored.findings)
+      add(alone.trace, std::move(one));
+    if (explored.isExhaustive && !alone.isOverBudget)
+      verdict_.method = Method::exhaustive;
+    if (!explored.isExhaustive) {
+      verdict_.isComplete = false;
+      note(fmt::format("the budget of {} states ended the exploration; {} schedules were sampled",
+                       options_.states, explored.schedules));
+    }
+  }
+
+  /// What the cores do depends on what they read, so every run speaks for itself.
+  void sampleRuns(const Recording &first) {
+    verdict_.method = Method::sampled;
+    note(fmt::format("what the cores do depends on values that they read ({}): every schedule "
+                     "speaks for itself",
+                     reference::describe(decision_->getLoc())));
+    addRun(first);
+    for (int64_t n = 0; n < options_.schedules.value_or(16); ++n) {
+      Recording other = record(subject_, options_, {options_.seed + static_cast<uint64_t>(n)});
+      count(other);
+      addRun(other);
+    }
+  }
+
+  void addRun(const Recording &recording) {
+    for (Explained &one : exploreRun(recording))
+      add(recording.trace, std::move(one));
+    if (recording.failure)
+      add(recording.trace, describeFailure(recording.trace, *recording.failure));
+  }
+
+  //===-- All -------------------------------------------------------------------------------===//
+
+  void count(const Recording &recording) {
+    ++verdict_.schedules;
+    verdict_.operations += recording.operations;
+    if (verdict_.schedules == 1)
+      for (const Thread &thread : recording.trace.threads)
+        verdict_.events += thread.size();
+    noteBudget(recording);
+  }
+
+  void noteBudget(const Recording &recording) {
+    if (!recording.isOverBudget)
+      return;
+    verdict_.isComplete = false;
+    note(fmt::format("the budget of {} operations ended a run: {}", options_.budget,
+                     progressOf(recording.trace)));
+  }
+
+  void addRest(const Recording &recording, const RaceReport &races) {
+    const Trace &trace = recording.trace;
+    auto races_ = [&](Position at) { // it may be undefined because it races
+      return std::any_of(races.races.begin(), races.races.end(), [&](const Race &race) {
+        return trace.siteOf(trace.at(race.first)).op == trace.siteOf(trace.at(at)).op ||
+               trace.siteOf(trace.at(race.second)).op == trace.siteOf(trace.at(at)).op;
+      });
+    };
+    for (const UndefinedRead &read : recording.undefinedReads)
+      if (!races_(read.at))
+        add(trace, explainUndefined(trace, read));
+    if (recording.failure)
+      add(trace, explainFailure(trace, *recording.failure));
+    if (!recording.stuck.empty())
+      for (Explained &one : explainStuck(recording))
+        add(trace, std::move(one));
+    else if (options_.residentCores > 0)
+      for (Explained &one : explainResidence(trace))
+        add(trace, std::move(one));
+  }
+
+  std::string progressOf(const Trace &trace) const {
+    uint16_t least = UINT16_MAX;
+    for (const Thread &thread : trace.threads)
+      least = std::min<uint16_t>(least, thread.empty() ? 0 : thread.back().launch);
+    return fmt::format("every core came to launch {} of {}, with {} events", least + 1,
+                       options_.launches, verdict_.events);
+  }
+
+  void note(std::string text) {
+    if (std::find(verdict_.notes.begin(), verdict_.notes.end(), text) == verdict_.notes.end())
+      verdict_.notes.push_back(std::move(text));
+  }
+
+  //===-- Findings --------------------------------------------------------------------------===//
+
+  void add(const Trace &trace, Explained explained) {
+    Finding &finding = explained.finding;
+    std::string key(name(finding.kind));
+    for (const Party &party : finding.parties)
+      key += fmt::format("|{}:{}:{}", party.op, party.file, party.line);
+    if (!known_.insert(key).second)
+      return;
+    for (uint32_t op : explained.ops)
+      for (const WaiverText &text : trace.ops[op].waivers)
+        for (Waiver &waiver : verdict_.waivers)
+          if (waiver.name == text.name && waiver.reason == text.reason) {
+            waiver.waived.push_back(std::move(finding));
+            return;
+          }
+    verdict_.findings.push_back(std::move(finding));
+  }
+
+  void collectWaivers() {
+    std::set<WaiverText> seen;
+    subject_.function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (const auto &[text, source] : waiversOn(op))
+        if (seen.insert(text).second)
+          verdict_.waivers.push_back({text.name, text.reason, source, {}});
+    });
+  }
+
+  const Subject &subject_;
+  const CheckOptions &options_;
+  Operation *decision_; ///< null where a core does the same whatever is read
+  Verdict verdict_;
+  std::set<std::string> known_;
+};
+
+MLIRContext &prepare(MLIRContext &context) {
+  context.loadDialect<core::TileDialect, device::DistDialect, arith::ArithDialect,
+                      func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                      tensor::TensorDialect>();
+  return context;
+}
+
+/// "kernel.mlir:3:13".
+std::string placeOf(mlir::Location location) {
+  if (auto place = dyn_cast<FileLineColLoc>(location))
+    return fmt::format("{}:{}:{}", place.getFilename().str(), place.getLine(), place.getColumn());
+  return reference::describe(location);
+}
+
+} // namespace
+
+Checked checkSubject(const Subject &subject, const CheckOptions &options) {
+  return Session(subject, options).run();
+}
+
+Parsed::Parsed(const TextualIR &ir)
+    : kernel_(ir.kernel),
+      context_(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)) {
+  std::string message;
+  ScopedDiagnosticHandler handler(context_.get(), [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = fmt::format("{}: {}", placeOf(diagnostic.getLocation()), diagnostic.str());
+    return success();
+  });
+  module_ = parseSourceString<ModuleOp>(ir.text, &prepare(*context_), ir.file);
+  if (!module_)
+    throw CompileError(message);
+  try {
+    kernelNames(*module_);
+  } catch (const CompileError &error) {
+    throw CompileError(fmt::format("{}: {}", ir.file, error.what()));
+  }
+}
+
+} // namespace checker
+
+Verdict check(const Kernel &kernel, const CheckOptions &options) {
+  return checker::checkSubject(checker::Subject::of(kernel, options), options).verdict;
+}
+
+Verdict check(const TextualIR &ir, const CheckOptions &options) {
+  checker::Parsed parsed(ir);
+  return checker::checkSubject(parsed.subject(options), options).verdict;
+}
+
+std::vector<std::string> kernelsOf(const TextualIR &ir) {
+  return checker::kernelNames(checker::Parsed(ir).module());
+}
+
+std::vector<std::string> replay(const Kernel &kernel, const CheckOptions &options,
+                                std::string_view schedule) {
+  return checker::recordSchedule(checker::Subject::of(kernel, options), options, schedule);
+}
+
+std::vector<std::string> replay(const TextualIR &ir, const CheckOptions &options,
+                                std::string_view schedule) {
+  checker::Parsed parsed(ir);
+  return checker::recordSchedule(parsed.subject(options), options, schedule);
+}
+
+} // namespace ditron

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether a kernel's course depends on what it reads: the values read are followed through the
+// kernel to where an address, a count, a peer or a branch is decided.
+#include "ditron/checker/Dependence.h"
+#include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace ditron::checker {
+namespace {
+
+class Follower {
+public:
+  Operation *findDecision(func::FuncOp kernel) {
+    auto module = kernel->getParentOfType<ModuleOp>();
+    Operation *all = module ? module.getOperation() : kernel.getOperation();
+    all->walk([&](Operation *op) {
+      if (llvm::any_of(core::observationsOf(op), [](const auto &seen) { return seen.reads(); }))
+        for (Value result : op->getResults())
+          follow(result);
+    });
+    while (!work_.empty() && !decision_) {
+      Value value = work_.pop_back_val();
+      for (OpOperand &use : value.getUses())
+        visit(use);
+    }
+    return decision_;
+  }
+
+private:
+  void follow(Value value) {
+    if (seen_.insert(value).second)
+      work_.push_back(value);
+  }
+  void follow(ValueRange values) {
+    for (Value value : values)
+      follow(value);
+  }
+
+  /// Whether the value decides what the op does, and not just what it stores or computes.
+  static bool isDecision(OpOperand &use) {
+    Operation *op = use.getOwner();
+    Type type = use.get().getType();
+    if (isa<scf::IfOp, core::RequireOp>(op))
+      return true;
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return use.getOperandNumber() < loop.getNumControlOperands();
+    if (isa<core::VarOp, core::SetOp, func::CallOp>(op))
+      return false;
+    if (isa<core::GatherOp, core::ScatterOp>(op) && isa<RankedTensorType>(type))
+      return use.getOperandNumber() == (isa<core::GatherOp>(op) ? 1 : 2); // the rows
+    return type.isIndex() && (isa<core::ChunkOp>(op) ||
+                              isa<device::DistDialect, memref::MemRefDialect>(op->getDialect()) ||
+                              !isMemoryEffectFree(op));
+  }
+
+  void visit(OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (isDecision(use) && !decision_)
+      decision_ = op;
+    follow(op->getResults());
+    if (auto set = dyn_cast<core::SetOp>(op))
+      follow(set.getVar());
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      follow(loop.getRegionIterArgs());
+    if (isa<scf::YieldOp>(op)) {
+      follow(op->getParentOp()->getResults());
+      if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp()))
+        follow(loop.getRegionIterArgs());
+    }
+    if (auto call = dyn_cast<func::CallOp>(op))
+      if (auto callee =
+              SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr()))
+        follow(callee.getArguments());
+    if (isa<func::ReturnOp>(op))
+      followCalls(op->getParentOfType<func::FuncOp>());
+  }
+
+  void followCalls(func::FuncOp callee) {
+    auto uses = SymbolTable::getSymbolUses(callee, callee->getParentOp());
+    for (SymbolTable::SymbolUse use : uses ? *uses : SymbolTable::UseRange({}))
+      follow(use.getUser()->getResults());
+  }
+
+  llvm::DenseSet<Value> seen_;
+  llvm::SmallVector<Value> work_;
+  Operation *decision_ = nullptr;
+};
+
+} // namespace
+
+Operation *findDecisionOnMemory(func::FuncOp kernel) { return Follower().findDecision(kernel); }
+
+} // namespace ditron::checker

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conflicting accesses with no order between them.
+#pragma once
+#include "ditron/checker/causality/Causality.h"
+
+namespace ditron::checker {
+
+/// Two accesses to the same bytes, not both reads and not both atomic, that can be made in either
+/// order; or, of one thread, an access to what a put before it may still read or write.
+struct Race {
+  Position first, second;
+  Bytes bytes; ///< the first run of bytes that both touch
+  /// How many pairs of the same two operations on the same kind of memory race.
+  uint64_t pairs = 1;
+};
+
+struct RaceReport {
+  /// One race for every pair of operations and name of memory, the one that the shortest prefixes
+  /// lead to; in the order of the trace.
+  std::vector<Race> races;
+  /// Atomic operations on the same bytes that can happen in either order.
+  bool hasUnorderedAtomics = false;
+};
+
+RaceReport findRaces(const Trace &trace, const Causality &causality);
+
+/// A wait and a notify that it may see, one of which has a scope that does not span the two cores.
+struct ScopeFault {
+  Position wait, notify;
+};
+
+/// One for every pair of operations.
+std::vector<ScopeFault> findNarrowScopes(const Trace &trace, const Causality &causality);
+
+} // namespace ditron::checker

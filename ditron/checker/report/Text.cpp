@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A verdict for people.
+#include "ditron/checker/Check.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+
+namespace ditron {
+
+namespace {
+
+/// The line of the source, without what it is indented by; empty where the file cannot be read.
+std::string lineOf(const std::string &file, int64_t number) {
+  std::ifstream stream(file);
+  std::string line;
+  for (int64_t n = 0; n < number && number > 0; ++n)
+    if (!std::getline(stream, line))
+      return "";
+  size_t first = line.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : line.substr(first);
+}
+
+std::string textOf(const Party &party) {
+  std::string text = fmt::format("  {}: {}\n", party.source(), party.what);
+  text += fmt::format("    by {}{}\n", party.who(),
+                      party.op.empty() ? "" : fmt::format(", {}", party.op));
+  if (std::string line = lineOf(party.file, party.line); !line.empty())
+    text += fmt::format("    | {}\n", line);
+  return text;
+}
+
+std::string textOf(const Finding &finding) {
+  std::string text = fmt::format("{}: {}\n", name(finding.kind), finding.message);
+  for (const Party &party : finding.parties)
+    text += textOf(party);
+  for (const std::string &note : finding.notes)
+    text += fmt::format("  note: {}\n", note);
+  if (!finding.steps.empty()) {
+    text += fmt::format("  schedule \"{}\":\n", finding.schedule);
+    for (size_t i = 0; i < finding.steps.size(); ++i)
+      text += fmt::format("    {}. {}\n", i + 1, finding.steps[i]);
+  }
+  return text;
+}
+
+std::string textOf(const Waiver &waiver) {
+  if (waiver.waived.empty())
+    return fmt::format(
+        "unused waiver '{}' ({}): nothing was found that it waives; its reason: {}\n", waiver.name,
+        waiver.source, waiver.reason);
+  std::string text =
+      fmt::format("waived by '{}' ({}): {}\n", waiver.name, waiver.source, waiver.reason);
+  for (const Finding &finding : waiver.waived)
+    text += fmt::format("  {}: {}\n", name(finding.kind), finding.message);
+  return text;
+}
+
+std::string reachOf(const Verdict &verdict) {
+  int64_t launches = verdict.options.launches;
+  switch (verdict.method) {
+  case Method::proved:
+    return launches > 1 ? "proved: every schedule, any number of launches"
+                        : "proved: every schedule of one launch";
+  case Method::exhaustive:
+    return fmt::format("exhaustive: every schedule, {} states", verdict.states);
+  case Method::sampled:
+    break;
+  }
+  return "sampled: only the schedules that were run";
+}
+
+} // namespace
+
+std::string Verdict::text() const {
+  std::string text;
+  for (const Finding &finding : findings)
+    text += textOf(finding) + "\n";
+  for (const Waiver &waiver : waivers)
+    text += textOf(waiver);
+  for (const std::string &note : notes)
+    text += fmt::format("note: {}\n", note);
+  std::string shape;
+  for (const auto &[dimension, extent] : options.shape)
+    shape += fmt::format(" {}={}", dimension, extent);
+  for (const auto &[argument, extents] : options.extents)
+    shape += fmt::format(" {}={}", argument, fmt::join(extents, "x"));
+  auto count = [](int64_t n, const char *what, const char *plural) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : plural);
+  };
+  text += fmt::format("{}{}: {} x {}, {}: ", kernel, shape, count(options.ranks, "rank", "s"),
+                      count(options.cores, "core", "s"), count(options.launches, "launch", "es"));
+  text += clean() ? fmt::format("clean ({})\n", reachOf(*this))
+                  : fmt::format("{} finding{}\n", findings.size(), findings.size() == 1 ? "" : "s");
+  text += fmt::format("  {} events, {} operations in {} schedule{}, seed {}\n", events, operations,
+                      schedules, schedules == 1 ? "" : "s", options.seed);
+  return text;
+}
+
+} // namespace ditron

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ditron check: races and deadlocks of a kernel, found before it runs.
+#include "ditron/checker/Check.h"
+#include "ditron/support/Error.h"
+#include "tools/ditron/LaunchArguments.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <variant>
+
+namespace ditron::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char *kFooter = R"(
+KERNEL is a kernel of the library, or FILE.mlir, textual IR as `ditron compile --emit ir` prints it:
+each of its functions marked tile.kernel is checked, or the one of --function.
+
+Without --shape, a kernel of the library is checked at small sizes of its own, chosen to have ragged
+edges and several tiles a core; what is checked is the protocol, not the arithmetic. For a file,
+--shape A=8x12,B=12x4 gives the extents that the types of the arguments leave open.
+
+proved: holds in every schedule, for these sizes, inputs, ranks and cores, and for any number of
+launches; docs/check.md says why one run can tell. exhaustive: every schedule was explored. sampled:
+holds in the schedules that were run. A finding names the two accesses, or the waits, and a schedule
+that leads there: --replay follows it. Exit status 1 says that there are findings.
+
+--mutate makes one mistake after the other (drops a notify, waits for 1 less, asks the next peer, ...)
+and checks the result: killed, where something is found; equivalent, where every schedule is clean and
+computes the same; missed otherwise. Mutants are missed: exit status 1.)";
+
+struct CheckArguments : KernelArguments {
+  std::string ranks, cores, nodes, launches, schedules, states, seed, resident, budget, replay,
+      function;
+  std::vector<std::string> shapes;
+  bool mutate = false, json = false;
+};
+
+int64_t parseNumber(const char *option, const std::string &text, int64_t otherwise, int64_t least,
+                    int64_t most) {
+  return text.empty() ? otherwise : kernels::parseInteger(option, text, least, most);
+}
+
+CheckOptions optionsOf(const CheckArguments &arguments) {
+  CheckOptions options;
+  options.ranks = parseNumber("--ranks", arguments.ranks, options.ranks, 1, 1024);
+  options.cores = parseNumber("--cores", arguments.cores, options.cores, 1, 1024);
+  options.launches = parseNumber("--launches", arguments.launches, options.launches, 1, 1000);
+  options.nodes = parseNumber("--nodes", arguments.nodes, options.nodes, 1, options.ranks);
+  if (!arguments.schedules.empty())
+    options.schedules = parseNumber("--schedules", arguments.schedules, 0, 0, 1'000'000);
+  options.states = static_cast<uint64_t>(parseNumber(
+      "--states", arguments.states, static_cast<int64_t>(options.states), 1, 10'000'000));
+  options.seed = static_cast<uint64_t>(parseNumber("--seed", arguments.seed, 1, 0, INT64_MAX));
+  options.residentCores = parseNumber("--resident", arguments.resident, 0, 0, 1024);
+  options.budget = static_cast<uint64_t>(parseNumber(
+      "--budget", arguments.budget, static_cast<int64_t>(options.budget), 1, INT64_MAX));
+  return options;
+}
+
+//===-- What is checked -----------------------------------------------------------------------===//
+
+/// A kernel at one size: of the library, or of a file.
+struct Case {
+  std::variant<Kernel, TextualIR> kernel;
+  CheckOptions options;
+  std::string what;                             ///< size and configuration, for messages
+  std::shared_ptr<kernels::Inputs> inputs = {}; ///< that the options refer to
+
+  Verdict check() const {
+    return std::visit([&](const auto &one) { return ditron::check(one, options); }, kernel);
+  }
+  std::vector<Mutant> mutate() const {
+    return std::visit([&](const auto &one) { return ditron::mutate(one, options); }, kernel);
+  }
+  std::vector<std::string> replay(const std::string &schedule) const {
+    return std::visit([&](const auto &one) { return ditron::replay(one, options, schedule); },
+                      kernel);
+  }
+};
+
+/// What has one verdict.
+struct Target {
+  std::string kernel;
+  std::vector<Case> cases;
+};
+
+Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::string &shape,
+              const std::string &config) {
+  KernelArguments named = arguments;
+  named.config = config;
+  Task task = makeTask(named, shape, int(options.ranks), int(options.cores));
+  requireMemory(task, int(options.ranks), 2);
+  options.shape = task.problem.dims;
+  for (const kernels::ScalarDefault &scalar : task.entry.scalarsOf(task.kernel))
+    options.scalars.emplace_back(scalar.name, scalar.value);
+  std::string what = fmt::format("{} {}", shape, task.config.text(task.entry.parameters));
+  if (!task.entry.input) // small integers: sums are exact in any order
+    return {task.kernel, options, what};
+  auto inputs =
+      std::make_shared<kernels::Inputs>(task.entry, task.kernel, task.problem, options.seed);
+  options.input = [inputs](int64_t rank, size_t argument, int64_t element) {
+    return inputs->at(rank, argument, element);
+  };
+  return {task.kernel, options, what, inputs};
+}
+
+std::string textOf(const Dimensions &shape) {
+  std::string text;
+  for (const auto &[name, extent] : shape)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, extent);
+  return text;
+}
+
+/// A kernel of the library at the sizes that were asked for, else at its own.
+Target targetOf(const CheckArguments &arguments, const CheckOptions &options) {
+  if (!arguments.function.empty())
+    throw UsageError("--function is for a file of IR, FILE.mlir");
+  const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
+  Target target{arguments.kernel, {}};
+  for (const std::string &shape : arguments.shapes)
+    target.cases.push_back(makeCase(arguments, options, shape, arguments.config));
+  if (!target.cases.empty())
+    return target;
+  for (const kernels::CheckCase &one : entry.checkCases)
+    target.cases.push_back(makeCase(arguments, options, textOf(one.shape),
+                                    kernels::assignOver(one.config, arguments.config, "config")));
+  return target;
+}
+
+std::string readFile(const std::string &path) {
+  std::ifstream stream(path);
+  if (!stream)
+    throw UsageError(fmt::format("'{}' cannot be read", path));
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// "A=8x12,B=12x4".
+std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text) {
+  std::map<std::string, std::vector<int64_t>> all;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError(fmt::format("--shape: '{}', expected ARGUMENT=8x12", part));
+    std::istringstream extents(part.substr(equals + 1));
+    auto [into, isNew] = all.try_emplace(part.substr(0, equals));
+    if (!isNew)
+      throw UsageError(fmt::format("--shape: {} is given twice", into->first));
+    if (equals + 1 == part.size())
+      throw UsageError(fmt::format("--shape: '{}', expected ARGUMENT=8x12", part));
+    for (std::string extent; std::getline(extents, extent, 'x');)
+      into->second.push_back(kernels::parseInteger("--shape: " + part, extent, 0));
+  }
+  return all;
+}
+
+/// The kernels of a file.
+std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
+  if (!arguments.config.empty() || !arguments.dtype.empty())
+    throw UsageError("--config and --dtype are for kernels of the library, not for a file of IR");
+  if (arguments.shapes.size() > 1)
+    throw UsageError("a file of IR takes one --shape");
+  TextualIR ir{readFile(arguments.kernel), arguments.kernel, arguments.function};
+  std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
+  options.extents = parseExtents(what);
+  std::vector<Target> targets;
+  for (const std::string &kernel :
+       ir.kernel.empty() ? kernelsOf(ir) : std::vector<std::string>{ir.kernel}) {
+    ir.kernel = kernel;
+    targets.push_back({kernel, {{ir, options, what}}});
+  }
+  return targets;
+}
+
+std::vector<Target> targetsOf(const CheckArguments &arguments, const CheckOptions &options) {
+  if (arguments.kernel.empty())
+    throw UsageError("no kernel is given; ditron list names them");
+  if (arguments.kernel.ends_with(".mlir"))
+    return targetsOfFile(arguments, options);
+  return {targetOf(arguments, options)};
+}
+
+//===-- Verdicts ------------------------------------------------------------------------------===//
+
+Json jsonOf(const Party &party) {
+  return {{"what", party.what}, {"rank", party.rank},     {"core", party.core},
+          {"role", party.role}, {"launch", party.launch}, {"tile", party.tile},
+          {"op", party.op},     {"file", party.file},     {"line", party.line}};
+}
+
+Json jsonOf(const Finding &finding) {
+  Json parties = Json::array();
+  for (const Party &party : finding.parties)
+    parties.push_back(jsonOf(party));
+  return {{"kind", name(finding.kind)}, {"message", finding.message},   {"parties", parties},
+          {"notes", finding.notes},     {"schedule", finding.schedule}, {"steps", finding.steps}};
+}
+
+/// The verdicts on all sizes as one.
+Json jsonOf(const std::string &kernel, const std::vector<Verdict> &verdicts) {
+  Json findings = Json::array(), waivers = Json::array(), shapes = Json::array();
+  Json notes = Json::array();
+  Method method = Method::proved;
+  bool isComplete = true;
+  int64_t schedules = 0;
+  uint64_t states = 0, events = 0, operations = 0;
+  for (const Verdict &verdict : verdicts) {
+    shapes.push_back(shapeJson(verdict.options.shape));
+    for (const Finding &finding : verdict.findings)
+      findings.push_back(jsonOf(finding));
+    for (const Waiver &waiver : verdict.waivers) {
+      Json waived = Json::array();
+      for (const Finding &finding : waiver.waived)
+        waived.push_back(jsonOf(finding));
+      waivers.push_back({{"name", waiver.name},
+                         {"reason", waiver.reason},
+                         {"source", waiver.source},
+                         {"waived", waived}});
+    }
+    for (const std::string &note : verdict.notes)
+      notes.push_back(note);
+    method = std::max(method, verdict.method);
+    isComplete &= verdict.isComplete;
+    schedules += verdict.schedules;
+    states += verdict.states;
+    events += verdict.events;
+    operations += verdict.operations;
+  }
+  const CheckOptions &options = verdicts.front().options;
+  return {{"kernel", kernel},
+          {"ranks", options.ranks},
+          {"verdict", findings.empty() ? "clean" : "finding"},
+          {"method", name(method)},
+          {"schedules", schedules},
+          {"findings", findings},
+          {"cores", options.cores},
+          {"launches", options.launches},
+          {"shapes", shapes},
+          {"seed", options.seed},
+          {"waivers", waivers},
+          {"notes", notes},
+          {"complete", isComplete},
+          {"states", states},
+          {"events", events},
+          {"operations", operations}};
+}
+
+int report(const std::string &kernel, const std::vector<Verdict> &verdicts, bool json) {
+  bool clean = true;
+  for (const Verdict &verdict : verdicts) {
+    std::string text = verdict.text();
+    text.pop_back(); // its last newline
+    printText(text, json);
+    clean &= verdict.clean();
+  }
+  if (json)
+    printJson(jsonOf(kernel, verdicts));
+  return clean ? kVerified : kFailed;
+}
+
+//===-- Mutants and replays -------------------------------------------------------------------===//
+
+struct Score {
+  int64_t mutants = 0, killed = 0, equivalent = 0, missed = 0;
+  void add(const Mutant &mutant) {
+    ++mutants;
+    ++(mutant.outcome == Mutant::Outcome::killed       ? killed
+       : mutant.outcome == Mutant::Outcome::equivalent ? equivalent
+                                                       : missed);
+  }
+};
+
+int mutateTarget(const Target &target, bool json) {
+  std::vector<Mutant> mutants;
+  for (const Case &one : target.cases)
+    unite(mutants, one.mutate());
+  Score all;
+  std::map<std::string, Score> byKind;
+  Json list = Json::array();
+  for (const Mutant &mutant : mutants) {
+    all.add(mutant);
+    byKind[mutant.kind].add(mutant);
+    list.push_back({{"kind", mutant.kind},
+                    {"source", mutant.source},
+                    {"what", mutant.what},
+                    {"outcome", name(mutant.outcome)},
+                    {"finding", mutant.finding}});
+    if (mutant.outcome == Mutant::Outcome::missed)
+      printError(fmt::format("missed at {}: {}", mutant.source, mutant.what));
+    if (mutant.outcome == Mutant::Outcome::equivalent)
+      printText(fmt::format("equivalent at {}: {}", mutant.source, mutant.what), json);
+  }
+  auto row = [&](const std::string &what, const Score &score) {
+    printText(fmt::format("{:<16} {:>7} {:>7} {:>11} {:>7}", what, score.mutants, score.killed,
+                          score.equivalent, score.missed),
+              json);
+  };
+  printText(fmt::format("{:<16} {:>7} {:>7} {:>11} {:>7}", target.kernel, "mutants", "killed",
+                        "equivalent", "missed"),
+            json);
+  for (const auto &[kind, score] : byKind)
+    row(kind, score);
+  row("all", all);
+  if (json)
+    printJson({{"kernel", target.kernel},
+               {"ranks", target.cases.front().options.ranks},
+               {"mutants", all.mutants},
+               {"killed", all.killed},
+               {"equivalent", all.equivalent},
+               {"missed", all.missed},
+               {"list", list}});
+  return all.missed ? kFailed : kVerified;
+}
+
+int replayCase(const CheckArguments &arguments, const std::vector<Target> &targets) {
+  if (targets.size() != 1)
+    throw UsageError("--replay needs the --function of the finding");
+  if (targets.front().cases.size() != 1)
+    throw UsageError("--replay needs the --shape (and --config) of the finding");
+  for (const std::string &line : targets.front().cases.front().replay(arguments.replay))
+    printText(line, arguments.json);
+  return kVerified;
+}
+
+int checkTarget(const Target &target, bool json) {
+  Progress progress;
+  std::vector<Verdict> verdicts;
+  for (const Case &one : target.cases) {
+    progress.show(fmt::format("checking {} {}", target.kernel, one.what));
+    verdicts.push_back(one.check());
+  }
+  progress.clear();
+  return report(target.kernel, verdicts, json);
+}
+
+int checkAll(const CheckArguments &arguments) try {
+  std::vector<Target> targets = targetsOf(arguments, optionsOf(arguments));
+  if (!arguments.replay.empty())
+    return replayCase(arguments, targets);
+  int status = kVerified;
+  for (const Target &target : targets)
+    status = std::max(status, arguments.mutate ? mutateTarget(target, arguments.json)
+                                               : checkTarget(target, arguments.json));
+  return status;
+} catch (const OutputError &) {
+  throw;
+} catch (
+    const RuntimeError &error) { // there is not that much memory; exit status 1 is for findings
+  throw UnavailableError(error.what());
+}
+
+} // namespace
+
+Verb addCheck(CLI::App &program) {
+  CLI::App *verb = program.add_subcommand("check", "find races and deadlocks before a kernel runs");
+  auto arguments = std::make_shared<CheckArguments>();
+  addKernelOptions(*verb, *arguments);
+  verb->add_option("--ranks", arguments->ranks, "ranks (2)");
+  verb->add_option("--cores", arguments->cores, "cores of each rank (2)");
+  verb->add_option("--nodes", arguments->nodes, "into which the ranks divide (1)");
+  verb->add_option("--launches", arguments->launches, "back to back (2)");
+  verb->add_option("--schedules", arguments->schedules,
+                   "further runs, by the seed: 4 to hold a proof against, 1000 beyond --states");
+  verb->add_option("--states", arguments->states,
+                   "states that are explored before schedules are sampled (100000)");
+  verb->add_option("--seed", arguments->seed, "of inputs and schedules (1)");
+  verb->add_option("--resident", arguments->resident,
+                   "cores of a rank that the machine runs at a time (all)");
+  verb->add_option("--budget", arguments->budget, "operations that one run may execute (50000000)");
+  verb->add_option("--shape", arguments->shapes,
+                   "sizes of one rank: M=64,N=32,...; of a file: A=8x12,...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--function", arguments->function, "the kernel of a file that has several");
+  verb->add_option("--replay", arguments->replay, "follow the schedule of a finding");
+  verb->add_flag("--mutate", arguments->mutate, "make mistakes, and see whether they are found");
+  verb->add_flag("--json", arguments->json, "one JSON object on stdout");
+  verb->footer(kFooter);
+  return {verb, [arguments] { return checkAll(*arguments); }};
+}
+
+} // namespace ditron::tools

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ditron info: what this machine has, and what of it ditron uses.
+#include "ditron/compiler/Cache.h"
+#include "ditron/driver/Compile.h"
+#include "ditron/driver/Context.h"
+#include "ditron/interop/Cuda.h"
+#include "ditron/runtime/Bootstrap.h"
+#include "tools/baselines/OpenBlas.h"
+#include "tools/ditron/report/Machine.h"
+#include "tools/ditron/report/Report.h"
+#include "tools/ditron/verbs/Verbs.h"
+#include "llvm/Config/llvm-config.h"
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace ditron::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CacheFolder {
+  std::string path; ///< empty: turned off
+  size_t bytes = 0, entries = 0;
+};
+
+CacheFolder cacheFolder() {
+  CacheFolder result{KernelCache::fromEnvironment().folder().string()};
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(result.path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone; // another process may take it away
+    size_t bytes = entry->file_size(gone);
+    if (gone)
+      continue;
+    result.bytes += bytes;
+    ++result.entries;
+  }
+  return result;
+}
+
+Json cachesJson(const Machine &machine) {
+  Json caches = Json::array();
+  for (const Cache &cache : machine.caches)
+    caches.push_back({{"level", cache.level},
+                      {"type", cache.type},
+                      {"bytes", cache.bytes},
+                      {"shared_by", cache.sharedBy}});
+  return caches;
+}
+
+Json launcherJson() {
+  auto membership = runtime::membershipFromEnvironment();
+  if (!membership)
+    return nullptr;
+  return {{"name", membership->launcher}, {"rank", membership->rank}, {"size", membership->size}};
+}
+
+/// The GPUs, or why there are none.
+Json gpusJson(const std::string &whyNot) {
+  if (!whyNot.empty())
+    return {{"available", false}, {"reason", whyNot}};
+  Json devices = Json::array();
+  for (const cuda::DeviceInfo &device : cuda::devices())
+    devices.push_back(
+        {{"name", device.name},
+         {"capability", fmt::format("{}.{}", device.capability.first, device.capability.second)},
+         {"multiprocessors", device.sms},
+         {"memory_bytes", device.memoryBytes}});
+  return {{"available", true}, {"cuda", cuda::driverVersion()}, {"devices", devices}};
+}
+
+std::string nvidiaText(const Json &nvidia) {
+  if (!nvidia["available"].get<bool>())
+    return nvidia["reason"].get<std::string>();
+  std::string text;
+  for (const Json &device : nvidia["devices"])
+    text += fmt::format("{}{}, capability {}, {} multiprocessors, {}", text.empty() ? "" : "; ",
+                        device["name"].get<std::string>(), device["capability"].get<std::string>(),
+                        device["multiprocessors"].get<int>(),
+                        formatBytes(device["memory_bytes"].get<double>()));
+  int version = nvidia["cuda"].get<int>();
+  return text + fmt::format(" (driver for CUDA {}.{})", version / 1000, version % 1000 / 10);
+}
+
+Json inspect() {
+  Machine machine = Machine::inspect();
+  CacheFolder folder = cacheFolder();
+  auto blas = baselines::OpenBlas::load();
+  Json backends = Json::array(), nvidia;
+  for (const BackendState &backend : availableBackends()) {
+    if (backend.whyNot.empty())
+      backends.push_back(backend.name);
+    if (backend.name == "nvidia")
+      nvidia = gpusJson(backend.whyNot);
+  }
+  return {
+      {"cpu", machine.cpu},
+      {"cpus", machine.cpus},
+      {"usable_cpus", machine.usable},
+      {"numa_nodes", machine.nodes},
+      {"features", machine.features},
+      {"memory_bytes", machine.memory},
+      {"available_bytes", machine.availableMemory},
+      {"caches", cachesJson(machine)},
+      {"backends", backends},
+      {"targets", compileTargets()},
+      {"nvidia", nvidia},
+      {"transports", {"threads", "processes"}},
+      {"launcher", launcherJson()},
+      {"openblas", blas ? Json(blas->version()) : Json()},
+      {"cache", {{"folder", folder.path}, {"bytes", folder.bytes}, {"entries", folder.entries}}},
+      {"versions", {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}}}};
+}
+
+std::string joined(const Json &list) {
+  return fmt::format("{}", fmt::join(list.get<std::vector<std::string>>(), " "));
+}
+
+std::string textOf(const Json &info) {
+  std::string text;
+  auto line = [&](const char *name, const std::string &value) {
+    text += fmt::format("{:<11} {}\n", name, value);
+  };
+  line("ditron", fmt::format("{}, LLVM {}", info["versions"]["ditron"].get<std::string>(),
+                             info["versions"]["llvm"].get<std::string>()));
+  line("cpu", fmt::format("{}, {} CPUs ({} usable), {} NUMA node{}", info["cpu"].get<std::string>(),
+                          info["cpus"].get<int>(), info["usable_cpus"].get<int>(),
+                          info["numa_nodes"].get<int>(), info["numa_nodes"] == 1 ? "" : "s"));
+  line("features", joined(info["features"]));
+  line("memory", fmt::format("{}, {} available", formatBytes(info["memory_bytes"].get<double>()),
+                             formatBytes(info["available_bytes"].get<double>())));
+  for (const Json &cache : info["caches"])
+    line("cache",
+         fmt::format("L{} {}, {}, shared by {}", cache["level"].get<int>(),
+                     cache["type"].get<std::string>(), formatBytes(cache["bytes"].get<double>()),
+                     cache["shared_by"].get<int>()));
+  line("backends", joined(info["backends"]));
+  line("targets", joined(info["targets"]));
+  line("transports", joined(info["transports"]));
+  line("nvidia", nvidiaText(info["nvidia"]));
+  const Json &launcher = info["launcher"];
+  line("launcher", launcher.is_null()
+                       ? "none: this process is the only one"
+                       : fmt::format("{}, rank {} of {}", launcher["name"].get<std::string>(),
+                                     launcher["rank"].get<int>(), launcher["size"].get<int>()));
+  line("openblas", info["openblas"].is_null() ? "not found" : info["openblas"].get<std::string>());
+  const Json &cache = info["cache"];
+  std::string folder = cache["folder"].get<std::string>();
+  line("kernels", folder.empty() ? "not kept on disk (DITRON_CACHE=0)"
+                                 : fmt::format("{} in {}, {}", cache["entries"].get<size_t>(),
+                                               folder, formatBytes(cache["bytes"].get<double>())));
+  text.pop_back();
+  return text;
+}
+
+} // namespace
+
+Verb addInfo(CLI::App &program) {
+  CLI::App *verb = program.add_subcommand("info", "this machine, and what ditron finds on it");
+  auto json = std::make_shared<bool>(false);
+  verb->add_flag("--json", *json, "one JSON object on stdout");
+  return {verb, [json] {
+            Json info = inspect();
+            if (*json)
+              printJson(info);
+            else
+              printText(textOf(info), false);
+            return int(kVerified);
+          }};
+}
+
+} // namespace ditron::tools
