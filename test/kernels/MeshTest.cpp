@@ -2,7 +2,7 @@
 //
 // A kernel for a mesh of node x local ranks: interpreter, CPU and checker have one view of the
 // axes.
-#include "ditron/check/Check.h"
+#include "ditron/checker/Check.h"
 #include "ditron/driver/Context.h"
 #include "ditron/lang/Dist.h"
 #include "ditron/lang/Trace.h"
