@@ -5,7 +5,7 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/cpu/CpuCode.h"
-#include "ditron/targets/nvidia/NvidiaCode.h"
+#include "ditron/targets/nvidia/emit/NvidiaCode.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"

@@ -44,8 +44,8 @@ struct NvidiaTarget {
   int64_t resident = 0; ///< cores of a multiprocessor; 0: as tiles and registers ask
 };
 
-/// The same for a GPU. Assembly is PTX (see targets/nvidia/NvidiaCode.h for its first line), an
-/// object a cubin; UnavailableError where that needs ptxas and there is none.
+/// The same for a GPU. Assembly is PTX (see targets/nvidia/emit/NvidiaCode.h for its first line),
+/// an object a cubin; UnavailableError where that needs ptxas and there is none.
 std::string compileForNvidia(mlir::ModuleOp module, const Specialization &specialization,
                              const NvidiaTarget &target, Emit emit);
 

@@ -72,7 +72,7 @@ struct GpuCode {
 };
 
 /// An extent of symmetric memory, or a number of tiles, for a launch: the value of such text as
-/// targets/nvidia/transforms/ExtentText.h writes.
+/// targets/gpu/analysis/ExtentText.h writes.
 int64_t evaluateExtent(const std::string &text, const std::vector<KernelArgument> &arguments,
                        int64_t ranks);
 

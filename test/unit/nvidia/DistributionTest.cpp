@@ -2,7 +2,7 @@
 //
 // The layouts that the NVIDIA backend chooses: every thread holds what it should, rows of shared
 // memory meet all banks.
-#include "ditron/targets/nvidia/Distribution.h"
+#include "ditron/targets/gpu/analysis/Distribution.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -19,9 +19,9 @@
 // once for all of them. Kernels that do more than read and write tiles are left as they are.
 // test/targets/nvidia/form-clusters.mlir shows it.
 #include "ditron/device/DistOps.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
-#include "ditron/targets/nvidia/transforms/Tiles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;

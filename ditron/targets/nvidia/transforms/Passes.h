@@ -3,7 +3,7 @@
 // The passes of the NVIDIA backend: see Passes.td.
 #pragma once
 #include "ditron/core/TileOps.h"
-#include "ditron/targets/nvidia/NvidiaOps.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
