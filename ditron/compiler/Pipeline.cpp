@@ -6,7 +6,7 @@
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/cpu/transforms/Passes.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -26,7 +26,7 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
-void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool recorded) {
+void addCpuPipeline(OpPassManager &passes, const VectorTraits &target, bool recorded) {
   addFrontPipeline(passes, Checks::explicitly);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
@@ -44,41 +44,38 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target, bool reco
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void addNvidiaTiles(OpPassManager &passes, const NvidiaOptions &options) {
+void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target, const CodeOptions &options) {
+  using Stage = gpu::GpuTarget::Stage;
+  std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
-  passes.nest<func::FuncOp>().addPass(nvidia::createCheckSupported()); // what has no lowering
-  passes.addPass(lower::createHoistSymmetric());     // symmetric memory becomes arguments
-  passes.addPass(nvidia::createDescribeSymmetric()); // whose extents a launch computes
+  passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
+  passes.addPass(lower::createHoistSymmetric());  // symmetric memory becomes arguments
+  passes.addPass(gpu::createDescribeSymmetric()); // whose extents a launch computes
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  if (options.tensorMaps)
-    kernel.addPass(nvidia::createFormClusters({options.chip})); // cores take tiles together
+  target.addPasses(Stage::beforeDealing, kernel, options);
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(nvidia::createSpreadTiles());  // each of which may have a core
-  kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
-  if (options.tensorMaps)
-    kernel.addPass(
-        nvidia::createTurnProducts({options.chip, options.warps, options.resident})); // few rows
+  kernel.addPass(gpu::createSpreadTiles());        // each of which may have a core
+  kernel.addPass(gpu::createDistToDevice({name})); // a core is a block of threads
+  target.addPasses(Stage::beforeLayouts, kernel, options);
+  kernel.addPass(gpu::createSimplifyDots({name, options.warps, options.resident,
+                                          options.tensorMaps})); // 8-bit floats may multiply as f16
+  kernel.addPass(gpu::createDeferLoads());                       // weights wait for their store
   kernel.addPass(
-      nvidia::createSimplifyDots({options.chip, options.warps, options.resident,
-                                  options.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(nvidia::createDeferLoads());            // weights wait for their store
-  kernel.addPass(nvidia::createAssignLayouts({options.chip, options.warps, options.resident,
-                                              options.tensorMaps,
-                                              options.tensorStores})); // tiles are dealt to threads
-  kernel.addPass(nvidia::createSpecializeWarps(
-      {options.chip, options.stages, options.tensorStores}));    // a thread feeds the others
-  kernel.addPass(nvidia::createOverlapLaunches({options.chip})); // before the last one's end
-  kernel.addPass(nvidia::createPipelineLoads({options.chip, options.stages})); // fetched ahead
-  passes.addPass(nvidia::createTilesToThreads({options.chip})); // and become their registers
+      gpu::createAssignLayouts({name, options.warps, options.resident, options.tensorMaps,
+                                options.tensorStores})); // tiles are dealt to threads
+  target.addPasses(Stage::afterLayouts, kernel, options);
+  kernel.addPass(gpu::createPipelineLoads({name, options.stages})); // tiles are fetched ahead
+  passes.addPass(gpu::createTilesToThreads({name}));                // and become their registers
 }
 
-void addNvidiaPipeline(OpPassManager &passes, const NvidiaOptions &options) {
-  addNvidiaTiles(passes, options);
+void addGpuPipeline(OpPassManager &passes, const gpu::GpuTarget &target,
+                    const CodeOptions &options) {
+  addGpuTiles(passes, target, options);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(nvidia::createLowerToNvvm());
+  passes.addPass(gpu::createLowerToLLVM({std::string(target.name())}));
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -65,7 +65,7 @@ class Opt(unittest.TestCase):
                         self.assertRegex(line, r"^\S*:\d+:\d+: error: |^within split at ")
 
     def testAnUnknownChip(self):
-        for name in ("nvidia-pipeline-loads", "nvidia-tiles-to-threads"):
+        for name in ("simt-pipeline-loads", "simt-tiles-to-threads"):
             done = self.run_("func.func @kernel() attributes {tile.kernel} { return }",
                              f"--pass-pipeline=builtin.module({'func.func(' if 'loads' in name else ''}"
                              f"{name}{{chip=sm_1}}{')' if 'loads' in name else ''})")

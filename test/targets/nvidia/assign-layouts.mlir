@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-assign-layouts | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts | FileCheck %s
 
 // Rows go to warps, so that a reduction needs no more than shuffles; what it gives is replicated.
 // CHECK-LABEL: func.func @softmax
-// CHECK-SAME: nvidia.resident = 4 : i64, nvidia.warps = 4
+// CHECK-SAME: simt.resident = 4 : i64, simt.warps = 4
 // CHECK: tile.load {{.*}} -> tensor<4x256xf32, #tile.layout<"(4 : 1@warp, 2 : 4@reg, 32 : 1@lane, 4 : 1@reg)">>
 // CHECK: tile.reduce max {{.*}} -> tensor<4x1xf32, #tile.layout<"(4 : 1@warp | replicate 32 : 1@lane)">>
 // CHECK-NOT: convert_layout
@@ -90,7 +90,7 @@ func.func @transposed(%X: memref<?x?xf32, strided<[?, ?], offset: ?>>, %i: index
 
 // Accumulators of products that stand side by side share the registers of a thread: they count together.
 // CHECK-LABEL: func.func @two_products
-// CHECK-SAME: nvidia.warps = 8
+// CHECK-SAME: simt.warps = 8
 func.func @two_products(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index) {
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %none = arith.constant dense<0.0> : tensor<64x128xf32>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-check-supported --verify-diagnostics
+// RUN: %opt %s --simt-check-supported --verify-diagnostics
 
 func.func @copies(%n: index) {
   // expected-error @+1 {{dist.role has no lowering to NVIDIA GPUs: it runs on engine copy, expected core}}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: ditron-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(nvidia-defer-loads))' | FileCheck %s
+// RUN: ditron-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(simt-defer-loads))' | FileCheck %s
 
 // What is read behind a reduction and is stored together with what waited for it: the weights. The row itself is not.
 // CHECK-LABEL: func.func @weights
 // CHECK: tile.load %arg0[%arg3] :
 // CHECK: tile.reduce
-// CHECK: tile.load %arg1[%arg3] {nvidia.deferred} :
+// CHECK: tile.load %arg1[%arg3] {simt.deferred} :
 // CHECK: tile.store
 func.func @weights(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                    %w: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
@@ -26,7 +26,7 @@ func.func @weights(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
 // CHECK-LABEL: func.func @second_walk
 // CHECK: scf.for
 // CHECK: tile.load %arg0[%{{.*}}] :
-// CHECK: tile.load %arg1[%{{.*}}] {nvidia.deferred} :
+// CHECK: tile.load %arg1[%{{.*}}] {simt.deferred} :
 func.func @second_walk(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                        %w: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                        %y: memref<?xf32> {tile.alignment = 16 : i64}, %n: index) attributes {tile.kernel} {
@@ -50,7 +50,7 @@ func.func @second_walk(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i
 // Not what is summed, is stored twice, may be written by the kernel, may be of any alignment, or is read before
 // something else is written.
 // CHECK-LABEL: func.func @others
-// CHECK-NOT: nvidia.deferred
+// CHECK-NOT: simt.deferred
 func.func @others(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64}, %any: memref<?xf32> {tile.readonly},
                   %y: memref<?xf32> {tile.alignment = 16 : i64}, %i: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -81,7 +81,7 @@ func.func @others(%x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64}, 
 
 // Nor what is larger than all that was read before: as much of it as can be is to be under way.
 // CHECK-LABEL: func.func @larger
-// CHECK-NOT: nvidia.deferred
+// CHECK-NOT: simt.deferred
 func.func @larger(%s: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                   %x: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                   %y: memref<?xf32> {tile.alignment = 16 : i64}, %i: index) attributes {tile.kernel} {
@@ -98,7 +98,7 @@ func.func @larger(%s: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
 
 // Kernels that do not reduce read all they can at once.
 // CHECK-LABEL: func.func @elementwise
-// CHECK-NOT: nvidia.deferred
+// CHECK-NOT: simt.deferred
 func.func @elementwise(%a: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                        %b: memref<?xf32> {tile.readonly, tile.alignment = 16 : i64},
                        %y: memref<?xf32> {tile.alignment = 16 : i64}, %i: index) attributes {tile.kernel} {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-dist-to-device | FileCheck %s
+// RUN: %opt %s --simt-dist-to-device | FileCheck %s
 
 // A kernel that asks for ranks takes all of a launch's words, and begins and ends it.
 // CHECK-LABEL: func.func @places(
 // CHECK-SAME: %[[STATUS:[a-z0-9]+]]: !llvm.ptr, %[[RANK:[a-z0-9]+]]: index, %[[RANKS:[a-z0-9]+]]: index, %[[STRIDE:[a-z0-9]+]]: index, %[[HEAD:[a-z0-9]+]]: index
-// CHECK-SAME: nvidia.distributed
+// CHECK-SAME: simt.distributed
 // CHECK: nvvm.read.ptx.sreg.ctaid.x
 // CHECK: nvvm.read.ptx.sreg.nctaid.x
-// CHECK: nvidia.begin(%[[STATUS]], %[[RANK]], %[[RANKS]], %[[STRIDE]], %[[HEAD]]
-// CHECK: nvidia.epoch %[[HEAD]]
-// CHECK: nvidia.end(%[[STATUS]]
+// CHECK: simt.begin(%[[STATUS]], %[[RANK]], %[[RANKS]], %[[STRIDE]], %[[HEAD]]
+// CHECK: simt.epoch %[[HEAD]]
+// CHECK: simt.end(%[[STATUS]]
 // CHECK: return %{{.*}}, %{{.*}}, %[[RANK]], %[[RANKS]]
 func.func @places() -> (index, index, index, index) {
   %c = dist.core
@@ -23,7 +23,7 @@ func.func @places() -> (index, index, index, index) {
 
 // CHECK-LABEL: func.func @requirement(
 // CHECK-SAME: %[[OK:.*]]: i1, %[[N:.*]]: index, %[[STATUS:.*]]: !llvm.ptr
-// CHECK-SAME: nvidia.requirements = [{file = "dist-to-device.mlir{{.*}}", line = {{[0-9]+}} : i64, message = "takes {} rows"}]
+// CHECK-SAME: simt.requirements = [{file = "dist-to-device.mlir{{.*}}", line = {{[0-9]+}} : i64, message = "takes {} rows"}]
 // CHECK: %[[FAILS:.*]] = arith.xori %[[OK]]
 // CHECK: scf.if %[[FAILS]]
 // CHECK: llvm.cmpxchg %[[STATUS]]
@@ -41,20 +41,20 @@ func.func @requirement(%ok: i1, %n: index) {
 // page of this launch.
 // CHECK-LABEL: func.func @verbs(
 // CHECK-SAME: %[[I:[a-z0-9]+]]: index, %[[BUFFER:[a-z0-9]+]]: memref<?xf32, {{.*}}>, %[[COUNTERS:[a-z0-9]+]]: memref<?xi64,
-// CHECK-SAME: nvidia.sites = [{{.*}}role = "send", what = "waits for"}, {{.*}}role = "send", what = "meets all ranks at"}]
-// CHECK: nvidia.begin
+// CHECK-SAME: simt.sites = [{{.*}}role = "send", what = "waits for"}, {{.*}}role = "send", what = "meets all ranks at"}]
+// CHECK: simt.begin
 // CHECK: %[[MINE:.*]] = arith.cmpi ult
 // CHECK: scf.if %[[MINE]]
 // CHECK: %[[BASE:.*]] = memref.extract_aligned_pointer_as_index %[[COUNTERS]]
 // CHECK: %[[PAGED:.*]] = arith.addi %[[BASE]]
-// CHECK: nvidia.wait %{{.*}} for %[[I]] site 1 scope "sys"
-// CHECK: nvidia.shift %{{.*}} by
-// CHECK: nvidia.move %{{.*}} to %{{.*}} :
-// CHECK: nvidia.notify %{{.*}} "add" %[[I]] scope "sys"
-// CHECK: nvidia.notify %{{.*}} "add" %[[I]] scope "gpu"
-// CHECK: nvidia.sync "sys"
-// CHECK: nvidia.meet %{{.*}} of %[[I]] ranks site
-// CHECK: nvidia.end
+// CHECK: simt.wait %{{.*}} for %[[I]] site 1 scope "sys"
+// CHECK: simt.shift %{{.*}} by
+// CHECK: simt.move %{{.*}} to %{{.*}} :
+// CHECK: simt.notify %{{.*}} "add" %[[I]] scope "sys"
+// CHECK: simt.notify %{{.*}} "add" %[[I]] scope "gpu"
+// CHECK: simt.sync "sys"
+// CHECK: simt.meet %{{.*}} of %[[I]] ranks site
+// CHECK: simt.end
 func.func @verbs(%i: index, %buffer: memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>,
                  %counters: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>)
     attributes {dist.requests = [{bytes = 4 : i64, kind = "buffer", name = "buffer", rank = 1 : i64},

@@ -13,7 +13,7 @@ func.func @mailbox() {
 
 func.func @ring() {
   // expected-error @below {{has 0 slots, expected 1 or more}}
-  %ring = nvidia.ring : <0 of tensor<64x64xbf16>>
+  %ring = simt.ring : <0 of tensor<64x64xbf16>>
   return
 }
 
@@ -43,9 +43,9 @@ func.func @fetch(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.p
 
 // -----
 
-func.func @coords(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %ring: !nvidia.ring<4 of tensor<64x64xbf16>>, %i: index, %if: i1) {
+func.func @coords(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %ring: !simt.ring<4 of tensor<64x64xbf16>>, %i: index, %if: i1) {
   // expected-error @below {{has 1 coords but view has 2 dimensions}}
-  nvidia.copy %A[%i] to %ring[%i] if %if : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<64x64xbf16>>
+  simt.copy %A[%i] to %ring[%i] if %if : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<64x64xbf16>>
   return
 }
 
@@ -69,6 +69,6 @@ func.func @parts(%a: tensor<64x128xf8E4M3FN>, %b: tensor<128x64xf8E4M3FN>, %c: t
 
 func.func @scope() {
   // expected-error @below {{scope is "warp", expected one of cta, gpu, sys}}
-  nvidia.sync "warp"
+  simt.sync "warp"
   return
 }

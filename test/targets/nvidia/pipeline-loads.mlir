@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-assign-layouts --nvidia-pipeline-loads=stages=3 | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts --simt-pipeline-loads=stages=3 | FileCheck %s
 
 // CHECK-LABEL: func.func @gemm
-// CHECK: %[[A:.*]] = nvidia.ring : <3 of tensor<64x32xbf16,
-// CHECK: %[[B:.*]] = nvidia.ring : <3 of tensor<32x64xbf16,
-// CHECK: nvidia.await 0
-// CHECK-COUNT-2: nvidia.copy
-// CHECK: nvidia.commit
-// CHECK-COUNT-2: nvidia.copy
-// CHECK: nvidia.commit
+// CHECK: %[[A:.*]] = simt.ring : <3 of tensor<64x32xbf16,
+// CHECK: %[[B:.*]] = simt.ring : <3 of tensor<32x64xbf16,
+// CHECK: simt.await 0
+// CHECK-COUNT-2: simt.copy
+// CHECK: simt.commit
+// CHECK-COUNT-2: simt.copy
+// CHECK: simt.commit
 // CHECK: scf.for %[[K:.*]] = %{{.*}} iter_args(%{{.*}} = %{{.*}}, %[[SLOT:.*]] = %{{.*}})
-// CHECK-NEXT: nvidia.await 1
+// CHECK-NEXT: simt.await 1
 // CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %{{.*}}
 // CHECK: %[[FREE:.*]] = arith.select
 // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]]
-// CHECK: nvidia.copy %{{.*}}[%{{.*}}, %[[NEXT]]] to %[[A]][%[[FREE]]] if %[[MORE]]
-// CHECK: nvidia.copy %{{.*}}[%[[NEXT]], %{{.*}}] to %[[B]][%[[FREE]]] if %[[MORE]]
-// CHECK: nvidia.commit
-// CHECK: nvidia.slot %[[A]][%[[SLOT]]]
-// CHECK: nvidia.slot %[[B]][%[[SLOT]]]
+// CHECK: simt.copy %{{.*}}[%{{.*}}, %[[NEXT]]] to %[[A]][%[[FREE]]] if %[[MORE]]
+// CHECK: simt.copy %{{.*}}[%[[NEXT]], %{{.*}}] to %[[B]][%[[FREE]]] if %[[MORE]]
+// CHECK: simt.commit
+// CHECK: simt.slot %[[A]][%[[SLOT]]]
+// CHECK: simt.slot %[[B]][%[[SLOT]]]
 // CHECK: tile.dot
 // CHECK-NOT: tile.load
 func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index, %n: index) {
@@ -40,7 +40,7 @@ func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stri
 
 // A loop that writes memory might write what it is about to read.
 // CHECK-LABEL: func.func @writes
-// CHECK-NOT: nvidia.ring
+// CHECK-NOT: simt.ring
 func.func @writes(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-simplify-dots | FileCheck %s
+// RUN: %opt %s --simt-simplify-dots | FileCheck %s
 
 // CHECK-LABEL: func.func @fp8
 // CHECK: %[[A:.*]] = tile.cast %arg0 : tensor<64x64xf8E4M3FN> to tensor<64x64xf16>

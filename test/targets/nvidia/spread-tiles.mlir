@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --split-input-file --nvidia-spread-tiles | FileCheck %s
+// RUN: %opt %s --split-input-file --simt-spread-tiles | FileCheck %s
 
 // Each tile gets a core, and its number is divided in 32 bits.
 // CHECK-LABEL: func.func @spread(
-// CHECK-SAME: nvidia.tiles = ["a0.0 c4 ceildiv a0.1 mul"]
+// CHECK-SAME: simt.tiles = ["a0.0 c4 ceildiv a0.1 mul"]
 // CHECK: %[[CORE:.*]] = dist.core
 // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[CORE]], %{{.*}} : index
 // CHECK: scf.if %[[EXISTS]] {
@@ -54,7 +54,7 @@ func.func @divided(%n: index, %m: index, %y: memref<?xf32, strided<[?], offset: 
 
 // What is carried from tile to tile stays with one core.
 // CHECK-LABEL: func.func @carried(
-// CHECK-NOT: nvidia.tiles
+// CHECK-NOT: simt.tiles
 // CHECK: scf.for
 func.func @carried(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
   %core = dist.core
@@ -73,7 +73,7 @@ func.func @carried(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attrib
 
 // Another use of a core's number, and a tile that every core reads once.
 // CHECK-LABEL: func.func @numbered(
-// CHECK-NOT: nvidia.tiles
+// CHECK-NOT: simt.tiles
 // CHECK: scf.for
 func.func @numbered(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
   %core = dist.core
@@ -86,7 +86,7 @@ func.func @numbered(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attri
 }
 
 // CHECK-LABEL: func.func @readOnce(
-// CHECK-NOT: nvidia.tiles
+// CHECK-NOT: simt.tiles
 // CHECK: scf.for
 func.func @readOnce(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -103,7 +103,7 @@ func.func @readOnce(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attri
 
 // How many tiles there are is read from memory: a launch does not know.
 // CHECK-LABEL: func.func @unknown(
-// CHECK-NOT: nvidia.tiles
+// CHECK-NOT: simt.tiles
 // CHECK: scf.for
 func.func @unknown(%counts: memref<?xi32, strided<[?], offset: ?>>,
                    %y: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
@@ -123,7 +123,7 @@ func.func @unknown(%counts: memref<?xi32, strided<[?], offset: ?>>,
 
 // Cores that wait for one another are there together.
 // CHECK-LABEL: func.func @waiting(
-// CHECK-NOT: nvidia.tiles
+// CHECK-NOT: simt.tiles
 // CHECK: scf.for
 func.func @waiting(%n: index, %y: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
   %core = dist.core

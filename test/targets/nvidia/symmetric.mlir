@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --lower-hoist-symmetric --nvidia-describe-symmetric --verify-diagnostics | FileCheck %s
+// RUN: %opt %s --lower-hoist-symmetric --simt-describe-symmetric --verify-diagnostics | FileCheck %s
 
 // Extents become text that a launch evaluates; the plan goes.
 // CHECK-LABEL: func.func @extents(
-// CHECK-SAME: nvidia.symmetric = [
+// CHECK-SAME: simt.symmetric = [
 // CHECK-SAME: {bytes = 4 : i64, extents = ["n", "a0.1 c16 ceildiv"], kind = "buffer", name = "full"}
 // CHECK-SAME: {bytes = 8 : i64, extents = ["s1 c3 max"], kind = "signals", name = "ready"}
 // CHECK-NOT: dist.plan

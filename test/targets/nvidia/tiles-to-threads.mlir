@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-assign-layouts --nvidia-tiles-to-threads --cse | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts --simt-tiles-to-threads --cse | FileCheck %s
 
 // CHECK-LABEL: func.func @softmax
-// CHECK-SAME: nvidia.shared_bytes = 0
+// CHECK-SAME: simt.shared_bytes = 0
 // Wide accesses where addresses and what is left of the view allow, else one by one.
 // CHECK: scf.if %{{.*}} -> (vector<8xi32>)
 // CHECK-COUNT-2: ld.global.v4.b32
@@ -58,7 +58,7 @@ func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stri
 
 // Along both dimensions of the threads: shuffles, then the warps meet in shared memory.
 // CHECK-LABEL: func.func @across_warps
-// CHECK-SAME: nvidia.shared_bytes = 1024
+// CHECK-SAME: simt.shared_bytes = 1024
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK: nvvm.barrier0
 // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>

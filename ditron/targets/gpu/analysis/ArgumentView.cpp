@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
-#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 /// The dimensions of a subview's source that the subview has, in order.
 static SmallVector<unsigned> keptDimensions(memref::SubViewOp op) {
@@ -161,4 +161,4 @@ int64_t accessBytes(Value view) {
   return bytes ? bytes.getInt() : kAccessBytes;
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -6,7 +6,7 @@
 #include "mlir/IR/Value.h"
 #include <optional>
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 /// How many elements a view has along a dimension: as many as an argument has along one of its own,
 /// or as a number says. Equal extents are equal numbers.
@@ -46,4 +46,4 @@ inline constexpr int64_t kAccessBytes = 16;
 /// neighbouring threads access neighbours.
 int64_t accessBytes(mlir::Value view);
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

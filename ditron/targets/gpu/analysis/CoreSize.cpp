@@ -3,15 +3,18 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
-#include "ditron/targets/nvidia/ops/NvidiaOps.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 namespace {
 
 using core::elementBytes;
+
+/// Threads of a core, from which warps are counted.
+constexpr int64_t kFewThreads = 128, kManyThreads = 256, kMostThreads = 512;
 
 /// Whether a kernel copies chunks: many threads keep many accesses under way.
 bool moves(func::FuncOp function) {
@@ -44,19 +47,19 @@ core::LoadOp largestLoad(func::FuncOp function) {
 
 /// Warps for a kernel whose threads wait for one another: few, each with much to read, so that many
 /// cores share a multiprocessor; no more than the tile can be dealt to.
-int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load) {
-  constexpr int64_t kFewest = 4, kUsual = 8, kMost = 16;
+int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load, int64_t lanes) {
   constexpr int64_t kBytes = 64, kElements = 64; // of a thread: at least, and at most
+  int64_t fewest = kFewThreads / lanes, usual = kManyThreads / lanes;
   if (!load)
-    return kFewest;
+    return fewest;
   RankedTensorType tile = tileOf(load.getTile());
   int64_t elements = tile.getNumElements(), size = elementBytes(tile.getElementType());
   int64_t vector = std::max<int64_t>(1, accessBytes(load.getView()) / size);
-  int64_t dealt = (elements & -elements) / (kLanes * vector);
-  auto wanted = static_cast<uint64_t>(std::max<int64_t>(1, elements * size / (kLanes * kBytes)));
-  int64_t most = mostElements(function) > kUsual * kLanes * kElements ? kMost : kUsual;
-  return std::clamp(static_cast<int64_t>(llvm::bit_floor(wanted)), kFewest,
-                    std::max(kFewest, std::min(most, dealt)));
+  int64_t dealt = (elements & -elements) / (lanes * vector);
+  auto wanted = static_cast<uint64_t>(std::max<int64_t>(1, elements * size / (lanes * kBytes)));
+  int64_t most = mostElements(function) > kManyThreads * kElements ? kMostThreads / lanes : usual;
+  return std::clamp(static_cast<int64_t>(llvm::bit_floor(wanted)), fewest,
+                    std::max(fewest, std::min(most, dealt)));
 }
 
 /// Whether code may ask nothing about the tensors of a launch: there are no ways beside the wide
@@ -136,53 +139,53 @@ int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
 
 } // namespace
 
-int64_t chooseWarps(func::FuncOp function) {
-  constexpr int64_t kFewest = 4, kMost = 16, kMostOfDots = 8;
-  constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
-  constexpr int64_t kMostAccumulators = 128;            // likewise, before they spill
-  int64_t accumulators = 0;
+/// Elements of the accumulators of a block that has most of them.
+static int64_t mostAccumulators(func::FuncOp function) {
+  int64_t most = 0;
   function.walk([&](Block *block) {
     int64_t together = 0;
-    for (Operation &op : *block)
-      for (Value result : op.getResults())
-        if (isTile(result) && isa<core::DotOp>(op))
-          together += tileOf(result).getNumElements();
-    accumulators = std::max(accumulators, together);
+    for (core::DotOp dot : block->getOps<core::DotOp>())
+      together += tileOf(dot.getResult()).getNumElements();
+    most = std::max(most, together);
   });
-  auto power = [](int64_t least, int64_t most) {
-    int64_t warps = kFewest;
-    while (warps < least && warps < most)
+  return most;
+}
+
+int64_t chooseWarps(func::FuncOp function, const Traits &chip) {
+  constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
+  constexpr int64_t kMostAccumulators = 128;            // likewise, before they spill
+  auto warpsFor = [&](int64_t elements, int64_t ofThread, int64_t mostThreads) {
+    int64_t warps = kFewThreads / chip.lanes, least = elements / (chip.lanes * ofThread);
+    while (warps < least && warps < mostThreads / chip.lanes)
       warps *= 2;
     return warps;
   };
-  if (accumulators > kLanes * kMostOfDots * kMostAccumulators)
-    return kMost;
+  int64_t accumulators = mostAccumulators(function);
+  if (accumulators > kManyThreads * kMostAccumulators || (!accumulators && moves(function)))
+    return kMostThreads / chip.lanes;
   if (accumulators)
-    return power(accumulators / (kLanes * kAccumulators), kMostOfDots);
-  if (moves(function))
-    return kMost;
+    return warpsFor(accumulators, kAccumulators, kManyThreads);
   if (reduces(function))
-    return warpsOfReduction(function, largestLoad(function));
-  return power(mostElements(function) / (kLanes * kElements), kMost);
+    return warpsOfReduction(function, largestLoad(function), chip.lanes);
+  return warpsFor(mostElements(function), kElements, kMostThreads);
 }
 
-int64_t chooseResident(func::FuncOp function, int64_t warps) {
-  constexpr int64_t kRegisters = 65536, kThreads = 1536;       // of a multiprocessor
+int64_t chooseResident(func::FuncOp function, int64_t warps, const Traits &chip) {
   constexpr int64_t kFewest = 64, kOfMoves = 128, kLeast = 32; // registers of a thread
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots)
     return 1;
-  int64_t threads = warps * kLanes, other = isForAligned(function) ? 24 : 48;
+  int64_t threads = warps * chip.lanes, other = isForAligned(function) ? 24 : 48;
   bool waits = reduces(function);
   int64_t registers = waits ? registersOfReduction(function, threads)
                             : other + registersOf(function.getBody(), threads);
   registers = std::max(registers, moves(function) && !waits ? kOfMoves : kFewest);
-  int64_t cores = kRegisters / (threads * registers);
+  int64_t cores = chip.registers / (threads * registers);
   // One core alone would not compute while it waits: two may spill a little.
-  if (waits && kRegisters / (2 * threads) >= mostElements(function) / threads + kLeast)
+  if (waits && chip.registers / (2 * threads) >= mostElements(function) / threads + kLeast)
     cores = std::max<int64_t>(cores, 2);
-  return std::clamp<int64_t>(cores, 1, kThreads / threads);
+  return std::clamp<int64_t>(cores, 1, chip.threads / threads);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 using core::Iter;
 using core::Swizzle;
@@ -57,20 +57,20 @@ void replicate(Iters &replication, int64_t size, int64_t used, Axis axis) {
 
 //===-- Layouts -------------------------------------------------------------------------------===//
 
-Layout blocked(const Shape &shape, int64_t vector, int64_t warps) {
+Layout blocked(const Shape &shape, int64_t vector, Threads threads) {
   Dealer dealer(shape);
   size_t last = shape.size() - 1;
   int64_t registers = powerIn(shape[last], vector);
   dealer.deal(last, registers, 1, Axis::reg);
   int64_t lanes = 1;
   for (size_t dim = shape.size(); dim-- > 0;) {
-    int64_t part = powerIn(dealer.rest(dim), kLanes / lanes);
+    int64_t part = powerIn(dealer.rest(dim), threads.lanes / lanes);
     dealer.deal(dim, part, lanes, Axis::lane);
     lanes *= part;
   }
   int64_t used = 1;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
-    int64_t part = powerIn(dealer.rest(dim), warps / used);
+    int64_t part = powerIn(dealer.rest(dim), threads.warps / used);
     dealer.deal(dim, part, used, Axis::warp);
     used *= part;
   }
@@ -80,8 +80,8 @@ Layout blocked(const Shape &shape, int64_t vector, int64_t warps) {
     registers *= rest;
   }
   Iters replication;
-  replicate(replication, warps, used, Axis::warp);
-  replicate(replication, kLanes, lanes, Axis::lane);
+  replicate(replication, threads.warps, used, Axis::warp);
+  replicate(replication, threads.lanes, lanes, Axis::lane);
   return dealer.layout(replication);
 }
 
@@ -114,63 +114,6 @@ std::optional<Layout> collapsed(const Layout &layout, const Shape &shape, int64_
     return std::pair(a.axis, -a.stride) < std::pair(b.axis, -b.stride);
   });
   return Layout(iters, replication, layout.offset());
-}
-
-std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps) {
-  int64_t rows = 1, columns = 1;
-  int64_t height = shape[0] / 16, width = shape[1] / 16; // fragments of a warp, in pairs
-  while (rows * columns < warps) {
-    bool splitsRows = height % 2 == 0, splitsColumns = width % 2 == 0;
-    if (!splitsRows && !splitsColumns)
-      break;
-    if (splitsRows && (!splitsColumns || height >= width)) {
-      rows *= 2;
-      height /= 2;
-    } else {
-      columns *= 2;
-      width /= 2;
-    }
-  }
-  return {rows, columns};
-}
-
-Layout accumulator(const Shape &shape, int64_t warps) {
-  auto [rows, columns] = warpGrid(shape, warps);
-  Iters replication;
-  replicate(replication, warps, rows * columns, Axis::warp);
-  int64_t height = shape[0] / (16 * rows), width = shape[1] / (8 * columns);
-  return Layout({{rows, columns, Axis::warp},
-                 {height, 4 * width, Axis::reg},
-                 {2, 2, Axis::reg},
-                 {8, 4, Axis::lane},
-                 {columns, 1, Axis::warp},
-                 {width, 4, Axis::reg},
-                 {4, 1, Axis::lane},
-                 {2, 1, Axis::reg}},
-                replication);
-}
-
-Layout warpgroupAccumulator(const Shape &shape, int64_t warps) {
-  int64_t groups = warps / kWarpgroup, width = shape[1] / 8;
-  return Layout({{groups, kWarpgroup, Axis::warp},
-                 {shape[0] / (64 * groups), 4 * width, Axis::reg},
-                 {kWarpgroup, 1, Axis::warp},
-                 {2, 2, Axis::reg},
-                 {8, 4, Axis::lane},
-                 {width, 4, Axis::reg},
-                 {4, 1, Axis::lane},
-                 {2, 1, Axis::reg}});
-}
-
-Layout warpgroupOperand(const Shape &shape, int64_t warps) {
-  int64_t groups = warps / kWarpgroup, width = shape[1] / 4;
-  return Layout({{groups, kWarpgroup, Axis::warp},
-                 {shape[0] / (64 * groups), 2 * width, Axis::reg},
-                 {kWarpgroup, 1, Axis::warp},
-                 {2, 1, Axis::reg},
-                 {8, 4, Axis::lane},
-                 {width, 2, Axis::reg},
-                 {4, 1, Axis::lane}});
 }
 
 namespace {
@@ -242,15 +185,6 @@ std::optional<Layout> gathered(const Layout &layout, const Shape &shape, int64_t
   for (const Iters &dim : *dims)
     iters.insert(iters.end(), dim.begin(), dim.end());
   return Layout(iters, layout.replication()).canonical();
-}
-
-Layout sharedPanels(const Shape &shape, int64_t elementBytes) {
-  int64_t width = kPanelBytes / elementBytes, rows = shape[shape.size() - 2];
-  int64_t chunk = 16 / elementBytes;
-  return Layout({{rows, width, Axis::m},
-                 {shape.back() / width, rows * width, Axis::m},
-                 {width, 1, Axis::m}})
-      .swizzled({3, static_cast<int>(log2(chunk)), 3, Axis::m});
 }
 
 Layout sharedRows(const Shape &shape, int64_t elementBytes) {
@@ -343,6 +277,16 @@ Shape addedBy(const Distribution &tile, Axis axis, int64_t place) {
   return result;
 }
 
+/// Places of an axis on which what is added to the coordinates depends.
+int64_t placesOn(const Distribution &tile, Axis axis) {
+  int64_t places = 1;
+  for (size_t dim = 0; dim < tile.shape().size(); ++dim)
+    for (const Digit &digit : tile.thread(dim))
+      if (digit.axis == axis)
+        places = std::max(places, digit.stride * digit.extent);
+  return places;
+}
+
 /// Whether every part of the threads' coordinates is that of single bits.
 bool isBinary(const Distribution &tile) {
   for (size_t dim = 0; dim < tile.shape().size(); ++dim)
@@ -394,13 +338,15 @@ std::optional<std::vector<Exchange>> exchanges(const Distribution &from, const D
   if (from.shape() != to.shape() || from.registers() != to.registers() || !isBinary(from) ||
       !isBinary(to))
     return std::nullopt;
-  for (int64_t warp = 1; warp < kLanes; warp *= 2)
+  int64_t warps = std::max(placesOn(from, Axis::warp), placesOn(to, Axis::warp));
+  int64_t lanes = std::max(placesOn(from, Axis::lane), placesOn(to, Axis::lane));
+  for (int64_t warp = 1; warp < warps; warp *= 2)
     if (addedBy(from, Axis::warp, warp) != addedBy(to, Axis::warp, warp))
       return std::nullopt;
   std::vector<Exchange> result;
   std::vector<Shape> elements = elementsIn(from);
   Shape none(from.shape().size(), 0);
-  for (int64_t bit = 0; int64_t(1) << bit < kLanes; ++bit) {
+  for (int64_t bit = 0; int64_t(1) << bit < lanes; ++bit) {
     Exchange one{bit, addedBy(from, Axis::lane, int64_t(1) << bit),
                  addedBy(to, Axis::lane, int64_t(1) << bit)};
     if (one.before == one.after)
@@ -421,11 +367,11 @@ namespace {
 
 /// Passes through the banks when the first warp accesses all its registers, `run` at a time.
 int64_t passes(const Layout &memory, const Distribution &registers, int64_t run,
-               int64_t elementBytes) {
+               int64_t elementBytes, int64_t lanes) {
   constexpr int64_t kBanks = 32, kWordBytes = 4;
-  int64_t lanesAtOnce = std::min(kLanes, kBanks * kWordBytes / (run * elementBytes)), total = 0;
+  int64_t lanesAtOnce = std::min(lanes, kBanks * kWordBytes / (run * elementBytes)), total = 0;
   for (int64_t reg = 0; reg < registers.registers(); reg += run)
-    for (int64_t first = 0; first < kLanes; first += lanesAtOnce) {
+    for (int64_t first = 0; first < lanes; first += lanesAtOnce) {
       std::array<std::set<int64_t>, kBanks> words;
       for (int64_t lane = first; lane < first + lanesAtOnce; ++lane) {
         Shape at = registers.at(0, lane, reg);
@@ -448,11 +394,12 @@ int64_t passes(const Layout &memory, const Distribution &registers, int64_t run,
 } // namespace
 
 Layout sharedBetween(const Distribution &a, int64_t runA, const Distribution &b, int64_t runB,
-                     int64_t elementBytes) {
+                     int64_t elementBytes, int64_t lanes) {
   Layout best = Layout::rowMajor(a.shape());
   int64_t size = elementsOf(a.shape());
   auto cost = [&](const Layout &memory) {
-    return passes(memory, a, runA, elementBytes) + passes(memory, b, runB, elementBytes);
+    return passes(memory, a, runA, elementBytes, lanes) +
+           passes(memory, b, runB, elementBytes, lanes);
   };
   int64_t least = cost(best), base = log2(std::max(runA, runB));
   for (int64_t bits = 1; bits <= 5; ++bits)
@@ -470,4 +417,4 @@ Layout sharedBetween(const Distribution &a, int64_t runA, const Distribution &b,
   return best;
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -4,7 +4,7 @@
 // backend chooses, and what it reads off them.
 //
 // A layout of registers here is *full*: its strides on each axis are those of a mixed radix, and
-// what the elements do not use of the 32 lanes and of the warps is replication. So every thread
+// what the elements do not use of the lanes and of the warps is replication. So every thread
 // holds elements at all times, no branch asks who works, and the element in a register is a digit
 // sum: of the thread, known when it runs, and of the register, known when it is compiled.
 //
@@ -14,43 +14,30 @@
 #pragma once
 #include "ditron/core/Layout.h"
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 using core::Axis;
 using core::Iters;
 using core::Layout;
 using core::Shape;
 
-inline constexpr int64_t kLanes = 32;
-inline constexpr int64_t kWarpgroup = 4; ///< warps that multiply together
+/// The threads that compute the tiles of a CTA.
+struct Threads {
+  int64_t warps, lanes;
+  int64_t count() const { return warps * lanes; }
+};
 
 //===-- Layouts -------------------------------------------------------------------------------===//
 
-/// The tile dealt to `warps` warps for reading and writing memory whose last dimension is dense:
-/// each thread holds runs of `vector` neighbours (or as many as divide the row), neighbouring lanes
-/// hold neighbouring runs, and warps take rows before they share one.
-Layout blocked(const Shape &shape, int64_t vector, int64_t warps);
+/// The tile dealt to threads for reading and writing memory whose last dimension is dense: each
+/// holds runs of `vector` neighbours (or as many as divide the row), neighbouring lanes hold
+/// neighbouring runs, and warps take rows before they share one.
+Layout blocked(const Shape &shape, int64_t vector, Threads threads);
 
 /// The tile with dimension `axis` shrunk to 1: whoever held any of its elements holds the one that
 /// is left. It is what a reduction along the axis gives, and what a broadcast along it reads.
 /// Without a value where the layout does not split at the dimensions.
 std::optional<Layout> collapsed(const Layout &layout, const Shape &shape, int64_t axis);
-
-/// Rows and columns of warps that share the 16x8 fragments, pairs side by side, of a matrix: as
-/// many of `warps` as split it evenly, their parts as square as they get.
-std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps);
-
-/// The accumulator of a product in 16x8 fragments, each warp of the grid with a contiguous part.
-/// Warps beyond the grid repeat the work of others.
-Layout accumulator(const Shape &shape, int64_t warps);
-
-/// The same for products of warpgroups: each of them has a contiguous part of the rows, in blocks
-/// of 64 of which each of its warps has 16. The rows are a multiple of 16 a warp, the columns of 8.
-Layout warpgroupAccumulator(const Shape &shape, int64_t warps);
-
-/// Words of two 16-bit elements each, neighbours in a row, of a tile dealt as warpgroupAccumulator:
-/// the left side of a product of warpgroups. `shape` is that of the words.
-Layout warpgroupOperand(const Shape &shape, int64_t warps);
 
 /// The layout with as many neighbours along the last dimension in one thread as make `run`, a power
 /// of two, the lanes of a quad having exchanged registers for them. Without a value where lanes
@@ -60,14 +47,6 @@ std::optional<Layout> gathered(const Layout &layout, const Shape &shape, int64_t
 /// The tile in shared memory, row-major, 16-byte chunks of a row swizzled such that eight rows
 /// of one chunk meet all banks.
 Layout sharedRows(const Shape &shape, int64_t elementBytes);
-
-/// Bytes of a row of a panel, and of its swizzle: what the copy engine and wgmma work with.
-inline constexpr int64_t kPanelBytes = 128;
-
-/// The tile in shared memory for the copy engine and for wgmma: panels of 128 bytes of every row,
-/// one behind the other, each swizzled as sharedRows. The last dimension is a multiple of a panel,
-/// the one before of 8.
-Layout sharedPanels(const Shape &shape, int64_t elementBytes);
 
 //===-- Reading them --------------------------------------------------------------------------===//
 
@@ -124,9 +103,9 @@ std::optional<std::vector<std::pair<size_t, size_t>>> partners(std::vector<Shape
                                                                const Exchange &exchange);
 
 /// Shared memory of a tile on its way between two distributions, read and written `runs` neighbours
-/// at a time: row-major, with the swizzle that costs the two together the fewest passes through the
-/// banks.
+/// at a time by warps of so many lanes: row-major, with the swizzle that costs the two together the
+/// fewest passes through the banks.
 Layout sharedBetween(const Distribution &a, int64_t runA, const Distribution &b, int64_t runB,
-                     int64_t elementBytes);
+                     int64_t elementBytes, int64_t lanes);
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

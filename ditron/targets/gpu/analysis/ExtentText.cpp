@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 /// The word of an operation; empty if it has none.
 static StringRef wordOf(Operation *op) {
@@ -106,4 +106,4 @@ LogicalResult ExtentText::addExtent(Value view, int64_t n, Operation *user) {
   return refuse(user);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

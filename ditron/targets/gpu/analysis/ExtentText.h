@@ -8,7 +8,7 @@
 #include "mlir/IR/Value.h"
 #include <string>
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 class ExtentText {
 public:
@@ -30,4 +30,4 @@ private:
   mlir::Operation *culprit_ = nullptr;
 };
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -7,11 +7,11 @@
 // finished with what was there before, and see it afterwards.
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 namespace {
 
 /// The widest access of a thread to shared memory, in elements.
@@ -78,10 +78,10 @@ private:
     Distribution from = ends.from();
     int64_t bytes = storageBytes(element);
     Value base = t.shared(context_.shared.allocate(ends.result.getNumElements() * bytes));
-    t.instructions.barrier();
+    t.instructions->barrier();
     Value stored = t.stored(vector, element);
     SharedPlaces(t, base, memory, from, bytes).write(stored, runIn(memory, from, element));
-    t.instructions.barrier();
+    t.instructions->barrier();
     return base;
   }
 
@@ -150,21 +150,21 @@ private:
   static Value shuffled(ThreadBuilder &t, Value word, int64_t mask) {
     Type type = word.getType();
     if (type.getIntOrFloatBitWidth() >= 32)
-      return t.instructions.shuffleXor(word, mask);
+      return t.instructions->shuffleXor(word, mask);
     Value wide = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI32Type(), word);
-    return t.b.create<arith::TruncIOp>(t.loc, type, t.instructions.shuffleXor(wide, mask));
+    return t.b.create<arith::TruncIOp>(t.loc, type, t.instructions->shuffleXor(wide, mask));
   }
 
   Value across(ThreadBuilder &t, const Ends &ends, Value vector) const {
     Type element = ends.source.getElementType(), stored = lower::storageType(element);
     Distribution from = ends.from(), to = ends.to();
     int64_t writes = from.run(widest(element)), reads = to.run(widest(element));
-    Layout memory = sharedBetween(from, writes, to, reads, storageBytes(element));
+    Layout memory = sharedBetween(from, writes, to, reads, storageBytes(element), context_.lanes);
     Value base = t.shared(0);
-    t.instructions.barrier();
+    t.instructions->barrier();
     SharedPlaces(t, base, memory, from, storageBytes(element))
         .write(t.stored(vector, element), writes);
-    t.instructions.barrier();
+    t.instructions->barrier();
     Value read = SharedPlaces(t, base, memory, to, storageBytes(element)).read(stored, reads);
     return lower::fromStorage(t.b, t.loc, read, element);
   }
@@ -185,4 +185,4 @@ void addConvertPatterns(RewritePatternSet &patterns, const TypeConverter &types,
   patterns.add<ConvertPattern>(types, patterns.getContext(), context);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

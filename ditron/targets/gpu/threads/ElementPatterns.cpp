@@ -8,12 +8,12 @@
 //
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 namespace {
 
 constexpr auto kNearest = core::Rounding::nearest_even;
@@ -176,4 +176,4 @@ void addElementPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                                                                                  context);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

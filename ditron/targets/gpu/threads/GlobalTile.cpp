@@ -3,11 +3,11 @@
 #include "ditron/lower/Conversions.h"
 #include "ditron/lower/Views.h"
 #include "ditron/support/Error.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 static Value compare(ThreadBuilder &t, arith::CmpIPredicate predicate, Value x, Value y) {
   return t.b.create<arith::CmpIOp>(t.loc, predicate, x, y);
@@ -262,7 +262,7 @@ public:
     SharedPlaces shared(t_, base_, memory_, places_, tile_.bytes);
     for (int64_t reg = 0; reg < places_.registers(); reg += run) {
       Value count = t_.mul(tile_.countFrom(t_, reg, run), t_.i32(tile_.bytes));
-      t_.instructions.copyAsync(shared.at(reg), tile_.at(t_, reg).first, kWide, count);
+      t_.instructions->copyAsync(shared.at(reg), tile_.at(t_, reg).first, kWide, count);
     }
   }
 
@@ -272,8 +272,8 @@ public:
     loopOverPieces(run, kAtOnce, [&](ArrayRef<GlobalTile::Piece> pieces) {
       for (const GlobalTile::Piece &piece : pieces)
         where(piece, [&] {
-          t_.instructions.copyAsync(placeOf(piece), piece.address, kWord,
-                                    t_.mul(piece.count, t_.i32(tile_.bytes)));
+          t_.instructions->copyAsync(placeOf(piece), piece.address, kWord,
+                                     t_.mul(piece.count, t_.i32(tile_.bytes)));
         });
     });
   }
@@ -289,7 +289,7 @@ public:
       for (const GlobalTile::Piece &piece : pieces) {
         Value inside = compare(t_, arith::CmpIPredicate::ne, piece.count, t_.i32(0));
         inside = b_.create<arith::AndIOp>(t_.loc, inside, piece.exists);
-        values.append(t_.instructions.loadGlobal(piece.address, tile_.bytes, inside, otherwise));
+        values.append(t_.instructions->loadGlobal(piece.address, tile_.bytes, inside, otherwise));
       }
       for (auto [piece, value] : llvm::zip(pieces, values))
         where(piece, [&, value = value, &piece = piece] {
@@ -305,9 +305,9 @@ private:
 
   /// Each thread takes every so many-th piece of the tile, some at a time.
   void loopOverPieces(int64_t run, int64_t atOnce, Pieces body) {
-    int64_t pieces = product(places_.shape()) / run, threads = t_.context.warps * kLanes;
+    int64_t pieces = product(places_.shape()) / run, threads = t_.context.threads().count();
     atOnce = std::min(atOnce, (pieces + threads - 1) / threads);
-    Value thread = t_.add(t_.mul(t_.context.warp, t_.i32(kLanes)), t_.context.lane);
+    Value thread = t_.thread();
     auto loop = b_.create<scf::ForOp>(t_.loc, thread, t_.i32(pieces), t_.i32(atOnce * threads));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
@@ -350,7 +350,7 @@ void copyToShared(ThreadBuilder &t, Value view, ValueRange coords, RankedTensorT
     throw InternalError("a tile of 64-bit elements in shared memory");
   int64_t run = SharedCopy::kWide / bytes, word = SharedCopy::kWord / bytes;
   Distribution places =
-      *Distribution::of(blocked(shapeOf(tile), run, t.context.warps), shapeOf(tile));
+      *Distribution::of(blocked(shapeOf(tile), run, t.context.threads()), shapeOf(tile));
   GlobalTile memory(t, view, coords, places);
   Layout layout = core::layoutOf(tile);
   SharedCopy copy(t, memory, places, layout, base);
@@ -372,4 +372,4 @@ void copyToShared(ThreadBuilder &t, Value view, ValueRange coords, RankedTensorT
   copy.copyElements(padding);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

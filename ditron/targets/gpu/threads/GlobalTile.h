@@ -4,7 +4,7 @@
 #pragma once
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 class GlobalTile {
 public:
@@ -65,4 +65,4 @@ private:
 void copyToShared(ThreadBuilder &t, mlir::Value view, mlir::ValueRange coords,
                   mlir::RankedTensorType tile, const llvm::APInt &padding, mlir::Value base);
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -6,16 +6,16 @@
 // stride.
 //
 //   %wide = the tile's origin, its strides and what is left of the view are multiples of a run
-//   scf.if %wide { @%mask ld.global.v4.b32 ... } else { @%mask ld.global.b16 ... }
+//   scf.if %wide { 16 bytes where %mask holds ... } else { one element ... }
 //
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 namespace {
 
 /// The padding of a load as the bits of a storage element.
@@ -95,7 +95,7 @@ private:
     for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
       auto [address, mask] = memory_.at(t_, reg);
       words.append(
-          t_.instructions.loadGlobal(address, run * memory_.bytes, mask, otherwise, place_));
+          t_.instructions->loadGlobal(address, run * memory_.bytes, mask, otherwise, place_));
     }
     return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()), t_.join(words));
   }
@@ -110,7 +110,7 @@ private:
       auto [address, mask] = memory_.at(t_, reg);
       if (isOwner)
         mask = t_.b.create<arith::AndIOp>(t_.loc, mask, isOwner);
-      t_.instructions.storeGlobal(
+      t_.instructions->storeGlobal(
           address,
           ArrayRef(all).slice(static_cast<size_t>(reg / run * count), static_cast<size_t>(count)),
           mask);
@@ -134,12 +134,12 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     if (isShared(tile)) {
       Value base =
           t.shared(context_.shared.allocate(tile.getNumElements() * storageBytes(element)));
-      t.instructions.barrier();
+      t.instructions->barrier();
       copyToShared(t, op.getView(), op.getCoords(), tile, paddingBits(op.getPadding(), element),
                    base);
-      t.instructions.commitCopies();
-      t.instructions.waitCopies(0);
-      t.instructions.barrier();
+      t.instructions->commitCopies();
+      t.instructions->waitCopies(0);
+      t.instructions->barrier();
       b.replaceOp(op, base);
       return success();
     }
@@ -212,7 +212,7 @@ struct AtomicAddPattern : TilePattern<core::AtomicAddOp> {
     if (isOwner && !op.getOld().use_empty())
       return op.emitError() << "the values before are used of a tile of " << tile.getNumElements()
                             << " elements, fewer than the core has threads; expected "
-                            << context_.warps * kLanes << " or more";
+                            << context_.threads().count() << " or more";
     Distribution places = *Distribution::of(layout, shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
     auto kind =
@@ -236,8 +236,9 @@ private:
     t.b.setInsertionPointToStart(branch.thenBlock());
     Value pointer = t.b.create<LLVM::IntToPtrOp>(
         t.loc, LLVM::LLVMPointerType::get(t.b.getContext(), 1), address);
-    Value before = t.b.create<LLVM::AtomicRMWOp>(t.loc, kind, pointer, value,
-                                                 LLVM::AtomicOrdering::monotonic, "device");
+    Value before =
+        t.b.create<LLVM::AtomicRMWOp>(t.loc, kind, pointer, value, LLVM::AtomicOrdering::monotonic,
+                                      t.context.target.syncScope("gpu"));
     t.b.create<scf::YieldOp>(t.loc, before);
     t.b.setInsertionPointToStart(branch.elseBlock());
     Value zero = t.b.create<arith::ConstantOp>(t.loc, t.b.getZeroAttr(value.getType()));
@@ -254,4 +255,4 @@ void addMemoryPatterns(RewritePatternSet &patterns, const TypeConverter &types,
       types, patterns.getContext(), context);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -6,13 +6,13 @@
 // elements, and addresses and strides in multiples of 16 bytes, a thread takes 16 bytes at a time
 // and has several such accesses under way; else element by element, for any strides.
 #include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "ditron/targets/nvidia/ops/NvidiaOps.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 namespace {
 
@@ -100,11 +100,11 @@ private:
   /// All threads take accesses of `size` bytes in turn, several under way at a time.
   void copy(Value width, Value fromStep, Value toStep, int64_t size) {
     OpBuilder &b = t_.b;
-    int64_t threads = t_.context.warps * kLanes;
+    int64_t threads = t_.context.threads().count();
     Value total = width;
     for (Value extent : ArrayRef(extents_).drop_back())
       total = t_.mul(total, extent);
-    Value thread = t_.add(t_.mul(t_.context.warp, t_.i32(kLanes)), t_.context.lane);
+    Value thread = t_.thread();
     Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), thread);
     auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(kAtATime * threads));
     OpBuilder::InsertionGuard guard(b);
@@ -117,10 +117,10 @@ private:
       Value number = t_.add(loop.getInductionVar(), i64(n * threads));
       Value exists = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ult, number, total);
       auto [from, to] = at(number, width, fromStep, toStep);
-      underWay.emplace_back(t_.instructions.loadGlobal(from, size, exists, zeros), to, exists);
+      underWay.emplace_back(t_.instructions->loadGlobal(from, size, exists, zeros), to, exists);
     }
     for (auto &[values, to, exists] : underWay)
-      t_.instructions.storeGlobal(to, values, exists);
+      t_.instructions->storeGlobal(to, values, exists);
   }
 
   ThreadBuilder &t_;
@@ -134,10 +134,10 @@ struct MovePattern : TilePattern<MoveOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(MoveOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    t.instructions.barrier(); // what the other threads wrote, and have read
+    t.instructions->barrier(); // what the other threads wrote, and have read
     Copy(t, op).write();
     if (op.getComplete())
-      t.instructions.barrier();
+      t.instructions->barrier();
     b.eraseOp(op);
     return success();
   }
@@ -150,4 +150,4 @@ void addMovePatterns(RewritePatternSet &patterns, const TypeConverter &types,
   patterns.add<MovePattern>(types, patterns.getContext(), context);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -5,11 +5,11 @@
 // leaves its part. Everybody ends with the result. A position travels with its value.
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 namespace {
 
 /// What is combined: a value, or a value and where it was found.
@@ -78,7 +78,7 @@ private:
       Type type = value.getType();
       bool isShort = type.getIntOrFloatBitWidth() < 32;
       Value sent = isShort ? t_.b.create<arith::ExtSIOp>(t_.loc, t_.b.getI32Type(), value) : value;
-      Value received = t_.instructions.shuffleXor(sent, mask);
+      Value received = t_.instructions->shuffleXor(sent, mask);
       other.push_back(isShort ? t_.b.create<arith::TruncIOp>(t_.loc, type, received) : received);
     }
     return other;
@@ -106,7 +106,7 @@ private:
         own = t_.add(own, t_.mul(t_.digit(digit), t_.i32(weight)));
         weight *= digit.extent;
       }
-    t_.instructions.barrier();
+    t_.instructions->barrier();
     int64_t region = 0;
     for (size_t field = 0; field < parts[0].size(); ++field) {
       Value first = address(own, region, parts[0][field].getType());
@@ -116,7 +116,7 @@ private:
             behind(first, static_cast<int64_t>(reg), 0, warps, part[field].getType()));
       region += elements * warps * partBytes(parts[0][field].getType());
     }
-    t_.instructions.barrier();
+    t_.instructions->barrier();
     return collect(parts, thread, elements, warps);
   }
 
@@ -259,11 +259,11 @@ struct ScanPattern : TilePattern<core::ScanOp> {
     Type type = cast<VectorType>(adaptor.getSource().getType()).getElementType();
     int64_t bytes = partBytes(type);
     Layout memory = Layout::rowMajor(places.shape());
-    t.instructions.barrier();
+    t.instructions->barrier();
     SharedPlaces(t, t.shared(0), memory, places, bytes).write(adaptor.getSource(), 1);
-    t.instructions.barrier();
+    t.instructions->barrier();
     scanLines(t, op, places.shape(), type);
-    t.instructions.barrier();
+    t.instructions->barrier();
     Value vector = SharedPlaces(t, t.shared(0), memory, places, bytes).read(type, 1);
     Type element = tileOf(op.getResult()).getElementType();
     if (isa<FloatType>(element))
@@ -283,8 +283,8 @@ private:
       lines *= shape[dim];
     }
     lines /= length;
-    Value thread = t.add(t.mul(context_.warp, t.i32(kLanes)), context_.lane);
-    Value threads = t.i32(context_.warps * kLanes);
+    Value thread = t.thread();
+    Value threads = t.i32(context_.threads().count());
     auto walk = b.create<scf::ForOp>(t.loc, thread, t.i32(lines), threads);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(walk.getBody());
@@ -324,4 +324,4 @@ void addReducePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                                                                context);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

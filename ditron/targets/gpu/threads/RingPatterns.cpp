@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rings of tiles in shared memory: one piece of it, slots one behind the other.
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
-#include "ditron/targets/nvidia/ops/NvidiaOps.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 namespace {
 
 int64_t slotBytes(RingType ring) {
@@ -51,7 +51,7 @@ struct CommitPattern : TilePattern<CommitOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(CommitOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
-    Instructions(b, op.getLoc()).commitCopies();
+    context_.target.instructions(b, op.getLoc())->commitCopies();
     b.eraseOp(op);
     return success();
   }
@@ -61,9 +61,9 @@ struct AwaitPattern : TilePattern<AwaitOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(AwaitOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
-    Instructions instructions(b, op.getLoc());
-    instructions.waitCopies(static_cast<int64_t>(op.getPending()));
-    instructions.barrier();
+    auto instructions = context_.target.instructions(b, op.getLoc());
+    instructions->waitCopies(static_cast<int64_t>(op.getPending()));
+    instructions->barrier();
     b.eraseOp(op);
     return success();
   }
@@ -87,4 +87,4 @@ void addRingPatterns(RewritePatternSet &patterns, const TypeConverter &types,
       types, patterns.getContext(), context);
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

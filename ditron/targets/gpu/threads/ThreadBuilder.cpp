@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lower/Conversions.h"
 #include "ditron/support/Error.h"
-#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 VectorType vectorOf(RankedTensorType tile) {
   int64_t registers = core::layoutOf(tile).limit(Axis::reg);
@@ -39,7 +38,7 @@ Value ThreadBuilder::offset(Value pointer, Value bytes) {
 
 Value ThreadBuilder::digit(const Digit &digit) {
   Value place = digit.axis == Axis::warp ? context.warp : context.lane;
-  int64_t places = digit.axis == Axis::warp ? context.warps : kLanes;
+  int64_t places = digit.axis == Axis::warp ? context.warps : context.lanes;
   if (digit.stride > 1)
     place = b.create<arith::DivUIOp>(loc, place, i32(digit.stride));
   if (digit.stride * digit.extent < places)
@@ -71,55 +70,6 @@ Value ThreadBuilder::isFirst(const Layout &layout) {
     Value first = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, replica, i32(0));
     result = result ? Value(b.create<arith::AndIOp>(loc, result, first)) : first;
   }
-  return result;
-}
-
-/// A coordinate of a tile along one of the argument's dimensions; far outside of the argument where
-/// the tile begins outside of the view.
-static Value placeInView(ThreadBuilder &t, Value view, ValueRange coords, ArrayRef<int64_t> shape,
-                         const ArgumentView::Dimension &dimension, Value extent) {
-  OpBuilder &b = t.b;
-  auto dim = static_cast<size_t>(dimension.ofView);
-  size_t lead = coords.size() - shape.size();
-  int64_t height = dim < lead ? 1 : shape[dim - lead];
-  Value size = dimension.isWhole ? extent : b.create<memref::DimOp>(t.loc, view, dimension.ofView);
-  Value start = b.create<arith::MaxSIOp>(t.loc, coords[dim], t.index(-1));
-  start = b.create<arith::MinSIOp>(t.loc, start, size);
-  if (height != 1)
-    start = t.mul(start, t.index(height));
-  if (dimension.isWhole)
-    return start;
-  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-    return b.create<arith::CmpIOp>(t.loc, predicate, x, y);
-  };
-  Value isInside =
-      b.create<arith::AndIOp>(t.loc, compare(arith::CmpIPredicate::sge, start, t.index(0)),
-                              compare(arith::CmpIPredicate::slt, start, size));
-  return b.create<arith::SelectOp>(t.loc, isInside, start, t.index(INT32_MAX));
-}
-
-SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,
-                                          Value page) {
-  constexpr int64_t kMostExtent = 256; // of a box of the copy engine
-  ArgumentView part = *ArgumentView::of(view);
-  SmallVector<Value> result;
-  for (size_t dim = part.dimensions.size(); dim-- > 0;) {
-    const ArgumentView::Dimension &dimension = part.dimensions[dim];
-    Value extent = b.create<memref::DimOp>(loc, part.argument, static_cast<int64_t>(dim));
-    Value place = dimension.ofView < 0 ? index(0)
-                                       : placeInView(*this, view, coords, shape, dimension, extent);
-    for (OpFoldResult start : dimension.starts)
-      place = add(place, getValueOrCreateConstantIndexOp(b, loc, start));
-    for (auto [x, y] : dimension.products)
-      place = add(place, mul(getValueOrCreateConstantIndexOp(b, loc, x),
-                             getValueOrCreateConstantIndexOp(b, loc, y)));
-    // One that lies outside is brought near, that it fits 32 bits: any such tile is all zeros.
-    place = b.create<arith::MaxSIOp>(loc, place, index(-kMostExtent));
-    place = b.create<arith::MinSIOp>(loc, place, extent);
-    result.push_back(b.create<arith::IndexCastOp>(loc, b.getI32Type(), place));
-  }
-  if (page)
-    result.push_back(b.create<arith::IndexCastOp>(loc, b.getI32Type(), page));
   return result;
 }
 
@@ -240,4 +190,4 @@ Value SharedPlaces::read(Type element, int64_t run) {
   return vector;
 }
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -12,22 +12,17 @@
 //   MemoryPatterns.cpp    loads and stores of global memory
 //   ConvertPatterns.cpp   from one layout to another
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
-//   DotPatterns.cpp       products
 //   RingPatterns.cpp      tiles fetched ahead of their use
-//   RolePatterns.cpp      roles, and the pipes between them
-//   MailPatterns.cpp      numbers from one role to the other
-//   DeliverPatterns.cpp   tiles that the copy engine stores
-//   WarpgroupPatterns.cpp products of warpgroups
 //   RankPatterns.cpp      what cores and ranks say to one another
 //   MovePatterns.cpp      chunks copied from memory to memory
-//   Instructions.cpp      the instructions of PTX
+//
+// Products, and what else only some chips have, are patterns of the target.
 #pragma once
+#include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
-#include "ditron/targets/nvidia/Chip.h"
-#include "ditron/targets/nvidia/emit/Instructions.h"
 #include "mlir/Transforms/DialectConversion.h"
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 /// Shared memory of a core: a region that every op uses for the moment, and one piece for each tile
 /// that lives there.
@@ -49,15 +44,16 @@ private:
 
 /// What the patterns share.
 struct ThreadContext {
-  const Chip &chip;
-  int64_t warps, producerWarps;
+  const GpuTarget &target;
+  int64_t warps, lanes;
+  int64_t producerWarps; ///< behind the warps that compute
   SharedMemory &shared;
   mlir::Value base;       ///< of shared memory: !llvm.ptr<3>
   mlir::Value lane, warp; ///< of this thread: i32
-};
 
-/// What a pipe becomes: a struct of the address of its slots and of this thread's position.
-mlir::Type pipeType(mlir::MLIRContext *context);
+  /// Those that compute.
+  Threads threads() const { return {warps, lanes}; }
+};
 
 /// The vector type of a tile in registers.
 mlir::VectorType vectorOf(mlir::RankedTensorType tile);
@@ -65,19 +61,18 @@ mlir::VectorType vectorOf(mlir::RankedTensorType tile);
 /// Bytes of shared memory that an op needs for the moment.
 int64_t momentaryBytes(mlir::Operation *op);
 
-/// Bytes of shared memory that the tiles of one nvidia.deliver pass through on their way.
-int64_t deliveryBytes(int64_t warps);
-
 /// Writes code at one place: what the patterns have in common.
 class ThreadBuilder {
 public:
   using Value = mlir::Value;
   ThreadBuilder(mlir::OpBuilder &b, mlir::Location loc, const ThreadContext &context)
       : b(b), loc(loc), context(context),
-        instructions(b, loc, context.producerWarps ? context.warps * kLanes : 0) {}
+        instructions(context.target.instructions(b, loc, meeting(context))) {}
 
   Value i32(int64_t value);
   Value index(int64_t value);
+  /// The number of this thread in its CTA: i32.
+  Value thread() { return add(mul(context.warp, i32(context.lanes)), context.lane); }
   Value add(Value x, Value y);
   Value mul(Value x, Value y);
   /// A pointer so many bytes behind another one.
@@ -104,19 +99,19 @@ public:
   /// Registers of a vector in another order, or some of them several times.
   Value pick(Value vector, llvm::ArrayRef<int64_t> registers);
 
-  mlir::OpBuilder &b;
-  mlir::Location loc;
-  const ThreadContext &context;
-  Instructions instructions;
-
   /// The digit of this thread, weight aside: i32.
   Value digit(const Digit &digit);
 
-  /// For the copy engine, where the first element of a tile of a view, which is part of an argument
-  /// (see ArgumentView), lies in that: i32, innermost coordinate first; behind them `page` if there
-  /// is one. A place outside of the argument is brought near, that it fits 32 bits.
-  llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
-                                   llvm::ArrayRef<int64_t> shape, Value page = nullptr);
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  const ThreadContext &context;
+  const std::unique_ptr<Instructions> instructions;
+
+protected:
+  /// The threads that meet at a barrier: not those that feed them; 0: all of the CTA.
+  static int64_t meeting(const ThreadContext &context) {
+    return context.producerWarps ? context.threads().count() : 0;
+  }
 };
 
 /// Places of a distribution's registers in the shared memory of a tile.
@@ -169,19 +164,9 @@ void addReducePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConver
                        const ThreadContext &context);
 void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
-void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                     const ThreadContext &context);
-void addMailPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                     const ThreadContext &context);
-void addDeliverPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                        const ThreadContext &context);
-void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                          const ThreadContext &context);
 void addRankPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 void addMovePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
-void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                    const ThreadContext &context);
 
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-assign-layouts: every tile gets a layout, and conversions stand where two meet.
+// simt-assign-layouts: every tile gets a layout, and conversions stand where two meet.
 //
 //   %x = tile.load %X[%i, %j] : ... -> tensor<4x256xf32>
 //   %m = tile.reduce max %x axis 1 : tensor<4x256xf32> -> tensor<4x1xf32>
@@ -16,11 +16,10 @@
 // memory is read into or written from, dealt so that accesses are wide. From an anchor the choice
 // spreads along the relations, against the flow of data too; where it meets another one, a
 // tile.convert_layout is put in. Tiles that only products read are put into shared memory as they
-// are loaded. Where the kernel can be split into roles (Roles.h), products are those of warpgroups.
-// docs/rationale/gpu-layouts.md argues for this; test/targets/nvidia/assign-layouts.mlir shows it.
+// are loaded. What products want, the target says (Products of GpuTarget.h).
+// docs/rationale/gpu-layouts.md argues for this; test/targets/gpu/assign-layouts.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/CoreSize.h"
-#include "ditron/targets/nvidia/analysis/Roles.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -28,10 +27,10 @@
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
@@ -90,8 +89,7 @@ bool onlyFeedsDots(Value tile) {
 /// Which layout each tile gets.
 class Assignment {
 public:
-  /// `hasRoles`: products are those of warpgroups.
-  Assignment(int64_t warps, bool hasRoles) : warps_(warps), hasRoles_(hasRoles) {}
+  Assignment(Threads threads, const Products &products) : threads_(threads), products_(products) {}
 
   void run(func::FuncOp function) {
     SmallVector<Value> tiles = tilesOf(function);
@@ -119,9 +117,9 @@ private:
       return Distribution::of(layout, shape)->registers();
     };
     int64_t vector = vectorOf(tileOf(tile), accessBytesOf(tile));
-    Layout layout = blocked(shape, vector, warps_);
+    Layout layout = blocked(shape, vector, threads_);
     while (registersOf(layout) > kMany && (vector /= 2) > 0) {
-      Layout shorter = blocked(shape, vector, warps_);
+      Layout shorter = blocked(shape, vector, threads_);
       if (registersOf(shorter) >= registersOf(layout))
         break;
       layout = shorter;
@@ -153,21 +151,14 @@ private:
       Value origin = untransposed(operand);
       if (!origin.getDefiningOp<core::LoadOp>() || !onlyFeedsDots(origin) || isKnown(origin))
         continue;
-      RankedTensorType tile = tileOf(origin);
-      bool isWhole = inPanels(tile).getShape() == tile.getShape(); // else roles widen it
-      layouts_[origin] = (hasRoles_ && isWhole ? sharedPanels : sharedRows)(
-          shapeOf(tile), elementBytes(tile.getElementType()));
+      layouts_[origin] = products_.operand(tileOf(origin));
       queueAround(origin);
     }
     spread();
   }
 
   void anchor(core::DotOp dot) {
-    RankedTensorType acc = tileOf(dot.getAcc());
-    bool isMatrix = kindOf(dot) == DotKind::matrix;
-    assign(dot.getResult(), hasRoles_  ? warpgroupAccumulator(shapeOf(acc), warps_)
-                            : isMatrix ? accumulator(shapeOf(acc), warps_)
-                                       : blocked(shapeOf(acc), vectorOf(acc), warps_));
+    assign(dot.getResult(), products_.accumulator(dot, threads_));
     spread();
   }
 
@@ -261,8 +252,8 @@ private:
       assign(rows, collapsed(of(tile), shapeOf(tileOf(tile)), 1));
   }
 
-  int64_t warps_;
-  bool hasRoles_;
+  Threads threads_;
+  const Products &products_;
   llvm::DenseMap<Value, Layout> layouts_;
   llvm::SetVector<Operation *> queue_;
 };
@@ -271,11 +262,10 @@ private:
 /// are wanted in.
 class Rewriter {
 public:
-  /// `hasRoles`: products are those of warpgroups; `delivers`: the copy engine stores what it can.
-  Rewriter(func::FuncOp function, const Assignment &assignment, int64_t warps, bool hasRoles,
-           bool delivers)
-      : function_(function), assignment_(assignment), warps_(warps), hasRoles_(hasRoles),
-        delivers_(delivers), b_(function.getContext()) {}
+  Rewriter(func::FuncOp function, const Assignment &assignment, Threads threads,
+           const Products &products)
+      : function_(function), assignment_(assignment), threads_(threads), products_(products),
+        b_(function.getContext()) {}
 
   void run() {
     function_.walk([&](Operation *op) {
@@ -361,10 +351,11 @@ private:
   void fitDot(core::DotOp dot) {
     for (unsigned n : {0, 1}) {
       RankedTensorType tile = tileOf(dot->getOperand(n));
-      if (hasRoles_ && n == 0 && !isShared(tile))
-        fit(dot->getOpOperand(n), warpgroupAccumulator(shapeOf(tile), warps_));
-      else if (!isShared(tile))
-        fit(dot->getOpOperand(n), sharedRows(shapeOf(tile), elementBytes(tile.getElementType())));
+      if (isShared(tile))
+        continue;
+      std::optional<Layout> left = n == 0 ? products_.left(tile, threads_) : std::nullopt;
+      fit(dot->getOpOperand(n),
+          left ? *left : sharedRows(shapeOf(tile), elementBytes(tile.getElementType())));
     }
     fit(dot.getAccMutable(), layoutOf(dot.getResult()));
   }
@@ -374,10 +365,10 @@ private:
   void fitStore(OpOperand &operand) {
     RankedTensorType tile = tileOf(operand.get());
     auto store = cast<core::StoreOp>(operand.getOwner());
-    if (delivers_ && isDeliverable(store, warps_))
+    if (products_.stores(store, threads_))
       return;
     int64_t vector = vectorOf(tile, accessBytes(store.getView()));
-    Layout wide = blocked(shapeOf(tile), vector, warps_);
+    Layout wide = blocked(shapeOf(tile), vector, threads_);
     auto runOf = [&](const Layout &layout) {
       return Distribution::of(layout, shapeOf(tile))->run(vector);
     };
@@ -444,8 +435,8 @@ private:
 
   func::FuncOp function_;
   const Assignment &assignment_;
-  int64_t warps_;
-  bool hasRoles_, delivers_;
+  Threads threads_;
+  const Products &products_;
   OpBuilder b_;
 };
 
@@ -456,27 +447,32 @@ public:
 private:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    const Chip *chip = chipNamed(chipName, function);
-    if (!chip)
+    const GpuTarget *target = targetNamed(targetName, function);
+    if (!target)
       return signalPassFailure();
-    auto roles = tensorMaps ? planRoles(function, chip->share(resident), warps) : std::nullopt;
-    int64_t count = roles ? roles->warps : warps ? warps : chooseWarps(function);
-    if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count)) || count > 32) {
+    const Traits &chip = target->traits();
+    std::unique_ptr<Products> products =
+        target->products(function, {warps, 0, resident, tensorMaps, tensorStores});
+    int64_t count = products->warps() ? products->warps()
+                    : warps           ? warps
+                                      : chooseWarps(function, chip);
+    if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count)) || count > chip.mostWarps) {
       function.emitError() << "a schedule of " << count
-                           << " warps: expected a power of two, at most 32";
+                           << " warps: expected a power of two, at most " << chip.mostWarps;
       return signalPassFailure();
     }
     Builder attributes(function);
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
-    int64_t cores = resident ? resident : chooseResident(function, count);
+    int64_t cores = resident ? resident : chooseResident(function, count, chip);
     function->setAttr(kResidentAttr, attributes.getI64IntegerAttr(cores));
-    if (roles)
-      function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(kWarpgroup));
-    Assignment assignment(count, roles.has_value());
+    if (int64_t producers = products->producerWarps())
+      function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(producers));
+    Threads threads{count, chip.lanes};
+    Assignment assignment(threads, *products);
     assignment.run(function);
-    Rewriter(function, assignment, count, roles.has_value(), roles && tensorStores).run();
+    Rewriter(function, assignment, threads, *products).run();
   }
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-check-supported: an op that this backend has no lowering for is refused at the line of the
+// simt-check-supported: an op that this backend has no lowering for is refused at the line of the
 // program that asks for it, before anything is lowered. docs/nvidia.md lists what is.
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Scope.h"
+#include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_CHECKSUPPORTED
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
+/// Whether an op takes several ranks, or what cores say to one another.
+bool isOfRanks(Operation *op) {
+  return isa_and_present<device::DistDialect>(op->getDialect()) &&
+         !isa<device::TilesOp, device::RoleOp, device::CoreOp, device::NumCoresOp>(op);
+}
+
 /// Why an op cannot be lowered; empty if it can.
-std::string reasonAgainst(Operation *op) {
+std::string reasonAgainst(Operation *op, const GpuTarget &target) {
+  const Traits &chip = target.traits();
   if (std::optional<std::string> form = device::formOutsideLanguage(op))
     return *form + " is a form for programs to be checked; expected counters that only grow, with "
                    "the order that the compiler picks";
@@ -29,19 +37,31 @@ std::string reasonAgainst(Operation *op) {
     return "rows are scattered on backend 'cpu' only";
   if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)
     return "products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions";
+  if (isa<core::DotOp>(op) && !chip.multiplies)
+    return "code for " + std::string(target.name()) + " multiplies no tiles yet";
+  if (isOfRanks(op) && !chip.hasRanks)
+    return "code for " + std::string(target.name()) + " is of one rank, whose cores work apart";
   if (op->getName().getDialectNamespace() == "tensor" && !isa<tensor::SplatOp>(op))
     return "elements of tiles are reached by tile ops only";
   return "";
 }
 
 class CheckSupported : public impl::CheckSupportedBase<CheckSupported> {
+public:
+  using CheckSupportedBase::CheckSupportedBase;
+
+private:
   void runOnOperation() override {
+    const GpuTarget *target = targetNamed(targetName, getOperation());
+    if (!target)
+      return signalPassFailure();
     bool isRefused = false;
     getOperation().walk([&](Operation *op) {
-      std::string reason = reasonAgainst(op);
+      std::string reason = reasonAgainst(op, *target);
       if (reason.empty() || isRefused)
         return;
-      op->emitError() << op->getName() << " has no lowering to NVIDIA GPUs: " << reason;
+      op->emitError() << op->getName() << " has no lowering to " << target->machines() << ": "
+                      << reason;
       isRefused = true;
     });
     if (isRefused)
@@ -50,4 +70,4 @@ class CheckSupported : public impl::CheckSupportedBase<CheckSupported> {
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-defer-loads: what is read in order to be stored together with a tile that was read before,
+// simt-defer-loads: what is read in order to be stored together with a tile that was read before,
 // and is no larger, may be read part by part, each right in front of the part of the store. So it
 // is in kernels that reduce: theirs is the tile that waits in registers.
 //
@@ -9,25 +9,25 @@
 //   %y = arith.mulf %x, %w ...
 //   tile.store %y, %Y[%i] : ...
 // becomes
-//   ... %w = tile.load %W[%i] {nvidia.deferred} : ...
+//   ... %w = tile.load %W[%i] {simt.deferred} : ...
 //
 // A thread then has registers for %x and for one access of %w: not for all of both, so that more
 // cores share a multiprocessor. LatePasses.h puts the accesses there. It is so of arguments that
 // the kernel does not write, where all that is made of the tile is stored at once, and where
-// nothing but reading happens between the load and the store. test/targets/nvidia/defer-loads.mlir
+// nothing but reading happens between the load and the store. test/targets/gpu/defer-loads.mlir
 // shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_DEFERLOADS
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
@@ -94,4 +94,4 @@ class DeferLoads : public impl::DeferLoadsBase<DeferLoads> {
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

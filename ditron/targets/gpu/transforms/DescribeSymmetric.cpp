@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-describe-symmetric: the plan of a kernel's symmetric memory, which lower-hoist-symmetric
+// simt-describe-symmetric: the plan of a kernel's symmetric memory, which lower-hoist-symmetric
 // wrote as a function, becomes text that a launch evaluates:
 //
 //   func.func @k_plan(%A: memref<?x?xf16, ...>, %extents: memref<?xi64>) attributes {dist.plan} {
@@ -8,22 +8,22 @@
 //     %t = arith.ceildivsi %m, %c128 : index
 //     memref.store (%t as i64), %extents[%c0]
 // becomes an attribute of the kernel:
-//   nvidia.symmetric = [{name = "full", kind = "buffer", bytes = 2, extents = ["a0.0 c128
+//   simt.symmetric = [{name = "full", kind = "buffer", bytes = 2, extents = ["a0.0 c128
 //   ceildiv"]}]
 //
 // An extent is text as of ExtentText.h; a kernel whose plan needs more than that is refused at the
-// op. test/targets/nvidia/symmetric.mlir shows it.
+// op. test/targets/gpu/symmetric.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/gpu/analysis/ExtentText.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_DESCRIBESYMMETRIC
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
@@ -72,4 +72,4 @@ class DescribeSymmetric : public impl::DescribeSymmetricBase<DescribeSymmetric> 
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

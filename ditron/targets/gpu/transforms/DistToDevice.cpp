@@ -1,50 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-dist-to-device: a core is a block of threads, and symmetric memory a run of bytes that
+// simt-dist-to-device: a core is a block of threads, and symmetric memory a run of bytes that
 // every rank has at the same distance from the one before.
 //
-//   %c = dist.core                    ->  %c = arith.index_cast (nvvm.read.ptx.sreg.ctaid.x)
+//   %c = dist.core                    ->  %c = arith.index_cast (the number of the CTA)
 //   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
-//   dist.wait %ready[%i] >= %n        ->  nvidia.wait (%ready + page + 8 * %i) for %n
-//   dist.notify %theirs[%i] add %n    ->  nvidia.notify (the peer's ...) "add" %n
-//   dist.put %from, %to               ->  nvidia.move %from to %to
-//   %b = dist.on %a, %peer            ->  %b = nvidia.shift %a by (%peer - %rank) * %stride
+//   dist.wait %ready[%i] >= %n        ->  simt.wait (%ready + page + 8 * %i) for %n
+//   dist.notify %theirs[%i] add %n    ->  simt.notify (the peer's ...) "add" %n
+//   dist.put %from, %to               ->  simt.move %from to %to
+//   %b = dist.on %a, %peer            ->  %b = simt.shift %a by (%peer - %rank) * %stride
 //   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
 //
 // The kernel takes what it has to know of the launch as last arguments, in the order of
-// support/GpuLaunch.h, which also says how launches follow one another: nvidia.begin and nvidia.end
+// support/GpuLaunch.h, which also says how launches follow one another: simt.begin and simt.end
 // do that, and all use of symmetric memory is of the page of this launch.
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
-// and end; the launcher raises the error. test/targets/nvidia/dist-to-device.mlir shows it.
+// and end; the launcher raises the error. test/targets/gpu/dist-to-device.mlir shows it.
 #include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/support/GpuLaunch.h"
-#include "ditron/targets/nvidia/emit/Instructions.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_DISTTODEVICE
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
 class FunctionLowering final : lower::DistLowering {
 public:
-  explicit FunctionLowering(func::FuncOp function) : DistLowering(function) {}
+  FunctionLowering(func::FuncOp function, const GpuTarget &target)
+      : DistLowering(function), target_(target) {}
 
   LogicalResult run() {
     if (failed(lower::requireSignalMemory(function_)))
       return failure();
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
-    core_ = numberOf(ofCluster(b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type())));
-    cores_ = numberOf(ofCluster(b_.create<NVVM::GridDimXOp>(loc_, b_.getI32Type())));
+    auto instructions = target_.instructions(b_, loc_);
+    core_ = numberOf(ofCluster(instructions->block()));
+    cores_ = numberOf(ofCluster(instructions->blocks()));
     noteSite("", function_, "begins a launch");
     if (hasWorkspace_)
       begin();
@@ -89,7 +92,7 @@ private:
       launch_.push_back(function_.getArgument(n));
     };
     add(LLVM::LLVMPointerType::get(b_.getContext()));
-    for (int word = gpu::kRank; isDistributed && word < gpu::kLaunchWords; ++word)
+    for (int word = kRank; isDistributed && word < kLaunchWords; ++word)
       add(b_.getIndexType());
     if (isDistributed)
       function_->setAttr(kDistributedAttr, b_.getUnitAttr());
@@ -105,11 +108,11 @@ private:
   /// Begins the launch, and has symmetric memory be that of this launch.
   void begin() {
     b_.create<BeginOp>(loc_, launch_);
-    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[gpu::kHead]);
-    Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(gpu::kSignalPages));
-    signalShift_ = mul(page, launch_[gpu::kSignalPage]);
-    page = b_.create<arith::RemUIOp>(loc_, epoch, index(gpu::kBufferPages));
-    Value shift = mul(page, launch_[gpu::kBufferPage]);
+    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[kHead]);
+    Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(kSignalPages));
+    signalShift_ = mul(page, launch_[kSignalPage]);
+    page = b_.create<arith::RemUIOp>(loc_, epoch, index(kBufferPages));
+    Value shift = mul(page, launch_[kBufferPage]);
     for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
       Value buffer = function_.getArgument(n);
       bool isSignals = llvm::any_of(
@@ -140,7 +143,7 @@ private:
         b_.getDictionaryAttr({b_.getNamedAttr("message", op.getMessageAttr()),
                               b_.getNamedAttr("file", b_.getStringAttr(file)),
                               b_.getNamedAttr("line", b_.getI64IntegerAttr(line))}));
-    Value status = launch_[gpu::kStatus];
+    Value status = launch_[kStatus];
     Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
     auto failed =
         b_.create<scf::IfOp>(loc_, b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes));
@@ -159,19 +162,17 @@ private:
       SmallVector<Value> values;
       for (Value value : op.getValues())
         values.push_back(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value));
-      Instructions(b_, loc_).report(status, gpu::Status::kNumber, number, values);
+      target_.instructions(b_, loc_)->report(status, Status::kNumber, number, values);
       if (hasWorkspace_)
         b_.create<AbortOp>(loc_, launch_);
     }
-    Instructions(b_, loc_).exit();
+    target_.instructions(b_, loc_)->exit();
   }
 
   //===-- Symmetric memory --------------------------------------------------------------------===//
 
   /// Bytes from this rank's memory to a peer's.
-  Value distanceTo(Value peer) {
-    return mul(sub(peer, launch_[gpu::kRank]), launch_[gpu::kStride]);
-  }
+  Value distanceTo(Value peer) { return mul(sub(peer, launch_[kRank]), launch_[kStride]); }
 
   /// The address of a counter of this launch. Counters are row-major.
   Value cellOf(Value signals, ValueRange indices) {
@@ -224,15 +225,15 @@ private:
     bool isAll = barrier.getScope() == device::BarrierScope::ranks;
     int64_t site = noteSite(role_, barrier, isAll ? "meets all ranks at" : "meets its cores at");
     // The counters of barriers come behind those of the program.
-    Value number = sub(launch_[gpu::kCells], index(2 * (barriers_ - nextBarrier_++)));
-    Value first = add(add(launch_[gpu::kHead], index(gpu::Head::kBytes)), signalShift_);
+    Value number = sub(launch_[kCells], index(2 * (barriers_ - nextBarrier_++)));
+    Value first = add(add(launch_[kHead], index(Head::kBytes)), signalShift_);
     b_.create<MeetOp>(loc_, add(first, mul(number, index(8))), cores_, isAll, site, launch_);
   }
 
   //===-- Ranks and roles ---------------------------------------------------------------------===//
 
-  Value rank() override { return launch_[gpu::kRank]; }
-  Value numRanks() override { return launch_[gpu::kRanks]; }
+  Value rank() override { return launch_[kRank]; }
+  Value numRanks() override { return launch_[kRanks]; }
 
   LogicalResult enterRole(device::RoleOp role) override {
     outerRoles_.push_back(role_);
@@ -241,7 +242,8 @@ private:
   }
   void leaveRole() override { role_ = outerRoles_.pop_back_val(); }
 
-  SmallVector<Value> launch_; ///< by gpu::LaunchWord
+  const GpuTarget &target_;
+  SmallVector<Value> launch_; ///< by LaunchWord
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false;
   Value signalShift_;
@@ -252,12 +254,17 @@ private:
 };
 
 class DistToDevice : public impl::DistToDeviceBase<DistToDevice> {
+public:
+  using DistToDeviceBase::DistToDeviceBase;
+
+private:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (!function.isExternal() && failed(FunctionLowering(function).run()))
+    const GpuTarget *target = targetNamed(targetName, function);
+    if (!target || (!function.isExternal() && failed(FunctionLowering(function, *target).run())))
       signalPassFailure();
   }
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-lower-to-nvvm: what is left of a kernel becomes the LLVM and NVVM dialects, in one
-// conversion; then the kernel gets the entry point that the driver launches:
+// simt-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then
+// the kernel gets the entry point that the driver launches, which the target marks as one:
 //
 //   func.func @k(%A: memref<?x?xf32, ...>, %n: index, %status: !llvm.ptr)
 // becomes
 //   llvm.func @k(... one argument a word ...)
-//   llvm.func @ditron_kernel(%words: i64, ..., %status: !llvm.ptr) attributes {nvvm.kernel, ...}
+//   llvm.func @ditron_kernel(%words: i64, ..., %status: !llvm.ptr) attributes {...}
 //
 // Words are those of the CPU's entry point: of a view its address, extents and strides (in
 // elements); of a scalar its value. Tensor maps come behind the status, each 128 bytes in the
@@ -14,9 +14,9 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/ToLLVM.h"
-#include "ditron/targets/gpu/analysis/Distribution.h"
+#include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -26,25 +26,24 @@
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
-#define GEN_PASS_DEF_LOWERTONVVM
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#define GEN_PASS_DEF_LOWERTOLLVM
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
 /// Rewrites within the dialects that the conversion then has simpler cases of.
-LogicalResult simplify(ModuleOp module) {
+LogicalResult simplify(ModuleOp module, const GpuTarget &gpu) {
   RewritePatternSet patterns(module.getContext());
   lower::populateSimplificationPatterns(patterns);
-  addApproximatePatterns(patterns);
+  gpu.addMathPatterns(patterns);
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
 LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
   MLIRContext *context = module.getContext();
   LLVMConversionTarget target(*context);
-  target.addLegalDialect<NVVM::NVVMDialect>();
   target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
   RewritePatternSet patterns(context);
   lower::populateToLLVMPatterns(types, patterns);
@@ -68,7 +67,7 @@ public:
     bool hasUnitStride = false;
   };
 
-  void build(ArrayRef<Argument> arguments, int64_t warps, int64_t resident) {
+  LLVM::LLVMFuncOp build(ArrayRef<Argument> arguments) {
     SmallVector<Type> parameters;
     for (const Argument &argument : arguments) {
       if (auto view = dyn_cast<MemRefType>(argument.type))
@@ -78,11 +77,6 @@ public:
     }
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, "ditron_kernel", type);
-    entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b_.getUnitAttr());
-    auto threads = b_.getDenseI32ArrayAttr({static_cast<int32_t>(32 * warps)});
-    entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), threads);
-    entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                   b_.getI32IntegerAttr(static_cast<int32_t>(resident)));
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     next_ = block->getArguments().begin();
@@ -93,6 +87,7 @@ public:
     }
     b_.create<LLVM::CallOp>(loc_, callee_, values_);
     b_.create<LLVM::ReturnOp>(loc_, ValueRange());
+    return entry;
   }
 
 private:
@@ -103,7 +98,6 @@ private:
     entry.setArgAttr(parameter, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
     entry.setArgAttr(parameter, LLVM::LLVMDialect::getAlignAttrName(),
                      b_.getI64IntegerAttr(kAlignment));
-    entry.setArgAttr(parameter, NVVM::NVVMDialect::getGridConstantAttrName(), b_.getUnitAttr());
   }
 
   /// The values that one argument of the function has become.
@@ -167,7 +161,11 @@ void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
   shift.erase();
 }
 
-class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
+class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
+public:
+  using LowerToLLVMBase::LowerToLLVMBase;
+
+private:
   /// Whether threads may move runs of an argument's elements: neither where the copy engine moves
   /// its tiles, nor where elements are read one by one. Nobody else is served by what is known of
   /// its numbers, and those that are used as they come need no registers.
@@ -196,6 +194,9 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    const GpuTarget *target = targetNamed(targetName, module);
+    if (!target)
+      return signalPassFailure();
     auto kernels = llvm::to_vector(module.getOps<func::FuncOp>());
     if (kernels.size() != 1) {
       module.emitError() << "has " << kernels.size() << " functions, expected the kernel alone";
@@ -223,8 +224,9 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
                                 kSitesAttr, kBarriersAttr, kClusterAttr, kOverlapsAttr, kTilesAttr})
       if (Attribute value = kernel->getAttr(attribute))
         module->setAttr(attribute, value);
+    int64_t threads = warps * target->traits().lanes;
     Builder attributes(&getContext());
-    module->setAttr(kThreadsAttr, attributes.getI64IntegerAttr(warps * kLanes));
+    module->setAttr(kThreadsAttr, attributes.getI64IntegerAttr(threads));
     module->setAttr(kTensorMapsAttr, attributes.getArrayAttr(described));
     module->setAttr(kReadSinglyAttr, readSingly(kernel));
     kernel.setPrivate();
@@ -234,15 +236,15 @@ class LowerToNvvm : public impl::LowerToNvvmBase<LowerToNvvm> {
     });
     lower::defineIntegers(module);
     kernel.walk([&](ShiftOp shift) { lowerShift(shift, types); });
-    if (failed(simplify(module)) || failed(convert(module, types)))
+    if (failed(simplify(module, *target)) || failed(convert(module, types)))
       return signalPassFailure();
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     callee.setLinkage(LLVM::Linkage::Internal);
     // However long it is: a call would put the registers of products into memory.
     callee.setPassthroughAttr(attributes.getArrayAttr(attributes.getStringAttr("alwaysinline")));
-    EntryBuilder(callee, types).build(arguments, warps, resident);
+    target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, resident);
   }
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-pipeline-loads: tiles that a loop reads into shared memory are fetched some iterations
+// simt-pipeline-loads: tiles that a loop reads into shared memory are fetched some iterations
 // ahead.
 //
 //   scf.for %k = %0 to %n step %1 {
@@ -8,25 +8,24 @@
 //     use(%a)
 //   }
 // becomes, with 3 stages,
-//   %ring = nvidia.ring : !nvidia.ring<3 of tensor<128x64xbf16, #shared>>
-//   nvidia.await 0                                               // the slots are free
-//   nvidia.copy %A[%i, %0] to %ring[0] if (%0 < %n);     nvidia.commit
-//   nvidia.copy %A[%i, %0 + %1] to %ring[1] if (...);    nvidia.commit
+//   %ring = simt.ring : !simt.ring<3 of tensor<128x64xbf16, #shared>>
+//   simt.await 0                                               // the slots are free
+//   simt.copy %A[%i, %0] to %ring[0] if (%0 < %n);     simt.commit
+//   simt.copy %A[%i, %0 + %1] to %ring[1] if (...);    simt.commit
 //   scf.for %k = %0 to %n step %1 iter_args(%slot = 0) {
-//     nvidia.await 1                                             // %slot is filled, the one before
-//     is free nvidia.copy %A[%i, %k + 2 * %1] to %ring[%slot + 2 mod 3] if (%k + 2 * %1 < %n);
-//     nvidia.commit %a = nvidia.slot %ring[%slot] use(%a)
+//     simt.await 1                                             // %slot is filled, the one before
+//     is free simt.copy %A[%i, %k + 2 * %1] to %ring[%slot + 2 mod 3] if (%k + 2 * %1 < %n);
+//     simt.commit %a = simt.slot %ring[%slot] use(%a)
 //   }
 //
 // There is one barrier an iteration: behind it all threads see what was fetched, and have left the
 // slot that is filled next. Loops that write memory are left alone, and so are loads whose
 // coordinates are not computed from the loop's counter alone.
-// test/targets/nvidia/pipeline-loads.mlir shows it.
+// test/targets/gpu/pipeline-loads.mlir shows it.
 #include "ditron/support/Error.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "ditron/targets/nvidia/Chip.h"
-#include "ditron/targets/nvidia/ops/NvidiaOps.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -34,10 +33,10 @@
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_PIPELINELOADS
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
@@ -84,7 +83,7 @@ std::optional<Candidate> candidate(scf::ForOp loop, core::LoadOp load) {
 bool writesMemory(scf::ForOp loop) {
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
     bool writes = isa<core::StoreOp, core::AtomicAddOp, core::ScatterOp>(op) ||
-                  (op->getName().getDialectNamespace() == NvidiaDialect::getDialectNamespace() &&
+                  (op->getName().getDialectNamespace() == SimtDialect::getDialectNamespace() &&
                    !isMemoryEffectFree(op));
     return writes ? WalkResult::interrupt() : WalkResult::advance();
   });
@@ -175,8 +174,8 @@ public:
 
 private:
   void runOnOperation() override {
-    const Chip *chip = chipNamed(chipName, getOperation());
-    if (!chip)
+    const GpuTarget *target = targetNamed(targetName, getOperation());
+    if (!target)
       return signalPassFailure();
     if (failed(requireLayouts(getOperation())))
       return signalPassFailure();
@@ -192,7 +191,7 @@ private:
     });
     constexpr int64_t kSlack = 4096; // tiles are aligned
     for (scf::ForOp loop : loops)
-      used += pipeline(loop, chip->sharedBytes - momentary - used - kSlack);
+      used += pipeline(loop, target->traits().sharedBytes - momentary - used - kSlack);
   }
 
   /// Bytes of shared memory that the rings take beyond what the loads took.
@@ -217,4 +216,4 @@ private:
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-simplify-dots: products that are better said otherwise.
+// simt-simplify-dots: products that are better said otherwise.
 //
 // Every value of the 8-bit floats is a value of f16, and the tensor cores add up products of f16 in
-// f32, those of 8-bit floats in fewer bits. Unless all products of the kernel are those of
-// warpgroups (Roles.h), which do the latter where precision short_sums allows it:
+// f32, those of 8-bit floats in fewer bits. Unless the target multiplies them as they are, where
+// precision short_sums allows it (Products of GpuTarget.h):
 //
 //   %d = tile.dot %a, %b, %acc : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN> ->
 //   tensor<64x64xf32>
@@ -21,16 +21,17 @@
 //   %y = tile.broadcast %b : tensor<1x16xf32> -> tensor<8x16xf32>
 //   %d = math.fma %x, %y, %acc : tensor<8x16xf32>
 //
-// test/targets/nvidia/simplify-dots.mlir shows it.
-#include "ditron/targets/nvidia/analysis/Roles.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+// test/targets/gpu/simplify-dots.mlir shows it.
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_SIMPLIFYDOTS
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
@@ -75,14 +76,15 @@ public:
 
 private:
   void runOnOperation() override {
-    const Chip *chip = chipNamed(chipName, getOperation());
-    if (!chip)
+    const GpuTarget *target = targetNamed(targetName, getOperation());
+    if (!target)
       return signalPassFailure();
     getOperation().walk([](core::DotOp dot) {
       if (tileOf(dot.getLhs()).getDimSize(1) == 1)
         replaceByArithmetic(dot);
     });
-    if (tensorMaps && planRoles(getOperation(), chip->share(resident), warps))
+    CodeOptions options{warps, 0, resident, tensorMaps};
+    if (target->products(getOperation(), options)->multiply8BitFloats())
       return;
     getOperation().walk([](core::DotOp dot) {
       Type element = tileOf(dot.getLhs()).getElementType();
@@ -93,4 +95,4 @@ private:
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

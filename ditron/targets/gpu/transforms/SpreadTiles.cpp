@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-spread-tiles: each tile gets a core of its own, where cores need not be there together.
+// simt-spread-tiles: each tile gets a core of its own, where cores need not be there together.
 //
 //   %n = memref.dim %x, %c0 : ...
 //   scf.for %i = %core to %n step %cores { %r = arith.divui %i, %m ... }
-// becomes, in a kernel with nvidia.tiles = ["a0.0"] (the text of ExtentText.h, one of each loop),
+// becomes, in a kernel with simt.tiles = ["a0.0"] (the text of ExtentText.h, one of each loop),
 //   scf.if %core < %n { %r = arith.index_castui (arith.divui (%core, %m as i32)) ... }
 //
 // A launch has as many cores as the largest of these counts says, fewer than 2^31. The hardware
@@ -15,18 +15,18 @@
 //
 // It is so where nothing but those loops asks for a core's number, loops carry nothing from tile to
 // tile, nothing is read before them, and no products are computed: those are fed across tiles.
-// test/targets/nvidia/spread-tiles.mlir shows it.
+// test/targets/gpu/spread-tiles.mlir shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ExtentText.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
-namespace ditron::nvidia {
+namespace ditron::gpu {
 
 #define GEN_PASS_DEF_SPREADTILES
-#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
 
 namespace {
 
@@ -131,4 +131,4 @@ class SpreadTiles : public impl::SpreadTilesBase<SpreadTiles> {
 };
 
 } // namespace
-} // namespace ditron::nvidia
+} // namespace ditron::gpu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
-#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 
 using namespace mlir;

@@ -3,9 +3,9 @@
 // Which kernels are split into roles: one thread feeds tiles to shared memory, warpgroups multiply
 // them and do all the rest.
 #pragma once
-#include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/Guards.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 
 namespace ditron::nvidia {

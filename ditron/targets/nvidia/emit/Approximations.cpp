@@ -15,9 +15,11 @@
 // left, so that 2^f alone makes infinity, zero and the subnormal results.
 //
 // test/targets/nvidia/lower-to-nvvm.mlir shows it.
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/nvidia/emit/Approximations.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"

@@ -58,6 +58,18 @@ SmallVector<Value> Instructions::assemble(StringRef text, StringRef constraints,
   return values;
 }
 
+//===-- This thread ---------------------------------------------------------------------------===//
+
+Value Instructions::thread() { return b_.create<NVVM::ThreadIdXOp>(loc_, b_.getI32Type()); }
+Value Instructions::block() { return b_.create<NVVM::BlockIdXOp>(loc_, b_.getI32Type()); }
+Value Instructions::blocks() { return b_.create<NVVM::GridDimXOp>(loc_, b_.getI32Type()); }
+
+Value Instructions::uniform(Value value) {
+  auto constant = [&](int64_t n) { return b_.create<arith::ConstantIntOp>(loc_, n, 32); };
+  return b_.create<NVVM::ShflOp>(loc_, b_.getI32Type(), constant(-1), value, constant(0),
+                                 constant(31), NVVM::ShflKind::idx, UnitAttr());
+}
+
 //===-- Global memory -------------------------------------------------------------------------===//
 
 // A register of 8 bits does not exist: such an element travels in one of 16.
@@ -108,8 +120,8 @@ void Instructions::waitCopies(int64_t pending) {
   assemble(fmt::format("cp.async.wait_group {};", pending), "~{memory}", {}, {});
 }
 
-void Instructions::barrier() {
-  if (threads_ == 0)
+void Instructions::barrier(bool ofAll) {
+  if (ofAll || threads_ == 0)
     b_.create<NVVM::Barrier0Op>(loc_);
   else
     assemble(fmt::format("bar.sync 1, {};", threads_), "~{memory}", {}, {});
@@ -403,7 +415,5 @@ void Instructions::followLaunches() {
 Value Instructions::time() {
   return assemble("mov.u64 $0, %globaltimer;", "=l", {}, b_.getI64Type())[0];
 }
-
-void Instructions::sleep() { assemble("nanosleep.u32 20;", "", {}, {}); }
 
 } // namespace ditron::nvidia

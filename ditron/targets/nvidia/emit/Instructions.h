@@ -1,47 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The instructions of PTX that LLVM has no IR for, one function each. Addresses of global memory
-// are i64, those of shared memory !llvm.ptr<3>; `mask` is an i1.
+// The instructions of PTX that LLVM has no IR for, one function each: those that the shared
+// lowering asks for, whose contracts are in gpu/Instructions.h, and those of this backend alone.
 #pragma once
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/Value.h"
+#include "ditron/targets/gpu/Instructions.h"
 
 namespace ditron::nvidia {
 
-class Instructions {
+using gpu::ScopeName;
+
+class Instructions : public gpu::Instructions {
 public:
-  using Value = mlir::Value;
   /// `threads`: that meet at a barrier; 0: all of the core.
   Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
       : b_(b), loc_(loc), threads_(threads) {}
 
-  /// Who decides where a load stands.
-  enum class Place {
-    here,     ///< the program
-    late,     ///< LatePasses.h: nothing writes what is read
-    anywhere, ///< the assembler, likewise (ld.global.nc)
-  };
-  /// ld.global of `bytes` (1, 2 or 8 elements' worth: 1, 2, 4, 8 or 16) where the mask holds, else
-  /// `otherwise`. Values come as i8, i16 or words of i32.
+  Value thread() override;
+  Value block() override;
+  Value blocks() override;
+  Value uniform(Value value) override;
+  Value shuffleXor(Value value, int64_t mask) override;
+  void barrier(bool ofAll = false) override;
+  void stay() override;
+  void exit() override;
   llvm::SmallVector<Value> loadGlobal(Value address, int64_t bytes, Value mask,
-                                      llvm::ArrayRef<Value> otherwise, Place place = Place::here);
-  /// st.global of i8, i16 or words of i32 where the mask holds.
-  void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask);
+                                      llvm::ArrayRef<Value> otherwise,
+                                      Place place = Place::here) override;
+  void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) override;
+  void copyAsync(Value shared, Value address, int64_t bytes, Value count) override;
+  void commitCopies() override;
+  void waitCopies(int64_t pending) override;
+  Value loadAcquire(Value address, ScopeName scope) override;
+  Value loadRelaxed(Value address, ScopeName scope) override;
+  void storeRelease(Value address, Value value, ScopeName scope) override;
+  void storeRelaxed(Value address, Value value, ScopeName scope) override;
+  void raiseRelease(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
+  Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
+  Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
+  void fence(ScopeName scope) override;
+  Value time() override;
+  /// The number stands in the text: what reports different ones shares no code, whose operands
+  /// would stay in registers from the beginning on.
+  void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;
 
-  /// cp.async of 4, 8 or 16 bytes, of which the first `count` (i32) are read and the others are
-  /// zero.
-  void copyAsync(Value shared, Value address, int64_t bytes, Value count);
-  void commitCopies();
-  /// Waits until at most `pending` groups of this thread's copies are under way.
-  void waitCopies(int64_t pending);
-  /// bar.sync: the threads meet, and see each other's shared memory.
-  void barrier();
   /// What this thread wrote to shared memory is seen by the copy engine and by products.
   void fenceShared();
-
-  /// shfl.sync.bfly: the value (32 or 64 bits) of the lane whose number differs in the bits of
-  /// `mask`.
-  Value shuffleXor(Value value, int64_t mask);
 
   /// ldmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
   llvm::SmallVector<Value, 4> loadMatrices(Value shared, bool transposed);
@@ -53,15 +56,6 @@ public:
 
   /// cvt.rna.tf32.f32: the bits (i32) of an f32 rounded to the mantissa of tf32.
   Value roundToTf32(Value bits);
-
-  /// st.global of a number and of values (i64) from this word of a status (!llvm.ptr) on. The
-  /// number stands in the text: what reports different ones shares no code, whose operands would
-  /// stay in registers from the beginning on.
-  void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values);
-  /// No instruction, but an effect: the code around it is executed only where the program is.
-  void stay();
-  /// Ends this thread.
-  void exit();
 
   //===-- Copy engine and mbarriers -----------------------------------------------------------===//
   // A barrier is 8 bytes of shared memory. Its phases have the parities 0, 1, 0, ...; a wait for
@@ -147,30 +141,12 @@ public:
   llvm::SmallVector<Value> multiplyPanels(const PanelProduct &product, const Left &a,
                                           const Panels &b, bool isFirst, llvm::ArrayRef<Value> acc);
 
-  //===-- Other cores and ranks ---------------------------------------------------------------===//
-  // `scope` is "gpu" or "sys"; counters are 64 bits of global memory.
+  //===-- Launches, and other roles ----------------------------------------------------------===//
 
-  /// ld.acquire, and ld.relaxed.
-  Value loadAcquire(Value address, llvm::StringRef scope);
-  Value loadRelaxed(Value address, llvm::StringRef scope);
-  void storeRelease(Value address, Value value, llvm::StringRef scope);
-  void storeRelaxed(Value address, Value value, llvm::StringRef scope);
-  /// red.release: `mode` is "add" or "max".
-  void raiseRelease(Value address, llvm::StringRef mode, Value value, llvm::StringRef scope);
-  /// atom.add.acq_rel of 64 bits: the value before.
-  Value addAcquireRelease(Value address, Value value, llvm::StringRef scope);
-  /// atom.inc.acq_rel of 32 bits, from `last` (i32) to 0: the value before.
-  Value incrementAcquireRelease(Value address, Value last, llvm::StringRef scope);
-  /// fence.acq_rel.
-  void fence(llvm::StringRef scope);
   /// What this thread has acquired, or seen, the copy engine sees too.
   void fenceCopyEngine();
   /// griddepcontrol: the next launch may begin; then, what was launched before is done and seen.
   void followLaunches();
-  /// Nanoseconds (i64) of a clock of the whole device.
-  Value time();
-  /// Some nanoseconds pass.
-  void sleep();
 
 private:
   /// Assembly through which values pass in the registers where they are, in pieces; `isLast`: the

@@ -185,8 +185,10 @@ std::string assemble(const std::string &ptx, const Chip &chip, Resources *resour
   if (status != 0)
     throw InternalError(fmt::format("ptxas refuses the kernel:\n{}", said));
   if (resources)
-    *resources = {numberBefore(said, "registers"), numberBefore(said, "bytes spill stores"),
-                  numberBefore(said, "bytes stack frame")};
+    *resources = {.registers = numberBefore(said, "registers"),
+                  .sharedBytes = numberBefore(said, "bytes smem"),
+                  .spilledBytes = numberBefore(said, "bytes spill stores"),
+                  .stackBytes = numberBefore(said, "bytes stack frame")};
   return cubin.contents();
 }
 

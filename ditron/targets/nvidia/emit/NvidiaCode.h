@@ -8,6 +8,7 @@
 // memory it describes, and the box, outermost extent first, whose innermost one is 128 bytes.
 // `read_singly` has the numbers of arguments whose alignment makes no difference to the code.
 #pragma once
+#include "ditron/targets/Target.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include <optional>
 #include <string>
@@ -24,14 +25,9 @@ void optimize(llvm::Module &module, const Chip &chip);
 /// The PTX of an optimised module, without its first line.
 std::string emitPtx(llvm::Module &module, const Chip &chip);
 
-/// What ptxas says of a kernel.
-struct Resources {
-  int registers = 0, spilledBytes = 0, stackBytes = 0;
-};
-
 /// The cubin that ptxas assembles, found in DITRON_PTXAS, CUDA_HOME/bin, on the path or in
 /// /usr/local/cuda/bin. UnavailableError if it is nowhere; InternalError with its words if it
-/// refuses.
+/// refuses. `resources`: what ptxas says of it.
 std::string assemble(const std::string &ptx, const Chip &chip, Resources *resources = nullptr);
 
 /// Where ptxas is, if it is anywhere.

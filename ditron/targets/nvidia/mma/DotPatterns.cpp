@@ -15,7 +15,7 @@
 // and element by element where not. Other products are computed by each thread for the elements it
 // holds.
 #include "ditron/lower/Conversions.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 
 using namespace mlir;

@@ -14,7 +14,7 @@
 // Within the 128 bytes of a panel's row, terms are reached by adding to the address alone: the
 // hardware swizzles the address that results.
 #include "ditron/support/Error.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 #include "mlir/IR/Matchers.h"

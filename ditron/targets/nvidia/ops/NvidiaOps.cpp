@@ -26,45 +26,9 @@ void ditron::nvidia::NvidiaDialect::initialize() {
 
 namespace ditron::nvidia {
 
-Value ShiftOp::getViewSource() { return getSource(); }
-
 //===-- What passes of this backend may say to one another ------------------------------------===//
 
 namespace {
-
-using Emit = llvm::function_ref<InFlightDiagnostic()>;
-
-LogicalResult requireSlots(Emit emitError, int64_t slots) {
-  if (slots < 1)
-    return emitError() << "has " << slots << " slots, expected 1 or more";
-  return success();
-}
-
-LogicalResult requireCoords(Operation *op, TypedValue<MemRefType> view, ValueRange coords) {
-  int64_t count = static_cast<int64_t>(coords.size()), rank = view.getType().getRank();
-  if (count != rank)
-    return op->emitOpError() << "has " << count << " coords but view has " << rank << " dimensions";
-  return success();
-}
-
-/// What comes out of a container is what lies in it.
-LogicalResult requireTypes(Operation *op, TypeRange found, TypeRange held, StringRef of) {
-  if (found.size() != held.size())
-    return op->emitOpError() << "has " << found.size() << " values but " << of << " has "
-                             << held.size();
-  for (auto [one, other] : llvm::zip(found, held))
-    if (one != other)
-      return op->emitOpError() << "value is " << one << " but " << of << " has " << other;
-  return success();
-}
-
-LogicalResult requireOneOf(Operation *op, StringRef what, StringRef found,
-                           ArrayRef<StringRef> expected) {
-  if (llvm::is_contained(expected, found))
-    return success();
-  return op->emitOpError() << what << " is \"" << found << "\", expected one of "
-                           << llvm::join(expected, ", ");
-}
 
 /// The right side may be wider than the accumulator: panels are filled up. A left side in registers
 /// is packed, two terms a word.
@@ -86,11 +50,7 @@ template <class Op> LogicalResult verifyProduct(Op op) {
 
 } // namespace
 
-LogicalResult RingType::verify(Emit emitError, int64_t slots, RankedTensorType) {
-  return requireSlots(emitError, slots);
-}
-
-LogicalResult PipeType::verify(Emit emitError, int64_t slots, ArrayRef<RankedTensorType> tiles,
+LogicalResult PipeType::verify(EmitError emitError, int64_t slots, ArrayRef<RankedTensorType> tiles,
                                int64_t members) {
   if (tiles.empty() || members < 1)
     return emitError() << "has " << tiles.size() << " tiles for " << members
@@ -98,7 +58,7 @@ LogicalResult PipeType::verify(Emit emitError, int64_t slots, ArrayRef<RankedTen
   return requireSlots(emitError, slots);
 }
 
-LogicalResult MailboxType::verify(Emit emitError, int64_t slots, ArrayRef<Type> numbers) {
+LogicalResult MailboxType::verify(EmitError emitError, int64_t slots, ArrayRef<Type> numbers) {
   if (slots < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(slots)))
     return emitError() << "has " << slots << " slots, expected a power of two";
   for (Type number : numbers)
@@ -107,11 +67,7 @@ LogicalResult MailboxType::verify(Emit emitError, int64_t slots, ArrayRef<Type> 
   return success();
 }
 
-LogicalResult CopyOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 LogicalResult DeliverOp::verify() { return requireCoords(*this, getView(), getCoords()); }
-LogicalResult SlotOp::verify() {
-  return requireTypes(*this, getTile().getType(), getRing().getType().getTile(), "the ring");
-}
 
 LogicalResult FetchOp::verify() {
   ArrayRef<RankedTensorType> tiles = getPipe().getType().getTiles();
@@ -142,16 +98,6 @@ LogicalResult TellOp::verify() {
 }
 LogicalResult HearOp::verify() {
   return requireTypes(*this, getResultTypes(), getMailbox().getType().getNumbers(), "the mailbox");
-}
-
-LogicalResult WaitOp::verify() { return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"}); }
-LogicalResult NotifyOp::verify() {
-  if (failed(requireOneOf(*this, "mode", getMode(), {"add", "max"})))
-    return failure();
-  return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
-}
-LogicalResult SyncOp::verify() {
-  return requireOneOf(*this, "scope", getScope(), {"cta", "gpu", "sys"});
 }
 
 } // namespace ditron::nvidia

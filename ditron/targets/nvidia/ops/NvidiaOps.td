@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What passes of this backend say to one another: tiles of shared memory that are filled ahead of
-// their use, by all threads (rings) or by a warp that does nothing else (pipes), and products that
-// are under way while the program goes on. No program has these ops; they live between
-// nvidia-pipeline-loads and nvidia-tiles-to-threads.
+// What passes of this backend say to one another: tiles of shared memory that a warp fetches which
+// does nothing else (pipes), and products that are under way while the program goes on. No program
+// has these ops; they live between nvidia-specialize-warps and simt-tiles-to-threads.
 #ifndef DITRON_NVIDIA_NVIDIAOPS
 #define DITRON_NVIDIA_NVIDIAOPS
 
@@ -20,84 +19,7 @@ def Nvidia_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
 }
 
-def Nvidia_RingType : TypeDef<Nvidia_Dialect, "Ring"> {
-  let mnemonic = "ring";
-  let summary = "Slots of shared memory for tiles of one type";
-  let parameters = (ins "int64_t":$slots, "::mlir::RankedTensorType":$tile);
-  let assemblyFormat = "`<` $slots `of` $tile `>`";
-  let genVerifyDecl = 1;
-}
-
 class Nvidia_Op<string opMnemonic, list<Trait> traits = []> : Op<Nvidia_Dialect, opMnemonic, traits>;
-
-def Nvidia_RingOp : Nvidia_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "Allocates the slots of a ring";
-  let description = [{
-    Example:
-    ```mlir
-    %ring = nvidia.ring : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
-    ```
-  }];
-  let results = (outs Nvidia_RingType:$ring);
-  let assemblyFormat = "attr-dict `:` type($ring)";
-}
-
-def Nvidia_CopyOp : Nvidia_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Begins to copy a tile of a view into a slot, if a condition holds";
-  let description = [{
-    Coordinates as in tile.load; beyond the view, zeros. Done after the nvidia.await that covers its
-    group: what this thread begins until the next nvidia.commit.
-
-    Example:
-    ```mlir
-    nvidia.copy %A[%i, %k] to %ring[%slot] if %more
-        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
-    ```
-  }];
-  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_RingType:$ring, Index:$slot, I1:$condition);
-  let assemblyFormat = "$view `[` $coords `]` `to` $ring `[` $slot `]` `if` $condition attr-dict `:` type($view) `,` type($ring)";
-  let hasVerifier = 1;
-}
-
-def Nvidia_CommitOp : Nvidia_Op<"commit", [MemoryEffects<[MemWrite]>]> {
-  let summary = "Ends a group of copies";
-  let description = [{
-    Example:
-    ```mlir
-    nvidia.commit
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
-def Nvidia_AwaitOp : Nvidia_Op<"await", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until at most so many groups are under way, and for all threads of the core";
-  let description = [{
-    Afterwards every thread sees the tiles of the groups before, and has finished with what it read.
-
-    Example:
-    ```mlir
-    nvidia.await 2
-    ```
-  }];
-  let arguments = (ins I64Attr:$pending);
-  let assemblyFormat = "$pending attr-dict";
-}
-
-def Nvidia_SlotOp : Nvidia_Op<"slot", [MemoryEffects<[MemRead]>]> {
-  let summary = "The tile in a slot";
-  let description = [{
-    Example:
-    ```mlir
-    %a = nvidia.slot %ring[%slot] : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
-           -> tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>
-    ```
-  }];
-  let arguments = (ins Nvidia_RingType:$ring, Index:$slot);
-  let results = (outs Tile_Tile:$tile);
-  let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` type($ring) `->` type($tile)";
-  let hasVerifier = 1;
-}
 
 def Nvidia_MemberOp : Nvidia_Op<"member", [Pure]> {
   let summary = "The number of this core among those of its cluster";
@@ -152,9 +74,9 @@ def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> 
     Example:
     ```mlir
     nvidia.roles producer {
-      nvidia.commit
+      simt.commit
     } consumer {
-      nvidia.await 0
+      simt.await 0
     }
     ```
   }];
@@ -352,8 +274,6 @@ def Nvidia_PassTurnOp : Nvidia_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite
   }];
   let assemblyFormat = "attr-dict";
 }
-
-include "ditron/targets/nvidia/ops/NvidiaRankOps.td"
 
 //===-- Launches ------------------------------------------------------------------------------===//
 

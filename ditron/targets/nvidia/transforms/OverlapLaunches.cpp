@@ -14,8 +14,8 @@
 // Kernels of several ranks are not among them: while one waits for a peer's, which may be launched
 // on the same GPU, the next would take the place of that. They let nobody begin before they end.
 // test/targets/nvidia/overlap-launches.mlir shows it.
-#include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/nvidia/Chip.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 

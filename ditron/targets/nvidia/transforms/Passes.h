@@ -3,6 +3,7 @@
 // The passes of the NVIDIA backend: see Passes.td.
 #pragma once
 #include "ditron/core/TileOps.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,67 +22,5 @@ namespace ditron::nvidia {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "ditron/targets/nvidia/transforms/Passes.h.inc"
-
-/// The warps that compute a kernel's tiles (i64 attribute of the function).
-inline constexpr llvm::StringLiteral kWarpsAttr = "nvidia.warps";
-/// The cores that a multiprocessor is to have registers for (i64 attribute of the function).
-inline constexpr llvm::StringLiteral kResidentAttr = "nvidia.resident";
-/// So many cores, as far as it is decided: 1 before.
-inline int64_t residentCores(mlir::func::FuncOp function) {
-  auto cores = function->getAttrOfType<mlir::IntegerAttr>(kResidentAttr);
-  return cores ? cores.getInt() : 1;
-}
-/// The tile is read part by part, each right in front of its first use (unit attribute of a
-/// tile.load; DeferLoads.cpp).
-inline constexpr llvm::StringLiteral kDeferredAttr = "nvidia.deferred";
-/// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
-/// no roles, see Roles.h).
-inline constexpr llvm::StringLiteral kProducerWarpsAttr = "nvidia.producer_warps";
-/// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function, then
-/// of the module; absent: 1).
-inline constexpr llvm::StringLiteral kClusterAttr = "nvidia.cluster";
-/// A launch may begin while the one before it runs (unit attribute of the function, then of the
-/// module).
-inline constexpr llvm::StringLiteral kOverlapsAttr = "nvidia.overlaps";
-/// What a tensor map describes (attribute of the argument of the function that points to it, and an
-/// array of them of the module): a dictionary {argument, box, tf32, rows}, the number of the
-/// argument whose memory it is, the extents of what is copied at a time, outermost first, and, if
-/// they are there, that elements of f32 are rounded to tf32 on the way, and the dimension along
-/// which copies end with a run of places (runtime/nvidia/TensorMap.h).
-inline constexpr llvm::StringLiteral kTensorMapAttr = "nvidia.tensor_map";
-inline constexpr llvm::StringLiteral kTensorMapsAttr = "nvidia.tensor_maps";
-/// The threads of a lowered kernel (i64 attribute of the module).
-inline constexpr llvm::StringLiteral kThreadsAttr = "nvidia.threads";
-/// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
-inline constexpr llvm::StringLiteral kSharedAttr = "nvidia.shared_bytes";
-
-/// The symbol of a core's shared memory, whose size the launch gives.
-inline constexpr llvm::StringLiteral kSharedSymbol = "ditron_shared";
-/// The messages of the tile.require ops of a kernel, in the order of their numbers: an array of
-/// dictionaries {message, file, line} (attribute of the function).
-inline constexpr llvm::StringLiteral kRequirementsAttr = "nvidia.requirements";
-
-/// Rewrites arith.divf and math.rsqrt, exp and exp2 of f32 (scalars and vectors of one dimension)
-/// to instructions that are right to 2 ulp for all arguments.
-void addApproximatePatterns(mlir::RewritePatternSet &patterns);
-
-/// The symmetric memory that a launch provides, in the order of the arguments that take its
-/// addresses: an array of dictionaries {name, kind, bytes, extents} (attribute of the function and
-/// of the module), see DescribeSymmetric.cpp.
-inline constexpr llvm::StringLiteral kSymmetricAttr = "nvidia.symmetric";
-/// Where a launch has a core for each tile, how many that are, in the text of ExtentText.h: the
-/// largest of them counts (array of strings, attribute of the function and of the module).
-inline constexpr llvm::StringLiteral kTilesAttr = "nvidia.tiles";
-/// The numbers of arguments that the kernel reads element by element (array of i64, of the module).
-inline constexpr llvm::StringLiteral kReadSinglyAttr = "nvidia.read_singly";
-/// The kernel takes all words of support/GpuLaunch.h (unit attribute of the function and of the
-/// module).
-inline constexpr llvm::StringLiteral kDistributedAttr = "nvidia.distributed";
-/// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}
-/// (attribute of the function and of the module).
-inline constexpr llvm::StringLiteral kSitesAttr = "nvidia.sites";
-/// How many barriers a kernel has, each of which takes two counters behind its signals (i64
-/// attribute of the function and of the module).
-inline constexpr llvm::StringLiteral kBarriersAttr = "nvidia.barriers";
 
 } // namespace ditron::nvidia

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;

@@ -16,7 +16,7 @@
 // pieces.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 

@@ -6,7 +6,7 @@
 // which the thread that tells arrives, and `empty`, on which each computing warp does when all its
 // lanes have read. Each thread counts what it has told or heard, in a register: an alloca here,
 // which LLVM promotes.
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 

@@ -11,8 +11,8 @@
 // Where cores of a cluster fetch tiles for one another, `empty` of each counts the warps of all: a
 // warp's lanes arrive at one core each. `full` counts the bytes of all copies into its own core.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -237,7 +237,7 @@ private:
       return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
     });
     int64_t cores = residentCores(op->getParentOfType<func::FuncOp>());
-    return roleRegisters(context_.chip.share(cores), context_.warps, waits.wasInterrupted());
+    return roleRegisters(chipOf(context_).share(cores), context_.warps, waits.wasInterrupted());
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-specialize-warps: a kernel that nvidia-assign-layouts has chosen roles for is split into
+// nvidia-specialize-warps: a kernel that simt-assign-layouts has chosen roles for is split into
 // them. One thread walks the loops ahead and has the copy engine fetch tiles; the warpgroups
 // multiply them and do all the rest.
 //
@@ -46,9 +46,9 @@
 // What takes a loop to find is found by one role alone: Searches.h.
 // test/targets/nvidia/specialize-warps.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
