@@ -4,13 +4,12 @@
 #include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/support/Error.h"
-#include "ditron/targets/cpu/CpuCode.h"
-#include "ditron/targets/nvidia/emit/NvidiaCode.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/Targets.h"
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -80,6 +79,9 @@ OwningOpRef<ModuleOp> lowered(ModuleOp module, const Specialization &specializat
   OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
+  DialectRegistry registry;
+  registerTargetDialects(registry);
+  module.getContext()->appendDialectRegistry(registry);
   if (emit == Emit::ir)
     addFrontPipeline(passes);
   else
@@ -102,12 +104,13 @@ std::string printed(const llvm::Module &code) {
   return text;
 }
 
-std::unique_ptr<llvm::Module> translate(ModuleOp kernel, llvm::LLVMContext &llvmContext,
+std::unique_ptr<llvm::Module> translate(ModuleOp kernel, const Target &target,
+                                        llvm::LLVMContext &llvmContext,
                                         const Diagnostics &diagnostics) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);
+  target.registerTranslations(registry);
   kernel.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(kernel, llvmContext);
   if (!code)
@@ -121,23 +124,22 @@ std::string compileForCpu(ModuleOp module, const Specialization &specialization,
   MLIRContext *context = module.getContext();
   context->printOpOnDiagnostic(false); // messages are for the user of the language
   Diagnostics diagnostics(context);
-  cpu::HostMachine host;
+  const Target &host = *targets().front();
   auto addTarget = [&](OpPassManager &passes) {
-    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26},
-                   specialization.recorded);
+    addCpuPipeline(passes, host.vectorTraits(), specialization.recorded);
   };
   OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
   if (emit == Emit::ir)
     return printed(*kernel);
 
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
+  std::unique_ptr<llvm::Module> code = translate(*kernel, host, llvmContext, diagnostics);
   host.optimize(*code);
   switch (emit) {
   case Emit::assembly:
-    return host.emitAssembly(*code);
+    return host.assembly(*code, "");
   case Emit::object:
-    return host.emitObject(*code);
+    return host.object(*code, "");
   default:
     break;
   }
@@ -150,7 +152,7 @@ static llvm::json::Object describeRanks(ModuleOp module) {
     return one.getAs<StringAttr>(name).str();
   };
   llvm::json::Array symmetric, sites;
-  if (auto requests = module->getAttrOfType<ArrayAttr>(nvidia::kSymmetricAttr))
+  if (auto requests = module->getAttrOfType<ArrayAttr>(gpu::kSymmetricAttr))
     for (auto one : requests.getAsRange<DictionaryAttr>()) {
       llvm::json::Array extents;
       for (auto extent : one.getAs<ArrayAttr>("extents").getAsRange<StringAttr>())
@@ -160,7 +162,7 @@ static llvm::json::Object describeRanks(ModuleOp module) {
                                              {"bytes", one.getAs<IntegerAttr>("bytes").getInt()},
                                              {"extents", std::move(extents)}});
     }
-  for (auto one : module->getAttrOfType<ArrayAttr>(nvidia::kSitesAttr).getAsRange<DictionaryAttr>())
+  for (auto one : module->getAttrOfType<ArrayAttr>(gpu::kSitesAttr).getAsRange<DictionaryAttr>())
     sites.push_back(llvm::json::Object{{"role", textOf(one, "role")},
                                        {"file", textOf(one, "file")},
                                        {"what", textOf(one, "what")},
@@ -168,52 +170,57 @@ static llvm::json::Object describeRanks(ModuleOp module) {
   return llvm::json::Object{
       {"symmetric", std::move(symmetric)},
       {"sites", std::move(sites)},
-      {"barriers", module->getAttrOfType<IntegerAttr>(nvidia::kBarriersAttr).getInt()}};
+      {"barriers", module->getAttrOfType<IntegerAttr>(gpu::kBarriersAttr).getInt()}};
 }
 
-/// The first line of a kernel's PTX.
+/// The first line of a kernel's assembly.
 static std::string describe(ModuleOp module, StringRef name) {
   auto number = [&](StringRef attribute) {
     return module->getAttrOfType<IntegerAttr>(attribute).getInt();
   };
   llvm::json::Array requirements;
   for (auto one :
-       module->getAttrOfType<ArrayAttr>(nvidia::kRequirementsAttr).getAsRange<DictionaryAttr>())
+       module->getAttrOfType<ArrayAttr>(gpu::kRequirementsAttr).getAsRange<DictionaryAttr>())
     requirements.push_back(llvm::json::Object{{"message", one.getAs<StringAttr>("message").str()},
                                               {"file", one.getAs<StringAttr>("file").str()},
                                               {"line", one.getAs<IntegerAttr>("line").getInt()}});
   llvm::json::Array maps;
   for (auto one :
-       module->getAttrOfType<ArrayAttr>(nvidia::kTensorMapsAttr).getAsRange<DictionaryAttr>())
+       module->getAttrOfType<ArrayAttr>(gpu::kTensorMapsAttr).getAsRange<DictionaryAttr>())
     maps.push_back(llvm::json::Object{
         {"argument", one.getAs<IntegerAttr>("argument").getInt()},
         {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())},
         {"tf32", one.contains("tf32")}});
   llvm::json::Array singly;
   for (auto argument :
-       module->getAttrOfType<ArrayAttr>(nvidia::kReadSinglyAttr).getAsRange<IntegerAttr>())
+       module->getAttrOfType<ArrayAttr>(gpu::kReadSinglyAttr).getAsRange<IntegerAttr>())
     singly.push_back(argument.getInt());
   llvm::json::Object info{{"kernel", name.str()},
-                          {"threads", number(nvidia::kThreadsAttr)},
-                          {"shared_bytes", number(nvidia::kSharedAttr)},
+                          {"threads", number(gpu::kThreadsAttr)},
+                          {"shared_bytes", number(gpu::kSharedAttr)},
                           {"requirements", std::move(requirements)},
                           {"tensor_maps", std::move(maps)},
                           {"read_singly", std::move(singly)}};
-  if (module->hasAttr(nvidia::kDistributedAttr))
+  if (module->hasAttr(gpu::kDistributedAttr))
     info["ranks"] = describeRanks(module);
-  if (auto tiles = module->getAttrOfType<ArrayAttr>(nvidia::kTilesAttr)) {
+  if (auto tiles = module->getAttrOfType<ArrayAttr>(gpu::kTilesAttr)) {
     llvm::json::Array counts;
     for (auto count : tiles.getAsRange<StringAttr>())
       counts.push_back(count.str());
     info["tiles"] = std::move(counts);
   }
-  if (auto cluster = module->getAttrOfType<IntegerAttr>(nvidia::kClusterAttr))
+  if (auto cluster = module->getAttrOfType<IntegerAttr>(gpu::kClusterAttr))
     info["cluster"] = cluster.getInt();
-  if (module->hasAttr(nvidia::kOverlapsAttr))
+  if (module->hasAttr(gpu::kOverlapsAttr))
     info["overlaps"] = true;
   std::string text;
   llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
   return text;
+}
+
+static CodeOptions optionsOf(const NvidiaTarget &target, const Specialization &specialization) {
+  return {target.warps, target.stages, target.resident, specialization.tensorMaps,
+          specialization.tensorStores};
 }
 
 std::string compileForNvidia(ModuleOp module, const Specialization &specialization,
@@ -222,23 +229,20 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   context->printOpOnDiagnostic(false);
   Diagnostics diagnostics(context);
   std::string name = (*module.getOps<func::FuncOp>().begin()).getName().str();
-  const nvidia::Chip *chip = nvidia::findChip(target.chip);
-  if (!chip)
-    throw InternalError(fmt::format("no chip {}", target.chip));
+  const Target &chip = targetNamed(target.chip);
   auto addTarget = [&](OpPassManager &passes) {
-    addNvidiaPipeline(passes, {target.chip, target.warps, target.stages, target.resident,
-                               specialization.tensorMaps, specialization.tensorStores});
+    addGpuPipeline(passes, *chip.gpu(), optionsOf(target, specialization));
   };
   OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
   if (emit == Emit::ir)
     return printed(*kernel);
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
-  nvidia::optimize(*code, *chip);
+  std::unique_ptr<llvm::Module> code = translate(*kernel, chip, llvmContext, diagnostics);
+  chip.optimize(*code);
   if (emit == Emit::llvm)
     return printed(*code);
-  std::string ptx = describe(*kernel, name) + nvidia::emitPtx(*code, *chip);
-  return emit == Emit::assembly ? ptx : nvidia::assemble(ptx, *chip);
+  std::string info = describe(*kernel, name);
+  return emit == Emit::assembly ? chip.assembly(*code, info) : chip.object(*code, info);
 }
 
 NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specialization,
@@ -247,9 +251,9 @@ NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specia
   context->printOpOnDiagnostic(false);
   Diagnostics diagnostics(context);
   NvidiaResources result;
+  const Target &chip = targetNamed(target.chip);
   auto addTiles = [&](OpPassManager &passes) {
-    addNvidiaTiles(passes, {target.chip, target.warps, target.stages, target.resident,
-                            specialization.tensorMaps, specialization.tensorStores});
+    addGpuTiles(passes, *chip.gpu(), optionsOf(target, specialization));
   };
   OwningOpRef<ModuleOp> kernel =
       lowered(module, specialization, Emit::assembly, diagnostics, addTiles);
@@ -258,11 +262,10 @@ NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specia
     auto value = function->getAttrOfType<IntegerAttr>(attribute);
     return value ? value.getInt() : otherwise;
   };
-  constexpr int kLanes = 32;
-  result.threads = kLanes * static_cast<int>(number(nvidia::kWarpsAttr, 0) +
-                                             number(nvidia::kProducerWarpsAttr, 0));
-  result.sharedBytes = number(nvidia::kSharedAttr, 0);
-  result.resident = number(nvidia::kResidentAttr, 1);
+  int64_t warps = number(gpu::kWarpsAttr, 0) + number(gpu::kProducerWarpsAttr, 0);
+  result.threads = static_cast<int>(warps * chip.gpu()->traits().lanes);
+  result.sharedBytes = number(gpu::kSharedAttr, 0);
+  result.resident = number(gpu::kResidentAttr, 1);
   function.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto vector = dyn_cast<VectorType>(type); vector && vector.getElementType().isF32())
@@ -277,7 +280,7 @@ std::string compilerIdentity() {
   stat("/proc/self/exe", &self);
   return fmt::format("ditron {} build {}.{}.{} LLVM {} {}", DITRON_VERSION, self.st_size,
                      self.st_mtim.tv_sec, self.st_mtim.tv_nsec, LLVM_VERSION_STRING,
-                     cpu::HostMachine::identity());
+                     targetIdentity());
 }
 
 } // namespace ditron

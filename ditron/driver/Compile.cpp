@@ -8,7 +8,7 @@
 #include "ditron/support/Error.h"
 #include "ditron/support/Hash.h"
 #include "ditron/targets/cpu/CpuCode.h"
-#include "ditron/targets/nvidia/Chip.h"
+#include "ditron/targets/Targets.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <chrono>
@@ -201,33 +201,38 @@ GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const 
   return {found.threads, found.sharedBytes, found.resident, found.values};
 }
 
-static std::string requestedGpu(const std::string &name, int major, int minor) {
-  auto names = llvm::map_range(nvidia::chips(), [](const nvidia::Chip &chip) { return chip.name; });
-  const nvidia::Chip *chip = nvidia::findChip(name);
-  if (!chip)
-    throw UsageError(fmt::format("DITRON_GPU is '{}', expected {}", name, fmt::join(names, ", ")));
-  if (!chip->runsOn(major, minor))
+static std::vector<std::string_view> gpuTargets() {
+  std::vector<std::string_view> names;
+  for (const Target *target : targets())
+    if (target->gpu())
+      names.push_back(target->name());
+  return names;
+}
+
+static std::string requestedGpu(const std::string &name, const std::string &device) {
+  const Target *target = findTarget(name);
+  if (!target || !target->gpu())
+    throw UsageError(
+        fmt::format("DITRON_GPU is '{}', expected {}", name, fmt::join(gpuTargets(), ", ")));
+  if (!target->runsOn(device))
     throw UsageError(fmt::format("DITRON_GPU is '{}', whose code does not run on this GPU, of "
-                                 "compute capability {}.{}",
-                                 name, major, minor));
+                                 "compute capability {}",
+                                 name, device));
   return name;
 }
 
 std::string gpuTarget(int major, int minor) {
+  std::string device = fmt::format("{}.{}", major, minor);
   if (auto name = envString("DITRON_GPU"))
-    return requestedGpu(*name, major, minor);
-  if (const nvidia::Chip *chip = nvidia::chipFor(major, minor))
-    return std::string(chip->name);
+    return requestedGpu(*name, device);
+  for (const Target *target : targets())
+    if (target->gpu() && target->runsOn(device))
+      return std::string(target->name());
   throw UnavailableError(
-      fmt::format("the GPU has compute capability {}.{}, expected 8.0 or newer", major, minor));
+      fmt::format("the GPU has compute capability {}, expected 8.0 or newer", device));
 }
 
-GpuTraits gpuTraits(std::string_view target) {
-  const nvidia::Chip *chip = nvidia::findChip(target);
-  if (!chip)
-    throw InternalError(fmt::format("no chip {}", target));
-  return {chip->accumulator, chip->multiprocessors};
-}
+TileTraits gpuTraits(std::string_view target) { return targetNamed(target).tileTraits(); }
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
                       CompileOutput output, int64_t alignment) {
@@ -240,21 +245,18 @@ std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::strin
   }
   mlir::ModuleOp module = kernel.traced().module.get();
   auto emit = static_cast<Emit>(output);
-  if (target == "x86-64")
+  if (!targetNamed(target).gpu())
     return compileForCpu(module, specialization, emit);
-  if (nvidia::findChip(target))
-    return compileForNvidia(
-        module, specialization,
-        {std::string(target), schedule.warps, schedule.stages, schedule.resident}, emit);
-  throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}", target,
-                                     fmt::join(compileTargets(), ", ")));
+  return compileForNvidia(
+      module, specialization,
+      {std::string(target), schedule.warps, schedule.stages, schedule.resident}, emit);
 }
 
 std::vector<std::string> compileTargets() {
-  std::vector<std::string> targets{"x86-64"};
-  for (const nvidia::Chip &chip : nvidia::chips())
-    targets.emplace_back(chip.name);
-  return targets;
+  std::vector<std::string> names;
+  for (const Target *target : targets())
+    names.emplace_back(target->name());
+  return names;
 }
 
 } // namespace ditron

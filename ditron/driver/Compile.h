@@ -3,6 +3,7 @@
 // Compilation of kernels, shared by the ranks of a process and kept on disk.
 #pragma once
 #include "ditron/driver/Context.h"
+#include "ditron/targets/Target.h"
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,7 +86,7 @@ struct GpuVariant {
   auto operator<=>(const GpuVariant &) const = default;
 };
 
-/// The same as loadKernel for a chip of targets/nvidia/Chip.h: from the cache on disk, else
+/// The same as loadKernel for a GPU of compileTargets(): from the cache on disk, else
 /// compiled.
 GpuCode loadGpuCode(const Kernel &kernel, const Schedule &schedule, const GpuVariant &variant,
                     const std::string &chip);
@@ -103,11 +104,8 @@ GpuResources gpuResources(const Kernel &kernel, const Schedule &schedule, const 
 /// The target whose code runs on a GPU of this compute capability: the newest, or by DITRON_GPU an
 /// older one. UnavailableError if none does, UsageError where that one does not.
 std::string gpuTarget(int major, int minor);
-/// What configurations are chosen by for a target of GPUs: see targets/nvidia/Chip.h.
-struct GpuTraits {
-  int64_t accumulator, multiprocessors;
-};
-GpuTraits gpuTraits(std::string_view target);
+/// What configurations are chosen by for a target of GPUs.
+TileTraits gpuTraits(std::string_view target);
 
 /// Code in memory, and what it took to get there.
 struct LoadedKernel {

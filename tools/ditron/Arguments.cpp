@@ -259,7 +259,7 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.cores = cores;
   if (!gpu.empty()) {
     problem.machine = kernels::Machine::gpu;
-    GpuTraits traits = gpuTraits(gpu);
+    TileTraits traits = gpuTraits(gpu);
     problem.accumulator = traits.accumulator;
     problem.multiprocessors = traits.multiprocessors;
   }

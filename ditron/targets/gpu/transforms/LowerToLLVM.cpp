@@ -10,7 +10,7 @@
 //
 // Words are those of the CPU's entry point: of a view its address, extents and strides (in
 // elements); of a scalar its value. Tensor maps come behind the status, each 128 bytes in the
-// launch's own memory of parameters. test/targets/nvidia/lower-to-nvvm.mlir shows it.
+// launch's own memory of parameters. test/targets/gpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
 #include "ditron/lower/ToLLVM.h"

@@ -14,7 +14,7 @@
 // rounded down: its lowest bits are those of 2^n's exponent. Beyond the range of n, f takes what is
 // left, so that 2^f alone makes infinity, zero and the subnormal results.
 //
-// test/targets/nvidia/lower-to-nvvm.mlir shows it.
+// test/targets/gpu/lower-to-llvm.mlir shows it.
 #include "ditron/targets/nvidia/emit/Approximations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --ditron-nvidia | FileCheck %s
+// RUN: %opt %s --ditron-gpu=target=sm_90a | FileCheck %s
 
 // CHECK: llvm.mlir.global external @ditron_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 // CHECK: llvm.func internal @copy(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --simt-assign-layouts --simt-tiles-to-threads=chip=sm_89 --verify-diagnostics
+// RUN: %opt %s --simt-assign-layouts --simt-tiles-to-threads=target=sm_89 --verify-diagnostics
 
 func.func @odd(%X: memref<?xf32, strided<[?], offset: ?>>, %i: index) {
   // expected-error @+1 {{a tile of 'tensor<1021xf32>' takes 1021 registers of a thread, expected at most 255: fewer elements, or extents with larger powers of two in them}}
