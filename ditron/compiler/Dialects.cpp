@@ -34,7 +34,7 @@ struct GpuPipelineOptions : mlir::PassPipelineOptions<GpuPipelineOptions> {
 /// The GPU of that name, or the first; null: there is none.
 const ditron::gpu::GpuTarget *gpuNamed(llvm::StringRef name) {
   for (const ditron::Target *target : ditron::targets())
-    if (target->gpu() && (name.empty() || name == target->name()))
+    if (target->gpu() && (name.empty() || name == llvm::StringRef(target->name())))
       return target->gpu();
   return nullptr;
 }

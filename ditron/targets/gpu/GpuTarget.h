@@ -4,6 +4,7 @@
 // what only its instructions can do (Instructions), and where it adds passes and patterns of its
 // own. A backend derives from it, once for all its chips; shared passes know no other name of it.
 #pragma once
+#include "ditron/core/TileOps.h"
 #include "ditron/targets/Target.h"
 #include "ditron/targets/gpu/Instructions.h"
 #include "ditron/targets/gpu/analysis/Distribution.h"
@@ -20,18 +21,12 @@ class LLVMFuncOp;
 }
 } // namespace mlir
 
-namespace ditron::core {
-class DotOp;
-class StoreOp;
-} // namespace ditron::core
-
 namespace ditron::gpu {
 
 struct ThreadContext;
 
 /// Numbers of a chip. Registers are of 4 bytes; a multiprocessor is an SM, or a CU.
 struct Traits {
-  std::string_view vendor; ///< for messages: "NVIDIA GPUs"
   int64_t lanes;           ///< of a warp, or a wavefront
   int64_t mostWarps;       ///< of a CTA
   int64_t sharedBytes;     ///< that a CTA may have
@@ -40,7 +35,6 @@ struct Traits {
   int64_t threads;         ///< that a multiprocessor is to have, where registers are there
   bool multiplies = true;  ///< it has products of tiles
   bool hasRanks = true;    ///< and verbs between ranks
-  bool copiesAsync = true; ///< and copies to shared memory while threads go on
 };
 
 /// How the products of one kernel are computed: where they want their operands and accumulators. As
@@ -70,9 +64,9 @@ public:
   const GpuTarget *gpu() const final { return this; }
 
   virtual const Traits &traits() const = 0;
-  /// The products of a kernel.
+  /// The products of a kernel; element by element, where the chip has nothing better.
   virtual std::unique_ptr<Products> products(mlir::func::FuncOp function,
-                                             const CodeOptions &options) const = 0;
+                                             const CodeOptions &options) const;
   /// Instructions at the builder's place. `threads`: that meet at a barrier; 0: all of the CTA.
   virtual std::unique_ptr<Instructions> instructions(mlir::OpBuilder &b, mlir::Location loc,
                                                      int64_t threads = 0) const = 0;

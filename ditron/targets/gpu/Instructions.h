@@ -14,6 +14,7 @@ using ScopeName = llvm::StringRef; ///< "cta", "gpu" or "sys"
 class Instructions {
 public:
   using Value = mlir::Value;
+  Instructions(mlir::OpBuilder &b, mlir::Location loc) : b_(b), loc_(loc) {}
   virtual ~Instructions() = default;
 
   //===-- This thread -------------------------------------------------------------------------===//
@@ -25,7 +26,7 @@ public:
   /// A number (i32) that is the same for all lanes of a warp, as one that branches know to be so.
   virtual Value uniform(Value value) = 0;
   /// The value (32 or 64 bits) of the lane whose number differs in the bits of `mask`.
-  virtual Value shuffleXor(Value value, int64_t mask) = 0;
+  Value shuffleXor(Value value, int64_t mask);
   /// The threads that compute meet, and see each other's memory. `ofAll`: with the warps behind
   /// them that feed them.
   virtual void barrier(bool ofAll = false) = 0;
@@ -77,6 +78,13 @@ public:
   virtual Value time() = 0;
   /// Writes a number and values (i64) from this word of a launch's status (!llvm.ptr) on.
   virtual void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) = 0;
+
+protected:
+  /// shuffleXor of 32 bits.
+  virtual Value shuffleWord(Value word, int64_t mask) = 0;
+
+  mlir::OpBuilder &b_;
+  mlir::Location loc_;
 };
 
 } // namespace ditron::gpu

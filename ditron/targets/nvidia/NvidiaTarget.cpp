@@ -57,7 +57,7 @@ private:
 
 NvidiaTarget::NvidiaTarget(const Chip &chip) : chip_(chip) {
   constexpr int64_t kMostWarps = 32, kThreads = 1536; // of a multiprocessor of any chip
-  traits_ = {machines(),         kLanes,  kMostWarps, chip.sharedBytes, chip.registers,
+  traits_ = {kLanes,  kMostWarps, chip.sharedBytes, chip.registers,
              chip.coreRegisters, kThreads};
 }
 

@@ -17,6 +17,12 @@ bool isElementwise(Operation *op) {
   return isa<core::CastOp>(op) || op->hasTrait<OpTrait::Elementwise>();
 }
 
+Value untransposed(Value tile) {
+  while (auto transpose = tile.getDefiningOp<core::TransposeOp>())
+    tile = transpose.getSource();
+  return tile;
+}
+
 int64_t warpsOf(Operation *op) {
   auto function = op->getParentOfType<func::FuncOp>();
   return function->getAttrOfType<IntegerAttr>(kWarpsAttr).getInt();
@@ -25,7 +31,7 @@ int64_t warpsOf(Operation *op) {
 const GpuTarget *targetNamed(llvm::StringRef name, Operation *op) {
   ArrayRef<const GpuTarget *> known = op->getContext()->getLoadedDialect<SimtDialect>()->targets();
   auto found = llvm::find_if(
-      known, [&](const GpuTarget *target) { return name.empty() || name == target->name(); });
+      known, [&](const GpuTarget *target) { return name.empty() || name == StringRef(target->name()); });
   if (found != known.end())
     return *found;
   InFlightDiagnostic error = op->emitError();

@@ -35,6 +35,9 @@ bool reduces(mlir::func::FuncOp function);
 /// Ops of arith and math that work element by element on tiles of one shape, and casts.
 bool isElementwise(mlir::Operation *op);
 
+/// The value of which a tile is a chain of transpositions.
+mlir::Value untransposed(mlir::Value tile);
+
 /// The warps of the kernel that an op belongs to.
 int64_t warpsOf(mlir::Operation *op);
 

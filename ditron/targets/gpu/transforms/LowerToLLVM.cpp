@@ -230,7 +230,7 @@ private:
     module->setAttr(kTensorMapsAttr, attributes.getArrayAttr(described));
     module->setAttr(kReadSinglyAttr, readSingly(kernel));
     kernel.setPrivate();
-    LLVMTypeConverter types(&getContext(), LowerToLLVMOptions(&getContext()));
+    LLVMTypeConverter types(&getContext(), mlir::LowerToLLVMOptions(&getContext()));
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });

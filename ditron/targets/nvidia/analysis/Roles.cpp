@@ -9,12 +9,6 @@ using namespace mlir;
 
 namespace ditron::nvidia {
 
-Value untransposed(Value tile) {
-  while (auto transpose = tile.getDefiningOp<core::TransposeOp>())
-    tile = transpose.getSource();
-  return tile;
-}
-
 RankedTensorType inPanels(RankedTensorType tile) {
   int64_t bytes = core::elementBytes(tile.getElementType()), width = kPanelBytes / bytes;
   Shape shape = shapeOf(tile);

@@ -10,9 +10,6 @@
 
 namespace ditron::nvidia {
 
-/// The value of which a tile is a chain of transpositions.
-mlir::Value untransposed(mlir::Value tile);
-
 /// The tile as a pipe brings it: in whole panels, of which products read what is the tile's.
 mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
 

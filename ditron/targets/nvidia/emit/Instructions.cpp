@@ -135,21 +135,13 @@ void Instructions::fenceShared() {
   assemble("fence.proxy.async.shared::cta;", "~{memory}", {}, {});
 }
 
-Value Instructions::shuffleXor(Value value, int64_t mask) {
-  Type type = value.getType();
+Value Instructions::shuffleWord(Value word, int64_t mask) {
   Type i32 = b_.getI32Type();
   auto constant = [&](int64_t n) {
     return b_.create<LLVM::ConstantOp>(loc_, i32, b_.getI32IntegerAttr(static_cast<int32_t>(n)));
   };
-  if (type.getIntOrFloatBitWidth() == 32)
-    return b_.create<NVVM::ShflOp>(loc_, type, constant(-1), value, constant(mask), constant(31),
-                                   NVVM::ShflKind::bfly, UnitAttr());
-  Value low = b_.create<arith::TruncIOp>(loc_, i32, value);
-  Value shift = b_.create<arith::ConstantIntOp>(loc_, 32, 64);
-  Value high = b_.create<arith::TruncIOp>(loc_, i32, b_.create<arith::ShRUIOp>(loc_, value, shift));
-  low = b_.create<arith::ExtUIOp>(loc_, type, shuffleXor(low, mask));
-  high = b_.create<arith::ExtUIOp>(loc_, type, shuffleXor(high, mask));
-  return b_.create<arith::OrIOp>(loc_, low, b_.create<arith::ShLIOp>(loc_, high, shift));
+  return b_.create<NVVM::ShflOp>(loc_, word.getType(), constant(-1), word, constant(mask),
+                                 constant(31), NVVM::ShflKind::bfly, UnitAttr());
 }
 
 //===-- Tensor cores --------------------------------------------------------------------------===//

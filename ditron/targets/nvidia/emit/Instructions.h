@@ -13,13 +13,12 @@ class Instructions : public gpu::Instructions {
 public:
   /// `threads`: that meet at a barrier; 0: all of the core.
   Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
-      : b_(b), loc_(loc), threads_(threads) {}
+      : gpu::Instructions(b, loc), threads_(threads) {}
 
   Value thread() override;
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
-  Value shuffleXor(Value value, int64_t mask) override;
   void barrier(bool ofAll = false) override;
   void stay() override;
   void exit() override;
@@ -157,8 +156,8 @@ private:
                                     llvm::ArrayRef<Value> operands, mlir::TypeRange results,
                                     bool hasEffects = true);
 
-  mlir::OpBuilder &b_;
-  mlir::Location loc_;
+  Value shuffleWord(Value word, int64_t mask) override;
+
   int64_t threads_;
 };
 

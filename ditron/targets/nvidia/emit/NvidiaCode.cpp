@@ -3,21 +3,17 @@
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include "ditron/targets/gpu/Tool.h"
 #include "ditron/targets/nvidia/emit/Assembly.h"
 #include "ditron/targets/nvidia/emit/LatePasses.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <fmt/format.h>
@@ -107,89 +103,43 @@ void optimize(llvm::Module &module, const Chip &chip) {
 }
 
 std::string emitPtx(llvm::Module &module, const Chip &chip) {
-  auto machine = machineFor(chip);
-  llvm::SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    throw InternalError("the code generator emits no PTX");
-  passes.run(module);
-  return std::string(text.begin(), text.end());
+  return gpu::emitCode(module, *machineFor(chip), llvm::CodeGenFileType::AssemblyFile);
 }
 
 //===-- ptxas ---------------------------------------------------------------------------------===//
 
 std::optional<std::string> findAssembler() {
-  auto usable = [](const std::string &path) { return llvm::sys::fs::can_execute(path); };
-  if (auto given = envString("DITRON_PTXAS"))
-    return usable(*given) ? given : std::nullopt;
-  if (auto home = envString("CUDA_HOME"); home && usable(*home + "/bin/ptxas"))
-    return *home + "/bin/ptxas";
-  if (auto found = llvm::sys::findProgramByName("ptxas"))
-    return *found;
-  std::string usual = "/usr/local/cuda/bin/ptxas";
-  return usable(usual) ? std::optional(usual) : std::nullopt;
+  if (auto home = envString("CUDA_HOME"); home && !envString("DITRON_PTXAS"))
+    if (std::string own = *home + "/bin/ptxas"; llvm::sys::fs::can_execute(own))
+      return own;
+  return gpu::findTool("DITRON_PTXAS", {"ptxas"}, {"/usr/local/cuda/bin/ptxas"});
 }
 
-namespace {
-
-/// A file that goes when this object does.
-class TemporaryFile {
-public:
-  explicit TemporaryFile(const char *suffix) {
-    if (std::error_code error = llvm::sys::fs::createTemporaryFile("ditron", suffix, path_))
-      throw RuntimeError("no temporary file can be made: " + error.message());
-  }
-  ~TemporaryFile() { llvm::sys::fs::remove(path_); }
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
-
-  std::string path() const { return path_.str().str(); }
-  std::string contents() const {
-    auto buffer = llvm::MemoryBuffer::getFile(path_);
-    return buffer ? (*buffer)->getBuffer().str() : "";
-  }
-  void write(const std::string &text) const {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(path_, error);
-    stream << text;
-  }
-
-private:
-  llvm::SmallString<128> path_;
-};
-
-int numberBefore(const std::string &report, const char *words) {
+static int64_t numberBefore(const std::string &report, const char *words) {
   std::smatch found;
   return std::regex_search(report, found, std::regex(fmt::format("([0-9]+) {}", words)))
-             ? std::stoi(found[1])
+             ? std::stoll(found[1])
              : 0;
 }
-
-} // namespace
 
 std::string assemble(const std::string &ptx, const Chip &chip, Resources *resources) {
   std::optional<std::string> assembler = findAssembler();
   if (!assembler)
     throw UnavailableError("ptxas of CUDA is not found: a cubin needs it (DITRON_PTXAS, CUDA_HOME "
                            "or PATH says where it is); --emit asm gives PTX without it");
-  TemporaryFile source("ptx"), cubin("cubin"), report("txt");
-  source.write(ptx);
-  std::string architecture = fmt::format("-arch={}", chip.name), output = cubin.path();
-  std::string input = source.path(), log = report.path();
-  llvm::StringRef arguments[] = {*assembler, architecture, "-v", "-o", output, input};
-  std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log),
-                                                llvm::StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(*assembler, arguments, std::nullopt, redirects);
-  std::string said = report.contents();
-  if (status != 0)
-    throw InternalError(fmt::format("ptxas refuses the kernel:\n{}", said));
+  gpu::ToolRun run = gpu::runTool(
+      *assembler, ptx, "ptx", [&](const std::string &input, const std::string &output) {
+        return std::vector<std::string>{fmt::format("-arch={}", chip.name), "-v", "-o", output,
+                                        input};
+      });
+  if (!run.succeeded)
+    throw InternalError(fmt::format("ptxas refuses the kernel:\n{}", run.said));
   if (resources)
-    *resources = {.registers = numberBefore(said, "registers"),
-                  .sharedBytes = numberBefore(said, "bytes smem"),
-                  .spilledBytes = numberBefore(said, "bytes spill stores"),
-                  .stackBytes = numberBefore(said, "bytes stack frame")};
-  return cubin.contents();
+    *resources = {.registers = numberBefore(run.said, "registers"),
+                  .sharedBytes = numberBefore(run.said, "bytes smem"),
+                  .spilledBytes = numberBefore(run.said, "bytes spill stores"),
+                  .stackBytes = numberBefore(run.said, "bytes stack frame")};
+  return run.output;
 }
 
 } // namespace ditron::nvidia

@@ -62,8 +62,8 @@ struct GatePattern : TilePattern<GateOp> {
     b.create<LLVM::StoreOp>(loc, t.i32(0), parity);
     Talk talk(t, {});
     talk.when(talk.isFirstThread(), [&] {
-      t.instructions->initBarrier(barrier, 1);
-      t.instructions->fenceBarriers();
+      t.instructions.initBarrier(barrier, 1);
+      t.instructions.fenceBarriers();
     });
     b.create<NVVM::Barrier0Op>(loc);
     Value gate = b.create<LLVM::UndefOp>(loc, pipeType(b.getContext()));
@@ -79,8 +79,8 @@ struct OpenPattern : TilePattern<OpenOp> {
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     Value barrier = b.create<LLVM::ExtractValueOp>(op.getLoc(), adaptor.getGate(), 0);
-    t.instructions->barrier();
-    t.instructions->arrive(barrier, Talk(t, {}).isFirstThread());
+    t.instructions.barrier();
+    t.instructions.arrive(barrier, Talk(t, {}).isFirstThread());
     b.eraseOp(op);
     return success();
   }
@@ -95,9 +95,9 @@ struct FollowPattern : TilePattern<FollowOp> {
     Value barrier = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 0);
     Value place = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 1);
     Value parity = b.create<LLVM::LoadOp>(loc, b.getI32Type(), place);
-    t.instructions->waitBarrier(barrier, parity);
+    t.instructions.waitBarrier(barrier, parity);
     b.create<LLVM::StoreOp>(loc, b.create<arith::XOrIOp>(loc, parity, t.i32(1)), place);
-    t.instructions->fenceCopyEngine();
+    t.instructions.fenceCopyEngine();
     b.eraseOp(op);
     return success();
   }
