@@ -224,7 +224,7 @@ static CodeOptions optionsOf(const NvidiaTarget &target, const Specialization &s
 }
 
 std::string compileForNvidia(ModuleOp module, const Specialization &specialization,
-                             const NvidiaTarget &target, Emit emit) {
+                             const NvidiaTarget &target, Emit emit, Resources *resources) {
   MLIRContext *context = module.getContext();
   context->printOpOnDiagnostic(false);
   Diagnostics diagnostics(context);
@@ -242,7 +242,7 @@ std::string compileForNvidia(ModuleOp module, const Specialization &specializati
   if (emit == Emit::llvm)
     return printed(*code);
   std::string info = describe(*kernel, name);
-  return emit == Emit::assembly ? chip.assembly(*code, info) : chip.object(*code, info);
+  return emit == Emit::assembly ? chip.assembly(*code, info) : chip.object(*code, info, resources);
 }
 
 NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specialization,

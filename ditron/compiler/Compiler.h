@@ -3,6 +3,7 @@
 // From the IR of a kernel to code. Inside the compiler errors are diagnostics and LogicalResult;
 // here, and only here, they become one CompileError.
 #pragma once
+#include "ditron/targets/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
@@ -47,7 +48,7 @@ struct NvidiaTarget {
 /// The same for a GPU. Assembly is PTX (see targets/nvidia/emit/NvidiaCode.h for its first line),
 /// an object a cubin; UnavailableError where that needs ptxas and there is none.
 std::string compileForNvidia(mlir::ModuleOp module, const Specialization &specialization,
-                             const NvidiaTarget &target, Emit emit);
+                             const NvidiaTarget &target, Emit emit, Resources *resources = nullptr);
 
 /// What a core of a kernel takes of a GPU, as far as it is known before there is code.
 struct NvidiaResources {

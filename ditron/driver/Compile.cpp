@@ -7,8 +7,8 @@
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Hash.h"
-#include "ditron/targets/cpu/CpuCode.h"
 #include "ditron/targets/Targets.h"
+#include "ditron/targets/cpu/CpuCode.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <chrono>
@@ -235,7 +235,7 @@ std::string gpuTarget(int major, int minor) {
 TileTraits gpuTraits(std::string_view target) { return targetNamed(target).tileTraits(); }
 
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output, int64_t alignment) {
+                      CompileOutput output, int64_t alignment, Resources *resources) {
   std::lock_guard lock(kernel.traced().compiling);
   std::vector<bool> all(kernel.parameters().size(), true);
   Specialization specialization{all};
@@ -247,9 +247,9 @@ std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::strin
   auto emit = static_cast<Emit>(output);
   if (!targetNamed(target).gpu())
     return compileForCpu(module, specialization, emit);
-  return compileForNvidia(
-      module, specialization,
-      {std::string(target), schedule.warps, schedule.stages, schedule.resident}, emit);
+  return compileForNvidia(module, specialization,
+                          {std::string(target), schedule.warps, schedule.stages, schedule.resident},
+                          emit, resources);
 }
 
 std::vector<std::string> compileTargets() {

@@ -20,8 +20,9 @@ enum class CompileOutput { ir, llvm, assembly, object };
 /// The kernel compiled for `target` as text or, an object, as bytes. UnavailableError for a target
 /// that this build does not have. For a GPU: as for launches whose tensors all have this alignment,
 /// in bytes (see Specialization of compiler/Compiler.h); 0: any.
+/// `resources`: what an object takes, where its target tells.
 std::string compileTo(const Kernel &kernel, const Schedule &schedule, std::string_view target,
-                      CompileOutput output, int64_t alignment = 0);
+                      CompileOutput output, int64_t alignment = 0, Resources *resources = nullptr);
 
 /// The targets that this build has.
 std::vector<std::string> compileTargets();

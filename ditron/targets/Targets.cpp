@@ -49,6 +49,18 @@ const Target &targetNamed(std::string_view name) {
       fmt::format("target '{}' is not in this build, which has {}", name, fmt::join(names, ", ")));
 }
 
+std::string describeTargets() {
+  std::string text;
+  std::string_view machines;
+  for (const Target *target : targets()) {
+    if (!machines.empty())
+      text += target->machines() == machines ? ", " : fmt::format(": {}; ", machines);
+    text += target->name();
+    machines = target->machines();
+  }
+  return text + fmt::format(": {}", machines);
+}
+
 void registerTargetDialects(mlir::DialectRegistry &registry) {
   for (const Backend *backend : backends())
     backend->registerDialects(registry);
