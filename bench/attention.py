@@ -5,8 +5,8 @@
     python3 attention.py [--program bin/ditron] [--lengths 1024,4096,16384] [--causal no,yes] [--config CONFIG]
                          [--dim 128] [--heads 32] [--key-heads 32] [--tokens 16384] [--rounds 15] [--save FOLDER]
 
-Packed sequences of one length in bf16, fresh random data, results compared with PyTorch's in f32. Kernel and peers are
-recorded in CUDA graphs, of which rounds take one after another in random order; the peers get their operands in both
+Packed sequences of one length in bf16, fresh random data, results compared with PyTorch's in f32. Kernel and baselines are
+recorded in CUDA graphs, of which rounds take one after another in random order; the baselines get their operands in both
 orders of memory, tokens and heads first, and the fastest counts. The operations of causal attention are half of all.
 --save appends a line as `ditron bench --save` does to the file of this GPU in a folder.
 """
@@ -20,11 +20,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import torch_programs as programs
 
-TOLERANCE = 0.02  # of the largest value: the peers round weights to bf16 as well
+TOLERANCE = 0.02  # of the largest value: the baselines round weights to bf16 as well
 ROWS_AT_ONCE = 2048
 
 
-def peers(operands, causal, scale, shares):
+def baselines(operands, causal, scale, shares):
     """work(n) of each backend and order of memory that has this attention."""
     orders = {"": operands, ", heads first": [x.contiguous() for x in operands]}
     found = {}
@@ -73,14 +73,14 @@ def compare(options, length, causal):
     torch.cuda.synchronize()
     error = max(error_of(q, k, v, o, length, head, causal, scale) for head in {0, heads // 2, heads - 1})
     batched = [x.view(sequences, length, -1, dim).transpose(1, 2) for x in (q, k, v)]
-    contenders = {"ditron": lambda n: launch(), **peers(batched, causal, scale, heads != shared)}
+    contenders = {"ditron": lambda n: launch(), **baselines(batched, causal, scale, heads != shared)}
     flops = 4 * sequences * heads * length * length * dim * (0.5 if causal else 1)
     times = programs.medians(contenders, options.rounds, max(1, min(10, int(4e-3 / (flops / 500e12)))))
     mine = times.pop("ditron")
     best = min(times, key=times.get, default=None)
     result = programs.line(options.program, "flash-attention", "bf16", shape, config, flops, mine, best, times.get(best), error,
                            TOLERANCE, program.failure())
-    result["peers_s"] = times
+    result["baselines_s"] = times
     programs.show(result)
     if options.save:
         programs.save(result, options.save)

@@ -4,8 +4,8 @@
 
 usage: collectives.py [--program build/bin/ditron] [--ranks R] [--save-to FOLDER] [--quick]
 
-The peer runs in PyTorch, one process a GPU: a collective of NCCL, then a product of cuBLAS, or the other way
-round, medians of launches timed by events, the slowest rank's. Beside them stands the limit: the product
+The baseline runs in PyTorch, one process a GPU: a collective of NCCL, then a product of cuBLAS, or the other way
+round, medians of launches timed by events, the slowest rank's. Beside them stands the speed-of-light: the product
 alone, or the bytes that a rank receives over its link, whichever takes longer. ditron's results are verified
 in its own run. One line of JSON a kernel and shape is printed, and with --save-to appended to FOLDER.
 """
@@ -41,8 +41,8 @@ def cases(ranks, quick):
         yield "reduce-scatter", {"M": m, "N": n}
 
 
-def peers(rank, ranks, port, quick, out):
-    """One process of the peer: times all cases, rank 0 writes them."""
+def time_rank(rank, ranks, port, quick, out):
+    """One process of the baseline: times all cases, rank 0 writes them."""
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
     import torch
     import torch.distributed as dist
@@ -83,7 +83,7 @@ def peers(rank, ranks, port, quick, out):
             def multiply():
                 torch.matmul(full, b, out=c)
 
-            line["peer"] = median(lambda: (gather(), multiply()))
+            line["baseline"] = median(lambda: (gather(), multiply()))
             line["gemm"], line["moved"] = median(multiply), (ranks - 1) * a.numel() * 2
         elif kernel == "gemm-rs":
             a, b = tensor(ranks * m, shape["K"]), tensor(shape["K"], shape["N"])
@@ -92,19 +92,19 @@ def peers(rank, ranks, port, quick, out):
             def multiply():
                 torch.matmul(a, b, out=part)
 
-            line["peer"] = median(lambda: (multiply(), dist.reduce_scatter_tensor(c, part)))
+            line["baseline"] = median(lambda: (multiply(), dist.reduce_scatter_tensor(c, part)))
             line["gemm"], line["moved"] = median(multiply), (ranks - 1) * c.numel() * 2
         elif kernel == "all-gather":
             x, y = tensor(m, shape["N"]), tensor(ranks * m, shape["N"])
-            line["peer"] = median(lambda: dist.all_gather_into_tensor(y, x))
+            line["baseline"] = median(lambda: dist.all_gather_into_tensor(y, x))
             line["moved"] = (ranks - 1) * x.numel() * 2
         elif kernel == "reduce-scatter":
             x, y = tensor(ranks * m, shape["N"]), tensor(m, shape["N"])
-            line["peer"] = median(lambda: dist.reduce_scatter_tensor(y, x))
+            line["baseline"] = median(lambda: dist.reduce_scatter_tensor(y, x))
             line["moved"] = (ranks - 1) * y.numel() * 2
         else:
             x = tensor(m, shape["N"])
-            line["peer"] = median(lambda: dist.all_reduce(x))
+            line["baseline"] = median(lambda: dist.all_reduce(x))
             line["moved"] = 2 * (ranks - 1) * x.numel() * 2 / ranks
         results.append(line)
     if rank == 0:
@@ -113,13 +113,13 @@ def peers(rank, ranks, port, quick, out):
     dist.destroy_process_group()
 
 
-def time_peers(ranks, quick):
-    out = f"/tmp/ditron-peers-{os.getpid()}.json"
+def time_baselines(ranks, quick):
+    out = f"/tmp/ditron-baselines-{os.getpid()}.json"
     port = 20000 + os.getpid() % 20000
-    command = [sys.executable, __file__, "--peer-of", str(ranks), "--port", str(port), "--out", out]
-    processes = [subprocess.Popen(command + ["--peer", str(rank)] + ["--quick"] * quick) for rank in range(ranks)]
+    command = [sys.executable, __file__, "--rank-of", str(ranks), "--port", str(port), "--out", out]
+    processes = [subprocess.Popen(command + ["--rank", str(rank)] + ["--quick"] * quick) for rank in range(ranks)]
     if any([process.wait() for process in processes]):
-        sys.exit("collectives.py: the peer failed")
+        sys.exit("collectives.py: the baseline failed")
     timed = json.loads(pathlib.Path(out).read_text())
     pathlib.Path(out).unlink()
     return timed
@@ -142,23 +142,23 @@ def main():
     parser.add_argument("--ranks", type=int, default=0, help="as many as there are GPUs")
     parser.add_argument("--save-to")
     parser.add_argument("--quick", action="store_true", help="fewer shapes")
-    for name, kind in (("peer", int), ("peer-of", int), ("port", int), ("out", str)):
+    for name, kind in (("rank", int), ("rank-of", int), ("port", int), ("out", str)):
         parser.add_argument(f"--{name}", type=kind, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.peer is not None:
-        return peers(options.peer, options.peer_of, options.port, options.quick, options.out)
+    if options.rank is not None:
+        return time_rank(options.rank, options.rank_of, options.port, options.quick, options.out)
     info = json.loads(subprocess.run([options.program, "info", "--json"], capture_output=True, text=True).stdout)["nvidia"]
     if not info["available"]:
         sys.exit(f"collectives.py: {info['reason']}")
     ranks = options.ranks or len(info["devices"])
-    timed = time_peers(ranks, options.quick)
-    for peer in timed["results"]:
-        line = time_ditron(options.program, peer["kernel"], peer["shape"], ranks)
+    timed = time_baselines(ranks, options.quick)
+    for baseline in timed["results"]:
+        line = time_ditron(options.program, baseline["kernel"], baseline["shape"], ranks)
         if line is None:
             continue
-        limit = max(peer.get("gemm", 0), peer["moved"] / LINK)
-        line.update(baseline="NCCL + cuBLAS" if "gemm" in peer else "NCCL", baseline_median_s=peer["peer"],
-                    ratio=peer["peer"] / line["median_s"], limit_s=limit,
+        limit = max(baseline.get("gemm", 0), baseline["moved"] / LINK)
+        line.update(baseline="NCCL + cuBLAS" if "gemm" in baseline else "NCCL", baseline_median_s=baseline["baseline"],
+                    ratio=baseline["baseline"] / line["median_s"], limit_s=limit,
                     date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                     machine=f"{ranks} x {info['devices'][0]['name']}", versions={"ditron": "0.1.0", **timed["versions"]})
         print(json.dumps(line), flush=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of ditron beside PyTorch's (cuBLAS) on one GPU, in one process, in turn, results verified.
+"""Products of ditron beside PyTorch's (cuBLAS) on one GPU, in one process, alternating, results verified.
 
     python3 products.py [--program bin/ditron] [--rounds N] [--save FOLDER] CASE...
 
@@ -68,7 +68,7 @@ class Product:
         gap = float((result.float() - self.expected).abs().max() / self.unit)
         return gap if gap == gap else float("inf")
 
-    def peer(self, n):
+    def baseline(self, n):
         scales = [scale.reshape(()) for scale in self.scales]
         library(self.dtype, self.a, self.weights[n % len(self.weights)], self.out, scales)
 
@@ -82,7 +82,7 @@ def run_case(options, pool, text):
     if dtype == "f8e5m2":
         print("  the library multiplies no f8e5m2 by f8e5m2")
     else:
-        contenders["library"] = product.peer
+        contenders["library"] = product.baseline
     for config, ptx in zip(configs, compiling):
         try:
             loaded[config] = programs.Program(ptx.result())

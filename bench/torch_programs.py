@@ -171,13 +171,13 @@ def medians(contenders, rounds, launches):
     return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
-def line(ditron, kernel, dtype, shape, config, flops, seconds, peer, peer_seconds, error, tolerance, failure=None):
+def line(ditron, kernel, dtype, shape, config, flops, seconds, baseline, baseline_seconds, error, tolerance, failure=None):
     """A result in the format of `ditron bench --json`."""
     cudnn = torch.backends.cudnn.version()
     version = subprocess.run([ditron, "--version"], capture_output=True, text=True).stdout.split()[-1]
     return {"kernel": kernel, "backend": "nvidia", "ranks": 1, "shape": shape, "dtype": dtype, "median_s": seconds,
-            "rate": flops / seconds * 1e-12, "unit": "TFLOP/s", "baseline": peer, "baseline_median_s": peer_seconds,
-            "ratio": peer_seconds / seconds if peer_seconds else None, "ok": failure is None and error <= tolerance,
+            "rate": flops / seconds * 1e-12, "unit": "TFLOP/s", "baseline": baseline, "baseline_median_s": baseline_seconds,
+            "ratio": baseline_seconds / seconds if baseline_seconds else None, "ok": failure is None and error <= tolerance,
             "max_rel_error": error, "tolerance": tolerance, "failure": failure, "cores": 1, "transport": "none", "config": config,
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "machine": torch.cuda.get_device_name(),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes,
-# ditron_generated, ditron_test and ditron_package.
+# ditron_generated, ditron_add_test, ditron_test and ditron_package.
 
 include(TableGen)
 include(AddLLVM)
@@ -181,10 +181,32 @@ function(ditron_generated target)
   endif()
 endfunction()
 
-# ditron_test(NAME [MLIR] [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
-# A gtest program of every .cpp of the folder, run by CTest under the folder's name as its label.
+# ditron_add_test(NAME LABEL label [SECONDS seconds] COMMAND command...)
+# A test of CTest that takes up to SECONDS on an idle machine (default: 30). Its limit is ten times as
+# much, and ten times that with a sanitizer: a busy machine fails no test. One that takes more than
+# three minutes is to be split.
+function(ditron_add_test name)
+  cmake_parse_arguments(ARG "" "LABEL;SECONDS" "COMMAND" ${ARGN})
+  if(NOT ARG_SECONDS)
+    set(ARG_SECONDS 30)
+  endif()
+  if(ARG_SECONDS GREATER 180)
+    message(FATAL_ERROR "${name} takes ${ARG_SECONDS} s, expected at most 180: split it")
+  endif()
+  math(EXPR limit "${ARG_SECONDS} * 10")
+  if(DITRON_SANITIZE)
+    math(EXPR limit "${limit} * 10")
+  endif()
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${limit})
+endfunction()
+
+# ditron_test(NAME [MLIR] [SHARDS count] [SECONDS seconds] [ENVIRONMENT variable...]
+#             [SOURCES file...] [DEPENDS ditron-library...] [LINK library...])
+# A gtest program of every .cpp of the folder, run by CTest under the folder's name as its label: at
+# once, or its cases dealt to SHARDS tests that take SECONDS each.
 function(ditron_test name)
-  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "SHARDS;SECONDS" "ENVIRONMENT;SOURCES;DEPENDS;LINK" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS *.cpp)
   endif()
@@ -194,9 +216,20 @@ function(ditron_test name)
   if(ARG_MLIR)
     ditron_use_mlir(${name} PRIVATE)
   endif()
-  add_test(NAME ${name} COMMAND ${name})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
-  set_tests_properties(${name} PROPERTIES LABELS ${label})
+  if(NOT ARG_SHARDS)
+    ditron_add_test(${name} LABEL ${label} SECONDS ${ARG_SECONDS} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}")
+    return()
+  endif()
+  math(EXPR last "${ARG_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    math(EXPR number "${shard} + 1")
+    set(test ${name}-${number}-of-${ARG_SHARDS})
+    set(environment GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${shard} ${ARG_ENVIRONMENT})
+    ditron_add_test(${test} LABEL ${label} SECONDS ${ARG_SECONDS} COMMAND ${name})
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment}")
+  endforeach()
 endfunction()
 
 # ditron_package(): ditron::ditron, what a program of somebody else's links, and the files by which

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All of ditron that a program needs.
+// All of ditron that a program needs: the language, contexts and programs on every backend, and the
+// kernel library. Handles of CUDA are in ditron/interop/Cuda.h.
 #pragma once
 #include "ditron/driver/Context.h"
+#include "ditron/kernels/kernels.h"
 #include "ditron/lang/Kernel.h"

@@ -149,7 +149,10 @@ static void launchMistakes(Context &ctx) {
   mistake<RuntimeError>("rank 0, core 1, role 'receive', 07-rules.cpp:147: waits for signal "
                         "'ready'[1]: expected 2, seen 1; last notified by rank 0, core 0, role "
                         "'send', 07-rules.cpp:146, which added 1",
-                        [&] { stuck(x, x); });
+                        [&] {
+                          stuck(x, ctx.tensor<f32>({40, 50})); // a launch does not wait...
+                          ctx.sync();                          // who waits gets the error
+                        });
   copy(x, x.clone());
 }
 

@@ -26,16 +26,20 @@ inline std::vector<int64_t> index(const Tensor &tensor, int64_t i, int64_t j) {
   return tensor.dims() == 2 ? std::vector<int64_t>{i, j} : std::vector<int64_t>{j};
 }
 
-/// Element (i, j) becomes value(i, j).
+/// Element (i, j) becomes value(i, j): made on the host, and copied to where the tensor is.
 template <class Fn> void fill(Tensor &tensor, const Fn &value) {
-  forEach(tensor, [&](int64_t i, int64_t j) { tensor.set(index(tensor, i, j), value(i, j)); });
+  Tensor host = Tensor::own(tensor.dtype(), tensor.shape());
+  forEach(host, [&](int64_t i, int64_t j) { host.set(index(host, i, j), value(i, j)); });
+  tensor.copyFrom(host);
 }
 
-/// Throws ditron::Error at the first element that is not expected(i, j), within a tolerance.
+/// Throws ditron::Error at the first element that is not expected(i, j), within a tolerance. The
+/// copy to the host waits for the launches before it, and throws the error of one that failed.
 template <class Fn>
 void check(const Tensor &tensor, const char *name, const Fn &expected, double tolerance = 0) {
-  forEach(tensor, [&](int64_t i, int64_t j) {
-    double found = tensor.at(index(tensor, i, j)), wanted = expected(i, j);
+  Tensor host = tensor.toHost();
+  forEach(host, [&](int64_t i, int64_t j) {
+    double found = host.at(index(host, i, j)), wanted = expected(i, j);
     if (!(std::abs(found - wanted) <= tolerance))
       throw ditron::Error(std::string(name) + "(" + std::to_string(i) + ", " + std::to_string(j) +
                           ") is " + std::to_string(found) + ", expected " + std::to_string(wanted));

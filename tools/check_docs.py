@@ -9,7 +9,9 @@ In every .md file of the tree
   - a ```cpp block follows a line <!-- from FILE --> and is in FILE as it stands, but for the
     indentation; a line `// ...` in it leaves something out;
   - the lines of a block that follows <!-- printed by COMMAND --> are printed by it, in that order
-    in ROOT (only with --bin, as it takes the programs of the build); COMMAND may begin with NAME=VALUE.
+    in ROOT (only with --bin, as it takes the programs of the build); COMMAND may begin with NAME=VALUE;
+  - a line <!-- N files name `REGEX` except PATH ... --> says how many files of ditron/ and tools/ have such
+    words (without `except`, all count), and the heading in front of it says N too.
 
 usage: check_docs.py [ROOT] [--bin FOLDER...]
 """
@@ -22,6 +24,7 @@ import subprocess
 import sys
 
 FOLDERS = ("ditron", "docs", "examples", "test", "tools", "cmake", "bench", ".ci")
+COUNT = re.compile(r"<!-- (\d+) files? names? `([^`]+)`(?: except (.+?))? -->\s*$")
 MARKER = re.compile(r"<!-- (from|printed by) (.+?) -->\s*$")
 FENCE = re.compile(r"^```(\w*)$")
 
@@ -94,6 +97,29 @@ def checkPaths(root, path, text):
                 yield line, f"there is no {name}"
 
 
+def filesNaming(root, words, exceptions):
+    """The files of the code in which these words stand, as paths."""
+    pattern = re.compile(rf"\b(?:{words})\b")
+    for path in sorted(p for folder in ("ditron", "tools") for p in (root / folder).rglob("*")):
+        name = path.relative_to(root).as_posix()
+        isCode = path.suffix in (".cpp", ".h", ".td", ".def") and not any(name.startswith(e) for e in exceptions)
+        if isCode and pattern.search(path.read_text()):
+            yield name
+
+
+def checkCounts(root, path, text):
+    heading = ""
+    for line, content in enumerate(text.splitlines(), 1):
+        heading = content if content.startswith("#") else heading
+        if not (match := COUNT.match(content)):
+            continue
+        found = list(filesNaming(root, match[2], (match[3] or "").split()))
+        if len(found) != int(match[1]):
+            yield line, f"{len(found)} files name {match[2]}, not {match[1]}: {', '.join(found)}"
+        elif not re.search(rf"\b{match[1]}\b", heading):
+            yield line, f"'{heading}' does not say {match[1]}"
+
+
 def dedent(lines):
     return [line.strip() for line in lines if line.strip()]
 
@@ -138,6 +164,7 @@ def check(root, path, folders):
     text = path.read_text()
     yield from checkLinks(root, path, withoutBlocks(text))
     yield from checkPaths(root, path, withoutBlocks(text))
+    yield from checkCounts(root, path, withoutBlocks(text))
     for line, language, marker, lines in blocks(text):
         kind = marker[1] if marker else ""
         if language == "cpp" and kind != "from":

@@ -3,9 +3,9 @@
 #include "ditron/compiler/Pipeline.h"
 #include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
+#include "ditron/lower/DescribeKernel.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/Targets.h"
-#include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -13,7 +13,6 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -53,7 +52,7 @@ private:
   ScopedDiagnosticHandler handler_;
 };
 
-OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &specialization) {
+OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request) {
   OwningOpRef<ModuleOp> copy(module.clone());
   Builder b(module.getContext());
   copy->walk([&](func::FuncOp function) {
@@ -61,10 +60,10 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &speciali
       if (n < function.getNumArguments() && isa<MemRefType>(function.getArgument(n).getType()))
         function.setArgAttr(static_cast<unsigned>(n), attribute, value);
     };
-    for (auto [n, isUnit] : llvm::enumerate(specialization.unitStride))
+    for (auto [n, isUnit] : llvm::enumerate(request.unitStride))
       if (isUnit)
         mark(n, core::kUnitStrideAttr, b.getUnitAttr());
-    for (auto [n, bytes] : llvm::enumerate(specialization.alignment))
+    for (auto [n, bytes] : llvm::enumerate(request.alignment))
       if (bytes)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));
   });
@@ -73,16 +72,16 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const Specialization &speciali
 
 /// The kernel after the passes that it is emitted after: the front ones, or those of the target,
 /// which `addTarget` adds.
-OwningOpRef<ModuleOp> lowered(ModuleOp module, const Specialization &specialization, Emit emit,
+OwningOpRef<ModuleOp> lowered(ModuleOp module, const CompileRequest &request,
                               const Diagnostics &diagnostics,
                               llvm::function_ref<void(OpPassManager &)> addTarget) {
-  OwningOpRef<ModuleOp> kernel = specialize(module, specialization);
-  PassManager passes(module.getContext());
-  passes.enableVerifier(false);
+  OwningOpRef<ModuleOp> kernel = specialize(module, request);
   DialectRegistry registry;
   registerTargetDialects(registry);
   module.getContext()->appendDialectRegistry(registry);
-  if (emit == Emit::ir)
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false);
+  if (request.emit == Emit::ir)
     addFrontPipeline(passes);
   else
     addTarget(passes);
@@ -118,152 +117,62 @@ std::unique_ptr<llvm::Module> translate(ModuleOp kernel, const Target &target,
   return code;
 }
 
+/// The description of a lowered kernel.
+abi::KernelInfo infoOf(ModuleOp kernel, const CompileRequest &request) {
+  abi::KernelInfo info = lower::attachedInfo(kernel);
+  info.target = request.target;
+  return info;
+}
+
+void addPipeline(OpPassManager &passes, const Target &target, const CompileRequest &request) {
+  if (const gpu::GpuTarget *gpu = target.gpu())
+    addGpuPipeline(passes, *gpu, request);
+  else
+    addCpuPipeline(passes, target.vectorTraits(), request);
+}
+
 } // namespace
 
-std::string compileForCpu(ModuleOp module, const Specialization &specialization, Emit emit) {
-  MLIRContext *context = module.getContext();
-  context->printOpOnDiagnostic(false); // messages are for the user of the language
-  Diagnostics diagnostics(context);
-  const Target &host = *targets().front();
-  auto addTarget = [&](OpPassManager &passes) {
-    addCpuPipeline(passes, host.vectorTraits(), specialization.recorded);
-  };
-  OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
-  if (emit == Emit::ir)
-    return printed(*kernel);
+std::vector<std::string> compileTargets() {
+  std::vector<std::string> names;
+  for (const Target *target : targets())
+    names.emplace_back(target->name());
+  return names;
+}
 
+abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request, Resources *resources) {
+  module.getContext()->printOpOnDiagnostic(false); // messages are for the user of the language
+  const Target &target = targetNamed(request.target);
+  Diagnostics diagnostics(module.getContext());
+  auto addTarget = [&](OpPassManager &passes) { addPipeline(passes, target, request); };
+  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTarget);
+  if (request.emit == Emit::ir)
+    return {{}, printed(*kernel)};
+  abi::KernelInfo info = infoOf(*kernel, request);
   llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translate(*kernel, host, llvmContext, diagnostics);
-  host.optimize(*code);
-  switch (emit) {
-  case Emit::assembly:
-    return host.assembly(*code, "");
-  case Emit::object:
-    return host.object(*code, "");
-  default:
-    break;
-  }
-  return printed(*code);
+  std::unique_ptr<llvm::Module> code = translate(*kernel, target, llvmContext, diagnostics);
+  target.optimize(*code, info);
+  if (request.emit == Emit::llvm)
+    return {info, printed(*code)};
+  bool isText =
+      request.emit == Emit::assembly || (request.emit == Emit::code && target.launchesAssembly());
+  return {info, isText ? target.assembly(*code, info) : target.object(*code, info, resources)};
 }
 
-/// What a launch on several ranks needs to know of a kernel.
-static llvm::json::Object describeRanks(ModuleOp module) {
-  auto textOf = [](DictionaryAttr one, StringRef name) {
-    return one.getAs<StringAttr>(name).str();
-  };
-  llvm::json::Array symmetric, sites;
-  if (auto requests = module->getAttrOfType<ArrayAttr>(gpu::kSymmetricAttr))
-    for (auto one : requests.getAsRange<DictionaryAttr>()) {
-      llvm::json::Array extents;
-      for (auto extent : one.getAs<ArrayAttr>("extents").getAsRange<StringAttr>())
-        extents.push_back(extent.str());
-      symmetric.push_back(llvm::json::Object{{"name", textOf(one, "name")},
-                                             {"kind", textOf(one, "kind")},
-                                             {"bytes", one.getAs<IntegerAttr>("bytes").getInt()},
-                                             {"extents", std::move(extents)}});
-    }
-  for (auto one : module->getAttrOfType<ArrayAttr>(gpu::kSitesAttr).getAsRange<DictionaryAttr>())
-    sites.push_back(llvm::json::Object{{"role", textOf(one, "role")},
-                                       {"file", textOf(one, "file")},
-                                       {"what", textOf(one, "what")},
-                                       {"line", one.getAs<IntegerAttr>("line").getInt()}});
-  return llvm::json::Object{
-      {"symmetric", std::move(symmetric)},
-      {"sites", std::move(sites)},
-      {"barriers", module->getAttrOfType<IntegerAttr>(gpu::kBarriersAttr).getInt()}};
-}
-
-/// The first line of a kernel's assembly.
-static std::string describe(ModuleOp module, StringRef name) {
-  auto number = [&](StringRef attribute) {
-    return module->getAttrOfType<IntegerAttr>(attribute).getInt();
-  };
-  llvm::json::Array requirements;
-  for (auto one :
-       module->getAttrOfType<ArrayAttr>(gpu::kRequirementsAttr).getAsRange<DictionaryAttr>())
-    requirements.push_back(llvm::json::Object{{"message", one.getAs<StringAttr>("message").str()},
-                                              {"file", one.getAs<StringAttr>("file").str()},
-                                              {"line", one.getAs<IntegerAttr>("line").getInt()}});
-  llvm::json::Array maps;
-  for (auto one :
-       module->getAttrOfType<ArrayAttr>(gpu::kTensorMapsAttr).getAsRange<DictionaryAttr>())
-    maps.push_back(llvm::json::Object{
-        {"argument", one.getAs<IntegerAttr>("argument").getInt()},
-        {"box", llvm::json::Array(one.getAs<DenseI64ArrayAttr>("box").asArrayRef())},
-        {"tf32", one.contains("tf32")}});
-  llvm::json::Array singly;
-  for (auto argument :
-       module->getAttrOfType<ArrayAttr>(gpu::kReadSinglyAttr).getAsRange<IntegerAttr>())
-    singly.push_back(argument.getInt());
-  llvm::json::Object info{{"kernel", name.str()},
-                          {"threads", number(gpu::kThreadsAttr)},
-                          {"shared_bytes", number(gpu::kSharedAttr)},
-                          {"requirements", std::move(requirements)},
-                          {"tensor_maps", std::move(maps)},
-                          {"read_singly", std::move(singly)}};
-  if (module->hasAttr(gpu::kDistributedAttr))
-    info["ranks"] = describeRanks(module);
-  if (auto tiles = module->getAttrOfType<ArrayAttr>(gpu::kTilesAttr)) {
-    llvm::json::Array counts;
-    for (auto count : tiles.getAsRange<StringAttr>())
-      counts.push_back(count.str());
-    info["tiles"] = std::move(counts);
-  }
-  if (auto cluster = module->getAttrOfType<IntegerAttr>(gpu::kClusterAttr))
-    info["cluster"] = cluster.getInt();
-  if (module->hasAttr(gpu::kOverlapsAttr))
-    info["overlaps"] = true;
-  std::string text;
-  llvm::raw_string_ostream(text) << "// ditron " << llvm::json::Value(std::move(info)) << "\n";
-  return text;
-}
-
-static CodeOptions optionsOf(const NvidiaTarget &target, const Specialization &specialization) {
-  return {target.warps, target.stages, target.resident, specialization.tensorMaps,
-          specialization.tensorStores};
-}
-
-std::string compileForNvidia(ModuleOp module, const Specialization &specialization,
-                             const NvidiaTarget &target, Emit emit, Resources *resources) {
-  MLIRContext *context = module.getContext();
-  context->printOpOnDiagnostic(false);
-  Diagnostics diagnostics(context);
-  std::string name = (*module.getOps<func::FuncOp>().begin()).getName().str();
-  const Target &chip = targetNamed(target.chip);
-  auto addTarget = [&](OpPassManager &passes) {
-    addGpuPipeline(passes, *chip.gpu(), optionsOf(target, specialization));
-  };
-  OwningOpRef<ModuleOp> kernel = lowered(module, specialization, emit, diagnostics, addTarget);
-  if (emit == Emit::ir)
-    return printed(*kernel);
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translate(*kernel, chip, llvmContext, diagnostics);
-  chip.optimize(*code);
-  if (emit == Emit::llvm)
-    return printed(*code);
-  std::string info = describe(*kernel, name);
-  return emit == Emit::assembly ? chip.assembly(*code, info) : chip.object(*code, info, resources);
-}
-
-NvidiaResources resourcesForNvidia(ModuleOp module, const Specialization &specialization,
-                                   const NvidiaTarget &target) {
-  MLIRContext *context = module.getContext();
-  context->printOpOnDiagnostic(false);
-  Diagnostics diagnostics(context);
-  NvidiaResources result;
-  const Target &chip = targetNamed(target.chip);
-  auto addTiles = [&](OpPassManager &passes) {
-    addGpuTiles(passes, *chip.gpu(), optionsOf(target, specialization));
-  };
-  OwningOpRef<ModuleOp> kernel =
-      lowered(module, specialization, Emit::assembly, diagnostics, addTiles);
+GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
+  module.getContext()->printOpOnDiagnostic(false);
+  Diagnostics diagnostics(module.getContext());
+  GpuResources result;
+  const gpu::GpuTarget &target = *targetNamed(request.target).gpu();
+  auto addTiles = [&](OpPassManager &passes) { addGpuTiles(passes, target, request); };
+  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTiles);
   func::FuncOp function = *kernel->getOps<func::FuncOp>().begin();
   auto number = [&](StringRef attribute, int64_t otherwise) {
     auto value = function->getAttrOfType<IntegerAttr>(attribute);
     return value ? value.getInt() : otherwise;
   };
   int64_t warps = number(gpu::kWarpsAttr, 0) + number(gpu::kProducerWarpsAttr, 0);
-  result.threads = static_cast<int>(warps * chip.gpu()->traits().lanes);
+  result.threads = static_cast<int>(warps * target.traits().lanes);
   result.sharedBytes = number(gpu::kSharedAttr, 0);
   result.resident = number(gpu::kResidentAttr, 1);
   function.walk([&](Operation *op) {

@@ -52,7 +52,7 @@ void ditron::registerAllPasses() {
                                    [](mlir::OpPassManager &passes) { addFrontPipeline(passes); });
   mlir::PassPipelineRegistration<>(
       "ditron-cpu", "The whole way to the LLVM dialect, for a CPU with 64-byte vectors",
-      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32}); });
+      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32}, {}); });
   mlir::PassPipelineRegistration<GpuPipelineOptions>(
       "ditron-gpu", "The whole way to the LLVM dialect, for a GPU",
       [](mlir::OpPassManager &passes, const GpuPipelineOptions &options) {

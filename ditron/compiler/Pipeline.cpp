@@ -26,11 +26,12 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
-void addCpuPipeline(OpPassManager &passes, const VectorTraits &target, bool recorded) {
+void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
+                    const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  if (recorded)
+  if (request.recorded)
     kernel.addPass(device::createMarkTiles()); // the timeline shows the tiles
   kernel.addPass(device::createDealTiles());   // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
@@ -44,35 +45,36 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target, bool reco
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target, const CodeOptions &options) {
+void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
+                 const CompileRequest &request) {
+  int64_t warps = request.schedule.warps, resident = request.schedule.resident;
   using Stage = gpu::GpuTarget::Stage;
   std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
   passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
-  passes.addPass(lower::createHoistSymmetric());  // symmetric memory becomes arguments
-  passes.addPass(gpu::createDescribeSymmetric()); // whose extents a launch computes
+  passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  target.addPasses(Stage::beforeDealing, kernel, options);
+  target.addPasses(Stage::beforeDealing, kernel, request);
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(gpu::createSpreadTiles());        // each of which may have a core
   kernel.addPass(gpu::createDistToDevice({name})); // a core is a block of threads
-  target.addPasses(Stage::beforeLayouts, kernel, options);
-  kernel.addPass(gpu::createSimplifyDots({name, options.warps, options.resident,
-                                          options.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(gpu::createDeferLoads());                       // weights wait for their store
+  target.addPasses(Stage::beforeLayouts, kernel, request);
+  kernel.addPass(gpu::createSimplifyDots(
+      {name, warps, resident, request.tensorMaps})); // 8-bit floats may multiply as f16
+  kernel.addPass(gpu::createDeferLoads());           // weights wait for their store
+  kernel.addPass(gpu::createAssignLayouts({name, warps, resident, request.tensorMaps,
+                                           request.tensorStores})); // tiles are dealt to threads
+  target.addPasses(Stage::afterLayouts, kernel, request);
   kernel.addPass(
-      gpu::createAssignLayouts({name, options.warps, options.resident, options.tensorMaps,
-                                options.tensorStores})); // tiles are dealt to threads
-  target.addPasses(Stage::afterLayouts, kernel, options);
-  kernel.addPass(gpu::createPipelineLoads({name, options.stages})); // tiles are fetched ahead
-  passes.addPass(gpu::createTilesToThreads({name}));                // and become their registers
+      gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are fetched ahead
+  passes.addPass(gpu::createTilesToThreads({name}));              // and become their registers
 }
 
 void addGpuPipeline(OpPassManager &passes, const gpu::GpuTarget &target,
-                    const CodeOptions &options) {
-  addGpuTiles(passes, target, options);
+                    const CompileRequest &request) {
+  addGpuTiles(passes, target, request);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(gpu::createLowerToLLVM({std::string(target.name())}));

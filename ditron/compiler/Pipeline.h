@@ -2,6 +2,7 @@
 //
 // The compiler's table of contents.
 #pragma once
+#include "ditron/abi/CompileRequest.h"
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -15,14 +16,14 @@ enum class Checks { implied, explicitly };
 void addFrontPipeline(mlir::OpPassManager &passes, Checks checks = Checks::implied);
 
 /// The rest of the way to the LLVM dialect where a core is one thread.
-/// `recorded`: its launches are recorded, see runtime/Events.h.
-void addCpuPipeline(mlir::OpPassManager &passes, const VectorTraits &target, bool recorded = false);
+void addCpuPipeline(mlir::OpPassManager &passes, const VectorTraits &target,
+                    const CompileRequest &request);
 
 /// The same for a GPU.
 void addGpuPipeline(mlir::OpPassManager &passes, const gpu::GpuTarget &target,
-                    const CodeOptions &options);
+                    const CompileRequest &request);
 /// Its part that deals tiles to threads and shared memory, after which it is known what they take.
 void addGpuTiles(mlir::OpPassManager &passes, const gpu::GpuTarget &target,
-                 const CodeOptions &options);
+                 const CompileRequest &request);
 
 } // namespace ditron

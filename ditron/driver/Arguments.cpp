@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Arguments.h"
+#include "ditron/abi/LaunchWords.h"
+#include "ditron/driver/Overlap.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Number.h"
 #include <bit>
@@ -37,8 +39,47 @@ int64_t scalarWord(DType type, const Number &value) {
 
 } // namespace
 
+/// Memory that launches on the device may touch.
+static void checkMemory(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
+                        const runtime::Device &device) {
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    const auto *tensor = std::get_if<Tensor>(&arguments[n]);
+    if (!tensor || tensor->device() == &device || tensor->elements() == 0)
+      continue;
+    bool isReached = device.isHostAccessible() ? tensor->isHostAccessible() : false;
+    if (!isReached)
+      refuse(kernel.signature(),
+             fmt::format("{} is in the memory of {}, expected that of {}: Context::tensor makes "
+                         "tensors there, Tensor::copyFrom fills them",
+                         kernel.signature().arguments()[n].name,
+                         tensor->device() ? tensor->device()->name() : "the host",
+                         device.name()));
+  }
+}
+
+/// Tensors that are written are no other ones.
+static void checkOverlap(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
+  auto isWritten = [&](size_t n) { return kernel.parameters()[n].access != Access::read; };
+  for (size_t n = 0; n < arguments.size(); ++n)
+    for (size_t other = n + 1; other < arguments.size(); ++other) {
+      const auto *a = std::get_if<Tensor>(&arguments[n]), *b = std::get_if<Tensor>(&arguments[other]);
+      if (!a || !b || (!isWritten(n) && !isWritten(other)) || !overlap(*a, *b))
+        continue;
+      bool isAllowed = kernel.isInPlace(other, n) || kernel.isInPlace(n, other);
+      if (isAllowed && coincide(*a, *b))
+        continue;
+      const std::string &first = kernel.signature().arguments()[n].name;
+      const std::string &second = kernel.signature().arguments()[other].name;
+      refuse(kernel.signature(),
+             fmt::format("{} and {} overlap in memory, and {} is written: expected {}", first,
+                         second, isWritten(other) ? second : first,
+                         isAllowed ? "the same elements, as for work in place, or none"
+                                   : "tensors apart"));
+    }
+}
+
 void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
-                    int64_t ranks) {
+                    const runtime::Device &device, int64_t ranks) {
   const Signature &signature = kernel.signature();
   const std::vector<Parameter> &parameters = kernel.parameters();
   if (arguments.size() != parameters.size())
@@ -67,43 +108,16 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
         refuse(signature, fmt::format("{}: {}", name, reason));
   }
   signature.bind(shapes, ranks);
-}
-
-std::vector<bool> unitStrides(const std::vector<KernelArgument> &arguments) {
-  std::vector<bool> result;
-  for (const KernelArgument &argument : arguments) {
-    const auto *tensor = std::get_if<Tensor>(&argument);
-    result.push_back(tensor && (tensor->strides().empty() || tensor->strides().back() == 1 ||
-                                tensor->shape().back() == 1));
-  }
-  return result;
-}
-
-void identify(const std::vector<KernelArgument> &arguments, std::vector<int64_t> &words) {
-  words.clear();
-  for (const KernelArgument &argument : arguments) {
-    words.push_back(static_cast<int64_t>(argument.index()));
-    if (const auto *tensor = std::get_if<Tensor>(&argument)) {
-      words.push_back(static_cast<int64_t>(tensor->dtype()));
-      words.push_back(std::bit_cast<int64_t>(tensor->data()));
-      words.push_back(tensor->dims());
-      words.insert(words.end(), tensor->shape().begin(), tensor->shape().end());
-      words.insert(words.end(), tensor->strides().begin(), tensor->strides().end());
-    } else if (const auto *integer = std::get_if<int64_t>(&argument)) {
-      words.push_back(*integer);
-    } else {
-      words.push_back(std::bit_cast<int64_t>(std::get<double>(argument)));
-    }
-  }
+  checkMemory(kernel, arguments, device);
+  checkOverlap(kernel, arguments);
 }
 
 std::vector<int64_t> toWords(const Kernel &kernel, const std::vector<KernelArgument> &arguments) {
   std::vector<int64_t> words;
   for (size_t n = 0; n < arguments.size(); ++n) {
     if (const auto *tensor = std::get_if<Tensor>(&arguments[n])) {
-      words.push_back(std::bit_cast<int64_t>(tensor->data()));
-      words.insert(words.end(), tensor->shape().begin(), tensor->shape().end());
-      words.insert(words.end(), tensor->strides().begin(), tensor->strides().end());
+      abi::addView(words, std::bit_cast<int64_t>(tensor->data()), tensor->shape(),
+                   tensor->strides());
     } else if (kernel.parameters()[n].kind == Parameter::Kind::index) {
       words.push_back(std::get<int64_t>(arguments[n]));
     } else {

@@ -1,150 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/Context.h"
-#include "ditron/driver/Arguments.h"
-#include "ditron/driver/Compile.h"
-#include "ditron/runtime/Launch.h"
+#include "ditron/driver/ProgramImpl.h"
+#include "ditron/driver/backends/Backends.h"
 #include "ditron/runtime/Rank.h"
-#include "ditron/targets/cpu/CpuCode.h"
+#include "ditron/support/Error.h"
+#include <cstdio>
+#include <exception>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <map>
 
 namespace ditron {
-
-//===-- Program -------------------------------------------------------------------------------===//
-
-struct Program::Impl {
-  Impl(runtime::Rank &rank, Kernel kernel, Schedule schedule, CompileOptions options)
-      : rank(rank), kernel(std::move(kernel)), schedule(schedule), options(options) {}
-
-  runtime::Rank &rank;
-  Kernel kernel;
-  Schedule schedule;
-  CompileOptions options;
-  std::map<std::vector<bool>, LoadedKernel> variants;
-  CompileReport lastReport;
-
-  /// The variant for these arguments.
-  const cpu::LoadedCode &codeFor(const std::vector<KernelArgument> &arguments) {
-    checkArguments(kernel, arguments, rank.size());
-    std::vector<bool> strides = unitStrides(arguments);
-    auto variant = variants.find(strides);
-    if (variant == variants.end())
-      variant = variants.emplace(strides, loadKernel(kernel, schedule, strides, options)).first;
-    lastReport = variant->second.report;
-    return *variant->second.code;
-  }
-};
-
-namespace {
-
-/// The symmetric memory of one launch: what to ask for, and the words that describe it.
-struct SymmetricArguments {
-  std::vector<runtime::BufferRequest> requests;
-  std::vector<size_t> addressWords; ///< the word of each request's address
-  std::string key;
-};
-
-/// Runs the kernel's plan, and appends the words of its symmetric memory. Compiled code has no type
-/// in front of it, where the sanitizer of calls through pointers looks for one.
-[[clang::no_sanitize("function")]] SymmetricArguments
-planSymmetric(const cpu::LoadedCode &code, runtime::Rank &rank, std::vector<int64_t> &words) {
-  SymmetricArguments result;
-  size_t extents = 0;
-  for (const cpu::Request &request : code.requests())
-    extents += static_cast<size_t>(request.rank);
-  std::vector<int64_t> planned(extents);
-  runtime::CoreContext place{};
-  place.rank = rank.rank(), place.ranks = rank.size(), place.cores = rank.cores();
-  if (extents)
-    code.plan()(&place, words.data(), planned.data());
-  size_t next = 0;
-  for (const cpu::Request &request : code.requests()) {
-    std::vector<int64_t> shape(planned.begin() + static_cast<ptrdiff_t>(next),
-                               planned.begin() + static_cast<ptrdiff_t>(next) + request.rank);
-    next += static_cast<size_t>(request.rank);
-    int64_t elements = 1;
-    for (int64_t extent : shape) {
-      if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements))
-        throw CompileError(
-            fmt::format("symmetric '{}' has shape [{}]", request.name, fmt::join(shape, ", ")));
-    }
-    result.addressWords.push_back(words.size());
-    words.push_back(0);
-    words.insert(words.end(), shape.begin(), shape.end());
-    std::vector<int64_t> strides(shape.size(), 1);
-    for (size_t d = shape.size(); d-- > 1;)
-      strides[d - 1] = strides[d] * shape[d];
-    words.insert(words.end(), strides.begin(), strides.end());
-    auto count = static_cast<size_t>(elements);
-    result.requests.push_back(
-        request.isSignals ? runtime::BufferRequest::signals(request.name, count, shape)
-                          : runtime::BufferRequest::buffer(
-                                request.name, count * static_cast<size_t>(request.elementBytes)));
-    result.key += fmt::format("|{}[{}]", request.name, fmt::join(shape, ","));
-  }
-  return result;
-}
-
-} // namespace
-
-LaunchStats Program::launch(const std::vector<KernelArgument> &arguments) {
-  Impl &impl = *impl_;
-  const cpu::LoadedCode &code = impl.codeFor(arguments);
-  std::vector<int64_t> words = toWords(impl.kernel, arguments);
-  SymmetricArguments symmetric = planSymmetric(code, impl.rank, words);
-  runtime::Workspace *workspace = nullptr;
-  if (!symmetric.requests.empty())
-    workspace =
-        &impl.rank.workspace(impl.kernel.signature().text() + symmetric.key, symmetric.requests);
-  runtime::KernelCode launched;
-  launched.name = impl.kernel.name();
-  launched.recorded = impl.options.recorded;
-  launched.scratchBytes = static_cast<size_t>(code.scratchBytes());
-  launched.symmetricArguments = symmetric.addressWords;
-  launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
-  return runtime::launch(impl.rank, launched, words, workspace);
-}
-
-void Program::prepare(const std::vector<KernelArgument> &arguments) { impl_->codeFor(arguments); }
-CompileReport Program::report() const { return impl_->lastReport; }
-const Signature &Program::signature() const { return impl_->kernel.signature(); }
-
-//===-- Context -------------------------------------------------------------------------------===//
 
 struct Context::Impl {
   std::unique_ptr<runtime::Rank> owned;
   runtime::Rank *rank = nullptr;
+  std::shared_ptr<runtime::Platform> platform;
+  std::shared_ptr<runtime::Device> device;
+  int exceptions = std::uncaught_exceptions(); ///< that were passing when it was made
 };
 
+/// What can be used, opened.
+static std::shared_ptr<runtime::Platform> openPlatform(const Options &options) {
+  const runtime::Backend &backend = backends::find(options.backend);
+  if (std::string problem = backend.whyNot(); !problem.empty())
+    throw UnavailableError(fmt::format("backend '{}': {}", options.backend, problem));
+  return backend.open(options);
+}
+
+static Options hostOptions(const Options &options) {
+  return backends::find(options.backend).hostOptions(options);
+}
+
 Context Context::init(const Options &options) {
-  auto owned = runtime::Rank::fromEnvironment(options);
-  Context context(*owned);
+  std::shared_ptr<runtime::Platform> platform = openPlatform(options);
+  auto owned = runtime::Rank::fromEnvironment(hostOptions(options));
+  Context context(*owned, platform);
   context.impl_->owned = std::move(owned);
   return context;
 }
 
-Context::Context(runtime::Rank &rank) : impl_(std::make_unique<Impl>()) { impl_->rank = &rank; }
+Context::Context(runtime::Rank &rank, const std::shared_ptr<runtime::Platform> &platform)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->rank = &rank;
+  impl_->platform = platform;
+  impl_->device = platform->device(rank);
+}
+
 Context::Context(Context &&) noexcept = default;
-Context::~Context() = default;
+
+Context::~Context() {
+  if (!impl_)
+    return;
+  try {
+    sync();
+  } catch (const std::exception &error) {
+    if (std::uncaught_exceptions() == impl_->exceptions)
+      std::fprintf(stderr, "ditron: error that nobody has waited for: %s\n", error.what());
+  }
+  impl_->device->close();
+}
 
 int Context::rank() const { return impl_->rank->rank(); }
 int Context::ranks() const { return impl_->rank->size(); }
-int Context::cores() const { return impl_->rank->cores(); }
-void Context::barrier() { impl_->rank->barrier(); }
-void Context::assemble() { impl_->rank->assemble(); }
-runtime::Rank &Context::runtimeRank() { return *impl_->rank; }
+int Context::cores() const { return impl_->device->cores(); }
+std::string Context::backend() const { return std::string(impl_->device->backend()); }
+std::string Context::deviceName() const { return impl_->device->name(); }
+size_t Context::availableBytes() const { return impl_->device->availableBytes(); }
 
-Program Context::compile(const Kernel &kernel, const Schedule &schedule,
-                         const CompileOptions &options) {
-  return Program(std::make_shared<Program::Impl>(*impl_->rank, kernel, schedule, options));
+Tensor Context::tensor(DType type, std::vector<int64_t> shape) const {
+  return Tensor::own(impl_->device, type, std::move(shape));
+}
+Tensor Context::tensorFrom(const Tensor &source) const {
+  Tensor result = tensor(source.dtype(), source.shape());
+  result.copyFrom(source);
+  return result;
 }
 
+Program Context::compile(const Kernel &kernel, const Schedule &schedule,
+                         const CompileOptions &options) const {
+  auto source = std::make_shared<TracedSource>(kernel, schedule, options);
+  auto executable = impl_->device->load(source);
+  return Program(std::make_shared<Program::Impl>(
+      Program::Impl{impl_->device, std::move(source), std::move(executable)}));
+}
+
+/// The device's own stream, as a handle that keeps the device.
+Stream Context::stream() const {
+  return Stream({impl_->device, &impl_->device->stream()});
+}
+Stream Context::makeStream() const { return Stream(impl_->device->makeStream()); }
+
+Graph Context::record(const std::function<void(const Stream &)> &body) const {
+  return {impl_->device,
+          impl_->device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
+            body(Stream(stream));
+          })};
+}
+
+void Context::sync() const { impl_->device->sync(); }
+void Context::barrier() const {
+  impl_->device->inOrder([&] { impl_->rank->barrier(); });
+}
+void Context::assemble() const {
+  impl_->device->inOrder([&] { impl_->rank->assemble(); });
+}
+runtime::Rank &Context::runtimeRank() const { return *impl_->rank; }
+const std::shared_ptr<runtime::Device> &Context::device() const { return impl_->device; }
+
 void runRanks(const Options &options, const std::function<void(Context &)> &body) {
-  runtime::runRanks(options, [&](runtime::Rank &rank) {
-    Context context(rank);
+  std::shared_ptr<runtime::Platform> platform = openPlatform(options);
+  runtime::runRanks(hostOptions(options), [&](runtime::Rank &rank) {
+    Context context(rank, platform);
     body(context);
+    context.sync();
   });
+}
+
+std::vector<BackendState> availableBackends() {
+  std::vector<BackendState> result;
+  for (const backends::Entry &entry : backends::all())
+    result.push_back({std::string(entry.name), entry.backend().whyNot()});
+  return result;
 }
 
 } // namespace ditron

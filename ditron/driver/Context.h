@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where compiler and runtime meet: a context is one rank; it makes tensors, compiles kernels and
-// launches them.
+// Where compiler and runtime meet: a context is one rank on one device; it makes tensors, compiles
+// kernels and launches them. It is the same on every backend:
 //
 //   ditron::runRanks({.ranks = 4}, [](Context &ctx) {
-//     auto A = ctx.tensor<f32>({512, 256}), ...;
-//     auto run = ctx.compile(agGemm());
-//     run(A, B, C);
+//     Tensor A = ctx.tensor<f32>({512, 256}), ...;
+//     A.copyFrom(host);
+//     Program run = ctx.compile(agGemm());
+//     run(A, B, C);                                   // asynchronous
+//     Tensor result = C.toHost();                     // waits
 //   });
+//
+// Options::backend or DITRON_BACKEND chooses: `cpu` (a rank is a group of CPU cores), `reference`
+// (the interpreter that defines what a kernel means: slow, and the same on every machine), or one
+// whose ranks are GPUs. `ditron info` lists them.
 #pragma once
-#include "ditron/lang/Kernel.h"
+#include "ditron/driver/Program.h"
 #include "ditron/runtime/Options.h"
-#include "ditron/runtime/Stats.h"
-#include "ditron/runtime/Tensor.h"
 #include <functional>
 #include <memory>
-#include <variant>
+#include <string>
 #include <vector>
 
 namespace ditron {
@@ -24,107 +28,82 @@ namespace runtime {
 class Rank;
 }
 
-using runtime::LaunchStats;
 using runtime::Options;
-using runtime::Tensor;
 
-/// How the traced program is mapped to the machine; it does not change what the program computes.
-struct Schedule {
-  int warps = 0;    ///< of a core; GPUs only, 0 = chosen by the compiler
-  int stages = 0;   ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
-  int resident = 0; ///< cores of a multiprocessor at a time; GPUs only, 0 = likewise
-  bool operator==(const Schedule &) const = default;
-};
-
-/// What is compiled beside the kernel itself.
-struct CompileOptions {
-  /// Its launches are recorded for a timeline: see ditron/profile/Profiler.h.
-  bool recorded = false;
-};
-
-/// What a kernel is launched with: a tensor, an Index or a Scalar.
-using KernelArgument = std::variant<Tensor, int64_t, double>;
-
-/// What a compilation took.
-struct CompileReport {
-  double seconds = 0;            ///< from the traced kernel to code that can be launched
-  double assemblySeconds = 0;    ///< of these, of a GPU's driver, which keeps a cache of its own
-  bool fromCache = false;        ///< the code came from the kernel cache on disk
-  std::string cacheProblem = {}; ///< what is wrong with that cache; empty: nothing
-};
-
-/// A kernel compiled for the ranks of a context.
-class Program {
-public:
-  struct Impl;
-  explicit Program(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-  /// Launches on this rank: arguments in the order of the signature. Every rank launches. Returns
-  /// when this rank's part is done. CompileError naming argument, found and expected where shapes,
-  /// types or kinds do not fit the signature; RuntimeError where a rank failed.
-  template <class... A> LaunchStats operator()(const A &...arguments) {
-    return launch({toArgument(arguments)...});
-  }
-  LaunchStats launch(const std::vector<KernelArgument> &arguments);
-
-  /// Makes the variant that a launch with such arguments takes, which its first launch does
-  /// otherwise. Errors as of launch; local.
-  void prepare(const std::vector<KernelArgument> &arguments);
-
-  /// The compilation of the variant prepared or launched last.
-  CompileReport report() const;
-  const Signature &signature() const;
-
-private:
-  static KernelArgument toArgument(const Tensor &tensor) { return tensor; }
-  template <std::integral N> static KernelArgument toArgument(N n) { return int64_t(n); }
-  template <std::floating_point F> static KernelArgument toArgument(F f) { return double(f); }
-  std::shared_ptr<Impl> impl_;
-};
-
-/// One rank of a run.
+/// One rank of a run. Every thread may use it: launches are done in the order in which they are
+/// enqueued, whoever does.
 class Context {
 public:
   /// This process as the rank that the environment names (torchrun, mpirun, ditron run --procs), or
-  /// as the only one.
+  /// as the only one, on the backend that the options name. UsageError where there is no such
+  /// backend, UnavailableError saying what this machine lacks for it.
   static Context init(const Options &options = {});
-  explicit Context(runtime::Rank &rank);
+  Context(runtime::Rank &rank, const std::shared_ptr<runtime::Platform> &platform);
   Context(Context &&) noexcept;
+  /// Waits for what is enqueued. An error that nobody has waited for is printed on stderr.
   ~Context();
 
   int rank() const;
   int ranks() const;
+  /// Cores of the rank: threads of the CPU, or of a GPU the SMs.
   int cores() const;
+  /// The name of the backend: "cpu".
+  std::string backend() const;
+  /// What the device is called.
+  std::string deviceName() const;
+  /// Bytes of memory that the device can still give.
+  size_t availableBytes() const;
 
-  /// A dense row-major tensor on this rank, undefined contents.
-  template <class T> Tensor tensor(std::vector<int64_t> shape) {
-    return Tensor::own(kDType<T>, std::move(shape));
+  /// A dense row-major tensor in the memory of this rank's device, undefined contents.
+  /// CompileError where a size is negative; RuntimeError naming the bytes asked for and available
+  /// where there is not enough memory.
+  template <class T> Tensor tensor(std::vector<int64_t> shape) const {
+    return tensor(kDType<T>, std::move(shape));
   }
-  Tensor tensor(DType type, std::vector<int64_t> shape) {
-    return Tensor::own(type, std::move(shape));
-  }
+  Tensor tensor(DType type, std::vector<int64_t> shape) const;
+  /// The same with the elements of another tensor, of the host say.
+  Tensor tensorFrom(const Tensor &source) const;
 
-  /// Compiles (or finds in the kernel cache) for this machine. CompileError where it cannot be.
+  /// Compiles (or finds in the kernel cache) for this device, at the first launch. CompileError
+  /// where it cannot be.
   Program compile(const Kernel &kernel, const Schedule &schedule = {},
-                  const CompileOptions &options = {});
+                  const CompileOptions &options = {}) const;
 
-  /// All ranks meet; collective. Bounded, as every wait.
-  void barrier();
+  /// The stream of launches that name none, and others beside it.
+  Stream stream() const;
+  Stream makeStream() const;
+  /// Records what `body` launches and copies on the stream that it is given, which does none of it
+  /// now: a CUDA graph on GPUs. RuntimeError where `body` does what cannot be recorded, such as
+  /// waiting for the stream.
+  Graph record(const std::function<void(const Stream &)> &body) const;
+  /// Waits for all streams. Throws the error of a launch that failed, once: see Stream::wait.
+  void sync() const;
+
+  /// All ranks meet, behind their launches; collective. Bounded, as every wait.
+  void barrier() const;
   /// The same after work that may take the ranks very different times, as making inputs: those that
   /// are missing are waited for as long as they use a CPU.
-  void assemble();
-  /// Waits for this rank's launches.
-  void sync() {}
+  void assemble() const;
 
-  runtime::Rank &runtimeRank();
+  /// The rank as the runtime knows it, for what the ranks' hosts exchange; where nothing is
+  /// enqueued, by one thread at a time.
+  runtime::Rank &runtimeRank() const;
+  const std::shared_ptr<runtime::Device> &device() const;
 
 private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-/// Runs `body` on every rank: as threads of this process, or once as the rank that the environment
-/// names. The first error ends every rank and is rethrown.
+/// Runs `body` on every rank, on the backend that the options name: as threads of this process, or
+/// once as the rank that the environment names. Waits for the launches of a body that returns. The
+/// first error ends every rank and is rethrown.
 void runRanks(const Options &options, const std::function<void(Context &)> &body);
+
+/// The backends of this build, each with the reason why this machine cannot use it, or none.
+struct BackendState {
+  std::string name, whyNot;
+};
+std::vector<BackendState> availableBackends();
 
 } // namespace ditron

@@ -2,7 +2,10 @@
 //
 // Every rank's rows on every rank. A rank copies its rows to where the others can read them and
 // says so chunk by chunk; everyone then fetches what is ready, its own rows first.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 

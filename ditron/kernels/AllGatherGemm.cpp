@@ -2,7 +2,13 @@
 //
 // The product of every rank's rows of A with this rank's B. Some cores send the own rows to every
 // rank, the own one first; the others multiply rows as they arrive.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 

@@ -4,7 +4,13 @@
 // one exchange, for small messages. In two shots each rank adds one shard of the rows, then all
 // fetch the shards: R/2 times less traffic. Both add in the order of the ranks, so both give the
 // same bits on every rank.
-#include "ditron/kernels/Parts.h"
+#include "ditron/heuristics/Communication.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 
@@ -84,10 +90,9 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return sumOfRanks(run, row, row.row);
 }
 
-/// Two shots from 256 KB on.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  bool twoShot = bytes >= 256 * 1024;
+  bool twoShot = heuristics::takesTwoShots(bytes);
   int64_t rows = twoShot ? (p["M"] + p.ranks - 1) / p.ranks : p["M"];
   ChunkConfig chunk = chunkConfig(summedChunks(rows, p["N"]));
   return {{"rows", chunk.rows}, {"columns", chunk.columns}, {"shots", twoShot ? 1 : 0}};

@@ -3,7 +3,11 @@
 // Rows to the ranks they are for, how many being known only at run time: the exchange of a mixture
 // of experts. A sender announces a count to each rank and sends that many rows, chunk by chunk; a
 // receiver waits for the announcement, then for as many chunks as it says.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 
 namespace ditron::kernels {
 

@@ -6,7 +6,13 @@
 // down. The algorithm is FlashAttention's (Dao et al., arXiv 2205.14135; rows of queries outside
 // and keys inside as in Dao, arXiv 2307.08691), the running softmax Milakov and Gimelshein's (arXiv
 // 1805.02867).
-#include "ditron/kernels/Parts.h"
+#include "ditron/heuristics/AttentionTiles.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -233,21 +239,10 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-/// Tiles whose operands and sums stay in a core's second-level cache, or in the registers of a
-/// GPU's; where warpgroups multiply, with few enough scores for two tiles of them at a time.
 static Config defaults(const Problem &problem) {
-  int64_t d = (problem["D"] + 15) / 16 * 16, m = 128, n = 256;
-  if (problem.machine == Machine::gpu) {
-    d = fit(d, int64_t(1) << 30);
-    bool isForWarpgroups = problem.accumulator > 128 * 128 && byteSize(problem.type) == 2 &&
-                           problem["D"] % 8 == 0 && d <= 128 && problem["T"] > 64 &&
-                           problem["S"] > 64;
-    m = d <= 128 ? 64 : 32;
-    n = std::clamp<int64_t>(8192 / (d * static_cast<int64_t>(byteSize(problem.type))), 16, 64);
-    if (isForWarpgroups)
-      m = n = 128;
-  }
-  return {{"m", fit(problem["T"], m)}, {"n", fit(problem["S"], n)}, {"d", d}, {"causal", 0}};
+  auto [m, n, d] = heuristics::attentionTile(
+      {problem["T"], problem["S"], problem["D"], problem.type}, problem.target);
+  return {{"m", m}, {"n", n}, {"d", d}, {"causal", 0}};
 }
 
 static Kernel make(DType type, const Config &config) {

@@ -4,7 +4,13 @@
 // format's range: one for the whole operand, or one for each of its rows. Sums are in f32, by
 // default of short sums that tensor cores keep in fewer bits; the scales multiply them once, at the
 // end.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 
 namespace ditron::kernels {
 
@@ -64,14 +70,14 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-static constexpr TileNeeds kNeeds{.accuracy = Accuracy::fast, .hasDenseTerms = true};
+static PairedTile tileOf(const Problem &problem, Scaling scaling) {
+  heuristics::GemmNeeds needs{
+      .isFast = true, .hasDenseTerms = true, .scalesRows = scaling == Scaling::rows};
+  return heuristics::gemmTile(gemmShape(problem, problem["M"]), problem.target, needs);
+}
 
-/// Scales of rows and columns take registers besides.
 static void retile(const Problem &problem, Config &config) {
-  TileNeeds needs = kNeeds;
-  if (static_cast<Scaling>(config["scaling"]) == Scaling::rows)
-    needs.most = 128 * 224, needs.mayPair = false;
-  setTile(config, gemmTile(problem, problem["M"], needs));
+  setTile(config, tileOf(problem, static_cast<Scaling>(config["scaling"])));
 }
 
 static Kernel make(DType type, const Config &config) {
@@ -89,7 +95,7 @@ KernelEntry fp8GemmEntry() {
   entry.parameters.push_back({"scaling", "what has a scale of its own", {}, {"tensor", "rows"}, 0});
   entry.parameters.push_back(accuracyParameter());
   entry.defaults = [](const Problem &problem) {
-    PairedTile tile = gemmTile(problem, problem["M"], kNeeds);
+    PairedTile tile = tileOf(problem, Scaling::tensor);
     return Config{{"m", tile.m},
                   {"n", tile.n},
                   {"k", tile.k},

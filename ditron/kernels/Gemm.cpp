@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // C = activation(scale * A * B + bias) + residual, of matrices and of batches of them.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/kernels.h"
+#include <array>
 
 namespace ditron::kernels {
 
@@ -131,24 +138,20 @@ static GemmConfig configOf(const Config &config) {
           static_cast<Accuracy>(config["accuracy"])};
 }
 
-/// Elements of a tile that the epilogue leaves registers for: no code for sm_90a spills with these.
-static int64_t mostFor(const Config &config) {
-  bool isPlain = config["activation"] == static_cast<int64_t>(Activation::none);
-  if (config["residual"])
-    return isPlain && !config["bias"] && !config["scale"] ? 128 * 192 : 128 * 128;
-  return isPlain && !config["bias"] && !config["scale"] ? INT64_MAX : 128 * 256;
+static heuristics::GemmNeeds needsOf(const Config &config) {
+  auto activation = static_cast<Activation>(config["activation"]);
+  return {.isFast = config["accuracy"] != 0,
+          .hasDenseTerms = config["weights"] != 0,
+          .epilogue = {.scale = config["scale"] != 0,
+                       .bias = config["bias"] != 0,
+                       .residual = config["residual"] != 0,
+                       .activation = activation != Activation::none,
+                       .isErf = activation == Activation::gelu}};
 }
 
 static void retile(const Problem &problem, Config &config) {
-  TileNeeds needs{static_cast<Accuracy>(config["accuracy"]), 8, config["weights"] != 0,
-                  mostFor(config)};
-  PairedTile tile = gemmTile(problem, problem["M"], needs);
-  // The assembler keeps the many values of gelu in registers where the sums of a thread are no
-  // power of two.
-  bool isGelu = config["activation"] == static_cast<int64_t>(Activation::gelu);
-  if (isGelu && problem.machine == Machine::gpu && tile.m * tile.n > 128 * 64)
-    tile.m = 128, tile.n = 144, tile.pairs = Pairs::none;
-  setTile(config, tile);
+  setTile(config,
+          heuristics::gemmTile(gemmShape(problem, problem["M"]), problem.target, needsOf(config)));
 }
 
 static KernelEntry commonEntry() {
@@ -166,7 +169,7 @@ static KernelEntry commonEntry() {
   entry.parameters.push_back({"residual", "adds residual of C's shape, last", {}, {"no", "yes"}});
   entry.scalars = {{"scale", 0.375}};
   entry.defaults = [](const Problem &problem) {
-    PairedTile tile = gemmTile(problem, problem["M"]);
+    PairedTile tile = heuristics::gemmTile(gemmShape(problem, problem["M"]), problem.target);
     return Config{{"m", tile.m},
                   {"n", tile.n},
                   {"k", tile.k},

@@ -3,7 +3,13 @@
 // The sum over the ranks of A * B, on every rank. The tiles of C belong to the ranks in turn. A
 // rank tells the owner of each tile that its part is there; the owner adds the parts in the order
 // of the ranks and tells everyone that the sum is there to be fetched.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 

@@ -3,7 +3,13 @@
 // The sum over the ranks of A * B, each rank's rows on that rank. A rank multiplies the next rank's
 // rows first and its own last, and tells the owner of each tile; the owner fetches a tile once all
 // ranks have it and adds in the order of the ranks.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 

@@ -2,8 +2,14 @@
 //
 // C = A * W[g]^T, rows of A in groups g that are known only when the kernel runs: the experts of a
 // mixture. Every core finds its tiles by walking the counts.
-#include "ditron/kernels/Parts.h"
-#include <limits>
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/functions/RaggedBlocks.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 
 namespace ditron::kernels {
 
@@ -86,30 +92,6 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-/// The tile by which the most loaded core has the least to do, where warpgroups multiply: half a
-/// tile of rows is wasted a group, and each tile takes what so many terms do beside its own, as
-/// measured (docs/nvidia.md).
-static GemmTile tileOf(const Problem &problem) {
-  constexpr double kTermsOfTile = 12.5e6;
-  int64_t T = problem["T"], G = problem["G"], N = problem["N"];
-  GemmTile best = gemmTile(problem, std::max<int64_t>(1, T / G));
-  bool isForWarpgroups = problem.machine == Machine::gpu && problem.accumulator > 128 * 128 &&
-                         byteSize(problem.type) == 2 && N % 8 == 0 && problem["K"] % 8 == 0 &&
-                         N > 128 && problem["K"] > 32 && T / G > 64;
-  double least = std::numeric_limits<double>::infinity();
-  for (int m : {128, 256})
-    for (int n = 256; isForWarpgroups && n >= 64; n -= 8) {
-      double tiles = (double(T) / m + double(G) / 2) * std::ceil(double(N) / n);
-      double terms = double(m) * n * double(problem["K"]) + kTermsOfTile;
-      double cost = std::ceil(tiles / double(problem.multiprocessors)) * terms;
-      if (m * n > problem.accumulator || cost >= least)
-        continue;
-      least = cost;
-      best.m = m, best.n = n;
-    }
-  return best;
-}
-
 KernelEntry groupedGemmEntry() {
   KernelEntry entry;
   entry.name = "grouped-gemm";
@@ -117,7 +99,8 @@ KernelEntry groupedGemmEntry() {
   entry.dtypes = DotTypes::list();
   entry.parameters = gemmParameters();
   entry.defaults = [](const Problem &problem) {
-    GemmTile tile = tileOf(problem);
+    GemmTile tile =
+        heuristics::groupedGemmTile(gemmShape(problem, problem["T"]), problem["G"], problem.target);
     return Config{{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}};
   };
   entry.make = [](DType type, const Config &config) { return groupedGemm(type, gemmTile(config)); };

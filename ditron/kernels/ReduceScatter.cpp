@@ -3,7 +3,12 @@
 // Sums over the ranks, each rank's rows on that rank. Every rank sends the rows of the others to
 // slots of their own there; the owner adds the slots in the order of the ranks, whichever came
 // first.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 

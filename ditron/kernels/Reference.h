@@ -5,6 +5,7 @@
 // reference computes single rows of an output in double, so that large problems can be sampled.
 #pragma once
 #include "ditron/lang/Kernel.h"
+#include "ditron/support/DeviceTraits.h"
 #include <functional>
 #include <span>
 
@@ -13,19 +14,13 @@ namespace ditron::kernels {
 struct KernelEntry;
 class Config;
 
-/// What kind of core a kernel is to run on: it decides about tile sizes.
-enum class Machine { cpu, gpu };
-
 /// A kernel's task on one machine.
 struct Problem {
   Dimensions dims; ///< those of the signature, as one rank sees them; without R
   DType type = DType::f32;
   int64_t ranks = 1;
-  int64_t cores = 1; ///< of a rank
-  Machine machine = Machine::cpu;
-  /// Of a GPU: elements of the largest accumulator that products of 16-bit floats go well with, and
-  /// multiprocessors.
-  int64_t accumulator = 128 * 128, multiprocessors = 108;
+  int64_t cores = 1;        ///< of a rank
+  DeviceTraits target = {}; ///< what its tiles are chosen by
 
   /// The extent of a dimension, R being the number of ranks. UsageError if there is none.
   int64_t operator[](const std::string &name) const;

@@ -2,6 +2,7 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,6 +44,21 @@ Kernel KernelEntry::kernel(DType type, const Config &config) const {
                                ditron::name(type), fmt::join(known, ", ")));
 }
 
+Config KernelEntry::configure(const Problem &problem, std::string_view text,
+                              const std::vector<ConfigParameter> &beside) const {
+  std::vector<ConfigParameter> all = parameters;
+  all.insert(all.end(), beside.begin(), beside.end());
+  Config config = defaults(problem);
+  for (const ConfigParameter &parameter : beside)
+    config.add({parameter.name, 0});
+  config.parse(text, all);
+  if (retile) {
+    retile(problem, config);
+    config.parse(text, all); // what is given stays
+  }
+  return config;
+}
+
 std::vector<ScalarDefault> KernelEntry::scalarsOf(const Kernel &kernel) const {
   std::vector<ScalarDefault> result;
   const std::vector<Argument> &arguments = kernel.signature().arguments();
@@ -67,6 +83,43 @@ Dimensions KernelEntry::parseShape(std::string_view text) const {
     found->second = parseInteger(dimension, value, 1);
   }
   return result;
+}
+
+/// How many elements a dimension has, where it may be more than an integer holds.
+static double extent(const Dimension &dimension, const Dimensions &dims) {
+  auto value = [&](const std::string &factor) {
+    auto found = dims.find(factor);
+    return found != dims.end() ? double(found->second) : std::strtod(factor.c_str(), nullptr);
+  };
+  double result = 1;
+  for (const std::string &factor : dimension.factors)
+    result *= value(factor);
+  for (const std::string &divisor : dimension.divisors)
+    result /= value(divisor);
+  return result + double(dimension.more);
+}
+
+double operandBytes(const Kernel &kernel, const Problem &problem) {
+  Dimensions dims = problem.dims;
+  dims["R"] = problem.ranks;
+  double total = 0;
+  const std::vector<Argument> &arguments = kernel.signature().arguments();
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    if (arguments[n].isScalar)
+      continue;
+    double bytes = double(byteSize(kernel.parameters()[n].dtype));
+    for (const Dimension &dimension : arguments[n].dims)
+      bytes *= extent(dimension, dims);
+    total += bytes;
+  }
+  return total;
+}
+
+bool isOfWeights(const Kernel &kernel) {
+  const std::vector<Argument> &arguments = kernel.signature().arguments();
+  if (arguments.size() < 3 || arguments[1].dims.empty())
+    return false;
+  return arguments[1].dims.back().factors == std::vector<std::string>{"K"};
 }
 
 } // namespace ditron::kernels

@@ -76,6 +76,11 @@ struct KernelEntry {
   bool supports(DType type) const;
   /// Makes the kernel for a problem's element type; UsageError naming the supported ones otherwise.
   Kernel kernel(DType type, const Config &config) const;
+  /// The configuration for a problem in which the choices of `text` ("m=64,activation=relu") are
+  /// made: the others are what is good with them. `beside`: choices that are not the kernel's own,
+  /// 0 where the text names none. UsageError as Config::parse.
+  Config configure(const Problem &problem, std::string_view text = "",
+                   const std::vector<ConfigParameter> &beside = {}) const;
   /// The default values of the scalars that this variant takes.
   std::vector<ScalarDefault> scalarsOf(const Kernel &kernel) const;
   /// "M=64,N=32" over this kernel's default shape; UsageError for unknown names and sizes below 1.
@@ -87,5 +92,11 @@ const std::vector<KernelEntry> &registry();
 
 /// The kernel of that name; UsageError that lists the known ones and suggests the nearest.
 const KernelEntry &findKernel(std::string_view name);
+
+/// Bytes of the arguments of one rank.
+double operandBytes(const Kernel &kernel, const Problem &problem);
+
+/// Whether a product's second operand is given as weights: transposed, its terms side by side.
+bool isOfWeights(const Kernel &kernel);
 
 } // namespace ditron::kernels

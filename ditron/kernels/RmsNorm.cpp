@@ -2,7 +2,12 @@
 //
 // y = x / sqrt(mean(x * x) + eps) * w of each row. A row in one tile is read once, a longer one
 // twice.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 
 namespace ditron::kernels {
 

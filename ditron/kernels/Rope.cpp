@@ -4,7 +4,12 @@
 // each head element i turns with element i + H, i < H, by the angle of pair i at the token's
 // position. Cosines and sines come in tables, so that any scaling of the angles is the caller's,
 // and large positions lose no accuracy. A token's heads share a row of them.
-#include "ditron/kernels/Parts.h"
+#include "ditron/heuristics/RowTiles.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 
 namespace ditron::kernels {
 
@@ -70,14 +75,10 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return result;
 }
 
-/// A token's heads, as many as make a tile worth its overhead on a CPU, and as a GPU has registers
-/// for.
 static Config defaults(const Problem &problem) {
-  constexpr int64_t kBytesOnGpu = 4096;
-  int64_t bytes = static_cast<int64_t>(byteSize(problem.type));
-  int64_t elements = problem.machine == Machine::gpu ? kBytesOnGpu / bytes : 4096;
-  int64_t width = fit(problem["H"], 512);
-  return {{"heads", fit(problem["N"], std::max<int64_t>(1, elements / width))}, {"width", width}};
+  auto [heads, width] =
+      heuristics::headTile(problem["N"], problem["H"], problem.type, problem.target);
+  return {{"heads", heads}, {"width", width}};
 }
 
 KernelEntry ropeEntry() {

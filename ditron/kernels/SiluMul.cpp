@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // y = silu(gate) * up, where x = [gate up] of each row: the middle of a gated feed-forward layer.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 
 namespace ditron::kernels {
 

@@ -2,7 +2,12 @@
 //
 // y = exp(x - max) / sum(exp(x - max)) of each row. A row in one tile is read once; a longer one
 // twice: the first walk keeps the maximum so far, and the sum relative to it.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+#include <cmath>
 #include <limits>
 
 namespace ditron::kernels {

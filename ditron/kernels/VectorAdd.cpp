@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // z = x + y.
-#include "ditron/kernels/Parts.h"
+#include "ditron/heuristics/RowTiles.h"
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 
@@ -29,14 +33,8 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return result;
 }
 
-/// Tiles long enough for the prefetchers of a CPU, of which every core gets several.
 static Config defaults(const Problem &problem) {
-  constexpr int64_t kLongest = 16384, kTilesPerCore = 4;
-  int64_t N = problem["N"], tile = 1024;
-  while (problem.machine != Machine::gpu && tile < kLongest &&
-         2 * tile * kTilesPerCore * problem.cores <= N)
-    tile *= 2;
-  return {{"tile", fit(N, tile)}};
+  return {{"tile", heuristics::vectorTile(problem["N"], problem.cores, problem.target)}};
 }
 
 KernelEntry vectorAddEntry() {

@@ -5,6 +5,7 @@
 // the kernel's. Sums and products accumulate in f32 (integers in i32), also across ranks, and in
 // a fixed order: results are bitwise the same run after run.
 #pragma once
+#include "ditron/heuristics/GemmTile.h"
 #include "ditron/lang/Kernel.h"
 
 namespace ditron::kernels {
@@ -20,19 +21,9 @@ Kernel vectorAdd(DType type, const VectorAddConfig &config = {});
 /// What is applied to a product before it is rounded: gelu is the one with erf.
 enum class Activation { none, relu, silu, gelu };
 
-/// Which tiles of C two cores side by side take: neighbours in a column, which share what they read
-/// of B, or in a row, which share A. Where cores cannot share, it makes no difference.
-enum class Pairs { none, rows, columns };
-
-/// How a product C = A * B is cut.
-struct GemmTile {
-  int m = 64, n = 64, k = 64; ///< the tile of C, and how much of K a step takes
-  int group = 8;              ///< rows of tiles walked together, for the caches
-};
-
-struct PairedTile : GemmTile {
-  Pairs pairs = Pairs::none;
-};
+using heuristics::GemmTile;
+using heuristics::PairedTile;
+using heuristics::Pairs;
 
 /// How much of its inputs a product looks at: all of it, or as much as tensor cores multiply at
 /// full speed, which is for f32 10 bits of mantissa, and for 8-bit floats sums of short runs of

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/device/TileAccess.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -6,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
+#include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 
@@ -88,12 +90,18 @@ static func::FuncOp makeFunction(OpBuilder &builder, mlir::Location where,
   auto function = builder.create<func::FuncOp>(where, kernel.signature.name(),
                                                builder.getFunctionType(types, {}));
   function->setAttr(ditron::core::kKernelAttr, builder.getUnitAttr());
+  SmallVector<Attribute> extents;
   for (auto [n, argument] : llvm::enumerate(kernel.signature.arguments())) {
+    SmallVector<std::string> texts;
+    for (const Dimension &dim : argument.dims)
+      texts.push_back(dim.text());
+    extents.push_back(builder.getStrArrayAttr(SmallVector<StringRef>(texts.begin(), texts.end())));
     function.setArgAttr(n, ditron::core::kNameAttr, builder.getStringAttr(argument.name));
     if (kernel.parameters[n].kind == Parameter::Kind::view &&
         kernel.parameters[n].access == Access::read)
       function.setArgAttr(n, ditron::core::kReadOnlyAttr, builder.getUnitAttr());
   }
+  function->setAttr(ditron::device::kExtentsAttr, builder.getArrayAttr(extents));
   function.addEntryBlock();
   return function;
 }
@@ -147,6 +155,29 @@ Kernel::Kernel(Signature signature, std::vector<Parameter> parameters, const Bod
 
 const Signature &Kernel::signature() const { return traced_->signature; }
 const std::vector<Parameter> &Kernel::parameters() const { return traced_->parameters; }
+
+/// The number of an argument that the kernel reads, or writes.
+static size_t argumentOf(const Kernel &kernel, std::string_view name, bool isOutput,
+                         Location where) {
+  const std::vector<Argument> &arguments = kernel.signature().arguments();
+  for (size_t n = 0; n < arguments.size(); ++n)
+    if (arguments[n].name == name && arguments[n].isOutput == isOutput && !arguments[n].isScalar)
+      return n;
+  throw CompileError(fmt::format("{}: '{}' is no {} of the kernel, as work in place needs it",
+                                 kernel.signature().text(), name, isOutput ? "output" : "input"),
+                     where);
+}
+
+Kernel Kernel::inPlace(std::string_view output, std::string_view input, Location where) const {
+  Kernel result = *this;
+  result.inPlace_.emplace_back(argumentOf(*this, output, true, where),
+                               argumentOf(*this, input, false, where));
+  return result;
+}
+
+bool Kernel::isInPlace(size_t output, size_t input) const {
+  return std::find(inPlace_.begin(), inPlace_.end(), std::pair(output, input)) != inPlace_.end();
+}
 
 std::string Kernel::ir() const {
   std::string text;

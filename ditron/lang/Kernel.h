@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace ditron {
 
@@ -97,6 +99,14 @@ public:
   const Signature &signature() const;
   const std::string &name() const { return signature().name(); }
   const std::vector<detail::Parameter> &parameters() const;
+  /// The same kernel, of whose launches `output` may be the very elements of `input`: it reads an
+  /// element before it writes that one, and nobody reads it afterwards. CompileError where these
+  /// are no arguments of the kernel, or not written and read.
+  Kernel inPlace(std::string_view output, std::string_view input,
+                 Location where = Location::current()) const;
+  /// Whether argument `output` may be the elements of argument `input`.
+  bool isInPlace(size_t output, size_t input) const;
+
   /// The IR as text, readable by ditron-opt.
   std::string ir() const;
   /// Prints the IR on stdout.
@@ -109,6 +119,7 @@ private:
   Kernel(Signature signature, std::vector<detail::Parameter> parameters, const Body &body,
          Location where);
   std::shared_ptr<const TracedKernel> traced_;
+  std::vector<std::pair<size_t, size_t>> inPlace_; ///< outputs and inputs, by number
 };
 
 } // namespace ditron

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Trace.h"
+#include "ditron/core/ElementType.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -47,37 +48,12 @@ void Trace::checkClosed() const {
 }
 
 mlir::Type elementType(MLIRContext *context, DType type) {
-  Builder builder(context);
-  switch (type) {
-  case DType::f32:
-    return builder.getF32Type();
-  case DType::f16:
-    return builder.getF16Type();
-  case DType::bf16:
-    return builder.getBF16Type();
-  case DType::f8e4m3:
-    return builder.getFloat8E4M3FNType();
-  case DType::f8e5m2:
-    return builder.getFloat8E5M2Type();
-  case DType::i8:
-    return builder.getI8Type();
-  case DType::i16:
-    return builder.getI16Type();
-  case DType::i32:
-    return builder.getI32Type();
-  case DType::i64:
-    return builder.getI64Type();
-  case DType::i1:
-    return builder.getI1Type();
-  }
-  throw InternalError("unknown element type");
+  return core::elementType(context, type);
 }
 
 DType dtypeOf(mlir::Type element) {
-  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2, DType::i8,
-                     DType::i16, DType::i32, DType::i64, DType::i1})
-    if (elementType(element.getContext(), type) == element)
-      return type;
+  if (std::optional<DType> known = core::dtypeOf(element))
+    return *known;
   throw InternalError("an element type that the language does not have");
 }
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// lower-hoist-symmetric: symmetric memory is allocated by the launcher.
+// lower-hoist-symmetric: symmetric memory is allocated by the launcher, and becomes arguments.
 //
 //   func.func @k(%A: memref<?x?xf16, ...>) attributes {tile.kernel} {
 //     %m = memref.dim %A, %c0 : ...
-//     %full = dist.symmetric "full"(%m) : memref<?xf16, ..., #dist.space<symmetric>>
+//     %t = arith.ceildivsi %m, %c128 : index
+//     %full = dist.symmetric "full"(%t) : memref<?xf16, ..., #dist.space<symmetric>>
 //     ...
 // becomes
 //   func.func @k(%A: memref<?x?xf16, ...>, %full: memref<?xf16, ..., #dist.space<symmetric>>)
-//       attributes {dist.requests = [{name = "full", kind = "buffer", bytes = 2, rank = 1}], ...}
-//   func.func @k_plan(%A: memref<?x?xf16, ...>, %extents: memref<?xi64>) attributes {dist.plan} {
-//     %m = memref.dim %A, %c0 : ...
-//     memref.store %m as i64, %extents[%c0]
+//       attributes {dist.arguments = [{name = "A", kind = "view", type = "f16", rank = 2}],
+//                   dist.symmetric = [{name = "full", kind = "buffer", element_bytes = 2,
+//                                      extents = ["a0.0 128 ceildiv"]}], ...}
 //
-// The plan is run before each launch with the launch's arguments; it stores the extents of all
-// requests, one after the other. test/lower/hoist-symmetric.mlir shows it.
+// A launch evaluates the extents (abi/Extent.h); a kernel whose extents need more than that form
+// has is refused at the op that does. test/lower/hoist-symmetric.mlir shows it.
+#include "ditron/core/ElementType.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/lower/ExtentText.h"
 #include "ditron/lower/Passes.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -40,8 +40,8 @@ SmallVector<Operation *> requestsOf(func::FuncOp kernel) {
   return requests;
 }
 
-/// An extent of a symmetric buffer is what it was declared with: no plan reads it from memory.
-/// Slices go on saying that they take all of it.
+/// An extent of a symmetric buffer is what it was declared with: a launch knows that one. Slices go
+/// on saying that they take all of it.
 void forwardExtents(ArrayRef<Operation *> requests) {
   for (Operation *request : requests)
     for (Operation *user : llvm::make_early_inc_range(request->getUsers())) {
@@ -57,55 +57,65 @@ void forwardExtents(ArrayRef<Operation *> requests) {
     }
 }
 
-/// A function of the kernel's arguments that stores the extents of all requests.
-void makePlan(func::FuncOp kernel, ArrayRef<Operation *> requests) {
-  OpBuilder b(kernel);
-  mlir::Location loc = kernel.getLoc();
-  SmallVector<Type> types(kernel.getArgumentTypes());
-  types.push_back(MemRefType::get({ShapedType::kDynamic}, b.getI64Type()));
-  auto plan =
-      b.create<func::FuncOp>(loc, (kernel.getName() + "_plan").str(), b.getFunctionType(types, {}));
-  plan->setAttr(kPlanAttr, b.getUnitAttr());
-  b.setInsertionPointToEnd(plan.addEntryBlock());
-
-  IRMapping mapping;
-  mapping.map(kernel.getArguments(), plan.getArguments().drop_back());
-  llvm::SetVector<Operation *> slice;
-  for (Operation *request : requests)
-    for (Value extent : request->getOperands())
-      if (Operation *op = extent.getDefiningOp()) {
-        getBackwardSlice(op, &slice);
-        slice.insert(op);
-      }
-  for (Operation &op : kernel.getBody().front()) // in program order
-    if (slice.contains(&op))
-      b.clone(op, mapping);
-  int64_t n = 0;
-  for (Operation *request : requests)
-    for (Value extent : request->getOperands()) {
-      Value value = b.create<arith::IndexCastOp>(loc, b.getI64Type(), mapping.lookup(extent));
-      Value at = b.create<arith::ConstantIndexOp>(loc, n++);
-      b.create<memref::StoreOp>(loc, value, plan.getArguments().back(), at);
-    }
-  b.create<func::ReturnOp>(loc);
+/// The text of an extent; null where a launch cannot evaluate it, which is an error.
+StringAttr extentOf(Value value) {
+  ExtentText text;
+  if (succeeded(text.add(value)))
+    return StringAttr::get(value.getContext(), text.text());
+  text.culprit()->emitError() << "the extents of symmetric memory are computed by "
+                              << text.culprit()->getName()
+                              << ", which launches cannot evaluate; expected arithmetic of extents "
+                                 "of arguments, integer arguments and the number of ranks";
+  return nullptr;
 }
 
-/// Replaces a request by a new last argument of the kernel; describes it for the launcher.
-Attribute hoist(func::FuncOp kernel, Operation *request) {
-  Builder attributes(request);
-  OpBuilder b(request);
+/// A request as abi::Symmetric has it; null after an error.
+DictionaryAttr described(Operation *request) {
+  Builder b(request->getContext());
   bool isSignals = isa<device::SignalsOp>(request);
+  int64_t bytes = 8;
+  if (auto buffer = dyn_cast<MemRefType>(request->getResult(0).getType()))
+    bytes = core::elementBytes(buffer.getElementType());
+  SmallVector<Attribute> extents;
+  for (Value extent : request->getOperands()) {
+    extents.push_back(extentOf(extent));
+    if (!extents.back())
+      return nullptr;
+  }
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("name", request->getAttr("name")),
+       b.getNamedAttr("kind", b.getStringAttr(isSignals ? "signals" : "buffer")),
+       b.getNamedAttr("element_bytes", b.getI64IntegerAttr(bytes)),
+       b.getNamedAttr("extents", b.getArrayAttr(extents))});
+}
+
+/// An argument as abi::Argument has it.
+DictionaryAttr described(func::FuncOp kernel, BlockArgument argument) {
+  Builder b(kernel.getContext());
+  auto view = dyn_cast<MemRefType>(argument.getType());
+  auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), core::kNameAttr);
+  std::optional<DType> type = core::dtypeOf(argument.getType());
+  StringRef kind = view ? "view" : argument.getType().isIndex() ? "index" : "scalar";
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("name", name ? name : b.getStringAttr("")),
+       b.getNamedAttr("kind", b.getStringAttr(kind)),
+       b.getNamedAttr("type", b.getStringAttr(ditron::name(type.value_or(DType::i64)))),
+       b.getNamedAttr("rank", b.getI64IntegerAttr(view ? view.getRank() : 0))});
+}
+
+/// Replaces a request by a new last argument of the kernel.
+void hoist(func::FuncOp kernel, Operation *request) {
+  OpBuilder b(request);
   Type type = request->getResult(0).getType();
-  int64_t rank = request->getNumOperands();
+  bool isSignals = isa<device::SignalsOp>(request);
   if (isSignals)
-    type = device::viewType(rank, b.getI64Type(), device::SpaceKind::symmetric);
-  int64_t bytes = core::elementBytes(cast<MemRefType>(type).getElementType());
-  StringAttr name = request->getAttrOfType<StringAttr>("name");
-  auto unitStride = attributes.getDictionaryAttr(
-      {attributes.getNamedAttr(core::kUnitStrideAttr, attributes.getUnitAttr()),
-       attributes.getNamedAttr(core::kNameAttr, name)});
+    type =
+        device::viewType(request->getNumOperands(), b.getI64Type(), device::SpaceKind::symmetric);
+  auto attributes =
+      b.getDictionaryAttr({b.getNamedAttr(core::kUnitStrideAttr, b.getUnitAttr()),
+                           b.getNamedAttr(core::kNameAttr, request->getAttr("name"))});
   unsigned n = kernel.getNumArguments();
-  kernel.insertArgument(n, type, unitStride, request->getLoc());
+  kernel.insertArgument(n, type, attributes, request->getLoc());
   Value argument = kernel.getArgument(n);
   if (isSignals)
     argument = b.create<UnrealizedConversionCastOp>(request->getLoc(),
@@ -113,11 +123,25 @@ Attribute hoist(func::FuncOp kernel, Operation *request) {
                    .getResult(0);
   request->getResult(0).replaceAllUsesWith(argument);
   request->erase();
-  return attributes.getDictionaryAttr(
-      {attributes.getNamedAttr("name", name),
-       attributes.getNamedAttr("kind", attributes.getStringAttr(isSignals ? "signals" : "buffer")),
-       attributes.getNamedAttr("bytes", attributes.getI64IntegerAttr(bytes)),
-       attributes.getNamedAttr("rank", attributes.getI64IntegerAttr(rank))});
+}
+
+LogicalResult hoistAll(func::FuncOp kernel) {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> arguments, symmetric;
+  for (BlockArgument argument : kernel.getArguments())
+    arguments.push_back(described(kernel, argument));
+  SmallVector<Operation *> requests = requestsOf(kernel);
+  forwardExtents(requests);
+  for (Operation *request : requests) {
+    symmetric.push_back(described(request));
+    if (!symmetric.back())
+      return failure();
+  }
+  for (Operation *request : requests)
+    hoist(kernel, request);
+  kernel->setAttr(kArgumentsAttr, b.getArrayAttr(arguments));
+  kernel->setAttr(kSymmetricAttr, b.getArrayAttr(symmetric));
+  return success();
 }
 
 class HoistSymmetric : public impl::HoistSymmetricBase<HoistSymmetric> {
@@ -126,15 +150,9 @@ class HoistSymmetric : public impl::HoistSymmetricBase<HoistSymmetric> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(core::kKernelAttr))
         kernels.push_back(function);
-    for (func::FuncOp kernel : kernels) {
-      SmallVector<Operation *> requests = requestsOf(kernel);
-      forwardExtents(requests);
-      makePlan(kernel, requests);
-      SmallVector<Attribute> described;
-      for (Operation *request : requests)
-        described.push_back(hoist(kernel, request));
-      kernel->setAttr(kRequestsAttr, ArrayAttr::get(&getContext(), described));
-    }
+    for (func::FuncOp kernel : kernels)
+      if (failed(hoistAll(kernel)))
+        return signalPassFailure();
   }
 };
 

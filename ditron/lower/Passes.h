@@ -12,10 +12,11 @@ namespace ditron::lower {
 #define GEN_PASS_REGISTRATION
 #include "ditron/lower/Passes.h.inc"
 
-/// Marks the function that computes the extents of symmetric memory (unit attribute).
-inline constexpr llvm::StringLiteral kPlanAttr = "dist.plan";
-/// What the launcher has to provide: an array of dictionaries {name, kind, bytes, rank}, in the
-/// order of the arguments that take their addresses (attribute of the kernel).
-inline constexpr llvm::StringLiteral kRequestsAttr = "dist.requests";
+/// The arguments of the program, in order: an array of dictionaries, as abi::Argument (attribute of
+/// the kernel).
+inline constexpr llvm::StringLiteral kArgumentsAttr = "dist.arguments";
+/// The symmetric memory that a launch provides, in the order of the arguments that take its
+/// addresses: an array of dictionaries, as abi::Symmetric (attribute of the kernel).
+inline constexpr llvm::StringLiteral kSymmetricAttr = "dist.symmetric";
 
 } // namespace ditron::lower

@@ -12,8 +12,8 @@ def CheckBounds : Pass<"lower-check-bounds", "::mlir::func::FuncOp"> {
 }
 
 def HoistSymmetric : Pass<"lower-hoist-symmetric", "::mlir::ModuleOp"> {
-  let summary = "Turns symmetric buffers and signals into arguments, and adds the function that "
-                "computes their extents";
+  let summary = "Turns symmetric buffers and signals into arguments, and says what a launch "
+                "provides as them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 

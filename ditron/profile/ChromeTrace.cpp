@@ -120,7 +120,7 @@ private:
         add("index", counter.substr(bracket));
     }
     if (slice.kind == Kind::wait) {
-      add("expected", std::to_string(values[2]));
+      add("expected", std::to_string(values[1]));
       add("waited", slice.waited ? "true" : "false");
     }
     if (slice.kind == Kind::notify)

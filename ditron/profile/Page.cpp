@@ -29,7 +29,7 @@ Json numbersOf(const Slice &slice) {
   case Kind::get:
     return {values[0]};
   case Kind::wait:
-    return {values[2]};
+    return {values[1]};
   case Kind::notify:
     return {values[2] - values[1]};
   case Kind::barrier:

@@ -10,6 +10,10 @@ namespace ditron::profile {
 
 struct Profiler::Impl final : runtime::LaunchObserver {
   explicit Impl(Context &context) : context(context), last(context.runtimeRank()) {
+    if (context.backend() != "cpu")
+      throw UnavailableError(fmt::format("launches on backend '{}' are not recorded: expected "
+                                         "backend 'cpu'",
+                                         context.backend()));
     context.runtimeRank().observe(this);
   }
   ~Impl() override { context.runtimeRank().observe(nullptr); }
@@ -31,6 +35,7 @@ Program Profiler::compile(const Kernel &kernel, const Schedule &schedule) {
 }
 
 Timeline Profiler::timeline() {
+  impl_->context.sync();
   runtime::Rank &rank = impl_->context.runtimeRank();
   std::vector<std::string> all = gatherBytes(rank, pack(impl_->last.read(rank)));
   std::vector<RankRecord> records;

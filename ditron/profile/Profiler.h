@@ -21,6 +21,7 @@ namespace ditron::profile {
 /// The profiler of a rank. One at a time; must not outlive its context.
 class Profiler {
 public:
+  /// UnavailableError where the context's backend records nothing.
   explicit Profiler(Context &context);
   ~Profiler();
   Profiler(const Profiler &) = delete;

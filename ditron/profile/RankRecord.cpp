@@ -71,7 +71,7 @@ std::vector<Event> inNanoseconds(const EventLog &log) {
 struct Counters {
   const runtime::SignalCell *cells = nullptr;
   size_t count = 0;
-  const runtime::WorkspaceHead *head = nullptr;
+  const runtime::WorkspaceDirectory *directory = nullptr;
 };
 
 /// Turns logs into slices.
@@ -118,7 +118,7 @@ private:
       return -1;
     auto [known, isNew] = counterNames_.try_emplace(counter, -1);
     if (isNew) {
-      std::string text = runtime::counterName(*counters_.head, size_t(counter));
+      std::string text = runtime::counterName(*counters_.directory, size_t(counter));
       if (size_t quote = text.rfind('\''); quote != std::string::npos)
         text = text.substr(1, quote - 1) + text.substr(quote + 1);
       known->second = names_.of(text);
@@ -272,11 +272,12 @@ void Recorded::take(runtime::Rank &rank, const std::string &kernel,
   isTaken_ = true;
   cells_ = workspace ? workspace->cells() : nullptr;
   cellCount_ = workspace ? workspace->cellCount() : 0;
-  head_.clear();
+  directory_.clear();
   if (workspace) {
-    const runtime::WorkspaceHead &head = workspace->head();
-    auto *bytes = reinterpret_cast<const std::byte *>(&head);
-    head_.assign(bytes, bytes + sizeof(head) + head.arrays * sizeof(head.array[0]));
+    const runtime::WorkspaceDirectory &directory = workspace->directory();
+    auto *bytes = reinterpret_cast<const std::byte *>(&directory);
+    directory_.assign(bytes,
+                      bytes + sizeof(directory) + directory.arrays * sizeof(directory.array[0]));
   }
 }
 
@@ -284,8 +285,8 @@ RankRecord Recorded::read(const runtime::Rank &rank) const {
   RankRecord record;
   if (!isTaken_)
     return record;
-  Reader reader(
-      rank, {cells_, cellCount_, reinterpret_cast<const runtime::WorkspaceHead *>(head_.data())});
+  Reader reader(rank, {cells_, cellCount_,
+                       reinterpret_cast<const runtime::WorkspaceDirectory *>(directory_.data())});
   record.kernel = kernel_;
   for (int core = 0; core < rank.cores(); ++core)
     record.lanes.push_back(reader.read(*logs_[size_t(core)], rank.rank(), core));

@@ -35,7 +35,7 @@ private:
   bool isTaken_ = false;
   const runtime::SignalCell *cells_ = nullptr; // of the launch
   size_t cellCount_ = 0;
-  std::vector<std::byte> head_; // of the workspace, which says what the counters are called
+  std::vector<std::byte> directory_; // of the workspace, which says what the counters are called
 };
 
 /// As bytes, and back. Both ends are the same program.

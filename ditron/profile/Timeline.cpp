@@ -150,9 +150,8 @@ void Timeline::link() {
       if (slice.kind != Kind::wait)
         continue;
       auto counter = raises.find({lanes[lane].rank, slice.values[0]});
-      const Raise *raise = counter == raises.end()
-                               ? nullptr
-                               : raiseTo(counter->second, slice.values[1] + slice.values[2]);
+      const Raise *raise =
+          counter == raises.end() ? nullptr : raiseTo(counter->second, slice.values[1]);
       if (raise)
         arrows.push_back({raise->slice, {int32_t(lane), int32_t(n)}});
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/reference/Value.h"
+#include "ditron/core/ElementType.h"
 #include "ditron/support/Error.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,27 +11,9 @@ using namespace mlir;
 namespace ditron::reference {
 
 DType elementType(Type type) {
+  if (std::optional<DType> known = core::dtypeOf(type))
+    return *known;
   Type element = getElementTypeOrSelf(type);
-  if (element.isF32())
-    return DType::f32;
-  if (element.isF16())
-    return DType::f16;
-  if (element.isBF16())
-    return DType::bf16;
-  if (element.isFloat8E4M3FN())
-    return DType::f8e4m3;
-  if (element.isFloat8E5M2())
-    return DType::f8e5m2;
-  if (element.isSignlessInteger(1))
-    return DType::i1;
-  if (element.isSignlessInteger(8))
-    return DType::i8;
-  if (element.isSignlessInteger(16))
-    return DType::i16;
-  if (element.isSignlessInteger(32))
-    return DType::i32;
-  if (element.isSignlessInteger(64) || element.isIndex())
-    return DType::i64;
   std::string text;
   llvm::raw_string_ostream(text) << element;
   throw CompileError(fmt::format(

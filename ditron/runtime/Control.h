@@ -40,7 +40,8 @@ struct alignas(64) RankSlot {
   std::atomic<uint64_t> heapOperations; ///< allocations and frees done
   std::atomic<uint32_t> left;           ///< 1: this rank ended in good order
   std::atomic<int32_t> process;
-  std::atomic<int32_t> thread; ///< of its process, on which its program runs
+  std::atomic<int32_t> thread;   ///< of its process, on which its program runs
+  std::atomic<int32_t> launcher; ///< likewise, of its device's queue of work; 0: there is none
   Request requests[2];         ///< by parity of the meeting
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/runtime/Events.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/Watchdog.h"
@@ -12,8 +13,8 @@ namespace ditron::runtime {
 
 class Rank;
 
-/// What a core knows while it runs a kernel. Compiled code reads the first fields at fixed offsets;
-/// the rest belongs to the functions of DeviceApi.h.
+/// What a core knows while it runs a kernel. Compiled code reads the first fields, by
+/// abi::CoreField; the rest belongs to the functions of DeviceApi.h.
 struct CoreContext {
   int64_t rank;
   int64_t ranks;
@@ -34,8 +35,7 @@ struct CoreContext {
   Workspace *workspace; ///< null: a kernel without symmetric memory
   const char *kernel;
   uint64_t epoch;
-  SignalCell *cells; ///< the counters of this launch, and their bases
-  const uint64_t *bases;
+  SignalCell *cells; ///< the counters of this launch
   uint64_t cellCount;
   uint64_t pageOfStamps; ///< bytes from a counter to its stamp; 0: there are none
   Role roles[kMaxRoles]; ///< the roles entered, innermost last
@@ -47,9 +47,10 @@ struct CoreContext {
   std::jmp_buf leave; ///< the launch's frame on this core
 };
 
-static_assert(offsetof(CoreContext, rank) == 0 && offsetof(CoreContext, ranks) == 8 &&
-              offsetof(CoreContext, core) == 16 && offsetof(CoreContext, cores) == 24 &&
-              offsetof(CoreContext, heapStride) == 32 && offsetof(CoreContext, scratch) == 40 &&
-              offsetof(CoreContext, scratchBytes) == 48 && offsetof(CoreContext, log) == 56);
+#define DITRON_FIELD(name) (offsetof(CoreContext, name) == size_t(abi::CoreField::name))
+static_assert(DITRON_FIELD(rank) && DITRON_FIELD(ranks) && DITRON_FIELD(core) &&
+              DITRON_FIELD(cores) && DITRON_FIELD(scratch) && DITRON_FIELD(scratchBytes) &&
+              DITRON_FIELD(log));
+#undef DITRON_FIELD
 
 } // namespace ditron::runtime

@@ -16,10 +16,6 @@ using namespace ditron::runtime;
 
 namespace {
 
-enum SignalMode : int64_t { kAdd = 0, kSet = 1 };
-
-constexpr int64_t kLargestSet = int64_t(UINT32_MAX);
-
 /// Takes the time of a scope. Has nothing to destroy: a kernel may be left inside.
 struct Stopwatch {
   uint64_t begin = nowNs();
@@ -68,17 +64,10 @@ bool await(CoreContext *context, std::chrono::milliseconds bound, Ready &&ready)
   return result == WaitResult::ready;
 }
 
-/// What stood in a signal of this rank before this launch: the value to add to a count before
-/// comparing.
-uint64_t baseOf(CoreContext *context, SignalCell *cell, int64_t count, int64_t mode) {
-  size_t index = size_t(cell - context->cells);
-  if (cell < context->cells || index >= context->cellCount)
+/// Leaves the kernel unless a signal is one of this rank and launch.
+void checkOwn(CoreContext *context, const SignalCell *cell) {
+  if (cell < context->cells || size_t(cell - context->cells) >= context->cellCount)
     fail(context, "waits for a signal that is none of its rank's in this launch");
-  if (mode == kAdd)
-    return context->bases[index];
-  if (count > kLargestSet)
-    fail(context, "waits for a signal to be set to {}: expected at most {}", count, kLargestSet);
-  return context->epoch << 32;
 }
 
 /// The path of the roles entered: "outer/inner".
@@ -203,7 +192,7 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
   auto *signal = static_cast<SignalCell *>(cell);
   drainStores();
   uint64_t time = context->recording ? nowTicks() : 0;
-  if (mode == kAdd) {
+  if (NotifyMode(mode) == NotifyMode::add) {
     if (value < 0)
       fail(context, "notifies a signal with {}: expected 0 or more", value);
     uint64_t before = signal->fetch_add(uint64_t(value), std::memory_order_acq_rel);
@@ -212,9 +201,9 @@ void ditron_notify(CoreContext *context, void *cell, int64_t value, int64_t mode
       recordNotify(context, time, signal, before, before + uint64_t(value), site);
     return;
   }
-  if (value < 0 || value > kLargestSet)
-    fail(context, "sets a signal to {}: expected 0 to {}", value, kLargestSet);
-  uint64_t wanted = context->epoch << 32 | uint64_t(value);
+  if (value < 0)
+    fail(context, "sets a signal to {}: expected 0 or more", value);
+  auto wanted = uint64_t(value);
   uint64_t seen = signal->load(std::memory_order_relaxed);
   // Acquire too: a signal that several cores raise hands on what each of them released.
   while (seen < wanted && !signal->compare_exchange_weak(seen, wanted, std::memory_order_acq_rel,
@@ -232,18 +221,18 @@ static void wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   auto *signal = static_cast<SignalCell *>(cell);
   if (count <= 0)
     return; // holds from the start
-  uint64_t base = baseOf(context, signal, count, mode), target = base + uint64_t(count);
+  checkOwn(context, signal);
+  auto target = uint64_t(count);
   if (signal->load(std::memory_order_acquire) >= target) {
     if (context->recording) {
       uint64_t time = isFirst ? context->log->lastBegin() : nowTicks();
-      describe(context->log->add(EventKind::wait, time, time), site, addressOf(signal),
-               int64_t(base), count);
+      describe(context->log->add(EventKind::wait, time, time), site, addressOf(signal), count);
     }
     return;
   }
   context->record->wait(CoreRecord::signal, placeAt(context, site),
                         context->workspace->heapOffset(), context->workspace->counterOffset(signal),
-                        uint64_t(count), base);
+                        target, uint64_t(mode));
   Stopwatch stopwatch;
   if (!await(context, context->owner->options().waitTimeout,
              [&] { return signal->load(std::memory_order_acquire) >= target; }))
@@ -251,7 +240,7 @@ static void wait(CoreContext *context, void *cell, int64_t count, int64_t mode, 
   context->record->set(CoreRecord::computing);
   Event &event = stopwatch.stop(context, EventKind::wait, context->stats.waitNs, true);
   if (context->recording)
-    describe(event, site, addressOf(signal), int64_t(base), count);
+    describe(event, site, addressOf(signal), count);
 }
 
 void ditron_wait(CoreContext *context, void *cell, int64_t count, int64_t mode, const char *site) {

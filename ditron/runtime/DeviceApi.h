@@ -33,7 +33,7 @@ void ditron_get(ditron::runtime::CoreContext *context, void *to, const void *fro
                 const int64_t *fromStrides, const int64_t *toStrides, const char *site = nullptr);
 
 /// Notifies a signal, which may be another rank's. Mode 0 adds `value` (>= 0), mode 1 raises it to
-/// `value` (0 to 2^32-1) and leaves a larger one of this launch; a signal is used in one mode only.
+/// `value` (>= 0) and leaves a larger one; a signal is used in one mode only.
 /// Release: whoever observes it in a wait sees every earlier write and put of this core.
 void ditron_notify(ditron::runtime::CoreContext *context, void *cell, int64_t value, int64_t mode,
                    const char *site = nullptr);

@@ -44,11 +44,11 @@ inline uint64_t nowTicks() {
 }
 
 enum class EventKind : uint8_t {
-  put,     ///< values: the address at the peer, bytes
-  get,     ///< values: the address at the peer, bytes
-  wait,    ///< values: the counter's address, what stood in it before the launch, count waited for
-  barrier, ///< values: all ranks (1) or this one (0), first core, cores, which one of them it is
-  notify,  ///< values: the counter's address, what stood in it before and after
+  put,       ///< values: the address at the peer, bytes
+  get,       ///< values: the address at the peer, bytes
+  wait,      ///< values: the counter's address, count waited for
+  barrier,   ///< values: all ranks (1) or this one (0), first core, cores, which one of them it is
+  notify,    ///< values: the counter's address, what stood in it before and after
   roleEnter, ///< place: the role's name; values: first core, cores
   roleLeave,
   tile,    ///< no end; values: coordinates

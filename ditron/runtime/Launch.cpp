@@ -32,7 +32,6 @@ void prepare(CoreContext &context, Rank &rank, const KernelCode &code, Workspace
   context.recording = code.recorded;
   context.epoch = workspace ? workspace->epoch() : 0;
   context.cells = workspace ? workspace->cells() : nullptr;
-  context.bases = workspace ? workspace->bases() : nullptr;
   context.cellCount = workspace ? workspace->cellCount() : 0;
   context.pageOfStamps = workspace ? workspace->stampDistance() : 0;
 }
@@ -47,11 +46,11 @@ void checkArguments(const KernelCode &code, std::span<int64_t> arguments, Worksp
   if (!code.entry)
     throw InternalError(fmt::format("kernel '{}' has no entry", code.name));
   if (!code.symmetricArguments.empty() &&
-      (!workspace || workspace->requests().size() < code.symmetricArguments.size()))
+      (!workspace || workspace->arrays().size() < code.symmetricArguments.size()))
     throw CompileError(fmt::format("kernel '{}' uses {} symmetric buffers, but its workspace has "
                                    "{}",
                                    code.name, code.symmetricArguments.size(),
-                                   workspace ? workspace->requests().size() : 0));
+                                   workspace ? workspace->arrays().size() : 0));
   for (size_t argument : code.symmetricArguments)
     if (argument >= arguments.size())
       throw CompileError(fmt::format("kernel '{}' takes argument {}, but {} are given", code.name,

@@ -36,6 +36,8 @@ struct Straggler {
 };
 
 struct Options {
+  /// What the ranks run on: a name that `ditron info` lists.
+  std::string backend = envString("DITRON_BACKEND").value_or("cpu");
   static constexpr int64_t kLongestMs = 86'400'000; ///< a day
   static constexpr int64_t kMostEvents = int64_t(1) << 32;
 
@@ -55,6 +57,8 @@ struct Options {
   /// Fills symmetric memory with 0xFF bytes (NaN in every float type) before each use.
   bool poison = envFlag("DITRON_POISON").value_or(false);
   Straggler straggler = Straggler::fromEnvironment();
+  /// What the interleavings of the interpreter follow from; 0: the cores take turns.
+  uint64_t scheduleSeed = 0;
   /// How many events of a launch each core's log has room for: see Events.h.
   size_t events = size_t(envInteger("DITRON_EVENTS", 1, kMostEvents).value_or(131'072));
 };

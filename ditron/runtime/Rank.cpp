@@ -28,19 +28,25 @@ std::string difference(int rank, const Request &theirs, const Request &first) {
   return "";
 }
 
-/// For how long a rank has had a CPU; 0 where that is not to be seen. Of a rank of this process it
-/// is its thread's time, of another process all of that.
-uint64_t cpuTimeOf(const RankSlot &slot) {
+/// For how long a thread or a process has had a CPU; 0 where that is not to be seen.
+uint64_t cpuTimeOf(pid_t number, bool isThread) {
   // How Linux numbers the clocks of threads and processes: the number's complement, and what it is.
   constexpr clockid_t kScheduled = 2, kOfThread = 4;
-  auto process = pid_t(slot.process.load(std::memory_order_relaxed));
-  auto thread = pid_t(slot.thread.load(std::memory_order_relaxed));
-  bool isHere = process == getpid();
-  clockid_t clock = ~(isHere ? thread : process) * 8 | kScheduled | (isHere ? kOfThread : 0);
+  clockid_t clock = ~number * 8 | kScheduled | (isThread ? kOfThread : 0);
   timespec time{};
-  if (clock_gettime(clock, &time) != 0)
+  if (number == 0 || clock_gettime(clock, &time) != 0)
     return 0;
   return uint64_t(time.tv_sec) * 1'000'000'000u + uint64_t(time.tv_nsec);
+}
+
+/// The same of a rank. Of one of this process it is the time of its threads, but for that of core
+/// threads, of another process all of that.
+uint64_t cpuTimeOf(const RankSlot &slot) {
+  auto process = pid_t(slot.process.load(std::memory_order_relaxed));
+  if (process != getpid())
+    return cpuTimeOf(process, /*isThread=*/false);
+  return cpuTimeOf(pid_t(slot.thread.load(std::memory_order_relaxed)), /*isThread=*/true) +
+         cpuTimeOf(pid_t(slot.launcher.load(std::memory_order_relaxed)), /*isThread=*/true);
 }
 
 Options checked(Options options) {
@@ -108,6 +114,10 @@ void Rank::note(const LaunchStats &launch) {
   stats_.cores += launch.cores;
   stats_.transfers += launch.transfers;
   lastSeconds_ = launch.seconds;
+}
+
+void Rank::noteLauncher() {
+  control_.slot(rank_).launcher.store(gettid(), std::memory_order_relaxed);
 }
 
 void Rank::enter() {
@@ -203,15 +213,15 @@ void Rank::compareRequests(uint64_t meeting) {
       throw RuntimeError(theirs.text);
 }
 
-Workspace &Rank::workspace(const std::string &key, const std::vector<BufferRequest> &requests) {
+Workspace &Rank::workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays) {
   if (auto known = workspaces_.find(key); known != workspaces_.end()) {
-    if (known->second->requests() != requests)
+    if (known->second->arrays() != arrays)
       throw CompileError(
           fmt::format("workspace '{}' is asked for with other buffers than at its first use", key));
     return *known->second;
   }
   enter();
-  std::unique_ptr<Workspace> made(new Workspace(*this, key, requests));
+  std::unique_ptr<Workspace> made(new Workspace(*this, key, arrays));
   Workspace &workspace = *(workspaces_[key] = std::move(made));
   assemble(); // nobody notifies before its counters are zero
   return workspace;

@@ -84,6 +84,8 @@ public:
   double lastSeconds() const { return lastSeconds_; }
   /// A launch is over.
   void note(const LaunchStats &launch);
+  /// This thread works for the rank beside the one that made it.
+  void noteLauncher();
 
   /// Collective, bounded: returns when every rank has come. Writes of every rank before it are
   /// seen by every rank after it.
@@ -95,8 +97,8 @@ public:
 
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where
-  /// the requests differ from those of the first use.
-  Workspace &workspace(const std::string &key, const std::vector<BufferRequest> &requests);
+  /// the arrays differ from those of the first use.
+  Workspace &workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays);
 
   /// Collective: gives back the memory of a workspace, which must not be used again.
   void releaseWorkspace(const std::string &key);

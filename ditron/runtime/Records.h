@@ -4,6 +4,7 @@
 // makes no progress can be reported whole (Watchdog.h). No pointers: texts are copied once into the
 // rank's table and named by number, memory is named by its offset in the heap.
 #pragma once
+#include "ditron/abi/Workspace.h"
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,10 +31,10 @@ struct alignas(64) CoreRecord {
   enum State : uint32_t {
     computing,
     done,    ///< with its part of the launch
-    signal,  ///< waits; words: workspace, counter, expected, base
+    signal,  ///< waits; words: directory, counter, expected, its NotifyMode
     barrier, ///< waits; words: first core, cores, among all ranks, round
     meeting, ///< the rank waits (core 0); words: the meeting
-    launch,  ///< the rank waits (core 0); words: workspace, launch needed, launch to begin
+    launch,  ///< the rank waits (core 0); words: directory, launch needed, launch to begin
   };
   std::atomic<uint32_t> version; ///< odd while the rest changes
   std::atomic<uint32_t> state;
@@ -77,20 +78,29 @@ struct Stamp {
   bool isOf(uint64_t launch) const { return epoch == (launch & 0x7FF) && (rank | place | value); }
 };
 
-/// In front of a workspace's memory, on every rank: where its counters are and what they are
-/// called.
-struct WorkspaceHead {
+/// How a signal is notified; one is notified in one way only.
+enum class NotifyMode : int64_t { add = 0, set = 1 };
+
+/// In front of a workspace, on every rank: where its counters are and what they are called. Places
+/// are bytes from here on.
+struct WorkspaceDirectory {
   struct Array {
     char name[40];
     uint64_t first, count; ///< counters
     uint64_t dims;         ///< 0: known as one dimension
     int64_t extents[4];
   };
-  std::atomic<uint64_t> completed; ///< launches
-  uint64_t counters, pageBytes;    ///< of a page of counters
-  uint64_t signalStart;            ///< from the head on: pages of counters, then as many of stamps
+  uint64_t head;        ///< of the workspace (abi/Workspace.h)
+  uint64_t signalStart; ///< pages of counters, then as many of stamps
+  uint64_t pageBytes;   ///< of a page of counters
   uint64_t arrays;
   Array array[1]; ///< as many as `arrays`
+
+  /// The launch that a rank completed last, as this one knows.
+  const std::atomic<uint64_t> &completed(int rank) const {
+    auto *word = reinterpret_cast<const std::byte *>(this) + head + abi::Head::kCompleted;
+    return reinterpret_cast<const std::atomic<uint64_t> *>(word)[rank];
+  }
 };
 
 } // namespace ditron::runtime

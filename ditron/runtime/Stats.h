@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace ditron::runtime {
 
@@ -56,6 +58,7 @@ struct LaunchStats {
   double seconds = 0;     ///< from the first core's start to the last core's end
   CoreStats cores;        ///< summed over the cores
   TransferTime transfers; ///< of the rank's time
+  std::vector<std::string> warnings = {}; ///< what is odd about it: see reference::Result
 };
 
 } // namespace ditron::runtime

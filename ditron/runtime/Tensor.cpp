@@ -2,7 +2,9 @@
 #include "ditron/runtime/Tensor.h"
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Memory.h"
+#include "ditron/runtime/device/Device.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,35 +16,41 @@ std::string describeShape(DType type, const std::vector<int64_t> &shape) {
   return fmt::format("{}[{}]", name(type), fmt::join(shape, ", "));
 }
 
-/// Number of bytes of a dense tensor. CompileError where a size is not positive or the product
+/// Number of bytes of a dense tensor. CompileError where a size is negative or the product
 /// overflows.
 size_t checkedBytes(DType type, const std::vector<int64_t> &shape) {
   int64_t total = int64_t(byteSize(type));
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] <= 0)
-      throw CompileError(fmt::format("tensor {}: size {} of dimension {} is not positive",
+    if (shape[d] < 0)
+      throw CompileError(fmt::format("tensor {}: size {} of dimension {} is negative",
                                      describeShape(type, shape), shape[d], d));
-    if (__builtin_mul_overflow(total, shape[d], &total))
+    if (__builtin_mul_overflow(total, std::max<int64_t>(shape[d], 1), &total))
       throw CompileError(
           fmt::format("tensor {}: its bytes do not fit 63 bits", describeShape(type, shape)));
   }
-  return size_t(total);
+  return std::find(shape.begin(), shape.end(), 0) == shape.end() ? size_t(total) : 0;
 }
 
 std::vector<int64_t> denseStrides(const std::vector<int64_t> &shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t d = shape.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * shape[d];
+    strides[d - 1] = strides[d] * std::max<int64_t>(shape[d], 1);
   return strides;
 }
 
 } // namespace
 
 Tensor Tensor::own(DType type, std::vector<int64_t> shape) {
-  size_t bytes = checkedBytes(type, shape);
+  return own(nullptr, type, std::move(shape));
+}
+
+Tensor Tensor::own(std::shared_ptr<Device> device, DType type, std::vector<int64_t> shape) {
+  size_t bytes = std::max<size_t>(checkedBytes(type, shape), 1);
+  std::string what = fmt::format("tensor {}", describeShape(type, shape));
   Tensor tensor;
   tensor.type_ = type;
-  tensor.owner_ = allocateHost(bytes, fmt::format("tensor {}", describeShape(type, shape)));
+  tensor.owner_ = device ? device->allocate(bytes, what) : allocateHost(bytes, what);
+  tensor.device_ = std::move(device);
   tensor.data_ = tensor.owner_.get();
   tensor.strides_ = denseStrides(shape);
   tensor.shape_ = std::move(shape);
@@ -51,8 +59,12 @@ Tensor Tensor::own(DType type, std::vector<int64_t> shape) {
 
 Tensor Tensor::borrow(void *data, DType type, std::vector<int64_t> shape,
                       std::vector<int64_t> strides) {
-  checkedBytes(type, shape);
-  if (!data)
+  return borrow(nullptr, data, type, std::move(shape), std::move(strides));
+}
+
+Tensor Tensor::borrow(std::shared_ptr<Device> device, void *data, DType type,
+                      std::vector<int64_t> shape, std::vector<int64_t> strides) {
+  if (checkedBytes(type, shape) > 0 && !data)
     throw CompileError(fmt::format("tensor {}: its memory is null", describeShape(type, shape)));
   if (strides.empty())
     strides = denseStrides(shape);
@@ -61,6 +73,7 @@ Tensor Tensor::borrow(void *data, DType type, std::vector<int64_t> shape,
                                    describeShape(type, shape), strides.size(), shape.size()));
   Tensor tensor;
   tensor.type_ = type;
+  tensor.device_ = std::move(device);
   tensor.data_ = data;
   tensor.shape_ = std::move(shape);
   tensor.strides_ = std::move(strides);
@@ -91,17 +104,39 @@ void *Tensor::address(const std::vector<int64_t> &index) const {
   return static_cast<std::byte *>(data_) + offset * int64_t(byteSize(type_));
 }
 
+bool Tensor::isHostAccessible() const { return !device_ || device_->isHostAccessible(); }
+
 double Tensor::at(const std::vector<int64_t> &index) const {
+  checkHost();
   return loadElement(type_, address(index));
 }
 
 void Tensor::set(const std::vector<int64_t> &index, double value) {
+  checkHost();
   storeElement(type_, address(index), value);
 }
 
-Tensor Tensor::clone() const {
+void Tensor::copyFrom(const Tensor &source) const {
+  if (type_ != source.type_ || shape_ != source.shape_)
+    throw CompileError(
+        fmt::format("{} is copied to {}: expected equal ones", source.describe(), describe()));
+  if (source.device_ && source.device_ != device_ && device_)
+    return copyFrom(source.toHost());
+  if (const std::shared_ptr<Device> &device = device_ ? device_ : source.device_)
+    device->stream().copy(*this, source);
+  else
+    copyStrided(data_, source.data_, {byteSize(type_), shape_, source.strides_, strides_});
+}
+
+Tensor Tensor::toHost() const {
   Tensor copy = own(type_, shape_);
-  copyStrided(copy.data_, data_, {byteSize(type_), shape_, strides_, copy.strides_});
+  copy.copyFrom(*this);
+  return copy;
+}
+
+Tensor Tensor::clone() const {
+  Tensor copy = own(device_, type_, shape_);
+  copy.copyFrom(*this);
   return copy;
 }
 
@@ -110,9 +145,9 @@ Tensor Tensor::slice(int dim, int64_t begin, int64_t size) const {
     throw CompileError(
         fmt::format("slice of dimension {} of {}: it has {}", dim, describe(), dims()));
   int64_t whole = shape_[size_t(dim)];
-  if (begin < 0 || size <= 0 || begin > whole - size)
+  if (begin < 0 || size < 0 || begin > whole - size)
     throw CompileError(fmt::format("slice [{}, {}) of dimension {} of {}: expected a part of "
-                                   "[0, {}) that is not empty",
+                                   "[0, {})",
                                    begin, begin + size, dim, describe(), whole));
   Tensor part = *this;
   part.data_ =
@@ -122,6 +157,12 @@ Tensor Tensor::slice(int dim, int64_t begin, int64_t size) const {
 }
 
 std::string Tensor::describe() const { return describeShape(type_, shape_); }
+
+void Tensor::checkHost() const {
+  if (!isHostAccessible())
+    throw CompileError(fmt::format("{} is in the memory of {}: toHost() copies it to the host's",
+                                   describe(), device_->name()));
+}
 
 void Tensor::checkType(DType wanted) const {
   if (wanted != type_)

@@ -185,20 +185,20 @@ private:
 
   WaitProgress signalWait(int rank, const CoreView &core) const {
     std::byte *memory = control_.heap(rank) + core.words[0];
-    const auto &head = *reinterpret_cast<const WorkspaceHead *>(memory);
-    uint64_t offset = core.words[1], base = core.words[3];
-    uint64_t pages = head.pageBytes * 4, counter = offset % head.pageBytes / 8;
+    const auto &directory = *reinterpret_cast<const WorkspaceDirectory *>(memory);
+    uint64_t offset = core.words[1], counter = offset % directory.pageBytes / 8;
+    uint64_t pages = directory.pageBytes * abi::kSignalPages;
     auto word = [&](uint64_t at) {
-      return reinterpret_cast<std::atomic<uint64_t> *>(memory + head.signalStart + at)
+      return reinterpret_cast<std::atomic<uint64_t> *>(memory + directory.signalStart + at)
           ->load(std::memory_order_acquire);
     };
-    uint64_t value = word(offset), seen = value > base ? value - base : 0;
-    WaitProgress wait{fmt::format("waits for signal {}", counterName(head, counter)), core.words[2],
-                      seen, std::string(kNeverNotified)};
+    uint64_t seen = word(offset);
+    WaitProgress wait{fmt::format("waits for signal {}", counterName(directory, counter)),
+                      core.words[2], seen, std::string(kNeverNotified)};
     Stamp last = Stamp::unpack(word(pages + offset));
-    uint64_t launch = head.completed.load(std::memory_order_relaxed) + 1;
+    uint64_t launch = directory.completed(rank).load(std::memory_order_relaxed) + 1;
     if (last.isOf(launch) && last.rank < uint64_t(control_.ranks())) {
-      bool sets = base == launch << 32; // and adding counts from far less
+      bool sets = NotifyMode(core.words[3]) == NotifyMode::set;
       wait.note = describeNotifier(placeOf(int(last.rank), int64_t(last.core), last.place),
                                    sets ? "set it to" : "added", last.value);
     } else if (seen > 0) {
@@ -246,11 +246,11 @@ private:
           WaitProgress{describe(control_.slot(rank).requests[meeting & 1]) + " with all ranks",
                        ranks, ranks - absent.size(), absence(absent)});
     }
-    for (int peer = 0; peer < control_.ranks(); ++peer) {
-      auto *head = reinterpret_cast<WorkspaceHead *>(control_.heap(peer) + core.words[0]);
-      if (head->completed.load(std::memory_order_acquire) < core.words[1])
+    auto *directory =
+        reinterpret_cast<const WorkspaceDirectory *>(control_.heap(rank) + core.words[0]);
+    for (int peer = 0; peer < control_.ranks(); ++peer)
+      if (directory->completed(peer).load(std::memory_order_acquire) < core.words[1])
         absent.push_back(peer);
-    }
     std::string what = fmt::format("waits to begin launch {} until all ranks have completed {}",
                                    core.words[2], core.words[1]);
     return describe(WaitProgress{what, ranks, ranks - absent.size(), absence(absent)});
@@ -266,9 +266,9 @@ std::string reportLateWait(const Control &control, std::chrono::milliseconds bou
   return Reporter(control).report(bound);
 }
 
-std::string counterName(const WorkspaceHead &head, size_t counter) {
-  for (size_t i = 0; i < head.arrays; ++i) {
-    const WorkspaceHead::Array &array = head.array[i];
+std::string counterName(const WorkspaceDirectory &directory, size_t counter) {
+  for (size_t i = 0; i < directory.arrays; ++i) {
+    const WorkspaceDirectory::Array &array = directory.array[i];
     if (counter < array.first || counter - array.first >= array.count)
       continue;
     int64_t index = int64_t(counter - array.first);

@@ -59,6 +59,6 @@ struct PlaceCache {
 std::string reportLateWait(const Control &control, std::chrono::milliseconds bound);
 
 /// "'ready'[1, 0]" of a counter.
-std::string counterName(const WorkspaceHead &head, size_t counter);
+std::string counterName(const WorkspaceDirectory &directory, size_t counter);
 
 } // namespace ditron::runtime

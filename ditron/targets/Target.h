@@ -5,6 +5,7 @@
 // namespace, which a line of Targets.def makes known. What the lowering to threads asks besides is
 // in gpu/GpuTarget.h.
 #pragma once
+#include "ditron/support/DeviceTraits.h"
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,25 +20,12 @@ class DialectRegistry;
 
 namespace ditron {
 
+namespace abi {
+struct KernelInfo;
+}
 namespace gpu {
 class GpuTarget;
 }
-
-/// What a schedule and the launches of a kernel leave to its code.
-struct CodeOptions {
-  int64_t warps = 0;        ///< of a CTA; 0: as the tiles ask
-  int64_t stages = 0;       ///< of the pipeline of loads; 0: as many as fit
-  int64_t resident = 0;     ///< CTAs of a multiprocessor; 0: as tiles and registers ask
-  bool tensorMaps = true;   ///< launches may describe what is read to a copy engine
-  bool tensorStores = true; ///< and what is written
-};
-
-/// What configurations of kernels are chosen by. 0: not known, or not so.
-struct TileTraits {
-  /// Elements of the largest accumulator of f32 whose products of 16-bit floats go at full speed,
-  /// and multiprocessors of a large device with this chip.
-  int64_t accumulator = 0, multiprocessors = 0;
-};
 
 /// What the lowering to loops over vectors asks.
 struct VectorTraits {
@@ -69,20 +57,25 @@ public:
   virtual std::string_view machines() const = 0;
   /// The questions of the lowering to threads; null: a core is one thread.
   virtual const gpu::GpuTarget *gpu() const { return nullptr; }
-  virtual TileTraits tileTraits() const { return {}; }
+  /// What configurations of kernels are chosen by.
+  virtual DeviceTraits deviceTraits() const { return {}; }
   virtual VectorTraits vectorTraits() const { return {}; }
-  /// Whether its code runs on a device that gives its version so: "9.0".
-  virtual bool runsOn(std::string_view device) const { return false; }
+  /// Whether a device that names its architecture so ("sm_90") is one of these machines, and
+  /// whether it runs the code.
+  virtual bool isFor(std::string_view architecture) const { return false; }
+  virtual bool runsOn(std::string_view architecture) const { return false; }
 
   /// What turns the dialects that its passes end with into LLVM IR.
   virtual void registerTranslations(mlir::DialectRegistry &registry) const {}
-  /// Optimises the code, in place.
-  virtual void optimize(llvm::Module &code) const = 0;
-  /// Optimised code as text. It has `description` where readers of launches look for it.
-  virtual std::string assembly(llvm::Module &code, const std::string &description) const = 0;
-  /// Optimised code as an object, likewise, and what it takes, if asked for. UnavailableError where
-  /// a program that makes it is missing.
-  virtual std::string object(llvm::Module &code, const std::string &description,
+  /// Whether launches load assembly, which a driver finishes; else objects.
+  virtual bool launchesAssembly() const { return false; }
+  /// Optimises the code, in place. What it becomes has its description with it.
+  virtual void optimize(llvm::Module &code, const abi::KernelInfo &info) const = 0;
+  /// Optimised code as text.
+  virtual std::string assembly(llvm::Module &code, const abi::KernelInfo &info) const = 0;
+  /// Optimised code as an object, and what it takes, if asked for. UnavailableError where a program
+  /// that makes it is missing.
+  virtual std::string object(llvm::Module &code, const abi::KernelInfo &info,
                              Resources *resources = nullptr) const = 0;
 };
 

@@ -11,23 +11,23 @@ using kernels::Problem;
 
 namespace {
 
-constexpr double kRegisters = 65536, kSharedBytes = 228.0 * 1024; // of a multiprocessor
-constexpr double kReserved = 1024;                                // shared bytes of a core besides
-constexpr double kThreads = 2048;
 constexpr double kBesideValues = 40; ///< registers of a thread that hold no tile
 
-/// Cores of a multiprocessor at a time.
-double coresOf(const GpuResources &resources) {
-  double byThreads = std::floor(kThreads / resources.threads);
-  double byShared = std::floor(kSharedBytes / (double(resources.sharedBytes) + kReserved));
+/// CTAs of an SM at a time.
+double ctasOf(const GpuResources &resources, const DeviceTraits &target) {
+  double byThreads = std::floor(double(target.threadsPerSm) / resources.threads);
+  double byShared =
+      std::floor(double(target.sharedBytesPerSm) /
+                 double(std::max<int64_t>(1, resources.sharedBytes + target.reservedBytesPerCta)));
   return std::max(1.0, std::min({double(resources.resident), byThreads, byShared}));
 }
 
 /// How much longer a kernel takes for values that have no register.
-double spilling(const GpuResources &resources) {
-  constexpr double kPerRegister = 0.01, kMost = 255;
-  double available = std::min(
-      kMost, kRegisters / (double(resources.threads) * std::max<int64_t>(1, resources.resident)));
+double spilling(const GpuResources &resources, const DeviceTraits &target) {
+  constexpr double kPerRegister = 0.01;
+  double threads = double(resources.threads) * double(std::max<int64_t>(1, resources.resident));
+  double available =
+      std::min(double(target.registersPerThread), double(target.registersPerSm) / threads);
   double missing = double(resources.values) + kBesideValues - available;
   return 1 + kPerRegister * std::max(0.0, missing);
 }
@@ -42,26 +42,27 @@ double secondsOfProduct(const Problem &problem, const Config &config) {
   double rows = extent("M") * extent("T") * extent("B"), columns = extent("N");
   auto m = double(config.valueOr("m", 128)), n = double(config.valueOr("n", 128));
   double tiles = std::ceil(rows / m) * std::ceil(columns / n);
-  double waves = std::ceil(tiles / double(problem.multiprocessors));
+  double waves = std::ceil(tiles / double(problem.target.sms));
   return waves * m * n * (kOfTile + kOfOperands * (1 / m + 1 / n));
 }
 
-double secondsOfMemory(const GpuResources &resources) {
-  constexpr double kUnderWay = 48 * 1024; ///< bytes of a multiprocessor that keep memory busy
+double secondsOfMemory(const GpuResources &resources, const DeviceTraits &target) {
+  constexpr double kUnderWay = 48 * 1024; ///< bytes of an SM that keep memory busy
   constexpr double kShort = 0.1;          ///< longer, where there are half as many
-  constexpr double kPerWarp = 0.028;      ///< of a core whose warps meet in shared memory
+  constexpr double kPerWarp = 0.028;      ///< of a CTA whose warps meet in shared memory
   constexpr double kBytes = 2;            ///< of a value, at least
-  double bytes = coresOf(resources) * resources.threads * double(resources.values) * kBytes;
-  double waiting = resources.sharedBytes ? kPerWarp * resources.threads / 32 : 0;
+  double bytes = ctasOf(resources, target) * resources.threads * double(resources.values) * kBytes;
+  double waiting = resources.sharedBytes ? kPerWarp * resources.threads / double(target.lanes) : 0;
   double missing = std::max(0.0, kUnderWay / std::max(1.0, bytes) - 1);
-  return (1 + waiting) * (1 + kShort * missing) * spilling(resources);
+  return (1 + waiting) * (1 + kShort * missing) * spilling(resources, target);
 }
 
 } // namespace
 
 double predictSeconds(const KernelEntry &entry, const Problem &problem, const Config &config,
                       const GpuResources &resources) {
-  return entry.flops ? secondsOfProduct(problem, config) : secondsOfMemory(resources);
+  return entry.flops ? secondsOfProduct(problem, config)
+                     : secondsOfMemory(resources, problem.target);
 }
 
 } // namespace ditron::tune

@@ -3,12 +3,12 @@
 // How long a launch on a GPU may take, from what a configuration makes a core take of it: a model
 // that ranks configurations nobody has measured. It is made of what limits kernels there:
 //
-//   a product    waves of tiles over the multiprocessors, each as long as its tile is large, and
+//   a product    waves of tiles over the SMs, each as long as its tile is large, and
 //                longer for the operands of small ones
 //   the others   bytes at the speed of memory, slower where too few of them are under way, where
 //                values have no registers, and where many warps wait for one another
 //
-// Its numbers were fitted to an H200 (docs/nvidia.md, "The tuner"); only ratios count.
+// Its rates were fitted to an H200, and its limits are those of the target; only ratios count.
 #pragma once
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/Registry.h"

@@ -7,22 +7,26 @@ namespace ditron::tune {
 using kernels::Config;
 using kernels::ConfigParameter;
 
-const std::vector<ConfigParameter> &scheduleParameters() {
-  static const std::vector<ConfigParameter> parameters = {
-      {"warps", "warps of a core that compute (0: as the tiles ask)", {0, 4, 8, 16}, {}, 0},
-      {"stages", "tiles that loads are ahead (0: as many as fit)", {0, 2, 3, 4}, {}, 0},
-      {"resident",
-       "cores of a multiprocessor (0: as tiles and registers ask)",
-       {0, 1, 2, 3, 4, 6, 8},
-       {},
-       0}};
-  return parameters;
-}
-
-Config withSchedule(Config config) {
-  for (const ConfigParameter &parameter : scheduleParameters())
-    config.add({parameter.name, 0});
-  return config;
+std::vector<ConfigParameter> scheduleParameters(const DeviceTraits &target) {
+  constexpr int64_t kLeastWarps = 4;
+  if (!target.isGpu())
+    return {};
+  auto upTo = [](int64_t most, std::vector<int64_t> candidates) {
+    std::erase_if(candidates, [&](int64_t candidate) { return candidate > most; });
+    return candidates;
+  };
+  int64_t ctas = std::min(target.ctasPerSm, target.threadsPerSm / (kLeastWarps * target.lanes));
+  return {{"warps",
+           "warps of a core that compute (0: as the tiles ask)",
+           upTo(target.threadsPerCta / target.lanes, {0, 4, 8, 16}),
+           {},
+           0},
+          {"stages", "tiles that loads are ahead (0: as many as fit)", {0, 2, 3, 4}, {}, 0},
+          {"resident",
+           "cores of a multiprocessor (0: as tiles and registers ask)",
+           upTo(ctas, {0, 1, 2, 3, 4, 6, 8}),
+           {},
+           0}};
 }
 
 Schedule scheduleOf(const Config &config) {
@@ -31,9 +35,10 @@ Schedule scheduleOf(const Config &config) {
 }
 
 std::string textOf(const Config &config, const std::vector<ConfigParameter> &parameters) {
+  static const std::vector<ConfigParameter> choices = scheduleParameters({.sms = 1});
   std::vector<ConfigParameter> told;
   for (const ConfigParameter &parameter : parameters) {
-    bool isOfSchedule = std::any_of(scheduleParameters().begin(), scheduleParameters().end(),
+    bool isOfSchedule = std::any_of(choices.begin(), choices.end(),
                                     [&](const auto &one) { return one.name == parameter.name; });
     if (!isOfSchedule || config[parameter.name] != 0)
       told.push_back(parameter);

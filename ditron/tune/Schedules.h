@@ -4,14 +4,13 @@
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/Config.h"
+#include "ditron/support/DeviceTraits.h"
 
 namespace ditron::tune {
 
-/// The choices of a Schedule for a GPU: warps, stages and resident, of which 0 leaves a choice to
-/// the compiler.
-const std::vector<kernels::ConfigParameter> &scheduleParameters();
-/// The configuration with these choices behind its own, all 0.
-kernels::Config withSchedule(kernels::Config config);
+/// The choices of a Schedule for a target: on GPUs warps, stages and resident, as many as it has
+/// room for, of which 0 leaves a choice to the compiler; none on CPUs.
+std::vector<kernels::ConfigParameter> scheduleParameters(const DeviceTraits &target);
 /// What a configuration says of them; 0 where it has no such choice.
 Schedule scheduleOf(const kernels::Config &config);
 /// "m=64,n=128", as Config::text, and of these choices those that are not 0.

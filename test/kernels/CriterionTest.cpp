@@ -2,7 +2,7 @@
 //
 // What results are judged by: wide enough for the arithmetic that tile.dot allows, and no wider
 // than it takes to see that a term is missing.
-#include "ditron/kernels/Parts.h"
+#include "ditron/kernels/ReferenceSums.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>

@@ -70,8 +70,8 @@ TEST(Registry, ShapesAndTypesInText) {
 TEST(Config, TilesFollowTheVariant) {
   const KernelEntry &gemm = findKernel("gemm");
   Problem problem{{{"M", 8192}, {"N", 8192}, {"K", 8192}}};
-  problem.machine = Machine::gpu;
-  problem.accumulator = 256 * 192, problem.multiprocessors = 132;
+  problem.target.sms = 132, problem.target.accumulator = 256 * 192;
+  problem.target.hasWarpgroups = true;
   auto tileOf = [&](DType type, const char *variant) {
     problem.type = type;
     Config config = gemm.defaults(problem);

@@ -12,7 +12,7 @@ static std::vector<Kernel> kernels() {
       // CHECK-LABEL: func.func @arguments
       // CHECK-SAME: %arg0: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.name = "a", tile.readonly}
       // CHECK-SAME: %arg1: memref<?xf32, strided<[?], offset: ?>> {tile.name = "b"}
-      // CHECK-SAME: attributes {tile.kernel}
+      // CHECK-SAME: attributes {tile.extents = {{\[\["M", "N"\], \["M"\]\]}}, tile.kernel}
       Kernel("arguments(a[M,N]) -> b[M]", [](In<f16>, Out<f32, 1> b) { b.tiled(4)(0) = 0; }),
 
       // The tiles of a view are dealt to the cores, in an order.

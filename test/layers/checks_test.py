@@ -76,6 +76,11 @@ class Checks(unittest.TestCase):
         body = "".join(f"void f{i}() {{\n" + "  g();\n" * 50 + "}\n" for i in range(5))
         self.finds("sizes", {"ditron/a/Many.cpp": body}, "one function in ten is longer than 40 lines")
 
+    def test_limits_finds_a_test_without_one(self):
+        text = "add_test(bounded true)\nset_tests_properties(bounded PROPERTIES TIMEOUT 60)\n"
+        self.assertEqual(run("limits", {"CTestTestfile.cmake": text}), (0, "\n"))
+        self.finds("limits", {"CTestTestfile.cmake": text + "add_test(endless true)\n"}, "endless: has no limit of time")
+
     def test_spdx_finds_a_file_without_its_line(self):
         self.finds("spdx", {"ditron/a/A.cpp": "int a;\n", "ditron/a/B.cpp": LICENSE}, "ditron/a/A.cpp: no line")
 
@@ -100,6 +105,15 @@ class Checks(unittest.TestCase):
 
     def test_docs_finds_code_from_nowhere(self):
         self.finds("docs", {"A.md": "```cpp\nint b;\n```\n"}, "a cpp block without a line <!-- from FILE -->")
+
+    def test_docs_counts_the_files_that_name_something(self):
+        text = "## An op: 2 places\n<!-- 2 files name `FooOp|tile.foo` except ditron/b tools/A -->\n"
+        files = {"A.md": text, "ditron/a/A.cpp": "FooOp();", "ditron/a/A.td": "tile.foo", "ditron/b/A.cpp": "FooOp",
+                 "ditron/a/B.cpp": "FooOps", "tools/A.cpp": "FooOp", "test/A.cpp": "FooOp"}
+        self.assertEqual(run("docs", files)[0], 0)
+        self.finds("docs", files | {"ditron/a/C.h": "FooOp"},
+                   "A.md:2: 3 files name FooOp|tile.foo, not 2: ditron/a/A.cpp, ditron/a/A.td, ditron/a/C.h")
+        self.finds("docs", files | {"A.md": text.replace("An op: 2", "An op: 3")}, "'## An op: 3 places' does not say 2")
 
     def test_words_accepts_what_the_list_says_nothing_of(self):
         files = {"tools/words.json": WORDS, "a/A.cpp": "int sms; // SM, of one kernel\n",

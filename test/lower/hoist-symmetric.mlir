@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --lower-hoist-symmetric | FileCheck %s
+// RUN: %opt %s --lower-hoist-symmetric --verify-diagnostics | FileCheck %s
 
 !v = memref<?x?xf16, strided<[?, ?], offset: ?>>
 !sym = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 !far = memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<remote>>
 
-// The plan computes the extents from the arguments, in the order of the requests.
-// CHECK-LABEL: func.func @gather_plan(
-// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf16, strided<[?, ?], offset: ?>>, %[[N:[a-z0-9]+]]: index, %[[OUT:[a-z0-9]+]]: memref<?xi64>)
-// CHECK-SAME: dist.plan
-// CHECK: %[[M:.*]] = memref.dim %[[A]], %c0
-// CHECK: %[[K:.*]] = memref.dim %[[A]], %c1
-// CHECK: %[[R:.*]] = dist.num_ranks
-// CHECK: %[[ROWS:.*]] = arith.muli %[[R]], %[[M]]
-// CHECK-NOT: dist.rank
-// CHECK: %[[E0:.*]] = arith.index_cast %[[ROWS]] : index to i64
-// CHECK: memref.store %[[E0]], %[[OUT]][%{{.*}}]
-// CHECK: %[[E1:.*]] = arith.index_cast %[[K]]
-// CHECK: memref.store %[[E1]], %[[OUT]][%{{.*}}]
-// CHECK: %[[E2:.*]] = arith.index_cast %[[N]]
-// CHECK: memref.store %[[E2]], %[[OUT]][%{{.*}}]
-// CHECK: return
-
 // The kernel takes the memory as arguments; signals are cells of 64 bits.
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME: %[[FULL:[a-z0-9]+]]: memref<?x?xf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>> {tile.name = "full", tile.unit_stride}
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready", tile.unit_stride}
-// CHECK-SAME: dist.requests = [{bytes = 2 : i64, kind = "buffer", name = "full", rank = 2 : i64}, {bytes = 8 : i64, kind = "signals", name = "ready", rank = 1 : i64}]
+// CHECK-SAME: dist.arguments = [{kind = "view", name = "A", rank = 2 : i64, type = "f16"}, {kind = "index", name = "", rank = 0 : i64, type = "i64"}]
+// CHECK-SAME: dist.symmetric = [
+// CHECK-SAME: {element_bytes = 2 : i64, extents = ["n a0.0 mul", "a0.1"], kind = "buffer", name = "full"}
+// CHECK-SAME: {element_bytes = 8 : i64, extents = ["a1"], kind = "signals", name = "ready"}
 // CHECK-NOT: dist.symmetric
 // CHECK: %[[READY:.*]] = builtin.unrealized_conversion_cast %[[CELLS]]
 // CHECK-NOT: dist.signals "
@@ -50,11 +36,9 @@ func.func @gather(%A: !v {tile.name = "A"}, %n: index) attributes {tile.kernel} 
 
 // -----
 
-// Without symmetric memory the plan stores nothing, and there is nothing to provide.
-// CHECK-LABEL: func.func @alone_plan
-// CHECK-NEXT: return
+// Without symmetric memory there is nothing to provide.
 // CHECK-LABEL: func.func @alone(
-// CHECK-SAME: dist.requests = []
+// CHECK-SAME: dist.symmetric = []
 func.func @alone(%n: index) attributes {tile.kernel} {
   return
 }
@@ -62,8 +46,77 @@ func.func @alone(%n: index) attributes {tile.kernel} {
 // -----
 
 // Functions that are no kernels stay as they are.
-// CHECK-LABEL: func.func @helper
-// CHECK-NOT: @helper_plan
+// CHECK-LABEL: func.func @helper(
+// CHECK-NOT: dist.symmetric
 func.func @helper(%n: index) {
+  return
+}
+
+// -----
+
+// What extents may be: arithmetic, comparisons and choices; extents of what was cut of an argument
+// and of symmetric memory that stands before; integers of any width.
+// CHECK-LABEL: func.func @forms(
+// CHECK-SAME: name = "width", rank = 0 : i64, type = "i32"
+// CHECK-SAME: extents = ["n", "a0.1 16 ceildiv"], kind = "buffer", name = "full"
+// CHECK-SAME: extents = ["a1 3 max"], kind = "signals", name = "ready"
+// CHECK-SAME: extents = ["a2 a2 add 32 wrap"], kind = "signals", name = "narrow"
+// CHECK-SAME: extents = ["a1 3 lt 1 xor n a0.0 select"], kind = "signals", name = "chosen"
+// CHECK-SAME: extents = ["a0.1", "a1", "a0.1 16 ceildiv"], kind = "signals", name = "views"
+func.func @forms(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %n: index, %width: i32 {tile.name = "width"}) attributes {tile.kernel} {
+  %yes = arith.constant true
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c16 = arith.constant 16 : index
+  %ranks = dist.num_ranks
+  %rows = memref.dim %A, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %cols = memref.dim %A, %c1 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %chunks = arith.ceildivsi %cols, %c16 : index
+  %count = arith.maxsi %n, %c3 : index
+  %full = dist.symmetric "full"(%ranks, %chunks) : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  %ready = dist.signals "ready"(%count) : !dist.signals<1>
+  %sum = arith.addi %width, %width : i32
+  %twice = arith.index_cast %sum : i32 to index
+  %narrow = dist.signals "narrow"(%twice) : !dist.signals<1>
+  %isFew = arith.cmpi slt, %n, %c3 : index
+  %isMany = arith.xori %isFew, %yes : i1
+  %choice = arith.select %isMany, %ranks, %rows : index
+  %chosen = dist.signals "chosen"(%choice) : !dist.signals<1>
+  %turned = memref.transpose %A (i, j) -> (j, i) : memref<?x?xf32, strided<[?, ?], offset: ?>> to memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %turnedRows = memref.dim %turned, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %part = memref.subview %A[0, 0] [%n, %cols] [1, 1] : memref<?x?xf32, strided<[?, ?], offset: ?>> to memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %partRows = memref.dim %part, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %fullCols = memref.dim %full, %c1 : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  %views = dist.signals "views"(%turnedRows, %partRows, %fullCols) : !dist.signals<3>
+  return
+}
+
+// -----
+
+func.func @read(%A: memref<?xi32, strided<[?], offset: ?>>, %n: index) attributes {tile.kernel} {
+  // expected-error @+1 {{the extents of symmetric memory are computed by memref.load, which launches cannot evaluate; expected arithmetic of extents of arguments, integer arguments and the number of ranks}}
+  %value = memref.load %A[%n] : memref<?xi32, strided<[?], offset: ?>>
+  %count = arith.index_cast %value : i32 to index
+  %full = dist.symmetric "full"(%count) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+  return
+}
+
+// -----
+
+func.func @unsigned(%width: i32) attributes {tile.kernel} {
+  // expected-error @+1 {{the extents of symmetric memory are computed by arith.index_castui, which launches cannot evaluate}}
+  %count = arith.index_castui %width : i32 to index
+  %full = dist.symmetric "full"(%count) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+  return
+}
+
+// -----
+
+func.func @floats(%x: f32) attributes {tile.kernel} {
+  // expected-error @+1 {{the extents of symmetric memory are computed by arith.fptosi, which launches cannot evaluate}}
+  %width = arith.fptosi %x : f32 to i32
+  %count = arith.index_cast %width : i32 to index
+  %full = dist.symmetric "full"(%count) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
   return
 }

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ptxas assembles every kernel of one rank for every chip, spills no register and has no warning about speed.
 
-    python3 assemble_test.py DITRON
+    python3 assemble_test.py DITRON [--shard N/COUNT]
 
-Without ptxas: exits with 77, which CTest counts as skipped.
+The cases are dealt to COUNT shards, and those of shard N (1 to COUNT) are assembled. Without ptxas: exits with 77, which CTest counts as skipped.
 """
+import argparse
 import json
 import os
 import re
@@ -107,14 +108,26 @@ def assemble(program, ptxas, folder, case):
     return ""
 
 
+def parseArguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--shard", default="1/1")
+    arguments = parser.parse_args()
+    number, count = map(int, arguments.shard.split("/"))
+    if not 1 <= number <= count:
+        parser.error(f"--shard is {arguments.shard}, expected N/COUNT with N from 1 to COUNT")
+    return arguments.program, number, count
+
+
 def main():
-    program, ptxas = sys.argv[1], assembler()
+    program, shard, shards = parseArguments()
+    ptxas = assembler()
     if not ptxas:
         print("skipped: ptxas of CUDA is not found")
         return SKIPPED
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
-        for case in cases(program):
+        for case in list(dict.fromkeys(cases(program)))[shard - 1::shards]:
             count += 1
             if problem := assemble(program, ptxas, folder, case):
                 failures += 1

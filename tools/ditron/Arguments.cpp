@@ -2,14 +2,15 @@
 #include "Arguments.h"
 #include "Machine.h"
 #include "ditron/driver/Compile.h"
+#include "ditron/driver/backends/Backends.h"
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/Memory.h"
-#include "ditron/runtime/nvidia/Device.h"
-#include "ditron/runtime/nvidia/RankGroup.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <random>
 
 namespace ditron::tools {
@@ -25,15 +26,16 @@ int parseCount(const char *option, const std::string &text, int otherwise, int64
   return text.empty() ? otherwise : static_cast<int>(kernels::parseInteger(option, text, 1, most));
 }
 
-Backend parseBackend(const std::string &text) {
-  if (text == "reference")
-    return Backend::reference;
-  if (text == "cpu")
-    return Backend::cpu;
-  if (text == "nvidia")
-    return Backend::nvidia;
-  throw UsageError(fmt::format("unknown backend '{}', expected one of reference, cpu, nvidia{}",
-                               text, kernels::suggestion(text, {"reference", "cpu", "nvidia"})));
+/// The backend that was named, by the option or by the environment.
+std::string parseBackend(const std::string &text) {
+  std::string name = text.empty() ? runtime::Options().backend : text;
+  std::vector<std::string> known;
+  for (const backends::Entry &entry : backends::all())
+    known.emplace_back(entry.name);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw UsageError(fmt::format("unknown backend '{}', expected one of {}{}", name,
+                                 fmt::join(known, ", "), kernels::suggestion(name, known)));
+  return name;
 }
 
 TransportKind parseTransport(const std::string &text) {
@@ -50,28 +52,27 @@ TransportKind parseTransport(const std::string &text) {
   return kind;
 }
 
-/// The reference runs all ranks in one thread: it has neither processes nor a transport.
-void refuseForReference(const LaunchArguments &arguments) {
-  for (auto [option, text] :
-       {std::pair("--procs", &arguments.procs), std::pair("--transport", &arguments.transport),
-        std::pair("--straggler", &arguments.straggler)})
-    if (!text->empty())
-      throw UsageError(fmt::format("{} {}: backend 'reference' runs every rank in one thread of "
-                                   "one process; expected backend 'cpu' with it",
-                                   option, *text));
+/// UsageError where an option is given that the backend has no use for, `why`.
+void refuseOption(const Placement &placement, const char *option, const std::string &text,
+                  const char *why) {
+  if (!text.empty())
+    throw UsageError(fmt::format("{} {}: backend '{}' {}; expected backend 'cpu' with it", option,
+                                 text, placement.backend, why));
 }
 
-/// Ranks are GPUs of this process, with all of their cores.
-void refuseForNvidia(const LaunchArguments &arguments) {
-  for (auto [option, text] :
-       {std::pair("--cores", &arguments.cores), std::pair("--procs", &arguments.procs)})
-    if (!text->empty())
-      throw UsageError(fmt::format("{} {}: backend 'nvidia' runs ranks on all cores of the GPUs of "
-                                   "one process; expected backend 'cpu' with it",
-                                   option, *text));
+/// The options that the backend has no use for.
+void refuseOptions(const Placement &placement, const LaunchArguments &arguments) {
+  const runtime::BackendTraits &traits = placement.traits;
+  if (!traits.coresAreChosen)
+    refuseOption(placement, "--cores", arguments.cores, "runs ranks on all cores of their devices");
+  if (!traits.timesMatter)
+    refuseOption(placement, "--straggler", arguments.straggler,
+                 "interprets all ranks step by step");
+  if (traits.ranksMayBeProcesses)
+    return;
+  refuseOption(placement, "--procs", arguments.procs, "runs every rank in one process");
   if (parseTransport(arguments.transport) == TransportKind::processes)
-    throw UsageError("--transport processes: the ranks of backend 'nvidia' are those of one "
-                     "process; expected threads");
+    refuseOption(placement, "--transport", arguments.transport, "runs every rank in one process");
 }
 
 void checkEqual(const char *what, int found, const std::string &why, int expected) {
@@ -132,20 +133,6 @@ void checkExtents(const kernels::Problem &problem) {
                                          name, extent, kMost));
 }
 
-/// How many elements a dimension has, where it may be more than an integer holds.
-double extent(const Dimension &dimension, const Dimensions &dims) {
-  auto value = [&](const std::string &factor) {
-    auto found = dims.find(factor);
-    return found != dims.end() ? double(found->second) : std::strtod(factor.c_str(), nullptr);
-  };
-  double result = 1;
-  for (const std::string &factor : dimension.factors)
-    result *= value(factor);
-  for (const std::string &divisor : dimension.divisors)
-    result /= value(divisor);
-  return result + double(dimension.more);
-}
-
 } // namespace
 
 int cpus() { return usableCpus(); }
@@ -160,7 +147,7 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
   addKernelOptions(verb, arguments);
   verb.add_option("--ranks", arguments.ranks, "ranks (1)");
   verb.add_option("--cores", arguments.cores, "core threads of each rank (the CPUs, divided)");
-  verb.add_option("--backend", arguments.backend, "reference, cpu (the default) or nvidia");
+  verb.add_option("--backend", arguments.backend, "what the ranks run on (cpu, or DITRON_BACKEND); ditron info lists them");
   verb.add_option("--procs", arguments.procs, "start this many processes, each of them a rank");
   verb.add_option("--transport", arguments.transport,
                   "how ranks reach one another: threads (of this process) or processes");
@@ -175,72 +162,53 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
 }
 
 std::string_view Placement::transportName() const {
-  bool hasTransport = backend == Backend::cpu || (backend == Backend::nvidia && ranks > 1);
+  bool hasTransport = traits.timesMatter && (traits.coresAreChosen || ranks > 1);
   return hasTransport ? runtime::name(transport) : "none";
 }
 
-std::string_view Placement::backendName() const {
-  constexpr std::string_view kNames[] = {"reference", "cpu", "nvidia"};
-  return kNames[static_cast<int>(backend)];
-}
-
 std::string Placement::describe() const {
-  if (backend == Backend::nvidia && ranks == 1)
-    return "nvidia";
-  if (backend == Backend::nvidia)
-    return fmt::format("{} ranks on {} GPU{}{}, nvidia, {}", ranks, gpus, gpus == 1 ? "" : "s",
-                       ranks > gpus ? " that they share" : "", transportName());
-  std::string text = fmt::format("{} rank{} x {} core{}, ", ranks, ranks == 1 ? "" : "s", cores,
-                                 cores == 1 ? "" : "s");
-  return text +
-         (backend == Backend::reference ? "reference" : fmt::format("cpu, {}", transportName()));
+  std::string_view reach = transportName();
+  std::string end = fmt::format("{}{}{}", backend, reach == "none" ? "" : ", ",
+                                reach == "none" ? "" : reach);
+  if (devices > 0)
+    return ranks == 1 ? end
+                      : fmt::format("{} ranks on {} device{}{}, {}", ranks, devices,
+                                    devices == 1 ? "" : "s",
+                                    ranks > devices ? " that they share" : "", end);
+  return fmt::format("{} rank{} x {} core{}, {}", ranks, ranks == 1 ? "" : "s", cores,
+                     cores == 1 ? "" : "s", end);
 }
 
 Placement parsePlacement(const LaunchArguments &arguments) {
   Placement placement;
   placement.backend = parseBackend(arguments.backend);
-  if (placement.backend == Backend::nvidia) {
-    refuseForNvidia(arguments);
-    placement.ranks = parseCount("--ranks", arguments.ranks, 1, kMostRanks);
-    placement.straggler = parseStraggler(arguments, placement.ranks);
-    runtime::nvidia::RankGroup::requirePlaces(placement.ranks);
-    placement.gpus = std::min(placement.ranks, runtime::nvidia::Cuda::get().devices());
-    return placement;
-  }
+  const runtime::Backend &backend = backends::find(placement.backend);
+  placement.traits = backend.traits();
+  refuseOptions(placement, arguments);
   placement.transport = parseTransport(arguments.transport);
   placement.ranks = parseCount("--ranks", arguments.ranks, 1, kMostRanks);
-  if (placement.backend == Backend::reference)
-    refuseForReference(arguments);
-  else
+  if (placement.traits.ranksMayBeProcesses)
     placeProcesses(placement, arguments);
-  int share = placement.backend == Backend::reference ? 2 : std::max(1, cpus() / placement.ranks);
+  else
+    placement.transport = TransportKind::threads;
+  int share = placement.traits.timesMatter ? std::max(1, cpus() / placement.ranks) : 2;
   placement.cores = parseCount("--cores", arguments.cores, share, kMostCores);
   if (int64_t threads = int64_t(placement.ranks) * placement.cores; threads > kMostThreads)
     throw UsageError(fmt::format("{} ranks of {} cores are {} cores, expected at most {}",
                                  placement.ranks, placement.cores, threads, kMostThreads));
-  if (placement.backend != Backend::reference)
+  if (placement.traits.timesMatter)
     placement.straggler = parseStraggler(arguments, placement.ranks);
+  if (std::string problem = backend.whyNot(); !problem.empty())
+    throw UnavailableError(problem);
+  placement.devices = backend.devices(placement.ranks);
   return placement;
 }
 
-bool isOfWeights(const Task &task) {
-  const std::vector<Argument> &arguments = task.kernel.signature().arguments();
-  if (arguments.size() < 3 || arguments[1].dims.empty())
-    return false;
-  return arguments[1].dims.back().factors == std::vector<std::string>{"K"};
-}
-
-static std::vector<kernels::ConfigParameter> parametersOf(const kernels::KernelEntry &entry,
-                                                          const kernels::Problem &problem) {
-  std::vector<kernels::ConfigParameter> result = entry.parameters;
-  if (problem.machine == kernels::Machine::gpu)
-    result.insert(result.end(), tune::scheduleParameters().begin(),
-                  tune::scheduleParameters().end());
-  return result;
-}
-
 std::vector<kernels::ConfigParameter> Task::parameters() const {
-  return parametersOf(entry, problem);
+  std::vector<kernels::ConfigParameter> result = entry.parameters;
+  for (const kernels::ConfigParameter &parameter : tune::scheduleParameters(problem.target))
+    result.push_back(parameter);
+  return result;
 }
 
 Task Task::with(const kernels::Config &other) const {
@@ -248,7 +216,7 @@ Task Task::with(const kernels::Config &other) const {
 }
 
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              const std::string &gpu) {
+              const std::string &target) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
@@ -257,44 +225,31 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.dims = entry.parseShape(shape);
   problem.ranks = ranks;
   problem.cores = cores;
-  if (!gpu.empty()) {
-    problem.machine = kernels::Machine::gpu;
-    TileTraits traits = gpuTraits(gpu);
-    problem.accumulator = traits.accumulator;
-    problem.multiprocessors = traits.multiprocessors;
-  }
+  problem.target = traitsOf(target);
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);
-  kernels::Config config = entry.defaults(problem);
-  if (problem.machine == kernels::Machine::gpu)
-    config = tune::withSchedule(std::move(config));
-  config.parse(arguments.config, parametersOf(entry, problem));
-  if (entry.retile) { // but what is given stays
-    entry.retile(problem, config);
-    config.parse(arguments.config, parametersOf(entry, problem));
-  }
+  kernels::Config config =
+      entry.configure(problem, arguments.config, tune::scheduleParameters(problem.target));
   return {entry, problem, config, entry.kernel(problem.type, config)};
 }
 
-std::string gpuOf(const Placement &placement) {
-  if (placement.backend != Backend::nvidia)
-    return "";
-  auto [major, minor] = runtime::nvidia::Device::capability();
-  return gpuTarget(major, minor);
+std::string targetOf(const Placement &placement) {
+  return targetFor(backends::find(placement.backend).target());
 }
 
 tune::Records recordsOf(const Placement &placement) {
-  if (placement.backend == Backend::nvidia)
-    return tune::Records(fmt::format("{} {}", runtime::nvidia::Device::nameOf(), gpuOf(placement)));
-  return tune::Records(Machine::inspect().slug());
+  if (placement.traits.coresAreChosen)
+    return tune::Records(Machine::inspect().slug());
+  return tune::Records(fmt::format("{} {}", backends::find(placement.backend).deviceName(),
+                                   targetOf(placement)));
 }
 
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement) {
   Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
-                       placement.cores, gpuOf(placement));
-  if (placement.backend == Backend::reference)
+                       placement.cores, targetOf(placement));
+  if (!placement.traits.timesMatter)
     return task;
   std::optional<std::string> tuned = recordsOf(placement).find(task.entry, task.problem);
   if (!tuned)
@@ -307,21 +262,7 @@ Task makeTask(const LaunchArguments &arguments, const std::string &shape,
   return result;
 }
 
-double operandBytes(const Task &task) {
-  Dimensions dims = task.problem.dims;
-  dims["R"] = task.problem.ranks;
-  double total = 0;
-  const std::vector<Argument> &arguments = task.kernel.signature().arguments();
-  for (size_t n = 0; n < arguments.size(); ++n) {
-    if (arguments[n].isScalar)
-      continue;
-    double bytes = double(byteSize(task.kernel.parameters()[n].dtype));
-    for (const Dimension &dimension : arguments[n].dims)
-      bytes *= extent(dimension, dims);
-    total += bytes;
-  }
-  return total;
-}
+double operandBytes(const Task &task) { return kernels::operandBytes(task.kernel, task.problem); }
 
 void requireMemory(const Task &task, int ranks, int sets) {
   double bytes = operandBytes(task) * ranks * sets;

@@ -5,6 +5,7 @@
 #pragma once
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/Options.h"
+#include "ditron/runtime/device/Backend.h"
 #include "ditron/tune/Records.h"
 #include "ditron/tune/Schedules.h"
 #include <cstdint>
@@ -26,7 +27,7 @@ void addKernelOptions(CLI::App &verb, KernelArguments &arguments);
 
 /// Where and how it is launched; as typed. An empty text is an option that was not given.
 struct LaunchArguments : KernelArguments {
-  std::string ranks, cores, backend = "cpu", procs, transport, seed, repeat, straggler;
+  std::string ranks, cores, backend, procs, transport, seed, repeat, straggler;
   std::vector<std::string> shapes;
   bool json = false;
 };
@@ -39,14 +40,12 @@ inline constexpr int64_t kMostRanks = 1024, kMostCores = 1024;
 /// The CPUs that this process may use.
 int cpus();
 
-/// What executes kernels.
-enum class Backend { reference, cpu, nvidia };
-
 /// Where a kernel runs.
 struct Placement {
-  Backend backend = Backend::cpu;
+  std::string backend = "cpu";
+  runtime::BackendTraits traits = {}; ///< of the backend
   int ranks = 1, cores = 1;
-  int gpus = 0; ///< that the ranks run on
+  int devices = 0; ///< that the ranks run on, where these are counted
   runtime::TransportKind transport = runtime::TransportKind::threads;
   bool spawns = false; ///< this process is no rank: it starts the processes that are
   int rank = 0;        ///< of this process, where ranks are processes
@@ -55,8 +54,6 @@ struct Placement {
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }
   std::string_view transportName() const;
-  /// "reference", "cpu" or "nvidia".
-  std::string_view backendName() const;
   /// "4 ranks x 2 cores, cpu, threads"
   std::string describe() const;
 };
@@ -82,20 +79,17 @@ struct Task {
   Task with(const kernels::Config &other) const;
 };
 
-/// Whether a product's second operand is given as weights: transposed, its terms side by side.
-bool isOfWeights(const Task &task);
-
-/// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). `gpu`: the target of
-/// ditron compile that its configuration is chosen for, or empty for a CPU. UsageError or
-/// CompileError where type, configuration or sizes do not fit the kernel.
+/// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). `target`: of ditron
+/// compile, that its configuration is chosen for. UsageError or CompileError where type,
+/// configuration or sizes do not fit the kernel.
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              const std::string &gpu = "");
+              const std::string &target = "x86-64");
 /// The same where it is to run: what --config leaves open is as ditron tune found it there, if it
 /// has searched.
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement);
-/// The target of the GPU that kernels run on there, as for ditron compile; empty if it is a CPU.
-std::string gpuOf(const Placement &placement);
+/// The target that kernels are compiled for there, as for ditron compile.
+std::string targetOf(const Placement &placement);
 /// What ditron tune keeps for a place.
 tune::Records recordsOf(const Placement &placement);
 

@@ -2,11 +2,12 @@
 //
 // ditron bench: the time of a kernel, verified in the same run, beside what the machine can do.
 #include "Bench.h"
+#include "DeviceOperands.h"
 #include "Gather.h"
 #include "Machine.h"
-#include "Rival.h"
 #include "Verbs.h"
 #include "ditron/support/Error.h"
+#include "tools/baselines/HostBaseline.h"
 #include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -56,12 +57,15 @@ public:
     show("making inputs");
     operands_.fill(inputs_, context_.rank());
     if (arguments_.baseline)
-      rival_ = makeRival(context_, task_, operands_);
+      baseline_ = baselines::makeHostBaseline(context_, workOf(task_), operands_.values());
     show("compiling");
     program_.prepare(operands_.values());
     context_.assemble();
+    if (arguments_.graph)
+      graph_.emplace(context_.record(
+          [&](const Stream &stream) { program_.launch(operands_.values(), stream); }));
     show("warming up");
-    program_.launch(operands_.values());
+    launch();
     Findings findings = verify(task_, inputs_, context_.rank(), operands_);
     context_.assemble();
     int launches = warmUp();
@@ -81,13 +85,18 @@ private:
   double launch() {
     context_.barrier();
     auto start = std::chrono::steady_clock::now();
-    program_.launch(operands_.values());
+    if (graph_) {
+      graph_->launch();
+      context_.sync();
+    } else {
+      program_.timedLaunch(operands_.values());
+    }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  double runRival() {
+  double runBaseline() {
     context_.barrier();
-    double seconds = rival_->run();
-    if (rival_->leavesThreadsSpinning())
+    double seconds = baseline_->run();
+    if (baseline_->leavesThreadsSpinning())
       std::this_thread::sleep_for(std::chrono::milliseconds(2)); // until they sleep
     return seconds;
   }
@@ -96,9 +105,9 @@ private:
   int warmUp() {
     launch();
     double one = launch();
-    if (rival_) {
-      runRival();
-      one += runRival();
+    if (baseline_) {
+      runBaseline();
+      one += runBaseline();
     }
     one = slowest(context_.runtimeRank(), {one})[0];
     return parseRepeat(arguments_, int(std::clamp(1 / std::max(one, 1e-6), 7.0, 200.0)));
@@ -108,8 +117,8 @@ private:
     for (int n = 0; n < launches; ++n) {
       show(fmt::format("launch {} of {}", n + 1, launches));
       seconds_.push_back(launch());
-      if (rival_)
-        rivalSeconds_.push_back(runRival());
+      if (baseline_)
+        baselineSeconds_.push_back(runBaseline());
     }
   }
 
@@ -119,16 +128,16 @@ private:
     result.findings = mergeFindings(rank, findings);
     result.seed = seed_;
     result.seconds = slowest(rank, seconds_);
-    result.rivalSeconds = slowest(rank, rivalSeconds_);
-    if (rival_) {
-      result.rival = rival_->name();
-      result.rivalVersion = rival_->version();
+    result.baselineSeconds = slowest(rank, baselineSeconds_);
+    if (baseline_) {
+      result.baseline = baseline_->name();
+      result.baselineVersion = baseline_->version();
     }
     result.compileSeconds = slowest(rank, {program_.report().seconds})[0];
     result.fromCache = program_.report().fromCache;
     std::string problem = program_.report().cacheProblem;
-    problem =
-        mergeCacheProblems(rank, problem.empty() && rival_ ? rival_->cacheProblem() : problem);
+    problem = mergeCacheProblems(rank, problem.empty() && baseline_ ? baseline_->cacheProblem()
+                                                                    : problem);
     if (!problem.empty())
       result.warnings.push_back(problem);
     return result;
@@ -142,27 +151,39 @@ private:
   kernels::Inputs inputs_;
   Operands operands_;
   Program program_;
-  std::unique_ptr<Rival> rival_;
-  std::vector<double> seconds_, rivalSeconds_;
+  std::optional<Graph> graph_;
+  std::unique_ptr<baselines::HostBaseline> baseline_;
+  std::vector<double> seconds_, baselineSeconds_;
 };
 
-BenchResult benchOnCpu(const Task &task, const Placement &placement,
-                       const BenchArguments &arguments, uint64_t seed) {
+BenchResult benchRank(Context &context, const Task &task, const Placement &placement,
+                      const BenchArguments &arguments, uint64_t seed, Progress &progress) {
+  if (context.device()->isHostAccessible())
+    return RankBench(context, task, arguments, seed, progress).run();
+  if (task.entry.isDistributed || placement.ranks > 1)
+    return benchDevices(context, task, placement, arguments, seed, progress);
+  return benchDevice(context, task, arguments, seed);
+}
+
+BenchResult bench(const Task &task, const Placement &placement, const BenchArguments &arguments,
+                  uint64_t seed) {
   Progress progress(placement.reports());
   std::mutex lock;
   BenchResult result;
-  runOnRanks(runtimeOptions(placement), [&](Context &context) {
-    BenchResult mine = RankBench(context, task, arguments, seed, progress).run();
-    std::lock_guard guard(lock);
-    if (context.rank() == 0 || placement.rank != 0)
-      result = std::move(mine);
+  naming(task, [&] {
+    runOnRanks(runtimeOptions(placement), [&](Context &context) {
+      BenchResult mine = benchRank(context, task, placement, arguments, seed, progress);
+      std::lock_guard guard(lock);
+      if (context.rank() == 0 || placement.rank != 0)
+        result = std::move(mine);
+    });
   });
   return result;
 }
 
 /// Operations or bytes of a launch on one rank, in the unit's millions of millions or thousands of
 /// millions.
-std::pair<double, const char *> workOf(const Task &task) {
+std::pair<double, const char *> rateOf(const Task &task) {
   if (task.entry.flops)
     return {task.entry.flops(task.problem, task.config) * 1e-12, "TFLOP/s"};
   return {task.entry.bytes ? task.entry.bytes(task.problem) * 1e-9 : 0, "GB/s"};
@@ -171,10 +192,10 @@ std::pair<double, const char *> workOf(const Task &task) {
 Json jsonOf(const Task &task, const Placement &placement, const BenchResult &result) {
   auto [least, most] = std::minmax_element(result.seconds.begin(), result.seconds.end());
   double middle = median(result.seconds);
-  auto [work, unit] = workOf(task);
+  auto [work, unit] = rateOf(task);
   const kernels::Verdict &verdict = result.findings.verdict;
   Json json{{"kernel", task.entry.name},
-            {"backend", placement.backendName()},
+            {"backend", placement.backend},
             {"ranks", placement.ranks},
             {"shape", shapeJson(task.problem.dims)},
             {"dtype", name(task.problem.type)},
@@ -203,11 +224,11 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
     json["sets"] = result.sets;
     json["batch"] = result.batch;
   }
-  if (!result.rival.empty()) {
-    double rival = median(result.rivalSeconds);
-    json["baseline"] = result.rival;
-    json["baseline_median_s"] = rival;
-    json["ratio"] = rival / middle;
+  if (!result.baseline.empty()) {
+    double other = median(result.baselineSeconds);
+    json["baseline"] = result.baseline;
+    json["baseline_median_s"] = other;
+    json["ratio"] = other / middle;
   }
   return json;
 }
@@ -215,7 +236,7 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchResult &res
 std::string textOf(const Task &task, const Placement &placement, const BenchResult &result) {
   auto [least, most] = std::minmax_element(result.seconds.begin(), result.seconds.end());
   double middle = median(result.seconds);
-  auto [work, unit] = workOf(task);
+  auto [work, unit] = rateOf(task);
   std::string text =
       fmt::format("{} {} {}, {}: {} ({} to {}, {} launches), {:.4g} {} a rank", task.entry.name,
                   name(task.problem.type), formatShape(task.problem.dims), placement.describe(),
@@ -223,10 +244,10 @@ std::string textOf(const Task &task, const Placement &placement, const BenchResu
                   result.seconds.size(), work / middle, unit);
   if (result.launchSeconds)
     text += fmt::format(", {} to launch", formatSeconds(*result.launchSeconds));
-  if (!result.rival.empty()) {
-    double rival = median(result.rivalSeconds);
-    text += fmt::format("; {} {}: {:.2f} of its speed", result.rival, formatSeconds(rival),
-                        rival / middle);
+  if (!result.baseline.empty()) {
+    double other = median(result.baselineSeconds);
+    text += fmt::format("; {} {}: {:.2f} of its speed", result.baseline, formatSeconds(other),
+                        other / middle);
   }
   return text + (result.findings.verdict.ok ? ", verified" : ", WRONG");
 }
@@ -244,10 +265,10 @@ void save(Json line, const BenchResult &result, const std::string &folder) {
   line["versions"] = {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}};
   if (!result.driver.empty())
     line["versions"]["driver"] = result.driver;
-  if (!result.rivalVersion.empty() && result.machine.empty())
-    line["versions"][result.rival] = result.rivalVersion;
-  else if (!result.rivalVersion.empty())
-    line["versions"]["cuBLAS"] = result.rivalVersion;
+  if (!result.baselineVersion.empty() && result.machine.empty())
+    line["versions"][result.baseline] = result.baselineVersion;
+  else if (!result.baselineVersion.empty())
+    line["versions"]["cuBLAS"] = result.baselineVersion;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   std::string path = fmt::format("{}/{}.jsonl", folder,
@@ -264,11 +285,7 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
   requireMemory(task, placement.ranks, arguments.baseline ? 2 : 1);
   if (placement.spawns)
     return kVerified; // the processes go on from here
-  BenchResult result = placement.backend == Backend::cpu
-                           ? benchOnCpu(task, placement, arguments, seed)
-                       : task.entry.isDistributed || placement.ranks > 1
-                           ? benchOnGpus(task, placement, arguments, seed)
-                           : benchOnNvidia(task, arguments, seed);
+  BenchResult result = bench(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)
@@ -299,13 +316,11 @@ std::vector<std::string> shapesOf(const BenchArguments &arguments) {
 }
 
 int benchKernel(const BenchArguments &arguments) {
-  if (arguments.backend == "reference")
-    throw UsageError("backend 'reference' says what a kernel means, not how fast it is: expected "
-                     "backend 'cpu'");
   Placement placement = parsePlacement(arguments);
-  if (arguments.graph && placement.backend != Backend::nvidia)
-    throw UsageError(
-        fmt::format("--graph is for backend 'nvidia', and this is '{}'", placement.backendName()));
+  if (!placement.traits.timesMatter)
+    throw UsageError(fmt::format("backend '{}' says what a kernel means, not how fast it is: "
+                                 "expected backend 'cpu'",
+                                 placement.backend));
   uint64_t seed = parseSeed(arguments);
   int status = kVerified;
   for (const std::string &shape : shapesOf(arguments))
@@ -327,7 +342,7 @@ Verb addBench(CLI::App &program) {
   auto arguments = std::make_shared<BenchArguments>();
   addLaunchOptions(*verb, *arguments);
   verb->add_flag("--baseline", arguments->baseline, "time what it competes with, in turn");
-  verb->add_flag("--graph", arguments->graph, "launch from a captured CUDA graph");
+  verb->add_flag("--graph", arguments->graph, "launch from a recorded graph");
   verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
   verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
   verb->footer(kFooter);

@@ -25,10 +25,9 @@ struct CompileArguments : KernelArguments {
   int64_t alignment = 0;
 };
 
-CompileOutput parseEmit(const std::string &text) {
-  for (auto [known, output] :
-       {std::pair("ir", CompileOutput::ir), std::pair("llvm", CompileOutput::llvm),
-        std::pair("asm", CompileOutput::assembly), std::pair("object", CompileOutput::object)})
+Emit parseEmit(const std::string &text) {
+  for (auto [known, output] : {std::pair("ir", Emit::ir), std::pair("llvm", Emit::llvm),
+                               std::pair("asm", Emit::assembly), std::pair("object", Emit::object)})
     if (text == known)
       return output;
   throw UsageError(fmt::format("unknown --emit '{}', expected one of ir, llvm, asm, object{}", text,
@@ -74,27 +73,28 @@ void report(const CompileArguments &arguments, const Task &task, size_t bytes, d
 }
 
 int compileKernel(const CompileArguments &arguments) {
-  CompileOutput output = parseEmit(arguments.emit);
+  Emit output = parseEmit(arguments.emit);
   checkTarget(arguments.target);
   bool toFile = !arguments.output.empty() && arguments.output != "-";
-  if (!toFile && (output == CompileOutput::object || arguments.json))
+  if (!toFile && (output == Emit::object || arguments.json))
     throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores),
-                       findTarget(arguments.target)->gpu() ? arguments.target : "");
+  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores), arguments.target);
   auto start = std::chrono::steady_clock::now();
+  CompileRequest request =
+      requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
+  request.emit = output;
   Resources resources;
-  std::string text = compileTo(task.kernel, task.schedule(), arguments.target, output,
-                               arguments.alignment, &resources);
+  std::string text = compileTo(task.kernel, request, &resources);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (toFile)
-    writeFile(arguments.output, text);
-  else
+  if (!toFile) {
     printOutput(text);
-  if (toFile)
-    report(arguments, task, text.size(), seconds, resources);
+    return kVerified;
+  }
+  writeFile(arguments.output, text);
+  report(arguments, task, text.size(), seconds, resources);
   return kVerified;
 }
 

@@ -4,19 +4,13 @@
 
 namespace ditron::tools {
 
-using namespace runtime::nvidia;
-
-DeviceOperands::DeviceOperands(const Gpu &gpu, const Operands &host) : host_(host) {
+DeviceOperands::DeviceOperands(const Context &context, const Operands &host) : host_(host) {
+  bool isShared = context.device()->isHostAccessible();
   for (const Operands::Value &value : host.values()) {
-    const auto *tensor = std::get_if<runtime::Tensor>(&value);
-    memory_.emplace_back(gpu.device(), tensor ? tensor->bytes() : 0);
-    if (tensor)
-      values_.push_back(
-          runtime::Tensor::borrow(memory_.back().pointer(), tensor->dtype(), tensor->shape()));
-    else if (const auto *integer = std::get_if<int64_t>(&value))
-      values_.push_back(*integer);
-    else
-      values_.push_back(std::get<double>(value));
+    const auto *tensor = std::get_if<Tensor>(&value);
+    tensors_.push_back(!tensor    ? Tensor()
+                       : isShared ? *tensor
+                                  : context.tensor(tensor->dtype(), tensor->shape()));
   }
 }
 
@@ -29,41 +23,43 @@ void naming(const Task &task, const std::function<void()> &work) {
 }
 
 void DeviceOperands::upload() const {
-  for (size_t n = 0; n < memory_.size(); ++n)
-    if (const auto *tensor = std::get_if<runtime::Tensor>(&host_.values()[n]))
-      memory_[n].upload(tensor->data());
+  for (size_t n = 0; n < tensors_.size(); ++n)
+    if (const auto *tensor = std::get_if<Tensor>(&host_.values()[n]); tensor && tensors_[n].device())
+      tensors_[n].copyFrom(*tensor);
 }
 
 void DeviceOperands::download() const {
   for (size_t n : host_.outputs())
-    memory_[n].download(host_.tensor(n).data());
+    if (tensors_[n].device())
+      host_.tensor(n).copyFrom(tensors_[n]);
 }
 
 void DeviceOperands::copyFrom(const DeviceOperands &other, const Stream &stream) const {
-  for (size_t n = 0; n < memory_.size(); ++n)
-    if (memory_[n].bytes())
-      stream.copy(memory_[n], other.memory_[n], memory_[n].bytes());
+  for (size_t n = 0; n < tensors_.size(); ++n)
+    if (tensors_[n].device())
+      stream.copy(tensors_[n], other.tensors_[n]);
 }
 
 std::vector<KernelArgument> DeviceOperands::arguments() const {
   std::vector<KernelArgument> result;
-  for (size_t n = 0; n < values_.size(); ++n)
+  for (size_t n = 0; n < tensors_.size(); ++n)
     if (const auto *number = std::get_if<double>(&host_.values()[n]))
       result.emplace_back(*number);
     else if (const auto *integer = std::get_if<int64_t>(&host_.values()[n]))
       result.emplace_back(*integer);
     else
-      result.push_back(values_[n]);
+      result.emplace_back(tensors_[n]);
   return result;
 }
 
-Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, Operands &host,
+Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, int rank, Operands &host,
                     const DeviceOperands &operands, const std::function<void()> &execute) {
+  host.refill(inputs, rank);
   operands.upload();
   execute();
   operands.download();
-  Findings findings = verify(task, inputs, 0, host);
-  host.refill(inputs, 0);
+  Findings findings = verify(task, inputs, rank, host);
+  host.refill(inputs, rank);
   return findings;
 }
 

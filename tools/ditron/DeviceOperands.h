@@ -1,57 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operands of a task in the memory of a GPU, and launches on them.
+// The operands of a task in the memory of a context's device: those of the host themselves where the
+// host may touch it.
 #pragma once
-#include "Execute.h"
 #include "Operands.h"
-#include "ditron/driver/Gpu.h"
+#include "Verify.h"
+#include "ditron/driver/Context.h"
+#include <functional>
 
 namespace ditron::tools {
 
 class DeviceOperands {
 public:
-  DeviceOperands(const Gpu &gpu, const Operands &host);
+  DeviceOperands(const Context &context, const Operands &host);
 
   /// All that the host holds, the poison of outputs included.
   void upload() const;
-  /// The outputs.
+  /// The outputs, behind the launches of the context's stream. Throws the error of one that failed.
   void download() const;
   /// The inputs and outputs of another one of the same task, when the stream comes to it.
-  void copyFrom(const DeviceOperands &other, const runtime::nvidia::Stream &stream) const;
+  void copyFrom(const DeviceOperands &other, const Stream &stream) const;
   /// In the order of the signature, for a launch.
   std::vector<KernelArgument> arguments() const;
-  /// Where an argument that is a tensor lies.
-  uint64_t address(size_t argument) const { return memory_[argument].address(); }
+  const Tensor &tensor(size_t argument) const { return tensors_[argument]; }
   const Operands &host() const { return host_; }
 
 private:
   const Operands &host_;
-  std::vector<runtime::nvidia::Memory> memory_;
-  std::vector<KernelArgument> values_;
+  std::vector<Tensor> tensors_; ///< by argument; empty ones for numbers
 };
 
 /// Does `work` on a task; what the device or its driver says of it gets the kernel's name.
 void naming(const Task &task, const std::function<void()> &work);
 
-/// What is launched on a stream, timed by events around it.
-class Timed {
-public:
-  explicit Timed(const Gpu &gpu) : gpu_(gpu), begin_(gpu.device()), end_(gpu.device()) {}
-  double operator()(const std::function<void()> &work) const {
-    begin_.record(gpu_.stream());
-    work();
-    end_.record(gpu_.stream());
-    return end_.secondsSince(begin_);
-  }
-
-private:
-  const Gpu &gpu_;
-  runtime::nvidia::Event begin_, end_;
-};
-
-/// Verifies what `execute` writes, which launches and waits, over poison. The operands of the host
-/// are as before afterwards.
-Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, Operands &host,
+/// Verifies what `execute` writes, which launches, over poison. The operands of the host are as
+/// before afterwards.
+Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, int rank, Operands &host,
                     const DeviceOperands &operands, const std::function<void()> &execute);
 
 } // namespace ditron::tools

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Execute.h"
+#include "DeviceOperands.h"
 #include "RankSteps.h"
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Launcher.h"
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
+#include <set>
 #include <unistd.h>
 
 namespace ditron::tools {
@@ -18,7 +20,7 @@ namespace {
 /// What a rank tells the others after its launches.
 struct RankReport {
   bool fromCache;
-  double compileSeconds;
+  double compileSeconds, assemblySeconds;
   runtime::TransferTime transfers;
   runtime::CoreStats cores;
 };
@@ -31,48 +33,69 @@ struct PlainFindings {
   char failure[512];
 };
 
+/// A launch's arguments, on the host and on the device.
+struct OperandSet {
+  OperandSet(const Context &context, const Task &task) : host(task), device(context, host) {}
+  Operands host;
+  DeviceOperands device;
+};
+
 /// One rank's launches.
 class RankRun : RankSteps {
 public:
   RankRun(Context &context, const Task &task, const RunOptions &options, Progress &progress)
-      : RankSteps(context, task, options, progress), program_(context.compile(task.kernel)) {}
+      : RankSteps(context, task, options, progress),
+        program_(context.compile(task.kernel, task.schedule())) {}
 
   RunResult run() {
-    std::vector<Operands> sets;
-    double share = double(runtime::availableMemory()) / context_.ranks();
-    for (int n = 0, count = agreeOnSets(share); n < count; ++n)
-      sets.emplace_back(task_);
+    std::vector<std::unique_ptr<OperandSet>> sets;
+    double onHost = double(runtime::availableMemory()) / context_.ranks();
+    double onDevice = double(context_.availableBytes()) / context_.ranks();
+    for (int n = 0, count = agreeOnSets(std::min(onHost, onDevice)); n < count; ++n)
+      sets.push_back(std::make_unique<OperandSet>(context_, task_));
     for (int first = 0; first < options_.launches; first += int(sets.size()))
       runBatch(first, sets);
     return summary();
   }
 
 private:
-  void runBatch(int first, std::vector<Operands> &sets) {
+  /// Launches that follow one another with no pause, and what they left.
+  void runBatch(int first, std::vector<std::unique_ptr<OperandSet>> &sets) {
     int count = std::min(int(sets.size()), options_.launches - first);
     for (int n = 0; n < count; ++n) {
       begin("making inputs", first + n);
-      sets[size_t(n)].fill(inputsOf(first + n), context_.rank());
+      sets[size_t(n)]->host.fill(inputsOf(first + n), context_.rank());
+      sets[size_t(n)]->device.upload();
     }
     begin("compiling", first);
-    program_.prepare(sets[0].values());
+    for (int n = 0; n < count; ++n)
+      program_.prepare(sets[size_t(n)]->device.arguments());
     context_.assemble();
-    for (int n = 0; n < count; ++n) {
-      begin("running", first + n);
-      LaunchStats stats = program_.launch(sets[size_t(n)].values());
-      seconds_.push_back(stats.seconds);
-      transfers_ += stats.transfers;
-      cores_ += stats.cores;
-    }
+    program_.poison();
+    context_.assemble();
+    begin("running", first);
+    std::vector<Timing> timings;
+    for (int n = 0; n < count; ++n)
+      timings.push_back(program_.launchTimed(sets[size_t(n)]->device.arguments()));
+    context_.sync();
     for (int n = 0; n < count; ++n) {
       begin("verifying", first + n);
-      verifyLaunch(first + n, sets[size_t(n)]);
+      note(timings[size_t(n)].stats());
+      sets[size_t(n)]->device.download();
+      verifyLaunch(first + n, sets[size_t(n)]->host);
     }
+  }
+
+  void note(const LaunchStats &stats) {
+    seconds_.push_back(stats.seconds);
+    transfers_ += stats.transfers;
+    cores_ += stats.cores;
+    warnings_.insert(stats.warnings.begin(), stats.warnings.end());
   }
 
   RankReport report() const {
     CompileReport compiled = program_.report();
-    return {compiled.fromCache, compiled.seconds, transfers_, cores_};
+    return {compiled.fromCache, compiled.seconds, compiled.assemblySeconds, transfers_, cores_};
   }
 
   RunResult summary() {
@@ -86,6 +109,7 @@ private:
     for (const auto &one : gather<RankReport>(rank_, {report()})) {
       const RankReport &other = one[0];
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
+      result.assemblySeconds = std::max(result.assemblySeconds, other.assemblySeconds);
       result.fromCache &= other.fromCache;
       transfers += other.transfers;
       cores += other.cores;
@@ -93,6 +117,7 @@ private:
     if (std::string problem = mergeCacheProblems(rank_, program_.report().cacheProblem);
         !problem.empty())
       result.warnings.push_back(problem);
+    result.warnings.insert(result.warnings.end(), warnings_.begin(), warnings_.end());
     result.transfers = perLaunch(transfers);
     if (result.transfers)
       result.transfers->cpuShare = cores.cpuShare();
@@ -111,6 +136,7 @@ private:
   std::vector<double> seconds_;
   runtime::TransferTime transfers_;
   runtime::CoreStats cores_;
+  std::set<std::string> warnings_; ///< of launches, each once
 };
 
 } // namespace
@@ -146,6 +172,7 @@ void printWarning(const std::string &warning) { printError("warning: " + warning
 
 runtime::Options runtimeOptions(const Placement &placement) {
   runtime::Options options;
+  options.backend = placement.backend;
   options.ranks = placement.ranks;
   options.cores = placement.cores;
   options.transport = placement.transport;
@@ -166,16 +193,19 @@ void runOnRanks(const runtime::Options &options, const std::function<void(Contex
   });
 }
 
-RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options) {
+RunResult run(const Task &task, const Placement &placement, const RunOptions &options) {
   runtime::Options setUp = runtimeOptions(placement);
   setUp.poison = true;
+  setUp.scheduleSeed = options.seed;
   Progress progress(placement.reports());
   std::mutex lock;
   RunResult result;
-  runOnRanks(setUp, [&](Context &context) {
-    RunResult mine = RankRun(context, task, options, progress).run();
-    std::lock_guard guard(lock);
-    result = std::move(mine); // the same on every rank
+  naming(task, [&] {
+    runOnRanks(setUp, [&](Context &context) {
+      RunResult mine = RankRun(context, task, options, progress).run();
+      std::lock_guard guard(lock);
+      result = std::move(mine); // the same on every rank
+    });
   });
   return result;
 }

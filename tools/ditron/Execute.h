@@ -48,17 +48,8 @@ struct RunResult {
   std::vector<std::string> warnings;
 };
 
-/// All ranks in this thread, step by step, in an interleaving that follows from the seed.
-RunResult runReference(const Task &task, const Placement &placement, const RunOptions &options);
-
-/// The ranks of this process on CPU cores. Every process of the run gets the same result.
-RunResult runCpu(const Task &task, const Placement &placement, const RunOptions &options);
-
-/// One rank on a GPU.
-RunResult runNvidia(const Task &task, const RunOptions &options);
-
-/// The ranks of a placement on the GPUs of this machine, a host thread each.
-RunResult runOnGpus(const Task &task, const Placement &placement, const RunOptions &options);
+/// The ranks of this process, on any backend. Every process of the run gets the same result.
+RunResult run(const Task &task, const Placement &placement, const RunOptions &options);
 
 /// The findings of all ranks, on each of them; collective. Ranks that still verify are waited for.
 Findings mergeFindings(runtime::Rank &rank, const Findings &mine);

@@ -2,13 +2,14 @@
 //
 // ditron info: what this machine has, and what of it ditron uses.
 #include "Machine.h"
-#include "OpenBlas.h"
 #include "Report.h"
 #include "Verbs.h"
 #include "ditron/compiler/Cache.h"
 #include "ditron/driver/Compile.h"
+#include "ditron/driver/Context.h"
+#include "ditron/interop/Cuda.h"
 #include "ditron/runtime/Bootstrap.h"
-#include "ditron/runtime/nvidia/Device.h"
+#include "tools/baselines/OpenBlas.h"
 #include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -61,19 +62,17 @@ Json launcherJson() {
 }
 
 /// The GPUs, or why there are none.
-Json gpusJson() {
-  using namespace runtime::nvidia;
-  if (std::string reason = Cuda::whyNot(); !reason.empty())
-    return {{"available", false}, {"reason", reason}};
+Json gpusJson(const std::string &whyNot) {
+  if (!whyNot.empty())
+    return {{"available", false}, {"reason", whyNot}};
   Json devices = Json::array();
-  for (int n = 0; n < Cuda::get().devices(); ++n) {
-    auto device = Device::open(n);
-    devices.push_back({{"name", device->name()},
-                       {"capability", fmt::format("{}.{}", device->major(), device->minor())},
-                       {"multiprocessors", device->multiprocessors()},
-                       {"memory_bytes", device->memoryBytes()}});
-  }
-  return {{"available", true}, {"cuda", Cuda::get().version()}, {"devices", devices}};
+  for (const cuda::DeviceInfo &device : cuda::devices())
+    devices.push_back({{"name", device.name},
+                       {"capability", fmt::format("{}.{}", device.capability.first,
+                                                  device.capability.second)},
+                       {"multiprocessors", device.sms},
+                       {"memory_bytes", device.memoryBytes}});
+  return {{"available", true}, {"cuda", cuda::driverVersion()}, {"devices", devices}};
 }
 
 std::string nvidiaText(const Json &nvidia) {
@@ -92,11 +91,14 @@ std::string nvidiaText(const Json &nvidia) {
 Json inspect() {
   Machine machine = Machine::inspect();
   CacheFolder folder = cacheFolder();
-  auto blas = OpenBlas::load();
-  Json nvidia = gpusJson();
-  Json backends{"reference", "cpu"};
-  if (nvidia["available"].get<bool>())
-    backends.push_back("nvidia");
+  auto blas = baselines::OpenBlas::load();
+  Json backends = Json::array(), nvidia;
+  for (const BackendState &backend : availableBackends()) {
+    if (backend.whyNot.empty())
+      backends.push_back(backend.name);
+    if (backend.name == "nvidia")
+      nvidia = gpusJson(backend.whyNot);
+  }
   return {
       {"cpu", machine.cpu},
       {"cpus", machine.cpus},

@@ -64,10 +64,10 @@ std::pair<double, double> rounding(DType type) {
 class Projection {
 public:
   Projection(const Task &task, const Inputs &inputs, int64_t rank, const runtime::Tensor &output)
-      : inputs_(inputs), output_(output), type_(output.dtype()), isWeights_(isOfWeights(task)),
-        depth_(inputs.shape(1)[isWeights_ ? 1 : 0]), width_(output.shape()[1]),
-        structure_{task.entry.baseline, task.problem.ranks, rank, inputs.shape(0)[0],
-                   output.shape()[0]} {
+      : inputs_(inputs), output_(output), type_(output.dtype()),
+        isWeights_(kernels::isOfWeights(task.kernel)), depth_(inputs.shape(1)[isWeights_ ? 1 : 0]),
+        width_(output.shape()[1]), structure_{task.entry.baseline, task.problem.ranks, rank,
+                                              inputs.shape(0)[0], output.shape()[0]} {
     std::mt19937_64 random(static_cast<uint64_t>(1e15 * inputs.uniform(rank, 63, 0)));
     for (int64_t n = 0; n < width_ * int64_t(kVectors); ++n)
       signs_.push_back(random() & (uint64_t(1) << 40) ? 1.0 : -1.0);

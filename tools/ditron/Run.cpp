@@ -4,7 +4,6 @@
 // kernel's reference.
 #include "Execute.h"
 #include "Verbs.h"
-#include "ditron/runtime/nvidia/Device.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -39,9 +38,9 @@ Launch n takes its inputs from seed + n. DITRON_WAIT_TIMEOUT_MS bounds every wai
 Json jsonOf(const Task &task, const Placement &placement, const RunResult &result) {
   const kernels::Verdict &verdict = result.findings.verdict;
   const std::optional<Transfers> &transfers = result.transfers;
-  bool compiles = placement.backend != Backend::reference;
+  bool compiles = placement.traits.timesMatter;
   Json json{{"kernel", task.entry.name},
-            {"backend", placement.backendName()},
+            {"backend", placement.backend},
             {"ranks", placement.ranks},
             {"shape", shapeJson(task.problem.dims)},
             {"dtype", name(task.problem.type)},
@@ -115,10 +114,10 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   text += fmt::format("  time      {}{}\n", formatSeconds(median(result.seconds)), launches);
   if (result.transfers)
     text += describeTransfers(*result.transfers, placement);
-  if (placement.backend != Backend::reference)
+  if (placement.traits.timesMatter)
     text += fmt::format(
         "  compiled  {}{} ({})\n", formatSeconds(result.compileSeconds),
-        placement.backend == Backend::nvidia
+        result.assemblySeconds > 0
             ? fmt::format(", {} of them to load it", formatSeconds(result.assemblySeconds))
             : "",
         result.fromCache ? "from the kernel cache" : "not in the kernel cache");
@@ -133,11 +132,7 @@ int runShape(const LaunchArguments &arguments, const Placement &placement, const
   RunOptions options{.seed = seed, .launches = parseRepeat(arguments, 1)};
   if (placement.spawns)
     return kVerified; // the processes go on from here
-  RunResult result =
-      placement.backend == Backend::reference           ? runReference(task, placement, options)
-      : placement.backend == Backend::cpu               ? runCpu(task, placement, options)
-      : task.entry.isDistributed || placement.ranks > 1 ? runOnGpus(task, placement, options)
-                                                        : runNvidia(task, options);
+  RunResult result = run(task, placement, options);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)
@@ -158,13 +153,8 @@ int runKernel(const LaunchArguments &arguments) {
   if (shapes.empty())
     shapes.push_back("");
   int status = kVerified;
-  std::vector<std::shared_ptr<runtime::nvidia::Device>> held; // to make a context takes its time
-  for (const std::string &shape : shapes) {
-    if (&shape != &shapes.front() && held.empty())
-      for (int gpu = 0; gpu < placement.gpus; ++gpu)
-        held.push_back(runtime::nvidia::Device::open(gpu));
+  for (const std::string &shape : shapes)
     status = std::max(status, runShape(arguments, placement, shape, seed));
-  }
   if (placement.spawns)
     return spawnProcesses(placement, commandLine("run", arguments, seed));
   return status;

@@ -126,7 +126,7 @@ private:
 
   double launch(Program &program) {
     context_.barrier();
-    return program.launch(operands_.values()).seconds;
+    return program.timedLaunch(operands_.values()).seconds;
   }
 
   double slowest(double mine) {
@@ -313,14 +313,16 @@ std::vector<std::string> processCommand(const TraceArguments &arguments, uint64_
 }
 
 int traceKernel(const TraceArguments &arguments) {
-  if (arguments.backend == "reference")
-    throw UsageError("backend 'reference' has no clock: expected backend 'cpu'");
+  Placement placement = parsePlacement(arguments);
+  if (placement.backend != "cpu")
+    throw UsageError(fmt::format("backend '{}' has no clock of its own for every core: expected "
+                                 "backend 'cpu'",
+                                 placement.backend));
   Files files = filesOf(arguments);
   if (arguments.shapes.size() > 1)
     throw UsageError(fmt::format("{} shapes are given, expected one", arguments.shapes.size()));
   if (!arguments.events.empty())
     kernels::parseInteger("--events", arguments.events, 1, runtime::Options::kMostEvents);
-  Placement placement = parsePlacement(arguments);
   uint64_t seed = parseSeed(arguments);
   Task task = makeTask(arguments, arguments.shapes.empty() ? "" : arguments.shapes[0], placement);
   requireMemory(task, placement.ranks);

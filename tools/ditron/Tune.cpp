@@ -67,7 +67,7 @@ private:
     Program program = context.compile(task.kernel);
     auto launch = [&] {
       context.barrier();
-      return program.launch(operands.values()).seconds;
+      return program.timedLaunch(operands.values()).seconds;
     };
     operands.poison();
     launch();
@@ -108,7 +108,7 @@ Json jsonOf(const Task &task, const Placement &placement, const Outcome &outcome
                                [](const Trial &trial) { return !trial.refusal.empty(); });
   auto parameters = task.parameters();
   return {{"kernel", task.entry.name},
-          {"backend", placement.backendName()},
+          {"backend", placement.backend},
           {"ranks", placement.ranks},
           {"cores", placement.cores},
           {"shape", shapeJson(task.problem.dims)},
@@ -157,9 +157,10 @@ bool keep(const Task &task, const Placement &placement, const Outcome &outcome) 
 /// UsageError for what tune has no use for.
 Placement placementOf(const TuneArguments &arguments) {
   Placement placement = parsePlacement(arguments);
-  if (placement.backend == Backend::reference)
-    throw UsageError("backend 'reference' says what a kernel means, not how fast it is: expected "
-                     "backend 'cpu' or 'nvidia'");
+  if (!placement.traits.timesMatter)
+    throw UsageError(fmt::format("backend '{}' says what a kernel means, not how fast it is: "
+                                 "expected one that runs kernels, such as 'cpu'",
+                                 placement.backend));
   if (placement.transport != runtime::TransportKind::threads || placement.spawns)
     throw UsageError("ditron tune runs the ranks as threads of one process: expected neither "
                      "--procs nor another transport");
@@ -185,15 +186,14 @@ tune::Limits limitsOf(const TuneArguments &arguments) {
 int tuneKernel(const TuneArguments &arguments) {
   Placement placement = placementOf(arguments);
   tune::Limits limits = limitsOf(arguments);
-  bool isGpu = placement.backend == Backend::nvidia;
   Task task = makeTask(static_cast<const KernelArguments &>(arguments),
                        arguments.shapes.empty() ? "" : arguments.shapes.front(), placement.ranks,
-                       placement.cores, gpuOf(placement));
+                       placement.cores, targetOf(placement));
   std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task);
   requireMemory(task, placement.ranks);
   uint64_t seed = parseSeed(arguments);
-  GpuTuning tuning =
-      isGpu ? trialsOnNvidia(task, seed) : GpuTuning{CpuTrials(task, placement, seed), {}};
+  Tuning tuning = placement.devices > 0 ? trialsOnDevice(task, placement, seed)
+                                        : Tuning{CpuTrials(task, placement, seed), {}};
   Progress progress;
   size_t count = 0;
   Outcome outcome = tune::search(

@@ -7,13 +7,13 @@
 
 namespace ditron::tools {
 
-/// Times configurations of a task on a GPU, by events; each is verified at its first launch. Holds
-/// on to the task.
-struct GpuTuning {
+/// How configurations of a task are timed; none wins unverified.
+struct Tuning {
   tune::Measure measure;
   tune::Guide guide; ///< prunes by resources before compiling, and compiles on all CPUs
 };
-GpuTuning trialsOnNvidia(const Task &task, uint64_t seed);
+/// On a device with streams of its own, by their events. Holds on to the task.
+Tuning trialsOnDevice(const Task &task, const Placement &placement, uint64_t seed);
 
 /// RuntimeError that names the configuration where a result is wrong.
 void requireVerified(const Task &task, const Findings &findings);

@@ -18,6 +18,13 @@ def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
   let summary = "Notes in the timeline which tile each core works on";
 }
 
+def PrintTileAccess : Pass<"dist-print-tile-access", "::mlir::func::FuncOp"> {
+  let summary = "Remarks at each access which part of which buffer it is";
+  let description = [{
+    What device/TileAccess.h tells of a kernel, for people and tests.
+  }];
+}
+
 def DealTiles : Pass<"dist-deal-tiles", "::mlir::func::FuncOp"> {
   let summary = "Turns loops over tiles into loops over the tiles of this core";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

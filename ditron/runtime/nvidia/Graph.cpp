@@ -8,7 +8,7 @@ namespace ditron::runtime::nvidia {
 static constexpr int kRelaxed = 2;
 
 /// What `body` put into a stream, as a graph of the driver.
-static void *capture(const Device &device, const Stream &stream,
+static void *capture(const Gpu &device, const Stream &stream,
                      const std::function<void(const Stream &)> &body) {
   const Cuda &cuda = device.use();
   DITRON_CUDA(cuda, cuStreamBeginCapture_v2, stream.handle(), kRelaxed);
@@ -25,7 +25,7 @@ static void *capture(const Device &device, const Stream &stream,
   return graph;
 }
 
-Graph::Graph(std::shared_ptr<Device> device, const std::function<void(const Stream &)> &body)
+Graph::Graph(std::shared_ptr<Gpu> device, const std::function<void(const Stream &)> &body)
     : device_(std::move(device)) {
   void *graph = capture(*device_, Stream(device_), body);
   const Cuda &cuda = device_->use();

@@ -8,7 +8,7 @@
 //   });
 //   graph.launch(stream); // with the arguments that were recorded; as often as wanted
 #pragma once
-#include "ditron/runtime/nvidia/Device.h"
+#include "ditron/runtime/nvidia/Gpu.h"
 #include <functional>
 
 namespace ditron::runtime::nvidia {
@@ -18,7 +18,7 @@ public:
   /// Records what `body` launches and copies on the stream that it is given, which runs nothing of
   /// it. Kernels may be compiled and loaded meanwhile. RuntimeError with the driver's words where
   /// `body` does what cannot be recorded, such as waiting for the stream.
-  Graph(std::shared_ptr<Device> device, const std::function<void(const Stream &)> &body);
+  Graph(std::shared_ptr<Gpu> device, const std::function<void(const Stream &)> &body);
   ~Graph();
   Graph(const Graph &) = delete;
   Graph &operator=(const Graph &) = delete;
@@ -28,7 +28,7 @@ public:
   void launch(const Stream &stream) const;
 
 private:
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Gpu> device_;
   void *executable_ = nullptr;
 };
 

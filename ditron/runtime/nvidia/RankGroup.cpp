@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/nvidia/RankGroup.h"
-#include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -9,7 +8,7 @@ namespace ditron::runtime::nvidia {
 
 //===-- Workspace -----------------------------------------------------------------------------===//
 
-Workspace::Workspace(std::vector<std::shared_ptr<Device>> devices, WorkspaceLayout layout)
+Workspace::Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout)
     : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, layout_.bytes()),
       participants_(devices_.size()) {}
 
@@ -21,7 +20,7 @@ void Workspace::launched(int rank, Participant participant) {
 bool Workspace::hasFailed(int rank) const {
   uint64_t aborted = 0;
   DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyDtoH_v2, &aborted,
-              memory_.address(rank) + uint64_t(gpu::Head::kAborted), sizeof(aborted));
+              memory_.address(rank) + uint64_t(abi::Head::kAborted), sizeof(aborted));
   return aborted != 0;
 }
 
@@ -49,36 +48,26 @@ void Workspace::poison(int rank) const {
   DITRON_CUDA(cuda, cuStreamSynchronize, static_cast<void *>(nullptr)); // of copies and fills alone
 }
 
-//===-- RankGroup
-//----------------------------------------------------------------------------------===//
-
-RankGroup::RankGroup(std::vector<std::shared_ptr<Device>> devices)
-    : devices_(std::move(devices)),
-      bound_(std::chrono::milliseconds(
-          envInteger("DITRON_WAIT_TIMEOUT_MS", 1, int64_t(86'400'000)).value_or(10'000))) {}
+//===-- RankGroup -----------------------------------------------------------------------------===//
 
 void RankGroup::requirePlaces(int ranks) {
   int gpus = Cuda::get().devices();
-  int64_t most = std::min<int64_t>(int64_t(gpus) * kMostSharing, gpu::kMostRanks);
+  int64_t most = std::min<int64_t>(int64_t(gpus) * kMostSharing, abi::Head::kMostGpus);
   if (ranks > most)
     throw UnavailableError(fmt::format("{} ranks on {} GPU{}: expected at most {}, {} of a GPU, "
                                        "for all their cores to run at a time",
                                        ranks, gpus, gpus == 1 ? "" : "s", most, kMostSharing));
 }
 
-std::shared_ptr<RankGroup> RankGroup::open(int ranks) {
+std::shared_ptr<RankGroup> RankGroup::open(int ranks, std::chrono::milliseconds bound) {
   requirePlaces(ranks);
   int gpus = Cuda::get().devices();
-  std::vector<std::shared_ptr<Device>> opened, devices;
+  std::vector<std::shared_ptr<Gpu>> opened, devices;
   for (int n = 0; n < std::min(gpus, ranks); ++n)
-    opened.push_back(Device::open(n));
+    opened.push_back(Gpu::open(n));
   for (int rank = 0; rank < ranks; ++rank)
     devices.push_back(opened[size_t(rank) % opened.size()]);
-  return std::shared_ptr<RankGroup>(new RankGroup(std::move(devices)));
-}
-
-std::shared_ptr<RankGroup> RankGroup::of(std::shared_ptr<Device> device) {
-  return std::shared_ptr<RankGroup>(new RankGroup({std::move(device)}));
+  return std::shared_ptr<RankGroup>(new RankGroup(std::move(devices), bound));
 }
 
 int RankGroup::sharing(int rank) const {
@@ -115,12 +104,12 @@ std::string RankGroup::describe() const {
 }
 
 std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
-                                                const WorkspaceLayout &layout) {
+                                                const abi::WorkspaceLayout &layout) {
   std::lock_guard lock(lock_);
   std::shared_ptr<Workspace> &found = workspaces_[key];
   if (!found)
     found = std::make_shared<Workspace>(devices_, layout);
-  else if (found->layout().requests() != layout.requests())
+  else if (found->layout().arrays() != layout.arrays())
     throw CompileError(fmt::format("two kernels ask for different symmetric memory as '{}'", key));
   return found;
 }

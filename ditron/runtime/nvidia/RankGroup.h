@@ -8,6 +8,7 @@
 // m / s cores, at most one of which any multiprocessor needs: so whatever the kernels of the others
 // take, there is always an empty multiprocessor for the next core.
 #pragma once
+#include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/Workspace.h"
 #include <atomic>
 #include <chrono>
@@ -22,19 +23,19 @@ namespace ditron::runtime::nvidia {
 /// What a rank's last launch in a workspace was, for reports.
 struct Participant {
   std::string kernel;
-  std::shared_ptr<const Memory> status; ///< see gpu::Status; null: it has launched nothing
+  std::shared_ptr<const Memory> status; ///< see abi::Status; null: it has launched nothing
   int cores = 0;
-  std::shared_ptr<const void> code; ///< what the kernel's sites are told by
+  std::shared_ptr<const abi::KernelInfo> info = nullptr; ///< what its sites are told by
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks.
 class Workspace {
 public:
-  Workspace(std::vector<std::shared_ptr<Device>> devices, WorkspaceLayout layout);
+  Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout);
 
-  const WorkspaceLayout &layout() const { return layout_; }
+  const abi::WorkspaceLayout &layout() const { return layout_; }
   const SymmetricMemory &memory() const { return memory_; }
-  const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  const std::shared_ptr<Gpu> &device(int rank) const { return devices_[size_t(rank)]; }
   int ranks() const { return static_cast<int>(devices_.size()); }
 
   void launched(int rank, Participant participant);
@@ -54,8 +55,8 @@ public:
   void poison(int rank) const;
 
 private:
-  std::vector<std::shared_ptr<Device>> devices_;
-  WorkspaceLayout layout_;
+  std::vector<std::shared_ptr<Gpu>> devices_;
+  abi::WorkspaceLayout layout_;
   SymmetricMemory memory_;
   mutable std::mutex lock_;
   std::mutex errorLock_;
@@ -70,13 +71,11 @@ public:
   /// UnavailableError where this machine has no GPU or too few for so many ranks.
   static void requirePlaces(int ranks);
   /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number; see
-  /// requirePlaces.
-  static std::shared_ptr<RankGroup> open(int ranks);
-  /// One rank on this GPU.
-  static std::shared_ptr<RankGroup> of(std::shared_ptr<Device> device);
+  /// requirePlaces. `bound`: of every wait of a kernel.
+  static std::shared_ptr<RankGroup> open(int ranks, std::chrono::milliseconds bound);
 
   int ranks() const { return static_cast<int>(devices_.size()); }
-  const std::shared_ptr<Device> &device(int rank) const { return devices_[size_t(rank)]; }
+  const std::shared_ptr<Gpu> &device(int rank) const { return devices_[size_t(rank)]; }
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
@@ -87,7 +86,7 @@ public:
   std::string describe() const;
 
   /// The workspace of this name, made by the first rank that asks.
-  std::shared_ptr<Workspace> workspace(const std::string &key, const WorkspaceLayout &layout);
+  std::shared_ptr<Workspace> workspace(const std::string &key, const abi::WorkspaceLayout &layout);
   /// A workspace that has failed is given up: the next launch gets another one.
   void drop(const std::shared_ptr<Workspace> &workspace);
   /// How many have been given up, so far: what was learnt of one before may no longer hold.
@@ -96,9 +95,10 @@ public:
   std::chrono::nanoseconds bound() const { return bound_; }
 
 private:
-  explicit RankGroup(std::vector<std::shared_ptr<Device>> devices);
+  RankGroup(std::vector<std::shared_ptr<Gpu>> devices, std::chrono::milliseconds bound)
+      : devices_(std::move(devices)), bound_(bound) {}
 
-  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<Gpu>> devices_;
   std::chrono::nanoseconds bound_;
   std::mutex lock_;
   std::map<std::string, std::shared_ptr<Workspace>> workspaces_;

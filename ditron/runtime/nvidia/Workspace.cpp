@@ -3,63 +3,18 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace ditron::runtime::nvidia {
 
-//===-- Layout --------------------------------------------------------------------------------===//
+//===-- Names ---------------------------------------------------------------------------------===//
 
-static constexpr int64_t kAlignment = 1024;
-
-static int64_t rounded(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-int64_t SymmetricRequest::elements() const {
-  constexpr int64_t kMost = int64_t(1) << 46;
-  int64_t count = 1;
-  for (int64_t extent : extents)
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > kMost)
-      throw CompileError(
-          fmt::format("symmetric '{}' has shape [{}]", name, fmt::join(extents, ", ")));
-  return count;
-}
-
-WorkspaceLayout::WorkspaceLayout(std::vector<SymmetricRequest> requests, int64_t barriers)
-    : requests_(std::move(requests)) {
-  std::vector<int64_t> within(requests_.size());
-  for (size_t n = 0; n < requests_.size(); ++n) {
-    int64_t count = requests_[n].elements();
-    if (requests_[n].isSignals) {
-      within[n] = 8 * cells_;
-      cells_ += count;
-    } else {
-      within[n] = bufferPage_;
-      bufferPage_ += rounded(count * requests_[n].elementBytes);
-    }
-  }
-  cells_ += 2 * barriers;
-  signalPage_ = rounded(8 * cells_);
-  bufferStart_ = gpu::Head::kBytes + gpu::kSignalPages * signalPage_;
-  for (size_t n = 0; n < requests_.size(); ++n)
-    offsets_.push_back((requests_[n].isSignals ? gpu::Head::kBytes : bufferStart_) + within[n]);
-}
-
-std::string WorkspaceLayout::nameOf(int64_t offset) const {
-  if (offset < gpu::Head::kBytes)
+std::string nameOf(const abi::WorkspaceLayout &layout, int64_t offset) {
+  if (offset < layout.signalStart())
     return fmt::format("rank {} to complete the launch before the last",
-                       (offset - gpu::Head::kCompleted) / 8);
-  int64_t cell = (offset - gpu::Head::kBytes) % std::max<int64_t>(signalPage_, 1) / 8;
-  for (size_t n = 0; n < requests_.size(); ++n) {
-    const SymmetricRequest &request = requests_[n];
-    int64_t number = cell - (offsets_[n] - gpu::Head::kBytes) / 8;
-    if (!request.isSignals || number < 0 || number >= request.elements())
-      continue;
-    std::vector<int64_t> indices(request.extents.size());
-    for (size_t dim = indices.size(); dim-- > 0; number /= request.extents[dim])
-      indices[dim] = number % request.extents[dim];
-    return indices.empty() ? fmt::format("signal '{}'", request.name)
-                           : fmt::format("signal '{}'[{}]", request.name, fmt::join(indices, ", "));
-  }
-  return "a barrier";
+                       (offset - abi::Head::kCompleted) / 8);
+  int64_t cell = (offset - layout.signalStart()) % std::max<int64_t>(layout.signalPage(), 1) / 8;
+  std::optional<std::string> name = layout.nameOf(cell);
+  return name ? fmt::format("signal {}", *name) : "a barrier";
 }
 
 //===-- Memory --------------------------------------------------------------------------------===//
@@ -84,7 +39,7 @@ static_assert(sizeof(Properties) == 32 && sizeof(Access) == 12);
 constexpr int kMapsMemory = 102; // an attribute of devices
 constexpr int kOutOfMemory = 2;
 
-Properties propertiesOf(const Device &device) {
+Properties propertiesOf(const Gpu &device) {
   Properties properties;
   properties.location.device = device.number();
   return properties;
@@ -92,7 +47,7 @@ Properties propertiesOf(const Device &device) {
 
 } // namespace
 
-static void requireReach(const Device &from, const Device &to) {
+static void requireReach(const Gpu &from, const Gpu &to) {
   if (from.number() == to.number())
     return;
   int reaches = 0;
@@ -104,7 +59,7 @@ static void requireReach(const Device &from, const Device &to) {
                     from.number(), to.number()));
 }
 
-SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, int64_t bytes)
+SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes)
     : devices_(std::move(devices)) {
   size_t granularity = 1;
   for (const auto &device : devices_) {
@@ -132,7 +87,7 @@ SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, i
 
 /// Memory of rank `rank`, which all GPUs may use from here on.
 void SymmetricMemory::map(size_t rank) {
-  const Device &device = *devices_[rank];
+  const Gpu &device = *devices_[rank];
   const Cuda &cuda = device.use();
   Properties properties = propertiesOf(device);
   unsigned long long handle = 0;

@@ -1,51 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a kernel of several ranks has on every GPU: see support/GpuLaunch.h for what lies
+// The memory that a kernel of several ranks has on every GPU: see abi/Workspace.h for what lies
 // in it and how launches follow one another there.
 #pragma once
-#include "ditron/runtime/nvidia/Device.h"
-#include "ditron/support/GpuLaunch.h"
+#include "ditron/abi/Workspace.h"
+#include "ditron/runtime/nvidia/Gpu.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace ditron::runtime::nvidia {
 
-/// A symmetric buffer, or an array of signals, that a kernel asks for.
-struct SymmetricRequest {
-  std::string name;
-  bool isSignals = false;
-  int64_t elementBytes = 8;
-  std::vector<int64_t> extents;
-
-  int64_t elements() const;
-  bool operator==(const SymmetricRequest &) const = default;
-};
-
-/// Where everything lies in the workspace of a rank. Knows no GPU.
-class WorkspaceLayout {
-public:
-  /// `barriers`: of the kernel; each takes two counters behind the signals. RuntimeError where
-  /// sizes are beyond what integers hold.
-  WorkspaceLayout(std::vector<SymmetricRequest> requests, int64_t barriers);
-
-  const std::vector<SymmetricRequest> &requests() const { return requests_; }
-  /// Bytes from the beginning to the first page of a request.
-  int64_t offset(size_t request) const { return offsets_[request]; }
-  int64_t signalPage() const { return signalPage_; } ///< bytes
-  int64_t bufferPage() const { return bufferPage_; } ///< bytes
-  int64_t bufferStart() const { return bufferStart_; }
-  int64_t cells() const { return cells_; } ///< of a page
-  int64_t bytes() const { return bufferStart_ + gpu::kBufferPages * bufferPage_; }
-  /// What a counter is, by its distance from the beginning of the workspace: "signal 'ready'[1,
-  /// 0]".
-  std::string nameOf(int64_t offset) const;
-
-private:
-  std::vector<SymmetricRequest> requests_;
-  std::vector<int64_t> offsets_;
-  int64_t cells_ = 0, signalPage_ = 0, bufferPage_ = 0, bufferStart_ = 0;
-};
+/// What a counter is, by its distance from the beginning of the workspace: "signal 'ready'[1, 0]".
+std::string nameOf(const abi::WorkspaceLayout &layout, int64_t offset);
 
 /// Memory of the same size on the GPU of every rank, mapped for all of them, so that rank r's
 /// begins at address() + r * stride(). A GPU may have several ranks.
@@ -53,7 +20,7 @@ class SymmetricMemory {
 public:
   /// UnavailableError where a GPU cannot map memory or cannot reach another one's, RuntimeError
   /// where there is not enough. The memory is zero.
-  SymmetricMemory(std::vector<std::shared_ptr<Device>> devices, int64_t bytes);
+  SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes);
   ~SymmetricMemory();
   SymmetricMemory(const SymmetricMemory &) = delete;
   SymmetricMemory &operator=(const SymmetricMemory &) = delete;
@@ -65,7 +32,7 @@ private:
   void map(size_t rank);
   void release() noexcept;
 
-  std::vector<std::shared_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<Gpu>> devices_;
   uint64_t base_ = 0, stride_ = 0;
   size_t mapped_ = 0;
 };

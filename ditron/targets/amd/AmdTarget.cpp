@@ -3,6 +3,7 @@
 // A chip of AMD's as a target: kernels of one rank without products of tiles. A core is a
 // workgroup, a warp a wavefront; shared memory is LDS, as much of it as the kernel takes and no
 // more at its launch.
+#include "ditron/lower/DescribeKernel.h"
 #include "ditron/targets/amd/AmdCode.h"
 #include "ditron/targets/amd/Instructions.h"
 #include "ditron/targets/gpu/GpuTarget.h"
@@ -20,25 +21,41 @@ namespace {
 class AmdTarget final : public gpu::GpuTarget {
 public:
   explicit AmdTarget(const Chip &chip)
-      : chip_(chip),
-        traits_{.lanes = chip.lanes,
-                .mostWarps = kMostThreads / chip.lanes,
-                .sharedBytes = chip.ldsBytes,
-                .threadRegisters = chip.vectorRegisters,
-                .registers = chip.registers,
-                .threads = chip.threads,
-                .multiplies = false,
-                .hasRanks = false} {}
+      : chip_(chip), traits_{.lanes = chip.lanes,
+                             .mostWarps = kMostThreads / chip.lanes,
+                             .sharedBytes = chip.ldsBytes,
+                             .threadRegisters = chip.vectorRegisters,
+                             .registers = chip.registers,
+                             .threads = chip.threads,
+                             .multiplies = false,
+                             .hasRanks = false} {}
 
   std::string_view name() const override { return chip_.name; }
   std::string_view machines() const override { return "AMD GPUs"; }
-  TileTraits tileTraits() const override { return {0, chip_.computeUnits}; }
+  DeviceTraits deviceTraits() const override {
+    return {.sms = chip_.computeUnits,
+            .lanes = chip_.lanes,
+            .registersPerSm = chip_.registers,
+            .sharedBytesPerSm = chip_.ldsBytes,
+            .threadsPerSm = chip_.threads,
+            .registersPerThread = chip_.vectorRegisters,
+            .threadsPerCta = kMostThreads};
+  }
+  bool isFor(std::string_view architecture) const override {
+    return architecture.starts_with("gfx");
+  }
+  bool runsOn(std::string_view architecture) const override { return architecture == chip_.name; }
   void registerTranslations(DialectRegistry &registry) const override {
     registerROCDLDialectTranslation(registry);
   }
-  void optimize(llvm::Module &code) const override { amd::optimize(code, chip_); }
-  std::string assembly(llvm::Module &code, const std::string &description) const override;
-  std::string object(llvm::Module &code, const std::string &description,
+  void optimize(llvm::Module &code, const abi::KernelInfo &info) const override {
+    lower::embedInfo(info, code, kConstantSpace);
+    amd::optimize(code, chip_);
+  }
+  std::string assembly(llvm::Module &code, const abi::KernelInfo &) const override {
+    return emitAssembly(code, chip_);
+  }
+  std::string object(llvm::Module &code, const abi::KernelInfo &info,
                      Resources *resources) const override;
 
   const gpu::Traits &traits() const override { return traits_; }
@@ -51,6 +68,7 @@ public:
 
 private:
   static constexpr int64_t kMostThreads = 1024; ///< of a workgroup
+  static constexpr unsigned kConstantSpace = 4; ///< the address space of what nobody writes
 
   const Chip &chip_;
   gpu::Traits traits_;
@@ -58,11 +76,7 @@ private:
 
 } // namespace
 
-std::string AmdTarget::assembly(llvm::Module &code, const std::string &description) const {
-  return description + emitAssembly(code, chip_);
-}
-
-std::string AmdTarget::object(llvm::Module &code, const std::string &,
+std::string AmdTarget::object(llvm::Module &code, const abi::KernelInfo &,
                               Resources *resources) const {
   std::string object = emitObject(code, chip_);
   if (resources)
@@ -73,9 +87,8 @@ std::string AmdTarget::object(llvm::Module &code, const std::string &,
 /// LDS of the size that the kernel takes: launches add none.
 static void fixShared(ModuleOp module) {
   auto shared = module.lookupSymbol<LLVM::GlobalOp>(gpu::kSharedSymbol);
-  auto bytes = module->getAttrOfType<IntegerAttr>(gpu::kSharedAttr);
-  Builder b(module);
-  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), static_cast<uint64_t>(bytes.getInt()));
+  auto bytes = static_cast<uint64_t>(lower::attachedInfo(module).sharedBytes);
+  auto type = LLVM::LLVMArrayType::get(Builder(module).getI8Type(), bytes);
   shared.setGlobalTypeAttr(TypeAttr::get(type));
   shared.setLinkage(LLVM::Linkage::Internal);
 }
@@ -86,8 +99,8 @@ void AmdTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t res
   entry->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(), b.getUnitAttr());
   entry->setAttr(ROCDL::ROCDLDialect::getFlatWorkGroupSizeAttrName(),
                  b.getStringAttr(fmt::format("{},{}", threads, threads)));
-  entry.setPassthroughAttr(b.getArrayAttr(
-      b.getStrArrayAttr({"amdgpu-waves-per-eu", std::to_string(waves)})));
+  entry.setPassthroughAttr(
+      b.getArrayAttr(b.getStrArrayAttr({"amdgpu-waves-per-eu", std::to_string(waves)})));
   fixShared(entry->getParentOfType<ModuleOp>());
 }
 

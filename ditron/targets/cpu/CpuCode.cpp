@@ -11,7 +11,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -144,8 +143,8 @@ static void require(llvm::Error error) {
         fmt::format("cannot load a kernel's code: {}", llvm::toString(std::move(error))));
 }
 
-LoadedCode::LoadedCode(const std::string &object, const std::vector<Symbol> &symbols)
-    : jit_(std::make_unique<Jit>()) {
+LoadedCode::LoadedCode(const abi::CompiledKernel &compiled, const std::vector<Symbol> &symbols)
+    : jit_(std::make_unique<Jit>()), info_(compiled.info) {
   initializeLLVM();
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
   jit_->engine =
@@ -160,19 +159,8 @@ LoadedCode::LoadedCode(const std::string &object, const std::vector<Symbol> &sym
   require(library.define(llvm::orc::absoluteSymbols(std::move(functions))));
   library.addGenerator(require(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
       engine.getDataLayout().getGlobalPrefix())));
-  require(engine.addObjectFile(
-      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object), "kernel")));
-  kernel_ = require(engine.lookup("ditron_kernel")).toPtr<Kernel>();
-  plan_ = require(engine.lookup("ditron_plan")).toPtr<Plan>();
-  const char *info = require(engine.lookup("ditron_kernel_info")).toPtr<const char *>();
-  llvm::json::Value parsed = require(llvm::json::parse(info));
-  const llvm::json::Object &fields = *parsed.getAsObject();
-  scratchBytes_ = *fields.getInteger("scratch_bytes");
-  for (const llvm::json::Value &value : *fields.getArray("requests")) {
-    const llvm::json::Object &request = *value.getAsObject();
-    requests_.push_back({request.getString("name")->str(), *request.getString("kind") == "signals",
-                         *request.getInteger("bytes"), *request.getInteger("rank")});
-  }
+  require(engine.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(compiled.code, "kernel")));
+  kernel_ = require(engine.lookup(info_.entry)).toPtr<Kernel>();
 }
 
 LoadedCode::~LoadedCode() = default;

@@ -2,10 +2,10 @@
 //
 // Machine code for this machine's CPU: made from LLVM IR, kept as an ELF object, loaded by ORC.
 //
-// The object of a kernel has three symbols: the entry point `ditron_kernel(context, words)`,
-// `ditron_plan(context, words, extents)`, which stores the extents of the symmetric memory that a
-// launch with these arguments needs, and `ditron_kernel_info`, the text of KernelInfo.
+// The object of a kernel has two symbols: the entry point `ditron_kernel(context, words)`, and
+// `ditron_kernel_info`, the text of its description (abi/KernelInfo.h).
 #pragma once
+#include "ditron/abi/KernelInfo.h"
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,36 +47,23 @@ struct Symbol {
   void *address;
 };
 
-/// Symmetric memory that a kernel needs, per launch.
-struct Request {
-  std::string name;
-  bool isSignals = false;
-  int64_t elementBytes = 0;
-  int64_t rank = 0;
-};
-
 /// A kernel's code in memory; gone with this object.
 class LoadedCode {
 public:
   using Kernel = void (*)(void *context, const int64_t *words);
-  using Plan = void (*)(void *context, const int64_t *words, int64_t *extents);
 
   /// RuntimeError where the object is none of ours.
-  LoadedCode(const std::string &object, const std::vector<Symbol> &symbols);
+  LoadedCode(const abi::CompiledKernel &compiled, const std::vector<Symbol> &symbols);
   ~LoadedCode();
 
   Kernel kernel() const { return kernel_; }
-  Plan plan() const { return plan_; }
-  int64_t scratchBytes() const { return scratchBytes_; }
-  const std::vector<Request> &requests() const { return requests_; }
+  const abi::KernelInfo &info() const { return info_; }
 
 private:
   struct Jit;
   std::unique_ptr<Jit> jit_;
   Kernel kernel_ = nullptr;
-  Plan plan_ = nullptr;
-  int64_t scratchBytes_ = 0;
-  std::vector<Request> requests_;
+  abi::KernelInfo info_;
 };
 
 } // namespace ditron::cpu

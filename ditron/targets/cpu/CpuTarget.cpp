@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This machine's CPU as a target.
+#include "ditron/lower/DescribeKernel.h"
 #include "ditron/targets/Target.h"
 #include "ditron/targets/cpu/CpuCode.h"
 #include "ditron/targets/cpu/transforms/Passes.h"
@@ -16,11 +17,14 @@ class CpuTarget final : public Target {
     HostMachine host;
     return {host.vectorBytes(), host.vectorRegisters()};
   }
-  void optimize(llvm::Module &code) const override { HostMachine().optimize(code); }
-  std::string assembly(llvm::Module &code, const std::string &) const override {
+  void optimize(llvm::Module &code, const abi::KernelInfo &info) const override {
+    lower::embedInfo(info, code);
+    HostMachine().optimize(code);
+  }
+  std::string assembly(llvm::Module &code, const abi::KernelInfo &) const override {
     return HostMachine().emitAssembly(code);
   }
-  std::string object(llvm::Module &code, const std::string &, Resources *) const override {
+  std::string object(llvm::Module &code, const abi::KernelInfo &, Resources *) const override {
     return HostMachine().emitObject(code);
   }
 };

@@ -18,7 +18,7 @@ Layout Products::accumulator(core::DotOp dot, Threads threads) const {
   return blocked(shapeOf(acc), std::max<int64_t>(1, run), threads);
 }
 
-std::unique_ptr<Products> GpuTarget::products(func::FuncOp, const CodeOptions &) const {
+std::unique_ptr<Products> GpuTarget::products(func::FuncOp, const CompileRequest &) const {
   return std::make_unique<Products>();
 }
 

@@ -4,6 +4,7 @@
 // what only its instructions can do (Instructions), and where it adds passes and patterns of its
 // own. A backend derives from it, once for all its chips; shared passes know no other name of it.
 #pragma once
+#include "ditron/abi/CompileRequest.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/targets/Target.h"
 #include "ditron/targets/gpu/Instructions.h"
@@ -64,9 +65,9 @@ public:
   const GpuTarget *gpu() const final { return this; }
 
   virtual const Traits &traits() const = 0;
-  /// The products of a kernel; element by element, where the chip has nothing better.
+  /// The products of a kernel, by the request's schedule and tensor maps; element by element, where the chip has nothing better.
   virtual std::unique_ptr<Products> products(mlir::func::FuncOp function,
-                                             const CodeOptions &options) const;
+                                             const CompileRequest &request) const;
   /// Instructions at the builder's place. `threads`: that meet at a barrier; 0: all of the CTA.
   virtual std::unique_ptr<Instructions> instructions(mlir::OpBuilder &b, mlir::Location loc,
                                                      int64_t threads = 0) const = 0;
@@ -80,7 +81,7 @@ public:
     afterLayouts,  ///< tiles have layouts
   };
   virtual void addPasses(Stage stage, mlir::OpPassManager &kernel,
-                         const CodeOptions &options) const {}
+                         const CompileRequest &request) const {}
   /// What becomes of the target's own ops and of products when tiles become registers.
   virtual void addThreadPatterns(mlir::TypeConverter &types, mlir::ConversionTarget &legal,
                                  mlir::RewritePatternSet &patterns,

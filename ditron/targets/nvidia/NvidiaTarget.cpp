@@ -57,43 +57,64 @@ private:
 
 NvidiaTarget::NvidiaTarget(const Chip &chip) : chip_(chip) {
   constexpr int64_t kMostWarps = 32, kThreads = 1536; // of a multiprocessor of any chip
-  traits_ = {kLanes,  kMostWarps, chip.sharedBytes, chip.registers,
-             chip.coreRegisters, kThreads};
+  traits_ = {kLanes, kMostWarps, chip.sharedBytes, chip.registers, chip.coreRegisters, kThreads};
 }
 
-bool NvidiaTarget::runsOn(std::string_view device) const {
-  int major = 0, minor = 0;
-  StringRef text(device), after;
-  std::tie(text, after) = text.split('.');
-  return !text.getAsInteger(10, major) && !after.getAsInteger(10, minor) &&
-         chip_.runsOn(major, minor);
+DeviceTraits NvidiaTarget::deviceTraits() const {
+  constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
+  return {.sms = chip_.multiprocessors,
+          .hasWarpgroups = chip_.hasWarpgroups,
+          .accumulator = chip_.accumulator,
+          .registersPerSm = chip_.coreRegisters,
+          .sharedBytesPerSm = chip_.sharedBytes + kReserved,
+          .registersPerThread = chip_.registers,
+          .reservedBytesPerCta = kReserved};
+}
+
+/// The compute capability of an architecture, ten times the major version and the minor one.
+static std::optional<int> capabilityOf(StringRef architecture) {
+  int number = 0;
+  if (!architecture.consume_front("sm_") || architecture.getAsInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+bool NvidiaTarget::isFor(std::string_view architecture) const {
+  return capabilityOf(architecture).has_value();
+}
+
+bool NvidiaTarget::runsOn(std::string_view architecture) const {
+  std::optional<int> capability = capabilityOf(architecture);
+  return capability && chip_.runsOn(*capability / 10, *capability % 10);
 }
 
 void NvidiaTarget::registerTranslations(DialectRegistry &registry) const {
   registerNVVMDialectTranslation(registry);
 }
 
-void NvidiaTarget::optimize(llvm::Module &code) const { nvidia::optimize(code, chip_); }
-
-std::string NvidiaTarget::assembly(llvm::Module &code, const std::string &description) const {
-  return description + emitPtx(code, chip_);
+void NvidiaTarget::optimize(llvm::Module &code, const abi::KernelInfo &) const {
+  nvidia::optimize(code, chip_);
 }
 
-std::string NvidiaTarget::object(llvm::Module &code, const std::string &description,
+std::string NvidiaTarget::assembly(llvm::Module &code, const abi::KernelInfo &info) const {
+  return emitPtx(code, chip_, info);
+}
+
+std::string NvidiaTarget::object(llvm::Module &code, const abi::KernelInfo &info,
                                  Resources *resources) const {
-  return assemble(assembly(code, description), chip_, resources);
+  return assemble(assembly(code, info), chip_, resources);
 }
 
 //===-- Tiles on threads ----------------------------------------------------------------------===//
 
 std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
-                                                 const CodeOptions &options) const {
-  auto roles = options.tensorMaps
-                   ? planRoles(function, chip_.share(options.resident), options.warps)
-                   : std::nullopt;
+                                                 const CompileRequest &request) const {
+  auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.resident),
+                                              request.schedule.warps)
+                                  : std::nullopt;
   if (!roles)
     return std::make_unique<WarpProducts>();
-  return std::make_unique<WarpgroupProducts>(roles->warps, options.tensorStores);
+  return std::make_unique<WarpgroupProducts>(roles->warps, request.tensorStores);
 }
 
 std::unique_ptr<gpu::Instructions> NvidiaTarget::instructions(OpBuilder &b, mlir::Location loc,
@@ -108,19 +129,21 @@ StringRef NvidiaTarget::syncScope(ScopeName scope) const {
       .Default("");
 }
 
-void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel, const CodeOptions &options) const {
+void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
+                             const CompileRequest &request) const {
   std::string chip(chip_.name);
   switch (stage) {
   case Stage::beforeDealing:
-    if (options.tensorMaps)
+    if (request.tensorMaps)
       kernel.addPass(createFormClusters({chip})); // cores take tiles together
     return;
   case Stage::beforeLayouts:
-    if (options.tensorMaps)
-      kernel.addPass(createTurnProducts({chip, options.warps, options.resident})); // few rows
+    if (request.tensorMaps)
+      kernel.addPass(createTurnProducts(
+          {chip, request.schedule.warps, request.schedule.resident})); // few rows
     return;
   case Stage::afterLayouts:
-    kernel.addPass(createSpecializeWarps({chip, options.stages, options.tensorStores}));
+    kernel.addPass(createSpecializeWarps({chip, request.schedule.stages, request.tensorStores}));
     kernel.addPass(createOverlapLaunches({chip})); // before the last one's end
     return;
   }

@@ -14,22 +14,24 @@ public:
 
   std::string_view name() const override { return chip_.name; }
   std::string_view machines() const override { return "NVIDIA GPUs"; }
-  TileTraits tileTraits() const override { return {chip_.accumulator, chip_.multiprocessors}; }
-  bool runsOn(std::string_view device) const override;
+  DeviceTraits deviceTraits() const override;
+  bool isFor(std::string_view architecture) const override;
+  bool runsOn(std::string_view architecture) const override;
   void registerTranslations(mlir::DialectRegistry &registry) const override;
-  void optimize(llvm::Module &code) const override;
-  std::string assembly(llvm::Module &code, const std::string &description) const override;
-  std::string object(llvm::Module &code, const std::string &description,
+  bool launchesAssembly() const override { return true; }
+  void optimize(llvm::Module &code, const abi::KernelInfo &info) const override;
+  std::string assembly(llvm::Module &code, const abi::KernelInfo &info) const override;
+  std::string object(llvm::Module &code, const abi::KernelInfo &info,
                      Resources *resources) const override;
 
   const gpu::Traits &traits() const override { return traits_; }
   std::unique_ptr<gpu::Products> products(mlir::func::FuncOp function,
-                                          const CodeOptions &options) const override;
+                                          const CompileRequest &request) const override;
   std::unique_ptr<gpu::Instructions> instructions(mlir::OpBuilder &b, mlir::Location loc,
                                                   int64_t threads) const override;
   llvm::StringRef syncScope(gpu::ScopeName scope) const override;
   void addPasses(Stage stage, mlir::OpPassManager &kernel,
-                 const CodeOptions &options) const override;
+                 const CompileRequest &request) const override;
   void addThreadPatterns(mlir::TypeConverter &types, mlir::ConversionTarget &legal,
                          mlir::RewritePatternSet &patterns,
                          const gpu::ThreadContext &context) const override;

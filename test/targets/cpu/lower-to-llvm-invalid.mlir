@@ -27,7 +27,7 @@ func.func private @elsewhere()
 
 // -----
 
-// expected-error @+1 {{has 2 kernels and 0 other functions, expected one kernel and its plan}}
+// expected-error @+1 {{has 2 functions, expected the kernel alone}}
 module {
   func.func @one() attributes {tile.kernel} { return }
   func.func @other() attributes {tile.kernel} { return }

@@ -4,14 +4,10 @@
 !v = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !sym = memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
 
-// The plan takes the words of the arguments and gives the extents.
-// CHECK-LABEL: llvm.func internal @kernel_plan(
-// CHECK-LABEL: llvm.func @ditron_plan(
-// CHECK-SAME: %[[CONTEXT:[a-z0-9]+]]: !llvm.ptr, %[[WORDS:[a-z0-9]+]]: !llvm.ptr, %[[OUT:[a-z0-9]+]]: !llvm.ptr)
-// CHECK: llvm.call @kernel_plan(
-
 // What the launcher has to know, as text.
-// CHECK: llvm.mlir.global external constant @ditron_kernel_info("{\22requests\22:[{\22bytes\22:4,\22kind\22:\22buffer\22,\22name\22:\22full\22,\22rank\22:1}],\22scratch_bytes\22:0}\00")
+// CHECK: dist.kernel_info = "{\22version\22:1,\22name\22:\22kernel\22,
+// CHECK-SAME: \22symmetric\22:[{\22name\22:\22full\22,\22kind\22:\22buffer\22,\22element_bytes\22:4,\22extents\22:[\22a3\22]}]
+// CHECK-SAME: \22scratch_bytes\22:0
 
 // The kernel: an address, two extents and two strides of a view, a scalar's bits, an index; then the
 // address, extent and stride of the symmetric memory.

@@ -57,8 +57,8 @@ func.func @requirement(%ok: i1, %n: index) {
 // CHECK: simt.end
 func.func @verbs(%i: index, %buffer: memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>,
                  %counters: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>)
-    attributes {dist.requests = [{bytes = 4 : i64, kind = "buffer", name = "buffer", rank = 1 : i64},
-                                 {bytes = 8 : i64, kind = "signals", name = "ready", rank = 1 : i64}]} {
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["8"], kind = "buffer", name = "buffer"},
+                                  {element_bytes = 8 : i64, extents = ["8"], kind = "signals", name = "ready"}]} {
   %c0 = arith.constant 0 : index
   %ready = builtin.unrealized_conversion_cast %counters : memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> to !dist.signals<1>
   dist.role "send" cores %c0 for %i {

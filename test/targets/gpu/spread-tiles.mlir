@@ -3,7 +3,7 @@
 
 // Each tile gets a core, and its number is divided in 32 bits.
 // CHECK-LABEL: func.func @spread(
-// CHECK-SAME: simt.tiles = ["a0.0 c4 ceildiv a0.1 mul"]
+// CHECK-SAME: simt.tiles = ["a0.0 4 ceildiv a0.1 mul"]
 // CHECK: %[[CORE:.*]] = dist.core
 // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[CORE]], %{{.*}} : index
 // CHECK: scf.if %[[EXISTS]] {

@@ -3,6 +3,7 @@
 // The kernels of the library are proved clean, and no mistake in them is missed.
 #include "ditron/kernels/Registry.h"
 #include "ditron/check/Check.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace ditron::kernels {
@@ -28,34 +29,52 @@ template <class Use> void forEachCase(const KernelEntry &entry, int64_t ranks, c
   }
 }
 
-TEST(Registry, EveryKernelIsProvedClean) {
-  for (const KernelEntry &entry : registry())
-    for (int64_t ranks : {1, 2, 3, 4, 8})
-      forEachCase(entry, ranks, [&](const Kernel &kernel, const CheckOptions &options) {
-        ditron::Verdict verdict = check(kernel, options);
-        EXPECT_TRUE(verdict.clean()) << verdict.text();
-        EXPECT_EQ(verdict.method, Method::proved) << verdict.text();
-      });
+class EveryKernel : public testing::TestWithParam<std::string> {
+protected:
+  const KernelEntry &entry_ = findKernel(GetParam());
+};
+
+TEST_P(EveryKernel, IsProvedClean) {
+  for (int64_t ranks : {1, 2, 3, 4, 8})
+    forEachCase(entry_, ranks, [&](const Kernel &kernel, const CheckOptions &options) {
+      ditron::Verdict verdict = check(kernel, options);
+      EXPECT_TRUE(verdict.clean()) << verdict.text();
+      EXPECT_EQ(verdict.method, Method::proved) << verdict.text();
+    });
 }
 
-TEST(Registry, NoMutantIsMissed) {
-  for (const KernelEntry &entry : registry())
-    for (int64_t ranks : {2, 3, 4}) {
-      std::vector<Mutant> mutants;
-      forEachCase(entry, ranks, [&](const Kernel &kernel, const CheckOptions &options) {
-        unite(mutants, mutate(kernel, options));
-      });
-      size_t killed = 0;
-      for (const Mutant &mutant : mutants) {
-        EXPECT_NE(mutant.outcome, Mutant::Outcome::missed)
-            << entry.name << ", " << ranks << " ranks: " << mutant.kind << " at " << mutant.source;
-        killed += mutant.outcome == Mutant::Outcome::killed;
-      }
-      if (entry.isDistributed) {
-        EXPECT_GE(killed, 7u) << entry.name;
-      }
+TEST_P(EveryKernel, HidesNoMutant) {
+  for (int64_t ranks : {2, 3, 4}) {
+    std::vector<Mutant> mutants;
+    forEachCase(entry_, ranks, [&](const Kernel &kernel, const CheckOptions &options) {
+      unite(mutants, mutate(kernel, options));
+    });
+    size_t killed = 0;
+    for (const Mutant &mutant : mutants) {
+      EXPECT_NE(mutant.outcome, Mutant::Outcome::missed)
+          << entry_.name << ", " << ranks << " ranks: " << mutant.kind << " at " << mutant.source;
+      killed += mutant.outcome == Mutant::Outcome::killed;
     }
+    if (entry_.isDistributed) {
+      EXPECT_GE(killed, 7u) << entry_.name;
+    }
+  }
 }
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (const KernelEntry &entry : registry())
+    result.push_back(entry.name);
+  return result;
+}
+
+std::string testName(const testing::TestParamInfo<std::string> &info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryKernel, testing::ValuesIn(names()), testName);
 
 } // namespace
 } // namespace ditron::kernels

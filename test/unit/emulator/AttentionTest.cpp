@@ -65,9 +65,9 @@ class Execution {
 public:
   Execution(const Kernel &kernel, std::vector<bool> isDense, const std::string &chip = kNewest) {
     setenv("DITRON_CACHE", "0", 1);
-    code_ = loadGpuCode(kernel, {}, {std::move(isDense), true}, chip);
+    code_ = buildKernel(kernel, {.target = chip, .unitStride = std::move(isDense)});
   }
-  size_t maps() const { return code_.tensorMaps.size(); }
+  size_t maps() const { return code_.info.tensorMaps.size(); }
 
   void add(Halves &array) {
     addView(array.data(), array.extents, array.strides());
@@ -83,14 +83,15 @@ public:
   }
 
   void execute(int blocks, uint64_t seed) {
-    emulator::Launch launch{words_, {}, blocks, code_.threads, code_.sharedBytes, seed};
+    emulator::Launch launch{
+        words_, {}, blocks, int(code_.info.threads), int(code_.info.sharedBytes), seed};
     launch.words.push_back(0); // the status
-    for (const GpuCode::TensorMap &map : code_.tensorMaps) {
-      Halves &array = *arrays_.at(map.argument);
+    for (const abi::TensorMap &map : code_.info.tensorMaps) {
+      Halves &array = *arrays_.at(size_t(map.argument));
       launch.maps.push_back(
           {reinterpret_cast<uint8_t *>(array.data()), 2, array.extents, array.strides(), map.box});
     }
-    emulator::execute(code_.ptx, launch);
+    emulator::execute(code_.code, launch);
   }
 
 private:
@@ -100,7 +101,7 @@ private:
     words_.insert(words_.end(), strides.begin(), strides.end());
   }
 
-  GpuCode code_;
+  BuiltKernel code_;
   std::vector<int64_t> words_;
   std::vector<Halves *> arrays_;
 };

@@ -55,7 +55,7 @@ public:
          {reinterpret_cast<int64_t>(place(0)), rows_, columns_, columns_, int64_t(1)})
       launch.words.push_back(word);
   }
-  emulator::TensorMap map(const GpuCode::TensorMap &map) {
+  emulator::TensorMap map(const abi::TensorMap &map) {
     return {reinterpret_cast<uint8_t *>(place(0)),
             bytes_,
             {rows_, columns_},
@@ -86,15 +86,22 @@ public:
     a_.fill(1);
     b_.fill(2);
     setenv("DITRON_CACHE", "0", 1);
-    std::vector<bool> strides(subject_.kernel.parameters().size(), true);
-    code_ = loadGpuCode(subject_.kernel, {}, {strides, tensorMaps, tensorStores}, chip);
+    CompileRequest request = requestFor(subject_.kernel, chip);
+    request.tensorMaps = tensorMaps, request.tensorStores = tensorStores;
+    code_ = buildKernel(subject_.kernel, request);
   }
 
-  const GpuCode &code() const { return code_; }
-  void setCode(std::string ptx) { code_.ptx = std::move(ptx); }
+  const BuiltKernel &code() const { return code_; }
+  void setCode(std::string ptx) { code_.code = std::move(ptx); }
 
   void run(int blocks, uint64_t seed) {
-    emulator::Launch launch{{}, {}, blocks, code_.threads, code_.sharedBytes, seed, code_.cluster};
+    emulator::Launch launch{{},
+                            {},
+                            blocks,
+                            int(code_.info.threads),
+                            int(code_.info.sharedBytes),
+                            seed,
+                            int(code_.info.cluster)};
     a_.addTo(launch);
     b_.addTo(launch);
     for (size_t n = 3; n < subject_.kernel.parameters().size(); ++n)
@@ -102,9 +109,9 @@ public:
         launch.words.push_back(word);
     c_.addTo(launch);
     launch.words.push_back(reinterpret_cast<int64_t>(status_)); // the status
-    for (const GpuCode::TensorMap &map : code_.tensorMaps)
+    for (const abi::TensorMap &map : code_.info.tensorMaps)
       launch.maps.push_back((map.argument == 0 ? a_ : map.argument == 1 ? b_ : c_).map(map));
-    emulator::execute(code_.ptx, launch);
+    emulator::execute(code_.code, launch);
   }
 
   void expectRight() const {
@@ -143,7 +150,7 @@ private:
   Matrix a_, b_, c_;
   float scale_ = 0.75;
   int64_t status_[32] = {};
-  GpuCode code_;
+  BuiltKernel code_;
 };
 
 kernels::GemmConfig tile(int m, int n, int k) {
@@ -164,8 +171,8 @@ void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1, bool ten
   SCOPED_TRACE(testing::Message() << name(subject.type) << " " << sizes.M << "x" << sizes.N << "x"
                                   << sizes.K);
   Problem problem(subject, sizes, tensorStores);
-  ASSERT_GE(problem.code().tensorMaps.size(), 2u);
-  ASSERT_EQ(problem.code().cluster, cluster);
+  ASSERT_GE(problem.code().info.tensorMaps.size(), 2u);
+  ASSERT_EQ(problem.code().info.cluster, cluster);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
     problem.expectRight();
@@ -230,7 +237,7 @@ TEST(Gemm, CopiesOfThreads) {
   for (int64_t K : {48, 50, 51}) {
     SCOPED_TRACE(K);
     Problem problem(gemmOf(DType::bf16, weights(8, 8, 16)), {13, 11, K}, true, false);
-    EXPECT_NE(problem.code().ptx.find("cp.async.ca.shared.global"), std::string::npos);
+    EXPECT_NE(problem.code().code.find("cp.async.ca.shared.global"), std::string::npos);
     problem.run(2, 1);
     problem.expectRight();
   }
@@ -242,7 +249,7 @@ void expectByWarps(DType type, const kernels::GemmConfig &config, Sizes sizes, i
                                   << config.k << ", " << sizes.M << "x" << sizes.N << "x"
                                   << sizes.K);
   Problem problem(gemmOf(type, config), sizes, true, true, "sm_80");
-  EXPECT_NE(problem.code().ptx.find("mma.sync"), std::string::npos);
+  EXPECT_NE(problem.code().code.find("mma.sync"), std::string::npos);
   for (uint64_t seed : {1, 2}) {
     problem.run(blocks, seed);
     problem.expectRight();
@@ -317,7 +324,7 @@ std::string without(std::string program, const std::string &text, const std::str
 /// The program without what keeps it right is seen to be wrong.
 TEST(Emulator, FindsWhatIsMissing) {
   Problem problem(gemmOf(DType::bf16, tile(64, 64, 64)), {64, 64, 1024});
-  std::string right = problem.code().ptx;
+  std::string right = problem.code().code;
   auto fault = [&](const std::string &text, const std::string &instead) {
     problem.setCode(without(right, text, instead));
     try {
@@ -336,7 +343,7 @@ TEST(Emulator, FindsWhatIsMissing) {
 
 TEST(Emulator, FindsCopiesThatAreNotWaitedFor) {
   Problem problem(gemmOf(DType::bf16, tile(32, 32, 32)), {32, 32, 96}, true, true, "sm_80");
-  problem.setCode(without(problem.code().ptx, "cp.async.wait_group", "prefetch.global.L2"));
+  problem.setCode(without(problem.code().code, "cp.async.wait_group", "prefetch.global.L2"));
   problem.run(1, 1);
   EXPECT_FALSE(problem.isRight());
 }

@@ -4,10 +4,10 @@
 // one memory, launch after launch, every element of every result compared. What is late, early or
 // never there shows up as a wrong element or as a wait that outlives its bound.
 #include "Emulator.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/runtime/nvidia/Workspace.h"
-#include "ditron/support/GpuLaunch.h"
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -15,12 +15,11 @@
 namespace ditron {
 namespace {
 
+using abi::WorkspaceLayout;
 using kernels::Config;
 using kernels::Inputs;
 using kernels::KernelEntry;
 using kernels::Problem;
-using runtime::nvidia::SymmetricRequest;
-using runtime::nvidia::WorkspaceLayout;
 
 /// How a kernel is run here.
 struct Run {
@@ -38,8 +37,9 @@ public:
       : run_(run), entry_(kernels::findKernel(run.kernel)), config_(configOf(entry_, run)),
         kernel_(entry_.kernel(run.problem.type, config_)) {
     setenv("DITRON_CACHE", "0", 1);
-    std::vector<bool> unit(kernel_.parameters().size(), true);
-    code_ = loadGpuCode(kernel_, {}, {unit, run.tensorMaps}, "sm_90a");
+    CompileRequest request = requestFor(kernel_, "sm_90a");
+    request.tensorMaps = run.tensorMaps;
+    code_ = buildKernel(kernel_, request);
     for (int launch = 0; launch < run.launches; ++launch)
       inputs_.emplace_back(entry_, kernel_, run.problem, uint64_t(7 + launch));
     for (int rank = 0; rank < ranks(); ++rank)
@@ -50,10 +50,10 @@ public:
     for (int rank = 0; rank < ranks(); ++rank)
       std::memset(reinterpret_cast<void *>(head(rank) + layout_->bufferStart()), 0xff,
                   size_t(layout_->bytes() - layout_->bufferStart()));
-    status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(gpu::Status::kWords)));
+    status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(abi::Status::kWords)));
   }
 
-  GpuCode &code() { return code_; }
+  BuiltKernel &code() { return code_; }
   const WorkspaceLayout &layout() const { return *layout_; }
   const std::vector<int64_t> &status(int rank) const { return status_[size_t(rank)]; }
   int64_t head(int rank) const {
@@ -68,7 +68,7 @@ public:
     for (int rank = 0; rank < std::min(ranks(), present); ++rank)
       for (int launch = 0; launch < run_.launches; ++launch)
         launches[size_t(rank)].push_back(launchOf(rank, launch, seed, bound));
-    emulator::executeTogether(code_.ptx, launches, /*tick=*/1);
+    emulator::executeTogether(code_.code, launches, /*tick=*/1);
   }
 
   /// No core has noted a wait that it gave up, or a requirement that does not hold.
@@ -124,69 +124,48 @@ private:
   }
 
   WorkspaceLayout layoutOf() const {
-    std::vector<KernelArgument> arguments;
-    const Inputs &inputs = inputs_[0];
+    return WorkspaceLayout(abi::symmetricAt(code_.info, {argumentWords(0, 0), ranks()}),
+                           {.ranks = ranks(), .barriers = code_.info.barriers});
+  }
+
+  std::vector<int64_t> argumentWords(int rank, int launch) const {
+    std::vector<int64_t> words;
     for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-      arguments.emplace_back(Tensor::borrow(const_cast<std::byte *>(arguments_[0][0][n].data()),
-                                            inputs.type(n), inputs.shape(n)));
-    std::vector<SymmetricRequest> requests;
-    for (const GpuCode::Symmetric &one : code_.symmetric) {
-      SymmetricRequest request{one.name, one.isSignals, one.elementBytes, {}};
-      for (const std::string &extent : one.extents)
-        request.extents.push_back(evaluateExtent(extent, arguments, ranks()));
-      requests.push_back(request);
-    }
-    return {requests, code_.barriers};
+      abi::addView(
+          words, reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
+          inputs_[size_t(launch)].shape(n), abi::denseStrides(inputs_[size_t(launch)].shape(n)));
+    return words;
   }
 
-  static void addView(std::vector<int64_t> &words, int64_t address,
-                      const std::vector<int64_t> &extents) {
-    words.push_back(address);
-    words.insert(words.end(), extents.begin(), extents.end());
-    std::vector<int64_t> strides = dense(extents);
-    words.insert(words.end(), strides.begin(), strides.end());
-  }
-  static std::vector<int64_t> dense(const std::vector<int64_t> &extents) {
-    std::vector<int64_t> strides(extents.size(), 1);
-    for (size_t dim = extents.size(); dim-- > 1;)
-      strides[dim - 1] = strides[dim] * extents[dim];
-    return strides;
-  }
-
-  emulator::TensorMap mapOf(const GpuCode::TensorMap &map, int rank, int launch) {
+  emulator::TensorMap mapOf(const abi::TensorMap &map, int rank, int launch) {
     const Inputs &inputs = inputs_[size_t(launch)];
-    if (map.argument < kernel_.parameters().size())
-      return {reinterpret_cast<uint8_t *>(
-                  arguments_[size_t(rank)][size_t(launch)][map.argument].data()),
-              int64_t(byteSize(inputs.type(map.argument))), inputs.shape(map.argument),
-              dense(inputs.shape(map.argument)), map.box};
-    size_t number = map.argument - kernel_.parameters().size();
-    const SymmetricRequest &request = layout_->requests()[number];
-    std::vector<int64_t> extents = request.extents, strides = dense(extents);
-    extents.insert(extents.begin(), gpu::kBufferPages);
+    auto argument = size_t(map.argument);
+    if (argument < kernel_.parameters().size())
+      return {
+          reinterpret_cast<uint8_t *>(arguments_[size_t(rank)][size_t(launch)][argument].data()),
+          int64_t(byteSize(inputs.type(argument))), inputs.shape(argument),
+          abi::denseStrides(inputs.shape(argument)), map.box};
+    size_t number = argument - kernel_.parameters().size();
+    const abi::SymmetricArray &request = layout_->arrays()[number];
+    std::vector<int64_t> extents = request.extents, strides = abi::denseStrides(extents);
+    extents.insert(extents.begin(), abi::kBufferPages);
     strides.insert(strides.begin(), layout_->bufferPage() / request.elementBytes);
     return {reinterpret_cast<uint8_t *>(head(rank) + layout_->offset(number)), request.elementBytes,
             extents, strides, map.box};
   }
 
   emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {
-    emulator::Launch result{{}, {}, run_.cores, code_.threads, code_.sharedBytes, seed};
-    const Inputs &inputs = inputs_[size_t(launch)];
-    for (size_t n = 0; n < kernel_.parameters().size(); ++n)
-      addView(result.words,
-              reinterpret_cast<int64_t>(arguments_[size_t(rank)][size_t(launch)][n].data()),
-              inputs.shape(n));
-    for (size_t n = 0; n < layout_->requests().size(); ++n)
-      addView(result.words, head(rank) + layout_->offset(n), layout_->requests()[n].extents);
-    int64_t words[gpu::kLaunchWords];
-    words[gpu::kStatus] = reinterpret_cast<int64_t>(status_[size_t(rank)].data());
-    words[gpu::kRank] = rank, words[gpu::kRanks] = ranks();
-    words[gpu::kStride] = stride_, words[gpu::kHead] = head(rank);
-    words[gpu::kSignalPage] = layout_->signalPage();
-    words[gpu::kBufferPage] = layout_->bufferPage();
-    words[gpu::kCells] = layout_->cells(), words[gpu::kBound] = bound;
-    result.words.insert(result.words.end(), std::begin(words), std::end(words));
-    for (const GpuCode::TensorMap &map : code_.tensorMaps)
+    emulator::Launch result{argumentWords(rank, launch), {},  run_.cores, int(code_.info.threads),
+                            int(code_.info.sharedBytes), seed};
+    std::vector<int64_t> words = abi::distributedWords(
+        *layout_, {.status = reinterpret_cast<int64_t>(status_[size_t(rank)].data()),
+                   .rank = rank,
+                   .ranks = ranks(),
+                   .stride = stride_,
+                   .head = head(rank),
+                   .bound = bound});
+    result.words.insert(result.words.end(), words.begin(), words.end());
+    for (const abi::TensorMap &map : code_.info.tensorMaps)
       result.maps.push_back(mapOf(map, rank, launch));
     return result;
   }
@@ -195,7 +174,7 @@ private:
   const KernelEntry &entry_;
   Config config_;
   Kernel kernel_;
-  GpuCode code_;
+  BuiltKernel code_;
   std::vector<Inputs> inputs_; ///< of each launch
   /// By rank, launch and number.
   std::vector<std::vector<std::vector<std::vector<std::byte>>>> arguments_;
@@ -263,7 +242,7 @@ TEST(Ranks, ProductsByRoles) {
       struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
                      "m=64,n=64,k=64,group=1," + std::string(cores)};
       run.launches = 2;
-      EXPECT_EQ(Ranks(run).code().tensorMaps.size(), 2u) << kernel << " has no roles";
+      EXPECT_EQ(Ranks(run).code().info.tensorMaps.size(), 2u) << kernel << " has no roles";
       expectRight(run);
     }
 }
@@ -274,13 +253,13 @@ TEST(Ranks, BoundedWaits) {
   run.cores = 1, run.launches = 1;
   Ranks ranks(run);
   ranks.execute(1, /*bound=*/200, /*present=*/1);
-  const int64_t *record = ranks.status(0).data() + gpu::Status::kRecords;
-  EXPECT_EQ(ranks.code().sites.at(size_t(record[0] - 1)).what, "waits for");
+  const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
   EXPECT_EQ(ranks.layout().nameOf(record[1] - ranks.head(0)), "signal 'ready'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
   for (int rank : {0, 1})
-    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + gpu::Head::kAborted), 1);
+    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + abi::Head::kAborted), 1);
 }
 
 /// A program that does not say what it has sent is seen to wait for it.
@@ -289,14 +268,14 @@ TEST(Ranks, FindsWhatIsMissing) {
                  "m=64,n=64,k=64,group=1,comm=1"};
   run.launches = 1;
   Ranks ranks(run);
-  std::string &ptx = ranks.code().ptx;
+  std::string &ptx = ranks.code().code;
   std::string notify = "red.release.sys.global.add.u64";
   ptx.replace(ptx.find(notify), notify.size(), "prefetch.global.L2");
   ranks.execute(1, /*bound=*/200);
-  const int64_t *feeding = ranks.status(0).data() + gpu::Status::kRecords +
-                           3 * gpu::Status::kRecordWords; // of the core that multiplies
+  const int64_t *feeding = ranks.status(0).data() + abi::Status::kRecords +
+                           3 * abi::Status::kRecordWords; // of the core that multiplies
   ASSERT_GT(feeding[0], 0);
-  EXPECT_EQ(ranks.code().sites.at(size_t(feeding[0] - 1)).role, "multiply");
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(feeding[0] - 1)).role, "multiply");
   EXPECT_EQ(feeding[3], 0);
 }
 

@@ -17,18 +17,18 @@ namespace {
 using Row = std::vector<double>;
 
 /// What is promised of all tensors: their alignment in bytes, 0: none.
-GpuVariant promised(const Kernel &kernel, int64_t alignment) {
-  size_t count = kernel.parameters().size();
-  return {std::vector<bool>(count, true), true, true, std::vector<int64_t>(count, alignment)};
+CompileRequest promised(const Kernel &kernel, const Schedule &schedule, int64_t alignment) {
+  CompileRequest request = requestFor(kernel, "sm_90a", schedule);
+  request.alignment.assign(kernel.parameters().size(), alignment);
+  return request;
 }
 
 /// Launches a kernel with a core for each tile; the code.
-GpuCode execute(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
-                int64_t alignment, const Schedule &schedule = {}) {
+BuiltKernel execute(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
+                    int64_t alignment, const Schedule &schedule = {}) {
   setenv("DITRON_CACHE", "0", 1);
-  GpuCode code = loadGpuCode(kernel, schedule, promised(kernel, alignment), "sm_90a");
-  int cores = int(evaluateExtent(code.tiles.at(0), arguments, 1));
-  emulator::Launch launch{{}, {}, cores, code.threads, code.sharedBytes, 1};
+  BuiltKernel code = buildKernel(kernel, promised(kernel, schedule, alignment));
+  emulator::Launch launch{{}, {}, 0, int(code.info.threads), int(code.info.sharedBytes), 1};
   for (const KernelArgument &argument : arguments) {
     if (const auto *number = std::get_if<double>(&argument)) {
       launch.words.push_back(std::bit_cast<int32_t>(float(*number)));
@@ -39,9 +39,10 @@ GpuCode execute(const Kernel &kernel, const std::vector<KernelArgument> &argumen
     launch.words.insert(launch.words.end(), tensor.shape().begin(), tensor.shape().end());
     launch.words.insert(launch.words.end(), tensor.strides().begin(), tensor.strides().end());
   }
+  launch.blocks = int(code.info.cores({launch.words, 1}));
   int64_t status[32] = {};
   launch.words.push_back(reinterpret_cast<int64_t>(status));
-  emulator::execute(code.ptx, launch);
+  emulator::execute(code.code, launch);
   return code;
 }
 
@@ -61,12 +62,13 @@ public:
   void run(int64_t alignment, bool isInPlace = false) {
     if (isInPlace)
       std::copy(x_.begin(), x_.end(), y_.begin());
-    GpuCode code = execute(kernel_,
-                           {Tensor::borrow((isInPlace ? y_ : x_).data(), type_, {rows_, given_}),
-                            Tensor::borrow(y_.data(), type_, {rows_, width_})},
-                           alignment);
-    EXPECT_EQ(code.tiles.size(), 1U);
-    auto loads = [&](const char *how) { return code.ptx.find(how) != std::string::npos; };
+    BuiltKernel code =
+        execute(kernel_,
+                {Tensor::borrow((isInPlace ? y_ : x_).data(), type_, {rows_, given_}),
+                 Tensor::borrow(y_.data(), type_, {rows_, width_})},
+                alignment);
+    EXPECT_EQ(code.info.tiles.size(), 1U);
+    auto loads = [&](const char *how) { return code.code.find(how) != std::string::npos; };
     bool isAny = alignment == 0;
     EXPECT_EQ(loads("ld.global.v4"), isAny || alignment == 16) << alignment;
     EXPECT_EQ(loads("ld.global.v2"), alignment == 8) << alignment;
@@ -235,9 +237,9 @@ std::string runNorm(bool hasMean, DType type, const kernels::RowConfig &tile, in
                     bool isInPlace = false) {
   NormData data(type, rows, width, hasMean);
   Kernel kernel = hasMean ? kernels::layerNorm(type, tile) : kernels::rmsNorm(type, tile);
-  GpuCode code = execute(kernel, data.arguments(isInPlace), alignment, schedule);
+  BuiltKernel code = execute(kernel, data.arguments(isInPlace), alignment, schedule);
   data.expect();
-  return code.ptx;
+  return code.code;
 }
 
 /// Weights are read behind the sums, part by part between the stores.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 using namespace ditron::runtime;
+using ditron::abi::SymmetricArray;
 using scenario::expect;
 
 namespace {
@@ -160,7 +161,7 @@ void besideKernel(CoreContext *context, const int64_t *arguments) {
 
 SCENARIO(beside) {
   auto &workspace = rank.workspace(
-      "beside", {BufferRequest::buffer("box", 8 << 16), BufferRequest::signals("done", 1)});
+      "beside", {SymmetricArray::buffer("box", 8 << 16), SymmetricArray::signals("done", {1})});
   KernelCode code{"beside", besideKernel, 0, {0, 1}};
   for (int64_t waits = 0; waits < 2; ++waits) {
     std::atomic<int> flags[2]{};

@@ -10,6 +10,7 @@
 #include <thread>
 
 using namespace ditron::runtime;
+using ditron::abi::SymmetricArray;
 using scenario::expect;
 
 namespace {
@@ -31,7 +32,7 @@ void waitingKernel(CoreContext *context, const int64_t *arguments) {
 
 void launchWaiting(Rank &rank, bool missing) {
   auto &workspace = rank.workspace(
-      "waiting", {BufferRequest::signals("ready", 3), BufferRequest::signals("other", 5)});
+      "waiting", {SymmetricArray::signals("ready", {3}), SymmetricArray::signals("other", {5})});
   KernelCode code{"waiting", waitingKernel, 0, {0}};
   int64_t arguments[] = {0, missing};
   launch(rank, code, arguments, &workspace);

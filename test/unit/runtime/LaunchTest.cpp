@@ -7,6 +7,7 @@
 #include <thread>
 
 using namespace ditron::runtime;
+using ditron::abi::SymmetricArray;
 using scenario::expect;
 
 namespace {
@@ -40,7 +41,7 @@ void ringKernel(CoreContext *context, const int64_t *arguments) {
 
 SCENARIO(ring) {
   auto &workspace = rank.workspace(
-      "ring", {BufferRequest::buffer("inbox", 8), BufferRequest::signals("arrived", 1)});
+      "ring", {SymmetricArray::buffer("inbox", 8), SymmetricArray::signals("arrived", {1})});
   KernelCode code{"ring", ringKernel, 0, {0, 1}};
   const int64_t rounds = 200;
   int64_t arguments[] = {0, 0, rounds};
@@ -76,8 +77,8 @@ void scatterKernel(CoreContext *context, const int64_t *arguments) {
 
 SCENARIO(backToBack) {
   auto size = size_t(rank.size());
-  auto &workspace = rank.workspace(
-      "scatter", {BufferRequest::buffer("box", size * 8), BufferRequest::signals("ready", size)});
+  auto &workspace = rank.workspace("scatter", {SymmetricArray::buffer("box", int64_t(size) * 8),
+                                               SymmetricArray::signals("ready", {int64_t(size)})});
   KernelCode code{"scatter", scatterKernel, 0, {0, 1}};
   for (int64_t number = 1; number <= 300; ++number) {
     if ((number * 7 + rank.rank() * 3) % 97 == 0)
@@ -100,13 +101,13 @@ void setKernel(CoreContext *context, const int64_t *arguments) {
 }
 
 SCENARIO(setSignals) {
-  auto &workspace = rank.workspace("set", {BufferRequest::signals("progress", 1)});
+  auto &workspace = rank.workspace("set", {SymmetricArray::signals("progress", {1})});
   KernelCode code{"set", setKernel, 0, {0}};
   for (int64_t number = 1; number <= 50; ++number) {
     int64_t arguments[] = {0, 1 + number % 4}; // fewer steps after more: old values must not count
     launch(rank, code, arguments, &workspace);
     uint64_t value = workspace.signals(0)->load();
-    expect(value == (uint64_t(number) << 32 | uint64_t(10 * (1 + number % 4))), "the value set");
+    expect(value == uint64_t(10 * (1 + number % 4)), "the value set");
   }
 }
 
@@ -161,8 +162,8 @@ void stridedKernel(CoreContext *context, const int64_t *arguments) {
 }
 
 SCENARIO(strided) {
-  auto &workspace = rank.workspace(
-      "strided", {BufferRequest::buffer("matrix", 6 * 8 * 4), BufferRequest::signals("done", 1)});
+  auto &workspace = rank.workspace("strided", {SymmetricArray::buffer("matrix", 6 * 8 * 4),
+                                               SymmetricArray::signals("done", {1})});
   std::vector<float> source(32);
   std::iota(source.begin(), source.end(), 1.0f);
   KernelCode code{"strided", stridedKernel, 0, {0, 1}};
@@ -197,7 +198,7 @@ SCENARIO(heapReuse) {
   expect(reinterpret_cast<uintptr_t>(second) % 4096 == 0, "alignment");
   if (rank.options().poison)
     expect(*static_cast<uint8_t *>(second) == 0xFF, "poison");
-  rank.workspace("w", {BufferRequest::buffer("x", 1 << 20)});
+  rank.workspace("w", {SymmetricArray::buffer("x", 1 << 20)});
   size_t used = rank.heap().used();
   rank.releaseWorkspace("w");
   expect(rank.heap().used() + (2 << 20) <= used, "the workspace is given back");

@@ -8,6 +8,7 @@
 #include <thread>
 
 using namespace ditron::runtime;
+using ditron::abi::SymmetricArray;
 using scenario::expect;
 
 namespace {
@@ -125,7 +126,7 @@ void caseKernel(CoreContext *context, const int64_t *arguments) {
 
 void launchCase(Rank &rank, Case which, const char *name = "cases") {
   auto &workspace = rank.workspace(
-      "cases", {BufferRequest::buffer("data", 100), BufferRequest::signals("go", 6, {2, 3})});
+      "cases", {SymmetricArray::buffer("data", 100), SymmetricArray::signals("go", {2, 3})});
   KernelCode code{name, caseKernel, 0, {1, 0}};
   int64_t arguments[] = {0, 0, int64_t(which)};
   launch(rank, code, arguments, &workspace);

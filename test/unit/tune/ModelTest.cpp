@@ -18,20 +18,13 @@ double chosenOverBest(const char *kernel, DType type, const Dimensions &dims,
                       const std::string &common, const Measured &measured) {
   const kernels::KernelEntry &entry = kernels::findKernel(kernel);
   kernels::Problem problem{.dims = dims, .type = type};
-  problem.machine = kernels::Machine::gpu;
-  problem.accumulator = 256 * 192, problem.multiprocessors = 132;
+  problem.target = gpuTraits("sm_90a");
   double least = 1e300, chosen = 0, best = 1e300;
   for (const auto &[text, seconds] : measured) {
-    kernels::Config config = withSchedule(entry.defaults(problem));
-    std::vector<kernels::ConfigParameter> parameters = entry.parameters;
-    parameters.insert(parameters.end(), scheduleParameters().begin(), scheduleParameters().end());
-    config.parse(common, parameters);
-    config.parse(text, parameters);
+    kernels::Config config = entry.configure(problem, kernels::assignOver(common, text, "config"),
+                                             scheduleParameters(problem.target));
     Kernel made = entry.kernel(type, config);
-    std::vector<bool> all(made.parameters().size(), true);
-    GpuResources resources =
-        gpuResources(made, scheduleOf(config),
-                     {all, true, true, std::vector<int64_t>(all.size(), 16)}, "sm_90a");
+    GpuResources resources = gpuResources(made, requestFor(made, "sm_90a", scheduleOf(config), 16));
     double predicted = predictSeconds(entry, problem, config, resources);
     if (predicted < least)
       least = predicted, chosen = seconds;

@@ -10,6 +10,7 @@
 // A role becomes a branch on the core's number; dist.core and dist.num_cores within it become the
 // role's. The CoreContext (runtime/CoreContext.h) comes as a new last argument of every function.
 // test/targets/cpu/dist-to-runtime.mlir shows it.
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
@@ -30,8 +31,7 @@ namespace ditron::cpu {
 
 namespace {
 
-/// Byte offsets of the fields of CoreContext.
-enum class Field : int64_t { rank = 0, ranks = 8, core = 16, cores = 24, log = 56 };
+using Field = abi::CoreField;
 
 /// EventLog and Event, which ditron/runtime/Events.h holds to this: a log begins with the addresses
 /// of its next event and of its end.

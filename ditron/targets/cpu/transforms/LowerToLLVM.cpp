@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cpu-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then
-// each function gets an entry point that the launcher can call:
+// cpu-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then it
+// gets an entry point that the launcher can call, and its description goes with the module:
 //
 //   func.func @k(%A: memref<?x?xf32, ...>, %n: index, %scratch: memref<?xi8>, %context: !llvm.ptr)
 // becomes
@@ -11,9 +11,10 @@
 // Words are 64 bits each: of a view its address, extents and strides (in elements); of a scalar its
 // value. Scratch memory is not among them: the kernel finds it in the CoreContext.
 // test/targets/cpu/lower-to-llvm.mlir shows it.
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
-#include "ditron/lower/Passes.h"
+#include "ditron/lower/DescribeKernel.h"
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/targets/cpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -25,7 +26,6 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
@@ -35,9 +35,6 @@ namespace ditron::cpu {
 #include "ditron/targets/cpu/transforms/Passes.h.inc"
 
 namespace {
-
-/// Bytes from the start of CoreContext.
-constexpr int32_t kScratchField = 40, kScratchBytesField = 48;
 
 /// Rewrites within the dialects that the conversion then has simpler cases of.
 LogicalResult simplify(ModuleOp module) {
@@ -56,6 +53,11 @@ LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
+/// Memory of the core itself.
+bool isScratch(MemRefType type) {
+  return type.getRank() == 1 && type.getLayout().isIdentity() && type.getElementType().isInteger(8);
+}
+
 /// Adds an entry point that takes a context and the words of the arguments.
 class EntryBuilder {
 public:
@@ -64,14 +66,12 @@ public:
       : types_(types), callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
     b_.setInsertionPointAfter(callee);
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
-    bool isPlan = name == "ditron_plan";
-    SmallVector<Type> parameters(isPlan ? 3 : 2, pointer);
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), {pointer, pointer});
     auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, name, type);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     context_ = block->getArgument(0), words_ = block->getArgument(1);
-    out_ = isPlan ? block->getArgument(2) : Value();
     for (Type argument : arguments)
       add(argument);
     b_.create<LLVM::CallOp>(loc_, callee, values_);
@@ -83,6 +83,10 @@ private:
     return b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(value));
   }
 
+  Value field(Type type, abi::CoreField which) {
+    return load(type, context_, static_cast<int32_t>(which));
+  }
+
   Value load(Type type, Value base, int32_t byte) {
     Value at = b_.create<LLVM::GEPOp>(loc_, base.getType(), b_.getI8Type(), base,
                                       ArrayRef<LLVM::GEPArg>{byte});
@@ -90,10 +94,6 @@ private:
   }
 
   Value nextWord(Type type) { return load(type, words_, 8 * next_++); }
-
-  void addMemory(Value base, Value size) { // memref<?x...> of one dimension
-    values_.append({base, base, constant(0), size, constant(1)});
-  }
 
   /// The values that one argument of the function has become.
   void add(Type argument) {
@@ -106,11 +106,10 @@ private:
         values_.push_back(nextWord(types_.convertType(argument)));
       return;
     }
-    if (view.getRank() == 1 && view.getLayout().isIdentity()) { // scratch, or a plan's result
-      if (view.getElementType().isInteger(8))
-        addMemory(load(pointer, context_, kScratchField), load(i64, context_, kScratchBytesField));
-      else
-        addMemory(out_, constant(std::numeric_limits<int64_t>::max()));
+    if (isScratch(view)) {
+      Value base = field(pointer, abi::CoreField::scratch);
+      Value size = field(i64, abi::CoreField::scratchBytes);
+      values_.append({base, base, constant(0), size, constant(1)});
       return;
     }
     Value base = nextWord(pointer);
@@ -123,41 +122,13 @@ private:
   LLVM::LLVMFuncOp callee_;
   OpBuilder b_;
   mlir::Location loc_;
-  Value context_, words_, out_;
+  Value context_, words_;
   int32_t next_ = 0;
   SmallVector<Value> values_;
 };
 
-/// What the launcher needs to know of a kernel, as JSON in a constant of the module.
-void describeKernel(func::FuncOp kernel) {
-  llvm::json::Array requests;
-  if (auto described = kernel->getAttrOfType<ArrayAttr>(lower::kRequestsAttr))
-    for (auto request : described.getAsRange<DictionaryAttr>())
-      requests.push_back(llvm::json::Object{{"name", request.getAs<StringAttr>("name").str()},
-                                            {"kind", request.getAs<StringAttr>("kind").str()},
-                                            {"bytes", request.getAs<IntegerAttr>("bytes").getInt()},
-                                            {"rank", request.getAs<IntegerAttr>("rank").getInt()}});
-  auto scratch = kernel->getAttrOfType<IntegerAttr>(kScratchAttr);
-  llvm::json::Object info{{"scratch_bytes", scratch ? scratch.getInt() : 0},
-                          {"requests", std::move(requests)}};
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(info));
-  text += '\0';
-  OpBuilder b(kernel);
-  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
-  b.create<LLVM::GlobalOp>(kernel.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::External,
-                           "ditron_kernel_info", b.getStringAttr(text));
-}
-
-/// A function before its conversion.
-struct Function {
-  std::string name, entry;
-  SmallVector<Type> arguments;
-};
-
 /// Refuses what no entry point can be made for.
 LogicalResult checkSignature(func::FuncOp function, const LLVMTypeConverter &types) {
-  bool isKernel = function->hasAttr(core::kKernelAttr);
   if (function.isExternal())
     return function.emitError() << "'" << function.getName() << "' has no body";
   if (function.getNumResults() > 0)
@@ -166,28 +137,13 @@ LogicalResult checkSignature(func::FuncOp function, const LLVMTypeConverter &typ
                                 << ": expected nothing, as results are written to memory";
   for (auto [n, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto view = dyn_cast<MemRefType>(type);
-    bool isBuffer = view && view.getRank() == 1 && view.getLayout().isIdentity();
-    if (isBuffer && isKernel && !view.getElementType().isInteger(8))
+    if (view && view.getRank() == 1 && view.getLayout().isIdentity() && !isScratch(view))
       return function.emitError() << "argument #" << n << " is " << type
                                   << ", expected memory with strides, or scratch memory of i8";
     if (!types.convertType(type))
       return function.emitError() << "argument #" << n << " is " << type
                                   << ", expected memory, a number or a pointer";
   }
-  return success();
-}
-
-/// One kernel, and one plan if it has any.
-LogicalResult checkFunctions(ModuleOp module, const LLVMTypeConverter &types) {
-  int64_t kernels = 0, plans = 0;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    ++(function->hasAttr(core::kKernelAttr) ? kernels : plans);
-    if (failed(checkSignature(function, types)))
-      return failure();
-  }
-  if (kernels > 1 || plans > 1)
-    return module.emitError() << "has " << kernels << " kernels and " << plans
-                              << " other functions, expected one kernel and its plan";
   return success();
 }
 
@@ -202,25 +158,28 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     // Scalars of it are bits, as vectors are: LLVM's bfloat asks for library calls.
     types.addConversion(
         [](BFloat16Type type) -> Type { return IntegerType::get(type.getContext(), 16); });
-    if (failed(checkFunctions(module, types)))
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (failed(checkSignature(function, types)))
+        return signalPassFailure();
+    if (functions.size() != 1) {
+      module.emitError() << "has " << functions.size() << " functions, expected the kernel alone";
       return signalPassFailure();
-    SmallVector<Function> functions;
-    for (auto function : module.getOps<func::FuncOp>()) {
-      bool isKernel = function->hasAttr(core::kKernelAttr);
-      if (isKernel)
-        describeKernel(function);
-      functions.push_back({function.getName().str(), isKernel ? "ditron_kernel" : "ditron_plan",
-                           SmallVector<Type>(function.getArgumentTypes())});
-      function.setPrivate();
     }
+    func::FuncOp kernel = functions[0];
+    FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
+    if (failed(info))
+      return signalPassFailure();
+    lower::attachInfo(module, *info);
+    std::string name = kernel.getName().str();
+    SmallVector<Type> arguments(kernel.getArgumentTypes());
+    kernel.setPrivate();
     lower::defineIntegers(module);
     if (failed(simplify(module)) || failed(convert(module, types)))
       return signalPassFailure();
-    for (const Function &function : functions) {
-      auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function.name);
-      callee.setLinkage(LLVM::Linkage::Internal);
-      EntryBuilder(callee, function.arguments, function.entry, types);
-    }
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    callee.setLinkage(LLVM::Linkage::Internal);
+    EntryBuilder(callee, arguments, info->entry, types);
   }
 };
 

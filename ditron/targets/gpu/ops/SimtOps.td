@@ -5,7 +5,7 @@
 // ops; they live between simt-dist-to-device and simt-tiles-to-threads.
 //
 // `launch` is what a kernel of several ranks knows of its launch: the last arguments of the
-// function, in the order of support/GpuLaunch.h.
+// function, in the order of abi/LaunchWords.h.
 #ifndef DITRON_GPU_SIMTOPS
 #define DITRON_GPU_SIMTOPS
 

@@ -5,7 +5,7 @@
 // A counter is waited for by one thread, with loads that acquire, and the barrier behind it hands
 // on to the others what that thread has seen; a counter is raised by one thread, with release,
 // behind a barrier by which it has seen what the others did. A wait that outlives its bound, or
-// that finds the launch aborted, notes what it waits for and returns: see support/GpuLaunch.h.
+// that finds the launch aborted, notes what it waits for and returns: see abi/LaunchWords.h.
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/Talk.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -17,15 +17,15 @@ namespace ditron::gpu {
 //===-- One thread that talks -----------------------------------------------------------------===//
 
 LogicalResult checkLaunch(Operation *op, ValueRange launch) {
-  if (launch.size() == kLaunchWords)
+  if (launch.size() == abi::kLaunchWords)
     return success();
-  return op->emitError() << "expected the " << int(kLaunchWords) << " words of the launch, found "
-                         << launch.size();
+  return op->emitError() << "expected the " << int(abi::kLaunchWords)
+                         << " words of the launch, found " << launch.size();
 }
 
 void Talk::abort() {
   forRanks([&](Value peer) {
-    t_.instructions->storeRelaxed(headOf(peer, Head::kAborted), i64(1), "sys");
+    t_.instructions->storeRelaxed(headOf(peer, abi::Head::kAborted), i64(1), "sys");
   });
 }
 
@@ -38,7 +38,7 @@ void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t 
   Block *before = b.createBlock(&loop.getBefore(), {}, {i64Type, i1Type}, {t_.loc, t_.loc});
   Value seen = t_.instructions->loadAcquire(cell, scope);
   Value isThere = compare(arith::CmpIPredicate::uge, seen, value);
-  Value flag = t_.instructions->loadRelaxed(head(Head::kAborted), "sys");
+  Value flag = t_.instructions->loadRelaxed(head(abi::Head::kAborted), "sys");
   Value isAborted = compare(arith::CmpIPredicate::ne, flag, i64(0));
   Value ends = either(either(isThere, isAborted), before->getArgument(1));
   b.create<scf::ConditionOp>(t_.loc, invert(ends),
@@ -48,7 +48,7 @@ void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t 
   began = b.create<arith::SelectOp>(t_.loc, compare(arith::CmpIPredicate::eq, began, i64(0)), now,
                                     began);
   Value passed = b.create<arith::SubIOp>(t_.loc, now, began);
-  Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(kBound));
+  Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(abi::kBound));
   b.create<scf::YieldOp>(t_.loc, ValueRange{began, isLate});
   b.setInsertionPointAfter(loop);
   noteFailure(cell, value, site, scope, record);
@@ -58,8 +58,9 @@ void Talk::noteFailure(Value cell, Value value, int64_t site, StringRef scope, i
   Value seen = t_.instructions->loadRelaxed(cell, scope);
   when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
     Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
-    Value first = t_.add(t_.mul(number, i64(8 * Status::kRecordWords)), i64(8 * Status::kRecords));
-    Value place = t_.add(launch(kStatus), first);
+    Value first =
+        t_.add(t_.mul(number, i64(8 * abi::Status::kRecordWords)), i64(8 * abi::Status::kRecords));
+    Value place = t_.add(launch(abi::kStatus), first);
     Value words[] = {i64(site + 1), cell, value, seen};
     for (auto [n, word] : llvm::enumerate(words))
       t_.instructions->storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
@@ -75,7 +76,7 @@ struct EpochPattern : TilePattern<EpochOp> {
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     Talk talk(t, {});
-    Value address = t.add(talk.asWord(adaptor.getHead()), talk.i64(Head::kEpoch));
+    Value address = t.add(talk.asWord(adaptor.getHead()), talk.i64(abi::Head::kEpoch));
     Value pointer = b.create<LLVM::IntToPtrOp>(
         op.getLoc(), LLVM::LLVMPointerType::get(b.getContext(), 1), address);
     Value completed = b.create<LLVM::LoadOp>(op.getLoc(), b.getI64Type(), pointer, 8u);
@@ -94,16 +95,16 @@ struct BeginPattern : TilePattern<BeginOp> {
       return failure();
     ThreadBuilder t(b, loc, context_);
     Talk talk(t, adaptor.getLaunch());
-    Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[kHead]);
+    Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]);
     epoch = talk.asWord(epoch);
     // Thread r waits for rank r.
     Value thread = b.create<arith::ExtUIOp>(loc, b.getI64Type(), t.thread());
-    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(kRanks));
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
     talk.when(isOne, [&] {
-      Value cell = t.add(talk.head(Head::kCompleted), t.mul(thread, talk.i64(8)));
+      Value cell = t.add(talk.head(abi::Head::kCompleted), t.mul(thread, talk.i64(8)));
       Value before = b.create<arith::SubIOp>(loc, epoch, talk.i64(2));
       before = b.create<arith::MaxSIOp>(loc, before, talk.i64(0));
-      talk.wait(cell, before, kBeginSite, "sys", 0);
+      talk.wait(cell, before, abi::kBeginSite, "sys", 0);
     });
     t.instructions->barrier(/*ofAll=*/true);
     zeroSignals(t, talk, epoch);
@@ -118,13 +119,13 @@ private:
     Type word = b.getI64Type();
     int64_t size = (context_.warps + context_.producerWarps) * context_.lanes;
     Value page =
-        b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)), talk.i64(kSignalPages - 1));
-    Value base = t.add(talk.head(Head::kBytes), t.mul(page, talk.launch(kSignalPage)));
+        b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)), talk.i64(abi::kSignalPages - 1));
+    Value base = t.add(talk.head(abi::Head::kBytes), t.mul(page, talk.launch(abi::kSignalPage)));
     Value thread = b.create<arith::ExtUIOp>(t.loc, word, t.thread());
     Value cores = b.create<arith::ExtUIOp>(t.loc, word, talk.cores());
     Value first = t.add(t.mul(talk.core(), talk.i64(size)), thread);
     auto loop =
-        b.create<scf::ForOp>(t.loc, first, talk.launch(kCells), t.mul(cores, talk.i64(size)));
+        b.create<scf::ForOp>(t.loc, first, talk.launch(abi::kCells), t.mul(cores, talk.i64(size)));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value cell = t.add(base, t.mul(loop.getInductionVar(), talk.i64(8)));
@@ -145,14 +146,14 @@ struct EndPattern : TilePattern<EndOp> {
     talk.when(talk.isFirstThread(), [&] {
       Value last = b.create<arith::SubIOp>(loc, talk.cores(), t.i32(1));
       Value before =
-          t.instructions->incrementAcquireRelease(talk.head(Head::kArrived), last, "gpu");
+          t.instructions->incrementAcquireRelease(talk.head(abi::Head::kArrived), last, "gpu");
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
         Value epoch =
-            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[kHead]));
-        t.instructions->storeRelaxed(talk.head(Head::kEpoch), epoch, "sys");
-        Value own = t.mul(talk.launch(kRank), talk.i64(8));
+            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
+        t.instructions->storeRelaxed(talk.head(abi::Head::kEpoch), epoch, "sys");
+        Value own = t.mul(talk.launch(abi::kRank), talk.i64(8));
         talk.forRanks([&](Value peer) {
-          Value cell = t.add(talk.headOf(peer, Head::kCompleted), own);
+          Value cell = t.add(talk.headOf(peer, abi::Head::kCompleted), own);
           t.instructions->storeRelease(cell, epoch, "sys");
         });
       });
@@ -243,7 +244,7 @@ struct MeetPattern : TilePattern<MeetOp> {
       Value second = t.add(cells, talk.i64(8));
       Value isLast = talk.compare(arith::CmpIPredicate::eq, t.add(before, talk.i64(1)), last);
       talk.when(isLast, [&] { count(t, talk, second, op.getRanks()); });
-      Value wanted = op.getRanks() ? t.mul(round, talk.launch(kRanks)) : round;
+      Value wanted = op.getRanks() ? t.mul(round, talk.launch(abi::kRanks)) : round;
       talk.wait(second, wanted, static_cast<int64_t>(op.getSite()), scope, 0);
     });
     t.instructions->barrier();
@@ -267,8 +268,8 @@ private:
     if (!ofAllRanks)
       return t.instructions->raiseRelease(cell, "add", talk.i64(1), "gpu");
     talk.forRanks([&](Value peer) {
-      Value distance = t.b.create<arith::SubIOp>(t.loc, peer, talk.launch(kRank));
-      Value theirs = t.add(cell, t.mul(distance, talk.launch(kStride)));
+      Value distance = t.b.create<arith::SubIOp>(t.loc, peer, talk.launch(abi::kRank));
+      Value theirs = t.add(cell, t.mul(distance, talk.launch(abi::kStride)));
       t.instructions->raiseRelease(theirs, "add", talk.i64(1), "sys");
     });
   }

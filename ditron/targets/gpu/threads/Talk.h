@@ -2,7 +2,7 @@
 //
 // How one thread talks to other cores and ranks: see RankPatterns.cpp.
 #pragma once
-#include "ditron/support/GpuLaunch.h"
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,16 +20,16 @@ public:
   Value asWord(Value index) {
     return t_.b.createOrFold<mlir::arith::IndexCastOp>(t_.loc, t_.b.getI64Type(), index);
   }
-  Value launch(LaunchWord word) {
-    if (word == kStatus)
+  Value launch(abi::LaunchWord word) {
+    if (word == abi::kStatus)
       return t_.b.create<mlir::LLVM::PtrToIntOp>(t_.loc, t_.b.getI64Type(), launch_[word]);
     return asWord(launch_[word]);
   }
   /// A word of this rank's head, or of rank `peer`'s.
-  Value head(int64_t offset) { return t_.add(launch(kHead), i64(offset)); }
+  Value head(int64_t offset) { return t_.add(launch(abi::kHead), i64(offset)); }
   Value headOf(Value peer, int64_t offset) {
-    Value distance = t_.b.create<mlir::arith::SubIOp>(t_.loc, peer, launch(kRank));
-    return t_.add(head(offset), t_.mul(distance, launch(kStride)));
+    Value distance = t_.b.create<mlir::arith::SubIOp>(t_.loc, peer, launch(abi::kRank));
+    return t_.add(head(offset), t_.mul(distance, launch(abi::kStride)));
   }
   Value compare(mlir::arith::CmpIPredicate predicate, Value x, Value y) {
     return t_.b.create<mlir::arith::CmpIOp>(t_.loc, predicate, x, y);
@@ -55,7 +55,7 @@ public:
   }
   /// For each rank.
   template <class Fn> void forRanks(Fn &&body) {
-    auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, i64(0), launch(kRanks), i64(1));
+    auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, i64(0), launch(abi::kRanks), i64(1));
     mlir::OpBuilder::InsertionGuard guard(t_.b);
     t_.b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -76,7 +76,7 @@ private:
   mlir::ValueRange launch_;
 };
 
-/// Error where an op does not have all words of the launch (support/GpuLaunch.h).
+/// Error where an op does not have all words of the launch (abi/LaunchWords.h).
 mlir::LogicalResult checkLaunch(mlir::Operation *op, mlir::ValueRange launch);
 
 } // namespace ditron::gpu

@@ -453,8 +453,10 @@ private:
     if (!target)
       return signalPassFailure();
     const Traits &chip = target->traits();
-    std::unique_ptr<Products> products =
-        target->products(function, {warps, 0, resident, tensorMaps, tensorStores});
+    CompileRequest request{.schedule = {.warps = int(warps), .resident = int(resident)},
+                           .tensorMaps = tensorMaps,
+                           .tensorStores = tensorStores};
+    std::unique_ptr<Products> products = target->products(function, request);
     int64_t count = products->warps() ? products->warps()
                     : warps           ? warps
                                       : chooseWarps(function, chip);

@@ -12,16 +12,16 @@
 //   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
 //
 // The kernel takes what it has to know of the launch as last arguments, in the order of
-// support/GpuLaunch.h, which also says how launches follow one another: simt.begin and simt.end
+// abi/LaunchWords.h, which also says how launches follow one another: simt.begin and simt.end
 // do that, and all use of symmetric memory is of the page of this launch.
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/targets/gpu/dist-to-device.mlir shows it.
+#include "ditron/abi/LaunchWords.h"
 #include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
 #include "ditron/lower/Passes.h"
-#include "ditron/support/GpuLaunch.h"
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -77,7 +77,7 @@ private:
 
   /// The status, and where the kernel asks for ranks, the rest.
   void addLaunchWords() {
-    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kRequestsAttr);
+    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
     requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
     bool isDistributed = requests_ > 0;
     function_.walk([&](Operation *op) {
@@ -92,7 +92,7 @@ private:
       launch_.push_back(function_.getArgument(n));
     };
     add(LLVM::LLVMPointerType::get(b_.getContext()));
-    for (int word = kRank; isDistributed && word < kLaunchWords; ++word)
+    for (int word = abi::kRank; isDistributed && word < abi::kLaunchWords; ++word)
       add(b_.getIndexType());
     if (isDistributed)
       function_->setAttr(kDistributedAttr, b_.getUnitAttr());
@@ -108,11 +108,11 @@ private:
   /// Begins the launch, and has symmetric memory be that of this launch.
   void begin() {
     b_.create<BeginOp>(loc_, launch_);
-    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[kHead]);
-    Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(kSignalPages));
-    signalShift_ = mul(page, launch_[kSignalPage]);
-    page = b_.create<arith::RemUIOp>(loc_, epoch, index(kBufferPages));
-    Value shift = mul(page, launch_[kBufferPage]);
+    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[abi::kHead]);
+    Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kSignalPages));
+    signalShift_ = mul(page, launch_[abi::kSignalPage]);
+    page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kBufferPages));
+    Value shift = mul(page, launch_[abi::kBufferPage]);
     for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
       Value buffer = function_.getArgument(n);
       bool isSignals = llvm::any_of(
@@ -143,7 +143,7 @@ private:
         b_.getDictionaryAttr({b_.getNamedAttr("message", op.getMessageAttr()),
                               b_.getNamedAttr("file", b_.getStringAttr(file)),
                               b_.getNamedAttr("line", b_.getI64IntegerAttr(line))}));
-    Value status = launch_[kStatus];
+    Value status = launch_[abi::kStatus];
     Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
     auto failed =
         b_.create<scf::IfOp>(loc_, b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes));
@@ -162,7 +162,7 @@ private:
       SmallVector<Value> values;
       for (Value value : op.getValues())
         values.push_back(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value));
-      target_.instructions(b_, loc_)->report(status, Status::kNumber, number, values);
+      target_.instructions(b_, loc_)->report(status, abi::Status::kNumber, number, values);
       if (hasWorkspace_)
         b_.create<AbortOp>(loc_, launch_);
     }
@@ -172,7 +172,9 @@ private:
   //===-- Symmetric memory --------------------------------------------------------------------===//
 
   /// Bytes from this rank's memory to a peer's.
-  Value distanceTo(Value peer) { return mul(sub(peer, launch_[kRank]), launch_[kStride]); }
+  Value distanceTo(Value peer) {
+    return mul(sub(peer, launch_[abi::kRank]), launch_[abi::kStride]);
+  }
 
   /// The address of a counter of this launch. Counters are row-major.
   Value cellOf(Value signals, ValueRange indices) {
@@ -225,15 +227,15 @@ private:
     bool isAll = barrier.getScope() == device::BarrierScope::ranks;
     int64_t site = noteSite(role_, barrier, isAll ? "meets all ranks at" : "meets its cores at");
     // The counters of barriers come behind those of the program.
-    Value number = sub(launch_[kCells], index(2 * (barriers_ - nextBarrier_++)));
-    Value first = add(add(launch_[kHead], index(Head::kBytes)), signalShift_);
+    Value number = sub(launch_[abi::kCells], index(2 * (barriers_ - nextBarrier_++)));
+    Value first = add(add(launch_[abi::kHead], index(abi::Head::kBytes)), signalShift_);
     b_.create<MeetOp>(loc_, add(first, mul(number, index(8))), cores_, isAll, site, launch_);
   }
 
   //===-- Ranks and roles ---------------------------------------------------------------------===//
 
-  Value rank() override { return launch_[kRank]; }
-  Value numRanks() override { return launch_[kRanks]; }
+  Value rank() override { return launch_[abi::kRank]; }
+  Value numRanks() override { return launch_[abi::kRanks]; }
 
   LogicalResult enterRole(device::RoleOp role) override {
     outerRoles_.push_back(role_);
@@ -243,7 +245,7 @@ private:
   void leaveRole() override { role_ = outerRoles_.pop_back_val(); }
 
   const GpuTarget &target_;
-  SmallVector<Value> launch_; ///< by LaunchWord
+  SmallVector<Value> launch_; ///< by abi::LaunchWord
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false;
   Value signalShift_;

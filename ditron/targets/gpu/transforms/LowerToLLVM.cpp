@@ -13,6 +13,7 @@
 // launch's own memory of parameters. test/targets/gpu/lower-to-llvm.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Arithmetic.h"
+#include "ditron/lower/DescribeKernel.h"
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
@@ -183,13 +184,29 @@ private:
   }
 
   /// The numbers of arguments to whose code it makes no difference how they are aligned.
-  static ArrayAttr readSingly(func::FuncOp kernel) {
-    SmallVector<int64_t> numbers;
+  static std::vector<int64_t> readSingly(func::FuncOp kernel) {
+    std::vector<int64_t> numbers;
     for (BlockArgument argument : kernel.getArguments())
       if (isReadSingly(kernel, argument.getArgNumber()) &&
           llvm::any_of(argument.getUsers(), llvm::IsaPred<memref::LoadOp>))
         numbers.push_back(argument.getArgNumber());
-    return Builder(kernel.getContext()).getI64ArrayAttr(numbers);
+    return numbers;
+  }
+
+  /// Attaches the description of the kernel to the module.
+  LogicalResult describe(func::FuncOp kernel, int64_t threads) {
+    FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
+    if (failed(info))
+      return failure();
+    info->threads = threads;
+    info->readSingly = readSingly(kernel);
+    for (unsigned n = 0; n < kernel.getNumArguments(); ++n)
+      if (auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr))
+        info->tensorMaps.push_back({map.getAs<IntegerAttr>("argument").getInt(),
+                                    map.getAs<DenseI64ArrayAttr>("box").asArrayRef().vec(),
+                                    map.contains("tf32")});
+    lower::attachInfo(getOperation(), *info);
+    return success();
   }
 
   void runOnOperation() override {
@@ -208,27 +225,18 @@ private:
       return signalPassFailure();
     int64_t warps = warpsOf(kernel.front().getTerminator());
     SmallVector<EntryBuilder::Argument> arguments;
-    SmallVector<Attribute> described;
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
       auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
       arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
                            aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
                            aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
-      if (arguments.back().map)
-        described.push_back(arguments.back().map);
     }
     int64_t resident = residentCores(kernel);
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
-    for (StringRef attribute : {kSharedAttr, kRequirementsAttr, kSymmetricAttr, kDistributedAttr,
-                                kSitesAttr, kBarriersAttr, kClusterAttr, kOverlapsAttr, kTilesAttr})
-      if (Attribute value = kernel->getAttr(attribute))
-        module->setAttr(attribute, value);
     int64_t threads = warps * target->traits().lanes;
-    Builder attributes(&getContext());
-    module->setAttr(kThreadsAttr, attributes.getI64IntegerAttr(threads));
-    module->setAttr(kTensorMapsAttr, attributes.getArrayAttr(described));
-    module->setAttr(kReadSinglyAttr, readSingly(kernel));
+    if (failed(describe(kernel, threads)))
+      return signalPassFailure();
     kernel.setPrivate();
     LLVMTypeConverter types(&getContext(), mlir::LowerToLLVMOptions(&getContext()));
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
@@ -241,7 +249,7 @@ private:
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     callee.setLinkage(LLVM::Linkage::Internal);
     // However long it is: a call would put the registers of products into memory.
-    callee.setPassthroughAttr(attributes.getArrayAttr(attributes.getStringAttr("alwaysinline")));
+    callee.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"alwaysinline"}));
     target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, resident);
   }
 };

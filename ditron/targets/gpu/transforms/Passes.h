@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes of the lowering to GPUs: see Passes.td. What they tell one another, and launches, in
-// attributes.
+// The passes of the lowering to GPUs: see Passes.td. Attributes of the function that are named as
+// fields of abi/KernelInfo.h are these fields of its description (lower/DescribeKernel.h).
 #pragma once
 #include "ditron/core/TileOps.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
@@ -37,21 +37,17 @@ inline constexpr llvm::StringLiteral kDeferredAttr = "simt.deferred";
 /// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
 /// no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "simt.producer_warps";
-/// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function, then
-/// of the module; absent: 1).
+/// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function;
+/// absent: 1).
 inline constexpr llvm::StringLiteral kClusterAttr = "simt.cluster";
-/// A launch may begin while the one before it runs (unit attribute of the function, then of the
-/// module).
+/// A launch may begin while the one before it runs (unit attribute of the function).
 inline constexpr llvm::StringLiteral kOverlapsAttr = "simt.overlaps";
-/// What a tensor map describes (attribute of the argument of the function that points to it, and an
-/// array of them of the module): a dictionary {argument, box, tf32, rows}, the number of the
-/// argument whose memory it is, the extents of what is copied at a time, outermost first, and, if
-/// they are there, that elements of f32 are rounded to tf32 on the way, and the dimension along
-/// which copies end with a run of places (runtime/nvidia/TensorMap.h).
+/// What a tensor map describes (attribute of the argument of the function that points to it): a
+/// dictionary {argument, box, tf32, rows}, the number of the argument whose memory it is, the
+/// extents of what is copied at a time, outermost first, and, if they are there, that elements of
+/// f32 are rounded to tf32 on the way, and the dimension along which copies end with a run of
+/// places (runtime/nvidia/TensorMap.h).
 inline constexpr llvm::StringLiteral kTensorMapAttr = "simt.tensor_map";
-inline constexpr llvm::StringLiteral kTensorMapsAttr = "simt.tensor_maps";
-/// The threads of a lowered kernel (i64 attribute of the module).
-inline constexpr llvm::StringLiteral kThreadsAttr = "simt.threads";
 /// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kSharedAttr = "simt.shared_bytes";
 
@@ -61,23 +57,16 @@ inline constexpr llvm::StringLiteral kSharedSymbol = "ditron_shared";
 /// dictionaries {message, file, line} (attribute of the function).
 inline constexpr llvm::StringLiteral kRequirementsAttr = "simt.requirements";
 
-/// The symmetric memory that a launch provides, in the order of the arguments that take its
-/// addresses: an array of dictionaries {name, kind, bytes, extents} (attribute of the function and
-/// of the module), see DescribeSymmetric.cpp.
-inline constexpr llvm::StringLiteral kSymmetricAttr = "simt.symmetric";
-/// Where a launch has a core for each tile, how many that are, in the text of ExtentText.h: the
-/// largest of them counts (array of strings, attribute of the function and of the module).
+/// Where a launch has a core for each tile, how many that are, in the text of abi/Extent.h: the
+/// largest of them counts (array of strings, attribute of the function).
 inline constexpr llvm::StringLiteral kTilesAttr = "simt.tiles";
-/// The numbers of arguments that the kernel reads element by element (array of i64, of the module).
-inline constexpr llvm::StringLiteral kReadSinglyAttr = "simt.read_singly";
-/// The kernel takes all words of support/GpuLaunch.h (unit attribute of the function and of the
-/// module).
+/// The kernel takes all words of abi/LaunchWords.h (unit attribute of the function).
 inline constexpr llvm::StringLiteral kDistributedAttr = "simt.distributed";
 /// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}
-/// (attribute of the function and of the module).
+/// (attribute of the function).
 inline constexpr llvm::StringLiteral kSitesAttr = "simt.sites";
 /// How many barriers a kernel has, each of which takes two counters behind its signals (i64
-/// attribute of the function and of the module).
+/// attribute of the function).
 inline constexpr llvm::StringLiteral kBarriersAttr = "simt.barriers";
 
 } // namespace ditron::gpu

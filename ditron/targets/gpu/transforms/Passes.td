@@ -21,10 +21,6 @@ def CheckSupported : Pass<"simt-check-supported", "::mlir::func::FuncOp"> {
   let options = [TargetOption];
 }
 
-def DescribeSymmetric : Pass<"simt-describe-symmetric", "::mlir::ModuleOp"> {
-  let summary = "Turns the plan of symmetric memory into text that a launch evaluates";
-}
-
 def SpreadTiles : Pass<"simt-spread-tiles", "::mlir::func::FuncOp"> {
   let summary = "Gives each tile a core of its own, where cores need not be there together";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

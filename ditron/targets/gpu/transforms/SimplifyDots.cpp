@@ -83,8 +83,9 @@ private:
       if (tileOf(dot.getLhs()).getDimSize(1) == 1)
         replaceByArithmetic(dot);
     });
-    CodeOptions options{warps, 0, resident, tensorMaps};
-    if (target->products(getOperation(), options)->multiply8BitFloats())
+    CompileRequest request{.schedule = {.warps = int(warps), .resident = int(resident)},
+                           .tensorMaps = tensorMaps};
+    if (target->products(getOperation(), request)->multiply8BitFloats())
       return;
     getOperation().walk([](core::DotOp dot) {
       Type element = tileOf(dot.getLhs()).getElementType();

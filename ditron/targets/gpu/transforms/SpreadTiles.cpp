@@ -4,7 +4,7 @@
 //
 //   %n = memref.dim %x, %c0 : ...
 //   scf.for %i = %core to %n step %cores { %r = arith.divui %i, %m ... }
-// becomes, in a kernel with simt.tiles = ["a0.0"] (the text of ExtentText.h, one of each loop),
+// becomes, in a kernel with simt.tiles = ["a0.0"] (the text of abi/Extent.h, one of each loop),
 //   scf.if %core < %n { %r = arith.index_castui (arith.divui (%core, %m as i32)) ... }
 //
 // A launch has as many cores as the largest of these counts says, fewer than 2^31. The hardware
@@ -18,7 +18,7 @@
 // test/targets/gpu/spread-tiles.mlir shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
-#include "ditron/targets/gpu/analysis/ExtentText.h"
+#include "ditron/lower/ExtentText.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
@@ -120,7 +120,7 @@ class SpreadTiles : public impl::SpreadTilesBase<SpreadTiles> {
     Builder b(&getContext());
     SmallVector<Attribute> counts;
     for (scf::ForOp loop : loops) {
-      ExtentText text;
+      lower::ExtentText text;
       if (failed(text.add(loop.getUpperBound())))
         return;
       counts.push_back(b.getStringAttr(text.text()));

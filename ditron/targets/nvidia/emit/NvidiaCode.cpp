@@ -102,8 +102,9 @@ void optimize(llvm::Module &module, const Chip &chip) {
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
 }
 
-std::string emitPtx(llvm::Module &module, const Chip &chip) {
-  return gpu::emitCode(module, *machineFor(chip), llvm::CodeGenFileType::AssemblyFile);
+std::string emitPtx(llvm::Module &module, const Chip &chip, const abi::KernelInfo &info) {
+  std::string ptx = gpu::emitCode(module, *machineFor(chip), llvm::CodeGenFileType::AssemblyFile);
+  return fmt::format("// ditron {}\n{}", abi::toText(info), ptx);
 }
 
 //===-- ptxas ---------------------------------------------------------------------------------===//

@@ -2,12 +2,11 @@
 //
 // PTX from LLVM IR, and cubins from PTX.
 //
-// The PTX of a kernel has one entry point, `ditron_kernel`, and begins with a line of comment that
-// says what launches it: `// ditron {"kernel":"gemm","threads":256,"shared_bytes":65536,...}`.
-// Its `tensor_maps` are parameters behind all others: of each the number of the argument whose
-// memory it describes, and the box, outermost extent first, whose innermost one is 128 bytes.
-// `read_singly` has the numbers of arguments whose alignment makes no difference to the code.
+// The PTX of a kernel has one entry point, `ditron_kernel`, and begins with a line of comment, its
+// description (abi/KernelInfo.h): `// ditron {"version":1,"name":"gemm","threads":256,...}`. Tensor
+// maps are parameters behind all others.
 #pragma once
+#include "ditron/abi/KernelInfo.h"
 #include "ditron/targets/Target.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include <optional>
@@ -22,8 +21,8 @@ namespace ditron::nvidia {
 /// Optimises the module for a chip, in place.
 void optimize(llvm::Module &module, const Chip &chip);
 
-/// The PTX of an optimised module, without its first line.
-std::string emitPtx(llvm::Module &module, const Chip &chip);
+/// The PTX of an optimised module.
+std::string emitPtx(llvm::Module &module, const Chip &chip, const abi::KernelInfo &info);
 
 /// The cubin that ptxas assembles, found in DITRON_PTXAS, CUDA_HOME/bin, on the path or in
 /// /usr/local/cuda/bin. UnavailableError if it is nowhere; InternalError with its words if it

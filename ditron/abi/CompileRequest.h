@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel is compiled for: one value, from the command line or a launch down to the options
+// of the passes.
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ditron {
+
+/// How the traced program is mapped to the machine; it does not change what the program computes.
+struct Schedule {
+  int warps = 0;    ///< of a core; GPUs only, 0 = chosen by the compiler
+  int stages = 0;   ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
+  int resident = 0; ///< cores of a multiprocessor at a time; GPUs only, 0 = likewise
+  auto operator<=>(const Schedule &) const = default;
+};
+
+/// What a compilation gives.
+enum class Emit {
+  code,     ///< what a launch loads: an object for a CPU, PTX for an NVIDIA GPU
+  ir,       ///< the kernel after the passes that all targets share
+  llvm,     ///< LLVM IR
+  assembly, ///< of the target; PTX
+  object,   ///< an ELF object; a cubin
+};
+
+struct CompileRequest {
+  std::string target = "x86-64"; ///< one of compileTargets()
+  Schedule schedule = {};
+  /// For each argument of the kernel: its last dimension has stride 1.
+  std::vector<bool> unitStride = {};
+  /// Likewise: the bytes that its address, rows and extents are multiples of, as
+  /// core::kAlignmentAttr says; 0 where nothing is known. For GPUs, where threads access so many at
+  /// a time and ask nothing; may be shorter than the arguments.
+  std::vector<int64_t> alignment = {};
+  /// Its launches are recorded: see runtime/Events.h.
+  bool recorded = false;
+  /// Launches on a GPU may describe the arguments that the code asks for to the copy engine: those
+  /// that it reads, and those that it writes.
+  bool tensorMaps = true, tensorStores = true;
+  Emit emit = Emit::code;
+
+  auto operator<=>(const CompileRequest &) const = default;
+  /// A text that differs where any field does.
+  std::string key() const;
+};
+
+/// What a core of a kernel takes of a GPU, as far as it is known before there is code.
+struct GpuResources {
+  int threads = 0;
+  int64_t sharedBytes = 0;
+  int64_t resident = 1; ///< cores of a multiprocessor that the code is made for
+  int64_t values = 0;   ///< registers of a thread that its largest tile takes
+};
+
+} // namespace ditron

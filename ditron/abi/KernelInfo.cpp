@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/abi/KernelInfo.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <type_traits>
+
+namespace ditron::abi {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+concept Structure = requires(T &value) { T::fields(value, [](const char *, auto &) {}); };
+
+template <class T> constexpr bool kIsVector = false;
+template <class T> constexpr bool kIsVector<std::vector<T>> = true;
+
+/// The words of an enumeration's values.
+template <class T> constexpr std::nullptr_t kNames = nullptr;
+template <> constexpr std::array kNames<ArgumentKind> = {"view", "index", "scalar"};
+template <> constexpr std::array kNames<SymmetricKind> = {"buffer", "signals"};
+
+//===-- Writing -------------------------------------------------------------------------------===//
+
+template <class T> Json toJson(const T &value) {
+  if constexpr (Structure<T>) {
+    Json object = Json::object();
+    T::fields(value, [&](const char *name, auto &field) { object[name] = toJson(field); });
+    return object;
+  } else if constexpr (kIsVector<T>) {
+    Json array = Json::array();
+    for (const auto &element : value)
+      array.push_back(toJson(element));
+    return array;
+  } else if constexpr (std::is_same_v<T, Extent>) {
+    return value.text();
+  } else if constexpr (std::is_same_v<T, DType>) {
+    return std::string(name(value));
+  } else if constexpr (std::is_enum_v<T>) {
+    return kNames<T>[static_cast<size_t>(value)];
+  } else {
+    return value;
+  }
+}
+
+//===-- Reading -------------------------------------------------------------------------------===//
+
+/// Reads a description, field by field, into `info`.
+class Reader {
+public:
+  explicit Reader(KernelInfo &info) : info_(info) {}
+
+  /// `place` is the path of the value in the text: "symmetric[1].extents[0]".
+  template <class T> void read(const Json &json, const std::string &place, T &value) {
+    if constexpr (Structure<T>)
+      readFields(json, place, value);
+    else if constexpr (kIsVector<T>)
+      readElements(json, place, value);
+    else if constexpr (std::is_same_v<T, bool>)
+      value = expect(json.is_boolean(), json, place, "true or false").template get<bool>();
+    else if constexpr (std::is_same_v<T, int64_t>)
+      value = expect(json.is_number_integer(), json, place, "an integer").template get<int64_t>();
+    else if constexpr (std::is_same_v<T, std::string>)
+      value = wordOf(json, place);
+    else
+      readWord(wordOf(json, place), place, value);
+  }
+
+private:
+  [[noreturn]] static void refuse(const std::string &place, std::string_view problem) {
+    throw RuntimeError(
+        fmt::format("description of a kernel: {}{}{}", place, place.empty() ? "" : " ", problem));
+  }
+
+  static const Json &expect(bool holds, const Json &json, const std::string &place,
+                            std::string_view expected) {
+    if (!holds)
+      refuse(place, fmt::format("is {}, expected {}", json.type_name(), expected));
+    return json;
+  }
+
+  static std::string wordOf(const Json &json, const std::string &place) {
+    return expect(json.is_string(), json, place, "a string").get<std::string>();
+  }
+
+  template <class T> void readFields(const Json &json, const std::string &place, T &value) {
+    expect(json.is_object(), json, place, "an object");
+    std::set<std::string> known;
+    T::fields(value, [&](const char *name, auto &field) {
+      std::string path = place.empty() ? name : fmt::format("{}.{}", place, name);
+      auto found = json.find(name);
+      if (found == json.end())
+        refuse(path, "is missing");
+      read(*found, path, field);
+      known.insert(name);
+    });
+    for (const auto &[name, ignored] : json.items())
+      if (!known.contains(name) && !(place.empty() && name == "version"))
+        refuse(place.empty() ? name : fmt::format("{}.{}", place, name), "is not a known field");
+  }
+
+  template <class T> void readElements(const Json &json, const std::string &place, T &values) {
+    expect(json.is_array(), json, place, "an array");
+    values.clear();
+    for (size_t n = 0; n < json.size(); ++n)
+      read(json[n], fmt::format("{}[{}]", place, n), values.emplace_back());
+  }
+
+  void readWord(const std::string &word, const std::string &place, Extent &extent) {
+    try {
+      extent = Extent(word, info_.arguments);
+    } catch (const RuntimeError &error) {
+      refuse(place, fmt::format("is wrong: {}", error.what()));
+    }
+  }
+  static void readWord(const std::string &word, const std::string &place, DType &type) {
+    try {
+      type = parseDType(word);
+    } catch (const Error &error) {
+      refuse(place, fmt::format("is wrong: {}", error.what()));
+    }
+  }
+  template <class T>
+  static void readWord(const std::string &word, const std::string &place, T &value) {
+    auto found = std::find(std::begin(kNames<T>), std::end(kNames<T>), word);
+    if (found == std::end(kNames<T>))
+      refuse(place, fmt::format("is the unknown word '{}'", word));
+    value = static_cast<T>(found - std::begin(kNames<T>));
+  }
+
+  KernelInfo &info_;
+};
+
+Json parsed(std::string_view text) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object())
+    throw RuntimeError("description of a kernel: is no JSON object");
+  auto version = json.find("version");
+  if (version == json.end() || !version->is_number_integer())
+    throw RuntimeError("description of a kernel: version is missing");
+  if (version->get<int64_t>() != KernelInfo::kVersion)
+    throw RuntimeError(fmt::format("description of a kernel: version is {}, expected {}",
+                                   version->get<int64_t>(), KernelInfo::kVersion));
+  return json;
+}
+
+/// RuntimeError unless numbers of arguments are of some that there are.
+void checkNumbers(const KernelInfo &info) {
+  auto check = [count = info.arguments.size() + info.symmetric.size()](const char *field,
+                                                                       int64_t number) {
+    if (number < 0 || number >= static_cast<int64_t>(count))
+      throw RuntimeError(
+          fmt::format("description of a kernel: {} has argument {} of {}", field, number, count));
+  };
+  for (int64_t number : info.readSingly)
+    check("read_singly", number);
+  for (const TensorMap &map : info.tensorMaps)
+    check("tensor_maps", map.argument);
+}
+
+} // namespace
+
+std::string toText(const KernelInfo &info) {
+  Json json = {{"version", KernelInfo::kVersion}};
+  json.update(toJson(info));
+  return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+}
+
+KernelInfo fromText(std::string_view text) {
+  KernelInfo info;
+  Reader(info).read(parsed(text), "", info);
+  checkNumbers(info);
+  return info;
+}
+
+std::string pack(const CompiledKernel &kernel) { return toText(kernel.info) + "\n" + kernel.code; }
+
+CompiledKernel unpack(std::string_view bytes) {
+  size_t end = std::min(bytes.find('\n'), bytes.size());
+  return {fromText(bytes.substr(0, end)),
+          std::string(bytes.substr(std::min(end + 1, bytes.size())))};
+}
+
+int64_t KernelInfo::cores(const LaunchValues &launch) const {
+  int64_t most = 1;
+  for (const Extent &count : tiles)
+    most = std::max(most, count.evaluate(launch, "the number of tiles"));
+  return most;
+}
+
+} // namespace ditron::abi

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/abi/Symmetric.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ditron::abi {
+
+int64_t SymmetricArray::elements() const {
+  int64_t count = 1;
+  for (int64_t extent : extents)
+    count *= extent;
+  return count;
+}
+
+std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents) {
+  std::vector<int64_t> strides(extents.size(), 1);
+  for (size_t dim = extents.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * extents[dim];
+  return strides;
+}
+
+/// CompileError unless an array of these extents could be in some memory.
+static void checkShape(const SymmetricArray &array) {
+  constexpr int64_t kMost = int64_t(1) << 46; // elements
+  int64_t count = 1;
+  for (int64_t extent : array.extents) // strides of an empty array are numbers too
+    if (extent < 0 || __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count) ||
+        count > kMost)
+      throw CompileError(
+          fmt::format("symmetric '{}' has shape [{}]", array.name, fmt::join(array.extents, ", ")));
+}
+
+std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValues &launch) {
+  std::vector<SymmetricArray> arrays;
+  for (const Symmetric &one : info.symmetric) {
+    SymmetricArray array{one.name, one.kind, one.elementBytes};
+    for (const Extent &extent : one.extents)
+      array.extents.push_back(extent.evaluate(launch, fmt::format("symmetric '{}'", one.name)));
+    checkShape(array);
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays) {
+  std::string key = signature;
+  for (const SymmetricArray &array : arrays)
+    key += fmt::format("|{}:{}[{}]", array.name, array.elementBytes, fmt::join(array.extents, ","));
+  return key;
+}
+
+} // namespace ditron::abi

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/driver/Stream.h"
+#include "ditron/runtime/device/Device.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+
+namespace ditron {
+
+void Event::wait() const { event_->wait(); }
+double Event::secondsSince(const Event &begin) const { return event_->secondsSince(*begin.event_); }
+
+void Stream::wait() const { stream_->wait(); }
+void Stream::wait(const Event &event) const { stream_->waitFor(event.handle()); }
+Event Stream::record() const { return Event(stream_->record()); }
+
+void Stream::copy(const runtime::Tensor &to, const runtime::Tensor &from) const {
+  if (to.dtype() != from.dtype() || to.shape() != from.shape())
+    throw CompileError(fmt::format("{} is copied to {}: expected equal ones", from.describe(),
+                                   to.describe()));
+  stream_->copy(to, from);
+}
+
+void Graph::launch() const { graph_->launch(device_->stream()); }
+void Graph::launch(const Stream &stream) const { graph_->launch(stream.handle()); }
+
+} // namespace ditron

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/heuristics/RowTiles.h"
+#include "ditron/heuristics/Extents.h"
+
+namespace ditron::heuristics {
+
+/// Rows of H elements for a tile: few, for several to share its overhead.
+static int64_t rowsOfTile(int64_t H) {
+  constexpr int64_t kElements = 4096, kMost = 8;
+  return static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(kElements / H, 1, kMost))));
+}
+
+/// What the width of a tile that holds a row of H elements is a multiple of: whole vectors on a
+/// CPU. On a GPU what all threads of four warps access at a time, or more in long rows, which have
+/// more warps.
+static int64_t widthStep(const RowShape &shape, const DeviceTraits &target) {
+  constexpr int64_t kComputed = 4, kWarps = 4, kNarrow = 4; // bytes of an element, and of an access
+  if (!target.isGpu())
+    return target.vectorBytes / kComputed;
+  auto element = static_cast<int64_t>(byteSize(shape.type)), bytes = shape.H * element | 16;
+  int64_t access = std::max(bytes & -bytes, element), threads = kWarps * target.lanes;
+  return std::max({fit(shape.H, INT64_MAX) / (access <= kNarrow ? 32 : 8),
+                   threads * access / element / rowsOfTile(shape.H), int64_t(1)});
+}
+
+RowTile rowTile(const RowShape &shape, const DeviceTraits &target) {
+  constexpr int64_t kWidest = 8192, kWidestOfGpu = 32768;
+  int64_t H = shape.H, width = target.isGpu() ? 8192 : 2048;
+  if (H <= 16)
+    width = fit(H, 16);
+  else if (int64_t step = widthStep(shape, target); H <= (target.isGpu() ? kWidestOfGpu : kWidest))
+    width = tilesOf(H, step) * step;
+  return {fit(shape.T, rowsOfTile(width)), width};
+}
+
+RowTile elementTile(const RowShape &shape, const DeviceTraits &target) {
+  if (!target.isGpu())
+    return rowTile(shape, target);
+  // The widest that cover at most a twentieth more of a row than narrow ones do.
+  constexpr int64_t kElements = 4096, kNarrowest = 256;
+  int64_t width = fit(shape.H, kNarrowest);
+  auto covered = [&](int64_t wide) { return tilesOf(shape.H, wide) * wide; };
+  for (int64_t wide = kElements; wide > width; wide /= 2)
+    if (covered(wide) * 20 <= covered(width) * 21)
+      width = wide; // and the narrower ones are not looked at
+  return {fit(shape.T, kElements / width), width};
+}
+
+int64_t vectorTile(int64_t N, int64_t cores, const DeviceTraits &target) {
+  constexpr int64_t kLongest = 16384, kTilesPerCore = 4;
+  int64_t tile = 1024;
+  while (!target.isGpu() && tile < kLongest && 2 * tile * kTilesPerCore * cores <= N)
+    tile *= 2;
+  return fit(N, tile);
+}
+
+RowTile headTile(int64_t heads, int64_t width, DType type, const DeviceTraits &target) {
+  constexpr int64_t kBytesOfGpu = 4096, kElementsOfCpu = 4096, kWidest = 512;
+  int64_t bytes = static_cast<int64_t>(byteSize(type));
+  int64_t elements = target.isGpu() ? kBytesOfGpu / bytes : kElementsOfCpu;
+  int64_t pairs = fit(width, kWidest);
+  return {fit(heads, std::max<int64_t>(1, elements / pairs)), pairs};
+}
+
+} // namespace ditron::heuristics

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of memory-bound kernels: of whole rows, of elements, of heads.
+#pragma once
+#include "ditron/support/DType.h"
+#include "ditron/support/DeviceTraits.h"
+#include <cstdint>
+
+namespace ditron::heuristics {
+
+/// T rows of H elements.
+struct RowShape {
+  int64_t T, H;
+  DType type;
+};
+
+struct RowTile {
+  int64_t rows, width;
+};
+
+/// Rows that fit are read once: one tile a row where the row and what is computed from it stay in a
+/// CPU core's first-level cache, or in the registers of a CTA.
+RowTile rowTile(const RowShape &shape, const DeviceTraits &target);
+
+/// The same for a kernel that need not have a whole row: as many elements whatever H is.
+RowTile elementTile(const RowShape &shape, const DeviceTraits &target);
+
+/// Elements of a tile of N: long enough for the prefetchers of a CPU, of which every one of `cores`
+/// gets several.
+int64_t vectorTile(int64_t N, int64_t cores, const DeviceTraits &target);
+
+/// A token's `heads` of `width` pairs: as many as make a tile worth its overhead on a CPU, and as a
+/// CTA has registers for.
+RowTile headTile(int64_t heads, int64_t width, DType type, const DeviceTraits &target);
+
+} // namespace ditron::heuristics

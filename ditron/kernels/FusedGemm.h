@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the entries of products across ranks share: parameters, defaults, shapes.
+#pragma once
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/kernels.h"
+
+namespace ditron::kernels {
+
+/// Columns of A that ag-gemm sends at a time: contiguous runs that no cache holds twice.
+inline constexpr int kChunkColumns = 4096;
+
+/// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `rows` rows at a
+/// time. `sums`: tiles of the result are also summed, by the cores that move data.
+std::vector<ConfigParameter> fusedParameters();
+Config fusedDefaults(const Problem &problem, int64_t rows, bool sums = false);
+FusedGemmConfig fusedConfig(const Config &config);
+std::vector<Dimensions> fusedTestShapes();
+std::vector<CheckCase> fusedCheckCases();
+
+} // namespace ditron::kernels

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/kernels/Parameters.h"
+#include "ditron/heuristics/Communication.h"
+#include "ditron/heuristics/RowTiles.h"
+
+namespace ditron::kernels {
+
+std::vector<ConfigParameter> gemmParameters() {
+  return {{"m", "rows of a tile of C", {16, 32, 64, 128, 256}},
+          {"n", "columns of a tile of C", {32, 56, 64, 128, 160, 176, 192, 224, 256}},
+          {"k", "terms a step adds", {32, 64, 128, 256}},
+          {"group", "rows of tiles walked together", {1, 4, 8, 16}}};
+}
+
+GemmTile gemmTile(const Config &config) {
+  return {config.get("m"), config.get("n"), config.get("k"), config.get("group")};
+}
+
+ConfigParameter pairsParameter() {
+  return {"pairs",
+          "tiles that two cores side by side take: rows share B, columns share A",
+          {},
+          {"none", "rows", "columns"},
+          0};
+}
+
+PairedTile pairedTile(const Config &config) {
+  return {gemmTile(config), static_cast<Pairs>(config["pairs"])};
+}
+
+void setTile(Config &config, const PairedTile &tile) {
+  config.set("m", tile.m);
+  config.set("n", tile.n);
+  config.set("k", tile.k);
+  config.set("group", tile.group);
+  config.set("pairs", static_cast<int64_t>(tile.pairs));
+}
+
+ConfigParameter accuracyParameter() {
+  return {"accuracy", "what products look at of f32 and of 8-bit floats", {}, {"full", "fast"}, 0};
+}
+
+heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows) {
+  return {rows, problem["N"], problem["K"], problem.type, std::max<int64_t>(1, problem.cores)};
+}
+
+std::vector<ConfigParameter> rowParameters() {
+  return {{"rows", "rows of a tile", {1, 2, 4, 8, 16}},
+          {"width", "columns of a tile", {256, 512, 1024, 2048, 4096, 8192}}};
+}
+
+static Config configOf(const heuristics::RowTile &tile) {
+  return {{"rows", tile.rows}, {"width", tile.width}};
+}
+
+Config rowDefaults(const Problem &problem) {
+  return configOf(heuristics::rowTile({problem["T"], problem["H"], problem.type}, problem.target));
+}
+
+Config elementDefaults(const Problem &problem) {
+  return configOf(
+      heuristics::elementTile({problem["T"], problem["H"], problem.type}, problem.target));
+}
+
+RowConfig rowConfig(const Config &config) { return {config.get("rows"), config.get("width")}; }
+
+std::vector<ConfigParameter> chunkParameters() {
+  return {{"rows", "rows of a chunk", {1, 4, 16, 64}},
+          {"columns", "columns of a chunk", {512, 1024, 4096, 16384}}};
+}
+
+static Config configOf(const heuristics::ChunkShape &chunk) {
+  return {{"rows", chunk.rows}, {"columns", chunk.columns}};
+}
+
+Config movedChunks(const Problem &problem, int64_t rows, int64_t columns) {
+  return configOf(heuristics::movedChunk(rows, columns, problem.type));
+}
+
+Config summedChunks(int64_t rows, int64_t columns) {
+  return configOf(heuristics::summedChunk(rows, columns));
+}
+
+ChunkConfig chunkConfig(const Config &config) {
+  return {config.get("rows"), config.get("columns")};
+}
+
+} // namespace ditron::kernels

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The choices that several kernels have: their parameters, what is chosen where nothing is given
+// (ditron/heuristics knows), and the configuration of a kernel that they make.
+#pragma once
+#include "ditron/heuristics/GemmTiles.h"
+#include "ditron/kernels/Config.h"
+#include "ditron/kernels/Reference.h"
+#include "ditron/kernels/kernels.h"
+
+namespace ditron::kernels {
+
+//===-- Products ------------------------------------------------------------------------------===//
+
+/// The parameters m, n, k and group of a product.
+std::vector<ConfigParameter> gemmParameters();
+GemmTile gemmTile(const Config &config);
+/// The parameter of a tile's Pairs, and a tile with them.
+ConfigParameter pairsParameter();
+PairedTile pairedTile(const Config &config);
+/// Changes the tile of a configuration that has one with pairs.
+void setTile(Config &config, const PairedTile &tile);
+/// The parameter of a kernel's Accuracy.
+ConfigParameter accuracyParameter();
+
+/// A problem's product of `rows` rows, as tiles are chosen for it.
+heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows);
+
+//===-- Rows ----------------------------------------------------------------------------------===//
+
+/// The parameters of a RowConfig, and a good choice.
+std::vector<ConfigParameter> rowParameters();
+Config rowDefaults(const Problem &problem);
+/// The same for a kernel that need not have a whole row.
+Config elementDefaults(const Problem &problem);
+RowConfig rowConfig(const Config &config);
+
+//===-- Chunks --------------------------------------------------------------------------------===//
+
+/// The parameters of a ChunkConfig, and a good choice for a matrix of `rows` x `columns`, to move
+/// it or to sum it.
+std::vector<ConfigParameter> chunkParameters();
+Config movedChunks(const Problem &problem, int64_t rows, int64_t columns);
+Config summedChunks(int64_t rows, int64_t columns);
+ChunkConfig chunkConfig(const Config &config);
+
+} // namespace ditron::kernels

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/kernels/Config.h"
+
+namespace ditron::kernels {
+
+static double activated(Activation activation, double x) {
+  switch (activation) {
+  case Activation::relu:
+    return std::max(x, 0.0);
+  case Activation::silu:
+    return x / (1 + std::exp(-x));
+  case Activation::gelu:
+    return x * (std::erf(x * std::sqrt(0.5)) + 1) * 0.5;
+  case Activation::none:
+    break;
+  }
+  return x;
+}
+
+double roundTo(DType type, double value) {
+  alignas(8) std::byte element[8];
+  storeElement(type, element, value);
+  return loadElement(type, element);
+}
+
+Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation, double residual) {
+  if (!isFloat(type))
+    return Expected::exact(sum.value + residual);
+  // The slope of each activation is below 1.13, and its own arithmetic adds a few roundings.
+  double magnitude = activation == Activation::none ? sum.magnitude : 2 * sum.magnitude;
+  double plain = roundTo(DType::f32, activated(activation, sum.plain));
+  plain = roundTo(DType::f32, plain + residual);
+  return {activated(activation, sum.value) + residual, roundTo(type, plain),
+          magnitude + std::abs(residual), sum.terms};
+}
+
+ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
+                       int64_t column, int64_t K) {
+  return productWith(in, rank, row, K, Accuracy::full,
+                     [&](int64_t k) { return in.at(rank, 1, firstOfB + k, column); });
+}
+
+/// An f32 rounded to 10 bits of mantissa.
+static double roundedToTf32(double value) {
+  int exponent = 0;
+  double mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, 11)), exponent - 11);
+}
+
+ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K, Accuracy accuracy,
+                         const std::function<double(int64_t)> &ofB) {
+  bool isFast = accuracy == Accuracy::fast, rounds = isFast && in.type(0) == DType::f32;
+  ReferenceSum sum;
+  for (int64_t k = 0; k < K; ++k) {
+    double a = in.at(rank, 0, row, k), b = ofB(k);
+    if (rounds)
+      sum.addProduct(a, b, roundedToTf32(a), roundedToTf32(b));
+    else
+      sum.addProduct(a, b);
+  }
+  if (isFast && isFloat(in.type(0)) && byteSize(in.type(0)) == 1)
+    sum.allowShortSums();
+  if (rounds)
+    sum.allowTf32();
+  return sum;
+}
+
+std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t inputRow) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(run.inputs.at(r, 0, inputRow, column));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
+}
+
+std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(productOf(run.inputs, r, inputRow, 0, column, run.problem["K"]));
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+  }
+  return result;
+}
+
+} // namespace ditron::kernels

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device functions of products.
+#pragma once
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+
+namespace ditron::kernels {
+
+/// What a product of T looks at.
+template <class T> Precision precisionOf(Accuracy accuracy) {
+  if (accuracy == Accuracy::full || (kDType<T> != DType::f32 && byteSize(kDType<T>) > 1))
+    return Precision::ieee;
+  if (kDType<T> == DType::f32)
+    return Precision::tf32;
+  return isFloat(kDType<T>) ? Precision::shortSums : Precision::ieee;
+}
+
+/// Tile (i, j) of a * b, in the accumulator's type.
+template <class T, Access accessA, Access accessB>
+Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b, Index j,
+             Accuracy accuracy = Accuracy::full) {
+  Var acc = zeros<Accumulator<T>>(a.height(), b.width());
+  for (auto k : range(a.cols()))
+    acc += dot(a(i, k), b(k, j), precisionOf<T>(accuracy));
+  return acc;
+}
+
+/// Tile (i, j) of a * b transposed: rows of both are multiplied, as they lie in memory.
+template <class T, Access accessA, Access accessB>
+Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b,
+                   Index j, Accuracy accuracy = Accuracy::full) {
+  Var acc = zeros<Accumulator<T>>(a.height(), b.height());
+  for (auto k : range(a.cols()))
+    acc += dot(a(i, k), transpose(b(j, k)), precisionOf<T>(accuracy));
+  return acc;
+}
+
+/// The order of the tiles of C.
+inline Order tileOrder(const PairedTile &tile) {
+  return order::grouped(tile.group)
+      .together(tile.pairs == Pairs::rows ? 2 : 1, tile.pairs == Pairs::columns ? 2 : 1);
+}
+
+} // namespace ditron::kernels

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A device as programs see it, the same on every backend: memory, streams of work, events, graphs,
+// and kernels loaded on it. The public classes of ditron/driver are handles of these.
+//
+//   Platform    what a backend has in this process: the devices of its ranks
+//   Device      one rank's: memory and streams
+//   Executable  a kernel on it, in as many variants as its launches need
+//   Stream      work in order: launches and copies; Event, a point in it; Graph, a recorded part
+//
+// Launches and copies are enqueued by any thread, and done in the order of their stream. Errors of
+// what was enqueued are thrown by Stream::wait and whatever else waits, once; what was enqueued
+// behind the failing launch is skipped until then.
+#pragma once
+#include "ditron/runtime/Options.h"
+#include "ditron/runtime/Stats.h"
+#include "ditron/runtime/Tensor.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ditron::runtime {
+
+class KernelSource;
+class Rank;
+
+/// What a kernel is launched with: a tensor, an Index or a Scalar.
+using KernelArgument = std::variant<Tensor, int64_t, double>;
+
+/// What a compilation took.
+struct CompileReport {
+  double seconds = 0;            ///< from the traced kernel to code that can be launched
+  double assemblySeconds = 0;    ///< of these, of a GPU's driver, which keeps a cache of its own
+  bool fromCache = false;        ///< the code came from the kernel cache on disk
+  std::string cacheProblem = {}; ///< what is wrong with that cache; empty: nothing
+};
+
+/// A point in a stream.
+class DeviceEvent {
+public:
+  virtual ~DeviceEvent() = default;
+  /// Returns when the stream has come to it. Throws no errors of launches.
+  virtual void wait() const = 0;
+  /// Seconds from `begin`, an event of the same device, to this one; waits for both.
+  virtual double secondsSince(const DeviceEvent &begin) const = 0;
+};
+
+/// Work in order.
+class DeviceStream {
+public:
+  virtual ~DeviceStream() = default;
+  /// Returns when all is done. Throws the error of a launch that failed, once.
+  virtual void wait() = 0;
+  /// What is enqueued from here on comes behind the event, which is of the same device.
+  virtual void waitFor(const std::shared_ptr<DeviceEvent> &event) = 0;
+  virtual std::shared_ptr<DeviceEvent> record() = 0;
+  /// Copies the elements of `from` to `to`, of the same type and shape, either of which may be in
+  /// the memory of the host. Where the host may touch one of them, returns when that is done.
+  virtual void copy(const Tensor &to, const Tensor &from) = 0;
+};
+
+/// What a launch took.
+class DeviceTiming {
+public:
+  virtual ~DeviceTiming() = default;
+  /// As far as the device knows it; waits for the launch, which has to have gone well.
+  virtual LaunchStats stats() const = 0;
+};
+
+/// A part of a stream that was recorded.
+class DeviceGraph {
+public:
+  virtual ~DeviceGraph() = default;
+  /// Enqueues all of it.
+  virtual void launch(DeviceStream &stream) = 0;
+};
+
+/// A kernel on a device. Any thread may use it.
+class Executable {
+public:
+  virtual ~Executable() = default;
+  /// Compiles and loads what a launch with such arguments needs. CompileError where there can be no
+  /// code for them. The arguments fit the kernel's signature.
+  virtual void prepare(const std::vector<KernelArgument> &arguments) = 0;
+  /// Enqueues a launch.
+  virtual void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
+  /// Enqueues a launch that can be asked what it took.
+  virtual std::shared_ptr<DeviceTiming>
+  launchTimed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
+  /// A launch that is waited for, and what it took. Throws its error.
+  virtual LaunchStats timed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
+  /// The compilation of the variant launched last.
+  virtual CompileReport report() const = 0;
+  /// The cores of the launch before.
+  virtual int cores() const = 0;
+  /// Fills the symmetric buffers of this rank with NaN. Only where no rank launches it.
+  virtual void poison() = 0;
+};
+
+/// The device of a rank. Any thread may use it.
+class Device : public std::enable_shared_from_this<Device> {
+public:
+  virtual ~Device() = default;
+
+  /// The backend's name: "cpu".
+  virtual std::string_view backend() const = 0;
+  /// What it is called, by its maker.
+  virtual std::string name() const = 0;
+  /// The target that kernels are compiled for: "x86-64".
+  virtual std::string target() const = 0;
+  /// Cores of the rank, as far as they are known without a kernel.
+  virtual int cores() const = 0;
+  /// Whether the host may touch its memory, when no launch does.
+  virtual bool isHostAccessible() const = 0;
+
+  /// Uninitialised memory; freed with the last owner. RuntimeError naming `what`, the bytes asked
+  /// for and available where there is not enough.
+  virtual std::shared_ptr<std::byte> allocate(size_t bytes, std::string_view what) = 0;
+  virtual size_t availableBytes() const = 0;
+
+  /// The stream of whoever names none.
+  virtual DeviceStream &stream() = 0;
+  virtual std::shared_ptr<DeviceStream> makeStream() = 0;
+  /// Records what `body` enqueues on the stream that it is given, and does none of it.
+  virtual std::shared_ptr<DeviceGraph>
+  record(const std::function<void(const std::shared_ptr<DeviceStream> &)> &body) = 0;
+  virtual std::shared_ptr<Executable> load(std::shared_ptr<KernelSource> source) = 0;
+
+  /// Waits for all streams. Throws the first error.
+  virtual void sync() = 0;
+  /// Waits for all, and lets go of the rank: what is left of it is the memory of tensors.
+  virtual void close() = 0;
+  /// Does `work` of the rank itself, such as meeting the others, behind all launches; throws what
+  /// it throws.
+  virtual void inOrder(const std::function<void()> &work) = 0;
+};
+
+/// The devices of a backend, as the ranks of this process share them.
+class Platform {
+public:
+  virtual ~Platform() = default;
+  /// The device of a rank; it must not outlive that. UnavailableError saying what is missing.
+  virtual std::shared_ptr<Device> device(Rank &rank) = 0;
+  /// "4 ranks on 2 GPUs, ..."; empty where there is nothing to say.
+  virtual std::string describe() const { return ""; }
+};
+
+} // namespace ditron::runtime

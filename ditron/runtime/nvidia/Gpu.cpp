@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/nvidia/Gpu.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace ditron::runtime::nvidia {
+
+namespace {
+
+// Numbers of the driver's interface.
+constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76; // attributes of devices
+constexpr int kRegisters = 4, kDynamicSharedBytes = 8;         // attributes of functions
+constexpr int kClusterExtents = 4, kBeginsEarly = 6;           // attributes of launches
+constexpr int kOverlapsInGraphs = 12030;                       // the first version whose graphs do
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;               // options of the assembler
+constexpr unsigned kNonBlocking = 1;                           // a stream of its own
+constexpr int kOutOfMemory = 2;
+
+} // namespace
+
+//===-- Gpu --------------------------------------------------------------------------------===//
+
+static int numberOf(const Cuda &cuda, int ordinal) {
+  if (ordinal < 0 || ordinal >= cuda.devices())
+    throw UnavailableError(
+        fmt::format("GPU {} is asked for, but there are {}", ordinal, cuda.devices()));
+  int device = 0;
+  DITRON_CUDA(cuda, cuDeviceGet, &device, ordinal);
+  return device;
+}
+
+static int attributeOf(const Cuda &cuda, int which, int device) {
+  int value = 0;
+  DITRON_CUDA(cuda, cuDeviceGetAttribute, &value, which, device);
+  return value;
+}
+
+std::pair<int, int> Gpu::capability(int ordinal) {
+  const Cuda &cuda = Cuda::get();
+  int device = numberOf(cuda, ordinal);
+  return {attributeOf(cuda, kMajor, device), attributeOf(cuda, kMinor, device)};
+}
+
+std::string Gpu::nameOf(int ordinal) {
+  const Cuda &cuda = Cuda::get();
+  char name[256] = {};
+  DITRON_CUDA(cuda, cuDeviceGetName, name, int(sizeof(name)), numberOf(cuda, ordinal));
+  return name;
+}
+
+Gpu::Gpu(int ordinal)
+    : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)), name_(nameOf(ordinal)) {
+  major_ = attribute(kMajor), minor_ = attribute(kMinor);
+  multiprocessors_ = attribute(kMultiprocessors);
+  DITRON_CUDA(cuda_, cuDeviceTotalMem_v2, &memoryBytes_, device_);
+  DITRON_CUDA(cuda_, cuDevicePrimaryCtxRetain, &context_, device_);
+}
+
+Gpu::~Gpu() { cuda_.cuDevicePrimaryCtxRelease_v2(device_); }
+
+std::shared_ptr<Gpu> Gpu::open(int ordinal) {
+  static std::mutex mutex;
+  // Not destroyed: the driver may be gone by then.
+  static auto &opened = *new std::map<int, std::shared_ptr<Gpu>>;
+  std::lock_guard guard(mutex);
+  std::shared_ptr<Gpu> &device = opened[ordinal];
+  if (!device)
+    device.reset(new Gpu(ordinal));
+  return device;
+}
+
+int Gpu::attribute(int which) const { return attributeOf(cuda_, which, device_); }
+
+const Cuda &Gpu::use() const {
+  DITRON_CUDA(cuda_, cuCtxSetCurrent, context_);
+  return cuda_;
+}
+
+size_t Gpu::availableBytes() const {
+  size_t available = 0, total = 0;
+  DITRON_CUDA(use(), cuMemGetInfo_v2, &available, &total);
+  return available;
+}
+
+//===-- Memory --------------------------------------------------------------------------------===//
+
+Memory::Memory(std::shared_ptr<Gpu> device, size_t bytes, std::string_view what)
+    : device_(std::move(device)), bytes_(bytes) {
+  const Cuda &cuda = device_->use();
+  int status = cuda.cuMemAlloc_v2(&address_, bytes ? bytes : 1);
+  if (status == kOutOfMemory)
+    throw RuntimeError(fmt::format("{} has not enough memory{}{}: {} bytes asked for, {} available",
+                                   device_->name(), what.empty() ? "" : " for ", what, bytes,
+                                   device_->availableBytes()));
+  cuda.check(status, "cuMemAlloc_v2");
+}
+
+Memory::Memory(Memory &&other) noexcept
+    : device_(std::move(other.device_)), address_(std::exchange(other.address_, 0)),
+      bytes_(other.bytes_) {}
+
+Memory::~Memory() {
+  if (address_)
+    device_->use().cuMemFree_v2(address_);
+}
+
+void Memory::upload(const void *from) const {
+  DITRON_CUDA(device_->use(), cuMemcpyHtoD_v2, address_, from, bytes_);
+  settle();
+}
+void Memory::download(void *to) const {
+  DITRON_CUDA(device_->use(), cuMemcpyDtoH_v2, to, address_, bytes_);
+}
+void Memory::fill(unsigned char byte) const {
+  DITRON_CUDA(device_->use(), cuMemsetD8_v2, address_, byte, bytes_);
+  settle();
+}
+// The driver's calls return when what they read of the host is read, or at once: streams of a
+// device's user would not wait for the rest.
+void Memory::settle() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, nullptr); }
+
+//===-- Streams and events --------------------------------------------------------------------===//
+
+Stream::Stream(std::shared_ptr<Gpu> device) : device_(std::move(device)) {
+  DITRON_CUDA(device_->use(), cuStreamCreate, &stream_, kNonBlocking);
+}
+Stream::Stream(std::shared_ptr<Gpu> device, void *handle)
+    : device_(std::move(device)), stream_(handle), isBorrowed_(true) {}
+Stream Stream::borrow(std::shared_ptr<Gpu> device, void *handle) {
+  return Stream(std::move(device), handle);
+}
+Stream::Stream(Stream &&other) noexcept
+    : device_(other.device_), stream_(other.stream_),
+      isBorrowed_(std::exchange(other.isBorrowed_, true)) {}
+Stream::~Stream() {
+  if (!isBorrowed_)
+    device_->use().cuStreamDestroy_v2(stream_);
+}
+void Stream::wait() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, stream_); }
+void Stream::waitFor(const Event &event) const {
+  DITRON_CUDA(device_->use(), cuStreamWaitEvent, stream_, event.handle(), 0u);
+}
+
+Event::Event(std::shared_ptr<Gpu> device) : device_(std::move(device)) {
+  DITRON_CUDA(device_->use(), cuEventCreate, &event_, 0);
+}
+Event::~Event() { device_->use().cuEventDestroy_v2(event_); }
+void Event::record(const Stream &stream) const {
+  DITRON_CUDA(device_->use(), cuEventRecord, event_, stream.handle());
+}
+void Event::wait() const { DITRON_CUDA(device_->use(), cuEventSynchronize, event_); }
+double Event::secondsSince(const Event &begin) const {
+  const Cuda &cuda = device_->use();
+  DITRON_CUDA(cuda, cuEventSynchronize, event_);
+  float milliseconds = 0;
+  DITRON_CUDA(cuda, cuEventElapsedTime, &milliseconds, begin.event_, event_);
+  return milliseconds * 1e-3;
+}
+
+//===-- Kernels -------------------------------------------------------------------------------===//
+
+LoadedKernel::LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch)
+    : device_(std::move(device)), launch_(launch) {
+  const Cuda &cuda = device_->use();
+  std::string log(8192, '\0');
+  int options[] = {kErrorLog, kErrorLogBytes};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
+  int status = cuda.cuModuleLoadDataEx(&module_, image.c_str(), 2, options, values);
+  if (status != 0 && log[0])
+    throw RuntimeError(fmt::format("the driver refuses a kernel's code: {}", log.c_str()));
+  cuda.check(status, "cuModuleLoadDataEx");
+  DITRON_CUDA(cuda, cuModuleGetFunction, &function_, module_, "ditron_kernel");
+  DITRON_CUDA(cuda, cuFuncSetAttribute, function_, kDynamicSharedBytes, launch_.sharedBytes);
+  DITRON_CUDA(cuda, cuFuncGetAttribute, &registers_, kRegisters, function_);
+  cores_ = countCores();
+}
+
+namespace {
+
+/// One attribute of a launch: its number, and 64 bytes of value.
+struct LaunchAttribute {
+  int number = 0;
+  alignas(8) uint32_t value[16] = {};
+};
+
+/// What the driver takes for a launch.
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, sharedBytes = 0;
+  void *stream = nullptr;
+  LaunchAttribute *attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+
+/// A launch of so many cores, with what it points to.
+struct DescribedLaunch {
+  DescribedLaunch(const LoadedKernel::Launch &launch, int cores, bool overlaps) {
+    config.grid[0] = static_cast<unsigned>(cores);
+    config.block[0] = static_cast<unsigned>(launch.threads);
+    config.sharedBytes = static_cast<unsigned>(launch.sharedBytes);
+    config.attributes = attributes;
+    if (launch.cluster > 1)
+      add(kClusterExtents, {static_cast<uint32_t>(launch.cluster), 1, 1});
+    if (overlaps)
+      add(kBeginsEarly, {1});
+  }
+  DescribedLaunch(const DescribedLaunch &) = delete;
+  DescribedLaunch &operator=(const DescribedLaunch &) = delete;
+
+  LaunchConfig config;
+
+private:
+  void add(int number, std::initializer_list<uint32_t> value) {
+    LaunchAttribute &attribute = attributes[config.attributeCount++];
+    attribute.number = number;
+    std::copy(value.begin(), value.end(), attribute.value);
+  }
+  LaunchAttribute attributes[2];
+};
+
+} // namespace
+
+int LoadedKernel::countCores() const {
+  const Cuda &cuda = device_->use();
+  int blocks = 0, clusters = 0;
+  DITRON_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function_,
+              launch_.threads, size_t(launch_.sharedBytes));
+  int cores = blocks * device_->multiprocessors();
+  if (blocks > 0 && launch_.cluster > 1) {
+    DescribedLaunch described(launch_, cores / launch_.cluster * launch_.cluster, false);
+    DITRON_CUDA(cuda, cuOccupancyMaxActiveClusters, &clusters, function_, &described.config);
+    cores = clusters * launch_.cluster;
+  }
+  if (cores == 0)
+    throw RuntimeError(fmt::format(
+        "{} block(s) of {} threads side by side, with {} registers a thread and {} bytes of shared "
+        "memory each, do not fit {}",
+        launch_.cluster, launch_.threads, registers_, launch_.sharedBytes, device_->name()));
+  return cores;
+}
+
+LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
+
+LaunchParameters::LaunchParameters(std::vector<int64_t> words, std::vector<TensorMap> maps)
+    : words_(std::move(words)), maps_(std::move(maps)) {
+  for (int64_t &word : words_)
+    addresses_.push_back(&word);
+  for (TensorMap &map : maps_)
+    addresses_.push_back(map.data());
+}
+
+void LoadedKernel::launch(const LaunchParameters &parameters, const Stream &stream,
+                          int cores) const {
+  const Cuda &cuda = device_->use();
+  bool overlaps = launch_.overlaps && cuda.version() >= kOverlapsInGraphs;
+  DescribedLaunch described(launch_, cores ? cores : cores_, overlaps);
+  described.config.stream = stream.handle();
+  DITRON_CUDA(cuda, cuLaunchKernelEx, &described.config, function_, parameters.data(), nullptr);
+}
+
+} // namespace ditron::runtime::nvidia

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One NVIDIA GPU: its memory, code loaded on it, launches and their times. Errors of the driver are
+// RuntimeErrors with its words. Any thread may use a device.
+#pragma once
+#include "ditron/runtime/nvidia/TensorMap.h"
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ditron::runtime::nvidia {
+
+class Gpu {
+public:
+  /// The same object for all that ask, open until the process ends. UnavailableError where there is
+  /// no such device.
+  static std::shared_ptr<Gpu> open(int ordinal = 0);
+  /// The compute capability of a device, major and minor, without opening it. UnavailableError as
+  /// above.
+  static std::pair<int, int> capability(int ordinal = 0);
+  /// Its name, likewise.
+  static std::string nameOf(int ordinal = 0);
+  ~Gpu();
+  Gpu(const Gpu &) = delete;
+  Gpu &operator=(const Gpu &) = delete;
+
+  const std::string &name() const { return name_; }
+  int number() const { return device_; } ///< the driver's
+  int major() const { return major_; }   ///< compute capability
+  int minor() const { return minor_; }
+  int multiprocessors() const { return multiprocessors_; }
+  size_t memoryBytes() const { return memoryBytes_; }
+  size_t availableBytes() const;
+  /// Makes the device current for this thread's calls of the driver.
+  const Cuda &use() const;
+  /// An attribute, by the driver's number for it.
+  int attribute(int which) const;
+
+private:
+  explicit Gpu(int ordinal);
+
+  const Cuda &cuda_;
+  int device_ = 0;
+  void *context_ = nullptr;
+  std::string name_;
+  int major_ = 0, minor_ = 0, multiprocessors_ = 0;
+  size_t memoryBytes_ = 0;
+};
+
+/// Memory of a device, freed with this object.
+class Memory {
+public:
+  /// RuntimeError naming what it is for, the bytes asked for and available where there is not
+  /// enough.
+  Memory(std::shared_ptr<Gpu> device, size_t bytes, std::string_view what = "");
+  ~Memory();
+  Memory(Memory &&other) noexcept;
+  Memory &operator=(Memory &&) = delete;
+
+  uint64_t address() const { return address_; }
+  void *pointer() const { return reinterpret_cast<void *>(address_); }
+  size_t bytes() const { return bytes_; }
+  /// Copies all of it from or to the host; returns when that is done.
+  void upload(const void *from) const;
+  void download(void *to) const;
+  void fill(unsigned char byte) const;
+
+private:
+  /// Waits for what was asked for last.
+  void settle() const;
+
+  std::shared_ptr<Gpu> device_;
+  uint64_t address_ = 0;
+  size_t bytes_;
+};
+
+class Event;
+
+/// Launches and copies in order.
+class Stream {
+public:
+  explicit Stream(std::shared_ptr<Gpu> device);
+  /// Another library's stream of the device's primary context, a CUstream such as
+  /// torch.cuda.Stream.cuda_stream, which outlives this object.
+  static Stream borrow(std::shared_ptr<Gpu> device, void *handle);
+  ~Stream();
+  Stream(Stream &&other) noexcept;
+  Stream(const Stream &) = delete;
+  Stream &operator=(const Stream &) = delete;
+
+  void *handle() const { return stream_; }
+  void wait() const;
+  /// What is enqueued from here on comes behind the event.
+  void waitFor(const Event &event) const;
+
+private:
+  Stream(std::shared_ptr<Gpu> device, void *handle);
+
+  std::shared_ptr<Gpu> device_;
+  void *stream_ = nullptr;
+  bool isBorrowed_ = false;
+};
+
+/// A point in a stream.
+class Event {
+public:
+  explicit Event(std::shared_ptr<Gpu> device);
+  ~Event();
+  Event(const Event &) = delete;
+  Event &operator=(const Event &) = delete;
+
+  void record(const Stream &stream) const;
+  void wait() const;
+  void *handle() const { return event_; }
+  /// Seconds since another event; waits for this one.
+  double secondsSince(const Event &begin) const;
+
+private:
+  std::shared_ptr<Gpu> device_;
+  void *event_ = nullptr;
+};
+
+/// The parameters of launches, in the form that the driver takes them in: made once for any number
+/// of launches.
+class LaunchParameters {
+public:
+  /// One 64-bit word for each parameter, and tensor maps behind them.
+  LaunchParameters(std::vector<int64_t> words, std::vector<TensorMap> maps);
+  LaunchParameters(LaunchParameters &&) noexcept = default;
+  LaunchParameters &operator=(LaunchParameters &&) noexcept = default;
+
+  /// The address of each parameter. The driver only reads them.
+  void **data() const { return const_cast<void **>(addresses_.data()); }
+
+private:
+  std::vector<int64_t> words_;
+  std::vector<TensorMap> maps_;
+  std::vector<void *> addresses_;
+};
+
+/// A kernel on a device. Its image is PTX or a cubin with the entry point `ditron_kernel`.
+class LoadedKernel {
+public:
+  /// How each core is launched, and how many side by side.
+  struct Launch {
+    int threads, sharedBytes;
+    int cluster = 1;
+    bool overlaps = false; ///< begins before what it follows has ended, and waits for it itself
+  };
+  /// RuntimeError with the words of the driver's assembler where it refuses the image.
+  LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch);
+  ~LoadedKernel();
+  LoadedKernel(const LoadedKernel &) = delete;
+  LoadedKernel &operator=(const LoadedKernel &) = delete;
+
+  /// Blocks that run at a time on the whole device: the cores of a launch.
+  int cores() const { return cores_; }
+  int registers() const { return registers_; }
+  /// Launches with the kernel's parameters, which are read before it returns; asynchronous.
+  /// `cores`: other than cores(), at most as many.
+  void launch(const LaunchParameters &parameters, const Stream &stream, int cores = 0) const;
+
+private:
+  std::shared_ptr<Gpu> device_;
+  void *module_ = nullptr, *function_ = nullptr;
+  /// Blocks that run at a time; RuntimeError where none does.
+  int countCores() const;
+
+  Launch launch_;
+  int cores_ = 0, registers_ = 0;
+};
+
+} // namespace ditron::runtime::nvidia

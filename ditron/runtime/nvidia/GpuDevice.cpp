@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/nvidia/GpuDevice.h"
+#include "ditron/runtime/Rank.h"
+#include "ditron/runtime/nvidia/GpuExecutable.h"
+#include "ditron/runtime/nvidia/TensorCopy.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <exception>
+#include <fmt/format.h>
+#include <thread>
+
+namespace ditron::runtime::nvidia {
+
+namespace {
+
+class GpuEvent final : public DeviceEvent {
+public:
+  explicit GpuEvent(const std::shared_ptr<Gpu> &driver) : event_(driver) {}
+
+  const Event &driver() const { return event_; }
+  void wait() const override { event_.wait(); }
+  double secondsSince(const DeviceEvent &begin) const override {
+    const auto *other = dynamic_cast<const GpuEvent *>(&begin);
+    if (!other)
+      throw UsageError("the time between events of two devices is asked for: expected both of one");
+    return event_.secondsSince(other->event_);
+  }
+
+private:
+  Event event_;
+};
+
+class GpuGraph final : public DeviceGraph {
+public:
+  GpuGraph(GpuDevice &device, const std::function<void(const std::shared_ptr<DeviceStream> &)> &body)
+      : graph_(device.driver(), [&](const Stream &captured) {
+          auto stream = std::make_shared<GpuStream>(
+              device, Stream::borrow(device.driver(), captured.handle()), /*isRecorded=*/true);
+          body(stream);
+          executables_ = stream->noted();
+        }) {}
+
+  void launch(DeviceStream &stream) override {
+    auto &gpu = dynamic_cast<GpuStream &>(stream);
+    for (const auto &executable : executables_)
+      gpu.note(executable);
+    graph_.launch(gpu.driver());
+  }
+
+private:
+  std::vector<std::shared_ptr<GpuExecutable>> executables_;
+  Graph graph_;
+};
+
+} // namespace
+
+//===-- GpuStream -----------------------------------------------------------------------------===//
+
+void GpuStream::note(const std::shared_ptr<GpuExecutable> &executable) {
+  std::lock_guard guard(lock_);
+  if (std::find(launched_.begin(), launched_.end(), executable) == launched_.end())
+    launched_.push_back(executable);
+}
+
+std::vector<std::shared_ptr<GpuExecutable>> GpuStream::noted() const {
+  std::lock_guard guard(lock_);
+  return launched_;
+}
+
+void GpuStream::wait() {
+  if (isRecorded_)
+    throw RuntimeError("a stream that a graph records is waited for: expected that after the "
+                       "graph is launched");
+  std::vector<std::shared_ptr<GpuExecutable>> launched;
+  {
+    std::lock_guard guard(lock_);
+    launched.swap(launched_);
+  }
+  stream_.wait();
+  std::exception_ptr first;
+  for (const auto &executable : launched)
+    try {
+      executable->raiseFailure();
+    } catch (...) {
+      if (!first)
+        first = std::current_exception();
+    }
+  if (first)
+    std::rethrow_exception(first);
+}
+
+void GpuStream::waitFor(const std::shared_ptr<DeviceEvent> &event) {
+  if (const auto *own = dynamic_cast<const GpuEvent *>(event.get()))
+    stream_.waitFor(own->driver());
+  else
+    throw UsageError("a stream is to wait for an event of another backend");
+}
+
+std::shared_ptr<DeviceEvent> GpuStream::record() {
+  auto event = std::make_shared<GpuEvent>(device_.driver());
+  event->driver().record(stream_);
+  return event;
+}
+
+void GpuStream::copy(const Tensor &to, const Tensor &from) {
+  bool isOfHost = to.isHostAccessible() || from.isHostAccessible();
+  if (isOfHost && isRecorded_)
+    throw RuntimeError("a copy from or to the host's memory cannot be recorded in a graph: "
+                       "expected tensors of the device");
+  copyTensor(*device_.driver(), stream_, to, from);
+  if (isOfHost)
+    wait();
+}
+
+//===-- GpuDevice -----------------------------------------------------------------------------===//
+
+GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
+    : group_(std::move(group)), rankNumber_(rank.rank()), straggler_(rank.options().straggler),
+      driver_(group_->device(rankNumber_)), stream_(*this, Stream(driver_)) {}
+
+std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}", major, minor); }
+
+int GpuDevice::cores() const { return driver_->multiprocessors() / group_->sharing(rankNumber_); }
+
+std::shared_ptr<std::byte> GpuDevice::allocate(size_t bytes, std::string_view what) {
+  auto memory = std::make_shared<Memory>(driver_, bytes, what);
+  return {memory, static_cast<std::byte *>(memory->pointer())};
+}
+
+std::shared_ptr<DeviceStream> GpuDevice::keep(std::shared_ptr<GpuStream> stream) {
+  std::lock_guard guard(lock_);
+  std::erase_if(streams_, [](const auto &one) { return one.expired(); });
+  streams_.push_back(stream);
+  return stream;
+}
+
+std::shared_ptr<DeviceStream> GpuDevice::makeStream() {
+  return keep(std::make_shared<GpuStream>(*this, Stream(driver_)));
+}
+
+std::shared_ptr<DeviceStream> GpuDevice::borrowStream(void *handle) {
+  return keep(std::make_shared<GpuStream>(*this, Stream::borrow(driver_, handle)));
+}
+
+std::shared_ptr<DeviceGraph>
+GpuDevice::record(const std::function<void(const std::shared_ptr<DeviceStream> &)> &body) {
+  return std::make_shared<GpuGraph>(*this, body);
+}
+
+std::shared_ptr<Executable> GpuDevice::load(std::shared_ptr<KernelSource> source) {
+  return std::make_shared<GpuExecutable>(*this, std::move(source));
+}
+
+void GpuDevice::sync() {
+  std::vector<std::shared_ptr<GpuStream>> others;
+  {
+    std::lock_guard guard(lock_);
+    for (const auto &one : streams_)
+      if (auto stream = one.lock())
+        others.push_back(std::move(stream));
+  }
+  for (const auto &stream : others)
+    stream->wait();
+  stream_.wait();
+}
+
+void GpuDevice::close() {}
+
+void GpuDevice::inOrder(const std::function<void()> &work) {
+  sync();
+  std::lock_guard guard(lock_);
+  work();
+}
+
+void GpuDevice::straggle() const {
+  if (straggler_.rank == rankNumber_)
+    std::this_thread::sleep_for(straggler_.delay);
+}
+
+} // namespace ditron::runtime::nvidia

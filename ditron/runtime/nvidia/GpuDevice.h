@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A GPU as the device of a rank: see runtime/device/Device.h. Streams are those of the CUDA driver,
+// graphs its graphs.
+#pragma once
+#include "ditron/runtime/device/Device.h"
+#include "ditron/runtime/nvidia/Graph.h"
+#include "ditron/runtime/nvidia/RankGroup.h"
+#include <mutex>
+
+namespace ditron::runtime {
+class Rank;
+}
+
+namespace ditron::runtime::nvidia {
+
+class GpuDevice;
+class GpuExecutable;
+
+class GpuStream final : public DeviceStream {
+public:
+  GpuStream(GpuDevice &device, Stream stream, bool isRecorded = false)
+      : device_(device), stream_(std::move(stream)), isRecorded_(isRecorded) {}
+
+  void wait() override;
+  void waitFor(const std::shared_ptr<DeviceEvent> &event) override;
+  std::shared_ptr<DeviceEvent> record() override;
+  void copy(const Tensor &to, const Tensor &from) override;
+
+  const Stream &driver() const { return stream_; }
+  GpuDevice &device() const { return device_; }
+  bool isRecorded() const { return isRecorded_; }
+  /// The executable's launches are to be asked for errors when the stream is waited for.
+  void note(const std::shared_ptr<GpuExecutable> &executable);
+  /// Those that were noted.
+  std::vector<std::shared_ptr<GpuExecutable>> noted() const;
+
+private:
+  GpuDevice &device_;
+  Stream stream_;
+  bool isRecorded_; ///< by a graph
+  mutable std::mutex lock_;
+  std::vector<std::shared_ptr<GpuExecutable>> launched_; ///< since it was last waited for
+};
+
+/// "sm_90": the architecture of a compute capability, whose code it executes.
+std::string architectureOf(int major, int minor);
+
+/// The GPU of rank `rank` of a group.
+class GpuDevice final : public runtime::Device {
+public:
+  GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group);
+
+  std::string_view backend() const override { return "nvidia"; }
+  std::string name() const override { return driver_->name(); }
+  std::string target() const override {
+    return architectureOf(driver_->major(), driver_->minor());
+  }
+  int cores() const override;
+  bool isHostAccessible() const override { return false; }
+  std::shared_ptr<std::byte> allocate(size_t bytes, std::string_view what) override;
+  size_t availableBytes() const override { return driver_->availableBytes(); }
+  GpuStream &stream() override { return stream_; }
+  std::shared_ptr<DeviceStream> makeStream() override;
+  /// A stream of another library, of the device's primary context; it must outlive this one.
+  std::shared_ptr<DeviceStream> borrowStream(void *handle);
+  std::shared_ptr<DeviceGraph>
+  record(const std::function<void(const std::shared_ptr<DeviceStream> &)> &body) override;
+  std::shared_ptr<Executable> load(std::shared_ptr<KernelSource> source) override;
+  void sync() override;
+  void close() override;
+  void inOrder(const std::function<void()> &work) override;
+
+  const std::shared_ptr<Gpu> &driver() const { return driver_; }
+  const std::shared_ptr<RankGroup> &group() const { return group_; }
+  int rank() const { return rankNumber_; }
+  /// Sleeps where this rank is to be late.
+  void straggle() const;
+
+private:
+  std::shared_ptr<DeviceStream> keep(std::shared_ptr<GpuStream> stream);
+
+  std::shared_ptr<RankGroup> group_;
+  int rankNumber_;
+  Straggler straggler_;
+  std::shared_ptr<Gpu> driver_;
+  GpuStream stream_;
+  std::mutex lock_;
+  std::vector<std::weak_ptr<GpuStream>> streams_; ///< beside the default one
+};
+
+} // namespace ditron::runtime::nvidia

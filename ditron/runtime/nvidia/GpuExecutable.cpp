@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/nvidia/GpuExecutable.h"
+#include "ditron/runtime/device/Specialize.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <utility>
+
+namespace ditron::runtime::nvidia {
+
+GpuExecutable::GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> source)
+    : device_(std::static_pointer_cast<GpuDevice>(device.shared_from_this())),
+      source_(std::move(source)),
+      state_(device_->group(), device_->rank(), source_->name(), source_->signature()) {}
+
+/// The variant for these arguments: one that asks for tensor maps only where they can be had.
+GpuExecutable::Variant &
+GpuExecutable::variantFor(const std::vector<KernelArgument> &arguments,
+                          const abi::LaunchValues &launch) {
+  CompileRequest which = specialized(source_->request(*device_), arguments);
+  for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
+    which.tensorMaps = reads, which.tensorStores = stores;
+    Variant &found = variantOf(which);
+    auto isMapped = [&](const abi::TensorMap &map) {
+      return TensorMap::whyNot(state_.mapped(*found.info, map, launch).view()).empty();
+    };
+    const std::vector<abi::TensorMap> &maps = found.info->tensorMaps;
+    if (std::all_of(maps.begin(), maps.end(), isMapped))
+      return found;
+  }
+  which.tensorMaps = false;
+  return variantOf(which);
+}
+
+/// The variant whose code serves these as well: the alignment of what is read element by element
+/// makes no difference, such as that of a list whose length changes with every launch.
+CompileRequest GpuExecutable::essential(CompileRequest which) const {
+  for (int64_t argument : readSingly_)
+    if (size_t n = static_cast<size_t>(argument);
+        n < which.alignment.size() && which.alignment[n])
+      which.alignment[n] = elementBytes_.at(n);
+  return which;
+}
+
+GpuExecutable::Variant &GpuExecutable::variantOf(const CompileRequest &given) {
+  CompileRequest which = essential(given);
+  auto found = variants_.find(which);
+  if (found == variants_.end()) {
+    Variant made = load(which);
+    readSingly_.insert(made.info->readSingly.begin(), made.info->readSingly.end());
+    elementBytes_.clear();
+    for (const abi::Argument &argument : made.info->arguments)
+      elementBytes_.push_back(static_cast<int64_t>(byteSize(argument.type)));
+    found = variants_.emplace(essential(which), std::move(made)).first;
+  }
+  return found->second;
+}
+
+GpuExecutable::Variant GpuExecutable::load(const CompileRequest &request) {
+  Compilation compiled = source_->compile(request);
+  const abi::KernelInfo &info = compiled.kernel.info;
+  auto start = std::chrono::steady_clock::now();
+  auto loaded = std::make_unique<LoadedKernel>(
+      device_->driver(), compiled.kernel.code,
+      LoadedKernel::Launch{static_cast<int>(info.threads), static_cast<int>(info.sharedBytes),
+                           static_cast<int>(info.cluster), info.overlaps});
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  compiled.report.assemblySeconds = passed.count();
+  compiled.report.seconds += passed.count();
+  return {std::make_shared<const abi::KernelInfo>(info), std::move(loaded),
+          std::move(compiled.report)};
+}
+
+/// What a launch with these arguments takes, which the state is told of: as it was for an earlier
+/// one with the same, else made.
+const GpuExecutable::Binding &GpuExecutable::bind(const std::vector<KernelArgument> &arguments) {
+  identify(arguments, words_);
+  if (!last_ || last_->first != words_) {
+    auto found = bindings_.find(words_);
+    last_ = found == bindings_.end() ? nullptr : &*found;
+  }
+  bool isStale = last_ && last_->second.dropped != device_->group()->dropped();
+  if (last_ && !isStale) {
+    const Binding &binding = last_->second;
+    state_.choose(binding.variant->info, binding.workspace);
+    return binding;
+  }
+  last_ = nullptr;
+  if (isStale || bindings_.size() >= kMostBindings)
+    bindings_.clear(); // a dropped workspace goes with the last one that has it
+  last_ = &*bindings_.emplace(words_, makeBinding(arguments)).first;
+  return last_->second;
+}
+
+GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgument> &arguments) {
+  int ranks = device_->group()->ranks();
+  source_->check(arguments, *device_, ranks);
+  int64_t dropped = device_->group()->dropped();
+  std::vector<int64_t> words = source_->words(arguments);
+  abi::LaunchValues launch{words, ranks};
+  Variant &variant = variantFor(arguments, launch);
+  state_.prepare(variant.info, launch);
+  std::vector<TensorMap> maps;
+  for (const abi::TensorMap &map : variant.info->tensorMaps)
+    maps.emplace_back(device_->driver()->use(),
+                      state_.mapped(*variant.info, map, launch).view(), map.box,
+                      map.roundsToTf32);
+  int cores = coresOf(variant, launch);
+  std::vector<int64_t> others = state_.words();
+  words.insert(words.end(), others.begin(), others.end());
+  return {&variant, state_.workspace(), dropped,
+          LaunchParameters(std::move(words), std::move(maps)), cores};
+}
+
+/// The cores of a launch: as many as fit together, or one for each tile.
+int GpuExecutable::coresOf(const Variant &variant, const abi::LaunchValues &launch) const {
+  if (variant.info->tiles.empty())
+    return state_.cores(*variant.info, variant.loaded->cores());
+  int64_t most = variant.info->cores(launch);
+  if (most > INT32_MAX)
+    throw CompileError(fmt::format("{}: {} tiles of these extents, expected fewer than 2^31",
+                                   source_->signature(), most));
+  return static_cast<int>(most);
+}
+
+void GpuExecutable::prepare(const std::vector<KernelArgument> &arguments) {
+  std::lock_guard guard(lock_);
+  bind(arguments);
+}
+
+void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
+  auto *gpu = dynamic_cast<GpuStream *>(&stream);
+  if (!gpu || &gpu->device() != device_.get())
+    throw UsageError("a kernel is launched on a stream of another context: expected one of the "
+                     "context that compiled it");
+  std::lock_guard guard(lock_);
+  const Binding &binding = bind(arguments);
+  device_->straggle();
+  gpu->note(shared_from_this());
+  state_.launched(binding.cores);
+  binding.variant->loaded->launch(binding.parameters, gpu->driver(), binding.cores);
+}
+
+namespace {
+
+class GpuTiming final : public DeviceTiming {
+public:
+  explicit GpuTiming(DeviceStream &stream) : begin_(stream.record()) {}
+
+  void launched(DeviceStream &stream) { end_ = stream.record(); }
+  LaunchStats stats() const override {
+    LaunchStats stats;
+    stats.seconds = end_->secondsSince(*begin_);
+    return stats;
+  }
+
+private:
+  std::shared_ptr<DeviceEvent> begin_, end_;
+};
+
+} // namespace
+
+std::shared_ptr<DeviceTiming>
+GpuExecutable::launchTimed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
+  prepare(arguments); // so that no time is that of compiling
+  auto timing = std::make_shared<GpuTiming>(stream);
+  launch(arguments, stream);
+  timing->launched(stream);
+  return timing;
+}
+
+LaunchStats GpuExecutable::timed(const std::vector<KernelArgument> &arguments,
+                                 DeviceStream &stream) {
+  auto timing = launchTimed(arguments, stream);
+  stream.wait();
+  return timing->stats();
+}
+
+CompileReport GpuExecutable::report() const {
+  std::lock_guard guard(lock_);
+  return last_ ? last_->second.variant->report : CompileReport();
+}
+
+int GpuExecutable::cores() const {
+  std::lock_guard guard(lock_);
+  return last_ ? last_->second.cores : 0;
+}
+
+void GpuExecutable::poison() {
+  std::lock_guard guard(lock_);
+  state_.poison();
+}
+
+void GpuExecutable::raiseFailure() {
+  std::lock_guard guard(lock_);
+  state_.raiseFailure();
+}
+
+} // namespace ditron::runtime::nvidia

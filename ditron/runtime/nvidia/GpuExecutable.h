@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel on a GPU: its variants, and what launches with the same arguments share.
+#pragma once
+#include "ditron/runtime/device/KernelSource.h"
+#include "ditron/runtime/nvidia/GpuDevice.h"
+#include "ditron/runtime/nvidia/LaunchState.h"
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+namespace ditron::runtime::nvidia {
+
+class GpuExecutable final : public Executable, public std::enable_shared_from_this<GpuExecutable> {
+public:
+  GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> source);
+
+  void prepare(const std::vector<KernelArgument> &arguments) override;
+  void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) override;
+  std::shared_ptr<DeviceTiming> launchTimed(const std::vector<KernelArgument> &arguments,
+                                            DeviceStream &stream) override;
+  LaunchStats timed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) override;
+  CompileReport report() const override;
+  int cores() const override;
+  void poison() override;
+
+  /// Throws the error of launches that have ended, if one failed. RuntimeError where a wait outlived
+  /// its bound, on every rank with the same text; CompileError where a requirement of the kernel
+  /// does not hold. The next launch is a new start.
+  void raiseFailure();
+
+private:
+  struct Variant {
+    std::shared_ptr<const abi::KernelInfo> info;
+    std::unique_ptr<LoadedKernel> loaded;
+    CompileReport report;
+  };
+  /// What launches with the same arguments share: checked and encoded once.
+  struct Binding {
+    Variant *variant;
+    std::shared_ptr<Workspace> workspace; ///< null: the kernel takes none
+    int64_t dropped;                      ///< workspaces of the group, when this was made
+    LaunchParameters parameters;
+    int cores;
+  };
+  /// Of the bits of arguments.
+  struct Hash {
+    size_t operator()(const std::vector<int64_t> &bits) const {
+      return std::hash<std::string_view>()(
+          {reinterpret_cast<const char *>(bits.data()), bits.size() * sizeof(int64_t)});
+    }
+  };
+  static constexpr size_t kMostBindings = 1024; ///< of 1 to 2 KB each
+
+  const Binding &bind(const std::vector<KernelArgument> &arguments);
+  Binding makeBinding(const std::vector<KernelArgument> &arguments);
+  Variant &variantFor(const std::vector<KernelArgument> &arguments,
+                      const abi::LaunchValues &launch);
+  Variant &variantOf(const CompileRequest &given);
+  Variant load(const CompileRequest &request);
+  CompileRequest essential(CompileRequest which) const;
+  int coresOf(const Variant &variant, const abi::LaunchValues &launch) const;
+
+  std::shared_ptr<GpuDevice> device_;
+  std::shared_ptr<KernelSource> source_;
+  mutable std::mutex lock_; ///< of all that follows
+  LaunchState state_;
+  std::map<CompileRequest, Variant> variants_; ///< by what is essential of them
+  std::set<int64_t> readSingly_;                    ///< as their code says
+  std::vector<int64_t> elementBytes_;               ///< of the arguments, from the code
+  std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings_;
+  std::pair<const std::vector<int64_t>, Binding> *last_ = nullptr; ///< of them, or none
+  std::vector<int64_t> words_; ///< of the arguments at hand: memory for them is kept
+};
+
+} // namespace ditron::runtime::nvidia

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What launches of a kernel on a GPU have beside its arguments: the status, and the symmetric
+// memory of its rank.
+#pragma once
+#include "ditron/abi/KernelInfo.h"
+#include "ditron/runtime/device/Device.h"
+#include "ditron/runtime/nvidia/RankGroup.h"
+#include "ditron/runtime/nvidia/TensorMap.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ditron::runtime::nvidia {
+
+/// Memory that a tensor map is to describe.
+struct MappedMemory {
+  uint64_t address;
+  int64_t elementBytes;
+  std::vector<int64_t> extents, strides;
+
+  StridedMemory view() const { return {address, elementBytes, extents, strides}; }
+};
+
+class LaunchState {
+public:
+  LaunchState(std::shared_ptr<RankGroup> group, int rank, std::string kernel, std::string signature)
+      : group_(std::move(group)), device_(group_->device(rank)), rank_(rank),
+        kernel_(std::move(kernel)), signature_(std::move(signature)) {}
+
+  /// Chooses what launches of this code with such arguments take. Without launching.
+  void prepare(const std::shared_ptr<const abi::KernelInfo> &info, const abi::LaunchValues &launch);
+  /// What prepare chose, and the same choice again, as long as no workspace was dropped since.
+  const std::shared_ptr<Workspace> &workspace() const { return workspace_; }
+  void choose(const std::shared_ptr<const abi::KernelInfo> &info,
+              const std::shared_ptr<Workspace> &workspace) {
+    info_ = info, workspace_ = workspace;
+  }
+  /// The words of a launch behind those of its arguments.
+  std::vector<int64_t> words() const;
+  /// The memory that a tensor map is to describe: an argument's, or, with its pages, that of a
+  /// symmetric buffer, which has an address where it is prepared.
+  MappedMemory mapped(const abi::KernelInfo &info, const abi::TensorMap &map,
+                      const abi::LaunchValues &launch) const;
+  /// How many cores a launch has, of so many that fit.
+  int cores(const abi::KernelInfo &info, int fitting) const {
+    return info.isDistributed ? group_->cores(rank_, fitting) : fitting;
+  }
+  /// A launch of so many cores is under way.
+  void launched(int cores);
+  /// Throws the error of launches that have ended, if one failed: see GpuExecutable::raiseFailure.
+  void raiseFailure();
+  /// Fills the symmetric buffers of this rank with NaN.
+  void poison() const;
+
+private:
+  std::shared_ptr<RankGroup> group_;
+  std::shared_ptr<Gpu> device_;
+  int rank_;
+  std::string kernel_, signature_;
+  std::shared_ptr<const abi::KernelInfo> info_;
+  std::shared_ptr<Memory> status_;
+  std::shared_ptr<Workspace> workspace_; ///< of the next launch
+  /// Of launches that nobody has waited for.
+  std::vector<std::shared_ptr<Workspace>> underWay_;
+};
+
+} // namespace ditron::runtime::nvidia

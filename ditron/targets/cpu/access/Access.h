@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of views: where they lie, and reads and writes of their elements. An element is named by
+// its indices in the view; lanes beyond the last dimension, and whole vectors beyond the others,
+// are masked off.
+#pragma once
+#include "ditron/targets/cpu/VectorBuilder.h"
+
+namespace ditron::cpu {
+
+/// What is known where a tile is walked: lanes are masked, or the tile lies within its view.
+enum class Coverage { masked, whole };
+
+/// A tile of a view, ready to be read or written element by element.
+struct Access {
+  mlir::Value memory;                   ///< one dimension of storage elements
+  mlir::Value offset;                   ///< of element (0, 0, ...) of the view
+  llvm::SmallVector<mlir::Value> sizes; ///< of the view
+  llvm::SmallVector<mlir::Value> strides;
+  llvm::SmallVector<mlir::Value> start; ///< element of the view where the tile starts
+  mlir::Type element;
+  bool unitStride = false;             ///< of the last dimension
+  llvm::SmallVector<mlir::Value> next; ///< where the next iteration's tile starts, if known
+  llvm::SmallVector<int64_t> shape;    ///< of the tile
+  mlir::Value padding;                 ///< scalar of compute type; reads only
+};
+
+/// Several of them, which somebody else holds.
+using Accesses = llvm::SmallVector<const Access *>;
+
+/// The tile at `coords` of a view. `padding`: what is read beyond the view; null is 0.
+Access accessOf(VectorBuilder &v, mlir::Value view, mlir::ValueRange coords,
+                llvm::ArrayRef<int64_t> shape, mlir::TypedAttr padding = {});
+
+//===-- Places --------------------------------------------------------------------------------===//
+
+/// Element indices of the view at `at` of the tile.
+At elementAt(VectorBuilder &v, const Access &access, const At &at);
+/// The number of an element in the memory.
+mlir::Value linear(VectorBuilder &v, const Access &access, const At &element);
+/// Its address in bytes, and as a pointer.
+mlir::Value addressOf(VectorBuilder &v, const Access &access, const At &element);
+mlir::Value pointerTo(VectorBuilder &v, const Access &access, const At &element);
+
+//===-- Bounds --------------------------------------------------------------------------------===//
+
+/// Whether the leading elements lie in the view, and how many of `lanes` do.
+std::pair<mlir::Value, mlir::Value> boundsOf(VectorBuilder &v, const Access &access,
+                                             const At &element, int64_t lanes);
+/// Whether the tile lies within its view.
+mlir::Value isInside(VectorBuilder &v, const Access &access);
+/// Writes a walk over tiles of this shape twice: without masks for where all these tiles lie within
+/// their views, with masks for where they do not. Once, with masks, where that is not worth it.
+void whereWhole(VectorBuilder &v, llvm::ArrayRef<const Access *> tiles,
+                llvm::ArrayRef<int64_t> shape, const std::function<void(Coverage)> &walk);
+/// Whether the views of two tiles, which are not empty, share no bytes.
+mlir::Value areApart(VectorBuilder &v, const Access &a, const Access &b);
+
+//===-- Reads and writes ----------------------------------------------------------------------===//
+
+mlir::Value read(VectorBuilder &v, const Access &access, const At &element, int64_t lanes,
+                 Coverage coverage);
+void write(VectorBuilder &v, mlir::Value vector, const Access &access, const At &element,
+           Coverage coverage);
+
+/// Whether a whole tile may be stored past the caches: aligned, and of a large view. Null: never.
+mlir::Value canStream(VectorBuilder &v, const Access &access, mlir::RankedTensorType tile);
+/// Stores a whole, aligned vector past the caches, there or at an address in bytes. Later stores
+/// may overtake it: the verbs of the runtime that release, and the end of the launch, wait for such
+/// stores first.
+void stream(VectorBuilder &v, mlir::Value vector, const Access &access, const At &element);
+void streamTo(VectorBuilder &v, mlir::Value address, mlir::Value vector, mlir::Type element);
+
+} // namespace ditron::cpu

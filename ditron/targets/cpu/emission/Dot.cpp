@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/cpu/emission/Dot.h"
+#include "ditron/targets/cpu/emission/MicroKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace ditron::cpu {
+
+/// The block that wastes least of a tile of m rows: acc, one row of rhs and one element of lhs in
+/// registers.
+static RegisterBlock chooseBlock(int64_t m, int64_t n, int64_t lanes, int64_t registers) {
+  int64_t vectors = std::clamp<int64_t>((n + lanes - 1) / lanes, 1, 2);
+  int64_t most = std::max<int64_t>(1, (registers - vectors - 1) / vectors);
+  RegisterBlock best{1, vectors};
+  double bestCost = 1e30;
+  for (int64_t rows = 1; rows <= most; ++rows) {
+    int64_t blocks = (m + rows - 1) / rows;
+    double cost = static_cast<double>(blocks) * (static_cast<double>(rows * vectors) + vectors + 1);
+    if (cost < bestCost) {
+      bestCost = cost;
+      best.rows = rows;
+    }
+  }
+  return best;
+}
+
+DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads &reads,
+                         TileEmitter &emitter, core::DotOp op)
+    : v_(v), buffers_(buffers), reads_(reads), emitter_(emitter), op_(op),
+      source_(tileOf(op.getLhs()).getElementType()),
+      element_(tileOf(op.getResult()).getElementType()),
+      m_(tileOf(op.getResult()).getShape().end()[-2]), n_(tileOf(op.getResult()).getShape().back()),
+      depth_(tileOf(op.getLhs()).getShape().back()), lanes_(v.lanesOf(element_)),
+      block_(chooseBlock(m_, n_, lanes_, v.target.registers)) {}
+
+/// How far a dimension (2 rows, 1 columns, from the end) of an operand reaches into its view.
+static Value knownExtent(VectorBuilder &v, const Access *access, int64_t fromEnd, int64_t whole) {
+  if (!access)
+    return v.index(whole);
+  size_t d = access->sizes.size() - fromEnd;
+  Value rest = v.create<arith::SubIOp>(access->sizes[d], access->start[d]);
+  Value zero = v.index(0);
+  Value all = v.index(whole);
+  return v.create<arith::MaxSIOp>(v.create<arith::MinSIOp>(rest, all), zero);
+}
+
+/// The matrix of one batch of a buffer.
+static Value matrixOf(VectorBuilder &v, Value buffer, ValueRange batch) {
+  if (batch.empty())
+    return buffer;
+  auto type = cast<MemRefType>(buffer.getType());
+  ArrayRef<int64_t> matrix = type.getShape().take_back(2);
+  SmallVector<OpFoldResult> offsets(batch.begin(), batch.end());
+  SmallVector<OpFoldResult> sizes(batch.size(), v.b.getIndexAttr(1));
+  SmallVector<OpFoldResult> strides(type.getRank(), v.b.getIndexAttr(1));
+  offsets.append(2, v.b.getIndexAttr(0));
+  for (int64_t extent : matrix)
+    sizes.push_back(v.b.getIndexAttr(extent));
+  auto view = cast<MemRefType>(
+      memref::SubViewOp::inferRankReducedResultType(matrix, type, offsets, sizes, strides));
+  return v.create<memref::SubViewOp>(view, buffer, offsets, sizes, strides);
+}
+
+Value DotLowering::emitFactor(Value operand, Value i, Value j, int64_t lanes) {
+  At at(batch_);
+  at.append({i, j});
+  return v_.convert(emitter_.emit(operand, at, lanes), source_, element_,
+                    core::Rounding::nearest_even, false);
+}
+
+/// The access of an operand that is read from a view where it is used, with zeros beyond it.
+const Access *DotLowering::edgeOf(Value operand) const {
+  auto load = operand.getDefiningOp<core::LoadOp>();
+  if (!load || buffers_.has(operand) || load.getPadding())
+    return nullptr;
+  return &reads_.at(load);
+}
+
+void DotLowering::packRows() {
+  Value used = v_.mul(blocks_, v_.index(block_.rows));
+  used = v_.create<arith::MinSIOp>(used, v_.index(m_));
+  int64_t full = depth_ / lanes_ * lanes_, rest = depth_ - full;
+  Value lhs = op_.getLhs();
+  v_.forRange(v_.index(0), used, 1, [&](Value i) {
+    v_.forRange(v_.index(0), v_.index(full), lanes_,
+                [&](Value k) { v_.storeBuffer(emitFactor(lhs, i, k, lanes_), rows_, {i, k}); });
+    if (rest)
+      v_.storeBuffer(emitFactor(lhs, i, v_.index(full), rest), rows_, {i, v_.index(full)});
+  });
+}
+
+void DotLowering::packPanel(Value column, ArrayRef<int64_t> widths) {
+  v_.forRange(v_.index(0), knownDepth_, 1, [&](Value k) {
+    int64_t j = 0;
+    for (int64_t width : widths) {
+      Value part = emitFactor(op_.getRhs(), k, v_.add(column, v_.index(j)), width);
+      v_.storeBuffer(part, panel_, {k, v_.index(j)});
+      j += width;
+    }
+  });
+}
+
+void DotLowering::multiplyPanel(Value out, Value column, ArrayRef<int64_t> widths) {
+  packPanel(column, widths);
+  MicroKernel kernel(v_, element_);
+  int64_t height = block_.rows, whole = m_ / height, rest = m_ % height;
+  Value wholeBlocks = v_.create<arith::MinSIOp>(blocks_, v_.index(whole));
+  v_.forRange(v_.index(0), v_.mul(wholeBlocks, v_.index(height)), height, [&](Value row) {
+    kernel.emit(rows_, panel_, out, row, column, knownDepth_, height, widths);
+  });
+  if (rest == 0)
+    return;
+  Value reaches = v_.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, blocks_, v_.index(whole));
+  auto branch = v_.create<scf::IfOp>(reaches, false);
+  OpBuilder::InsertionGuard guard(v_.b);
+  v_.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  kernel.emit(rows_, panel_, out, v_.index(whole * height), column, knownDepth_, rest, widths);
+}
+
+void DotLowering::multiplyMatrix(Value out) {
+  const Access *lhs = edgeOf(op_.getLhs()), *rhs = edgeOf(op_.getRhs());
+  Value knownRows = knownExtent(v_, lhs, 2, m_);
+  knownDepth_ =
+      v_.create<arith::MinSIOp>(knownExtent(v_, lhs, 1, depth_), knownExtent(v_, rhs, 2, depth_));
+  blocks_ = v_.create<arith::CeilDivSIOp>(knownRows, v_.index(block_.rows));
+  packRows();
+  SmallVector<int64_t> full(block_.vectors, lanes_), last;
+  int64_t width = block_.vectors * lanes_, fullColumns = n_ / width * width;
+  Value knownColumns = knownExtent(v_, rhs, 1, n_);
+  Value end = v_.create<arith::MinSIOp>(knownColumns, v_.index(fullColumns));
+  v_.forRange(v_.index(0), end, width, [&](Value column) { multiplyPanel(out, column, full); });
+  for (int64_t left = n_ - fullColumns; left > 0; left -= lanes_)
+    last.push_back(std::min(left, lanes_));
+  if (!last.empty())
+    multiplyPanel(out, v_.index(fullColumns), last);
+}
+
+void DotLowering::addTo(Value result) {
+  Scratch &scratch = buffers_.scratch();
+  int64_t mark = scratch.mark();
+  rows_ = buffers_.allocate({m_, depth_}, element_);
+  panel_ = buffers_.allocate({depth_, block_.vectors * lanes_}, element_);
+  v_.forEachElement(tileOf(op_.getResult()).getShape().drop_back(2), [&](const At &batch) {
+    batch_ = batch;
+    multiplyMatrix(matrixOf(v_, result, batch));
+  });
+  scratch.release(mark);
+}
+
+} // namespace ditron::cpu

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// dot on a CPU core, after the panel-and-register blocking of Goto and van de Geijn ("Anatomy of
+// High-Performance Matrix Multiplication", 2008): rhs is packed into panels as wide as the
+// micro-kernel, so that one panel stays in the first-level cache while all of lhs, rows one after
+// another in the second-level cache, passes by; the micro-kernel keeps rows x columns of the result
+// in vector registers over the whole depth.
+//
+//   for each panel of `columns` of rhs:       packed[depth][columns]
+//     for each `rows` rows of lhs:            rows[rows][depth]
+//       registers = acc; for k: registers += rows[:, k] x packed[k, :]; result = registers
+//
+// Operands read from the edge of a view are zero beyond it: the loops stop at the last row of lhs,
+// column of rhs and k that hold anything.
+#pragma once
+#include "ditron/targets/cpu/emission/TileEmitter.h"
+
+namespace ditron::cpu {
+
+/// Rows and vectors of columns of a product that the micro-kernel keeps in registers.
+struct RegisterBlock {
+  int64_t rows, vectors;
+};
+
+/// Lowers one dot.
+class DotLowering {
+public:
+  DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads &reads, TileEmitter &emitter,
+              core::DotOp op);
+
+  /// Adds the product to what `result` holds.
+  void addTo(mlir::Value result);
+
+private:
+  void multiplyMatrix(mlir::Value out);
+  void multiplyPanel(mlir::Value out, mlir::Value column, llvm::ArrayRef<int64_t> widths);
+  void packRows();
+  void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
+  mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes);
+  const Access *edgeOf(mlir::Value operand) const;
+
+  VectorBuilder &v_;
+  TileBuffers &buffers_;
+  const ViewReads &reads_;
+  TileEmitter &emitter_;
+  core::DotOp op_;
+  mlir::Type source_, element_; ///< of the operands, and of the accumulator
+  int64_t m_, n_, depth_, lanes_;
+  RegisterBlock block_;
+  mlir::Value rows_;       ///< lhs: memref<rows x depth>
+  mlir::Value panel_;      ///< a panel of rhs: memref<depth x columns>
+  mlir::Value blocks_;     ///< of rows of lhs that hold something but zero
+  mlir::Value knownDepth_; ///< k up to which both operands do
+  At batch_;
+};
+
+} // namespace ditron::cpu

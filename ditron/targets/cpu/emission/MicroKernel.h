@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/targets/cpu/VectorBuilder.h"
+
+namespace ditron::cpu {
+
+/// The inner loops of one panel of a product; emitted once for each static width.
+class MicroKernel {
+public:
+  /// `element`: of the accumulator.
+  MicroKernel(VectorBuilder &v, mlir::Type element) : v_(v), element_(element) {}
+
+  /// result[row.., column..] += rows[row.., 0..depth] x panel[0..depth, ..], in `height` rows and
+  /// vectors of these widths.
+  void emit(mlir::Value rows, mlir::Value panel, mlir::Value result, mlir::Value row,
+            mlir::Value column, mlir::Value depth, int64_t height, llvm::ArrayRef<int64_t> widths);
+
+private:
+  mlir::VectorType vectorOf(int64_t width) const {
+    return mlir::VectorType::get({width}, element_);
+  }
+  void forEach(mlir::Value row, mlir::Value column, int64_t height, llvm::ArrayRef<int64_t> widths,
+               const std::function<void(mlir::Value, mlir::Value, int64_t, size_t)> &visit);
+  llvm::SmallVector<mlir::Value> step(mlir::Value rows, mlir::Value panel, mlir::Value row,
+                                      mlir::Value k, int64_t height, llvm::ArrayRef<int64_t> widths,
+                                      mlir::ValueRange carried);
+  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value acc);
+  mlir::Value offset(mlir::Value base, int64_t by);
+
+  VectorBuilder &v_;
+  mlir::Type element_;
+};
+
+} // namespace ditron::cpu

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles follow the traits of the target, and nothing else about it.
+#include "ditron/heuristics/AttentionTiles.h"
+#include "ditron/heuristics/Communication.h"
+#include "ditron/heuristics/GemmTiles.h"
+#include "ditron/heuristics/RowTiles.h"
+#include <gtest/gtest.h>
+
+namespace ditron::heuristics {
+namespace {
+
+constexpr DeviceTraits kCpu;
+
+/// A GPU whose warps multiply from registers, and one whose warpgroups do from shared memory.
+DeviceTraits gpu(int64_t sms = 108) { return {.sms = sms}; }
+DeviceTraits gpuOfWarpgroups() {
+  return {.sms = 132, .hasWarpgroups = true, .accumulator = 256 * 192};
+}
+
+std::array<int, 3> extents(const GemmTile &tile) { return {tile.m, tile.n, tile.k}; }
+
+TEST(GemmTiles, AreNoLargerThanTheProduct) {
+  for (const DeviceTraits &target : {kCpu, gpu(), gpuOfWarpgroups()})
+    EXPECT_EQ(extents(gemmTile({1, 3, 5, DType::f32}, target)), (std::array{1, 4, 8}));
+}
+
+TEST(GemmTiles, KeepAllCoresOfACpuBusy) {
+  GemmShape shape{512, 512, 512, DType::f32, 1};
+  GemmTile one = gemmTile(shape, kCpu);
+  shape.cores = 16;
+  GemmTile many = gemmTile(shape, kCpu);
+  EXPECT_LE(one.m * one.n, 512 * 512);
+  EXPECT_LE(many.m * many.n * 16, 512 * 512);
+}
+
+TEST(GemmTiles, AreThoseOfWarpsWithoutWarpgroups) {
+  EXPECT_EQ(extents(gemmTile({8192, 8192, 8192, DType::bf16}, gpu())), (std::array{128, 128, 64}));
+  DeviceTraits target = gpuOfWarpgroups();
+  GemmShape shape{8192, 8192, 8192, DType::bf16};
+  PairedTile tile = gemmTile(shape, target);
+  EXPECT_GT(tile.m * tile.n, 128 * 128);
+  EXPECT_LE(tile.m * tile.n, target.accumulator);
+  EXPECT_EQ(extents(gemmTile(shape, target, {.isSummed = true})), (std::array{128, 128, 64}));
+}
+
+TEST(GemmTiles, GiveAllSmsAsMuchToDo) {
+  // A tile of 256 x 128 for each of 128 SMs, in one round.
+  DeviceTraits target = gpuOfWarpgroups();
+  target.sms = 128;
+  PairedTile tile = gemmTile({4096, 1024, 4096, DType::bf16}, target);
+  int64_t tiles = (4096 + tile.m - 1) / tile.m * ((1024 + tile.n - 1) / tile.n);
+  EXPECT_LE(tiles, 128);
+  target.sms = 64;
+  PairedTile larger = gemmTile({4096, 1024, 4096, DType::bf16}, target);
+  EXPECT_GE(larger.m * larger.n, tile.m * tile.n);
+}
+
+TEST(GemmTiles, LeaveRegistersForTheEpilogue) {
+  DeviceTraits target = gpuOfWarpgroups();
+  GemmShape shape{8192, 8192, 8192, DType::bf16};
+  PairedTile tile = gemmTile(shape, target, {.epilogue = {.bias = true, .residual = true}});
+  EXPECT_LE(tile.m * tile.n, 128 * 128);
+}
+
+TEST(RowTiles, AreWholeVectorsOfTheTarget) {
+  EXPECT_EQ(rowTile({64, 1000, DType::f32}, kCpu).width, 1008);
+  EXPECT_EQ(rowTile({64, 1000, DType::f32}, {.vectorBytes = 32}).width, 1000);
+  EXPECT_EQ(rowTile({64, 20000, DType::f32}, kCpu).width, 2048) << "no cache holds such a row";
+  EXPECT_GE(rowTile({64, 20000, DType::f32}, gpu()).width, 20000);
+}
+
+TEST(RowTiles, DependOnTheLanesOfAWarp) {
+  DeviceTraits wide = gpu();
+  wide.lanes = 64;
+  EXPECT_EQ(rowTile({64, 1008, DType::f32}, gpu()).width % (4 * 32), 0);
+  EXPECT_EQ(rowTile({64, 1008, DType::f32}, wide).width % (4 * 64 / 4), 0);
+  EXPECT_GE(rowTile({64, 1008, DType::f32}, wide).width,
+            rowTile({64, 1008, DType::f32}, gpu()).width);
+}
+
+TEST(AttentionTiles, FitTheRegisters) {
+  AttentionShape shape{4096, 4096, 128, DType::bf16};
+  AttentionTile byWarps = attentionTile(shape, gpu());
+  EXPECT_EQ(std::tuple(byWarps.m, byWarps.n, byWarps.d), std::tuple(64, 32, 128));
+  AttentionTile byWarpgroups = attentionTile(shape, gpuOfWarpgroups());
+  EXPECT_EQ(std::tuple(byWarpgroups.m, byWarpgroups.n, byWarpgroups.d), std::tuple(128, 128, 128));
+}
+
+TEST(Communication, SmallSumsTakeOneExchange) {
+  EXPECT_FALSE(takesTwoShots(4096));
+  EXPECT_TRUE(takesTwoShots(1 << 20));
+}
+
+TEST(Communication, CoresThatMoveDataAreFew) {
+  EXPECT_EQ(communicatingCores(2, kCpu), 0);
+  EXPECT_EQ(communicatingCores(8, kCpu), 1);
+  EXPECT_EQ(communicatingCores(1, gpu()), 16);
+}
+
+} // namespace
+} // namespace ditron::heuristics
