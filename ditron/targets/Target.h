@@ -51,16 +51,16 @@ class Target {
 public:
   virtual ~Target();
 
-  /// As `--target` says it: "sm_90a".
+  /// As `--target` says it: "gfx942".
   virtual std::string_view name() const = 0;
-  /// What has such chips, for lists: "NVIDIA GPUs".
+  /// What has such chips, for lists: "AMD GPUs".
   virtual std::string_view machines() const = 0;
   /// The questions of the lowering to threads; null: a core is one thread.
   virtual const gpu::GpuTarget *gpu() const { return nullptr; }
   /// What configurations of kernels are chosen by.
   virtual DeviceTraits deviceTraits() const { return {}; }
   virtual VectorTraits vectorTraits() const { return {}; }
-  /// Whether a device that names its architecture so ("sm_90") is one of these machines, and
+  /// Whether a device that names its architecture so ("gfx942") is one of these machines, and
   /// whether it runs the code.
   virtual bool isFor(std::string_view architecture) const { return false; }
   virtual bool runsOn(std::string_view architecture) const { return false; }

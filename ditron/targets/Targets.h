@@ -13,7 +13,7 @@ const Target *findTarget(std::string_view name);
 /// The same; UnavailableError with the names of all where there is none.
 const Target &targetNamed(std::string_view name);
 
-/// "x86-64: this machine's CPU; sm_90a, sm_89: NVIDIA GPUs".
+/// "x86-64: this machine's CPU; gfx942, gfx90a: AMD GPUs".
 std::string describeTargets();
 
 /// The dialects and passes of all backends, for tools that read IR.

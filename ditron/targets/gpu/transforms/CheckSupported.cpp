@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simt-check-supported: an op that this backend has no lowering for is refused at the line of the
-// program that asks for it, before anything is lowered. docs/nvidia.md lists what is.
+// simt-check-supported: an op that a GPU has no lowering for is refused at the line of the
+// program that asks for it, before anything is lowered.
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Scope.h"
 #include "ditron/targets/gpu/GpuTarget.h"

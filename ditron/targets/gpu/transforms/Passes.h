@@ -46,7 +46,7 @@ inline constexpr llvm::StringLiteral kOverlapsAttr = "simt.overlaps";
 /// dictionary {argument, box, tf32, rows}, the number of the argument whose memory it is, the
 /// extents of what is copied at a time, outermost first, and, if they are there, that elements of
 /// f32 are rounded to tf32 on the way, and the dimension along which copies end with a run of
-/// places (runtime/nvidia/TensorMap.h).
+/// places.
 inline constexpr llvm::StringLiteral kTensorMapAttr = "simt.tensor_map";
 /// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kSharedAttr = "simt.shared_bytes";

@@ -16,6 +16,7 @@ def Nvidia_Dialect : Dialect {
   let name = "nvidia";
   let summary = "Tiles under way to shared memory and products, between passes of the NVIDIA backend";
   let cppNamespace = "::ditron::nvidia";
+  let dependentDialects = ["::ditron::gpu::SimtDialect"];
   let useDefaultTypePrinterParser = 1;
 }
 
