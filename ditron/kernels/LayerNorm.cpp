@@ -59,7 +59,8 @@ template <class T> static Kernel layerNormOf(RowConfig cfg) {
 }
 
 Kernel layerNorm(DType type, const RowConfig &config) {
-  return Floats::dispatch(type, "layer-norm", [&]<class T> { return layerNormOf<T>(config); });
+  return Floats::dispatch(type, "layer-norm", [&]<class T> { return layerNormOf<T>(config); })
+      .inPlace("y", "x");
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

@@ -41,7 +41,8 @@ template <class T> static Kernel rmsNormOf(RowConfig cfg) {
 }
 
 Kernel rmsNorm(DType type, const RowConfig &config) {
-  return Floats::dispatch(type, "rms-norm", [&]<class T> { return rmsNormOf<T>(config); });
+  return Floats::dispatch(type, "rms-norm", [&]<class T> { return rmsNormOf<T>(config); })
+      .inPlace("y", "x");
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

@@ -42,7 +42,8 @@ template <class T> static Kernel softmaxOf(RowConfig cfg) {
 }
 
 Kernel softmax(DType type, const RowConfig &config) {
-  return Floats::dispatch(type, "softmax", [&]<class T> { return softmaxOf<T>(config); });
+  return Floats::dispatch(type, "softmax", [&]<class T> { return softmaxOf<T>(config); })
+      .inPlace("y", "x");
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

@@ -19,7 +19,9 @@ template <class T> static Kernel vectorAddOf(VectorAddConfig cfg) {
 }
 
 Kernel vectorAdd(DType type, const VectorAddConfig &config) {
-  return Numbers::dispatch(type, "vector-add", [&]<class T> { return vectorAddOf<T>(config); });
+  return Numbers::dispatch(type, "vector-add", [&]<class T> { return vectorAddOf<T>(config); })
+      .inPlace("z", "x")
+      .inPlace("z", "y");
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

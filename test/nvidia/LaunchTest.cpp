@@ -2,7 +2,7 @@
 //
 // What launches with the same arguments do once, and what they do again: on the fake driver of this
 // folder, which counts its calls.
-#include "ditron/driver/Gpu.h"
+#include "ditron/interop/Cuda.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
 #include <bit>
@@ -29,24 +29,36 @@ protected:
   void SetUp() override { ASSERT_NE(fake<int()>("fakeLaunches"), nullptr) << "another driver"; }
 
   /// Elements of bf16 at an address of the GPU, which nobody reads here.
-  static Tensor matrix(uint64_t address, int64_t rows, int64_t columns) {
-    return Tensor::borrow(reinterpret_cast<void *>(address), DType::bf16, {rows, columns});
+  Tensor matrix(uint64_t address, int64_t rows, int64_t columns) const {
+    return cuda::tensor(gpu, address, DType::bf16, {rows, columns});
   }
 
-  Gpu gpu = Gpu::open();
+  static Context open() {
+    Options options;
+    options.backend = "nvidia";
+    return Context::init(options);
+  }
+
+  Context gpu = open();
 };
 
-constexpr uint64_t kA = 1 << 20, kB = 2 << 20, kC = 3 << 20, kElsewhere = 4 << 20;
+constexpr uint64_t kA = 1ull << 40, kB = 2ull << 40, kC = 3ull << 40, kElsewhere = 4ull << 40;
 
 TEST_F(Launches, OfCodeForOlderGpus) {
-  EXPECT_EQ(gpu.target(), "sm_90a");
+  auto target = [] {
+    std::string code = fake<const char *()>("fakeCode")();
+    return code.substr(code.find(".target ") + 8, 5);
+  };
+  std::vector<KernelArgument> arguments{matrix(kA, 256, 256), matrix(kB, 256, 256),
+                                        matrix(kC, 256, 256)};
+  gpu.compile(kernels::gemm(DType::bf16, {})).prepare(arguments);
+  EXPECT_EQ(target(), "sm_90");
   setenv("DITRON_GPU", "sm_80", 1);
-  Gpu older = Gpu::open();
-  unsetenv("DITRON_GPU");
-  EXPECT_EQ(older.target(), "sm_80");
-  auto program = older.compile(kernels::gemm(DType::bf16, {}));
+  auto program = gpu.compile(kernels::gemm(DType::bf16, {}));
   int before = encodings(), launched = launches();
-  program.launch({matrix(kA, 256, 256), matrix(kB, 256, 256), matrix(kC, 256, 256)});
+  program.launch(arguments);
+  unsetenv("DITRON_GPU");
+  EXPECT_EQ(target(), "sm_80");
   EXPECT_EQ(launches() - launched, 1);
   EXPECT_EQ(encodings() - before, 0); // of tensor maps, which those have not
 }
@@ -80,7 +92,7 @@ TEST_F(Launches, TakeWhatHasChanged) {
   auto program = gpu.compile(kernels::rmsNorm(DType::bf16, {.rows = 1, .width = 256}));
   auto launch = [&](uint64_t address, int64_t rows, int64_t columns, double eps) {
     program.launch({matrix(address, rows, columns),
-                    Tensor::borrow(reinterpret_cast<void *>(kB), DType::bf16, {columns}), eps,
+                    cuda::tensor(gpu, kB, DType::bf16, {columns}), eps,
                     matrix(kC, rows, columns)});
   };
   constexpr size_t kRows = 1, kColumns = 2, kEps = 8; // of x, and behind x and w
@@ -122,18 +134,17 @@ TEST_F(Launches, TakeTheSameCodeForListsOfAnyLength) {
   auto program = gpu.compile(kernels::rope(DType::bf16, {.heads = 2, .width = 64}));
   int before = fake<int()>("fakeModules")();
   for (int64_t tokens : {1, 2, 4, 8, 16, 7}) {
-    auto at = [](uint64_t address) { return reinterpret_cast<void *>(address); };
-    Tensor positions = Tensor::borrow(at(kElsewhere), DType::i32, {tokens});
-    Tensor cosines = Tensor::borrow(at(kB), DType::f32, {128, 64});
-    program.prepare({Tensor::borrow(at(kA), DType::bf16, {tokens, 4, 128}), positions, cosines,
-                     cosines, Tensor::borrow(at(kC), DType::bf16, {tokens, 4, 128})});
+    Tensor positions = cuda::tensor(gpu, kElsewhere, DType::i32, {tokens});
+    Tensor cosines = cuda::tensor(gpu, kB, DType::f32, {128, 64});
+    program.prepare({cuda::tensor(gpu, kA, DType::bf16, {tokens, 4, 128}), positions, cosines,
+                     cosines, cuda::tensor(gpu, kC, DType::bf16, {tokens, 4, 128})});
   }
   EXPECT_EQ(fake<int()>("fakeModules")() - before, 1);
 }
 
 TEST_F(Launches, AskWhereOnlyTheEndOfVectorsIsRagged) {
-  auto vector = [](uint64_t address, int64_t count) {
-    return Tensor::borrow(reinterpret_cast<void *>(address), DType::bf16, {count});
+  auto vector = [&](uint64_t address, int64_t count) {
+    return cuda::tensor(gpu, address, DType::bf16, {count});
   };
   auto program = gpu.compile(kernels::vectorAdd(DType::bf16));
   program.prepare({vector(kA, 1001), vector(kB, 1001), vector(kC, 1001)});
@@ -169,7 +180,7 @@ TEST_F(Launches, OfProductsHaveAsManyCoresAsFit) {
   tile.m = tile.n = 128, tile.k = 64;
   auto program = gpu.compile(kernels::gemm(DType::bf16, tile));
   program.launch({matrix(kA, 4096, 4096), matrix(kB, 4096, 4096), matrix(kC, 4096, 4096)});
-  EXPECT_EQ(program.cores(), gpu.device()->multiprocessors());
+  EXPECT_EQ(program.cores(), gpu.cores());
 }
 
 TEST_F(Launches, AreRefusedAfterOnesThatWereNot) {
@@ -181,12 +192,26 @@ TEST_F(Launches, AreRefusedAfterOnesThatWereNot) {
     EXPECT_THROW(program.launch({x, matrix(kB, 16, 128)}), CompileError);
     EXPECT_THROW(program.launch({x, y, y}), CompileError);
     EXPECT_THROW(program.launch({x, int64_t(kB)}), CompileError);
-    EXPECT_THROW(program.launch({x, Tensor::borrow(y.data(), DType::f16, {16, 256})}),
+    EXPECT_THROW(program.launch({x, cuda::tensor(gpu, kB, DType::f16, {16, 256})}),
                  CompileError);
   }
   EXPECT_EQ(launches(), launched);
   program.launch({x, y});
   EXPECT_EQ(launches(), launched + 1);
+}
+
+TEST_F(Launches, AreRefusedForMemoryThatTheGpuDoesNotReach) {
+  auto program = gpu.compile(kernels::softmax(DType::bf16, {.rows = 1, .width = 256}));
+  Tensor host = Tensor::own(DType::bf16, {16, 256});
+  try {
+    program.launch({host, matrix(kB, 16, 256)});
+    FAIL() << "memory of the host";
+  } catch (const CompileError &error) {
+    EXPECT_NE(std::string(error.what()).find("x is in the memory of the host, expected that of"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_THROW(matrix(kA, 4, 4).at({0, 0}), CompileError);
 }
 
 } // namespace

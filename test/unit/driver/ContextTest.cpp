@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What contexts promise on every backend: asynchronous launches, streams, events, graphs, errors,
+// several host threads, tensors without elements. The backend is the one that DITRON_BACKEND names.
+#include "ditron/driver/Context.h"
+#include "ditron/kernels/kernels.h"
+#include "ditron/support/Error.h"
+#include <functional>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <thread>
+
+namespace ditron {
+namespace {
+
+constexpr int64_t kCount = 300;
+
+/// y = x + step, in tiles of 64.
+Kernel addStep() {
+  return Kernel("add-step(x[N], step) -> y[N]", [](In<f32, 1> x, Scalar<f32> step, Out<f32, 1> y) {
+           auto xs = x.tiled(64);
+           auto ys = y.tiled(64);
+           for (auto [i] : ys.tiles())
+             ys(i) = xs(i) + step;
+         })
+      .inPlace("y", "x");
+}
+
+/// Waits for what nobody notifies.
+Kernel stuck() {
+  return Kernel("stuck(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+    auto ready = signals(1, "ready");
+    when(rank() < 0, [&] { notify(ready.on(rank())(0)); });
+    wait(ready(0), 1);
+  });
+}
+
+template <class E> std::string errorOf(const std::function<void()> &fn) {
+  try {
+    fn();
+  } catch (const E &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class Contexts : public testing::Test {
+protected:
+  static Options options() {
+    Options options;
+    options.cores = 2;
+    options.waitTimeout = std::chrono::milliseconds(500);
+    return options;
+  }
+
+  Tensor ramp(int64_t count = kCount) const {
+    Tensor host = Tensor::own(DType::f32, {count});
+    for (int64_t n = 0; n < count; ++n)
+      host.set({n}, double(n));
+    return ctx.tensorFrom(host);
+  }
+  Tensor empty(int64_t count = kCount) const { return ctx.tensor<f32>({count}); }
+  static void expectRamp(const Tensor &tensor, double more) {
+    Tensor host = tensor.toHost();
+    for (int64_t n = 0; n < host.shape()[0]; ++n)
+      ASSERT_EQ(host.at({n}), double(n) + more) << n;
+  }
+
+  Context ctx = Context::init(options());
+};
+
+TEST_F(Contexts, LaunchInOrder) {
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty();
+  add(x, 1.0, y);
+  for (int n = 0; n < 10; ++n)
+    add(y, 2.0, y); // in place
+  expectRamp(y, 21);
+  LaunchStats stats = add.timed(y, 4.0, y);
+  EXPECT_GT(stats.seconds, 0);
+  expectRamp(y, 25);
+}
+
+TEST_F(Contexts, StreamsAreOrderedByEvents) {
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty(), z = empty();
+  Stream first = ctx.makeStream(), second = ctx.makeStream();
+  add.on(first)(x, 1.0, y);
+  Event done = first.record();
+  second.wait(done);
+  add.on(second)(y, 1.0, z);
+  Event end = second.record();
+  second.wait();
+  expectRamp(z, 2);
+  EXPECT_GE(end.secondsSince(done), 0);
+  second.copy(x, z);
+  second.wait();
+  expectRamp(x, 2);
+}
+
+TEST_F(Contexts, GraphsReplay) {
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty();
+  add.prepare({x, 1.0, y});
+  Graph graph = ctx.record([&](const Stream &stream) {
+    add.on(stream)(x, 1.0, y);
+    add.on(stream)(y, 1.0, x);
+  });
+  expectRamp(x, 0); // nothing ran
+  for (int n = 0; n < 5; ++n)
+    graph.launch();
+  graph.launch(ctx.stream());
+  expectRamp(x, 12);
+  EXPECT_NE(errorOf<RuntimeError>([&] {
+              ctx.record([](const Stream &stream) { stream.wait(); });
+            }).find("graph"),
+            std::string::npos);
+}
+
+TEST_F(Contexts, ThreadsLaunchOnOneContext) {
+  Program add = ctx.compile(addStep());
+  constexpr int kThreads = 4, kLaunches = 25;
+  std::vector<Tensor> tensors;
+  for (int n = 0; n < kThreads; ++n)
+    tensors.push_back(ramp());
+  std::vector<std::thread> threads;
+  for (int n = 0; n < kThreads; ++n)
+    threads.emplace_back([&, n] {
+      for (int launch = 0; launch < kLaunches; ++launch) {
+        add(tensors[size_t(n)], 1.0, tensors[size_t(n)]);
+        if (launch % 10 == n)
+          ctx.sync();
+        if (launch % 7 == n)
+          ctx.barrier();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const Tensor &tensor : tensors)
+    expectRamp(tensor, kLaunches);
+}
+
+TEST_F(Contexts, ErrorsComeToWhoWaits) {
+  Program late = ctx.compile(stuck()), add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty(), z = empty();
+  late(x, y);
+  std::string error = errorOf<RuntimeError>([&] { ctx.sync(); });
+  EXPECT_NE(error.find("ready"), std::string::npos) << error;
+  ctx.sync(); // it was thrown, once
+  add(x, 1.0, z);
+  expectRamp(z, 1);
+  EXPECT_NE(errorOf<RuntimeError>([&] { late.timed(x, y); }), "no error");
+  add(x, 3.0, z);
+  expectRamp(z, 3);
+}
+
+TEST_F(Contexts, RefuseWhatDoesNotFit) {
+  Program add = ctx.compile(addStep());
+  Tensor x = ramp(), y = empty(kCount - 1);
+  EXPECT_NE(errorOf<CompileError>([&] { add(x, 1.0, y); }).find("N is 300 in x but 299 in y"),
+            std::string::npos);
+  EXPECT_NE(errorOf<CompileError>([&] { add(x, 1.0); }).find("launched with 2 arguments"),
+            std::string::npos);
+  EXPECT_NE(errorOf<CompileError>([&] { x.copyFrom(y); }).find("expected equal ones"),
+            std::string::npos);
+  Context other = Context::init(options());
+  EXPECT_NE(errorOf<UsageError>([&] { add.on(other.stream())(x, 1.0, x); }).find("another context"),
+            std::string::npos);
+}
+
+TEST_F(Contexts, RefuseTensorsThatOverlapWhereOneIsWritten) {
+  Program add = ctx.compile(addStep());
+  Tensor whole = ramp(2 * kCount);
+  Tensor begin = whole.slice(0, 0, kCount), end = whole.slice(0, kCount, kCount);
+  add(begin, 1.0, end); // side by side
+  add(begin, 1.0, begin);
+  std::string error = errorOf<CompileError>([&] { add(begin, 1.0, whole.slice(0, 1, kCount)); });
+  EXPECT_NE(error.find("x and y overlap in memory, and y is written: expected the same elements, "
+                       "as for work in place, or none"),
+            std::string::npos)
+      << error;
+  Program gemm = ctx.compile(kernels::gemm(DType::f32, {}));
+  Tensor square = ctx.tensor<f32>({8, 8});
+  error = errorOf<CompileError>([&] { gemm(square, square, square); });
+  EXPECT_NE(error.find("A and C overlap in memory, and C is written: expected tensors apart"),
+            std::string::npos)
+      << error;
+  ctx.sync();
+}
+
+TEST_F(Contexts, TensorsMayHaveNoElements) {
+  Tensor none = ctx.tensor<f32>({0});
+  EXPECT_EQ(none.elements(), 0);
+  EXPECT_EQ(none.toHost().bytes(), 0u);
+  Program add = ctx.compile(addStep());
+  add(none, 1.0, ctx.tensor<f32>({0}));
+  Program gemm = ctx.compile(kernels::gemm(DType::f32, {}));
+  for (auto [M, N, K] : {std::array<int64_t, 3>{0, 5, 7}, {5, 0, 7}, {0, 0, 0}})
+    gemm(ctx.tensor<f32>({M, K}), ctx.tensor<f32>({K, N}), ctx.tensor<f32>({M, N}));
+  ctx.sync();
+  // A sum of nothing is 0.
+  Tensor C = ctx.tensor<f32>({3, 4});
+  gemm(ctx.tensor<f32>({3, 0}), ctx.tensor<f32>({0, 4}), C);
+  Tensor host = C.toHost();
+  for (int64_t n = 0; n < 12; ++n)
+    EXPECT_EQ(host.at({n / 4, n % 4}), 0);
+  EXPECT_THROW(ctx.tensor<f32>({-1}), CompileError);
+}
+
+TEST_F(Contexts, StridedTensorsAreCopied) {
+  Tensor matrix = ctx.tensor<f32>({6, 10});
+  Tensor host = Tensor::own(DType::f32, {6, 10});
+  for (int64_t n = 0; n < 60; ++n)
+    host.set({n / 10, n % 10}, double(n));
+  matrix.copyFrom(host);
+  Tensor part = matrix.slice(1, 3, 4).slice(0, 1, 3).toHost();
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < 4; ++j)
+      EXPECT_EQ(part.at({i, j}), double((i + 1) * 10 + j + 3));
+  Tensor zeros = Tensor::own(DType::f32, {6, 1});
+  for (int64_t i = 0; i < 6; ++i)
+    zeros.set({i, 0}, -1);
+  matrix.slice(1, 9, 1).copyFrom(zeros);
+  EXPECT_EQ(matrix.toHost().at({4, 9}), -1);
+  EXPECT_EQ(matrix.toHost().at({4, 8}), 48);
+}
+
+TEST(Backends, AreNamed) {
+  Options options;
+  options.backend = "abacus";
+  EXPECT_NE(errorOf<UsageError>([&] { Context::init(options); }).find("backend is 'abacus'"),
+            std::string::npos);
+  EXPECT_GE(availableBackends().size(), 3u);
+}
+
+/// Every rank adds what its neighbour sent.
+TEST(Backends, RunRanks) {
+  Options options;
+  options.ranks = 3;
+  options.cores = 2;
+  runRanks(options, [](Context &ctx) {
+    Kernel shift("shift(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+      auto inbox = symmetric<f32>({x.size()}, "inbox");
+      auto arrived = signals(1, "arrived");
+      auto next = (rank() + 1) % numRanks();
+      when(coreId() == 0, [&] {
+        put(x, inbox.on(next));
+        notify(arrived.on(next)(0));
+        wait(arrived(0), 1);
+        for (auto i : range(y.tiled(64).cols()))
+          y.tiled(64)(i) = inbox.tiled(64)(i);
+      });
+    });
+    Tensor x = Tensor::own(DType::f32, {100});
+    for (int64_t n = 0; n < 100; ++n)
+      x.set({n}, double(1000 * ctx.rank() + n));
+    Tensor input = ctx.tensorFrom(x), y = ctx.tensor<f32>({100});
+    Program run = ctx.compile(shift);
+    for (int n = 0; n < 3; ++n)
+      run(input, y);
+    Tensor found = y.toHost();
+    int before = (ctx.rank() + ctx.ranks() - 1) % ctx.ranks();
+    for (int64_t n = 0; n < 100; ++n)
+      ASSERT_EQ(found.at({n}), double(1000 * before + n));
+    ctx.barrier();
+  });
+}
+
+} // namespace
+} // namespace ditron
