@@ -5,19 +5,16 @@
 #include "ditron/core/TileOps.h"
 #include "ditron/lower/DescribeKernel.h"
 #include "ditron/support/Error.h"
-#include "ditron/targets/cpu/CpuCode.h"
-#include "ditron/targets/nvidia/NvidiaCode.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/Targets.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 using namespace mlir;
@@ -79,6 +76,9 @@ OwningOpRef<ModuleOp> lowered(ModuleOp module, const CompileRequest &request,
                               const Diagnostics &diagnostics,
                               llvm::function_ref<void(OpPassManager &)> addTarget) {
   OwningOpRef<ModuleOp> kernel = specialize(module, request);
+  DialectRegistry registry;
+  registerTargetDialects(registry);
+  module.getContext()->appendDialectRegistry(registry);
   PassManager passes(module.getContext());
   passes.enableVerifier(false);
   if (request.emit == Emit::ir)
@@ -103,12 +103,13 @@ std::string printed(const llvm::Module &code) {
   return text;
 }
 
-std::unique_ptr<llvm::Module> translate(ModuleOp kernel, llvm::LLVMContext &llvmContext,
+std::unique_ptr<llvm::Module> translate(ModuleOp kernel, const Target &target,
+                                        llvm::LLVMContext &llvmContext,
                                         const Diagnostics &diagnostics) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);
+  target.registerTranslations(registry);
   kernel.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(kernel, llvmContext);
   if (!code)
@@ -123,87 +124,57 @@ abi::KernelInfo infoOf(ModuleOp kernel, const CompileRequest &request) {
   return info;
 }
 
-//===-- Targets -------------------------------------------------------------------------------===//
-
-constexpr const char *kHostTarget = "x86-64";
-
-abi::CompiledKernel compileForCpu(ModuleOp module, const CompileRequest &request) {
-  Diagnostics diagnostics(module.getContext());
-  cpu::HostMachine host;
-  auto addTarget = [&](OpPassManager &passes) {
-    addCpuPipeline(passes, {host.vectorBytes(), host.vectorRegisters(), 1 << 26}, request);
-  };
-  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTarget);
-  if (request.emit == Emit::ir)
-    return {{}, printed(*kernel)};
-
-  abi::KernelInfo info = infoOf(*kernel, request);
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
-  lower::embedInfo(info, *code);
-  host.optimize(*code);
-  switch (request.emit) {
-  case Emit::assembly:
-    return {info, host.emitAssembly(*code)};
-  case Emit::llvm:
-    return {info, printed(*code)};
-  default:
-    return {info, host.emitObject(*code)};
-  }
-}
-
-abi::CompiledKernel compileForNvidia(ModuleOp module, const CompileRequest &request,
-                                     const nvidia::Chip &chip) {
-  Diagnostics diagnostics(module.getContext());
-  auto addTarget = [&](OpPassManager &passes) { addNvidiaPipeline(passes, request); };
-  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTarget);
-  if (request.emit == Emit::ir)
-    return {{}, printed(*kernel)};
-  abi::KernelInfo info = infoOf(*kernel, request);
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> code = translate(*kernel, llvmContext, diagnostics);
-  nvidia::optimize(*code, chip);
-  if (request.emit == Emit::llvm)
-    return {info, printed(*code)};
-  std::string ptx = nvidia::emitPtx(*code, chip, info);
-  return {info, request.emit == Emit::object ? nvidia::assemble(ptx, chip) : ptx};
+void addPipeline(OpPassManager &passes, const Target &target, const CompileRequest &request) {
+  if (const gpu::GpuTarget *gpu = target.gpu())
+    addGpuPipeline(passes, *gpu, request);
+  else
+    addCpuPipeline(passes, target.vectorTraits(), request);
 }
 
 } // namespace
 
 std::vector<std::string> compileTargets() {
-  std::vector<std::string> targets{kHostTarget};
-  for (const nvidia::Chip &chip : nvidia::chips())
-    targets.emplace_back(chip.name);
-  return targets;
+  std::vector<std::string> names;
+  for (const Target *target : targets())
+    names.emplace_back(target->name());
+  return names;
 }
 
-abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request) {
+abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request, Resources *resources) {
   module.getContext()->printOpOnDiagnostic(false); // messages are for the user of the language
-  if (request.target == kHostTarget)
-    return compileForCpu(module, request);
-  if (const nvidia::Chip *chip = nvidia::findChip(request.target))
-    return compileForNvidia(module, request, *chip);
-  throw UnavailableError(fmt::format("target '{}' is not in this build, which has {}",
-                                     request.target, fmt::join(compileTargets(), ", ")));
+  const Target &target = targetNamed(request.target);
+  Diagnostics diagnostics(module.getContext());
+  auto addTarget = [&](OpPassManager &passes) { addPipeline(passes, target, request); };
+  OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTarget);
+  if (request.emit == Emit::ir)
+    return {{}, printed(*kernel)};
+  abi::KernelInfo info = infoOf(*kernel, request);
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code = translate(*kernel, target, llvmContext, diagnostics);
+  target.optimize(*code, info);
+  if (request.emit == Emit::llvm)
+    return {info, printed(*code)};
+  bool isText =
+      request.emit == Emit::assembly || (request.emit == Emit::code && target.launchesAssembly());
+  return {info, isText ? target.assembly(*code, info) : target.object(*code, info, resources)};
 }
 
 GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
   module.getContext()->printOpOnDiagnostic(false);
   Diagnostics diagnostics(module.getContext());
   GpuResources result;
-  auto addTiles = [&](OpPassManager &passes) { addNvidiaTiles(passes, request); };
+  const gpu::GpuTarget &target = *targetNamed(request.target).gpu();
+  auto addTiles = [&](OpPassManager &passes) { addGpuTiles(passes, target, request); };
   OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTiles);
   func::FuncOp function = *kernel->getOps<func::FuncOp>().begin();
   auto number = [&](StringRef attribute, int64_t otherwise) {
     auto value = function->getAttrOfType<IntegerAttr>(attribute);
     return value ? value.getInt() : otherwise;
   };
-  constexpr int kLanes = 32;
-  result.threads = kLanes * static_cast<int>(number(nvidia::kWarpsAttr, 0) +
-                                             number(nvidia::kProducerWarpsAttr, 0));
-  result.sharedBytes = number(nvidia::kSharedAttr, 0);
-  result.resident = number(nvidia::kResidentAttr, 1);
+  int64_t warps = number(gpu::kWarpsAttr, 0) + number(gpu::kProducerWarpsAttr, 0);
+  result.threads = static_cast<int>(warps * target.traits().lanes);
+  result.sharedBytes = number(gpu::kSharedAttr, 0);
+  result.resident = number(gpu::kResidentAttr, 1);
   function.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto vector = dyn_cast<VectorType>(type); vector && vector.getElementType().isF32())
@@ -218,7 +189,7 @@ std::string compilerIdentity() {
   stat("/proc/self/exe", &self);
   return fmt::format("ditron {} build {}.{}.{} LLVM {} {}", DITRON_VERSION, self.st_size,
                      self.st_mtim.tv_sec, self.st_mtim.tv_nsec, LLVM_VERSION_STRING,
-                     cpu::HostMachine::identity());
+                     targetIdentity());
 }
 
 } // namespace ditron

@@ -3,8 +3,9 @@
 // From the IR of a kernel to code. Inside the compiler errors are diagnostics and LogicalResult;
 // here, and only here, they become one CompileError.
 #pragma once
-#include "ditron/abi/KernelInfo.h"
 #include "ditron/abi/CompileRequest.h"
+#include "ditron/abi/KernelInfo.h"
+#include "ditron/targets/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
@@ -13,11 +14,13 @@ namespace ditron {
 
 /// Compiles the kernel of `module`, which is not changed, to what the request asks for. Code,
 /// assembly and objects come with their description, which also lies in them: as the symbol
-/// `ditron_kernel_info` of an object for a CPU, as the first line of PTX ("// ditron {...}").
+/// `ditron_kernel_info`, or where a target's assembly has no data, as a comment in the first line
+/// ("// ditron {...}"). `resources`: what an object takes, where its target tells.
 ///
 /// CompileError with the user's line where there is no such code; UnavailableError for a target
-/// that this build does not have, or for a cubin where there is no ptxas.
-abi::CompiledKernel compile(mlir::ModuleOp module, const CompileRequest &request);
+/// that this build does not have, or for an object where a program that makes it is missing.
+abi::CompiledKernel compile(mlir::ModuleOp module, const CompileRequest &request,
+                            Resources *resources = nullptr);
 
 /// The targets that this build has.
 std::vector<std::string> compileTargets();

@@ -6,8 +6,8 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/lower/Passes.h"
-#include "ditron/targets/cpu/transforms/Passes.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/Targets.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,27 +15,48 @@
 #include "mlir/Transforms/Passes.h"
 
 void ditron::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<core::TileDialect, device::DistDialect, nvidia::NvidiaDialect>();
-  registry.insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
-                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
-                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
-                  mlir::vector::VectorDialect>();
+  registry.insert<core::TileDialect, device::DistDialect, gpu::SimtDialect>();
+  registerTargetDialects(registry);
+  registry
+      .insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+              mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+              mlir::scf::SCFDialect, mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   mlir::func::registerInlinerExtension(registry);
 }
+
+namespace {
+
+struct GpuPipelineOptions : mlir::PassPipelineOptions<GpuPipelineOptions> {
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("The GPU that code is made for; none: the first one")};
+};
+
+/// The GPU of that name, or the first; null: there is none.
+const ditron::gpu::GpuTarget *gpuNamed(llvm::StringRef name) {
+  for (const ditron::Target *target : ditron::targets())
+    if (target->gpu() && (name.empty() || name == llvm::StringRef(target->name())))
+      return target->gpu();
+  return nullptr;
+}
+
+} // namespace
 
 void ditron::registerAllPasses() {
   mlir::registerTransformsPasses();
   core::registerPasses();
   device::registerPasses();
   lower::registerPasses();
-  cpu::registerPasses();
-  nvidia::registerPasses();
+  gpu::registerPasses();
+  registerTargetPasses();
   mlir::PassPipelineRegistration<>("ditron-front", "The passes that all targets share",
                                    [](mlir::OpPassManager &passes) { addFrontPipeline(passes); });
   mlir::PassPipelineRegistration<>(
       "ditron-cpu", "The whole way to the LLVM dialect, for a CPU with 64-byte vectors",
-      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32, 1 << 26}, {}); });
-  mlir::PassPipelineRegistration<>(
-      "ditron-nvidia", "The whole way to the NVVM dialect, for sm_90a",
-      [](mlir::OpPassManager &passes) { addNvidiaPipeline(passes, {.target = "sm_90a"}); });
+      [](mlir::OpPassManager &passes) { addCpuPipeline(passes, {64, 32}, {}); });
+  mlir::PassPipelineRegistration<GpuPipelineOptions>(
+      "ditron-gpu", "The whole way to the LLVM dialect, for a GPU",
+      [](mlir::OpPassManager &passes, const GpuPipelineOptions &options) {
+        if (const gpu::GpuTarget *target = gpuNamed(options.target))
+          addGpuPipeline(passes, *target, {});
+      });
 }

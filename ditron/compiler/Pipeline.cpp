@@ -6,7 +6,7 @@
 #include "ditron/device/transforms/Passes.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/cpu/transforms/Passes.h"
-#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -26,7 +26,7 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
-void addCpuPipeline(OpPassManager &passes, const TargetTraits &target,
+void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
                     const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
@@ -45,39 +45,39 @@ void addCpuPipeline(OpPassManager &passes, const TargetTraits &target,
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void addNvidiaTiles(OpPassManager &passes, const CompileRequest &request) {
-  const std::string &chip = request.target;
+void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
+                 const CompileRequest &request) {
   int64_t warps = request.schedule.warps, resident = request.schedule.resident;
+  using Stage = gpu::GpuTarget::Stage;
+  std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
-  passes.nest<func::FuncOp>().addPass(nvidia::createCheckSupported()); // what has no lowering
+  passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
-  if (request.tensorMaps)
-    kernel.addPass(nvidia::createFormClusters({chip})); // cores take tiles together
+  target.addPasses(Stage::beforeDealing, kernel, request);
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(nvidia::createSpreadTiles());  // each of which may have a core
-  kernel.addPass(nvidia::createDistToDevice()); // a core is a block of threads
-  if (request.tensorMaps)
-    kernel.addPass(nvidia::createTurnProducts({chip, warps, resident})); // few rows
-  kernel.addPass(nvidia::createSimplifyDots(
-      {chip, warps, resident, request.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(nvidia::createDeferLoads());        // weights wait for their store
-  kernel.addPass(nvidia::createAssignLayouts({chip, warps, resident, request.tensorMaps,
-                                              request.tensorStores})); // tiles are dealt to threads
-  kernel.addPass(nvidia::createSpecializeWarps(
-      {chip, request.schedule.stages, request.tensorStores})); // a thread feeds the others
-  kernel.addPass(nvidia::createOverlapLaunches({chip}));       // before the last one's end
-  kernel.addPass(nvidia::createPipelineLoads({chip, request.schedule.stages})); // fetched ahead
-  passes.addPass(nvidia::createTilesToThreads({chip})); // and become their registers
+  kernel.addPass(gpu::createSpreadTiles());        // each of which may have a core
+  kernel.addPass(gpu::createDistToDevice({name})); // a core is a block of threads
+  target.addPasses(Stage::beforeLayouts, kernel, request);
+  kernel.addPass(gpu::createSimplifyDots(
+      {name, warps, resident, request.tensorMaps})); // 8-bit floats may multiply as f16
+  kernel.addPass(gpu::createDeferLoads());           // weights wait for their store
+  kernel.addPass(gpu::createAssignLayouts({name, warps, resident, request.tensorMaps,
+                                           request.tensorStores})); // tiles are dealt to threads
+  target.addPasses(Stage::afterLayouts, kernel, request);
+  kernel.addPass(
+      gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are fetched ahead
+  passes.addPass(gpu::createTilesToThreads({name}));              // and become their registers
 }
 
-void addNvidiaPipeline(OpPassManager &passes, const CompileRequest &request) {
-  addNvidiaTiles(passes, request);
+void addGpuPipeline(OpPassManager &passes, const gpu::GpuTarget &target,
+                    const CompileRequest &request) {
+  addGpuTiles(passes, target, request);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(nvidia::createLowerToNvvm());
+  passes.addPass(gpu::createLowerToLLVM({std::string(target.name())}));
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -7,9 +7,8 @@
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Hash.h"
+#include "ditron/targets/Targets.h"
 #include "ditron/targets/cpu/CpuCode.h"
-#include "ditron/targets/nvidia/Chip.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <fmt/format.h>
@@ -95,46 +94,49 @@ GpuResources gpuResources(const Kernel &kernel, const CompileRequest &request) {
   return resourcesOf(kernel.traced().module.get(), request);
 }
 
-static std::string requestedGpu(const std::string &name, int major, int minor) {
-  auto names = llvm::map_range(nvidia::chips(), [](const nvidia::Chip &chip) { return chip.name; });
-  const nvidia::Chip *chip = nvidia::findChip(name);
-  if (!chip)
-    throw UsageError(fmt::format("DITRON_GPU is '{}', expected {}", name, fmt::join(names, ", ")));
-  if (!chip->runsOn(major, minor))
-    throw UsageError(fmt::format("DITRON_GPU is '{}', whose code does not run on this GPU, of "
-                                 "compute capability {}.{}",
-                                 name, major, minor));
+/// The targets for devices of an architecture, newest first.
+static std::vector<const Target *> targetsOf(std::string_view architecture) {
+  std::vector<const Target *> found;
+  for (const Target *target : targets())
+    if (target->isFor(architecture))
+      found.push_back(target);
+  return found;
+}
+
+static std::string namesOf(const std::vector<const Target *> &targets) {
+  std::vector<std::string_view> names;
+  for (const Target *target : targets)
+    names.push_back(target->name());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+static std::string requestedGpu(const std::string &name, std::string_view architecture) {
+  const Target *target = findTarget(name);
+  if (!target || !target->isFor(architecture))
+    throw UsageError(
+        fmt::format("DITRON_GPU is '{}', expected {}", name, namesOf(targetsOf(architecture))));
+  if (!target->runsOn(architecture))
+    throw UsageError(fmt::format("DITRON_GPU is '{}', whose code does not run on this GPU, {}",
+                                 name, architecture));
   return name;
 }
 
-static std::string gpuTarget(int major, int minor) {
-  if (auto name = envString("DITRON_GPU"))
-    return requestedGpu(*name, major, minor);
-  if (const nvidia::Chip *chip = nvidia::chipFor(major, minor))
-    return std::string(chip->name);
-  throw UnavailableError(
-      fmt::format("the GPU has compute capability {}.{}, expected 8.0 or newer", major, minor));
-}
-
 std::string targetFor(std::string_view architecture) {
-  if (!architecture.starts_with("sm_"))
+  std::vector<const Target *> known = targetsOf(architecture);
+  if (known.empty()) // code for what executes it: this CPU, the interpreter
     return std::string(architecture);
-  int number = std::stoi(std::string(architecture.substr(3)));
-  return gpuTarget(number / 10, number % 10);
+  if (auto name = envString("DITRON_GPU"))
+    return requestedGpu(*name, architecture);
+  for (const Target *target : known)
+    if (target->runsOn(architecture))
+      return std::string(target->name());
+  throw UnavailableError(
+      fmt::format("the GPU is {}, which runs no code for {}", architecture, namesOf(known)));
 }
 
 DeviceTraits traitsOf(std::string_view target) {
-  const nvidia::Chip *chip = nvidia::findChip(target);
-  if (!chip)
-    return {};
-  constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
-  return {.sms = chip->multiprocessors,
-          .hasWarpgroups = chip->hasWarpgroups,
-          .accumulator = chip->accumulator,
-          .registersPerSm = chip->coreRegisters,
-          .sharedBytesPerSm = chip->sharedBytes + kReserved,
-          .registersPerThread = chip->registers,
-          .reservedBytesPerCta = kReserved};
+  const Target *found = findTarget(target);
+  return found ? found->deviceTraits() : DeviceTraits();
 }
 
 CompileRequest requestFor(const Kernel &kernel, std::string_view target, const Schedule &schedule,
@@ -148,9 +150,9 @@ CompileRequest requestFor(const Kernel &kernel, std::string_view target, const S
   return request;
 }
 
-std::string compileTo(const Kernel &kernel, const CompileRequest &request) {
+std::string compileTo(const Kernel &kernel, const CompileRequest &request, Resources *resources) {
   std::lock_guard lock(kernel.traced().compiling);
-  return compile(kernel.traced().module.get(), request).code;
+  return compile(kernel.traced().module.get(), request, resources).code;
 }
 
 } // namespace ditron

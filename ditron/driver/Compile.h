@@ -6,6 +6,7 @@
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/driver/Program.h"
 #include "ditron/support/DeviceTraits.h"
+#include "ditron/targets/Target.h"
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,7 +29,9 @@ CompileRequest requestFor(const Kernel &kernel, std::string_view target,
 
 /// The kernel compiled as the request says, not kept: text, or bytes of an object. Errors as of
 /// compile (compiler/Compiler.h).
-std::string compileTo(const Kernel &kernel, const CompileRequest &request);
+/// `resources`: what an object takes, where its target tells.
+std::string compileTo(const Kernel &kernel, const CompileRequest &request,
+                      Resources *resources = nullptr);
 
 /// A kernel's code and its description, and what it took to get them.
 struct BuiltKernel : abi::CompiledKernel {

@@ -65,10 +65,11 @@ abi::KernelInfo attachedInfo(ModuleOp module) {
   return text ? abi::fromText(text.getValue()) : abi::KernelInfo();
 }
 
-void embedInfo(const abi::KernelInfo &info, llvm::Module &code) {
+void embedInfo(const abi::KernelInfo &info, llvm::Module &code, unsigned addressSpace) {
   auto *text = llvm::ConstantDataArray::getString(code.getContext(), abi::toText(info));
   new llvm::GlobalVariable(code, text->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, text, "ditron_kernel_info");
+                           llvm::GlobalValue::ExternalLinkage, text, "ditron_kernel_info", nullptr,
+                           llvm::GlobalValue::NotThreadLocal, addressSpace);
 }
 
 } // namespace ditron::lower

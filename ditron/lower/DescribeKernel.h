@@ -28,7 +28,8 @@ void attachInfo(mlir::ModuleOp module, const abi::KernelInfo &info);
 /// The attached one; without: the default.
 abi::KernelInfo attachedInfo(mlir::ModuleOp module);
 
-/// Adds the text of the description to code, as the constant `ditron_kernel_info`.
-void embedInfo(const abi::KernelInfo &info, llvm::Module &code);
+/// Adds the text of the description to code, as the constant `ditron_kernel_info`, which lies where
+/// the target has constants.
+void embedInfo(const abi::KernelInfo &info, llvm::Module &code, unsigned addressSpace = 0);
 
 } // namespace ditron::lower

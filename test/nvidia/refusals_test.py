@@ -15,7 +15,7 @@ UNAVAILABLE, USAGE, FAILED = 3, 2, 1
 CASES = [
     ("old", UNAVAILABLE, ["the NVIDIA driver is for CUDA 11.8, expected 12.0 or newer"]),
     ("none", UNAVAILABLE, ["the NVIDIA driver finds no GPU"]),
-    ("ancient", UNAVAILABLE, ["compute capability 7.5, expected 8.0 or newer"]),
+    ("ancient", UNAVAILABLE, ["the GPU is sm_75, which runs no code for sm_90a, sm_89, sm_80"]),
     ("memory", FAILED, ["Fake GPU has not enough memory", "bytes asked for, 1000 available"]),
     ("code", FAILED, ["vector-add", "the driver refuses a kernel's code: ptxas fatal"]),
     ("room", FAILED, ["vector-add", "of 128 threads side by side", "do not fit Fake GPU"]),
@@ -23,7 +23,7 @@ CASES = [
     ("fault", FAILED, ["vector-add", "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"]),
     ("nothing", FAILED, ["vector-add", "found"]),  # all calls succeed, and the result is wrong
     ("nothing", USAGE, ["DITRON_GPU is 'sm_70', expected sm_90a, sm_89, sm_80"], "DITRON_GPU=sm_70"),
-    ("ancient", USAGE, ["DITRON_GPU is 'sm_80', whose code does not run on this GPU", "7.5"], "DITRON_GPU=sm_80"),
+    ("ancient", USAGE, ["DITRON_GPU is 'sm_80', whose code does not run on this GPU, sm_75"], "DITRON_GPU=sm_80"),
 ]
 
 

@@ -21,7 +21,7 @@ def passes():
     found = []
     for file in sorted((SOURCE / "ditron").rglob("Passes.td")):
         found += re.findall(r'Pass<"([a-z-]+)"', file.read_text())
-    return found + ["ditron-front", "ditron-cpu", "ditron-nvidia"]
+    return found + ["ditron-front", "ditron-cpu", "ditron-gpu"]
 
 
 def kernels():
@@ -64,13 +64,13 @@ class Opt(unittest.TestCase):
                     if ": error: " in line:
                         self.assertRegex(line, r"^\S*:\d+:\d+: error: |^within split at ")
 
-    def testAnUnknownChip(self):
-        for name in ("nvidia-pipeline-loads", "nvidia-tiles-to-threads"):
+    def testAnUnknownGpu(self):
+        for name in ("simt-pipeline-loads", "simt-tiles-to-threads"):
             done = self.run_("func.func @kernel() attributes {tile.kernel} { return }",
                              f"--pass-pipeline=builtin.module({'func.func(' if 'loads' in name else ''}"
-                             f"{name}{{chip=sm_1}}{')' if 'loads' in name else ''})")
+                             f"{name}{{target=sm_1}}{')' if 'loads' in name else ''})")
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("error: unknown chip 'sm_1', expected one of sm_", done.stderr)
+            self.assertIn("error: unknown GPU 'sm_1', expected one of sm_", done.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 // Two cores take tiles of two rows together; beyond the last row nothing is stored.
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME: %[[M:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index)
-// CHECK-SAME: nvidia.cluster = 2
+// CHECK-SAME: simt.cluster = 2
 // CHECK: %[[MEMBER:.*]] = nvidia.member
 // CHECK: %[[ROW:.*]] = arith.divui %[[MEMBER]]
 // CHECK: %[[PAIRS:.*]] = arith.ceildivsi %[[M]], %{{.*}} : index

@@ -11,14 +11,6 @@ func.func @mailbox() {
 
 // -----
 
-func.func @ring() {
-  // expected-error @below {{has 0 slots, expected 1 or more}}
-  %ring = nvidia.ring : <0 of tensor<64x64xbf16>>
-  return
-}
-
-// -----
-
 func.func @tell(%box: !nvidia.mailbox<4 of i32, index>, %n: i32) {
   // expected-error @below {{has 1 values but the mailbox has 2}}
   nvidia.tell %box, %n : <4 of i32, index>, i32
@@ -43,14 +35,6 @@ func.func @fetch(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.p
 
 // -----
 
-func.func @coords(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %ring: !nvidia.ring<4 of tensor<64x64xbf16>>, %i: index, %if: i1) {
-  // expected-error @below {{has 1 coords but view has 2 dimensions}}
-  nvidia.copy %A[%i] to %ring[%i] if %if : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<64x64xbf16>>
-  return
-}
-
-// -----
-
 func.func @product(%a: tensor<64x64xbf16>, %b: tensor<32x64xbf16>, %c: tensor<64x64xf32>) {
   // expected-error @below {{lhs has 64 columns but rhs has 32 rows}}
   %d = nvidia.multiply %a, %b, %c : tensor<64x64xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
@@ -62,13 +46,5 @@ func.func @product(%a: tensor<64x64xbf16>, %b: tensor<32x64xbf16>, %c: tensor<64
 func.func @parts(%a: tensor<64x128xf8E4M3FN>, %b: tensor<128x64xf8E4M3FN>, %c: tensor<64x64xf32>) {
   // expected-error @below {{has parts of 12 columns, expected a multiple of 8}}
   %d = nvidia.multiply_add %a, %b, %c by 12 : tensor<64x128xf8E4M3FN>, tensor<128x64xf8E4M3FN> -> tensor<64x64xf32>
-  return
-}
-
-// -----
-
-func.func @scope() {
-  // expected-error @below {{scope is "warp", expected one of cta, gpu, sys}}
-  nvidia.sync "warp"
   return
 }

@@ -7,7 +7,7 @@
 
 // A launch waits for the one before when its barriers are made.
 // CHECK-LABEL: func.func @roles
-// CHECK-SAME: attributes {nvidia.overlaps}
+// CHECK-SAME: attributes {simt.overlaps}
 // CHECK: nvidia.pipe
 // CHECK-NEXT: nvidia.follow_launches
 // CHECK-NEXT: nvidia.roles
@@ -33,7 +33,7 @@ func.func @reads(%A: !v) {
   %c0 = arith.constant 0 : index
   %x = memref.load %A[%c0] : !v
   nvidia.roles producer {
-    nvidia.commit
+    simt.commit
   } consumer {
     memref.store %x, %A[%c0] : !v
   }
@@ -43,11 +43,11 @@ func.func @reads(%A: !v) {
 // A kernel of several ranks waits for others, whose place the next launch is not to take.
 // CHECK-LABEL: func.func @ranks
 // CHECK-NOT: nvidia.follow_launches
-func.func @ranks(%A: !v) attributes {nvidia.distributed} {
+func.func @ranks(%A: !v) attributes {simt.distributed} {
   nvidia.roles producer {
-    nvidia.commit
+    simt.commit
   } consumer {
-    nvidia.await 0
+    simt.await 0
   }
   return
 }

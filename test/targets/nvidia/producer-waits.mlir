@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
@@ -7,36 +7,36 @@
 // where there is nothing to receive. What the core itself copies to where it is fed from is fetched behind a gate.
 // CHECK-LABEL: func.func @waits
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xbf16
-// CHECK: %[[PAGED:.*]] = nvidia.shift %[[A]] by %{{.*}} page %[[PAGE:[a-z0-9]+]]
+// CHECK: %[[PAGED:.*]] = simt.shift %[[A]] by %{{.*}} page %[[PAGE:[a-z0-9]+]]
 // CHECK: %[[GATE:.*]] = nvidia.gate
 // CHECK: nvidia.roles producer {
 // CHECK-NEXT: nvidia.follow %[[GATE]]
 // CHECK: scf.for %[[I:.*]] =
-// CHECK: nvidia.wait %{{.*}} for %{{.*}} site 1 scope "sys" in({{.*}}) {nvidia.feeding}
+// CHECK: simt.wait %{{.*}} for %{{.*}} site 1 scope "sys" in({{.*}}) {nvidia.feeding}
 // CHECK: scf.for %[[K:.*]] =
 // CHECK: nvidia.acquire
 // CHECK-NEXT: nvidia.fetch %[[PAGED]][%[[I]], %[[K]]] page %[[PAGE]] by
 // CHECK: } consumer {
-// CHECK-NEXT: nvidia.move %{{.*}} to %[[PAGED]]
+// CHECK-NEXT: simt.move %{{.*}} to %[[PAGED]]
 // CHECK-NEXT: nvidia.open %[[GATE]]
 // CHECK: scf.for
 // CHECK: %[[EMPTY:.*]] = arith.cmpi sge
 // CHECK-NEXT: scf.if %[[EMPTY]] {
-// CHECK-NEXT: nvidia.wait
+// CHECK-NEXT: simt.wait
 // CHECK-NEXT: }
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: nvidia.receive
 // CHECK: tile.store
-// CHECK: nvidia.notify
+// CHECK: simt.notify
 func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
                  %from: !bf16, %cell: index, %m: index, %n: index, %status: !llvm.ptr) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-  %a = nvidia.shift %A by %n page %c1 : !bf16 -> !bf16
-  nvidia.move %from to %a : !bf16, !bf16
+  %a = simt.shift %A by %n page %c1 : !bf16 -> !bf16
+  simt.move %from to %a : !bf16, !bf16
   scf.for %i = %c0 to %m step %c1 {
-    nvidia.wait %cell for %i site 1 scope "sys" in (%status) : !llvm.ptr
+    simt.wait %cell for %i site 1 scope "sys" in (%status) : !llvm.ptr
     %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
       %x = tile.load %a[%i, %k] : !bf16 -> tensor<64x64xbf16>
       %y = tile.load %B[%k, %i] : !bf16 -> tensor<64x64xbf16>
@@ -45,7 +45,7 @@ func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
     }
     %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
     tile.store %c, %C[%i, %c0] : tensor<64x64xbf16>, !bf16
-    nvidia.notify %cell "add" %c1 scope "sys"
+    simt.notify %cell "add" %c1 scope "sys"
   }
   return
 }
@@ -57,7 +57,7 @@ func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
 // What a wait is for must be known without memory that the kernel writes: this kernel has no roles.
 // CHECK-LABEL: func.func @reads
 // CHECK-NOT: nvidia.roles
-// CHECK: nvidia.wait
+// CHECK: simt.wait
 // CHECK: tile.dot
 func.func @reads(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
                  %sizes: memref<?xi64, strided<[?], offset: ?>>, %cell: index, %n: index, %status: !llvm.ptr) {
@@ -66,7 +66,7 @@ func.func @reads(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %word = memref.load %sizes[%n] : memref<?xi64, strided<[?], offset: ?>>
   %size = arith.index_cast %word : i64 to index
-  nvidia.wait %cell for %size site 1 scope "sys" in (%status) : !llvm.ptr
+  simt.wait %cell for %size site 1 scope "sys" in (%status) : !llvm.ptr
   %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
     %x = tile.load %A[%c0, %k] : !bf16 -> tensor<64x64xbf16>
     %y = tile.load %B[%k, %c0] : !bf16 -> tensor<64x64xbf16>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 

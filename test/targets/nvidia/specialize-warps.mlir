@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
 
 // One thread fetches the tiles of A and B ahead; the others multiply them, and store while the next ones arrive.
 // CHECK-LABEL: func.func @gemm
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xbf16
 // CHECK-SAME: %[[B:[a-z0-9]+]]: memref<?x?xbf16
 // CHECK-SAME: %[[C:[a-z0-9]+]]: memref<?x?xbf16
-// CHECK-SAME: %[[MAPA:[a-z0-9]+]]: !llvm.ptr {nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 128, 64>}}
-// CHECK-SAME: %[[MAPB:[a-z0-9]+]]: !llvm.ptr {nvidia.tensor_map = {argument = 1 : i64, box = array<i64: 64, 64>}}
-// CHECK-SAME: nvidia.producer_warps = 4
-// CHECK-SAME: nvidia.warps = 8
+// CHECK-SAME: %[[MAPA:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 0 : i64, box = array<i64: 128, 64>}}
+// CHECK-SAME: %[[MAPB:[a-z0-9]+]]: !llvm.ptr {simt.tensor_map = {argument = 1 : i64, box = array<i64: 64, 64>}}
+// CHECK-SAME: simt.producer_warps = 4
+// CHECK-SAME: simt.warps = 8
 // CHECK: %[[PIPE:.*]] = nvidia.pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m | swizzle<3,3,3>@m)">>, tensor<64x256xbf16, #tile.layout<"(64 : 64@m, 4 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
 // CHECK: nvidia.roles producer {
 // CHECK: scf.for %[[I:.*]] =
@@ -80,7 +80,7 @@ func.func @settled(%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_st
 
 // What the kernel writes is not read ahead.
 // CHECK-LABEL: func.func @in_place
-// CHECK-NOT: nvidia.producer_warps
+// CHECK-NOT: simt.producer_warps
 // CHECK-NOT: nvidia.roles
 // CHECK: tile.dot
 func.func @in_place(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %m: index, %n: index) {
@@ -185,7 +185,7 @@ func.func @carried_from_memory(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> 
 
 // Leading dimensions are coordinates of the copy engine too. A slot is as wide as whole panels.
 // CHECK-LABEL: func.func @batched
-// CHECK-SAME: nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>}
+// CHECK-SAME: simt.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>}
 // CHECK: nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, #tile.layout<"(64 : 64@m, 2 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
 // CHECK: nvidia.fetch %{{.*}}[%[[B:.*]], %{{.*}}, %[[K:.*]]] by %{{.*}} tile 0 shape [64, 64]
 // CHECK: nvidia.fetch %{{.*}}[%[[B]], %[[K]], %{{.*}}] by %{{.*}} tile 1 shape [64, 80]
@@ -210,8 +210,8 @@ func.func @batched(%A: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.u
 // anything; those that a sum would take are made zero. A tile that stays has a pipe of its own, and so has what each
 // product takes. The second product is begun an iteration later, beside the first.
 // CHECK-LABEL: func.func @attention
-// CHECK-SAME: nvidia.tensor_map = {argument = 0 : i64, box = array<i64: 128, 1, 64>}
-// CHECK-SAME: nvidia.tensor_map = {argument = 1 : i64, box = array<i64: 64, 1, 64>}
+// CHECK-SAME: simt.tensor_map = {argument = 0 : i64, box = array<i64: 128, 1, 64>}
+// CHECK-SAME: simt.tensor_map = {argument = 1 : i64, box = array<i64: 64, 1, 64>}
 // CHECK: %[[Q:.*]] = nvidia.pipe : <1 of tensor<128x64xbf16
 // CHECK: %[[K:.*]] = nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16
 // CHECK: %[[V:.*]] = nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16

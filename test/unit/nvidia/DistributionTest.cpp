@@ -2,8 +2,8 @@
 //
 // The layouts that the NVIDIA backend chooses: every thread holds what it should, rows of shared
 // memory meet all banks.
-#include "ditron/targets/nvidia/Distribution.h"
-#include "ditron/targets/nvidia/Chip.h"
+#include "ditron/targets/gpu/analysis/Distribution.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -45,7 +45,7 @@ TEST(Distribution, BlockedTilesAreFull) {
   for (const Shape &shape : kShapes)
     for (int64_t warps : {1, 4, 8})
       for (int64_t vector : {1, 4, 8})
-        expectFull(blocked(shape, vector, warps), shape, warps);
+        expectFull(blocked(shape, vector, {warps, kLanes}), shape, warps);
 }
 
 TEST(Distribution, AccumulatorsAreFull) {
@@ -138,16 +138,16 @@ TEST(Exchanges, GatherNeighboursOfAccumulators) {
 
 TEST(Exchanges, NeedRegistersToExchange) {
   EXPECT_FALSE(gathered(accumulator({16, 16}, 1), {16, 16}, 8));  // 16 columns in 4 lanes
-  EXPECT_FALSE(gathered(blocked({4, 1024}, 4, 4), {4, 1024}, 4)); // nothing to do
+  EXPECT_FALSE(gathered(blocked({4, 1024}, 4, {4, kLanes}), {4, 1024}, 4)); // nothing to do
   auto a = Distribution::of(accumulator({64, 64}, 4), {64, 64});
-  auto b = Distribution::of(blocked({64, 64}, 8, 4), {64, 64});
+  auto b = Distribution::of(blocked({64, 64}, 8, {4, kLanes}), {64, 64});
   EXPECT_FALSE(exchanges(*a, *b)); // between warps
 }
 
 TEST(Distribution, CollapsedTilesAreWhereTheirElementsWere) {
   for (const Shape &shape : kShapes)
     for (size_t axis = 0; axis < shape.size(); ++axis) {
-      Layout layout = blocked(shape, 4, 4);
+      Layout layout = blocked(shape, 4, {4, kLanes});
       Shape small = shape;
       small[axis] = 1;
       auto collapsedLayout = collapsed(layout, shape, int64_t(axis));
@@ -167,11 +167,11 @@ TEST(Distribution, CollapsedTilesAreWhereTheirElementsWere) {
 }
 
 TEST(Distribution, RunsAreNeighbours) {
-  EXPECT_EQ(Distribution::of(blocked({4, 1024}, 4, 4), {4, 1024})->run(4), 4);
-  EXPECT_EQ(Distribution::of(blocked({4, 1024}, 4, 4), {4, 1024})->run(2), 2);
-  EXPECT_EQ(Distribution::of(blocked({3, 10}, 8, 4), {3, 10})->run(8), 2);
+  EXPECT_EQ(Distribution::of(blocked({4, 1024}, 4, {4, kLanes}), {4, 1024})->run(4), 4);
+  EXPECT_EQ(Distribution::of(blocked({4, 1024}, 4, {4, kLanes}), {4, 1024})->run(2), 2);
+  EXPECT_EQ(Distribution::of(blocked({3, 10}, 8, {4, kLanes}), {3, 10})->run(8), 2);
   EXPECT_EQ(Distribution::of(accumulator({64, 64}, 4), {64, 64})->run(8), 2);
-  EXPECT_EQ(Distribution::of(blocked({1, 97}, 4, 1), {1, 97})->run(4), 1);
+  EXPECT_EQ(Distribution::of(blocked({1, 97}, 4, {1, kLanes}), {1, 97})->run(4), 1);
 }
 
 TEST(SharedRows, EightRowsOfAChunkMeetAllBanks) {
@@ -211,8 +211,8 @@ TEST(SharedPanels, AreTheBoxesOfTheCopyEngine) {
 TEST(SharedBetween, IsBijectiveAndBetterThanRows) {
   Shape shape{64, 64};
   auto from = Distribution::of(accumulator(shape, 4), shape);
-  auto to = Distribution::of(blocked(shape, 8, 4), shape);
-  Layout memory = sharedBetween(*from, 2, *to, 8, 2);
+  auto to = Distribution::of(blocked(shape, 8, {4, kLanes}), shape);
+  Layout memory = sharedBetween(*from, 2, *to, 8, 2, kLanes);
   EXPECT_TRUE(memory.isBijective());
   EXPECT_TRUE(memory.swizzle(Axis::m));
 }

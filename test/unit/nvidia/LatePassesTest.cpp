@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Passes over the code of a thread: where loads stand, and what masks compare.
-#include "ditron/targets/nvidia/LatePasses.h"
+#include "ditron/targets/nvidia/emit/LatePasses.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"

@@ -4,6 +4,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
+#include "ditron/targets/Targets.h"
 #include "tools/ditron/LaunchArguments.h"
 #include "tools/ditron/report/Report.h"
 #include "tools/ditron/verbs/Verbs.h"
@@ -33,18 +34,42 @@ Emit parseEmit(const std::string &text) {
                                kernels::suggestion(text, {"ir", "llvm", "asm", "object"})));
 }
 
-/// UnavailableError for the targets of the contract that this build lacks, UsageError for others.
 void checkTarget(const std::string &text) {
   std::vector<std::string> known = compileTargets();
-  if (std::find(known.begin(), known.end(), text) != known.end())
-    return;
-  std::string list = fmt::format("{}", fmt::join(known, ", "));
-  if (text == "gfx942")
-    throw UnavailableError(
-        fmt::format("target '{}' is not in this build, which has {}", text, list));
-  known.push_back("gfx942");
-  throw UsageError(fmt::format("unknown target '{}', expected one of {}, gfx942{}", text, list,
-                               kernels::suggestion(text, known)));
+  if (std::find(known.begin(), known.end(), text) == known.end())
+    throw UsageError(fmt::format("unknown target '{}', expected one of {}{}", text,
+                                 fmt::join(known, ", "), kernels::suggestion(text, known)));
+}
+
+nlohmann::ordered_json jsonOf(const Resources &resources) {
+  return {{"registers", resources.registers},
+          {"scalar_registers", resources.scalarRegisters},
+          {"accumulator_registers", resources.accumulatorRegisters},
+          {"shared_bytes", resources.sharedBytes},
+          {"spilled_bytes", resources.spilledBytes},
+          {"stack_bytes", resources.stackBytes}};
+}
+
+/// What was written to a file.
+void report(const CompileArguments &arguments, const Task &task, size_t bytes, double seconds,
+            const Resources &resources) {
+  if (arguments.json) {
+    nlohmann::ordered_json line{{"kernel", task.entry.name},
+                                {"target", arguments.target},
+                                {"emit", arguments.emit},
+                                {"dtype", name(task.problem.type)},
+                                {"config", task.configText()},
+                                {"file", arguments.output},
+                                {"bytes", bytes},
+                                {"seconds", seconds}};
+    if (resources.registers)
+      line["resources"] = jsonOf(resources);
+    printJson(line);
+  }
+  std::string taken = resources.registers ? ": " + describe(resources) : "";
+  printText(fmt::format("{}: {} of {} for {}, {} bytes, {}{}", arguments.output, arguments.emit,
+                        task.entry.name, arguments.target, bytes, formatSeconds(seconds), taken),
+            arguments.json);
 }
 
 int compileKernel(const CompileArguments &arguments) {
@@ -61,25 +86,15 @@ int compileKernel(const CompileArguments &arguments) {
   CompileRequest request =
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
   request.emit = output;
-  std::string text = compileTo(task.kernel, request);
+  Resources resources;
+  std::string text = compileTo(task.kernel, request, &resources);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (toFile)
-    writeFile(arguments.output, text);
-  else
+  if (!toFile) {
     printOutput(text);
-  if (arguments.json)
-    printJson({{"kernel", task.entry.name},
-               {"target", arguments.target},
-               {"emit", arguments.emit},
-               {"dtype", name(task.problem.type)},
-               {"config", task.configText()},
-               {"file", arguments.output},
-               {"bytes", text.size()},
-               {"seconds", seconds}});
-  if (toFile)
-    printText(fmt::format("{}: {} of {} for {}, {} bytes, {}", arguments.output, arguments.emit,
-                          task.entry.name, arguments.target, text.size(), formatSeconds(seconds)),
-              arguments.json);
+    return kVerified;
+  }
+  writeFile(arguments.output, text);
+  report(arguments, task, text.size(), seconds, resources);
   return kVerified;
 }
 
@@ -90,7 +105,7 @@ Verb addCompile(CLI::App &program) {
   auto arguments = std::make_shared<CompileArguments>();
   addKernelOptions(*verb, *arguments);
   verb->add_option("--target", arguments->target,
-                   "x86-64: this machine's CPU (the default); sm_90a, sm_89, sm_80: NVIDIA GPUs");
+                   fmt::format("{}; the default is the first", describeTargets()));
   verb->add_option("--emit", arguments->emit, "ir (the default), llvm, asm or object");
   verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
   verb->add_option("--shape", arguments->shape,

@@ -13,15 +13,15 @@
 //     body(%i, %J), in which stores are made only if %i < %rows
 //   }
 //
-// From here on "cores" that tiles are dealt to are the clusters (nvidia-dist-to-device). All of a
+// From here on "cores" that tiles are dealt to are the clusters (simt-dist-to-device). All of a
 // cluster go the same ways, beyond the edge of the grid too, where tiles read as zeros and what is
 // stored is dropped; so nvidia-specialize-warps may have tiles that do not depend on %m fetched
 // once for all of them. Kernels that do more than read and write tiles are left as they are.
 // test/targets/nvidia/form-clusters.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/nvidia/Chip.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
-#include "ditron/targets/nvidia/transforms/Tiles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;

@@ -15,9 +15,9 @@
 // on the same GPU, the next would take the place of that. They let nobody begin before they end.
 // test/targets/nvidia/overlap-launches.mlir shows it.
 #include "ditron/targets/nvidia/Chip.h"
-#include "ditron/targets/nvidia/NvidiaOps.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
-#include "ditron/targets/nvidia/transforms/Tiles.h"
 
 using namespace mlir;
 

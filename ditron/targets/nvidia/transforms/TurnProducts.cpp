@@ -17,7 +17,7 @@
 //
 // All products of a kernel are turned that need it, or none: if they are not what a kernel with
 // roles multiplies (Roles.h), they stay. test/targets/nvidia/turn-products.mlir shows it.
-#include "ditron/targets/nvidia/transforms/Roles.h"
+#include "ditron/targets/nvidia/analysis/Roles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A chip of AMD's as a target: kernels of one rank without products of tiles. A core is a
+// workgroup, a warp a wavefront; shared memory is LDS, as much of it as the kernel takes and no
+// more at its launch.
+#include "ditron/lower/DescribeKernel.h"
+#include "ditron/targets/amd/AmdCode.h"
+#include "ditron/targets/amd/Instructions.h"
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
+#include <fmt/format.h>
+
+using namespace mlir;
+
+namespace ditron::amd {
+
+namespace {
+
+class AmdTarget final : public gpu::GpuTarget {
+public:
+  explicit AmdTarget(const Chip &chip)
+      : chip_(chip), traits_{.lanes = chip.lanes,
+                             .mostWarps = kMostThreads / chip.lanes,
+                             .sharedBytes = chip.ldsBytes,
+                             .threadRegisters = chip.vectorRegisters,
+                             .registers = chip.registers,
+                             .threads = chip.threads,
+                             .multiplies = false,
+                             .hasRanks = false} {}
+
+  std::string_view name() const override { return chip_.name; }
+  std::string_view machines() const override { return "AMD GPUs"; }
+  DeviceTraits deviceTraits() const override {
+    return {.sms = chip_.computeUnits,
+            .lanes = chip_.lanes,
+            .registersPerSm = chip_.registers,
+            .sharedBytesPerSm = chip_.ldsBytes,
+            .threadsPerSm = chip_.threads,
+            .registersPerThread = chip_.vectorRegisters,
+            .threadsPerCta = kMostThreads};
+  }
+  bool isFor(std::string_view architecture) const override {
+    return architecture.starts_with("gfx");
+  }
+  bool runsOn(std::string_view architecture) const override { return architecture == chip_.name; }
+  void registerTranslations(DialectRegistry &registry) const override {
+    registerROCDLDialectTranslation(registry);
+  }
+  void optimize(llvm::Module &code, const abi::KernelInfo &info) const override {
+    lower::embedInfo(info, code, kConstantSpace);
+    amd::optimize(code, chip_);
+  }
+  std::string assembly(llvm::Module &code, const abi::KernelInfo &) const override {
+    return emitAssembly(code, chip_);
+  }
+  std::string object(llvm::Module &code, const abi::KernelInfo &info,
+                     Resources *resources) const override;
+
+  const gpu::Traits &traits() const override { return traits_; }
+  std::unique_ptr<gpu::Instructions> instructions(OpBuilder &b, mlir::Location loc,
+                                                  int64_t) const override {
+    return std::make_unique<Instructions>(b, loc, chip_);
+  }
+  llvm::StringRef syncScope(ScopeName scope) const override { return amd::syncScope(scope); }
+  void finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t resident) const override;
+
+private:
+  static constexpr int64_t kMostThreads = 1024; ///< of a workgroup
+  static constexpr unsigned kConstantSpace = 4; ///< the address space of what nobody writes
+
+  const Chip &chip_;
+  gpu::Traits traits_;
+};
+
+} // namespace
+
+std::string AmdTarget::object(llvm::Module &code, const abi::KernelInfo &,
+                              Resources *resources) const {
+  std::string object = emitObject(code, chip_);
+  if (resources)
+    *resources = resourcesOf(object);
+  return object;
+}
+
+/// LDS of the size that the kernel takes: launches add none.
+static void fixShared(ModuleOp module) {
+  auto shared = module.lookupSymbol<LLVM::GlobalOp>(gpu::kSharedSymbol);
+  auto bytes = static_cast<uint64_t>(lower::attachedInfo(module).sharedBytes);
+  auto type = LLVM::LLVMArrayType::get(Builder(module).getI8Type(), bytes);
+  shared.setGlobalTypeAttr(TypeAttr::get(type));
+  shared.setLinkage(LLVM::Linkage::Internal);
+}
+
+void AmdTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t resident) const {
+  Builder b(entry);
+  int64_t waves = std::max<int64_t>(1, resident * threads / chip_.lanes / chip_.simds);
+  entry->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  entry->setAttr(ROCDL::ROCDLDialect::getFlatWorkGroupSizeAttrName(),
+                 b.getStringAttr(fmt::format("{},{}", threads, threads)));
+  entry.setPassthroughAttr(
+      b.getArrayAttr(b.getStrArrayAttr({"amdgpu-waves-per-eu", std::to_string(waves)})));
+  fixShared(entry->getParentOfType<ModuleOp>());
+}
+
+//===-- The backend ---------------------------------------------------------------------------===//
+
+static const std::vector<AmdTarget> &allTargets() {
+  static const std::vector<AmdTarget> all(chips().begin(), chips().end());
+  return all;
+}
+
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<gpu::SimtDialect>();
+  registry.addExtension(+[](MLIRContext *context, gpu::SimtDialect *dialect) {
+    context->loadDialect<ROCDL::ROCDLDialect>();
+    for (const AmdTarget &target : allTargets())
+      dialect->addTargets(&target);
+  });
+}
+
+const Backend &backend();
+const Backend &backend() {
+  static const Backend backend = [] {
+    Backend result{{}, registerDialects, [] {}};
+    for (const AmdTarget &target : allTargets())
+      result.targets.push_back(&target);
+    return result;
+  }();
+  return backend;
+}
+
+} // namespace ditron::amd

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/amd/Chip.h"
+
+namespace ditron::amd {
+
+const std::vector<Chip> &chips() {
+  static const std::vector<Chip> all = {
+      {"gfx942", 64, 64 * 1024, 256, 128 * 1024, 2048, 4, 10, 304},
+      {"gfx90a", 64, 64 * 1024, 256, 128 * 1024, 2048, 4, 40, 110},
+  };
+  return all;
+}
+
+} // namespace ditron::amd

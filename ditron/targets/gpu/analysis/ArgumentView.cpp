@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+/// The dimensions of a subview's source that the subview has, in order.
+static SmallVector<unsigned> keptDimensions(memref::SubViewOp op) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  SmallVector<unsigned> kept;
+  for (unsigned dim = 0; dim < dropped.size(); ++dim)
+    if (!dropped[dim])
+      kept.push_back(dim);
+  return kept;
+}
+
+/// The source's dimension that a transposed view's one is.
+static unsigned permuted(memref::TransposeOp op, unsigned dimension) {
+  return op.getPermutation().getDimPosition(dimension);
+}
+
+Extent extentOf(Value view, unsigned dimension) {
+  Operation *op = view.getDefiningOp();
+  if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(op))
+    return extentOf(transpose.getIn(), permuted(transpose, dimension));
+  if (auto shift = dyn_cast_or_null<ShiftOp>(op))
+    return extentOf(shift.getSource(), dimension);
+  auto subview = dyn_cast_or_null<memref::SubViewOp>(op);
+  if (!subview)
+    return {view, static_cast<int64_t>(dimension)};
+  OpFoldResult size = subview.getMixedSizes()[keptDimensions(subview)[dimension]];
+  if (auto constant = getConstantIntValue(size))
+    return {nullptr, *constant};
+  auto number = cast<Value>(size);
+  if (auto dim = number.getDefiningOp<memref::DimOp>())
+    if (auto index = dim.getConstantIndex())
+      return extentOf(dim.getSource(), static_cast<unsigned>(*index));
+  return {number, -1};
+}
+
+unsigned ArgumentView::dimensionOf(unsigned ofView) const {
+  auto found =
+      llvm::find_if(dimensions, [&](const Dimension &one) { return one.ofView == ofView; });
+  return static_cast<unsigned>(found - dimensions.begin());
+}
+
+/// The part of an argument that a subview has of its source, which is a part itself.
+static bool narrow(ArgumentView &part, memref::SubViewOp op) {
+  if (!llvm::all_of(op.getStaticStrides(), [](int64_t stride) { return stride == 1; }))
+    return false;
+  SmallVector<unsigned> kept = keptDimensions(op);
+  for (auto [n, dimension] : llvm::enumerate(part.dimensions)) {
+    if (dimension.ofView < 0)
+      continue;
+    auto source = static_cast<unsigned>(dimension.ofView);
+    OpFoldResult start = op.getMixedOffsets()[source];
+    auto place = llvm::find(kept, source);
+    dimension.ofView = place == kept.end() ? -1 : place - kept.begin();
+    bool isFirst = getConstantIntValue(start) == 0;
+    Extent all{part.argument, static_cast<int64_t>(n)};
+    dimension.isWhole &= isFirst && dimension.ofView >= 0 &&
+                         extentOf(op.getResult(), static_cast<unsigned>(dimension.ofView)) == all;
+    if (!isFirst)
+      dimension.starts.push_back(start);
+  }
+  return true;
+}
+
+/// The page of symmetric memory that a launch has; nothing of a peer's, which no map describes.
+static std::optional<ArgumentView> pageOf(ShiftOp shift) {
+  auto view = shift.getPage() && isa<BlockArgument>(shift.getSource())
+                  ? ArgumentView::of(shift.getSource())
+                  : std::nullopt;
+  if (view)
+    view->page = shift.getPage();
+  return view;
+}
+
+/// One of the parts of an argument whose first dimension is split in two.
+static std::optional<ArgumentView> partOfSplit(memref::SubViewOp op, memref::ExpandShapeOp split) {
+  auto view = isa<BlockArgument>(split.getSrc()) ? ArgumentView::of(split.getSrc()) : std::nullopt;
+  auto groups = split.getReassociationIndices();
+  if (!view || groups[0].size() != 2 || op.getDroppedDims().count() != 1 ||
+      !op.getDroppedDims().test(0) ||
+      !llvm::all_of(llvm::drop_begin(groups), [](auto &group) { return group.size() == 1; }) ||
+      !llvm::all_of(op.getStaticStrides(), [](int64_t stride) { return stride == 1; }))
+    return std::nullopt;
+  Builder b(op.getContext());
+  OpFoldResult height = getMixedValues(split.getStaticOutputShape(), split.getOutputShape(), b)[1];
+  for (auto [n, dimension] : llvm::enumerate(view->dimensions)) {
+    OpFoldResult start = op.getMixedOffsets()[n + 1];
+    bool isFirst = getConstantIntValue(start) == 0;
+    // Beyond the first dimension, the split's extents are the argument's.
+    OpFoldResult size = op.getMixedSizes()[n + 1];
+    auto dim = isa<Value>(size) ? cast<Value>(size).getDefiningOp<memref::DimOp>() : nullptr;
+    dimension.isWhole = n > 0 && isFirst && dim && dim.getSource() == split.getResult() &&
+                        dim.getConstantIndex() == static_cast<int64_t>(n) + 1;
+    if (n == 0)
+      dimension.products.push_back({op.getMixedOffsets()[0], height});
+    if (!isFirst)
+      dimension.starts.push_back(start);
+  }
+  return view;
+}
+
+std::optional<ArgumentView> ArgumentView::of(Value view) {
+  if (auto argument = dyn_cast<BlockArgument>(view)) {
+    auto type = dyn_cast<MemRefType>(view.getType());
+    if (!type || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+      return std::nullopt;
+    ArgumentView whole{argument, {}, nullptr};
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      whole.dimensions.push_back({dim, {}, {}, true});
+    return whole;
+  }
+  Operation *op = view.getDefiningOp();
+  if (auto shift = dyn_cast<ShiftOp>(op))
+    return pageOf(shift);
+  if (auto subview = dyn_cast<memref::SubViewOp>(op))
+    if (auto split = subview.getSource().getDefiningOp<memref::ExpandShapeOp>())
+      return partOfSplit(subview, split);
+  if (!isa<memref::SubViewOp, memref::TransposeOp>(op))
+    return std::nullopt;
+  auto part = of(op->getOperand(0));
+  if (!part)
+    return std::nullopt;
+  if (auto subview = dyn_cast<memref::SubViewOp>(op))
+    return narrow(*part, subview) ? part : std::nullopt;
+  auto transpose = cast<memref::TransposeOp>(op);
+  SmallVector<int64_t> places(transpose.getPermutation().getNumResults());
+  for (unsigned dim = 0; dim < places.size(); ++dim)
+    places[permuted(transpose, dim)] = dim;
+  for (Dimension &dimension : part->dimensions)
+    if (dimension.ofView >= 0)
+      dimension.ofView = places[static_cast<size_t>(dimension.ofView)];
+  return part;
+}
+
+BlockArgument rootOf(Value view) {
+  while (Operation *op = view.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
+             memref::ExpandShapeOp, ShiftOp>(op))
+      return nullptr;
+    view = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(view);
+  return isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? argument : nullptr;
+}
+
+int64_t accessBytes(Value view) {
+  BlockArgument argument = rootOf(view);
+  if (!argument)
+    return kAccessBytes;
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto bytes =
+      function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), core::kAlignmentAttr);
+  return bytes ? bytes.getInt() : kAccessBytes;
+}
+
+} // namespace ditron::gpu

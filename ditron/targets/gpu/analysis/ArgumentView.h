@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Views as parts of a kernel's arguments, through slices and permutations of dimensions.
+#pragma once
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Value.h"
+#include <optional>
+
+namespace ditron::gpu {
+
+/// How many elements a view has along a dimension: as many as an argument has along one of its own,
+/// or as a number says. Equal extents are equal numbers.
+struct Extent {
+  mlir::Value of;        ///< the argument, or the number; null: a constant
+  int64_t dimension = 0; ///< of the argument; -1 of a number; the constant itself
+  bool operator==(const Extent &) const = default;
+};
+Extent extentOf(mlir::Value view, unsigned dimension);
+
+/// Where a view lies in an argument of the kernel.
+struct ArgumentView {
+  struct Dimension {
+    int64_t ofView = -1; ///< the view's dimension; -1: the view has one place along this one
+    llvm::SmallVector<mlir::OpFoldResult> starts; ///< the sum of them is where the view starts
+    /// And of these products.
+    llvm::SmallVector<std::pair<mlir::OpFoldResult, mlir::OpFoldResult>, 1> products;
+    bool isWhole = true; ///< the view has all of it
+  };
+  mlir::BlockArgument argument;
+  llvm::SmallVector<Dimension, 2> dimensions; ///< the argument's
+  mlir::Value page = nullptr; ///< of symmetric memory: which of its pages the view is part of
+
+  /// The argument's dimension that is the view's one.
+  unsigned dimensionOf(unsigned ofView) const;
+
+  /// Without a value where the view is not such a part.
+  static std::optional<ArgumentView> of(mlir::Value view);
+};
+
+/// The function's argument that a view is part of, whatever part; null where that is not plain.
+mlir::BlockArgument rootOf(mlir::Value view);
+
+/// Bytes of the widest access of a thread to memory.
+inline constexpr int64_t kAccessBytes = 16;
+/// The same to a view: no more than its alignment, core::kAlignmentAttr. Where that is one element,
+/// neighbouring threads access neighbours.
+int64_t accessBytes(mlir::Value view);
+
+} // namespace ditron::gpu

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "ditron/targets/gpu/ops/SimtOpsDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ditron/targets/gpu/ops/SimtOpsTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "ditron/targets/gpu/ops/SimtOps.cpp.inc"
+
+void ditron::gpu::SimtDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ditron/targets/gpu/ops/SimtOpsTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ditron/targets/gpu/ops/SimtOps.cpp.inc"
+      >();
+}
+
+namespace ditron::gpu {
+
+void SimtDialect::addTargets(ArrayRef<const GpuTarget *> targets) {
+  for (const GpuTarget *target : targets)
+    if (!llvm::is_contained(targets_, target))
+      targets_.push_back(target);
+}
+
+Value ShiftOp::getViewSource() { return getSource(); }
+
+//===-- What passes of this lowering may say to one another -----------------------------------===//
+
+LogicalResult requireSlots(EmitError emitError, int64_t slots) {
+  if (slots < 1)
+    return emitError() << "has " << slots << " slots, expected 1 or more";
+  return success();
+}
+
+LogicalResult requireCoords(Operation *op, TypedValue<MemRefType> view, ValueRange coords) {
+  int64_t count = static_cast<int64_t>(coords.size()), rank = view.getType().getRank();
+  if (count != rank)
+    return op->emitOpError() << "has " << count << " coords but view has " << rank << " dimensions";
+  return success();
+}
+
+LogicalResult requireTypes(Operation *op, TypeRange found, TypeRange held, StringRef of) {
+  if (found.size() != held.size())
+    return op->emitOpError() << "has " << found.size() << " values but " << of << " has "
+                             << held.size();
+  for (auto [one, other] : llvm::zip(found, held))
+    if (one != other)
+      return op->emitOpError() << "value is " << one << " but " << of << " has " << other;
+  return success();
+}
+
+static LogicalResult requireOneOf(Operation *op, StringRef what, StringRef found,
+                                  ArrayRef<StringRef> expected) {
+  if (llvm::is_contained(expected, found))
+    return success();
+  return op->emitOpError() << what << " is \"" << found << "\", expected one of "
+                           << llvm::join(expected, ", ");
+}
+
+LogicalResult RingType::verify(EmitError emitError, int64_t slots, RankedTensorType) {
+  return requireSlots(emitError, slots);
+}
+
+LogicalResult CopyOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+LogicalResult SlotOp::verify() {
+  return requireTypes(*this, getTile().getType(), getRing().getType().getTile(), "the ring");
+}
+
+LogicalResult WaitOp::verify() { return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"}); }
+LogicalResult NotifyOp::verify() {
+  if (failed(requireOneOf(*this, "mode", getMode(), {"add", "max"})))
+    return failure();
+  return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
+}
+LogicalResult SyncOp::verify() {
+  return requireOneOf(*this, "scope", getScope(), {"cta", "gpu", "sys"});
+}
+
+} // namespace ditron::gpu

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What passes of the lowering to GPUs say to one another: tiles of shared memory that are filled
+// ahead of their use (rings), and what cores and ranks say to one another. No program has these
+// ops; they live between simt-dist-to-device and simt-tiles-to-threads.
+//
+// `launch` is what a kernel of several ranks knows of its launch: the last arguments of the
+// function, in the order of abi/LaunchWords.h.
+#ifndef DITRON_GPU_SIMTOPS
+#define DITRON_GPU_SIMTOPS
+
+include "ditron/core/TileTypes.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
+
+def Simt_Dialect : Dialect {
+  let name = "simt";
+  let summary = "Tiles under way to shared memory, ranks and cores, between passes of the lowering to GPUs";
+  let description = [{
+    The dialect knows the GPUs that code can be made for: a backend adds its own by an extension, and
+    passes find the one that an option names.
+  }];
+  let cppNamespace = "::ditron::gpu";
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Adds GPUs that code can be made for; the first of all is what passes take unasked.
+    void addTargets(::llvm::ArrayRef<const GpuTarget *> targets);
+    ::llvm::ArrayRef<const GpuTarget *> targets() const { return targets_; }
+
+  private:
+    ::llvm::SmallVector<const GpuTarget *> targets_;
+  public:
+  }];
+}
+
+class Simt_Op<string opMnemonic, list<Trait> traits = []> : Op<Simt_Dialect, opMnemonic, traits>;
+
+//===-- Tiles fetched ahead -------------------------------------------------------------------===//
+
+def Simt_RingType : TypeDef<Simt_Dialect, "Ring"> {
+  let mnemonic = "ring";
+  let summary = "Slots of shared memory for tiles of one type";
+  let parameters = (ins "int64_t":$slots, "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $slots `of` $tile `>`";
+  let genVerifyDecl = 1;
+}
+
+def Simt_RingOp : Simt_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Allocates the slots of a ring";
+  let description = [{
+    Example:
+    ```mlir
+    %ring = simt.ring : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    ```
+  }];
+  let results = (outs Simt_RingType:$ring);
+  let assemblyFormat = "attr-dict `:` type($ring)";
+}
+
+def Simt_CopyOp : Simt_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Begins to copy a tile of a view into a slot, if a condition holds";
+  let description = [{
+    Coordinates as in tile.load; beyond the view, zeros. Done after the simt.await that covers its
+    group: what this thread begins until the next simt.commit.
+
+    Example:
+    ```mlir
+    simt.copy %A[%i, %k] to %ring[%slot] if %more
+        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Simt_RingType:$ring, Index:$slot, I1:$condition);
+  let assemblyFormat = "$view `[` $coords `]` `to` $ring `[` $slot `]` `if` $condition attr-dict `:` type($view) `,` type($ring)";
+  let hasVerifier = 1;
+}
+
+def Simt_CommitOp : Simt_Op<"commit", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Ends a group of copies";
+  let description = [{
+    Example:
+    ```mlir
+    simt.commit
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_AwaitOp : Simt_Op<"await", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until at most so many groups are under way, and for all threads of the core";
+  let description = [{
+    Afterwards every thread sees the tiles of the groups before, and has finished with what it read.
+
+    Example:
+    ```mlir
+    simt.await 2
+    ```
+  }];
+  let arguments = (ins I64Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Simt_SlotOp : Simt_Op<"slot", [MemoryEffects<[MemRead]>]> {
+  let summary = "The tile in a slot";
+  let description = [{
+    Example:
+    ```mlir
+    %a = simt.slot %ring[%slot] : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+           -> tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>
+    ```
+  }];
+  let arguments = (ins Simt_RingType:$ring, Index:$slot);
+  let results = (outs Tile_Tile:$tile);
+  let assemblyFormat = "$ring `[` $slot `]` attr-dict `:` type($ring) `->` type($tile)";
+  let hasVerifier = 1;
+}
+
+//===-- Cores and ranks -----------------------------------------------------------------------===//
+
+def Simt_EpochOp : Simt_Op<"epoch", [Pure]> {
+  let summary = "The number of the running launch of this workspace: 1, 2, 3, ...";
+  let description = [{
+    Example:
+    ```mlir
+    %e = simt.epoch %head
+    ```
+  }];
+  let arguments = (ins Index:$head);
+  let results = (outs Index:$number);
+  let assemblyFormat = "$head attr-dict";
+}
+
+def Simt_ShiftOp : Simt_Op<"shift", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "The same view so many bytes further: another page of it, or a peer's";
+  let description = [{
+    `page` says which one, where that is what it is of an argument.
+
+    Example:
+    ```mlir
+    %theirs = simt.shift %full by %bytes
+        : memref<?xf16, strided<[?], offset: ?>> -> memref<?xf16, strided<[?], offset: ?>>
+    %second = simt.shift %full by %bytes page %one
+        : memref<?xf16, strided<[?], offset: ?>> -> memref<?xf16, strided<[?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Index:$bytes, Optional<Index>:$page);
+  let results = (outs Tile_View:$result);
+  let assemblyFormat = "$source `by` $bytes (`page` $page^)? attr-dict `:` type($source) `->` type($result)";
+}
+
+def Simt_BeginOp : Simt_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Begins a launch: the one before the last is over on every rank; its signals are zero again";
+  let description = [{
+    All warps of the core execute it.
+
+    Example:
+    ```mlir
+    simt.begin(%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch);
+  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Ends a launch: the last core of the rank to come says so to every rank";
+  let description = [{
+    Example:
+    ```mlir
+    simt.end(%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch);
+  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Simt_AbortOp : Simt_Op<"abort", [MemoryEffects<[MemWrite]>]> {
+  let summary = "This thread tells every rank that the launch has failed";
+  let description = [{
+    Example:
+    ```mlir
+    simt.abort(%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch);
+  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Simt_WaitOp : Simt_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until a counter of this rank is so high: acquire";
+  let description = [{
+    Bounded: a wait that outlives its bound is noted, ends the launch on every rank and returns, as
+    every wait does from then on. `site` is its number among the waits that reports name, `scope`
+    how far away the notifies that it acquires are.
+
+    Example:
+    ```mlir
+    simt.wait %cell for %n site 0 scope "sys" in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$cell, Index:$value, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
+  let assemblyFormat = "$cell `for` $value `site` $site `scope` $scope `in` `(` $launch `)` attr-dict `:` type($launch)";
+  let hasVerifier = 1;
+}
+
+def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Raises a counter, which may be a peer's: release of all that the core did before";
+  let description = [{
+    `mode` is what is done to the counter: "add" or "max".
+
+    Example:
+    ```mlir
+    simt.notify %cell "add" %n scope "sys"
+    ```
+  }];
+  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope);
+  let assemblyFormat = "$cell $mode $value `scope` $scope attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_MoveOp : Simt_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copies a chunk by the threads of the core";
+  let description = [{
+    Reads what the core wrote before. With `complete`, what follows may read the destination.
+
+    Example:
+    ```mlir
+    simt.move %from to %to complete
+        : memref<?xf16, strided<[?], offset: ?>>, memref<?xf16, strided<[?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$source, Tile_View:$destination, UnitAttr:$complete);
+  let assemblyFormat = "$source `to` $destination (`complete` $complete^)? attr-dict `:` type($source) `,` type($destination)";
+}
+
+def Simt_MeetOp : Simt_Op<"meet", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "So many cores of this rank meet, and with them, if so asked, those of every rank";
+  let description = [{
+    `cells` is the address of two counters that nothing else uses. Release before, acquire after.
+
+    Example:
+    ```mlir
+    simt.meet %cells of %count ranks site 1 in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$cells, Index:$count, UnitAttr:$ranks, I64Attr:$site, Variadic<AnyType>:$launch);
+  let assemblyFormat = "$cells `of` $count (`ranks` $ranks^)? `site` $site `in` `(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Simt_SyncOp : Simt_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All that the core wrote is seen by its own threads, or everywhere";
+  let description = [{
+    `scope` is "cta" for the core's threads, which then meet; "gpu" or "sys" for those of the rank or
+    of every rank too.
+
+    Example:
+    ```mlir
+    simt.sync "sys"
+    ```
+  }];
+  let arguments = (ins StrAttr:$scope);
+  let assemblyFormat = "$scope attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each register computes by itself, and what only says which register is which:
+//
+//   arith.addf %x, %y : tensor<4x64xf32, #l>   ->  arith.addf %x, %y : vector<2xf32>
+//   tile.transpose %x [1, 0]                   ->  %x
+//   tile.broadcast %x                          ->  vector.shuffle %x, %x [0, 0, 1, 1]
+//
+#include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+namespace {
+
+constexpr auto kNearest = core::Rounding::nearest_even;
+
+bool isNarrow(Type element) { return isa<FloatType>(element) && !element.isF32(); }
+
+/// Ops of arith and math: the same op on vectors. What narrow floats compute is rounded to them.
+struct ElementwisePattern : ConversionPattern {
+  ElementwisePattern(const TypeConverter &types, MLIRContext *mlirContext)
+      : ConversionPattern(types, MatchAnyOpTypeTag(), /*benefit=*/1, mlirContext) {}
+
+  LogicalResult matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                                ConversionPatternRewriter &b) const override {
+    if (!isElementwise(op) || isa<core::CastOp>(op))
+      return b.notifyMatchFailure(op, "not elementwise");
+    RankedTensorType tile = tileOf(op->getResult(0));
+    Type element = tile.getElementType();
+    Value result;
+    if (isa<arith::ExtFOp>(op)) {
+      result = operands[0];
+    } else if (isa<arith::TruncFOp>(op)) {
+      result = lower::roundTo(b, op->getLoc(), operands[0], element, kNearest, false, true);
+    } else {
+      OperationState state(op->getLoc(), op->getName(), operands, vectorOf(tile), op->getAttrs());
+      result = b.create(state)->getResult(0);
+      if (isNarrow(element) && !isa<arith::SelectOp>(op))
+        result = lower::roundTo(b, op->getLoc(), result, element, kNearest, false, true);
+    }
+    b.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// A scalar of the program as a vector of one element in its compute type, and back.
+Value widened(OpBuilder &b, mlir::Location loc, Value scalar) {
+  Type element = scalar.getType(), stored = lower::storageType(element);
+  if (element.isInteger(1))
+    scalar = b.create<arith::ExtUIOp>(loc, stored, scalar);
+  else if (stored != element)
+    scalar = b.create<arith::BitcastOp>(loc, stored, scalar);
+  Value vector = b.create<vector::BroadcastOp>(loc, VectorType::get({1}, stored), scalar);
+  return lower::fromStorage(b, loc, vector, element);
+}
+
+Value narrowed(OpBuilder &b, mlir::Location loc, Value vector, Type element) {
+  vector = lower::toStorage(b, loc, vector, element, true);
+  Value scalar = b.create<vector::ExtractOp>(loc, vector, int64_t(0));
+  if (element.isInteger(1))
+    return b.create<arith::TruncIOp>(loc, element, scalar);
+  if (scalar.getType() != element)
+    return b.create<arith::BitcastOp>(loc, element, scalar);
+  return scalar;
+}
+
+struct CastPattern : TilePattern<core::CastOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::CastOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    Type from = getElementTypeOrSelf(op.getSource()), to = getElementTypeOrSelf(op.getResult());
+    bool isScalar = !isTile(op.getResult());
+    Value source = isScalar ? widened(b, op.getLoc(), op.getSource()) : adaptor.getSource();
+    Value result =
+        lower::convert(b, op.getLoc(), source, from, to, op.getRounding(), op.getSaturate(), true);
+    b.replaceOp(op, isScalar ? narrowed(b, op.getLoc(), result, to) : result);
+    return success();
+  }
+};
+
+struct ConstantPattern : TilePattern<arith::ConstantOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    auto elements = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!elements)
+      return op.emitError() << "a constant tile of several values; expected one value";
+    VectorType type = vectorOf(cast<RankedTensorType>(op.getType()));
+    TypedAttr value;
+    if (isa<FloatType>(type.getElementType()))
+      value = b.getFloatAttr(type.getElementType(),
+                             elements.getSplatValue<APFloat>().convertToDouble());
+    else
+      value = b.getIntegerAttr(type.getElementType(), elements.getSplatValue<APInt>());
+    b.replaceOpWithNewOp<arith::ConstantOp>(
+        op, DenseElementsAttr::get(type, ArrayRef<Attribute>(value)));
+    return success();
+  }
+};
+
+struct SplatPattern : TilePattern<tensor::SplatOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tensor::SplatOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    VectorType type = vectorOf(op.getType());
+    Value one = b.create<vector::ExtractOp>(op.getLoc(), widened(b, op.getLoc(), op.getInput()),
+                                            int64_t(0));
+    b.replaceOpWithNewOp<vector::BroadcastOp>(op, type, one);
+    return success();
+  }
+};
+
+struct IotaPattern : TilePattern<core::IotaOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::IotaOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getResult());
+    Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
+    ThreadBuilder t(b, op.getLoc(), context_);
+    auto axis = static_cast<size_t>(op.getAxis());
+    SmallVector<int32_t> registers;
+    for (int64_t reg = 0; reg < places.registers(); ++reg)
+      registers.push_back(static_cast<int32_t>(places.element(reg)[axis]));
+    VectorType type = vectorOf(tile);
+    Value own = b.create<arith::ConstantOp>(
+        op.getLoc(), DenseElementsAttr::get(type, ArrayRef<int32_t>(registers)));
+    Value thread = b.create<vector::BroadcastOp>(op.getLoc(), type, t.coordinate(places, axis));
+    b.replaceOpWithNewOp<arith::AddIOp>(op, thread, own);
+    return success();
+  }
+};
+
+/// The layouts were chosen such that elements stay where they are.
+template <class Op> struct RenamePattern : TilePattern<Op> {
+  using TilePattern<Op>::TilePattern;
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    b.replaceOp(op, adaptor.getSource());
+    return success();
+  }
+};
+
+struct BroadcastPattern : TilePattern<core::BroadcastOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::BroadcastOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType from = tileOf(op.getSource()), to = tileOf(op.getResult());
+    Distribution source = *Distribution::of(core::layoutOf(from), shapeOf(from));
+    Distribution result = *Distribution::of(core::layoutOf(to), shapeOf(to));
+    SmallVector<int64_t> registers;
+    for (int64_t reg = 0; reg < result.registers(); ++reg) {
+      Shape element = result.element(reg);
+      for (size_t dim = 0; dim < element.size(); ++dim)
+        if (source.shape()[dim] == 1)
+          element[dim] = 0;
+      registers.push_back(source.registerOf(element));
+    }
+    ThreadBuilder t(b, op.getLoc(), context_);
+    b.replaceOp(op, t.pick(adaptor.getSource(), registers));
+    return success();
+  }
+};
+
+} // namespace
+
+void addElementPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                        const ThreadContext &context) {
+  MLIRContext *mlirContext = patterns.getContext();
+  patterns.add<ElementwisePattern>(types, mlirContext);
+  patterns.add<CastPattern, ConstantPattern, SplatPattern, IotaPattern, BroadcastPattern,
+               RenamePattern<core::TransposeOp>, RenamePattern<core::ReshapeOp>>(types, mlirContext,
+                                                                                 context);
+}
+
+} // namespace ditron::gpu

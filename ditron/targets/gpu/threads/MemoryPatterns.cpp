@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of views, read and written by threads. An access is masked at the ragged edges of the view.
+// Where strides and addresses allow, a thread moves runs of neighbours, up to 16 bytes; that is
+// asked once a tile when it runs, and beside it stands the way element by element, right for every
+// stride.
+//
+//   %wide = the tile's origin, its strides and what is left of the view are multiples of a run
+//   scf.if %wide { 16 bytes where %mask holds ... } else { one element ... }
+//
+#include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/threads/GlobalTile.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+namespace {
+
+/// The padding of a load as the bits of a storage element.
+APInt paddingBits(std::optional<TypedAttr> padding, Type element) {
+  unsigned bits = static_cast<unsigned>(8 * storageBytes(element));
+  if (!padding)
+    return APInt(bits, 0);
+  if (auto number = dyn_cast<FloatAttr>(*padding))
+    return number.getValue().bitcastToAPInt();
+  return cast<IntegerAttr>(*padding).getValue().zextOrTrunc(bits);
+}
+
+/// Writes accesses of a distributed tile to global memory.
+class TileAccess {
+public:
+  using Place = Instructions::Place;
+  TileAccess(ThreadBuilder &t, GlobalTile &memory, const Distribution &tile,
+             Place place = Place::here)
+      : t_(t), memory_(memory), tile_(tile), place_(place),
+        run_(memory.hasUnitStride ? tile.run(16 / memory.bytes) : 1) {}
+
+  /// All registers, as storage elements.
+  Value load(const APInt &padding) {
+    if (run_ == 1)
+      return loadRuns(1, padding);
+    // Words come out of the branch: what they are made into need not wait for them in it.
+    auto one = [&](int64_t run) -> Value {
+      return t_.b.create<vector::BitCastOp>(t_.loc, wordsType(), loadRuns(run, padding));
+    };
+    auto branch =
+        t_.b.create<scf::IfOp>(t_.loc, TypeRange(wordsType()), memory_.isWide(t_, run_), true);
+    OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(branch.thenBlock());
+    t_.b.create<scf::YieldOp>(t_.loc, one(run_));
+    t_.b.setInsertionPointToStart(branch.elseBlock());
+    t_.b.create<scf::YieldOp>(t_.loc, one(1));
+    t_.b.setInsertionPointAfter(branch);
+    return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()),
+                                          branch.getResult(0));
+  }
+
+  void store(Value vector, Value isOwner) {
+    if (run_ == 1)
+      return storeRuns(vector, 1, isOwner);
+    auto branch = t_.b.create<scf::IfOp>(t_.loc, memory_.isWide(t_, run_), true);
+    OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(branch.thenBlock());
+    storeRuns(vector, run_, isOwner);
+    t_.b.setInsertionPointToStart(branch.elseBlock());
+    storeRuns(vector, 1, isOwner);
+  }
+
+private:
+  VectorType wordsType() {
+    int64_t bits = 8 * memory_.bytes * tile_.registers();
+    Type word = carrier(run_);
+    return VectorType::get({bits / word.getIntOrFloatBitWidth()}, word);
+  }
+  Type resultType() { return VectorType::get({tile_.registers()}, stored()); }
+  Type stored() { return lower::storageType(memory_.element); }
+  /// What carries a run in an instruction: words, or one small integer.
+  Type carrier(int64_t run) {
+    return t_.b.getIntegerType(
+        static_cast<unsigned>(std::min<int64_t>(32, 8 * run * memory_.bytes)));
+  }
+
+  Value loadRuns(int64_t run, const APInt &padding) {
+    unsigned bits = carrier(run).getIntOrFloatBitWidth();
+    APInt word = padding.getBitWidth() < bits ? APInt::getSplat(bits, padding) : padding;
+    size_t count = static_cast<size_t>(run * memory_.bytes * 8) / bits;
+    SmallVector<Value> otherwise;
+    for (size_t n = 0; n < count; ++n)
+      otherwise.push_back(t_.b.create<arith::ConstantOp>(
+          t_.loc, t_.b.getIntegerAttr(carrier(run),
+                                      word.extractBits(bits, n * bits % word.getBitWidth()))));
+    SmallVector<Value> words;
+    for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
+      auto [address, mask] = memory_.at(t_, reg);
+      words.append(
+          t_.instructions->loadGlobal(address, run * memory_.bytes, mask, otherwise, place_));
+    }
+    return t_.b.create<vector::BitCastOp>(t_.loc, cast<VectorType>(resultType()), t_.join(words));
+  }
+
+  void storeRuns(Value vector, int64_t run, Value isOwner) {
+    int64_t words = 8 * memory_.bytes * tile_.registers() / carrier(run).getIntOrFloatBitWidth();
+    Value carried =
+        t_.b.create<vector::BitCastOp>(t_.loc, VectorType::get({words}, carrier(run)), vector);
+    int64_t count = words * run / tile_.registers();
+    SmallVector<Value> all = t_.split(carried);
+    for (int64_t reg = 0; reg < tile_.registers(); reg += run) {
+      auto [address, mask] = memory_.at(t_, reg);
+      if (isOwner)
+        mask = t_.b.create<arith::AndIOp>(t_.loc, mask, isOwner);
+      t_.instructions->storeGlobal(
+          address,
+          ArrayRef(all).slice(static_cast<size_t>(reg / run * count), static_cast<size_t>(count)),
+          mask);
+    }
+  }
+
+  ThreadBuilder &t_;
+  GlobalTile &memory_;
+  const Distribution &tile_;
+  Place place_;
+  int64_t run_;
+};
+
+struct LoadPattern : TilePattern<core::LoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::LoadOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getTile());
+    Type element = tile.getElementType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    if (isShared(tile)) {
+      Value base =
+          t.shared(context_.shared.allocate(tile.getNumElements() * storageBytes(element)));
+      t.instructions->barrier();
+      copyToShared(t, op.getView(), op.getCoords(), tile, paddingBits(op.getPadding(), element),
+                   base);
+      t.instructions->commitCopies();
+      t.instructions->waitCopies(0);
+      t.instructions->barrier();
+      b.replaceOp(op, base);
+      return success();
+    }
+    Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    TileAccess access(t, memory, places, placeOf(op, places));
+    b.replaceOp(op, t.loaded(access.load(paddingBits(op.getPadding(), element)), element));
+    return success();
+  }
+
+  /// Nobody else computes while a core that is alone on its multiprocessor waits: where it waits
+  /// often, what is read late had better be read as early as registers are there.
+  static Instructions::Place placeOf(core::LoadOp op, const Distribution &places) {
+    constexpr int64_t kOften = 8;
+    if (!op->hasAttr(kDeferredAttr))
+      return Instructions::Place::here;
+    int64_t bytes = storageBytes(tileOf(op.getTile()).getElementType());
+    int64_t run = places.run(std::max<int64_t>(1, accessBytes(op.getView()) / bytes));
+    bool isAlone = residentCores(op->getParentOfType<func::FuncOp>()) == 1;
+    return isAlone && places.registers() / run > kOften ? Instructions::Place::anywhere
+                                                        : Instructions::Place::late;
+  }
+};
+
+struct StorePattern : TilePattern<core::StoreOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::StoreOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getTile());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Layout layout = core::layoutOf(tile);
+    Distribution places = *Distribution::of(layout, shapeOf(tile));
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    Value stored = t.stored(adaptor.getTile(), tile.getElementType());
+    TileAccess(t, memory, places).store(stored, t.isFirst(layout));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct GatherPattern : TilePattern<core::GatherOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::GatherOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getTile()), rows = tileOf(op.getRows());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
+    Distribution rowPlaces = *Distribution::of(core::layoutOf(rows), shapeOf(rows));
+    GlobalTile memory(t, op.getView(), {t.index(0), op.getCoord()}, places);
+    memory.rows.resize(static_cast<size_t>(places.registers()));
+    SmallVector<Value> indices = t.split(adaptor.getRows());
+    for (int64_t reg = 0; reg < places.registers(); ++reg)
+      memory.rows[static_cast<size_t>(reg)] =
+          indices[static_cast<size_t>(rowPlaces.registerOf({places.element(reg)[0]}))];
+    Type element = tile.getElementType();
+    Value stored = TileAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
+    b.replaceOp(op, t.loaded(stored, element));
+    return success();
+  }
+};
+
+struct AtomicAddPattern : TilePattern<core::AtomicAddOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::AtomicAddOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getTile());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Layout layout = core::layoutOf(tile);
+    Value isOwner = t.isFirst(layout);
+    if (isOwner && !op.getOld().use_empty())
+      return op.emitError() << "the values before are used of a tile of " << tile.getNumElements()
+                            << " elements, fewer than the core has threads; expected "
+                            << context_.threads().count() << " or more";
+    Distribution places = *Distribution::of(layout, shapeOf(tile));
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    auto kind =
+        isa<FloatType>(tile.getElementType()) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+    SmallVector<Value> before;
+    for (auto [reg, value] : llvm::enumerate(t.split(adaptor.getTile()))) {
+      auto [address, mask] = memory.at(t, static_cast<int64_t>(reg));
+      if (isOwner)
+        mask = b.create<arith::AndIOp>(op.getLoc(), mask, isOwner);
+      before.push_back(addAtomically(t, kind, address, value, mask));
+    }
+    b.replaceOp(op, t.join(before));
+    return success();
+  }
+
+private:
+  static Value addAtomically(ThreadBuilder &t, LLVM::AtomicBinOp kind, Value address, Value value,
+                             Value mask) {
+    auto branch = t.b.create<scf::IfOp>(t.loc, value.getType(), mask, true);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(branch.thenBlock());
+    Value pointer = t.b.create<LLVM::IntToPtrOp>(
+        t.loc, LLVM::LLVMPointerType::get(t.b.getContext(), 1), address);
+    Value before =
+        t.b.create<LLVM::AtomicRMWOp>(t.loc, kind, pointer, value, LLVM::AtomicOrdering::monotonic,
+                                      t.context.target.syncScope("gpu"));
+    t.b.create<scf::YieldOp>(t.loc, before);
+    t.b.setInsertionPointToStart(branch.elseBlock());
+    Value zero = t.b.create<arith::ConstantOp>(t.loc, t.b.getZeroAttr(value.getType()));
+    t.b.create<scf::YieldOp>(t.loc, zero);
+    return branch.getResult(0);
+  }
+};
+
+} // namespace
+
+void addMemoryPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                       const ThreadContext &context) {
+  patterns.add<LoadPattern, StorePattern, GatherPattern, AtomicAddPattern>(
+      types, patterns.getContext(), context);
+}
+
+} // namespace ditron::gpu

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chunks copied from memory to memory by the threads of a core, either of which may be a peer's.
+//
+// A chunk is taken as rows of its last dimension. Where both sides have rows of neighbouring
+// elements, and addresses and strides in multiples of 16 bytes, a thread takes 16 bytes at a time
+// and has several such accesses under way; else element by element, for any strides.
+#include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+namespace {
+
+constexpr int64_t kAccessBytes = 16, kAtATime = 4;
+
+/// One side of a copy: its first element's address and its strides, in bytes; i64.
+struct Side {
+  Value address;
+  SmallVector<Value> strides;
+};
+
+class Copy {
+public:
+  Copy(ThreadBuilder &t, MoveOp op)
+      : t_(t), type_(cast<MemRefType>(op.getSource().getType())),
+        bytes_(storageBytes(type_.getElementType())), from_(sideOf(op.getSource())),
+        to_(sideOf(op.getDestination())) {
+    auto metadata = t.b.create<memref::ExtractStridedMetadataOp>(t.loc, op.getSource());
+    for (Value size : metadata.getSizes())
+      extents_.push_back(word(size));
+  }
+
+  void write() {
+    if (extents_.empty())
+      extents_.push_back(i64(1)), from_.strides.push_back(i64(bytes_)),
+          to_.strides.push_back(i64(bytes_));
+    auto branch = t_.b.create<scf::IfOp>(t_.loc, isWide(), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(branch.thenBlock());
+    Value width = t_.b.create<arith::DivUIOp>(t_.loc, t_.mul(extents_.back(), i64(bytes_)),
+                                              i64(kAccessBytes));
+    copy(width, i64(kAccessBytes), i64(kAccessBytes), kAccessBytes);
+    t_.b.setInsertionPointToStart(branch.elseBlock());
+    copy(extents_.back(), from_.strides.back(), to_.strides.back(), bytes_);
+  }
+
+private:
+  Value i64(int64_t value) { return t_.b.create<arith::ConstantIntOp>(t_.loc, value, 64); }
+  Value word(Value index) {
+    return t_.b.createOrFold<arith::IndexCastOp>(t_.loc, t_.b.getI64Type(), index);
+  }
+  Value equal(Value x, Value y) {
+    return t_.b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::eq, x, y);
+  }
+
+  Side sideOf(Value view) {
+    auto metadata = t_.b.create<memref::ExtractStridedMetadataOp>(t_.loc, view);
+    Value base = t_.b.create<memref::ExtractAlignedPointerAsIndexOp>(t_.loc, view);
+    Side side{t_.add(word(base), t_.mul(word(metadata.getOffset()), i64(bytes_))), {}};
+    for (Value stride : metadata.getStrides())
+      side.strides.push_back(t_.mul(word(stride), i64(bytes_)));
+    return side;
+  }
+
+  /// Whether rows are runs of whole accesses on both sides.
+  Value isWide() {
+    Value bits = t_.mul(extents_.back(), i64(bytes_)), dense;
+    for (const Side *side : {&from_, &to_}) {
+      bits = t_.b.create<arith::OrIOp>(t_.loc, bits, side->address);
+      for (Value stride : ArrayRef(side->strides).drop_back())
+        bits = t_.b.create<arith::OrIOp>(t_.loc, bits, stride);
+      Value isDense = equal(side->strides.back(), i64(bytes_));
+      dense = dense ? Value(t_.b.create<arith::AndIOp>(t_.loc, dense, isDense)) : isDense;
+    }
+    bits = t_.b.create<arith::AndIOp>(t_.loc, bits, i64(kAccessBytes - 1));
+    return t_.b.create<arith::AndIOp>(t_.loc, dense, equal(bits, i64(0)));
+  }
+
+  /// The addresses of access `number`, of `width` accesses a row that are so far apart.
+  std::pair<Value, Value> at(Value number, Value width, Value fromStep, Value toStep) {
+    Value rest = number, from = from_.address, to = to_.address;
+    for (size_t dim = extents_.size(); dim-- > 0;) {
+      bool isLast = dim + 1 == extents_.size();
+      Value extent = isLast ? width : extents_[dim], place = rest;
+      if (dim > 0) {
+        place = t_.b.create<arith::RemUIOp>(t_.loc, rest, extent);
+        rest = t_.b.create<arith::DivUIOp>(t_.loc, rest, extent);
+      }
+      from = t_.add(from, t_.mul(place, isLast ? fromStep : from_.strides[dim]));
+      to = t_.add(to, t_.mul(place, isLast ? toStep : to_.strides[dim]));
+    }
+    return {from, to};
+  }
+
+  /// All threads take accesses of `size` bytes in turn, several under way at a time.
+  void copy(Value width, Value fromStep, Value toStep, int64_t size) {
+    OpBuilder &b = t_.b;
+    int64_t threads = t_.context.threads().count();
+    Value total = width;
+    for (Value extent : ArrayRef(extents_).drop_back())
+      total = t_.mul(total, extent);
+    Value thread = t_.thread();
+    Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), thread);
+    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(kAtATime * threads));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Type carrier = size < 4 ? b.getIntegerType(static_cast<unsigned>(8 * size)) : b.getI32Type();
+    Value zero = b.create<arith::ConstantOp>(t_.loc, b.getIntegerAttr(carrier, 0));
+    SmallVector<Value> zeros(static_cast<size_t>(std::max<int64_t>(1, size / 4)), zero);
+    SmallVector<std::tuple<SmallVector<Value>, Value, Value>> underWay;
+    for (int64_t n = 0; n < kAtATime; ++n) {
+      Value number = t_.add(loop.getInductionVar(), i64(n * threads));
+      Value exists = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ult, number, total);
+      auto [from, to] = at(number, width, fromStep, toStep);
+      underWay.emplace_back(t_.instructions->loadGlobal(from, size, exists, zeros), to, exists);
+    }
+    for (auto &[values, to, exists] : underWay)
+      t_.instructions->storeGlobal(to, values, exists);
+  }
+
+  ThreadBuilder &t_;
+  MemRefType type_;
+  int64_t bytes_;
+  Side from_, to_;
+  SmallVector<Value> extents_; ///< i64
+};
+
+struct MovePattern : TilePattern<MoveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(MoveOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    t.instructions->barrier(); // what the other threads wrote, and have read
+    Copy(t, op).write();
+    if (op.getComplete())
+      t.instructions->barrier();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void addMovePatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns.add<MovePattern>(types, patterns.getContext(), context);
+}
+
+} // namespace ditron::gpu

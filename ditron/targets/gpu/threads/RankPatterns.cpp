@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What cores and ranks say to one another.
+//
+// A counter is waited for by one thread, with loads that acquire, and the barrier behind it hands
+// on to the others what that thread has seen; a counter is raised by one thread, with release,
+// behind a barrier by which it has seen what the others did. A wait that outlives its bound, or
+// that finds the launch aborted, notes what it waits for and returns: see abi/LaunchWords.h.
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/threads/Talk.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+//===-- One thread that talks -----------------------------------------------------------------===//
+
+LogicalResult checkLaunch(Operation *op, ValueRange launch) {
+  if (launch.size() == abi::kLaunchWords)
+    return success();
+  return op->emitError() << "expected the " << int(abi::kLaunchWords)
+                         << " words of the launch, found " << launch.size();
+}
+
+void Talk::abort() {
+  forRanks([&](Value peer) {
+    t_.instructions->storeRelaxed(headOf(peer, abi::Head::kAborted), i64(1), "sys");
+  });
+}
+
+void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
+  OpBuilder &b = t_.b;
+  Type i64Type = b.getI64Type(), i1Type = b.getI1Type();
+  Value no = b.create<arith::ConstantIntOp>(t_.loc, 0, 1);
+  // Carried: when the wait began, 0 before it is known, and whether it has outlived its bound.
+  auto loop = b.create<scf::WhileOp>(t_.loc, TypeRange{i64Type, i1Type}, ValueRange{i64(0), no});
+  Block *before = b.createBlock(&loop.getBefore(), {}, {i64Type, i1Type}, {t_.loc, t_.loc});
+  Value seen = t_.instructions->loadAcquire(cell, scope);
+  Value isThere = compare(arith::CmpIPredicate::uge, seen, value);
+  Value flag = t_.instructions->loadRelaxed(head(abi::Head::kAborted), "sys");
+  Value isAborted = compare(arith::CmpIPredicate::ne, flag, i64(0));
+  Value ends = either(either(isThere, isAborted), before->getArgument(1));
+  b.create<scf::ConditionOp>(t_.loc, invert(ends),
+                             ValueRange{before->getArgument(0), before->getArgument(1)});
+  Block *after = b.createBlock(&loop.getAfter(), {}, {i64Type, i1Type}, {t_.loc, t_.loc});
+  Value now = t_.instructions->time(), began = after->getArgument(0);
+  began = b.create<arith::SelectOp>(t_.loc, compare(arith::CmpIPredicate::eq, began, i64(0)), now,
+                                    began);
+  Value passed = b.create<arith::SubIOp>(t_.loc, now, began);
+  Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(abi::kBound));
+  b.create<scf::YieldOp>(t_.loc, ValueRange{began, isLate});
+  b.setInsertionPointAfter(loop);
+  noteFailure(cell, value, site, scope, record);
+}
+
+void Talk::noteFailure(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
+  Value seen = t_.instructions->loadRelaxed(cell, scope);
+  when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
+    Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
+    Value first =
+        t_.add(t_.mul(number, i64(8 * abi::Status::kRecordWords)), i64(8 * abi::Status::kRecords));
+    Value place = t_.add(launch(abi::kStatus), first);
+    Value words[] = {i64(site + 1), cell, value, seen};
+    for (auto [n, word] : llvm::enumerate(words))
+      t_.instructions->storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
+    abort();
+  });
+}
+
+namespace {
+
+struct EpochPattern : TilePattern<EpochOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(EpochOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, {});
+    Value address = t.add(talk.asWord(adaptor.getHead()), talk.i64(abi::Head::kEpoch));
+    Value pointer = b.create<LLVM::IntToPtrOp>(
+        op.getLoc(), LLVM::LLVMPointerType::get(b.getContext(), 1), address);
+    Value completed = b.create<LLVM::LoadOp>(op.getLoc(), b.getI64Type(), pointer, 8u);
+    Value running = t.add(completed, talk.i64(1));
+    b.replaceOpWithNewOp<arith::IndexCastOp>(op, b.getIndexType(), running);
+    return success();
+  }
+};
+
+struct BeginPattern : TilePattern<BeginOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(BeginOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, loc, context_);
+    Talk talk(t, adaptor.getLaunch());
+    Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]);
+    epoch = talk.asWord(epoch);
+    // Thread r waits for rank r.
+    Value thread = b.create<arith::ExtUIOp>(loc, b.getI64Type(), t.thread());
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
+    talk.when(isOne, [&] {
+      Value cell = t.add(talk.head(abi::Head::kCompleted), t.mul(thread, talk.i64(8)));
+      Value before = b.create<arith::SubIOp>(loc, epoch, talk.i64(2));
+      before = b.create<arith::MaxSIOp>(loc, before, talk.i64(0));
+      talk.wait(cell, before, abi::kBeginSite, "sys", 0);
+    });
+    t.instructions->barrier(/*ofAll=*/true);
+    zeroSignals(t, talk, epoch);
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The page of the launch after the next is zeroed, by all threads of the rank.
+  void zeroSignals(ThreadBuilder &t, Talk &talk, Value epoch) const {
+    OpBuilder &b = t.b;
+    Type word = b.getI64Type();
+    int64_t size = (context_.warps + context_.producerWarps) * context_.lanes;
+    Value page =
+        b.create<arith::AndIOp>(t.loc, t.add(epoch, talk.i64(2)), talk.i64(abi::kSignalPages - 1));
+    Value base = t.add(talk.head(abi::Head::kBytes), t.mul(page, talk.launch(abi::kSignalPage)));
+    Value thread = b.create<arith::ExtUIOp>(t.loc, word, t.thread());
+    Value cores = b.create<arith::ExtUIOp>(t.loc, word, talk.cores());
+    Value first = t.add(t.mul(talk.core(), talk.i64(size)), thread);
+    auto loop =
+        b.create<scf::ForOp>(t.loc, first, talk.launch(abi::kCells), t.mul(cores, talk.i64(size)));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value cell = t.add(base, t.mul(loop.getInductionVar(), talk.i64(8)));
+    t.instructions->storeRelaxed(cell, talk.i64(0), "gpu");
+  }
+};
+
+struct EndPattern : TilePattern<EndOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(EndOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, loc, context_);
+    Talk talk(t, adaptor.getLaunch());
+    t.instructions->barrier();
+    talk.when(talk.isFirstThread(), [&] {
+      Value last = b.create<arith::SubIOp>(loc, talk.cores(), t.i32(1));
+      Value before =
+          t.instructions->incrementAcquireRelease(talk.head(abi::Head::kArrived), last, "gpu");
+      talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
+        Value epoch =
+            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
+        t.instructions->storeRelaxed(talk.head(abi::Head::kEpoch), epoch, "sys");
+        Value own = t.mul(talk.launch(abi::kRank), talk.i64(8));
+        talk.forRanks([&](Value peer) {
+          Value cell = t.add(talk.headOf(peer, abi::Head::kCompleted), own);
+          t.instructions->storeRelease(cell, epoch, "sys");
+        });
+      });
+    });
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct AbortPattern : TilePattern<AbortOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(AbortOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk(t, adaptor.getLaunch()).abort();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct WaitPattern : TilePattern<WaitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
+    auto site = static_cast<int64_t>(op.getSite());
+    talk.when(talk.isFirstThread(), [&] { talk.wait(cell, value, site, op.getScope(), 0); });
+    t.instructions->barrier();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct NotifyPattern : TilePattern<NotifyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(NotifyOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, {});
+    t.instructions->barrier();
+    talk.when(talk.isFirstThread(), [&] {
+      t.instructions->raiseRelease(talk.asWord(adaptor.getCell()), op.getMode(),
+                                   talk.asWord(adaptor.getValue()), op.getScope());
+    });
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct SyncPattern : TilePattern<SyncOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(SyncOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    if (op.getScope() != "cta")
+      t.instructions->fence(op.getScope());
+    t.instructions->barrier();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+/// The cores of the rank count themselves in the first counter; the last one of a round counts the
+/// rank in the second counter, of every rank or of its own, which all wait for.
+struct MeetPattern : TilePattern<MeetOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(MeetOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, loc, context_);
+    Talk talk(t, adaptor.getLaunch());
+    Value rounds = roundsOf(t, op);
+    Value round = t.add(b.create<LLVM::LoadOp>(loc, b.getI64Type(), rounds, 8u), talk.i64(1));
+    b.create<LLVM::StoreOp>(loc, round, rounds, 8u);
+    StringRef scope = op.getRanks() ? "sys" : "gpu";
+    Value cells = talk.asWord(adaptor.getCells());
+    t.instructions->barrier();
+    talk.when(talk.isFirstThread(), [&] {
+      Value before = t.instructions->addAcquireRelease(cells, talk.i64(1), "gpu");
+      Value last = t.mul(round, talk.asWord(adaptor.getCount()));
+      Value second = t.add(cells, talk.i64(8));
+      Value isLast = talk.compare(arith::CmpIPredicate::eq, t.add(before, talk.i64(1)), last);
+      talk.when(isLast, [&] { count(t, talk, second, op.getRanks()); });
+      Value wanted = op.getRanks() ? t.mul(round, talk.launch(abi::kRanks)) : round;
+      talk.wait(second, wanted, static_cast<int64_t>(op.getSite()), scope, 0);
+    });
+    t.instructions->barrier();
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// How often this core has met here: in a register.
+  static Value roundsOf(ThreadBuilder &t, MeetOp op) {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+    auto pointer = LLVM::LLVMPointerType::get(t.b.getContext());
+    Value rounds = t.b.create<LLVM::AllocaOp>(t.loc, pointer, t.b.getI64Type(), t.i32(1));
+    Value zero = t.b.create<arith::ConstantIntOp>(t.loc, 0, 64);
+    t.b.create<LLVM::StoreOp>(t.loc, zero, rounds, 8u);
+    return rounds;
+  }
+
+  static void count(ThreadBuilder &t, Talk &talk, Value cell, bool ofAllRanks) {
+    if (!ofAllRanks)
+      return t.instructions->raiseRelease(cell, "add", talk.i64(1), "gpu");
+    talk.forRanks([&](Value peer) {
+      Value distance = t.b.create<arith::SubIOp>(t.loc, peer, talk.launch(abi::kRank));
+      Value theirs = t.add(cell, t.mul(distance, talk.launch(abi::kStride)));
+      t.instructions->raiseRelease(theirs, "add", talk.i64(1), "sys");
+    });
+  }
+};
+
+} // namespace
+
+void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
+               SyncPattern, MeetPattern>(types, patterns.getContext(), context);
+}
+
+} // namespace ditron::gpu

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rings of tiles in shared memory: one piece of it, slots one behind the other.
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/threads/GlobalTile.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+namespace {
+
+int64_t slotBytes(RingType ring) {
+  RankedTensorType tile = ring.getTile();
+  return (tile.getNumElements() * storageBytes(tile.getElementType()) + 127) / 128 * 128;
+}
+
+Value slotAt(ThreadBuilder &t, Value ring, RingType type, Value slot) {
+  Value number = t.b.create<arith::IndexCastOp>(t.loc, t.b.getI32Type(), slot);
+  return t.offset(ring, t.mul(number, t.i32(slotBytes(type))));
+}
+
+struct RingPattern : TilePattern<RingOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(RingOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    RingType type = op.getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    b.replaceOp(op, t.shared(context_.shared.allocate(type.getSlots() * slotBytes(type))));
+    return success();
+  }
+};
+
+struct CopyPattern : TilePattern<CopyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(CopyOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RingType type = op.getRing().getType();
+    auto branch = b.create<scf::IfOp>(op.getLoc(), op.getCondition());
+    b.setInsertionPointToStart(branch.thenBlock());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    RankedTensorType tile = type.getTile();
+    APInt zero(static_cast<unsigned>(8 * storageBytes(tile.getElementType())), 0);
+    copyToShared(t, op.getView(), op.getCoords(), tile, zero,
+                 slotAt(t, adaptor.getRing(), type, op.getSlot()));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct CommitPattern : TilePattern<CommitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(CommitOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    context_.target.instructions(b, op.getLoc())->commitCopies();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct AwaitPattern : TilePattern<AwaitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(AwaitOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    auto instructions = context_.target.instructions(b, op.getLoc());
+    instructions->waitCopies(static_cast<int64_t>(op.getPending()));
+    instructions->barrier();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct SlotPattern : TilePattern<SlotOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(SlotOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    b.replaceOp(op, slotAt(t, adaptor.getRing(), op.getRing().getType(), op.getSlot()));
+    return success();
+  }
+};
+
+} // namespace
+
+void addRingPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns.add<RingPattern, CopyPattern, CommitPattern, AwaitPattern, SlotPattern>(
+      types, patterns.getContext(), context);
+}
+
+} // namespace ditron::gpu

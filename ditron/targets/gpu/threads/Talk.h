@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How one thread talks to other cores and ranks: see RankPatterns.cpp.
+#pragma once
+#include "ditron/abi/LaunchWords.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace ditron::gpu {
+
+/// Code of one thread that talks to other cores and ranks. Numbers and addresses are i64.
+class Talk {
+public:
+  using Value = mlir::Value;
+  Talk(ThreadBuilder &t, mlir::ValueRange launch) : t_(t), launch_(launch) {}
+
+  Value i64(int64_t value) { return t_.b.create<mlir::arith::ConstantIntOp>(t_.loc, value, 64); }
+  Value asWord(Value index) {
+    return t_.b.createOrFold<mlir::arith::IndexCastOp>(t_.loc, t_.b.getI64Type(), index);
+  }
+  Value launch(abi::LaunchWord word) {
+    if (word == abi::kStatus)
+      return t_.b.create<mlir::LLVM::PtrToIntOp>(t_.loc, t_.b.getI64Type(), launch_[word]);
+    return asWord(launch_[word]);
+  }
+  /// A word of this rank's head, or of rank `peer`'s.
+  Value head(int64_t offset) { return t_.add(launch(abi::kHead), i64(offset)); }
+  Value headOf(Value peer, int64_t offset) {
+    Value distance = t_.b.create<mlir::arith::SubIOp>(t_.loc, peer, launch(abi::kRank));
+    return t_.add(head(offset), t_.mul(distance, launch(abi::kStride)));
+  }
+  Value compare(mlir::arith::CmpIPredicate predicate, Value x, Value y) {
+    return t_.b.create<mlir::arith::CmpIOp>(t_.loc, predicate, x, y);
+  }
+  Value either(Value x, Value y) { return t_.b.create<mlir::arith::OrIOp>(t_.loc, x, y); }
+  Value both(Value x, Value y) { return t_.b.create<mlir::arith::AndIOp>(t_.loc, x, y); }
+  Value invert(Value x) {
+    return t_.b.create<mlir::arith::XOrIOp>(t_.loc, x,
+                                            t_.b.create<mlir::arith::ConstantIntOp>(t_.loc, 1, 1));
+  }
+  Value isFirstThread() { return compare(mlir::arith::CmpIPredicate::eq, t_.thread(), t_.i32(0)); }
+  Value core() {
+    return t_.b.create<mlir::arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), t_.instructions->block());
+  }
+  Value cores() { return t_.instructions->blocks(); }
+
+  /// Code where the condition holds.
+  template <class Fn> void when(Value condition, Fn &&body) {
+    auto branch = t_.b.create<mlir::scf::IfOp>(t_.loc, condition);
+    mlir::OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(branch.thenBlock());
+    body();
+  }
+  /// For each rank.
+  template <class Fn> void forRanks(Fn &&body) {
+    auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, i64(0), launch(abi::kRanks), i64(1));
+    mlir::OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+
+  /// Tells every rank that the launch has failed.
+  void abort();
+
+  /// Waits until the counter is at least `value`. `record`: which of the core's records tells of a
+  /// wait that fails.
+  void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
+
+private:
+  /// Behind a wait: if it found no such value, all ranks are told, and the record says what it was.
+  void noteFailure(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
+
+  ThreadBuilder &t_;
+  mlir::ValueRange launch_;
+};
+
+/// Error where an op does not have all words of the launch (abi/LaunchWords.h).
+mlir::LogicalResult checkLaunch(mlir::Operation *op, mlir::ValueRange launch);
+
+} // namespace ditron::gpu

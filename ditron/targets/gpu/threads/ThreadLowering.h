@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles on the threads of a core.
+//
+// A tile whose layout is on warps, lanes and registers becomes a vector: the registers of this
+// thread, in the type in which it computes (narrow floats as f32, see lower/Conversions.h). A tile
+// whose layout is on m becomes the address of its shared memory. All threads of a core take the
+// same way through the program, so a barrier may stand anywhere.
+//
+//   TilesToThreads.cpp    the pass, the types, loops and branches
+//   ElementPatterns.cpp   what each register computes by itself, and what only renames registers
+//   MemoryPatterns.cpp    loads and stores of global memory
+//   ConvertPatterns.cpp   from one layout to another
+//   ReducePatterns.cpp    what is combined across registers, lanes and warps
+//   RingPatterns.cpp      tiles fetched ahead of their use
+//   RankPatterns.cpp      what cores and ranks say to one another
+//   MovePatterns.cpp      chunks copied from memory to memory
+//
+// Products, and what else only some chips have, are patterns of the target.
+#pragma once
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace ditron::gpu {
+
+/// Shared memory of a core: a region that every op uses for the moment, and one piece for each tile
+/// that lives there.
+class SharedMemory {
+public:
+  explicit SharedMemory(int64_t momentary) : used_(rounded(momentary)) {}
+  /// Where a tile of so many bytes lives.
+  int64_t allocate(int64_t bytes) {
+    int64_t offset = used_;
+    used_ += rounded(bytes);
+    return offset;
+  }
+  int64_t bytes() const { return used_; }
+
+private:
+  static int64_t rounded(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
+  int64_t used_;
+};
+
+/// What the patterns share.
+struct ThreadContext {
+  const GpuTarget &target;
+  int64_t warps, lanes;
+  int64_t producerWarps; ///< behind the warps that compute
+  SharedMemory &shared;
+  mlir::Value base;       ///< of shared memory: !llvm.ptr<3>
+  mlir::Value lane, warp; ///< of this thread: i32
+
+  /// Those that compute.
+  Threads threads() const { return {warps, lanes}; }
+};
+
+/// The vector type of a tile in registers.
+mlir::VectorType vectorOf(mlir::RankedTensorType tile);
+
+/// Bytes of shared memory that an op needs for the moment.
+int64_t momentaryBytes(mlir::Operation *op);
+
+/// Writes code at one place: what the patterns have in common.
+class ThreadBuilder {
+public:
+  using Value = mlir::Value;
+  ThreadBuilder(mlir::OpBuilder &b, mlir::Location loc, const ThreadContext &context)
+      : b(b), loc(loc), context(context),
+        instructions(context.target.instructions(b, loc, meeting(context))) {}
+
+  Value i32(int64_t value);
+  Value index(int64_t value);
+  /// The number of this thread in its CTA: i32.
+  Value thread() { return add(mul(context.warp, i32(context.lanes)), context.lane); }
+  Value add(Value x, Value y);
+  Value mul(Value x, Value y);
+  /// A pointer so many bytes behind another one.
+  Value offset(Value pointer, int64_t bytes);
+  Value offset(Value pointer, Value bytes);
+  /// Shared memory of the core at a constant place.
+  Value shared(int64_t bytes) { return offset(context.base, bytes); }
+
+  /// What this thread adds to the coordinate along a dimension: i32.
+  Value coordinate(const Distribution &tile, size_t dim);
+  /// The same summed over dimensions with these weights.
+  Value linear(const Distribution &tile, const Shape &weights);
+  /// Of all threads that hold the same elements, this is the first. Null: no two do.
+  Value isFirst(const Layout &layout);
+
+  /// The elements of a vector, and back.
+  llvm::SmallVector<Value> split(Value vector);
+  Value join(llvm::ArrayRef<Value> elements);
+  /// A vector of storage elements in its compute type.
+  Value loaded(Value vector, mlir::Type element);
+  /// A vector in its compute type as it is stored; what was just read or rounded is taken as it
+  /// was.
+  Value stored(Value vector, mlir::Type element);
+  /// Registers of a vector in another order, or some of them several times.
+  Value pick(Value vector, llvm::ArrayRef<int64_t> registers);
+
+  /// The digit of this thread, weight aside: i32.
+  Value digit(const Digit &digit);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  const ThreadContext &context;
+  const std::unique_ptr<Instructions> instructions;
+
+protected:
+  /// The threads that meet at a barrier: not those that feed them; 0: all of the CTA.
+  static int64_t meeting(const ThreadContext &context) {
+    return context.producerWarps ? context.threads().count() : 0;
+  }
+};
+
+/// Places of a distribution's registers in the shared memory of a tile.
+class SharedPlaces {
+public:
+  SharedPlaces(ThreadBuilder &t, mlir::Value base, const Layout &memory, const Distribution &tile,
+               int64_t elementBytes);
+  /// The address of a register's element.
+  mlir::Value at(int64_t reg);
+  /// Writes or reads all registers, `run` at a time; vectors hold storage elements.
+  void write(mlir::Value vector, int64_t run);
+  mlir::Value read(mlir::Type element, int64_t run);
+
+private:
+  int64_t linear(const Shape &element) const;
+
+  ThreadBuilder &t_;
+  mlir::Value base_, thread_;
+  Layout memory_;
+  const Distribution &tile_;
+  Shape strides_;
+  int64_t elementBytes_;
+};
+
+/// Elements along the dimensions from one to the next in shared memory, swizzle aside.
+Shape stridesOf(const Layout &memory, const Shape &shape);
+/// The swizzled place of an element (i32).
+mlir::Value swizzled(ThreadBuilder &t, const Layout &memory, mlir::Value place);
+
+/// Stores a tile of a type in its compute type to shared memory, or loads it.
+int64_t storageBytes(mlir::Type element);
+
+template <class Op> class TilePattern : public mlir::OpConversionPattern<Op> {
+public:
+  TilePattern(const mlir::TypeConverter &types, mlir::MLIRContext *mlirContext,
+              const ThreadContext &context)
+      : mlir::OpConversionPattern<Op>(types, mlirContext), context_(context) {}
+
+protected:
+  const ThreadContext &context_;
+};
+
+void addElementPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                        const ThreadContext &context);
+void addMemoryPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                       const ThreadContext &context);
+void addConvertPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                        const ThreadContext &context);
+void addReducePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                       const ThreadContext &context);
+void addRingPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addRankPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addMovePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+
+} // namespace ditron::gpu

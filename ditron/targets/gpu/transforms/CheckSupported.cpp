@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// simt-check-supported: an op that a GPU has no lowering for is refused at the line of the
+// program that asks for it, before anything is lowered.
+#include "ditron/device/DistOps.h"
+#include "ditron/device/Scope.h"
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+#define GEN_PASS_DEF_CHECKSUPPORTED
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
+
+namespace {
+
+/// Whether an op takes several ranks, or what cores say to one another.
+bool isOfRanks(Operation *op) {
+  return isa_and_present<device::DistDialect>(op->getDialect()) &&
+         !isa<device::TilesOp, device::RoleOp, device::CoreOp, device::NumCoresOp>(op);
+}
+
+/// Why an op cannot be lowered; empty if it can.
+std::string reasonAgainst(Operation *op, const GpuTarget &target) {
+  const Traits &chip = target.traits();
+  if (std::optional<std::string> form = device::formOutsideLanguage(op))
+    return *form + " is a form for programs to be checked; expected counters that only grow, with "
+                   "the order that the compiler picks";
+  if (auto role = dyn_cast<device::RoleOp>(op); role && role.getEngine() != device::Engine::core)
+    return "it runs on engine " + device::stringifyEngine(role.getEngine()).str() +
+           ", expected core";
+  if (isa<core::ScatterOp>(op))
+    return "rows are scattered on backend 'cpu' only";
+  if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)
+    return "products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions";
+  if (isa<core::DotOp>(op) && !chip.multiplies)
+    return "code for " + std::string(target.name()) + " multiplies no tiles yet";
+  if (isOfRanks(op) && !chip.hasRanks)
+    return "code for " + std::string(target.name()) + " is of one rank, whose cores work apart";
+  if (op->getName().getDialectNamespace() == "tensor" && !isa<tensor::SplatOp>(op))
+    return "elements of tiles are reached by tile ops only";
+  return "";
+}
+
+class CheckSupported : public impl::CheckSupportedBase<CheckSupported> {
+public:
+  using CheckSupportedBase::CheckSupportedBase;
+
+private:
+  void runOnOperation() override {
+    const GpuTarget *target = targetNamed(targetName, getOperation());
+    if (!target)
+      return signalPassFailure();
+    bool isRefused = false;
+    getOperation().walk([&](Operation *op) {
+      std::string reason = reasonAgainst(op, *target);
+      if (reason.empty() || isRefused)
+        return;
+      op->emitError() << op->getName() << " has no lowering to " << target->machines() << ": "
+                      << reason;
+      isRefused = true;
+    });
+    if (isRefused)
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace ditron::gpu

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// simt-dist-to-device: a core is a block of threads, and symmetric memory a run of bytes that
+// every rank has at the same distance from the one before.
+//
+//   %c = dist.core                    ->  %c = arith.index_cast (the number of the CTA)
+//   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
+//   dist.wait %ready[%i] >= %n        ->  simt.wait (%ready + page + 8 * %i) for %n
+//   dist.notify %s[%i] on %peer add %n -> simt.notify (the peer's ...) "add" %n
+//   dist.put %from, %to on %peer      ->  %b = simt.shift %to by (%peer - %rank) * %stride
+//                                         simt.move %from to %b
+//   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
+//
+// The kernel takes what it has to know of the launch as last arguments, in the order of
+// abi/LaunchWords.h, which also says how launches follow one another: simt.begin and simt.end
+// do that, and all use of symmetric memory is of the page of this launch. A peer's memory is
+// mapped: that a verb reaches it by loads and stores at an address of its own is decided here, and
+// nowhere before.
+//
+// What is not fulfilled is noted in the status of the launch. All threads of a block find the same
+// and end; the launcher raises the error. test/targets/gpu/dist-to-device.mlir shows it.
+#include "ditron/abi/LaunchWords.h"
+#include "ditron/core/Place.h"
+#include "ditron/device/Scope.h"
+#include "ditron/lower/DistLowering.h"
+#include "ditron/lower/Passes.h"
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+#define GEN_PASS_DEF_DISTTODEVICE
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
+
+namespace {
+
+class FunctionLowering final : lower::DistLowering {
+public:
+  FunctionLowering(func::FuncOp function, const GpuTarget &target)
+      : DistLowering(function), target_(target) {}
+
+  LogicalResult run() {
+    if (failed(lower::requireSignalMemory(function_)))
+      return failure();
+    addLaunchWords();
+    b_.setInsertionPointToStart(&function_.front());
+    auto instructions = target_.instructions(b_, loc_);
+    core_ = numberOf(ofCluster(instructions->block()));
+    cores_ = numberOf(ofCluster(instructions->blocks()));
+    noteSite("", function_, "begins a launch");
+    if (hasWorkspace_)
+      begin();
+    if (failed(lowerBody()))
+      return failure();
+    if (hasWorkspace_) {
+      b_.setInsertionPoint(function_.front().getTerminator());
+      b_.create<EndOp>(loc_, launch_);
+    }
+    function_->setAttr(kRequirementsAttr, b_.getArrayAttr(requirements_));
+    function_->setAttr(kSitesAttr, b_.getArrayAttr(sites_));
+    function_->setAttr(kBarriersAttr, b_.getI64IntegerAttr(barriers_));
+    return success();
+  }
+
+private:
+  /// The core that tiles are dealt to is a cluster where there are some.
+  Value ofCluster(Value block) {
+    auto cluster = function_->getAttrOfType<IntegerAttr>(kClusterAttr);
+    if (!cluster)
+      return block;
+    return b_.create<arith::DivUIOp>(loc_, block,
+                                     b_.create<arith::ConstantIntOp>(loc_, cluster.getInt(), 32));
+  }
+
+  //===-- The launch --------------------------------------------------------------------------===//
+
+  /// The status, and where the kernel asks for ranks, the rest.
+  void addLaunchWords() {
+    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
+    requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
+    bool isDistributed = requests_ > 0;
+    function_.walk([&](Operation *op) {
+      isDistributed |= isa<device::RankOp, device::NumRanksOp, device::BarrierOp>(op);
+      barriers_ += isa<device::BarrierOp>(op);
+    });
+    hasWorkspace_ = isDistributed;
+    parameters_ = function_.getNumArguments() - requests_;
+    auto add = [&](Type type) {
+      unsigned n = function_.getNumArguments();
+      function_.insertArgument(n, type, b_.getDictionaryAttr({}), loc_);
+      launch_.push_back(function_.getArgument(n));
+    };
+    add(LLVM::LLVMPointerType::get(b_.getContext()));
+    for (int word = abi::kRank; isDistributed && word < abi::kLaunchWords; ++word)
+      add(b_.getIndexType());
+    if (isDistributed)
+      function_->setAttr(kDistributedAttr, b_.getUnitAttr());
+  }
+
+  Value add(Value x, Value y) { return b_.createOrFold<arith::AddIOp>(loc_, x, y); }
+  Value sub(Value x, Value y) { return b_.createOrFold<arith::SubIOp>(loc_, x, y); }
+  Value mul(Value x, Value y) { return b_.createOrFold<arith::MulIOp>(loc_, x, y); }
+  Value numberOf(Value word) {
+    return b_.create<arith::IndexCastUIOp>(loc_, b_.getIndexType(), word);
+  }
+
+  /// Begins the launch, and has symmetric memory be that of this launch.
+  void begin() {
+    b_.create<BeginOp>(loc_, launch_);
+    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[abi::kHead]);
+    Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kSignalPages));
+    signalShift_ = mul(page, launch_[abi::kSignalPage]);
+    page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kBufferPages));
+    Value shift = mul(page, launch_[abi::kBufferPage]);
+    for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
+      Value buffer = function_.getArgument(n);
+      bool isSignals = llvm::any_of(
+          buffer.getUsers(), [](Operation *user) { return isa<UnrealizedConversionCastOp>(user); });
+      if (isSignals || buffer.use_empty())
+        continue;
+      auto paged = b_.create<ShiftOp>(loc_, buffer.getType(), buffer, shift, page);
+      buffer.replaceAllUsesExcept(paged.getResult(), paged);
+    }
+  }
+
+  /// The number of a wait among those that reports name.
+  int64_t noteSite(StringRef role, Operation *op, const Twine &what) {
+    auto [file, line] = core::placeOf(op->getLoc());
+    sites_.push_back(b_.getDictionaryAttr({b_.getNamedAttr("role", b_.getStringAttr(role)),
+                                           b_.getNamedAttr("file", b_.getStringAttr(file)),
+                                           b_.getNamedAttr("line", b_.getI64IntegerAttr(line)),
+                                           b_.getNamedAttr("what", b_.getStringAttr(what))}));
+    return static_cast<int64_t>(sites_.size()) - 1;
+  }
+
+  //===-- Requirements ------------------------------------------------------------------------===//
+
+  void require(core::RequireOp op) override {
+    auto [file, line] = core::placeOf(op->getLoc());
+    auto number = static_cast<int64_t>(requirements_.size());
+    requirements_.push_back(
+        b_.getDictionaryAttr({b_.getNamedAttr("message", op.getMessageAttr()),
+                              b_.getNamedAttr("file", b_.getStringAttr(file)),
+                              b_.getNamedAttr("line", b_.getI64IntegerAttr(line))}));
+    Value status = launch_[abi::kStatus];
+    Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+    auto failed =
+        b_.create<scf::IfOp>(loc_, b_.create<arith::XOrIOp>(loc_, op.getCondition(), yes));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(failed.thenBlock());
+    auto word = [&](int64_t value) { return b_.create<arith::ConstantIntOp>(loc_, value, 64); };
+    Value before = b_.create<LLVM::AtomicCmpXchgOp>(loc_, status, word(0), word(1),
+                                                    LLVM::AtomicOrdering::monotonic,
+                                                    LLVM::AtomicOrdering::monotonic);
+    before = b_.create<LLVM::ExtractValueOp>(loc_, before, 0);
+    Value isFirst = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, before, word(0));
+    auto first = b_.create<scf::IfOp>(loc_, isFirst);
+    {
+      OpBuilder::InsertionGuard inner(b_);
+      b_.setInsertionPointToStart(first.thenBlock());
+      SmallVector<Value> values;
+      for (Value value : op.getValues())
+        values.push_back(b_.create<arith::IndexCastOp>(loc_, b_.getI64Type(), value));
+      target_.instructions(b_, loc_)->report(status, abi::Status::kNumber, number, values);
+      if (hasWorkspace_)
+        b_.create<AbortOp>(loc_, launch_);
+    }
+    target_.instructions(b_, loc_)->exit();
+  }
+
+  //===-- Symmetric memory --------------------------------------------------------------------===//
+
+  /// Bytes from this rank's memory to a peer's.
+  Value distanceTo(Value peer) {
+    return mul(sub(peer, launch_[abi::kRank]), launch_[abi::kStride]);
+  }
+
+  /// The address of a counter of this launch. Counters are row-major.
+  Value cellOf(Value signals, ValueRange indices) {
+    auto cast = signals.getDefiningOp<UnrealizedConversionCastOp>();
+    Value counters = cast.getOperand(0), number = index(0);
+    for (auto [n, at] : llvm::enumerate(indices)) {
+      Value extent = b_.create<memref::DimOp>(loc_, counters, static_cast<int64_t>(n));
+      number = add(mul(number, extent), at);
+    }
+    Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, counters);
+    return add(add(base, signalShift_), mul(number, index(8)));
+  }
+
+  static StringRef scopeOf(Operation *op) {
+    return device::scopeOf(op) <= device::Scope::device ? "gpu" : "sys";
+  }
+
+  /// The peer's instance of a view, which is mapped here.
+  Value onPeer(Value view, Value peer) {
+    return b_.create<ShiftOp>(loc_, view.getType(), view, distanceTo(peer), Value());
+  }
+
+  void put(Operation *, Value source, Value destination, Value peer) override {
+    b_.create<MoveOp>(loc_, source, onPeer(destination, peer), /*isComplete=*/false);
+  }
+  void get(device::GetOp get) override {
+    b_.create<MoveOp>(loc_, onPeer(get.getSource(), get.getPeer()), get.getDestination(),
+                      /*isComplete=*/true);
+  }
+
+  void notify(const Notify &notify) override {
+    Value cell = cellOf(notify.signals, notify.indices);
+    if (notify.peer)
+      cell = add(cell, distanceTo(notify.peer));
+    b_.create<NotifyOp>(loc_, cell, notify.mode == device::NotifyMode::set ? "max" : "add",
+                        notify.value, scopeOf(notify.op));
+  }
+
+  void wait(device::WaitOp wait) override {
+    int64_t site = noteSite(role_, wait, "waits for");
+    b_.create<WaitOp>(loc_, cellOf(wait.getSignals(), wait.getIndices()), wait.getValue(), site,
+                      scopeOf(wait), launch_);
+  }
+
+  void fence() override { b_.create<SyncOp>(loc_, "sys"); }
+  void quiet() override { b_.create<SyncOp>(loc_, "sys"); }
+  void markTile(device::MarkTileOp) override {}
+
+  void barrier(device::BarrierOp barrier) override {
+    bool isAll = barrier.getScope() == device::BarrierScope::ranks;
+    int64_t site = noteSite(role_, barrier, isAll ? "meets all ranks at" : "meets its cores at");
+    // The counters of barriers come behind those of the program.
+    Value number = sub(launch_[abi::kCells], index(2 * (barriers_ - nextBarrier_++)));
+    Value first = add(add(launch_[abi::kHead], index(abi::Head::kBytes)), signalShift_);
+    b_.create<MeetOp>(loc_, add(first, mul(number, index(8))), cores_, isAll, site, launch_);
+  }
+
+  //===-- Ranks and roles ---------------------------------------------------------------------===//
+
+  Value rank() override { return launch_[abi::kRank]; }
+  Value numRanks() override { return launch_[abi::kRanks]; }
+  Value localRanks() override { return {}; } // the GPUs of one node
+
+  LogicalResult enterRole(device::RoleOp role) override {
+    outerRoles_.push_back(role_);
+    role_ += (role_.empty() ? "" : "/") + role.getName().str();
+    return success();
+  }
+  void leaveRole() override { role_ = outerRoles_.pop_back_val(); }
+
+  const GpuTarget &target_;
+  SmallVector<Value> launch_; ///< by abi::LaunchWord
+  unsigned parameters_ = 0, requests_ = 0;
+  bool hasWorkspace_ = false;
+  Value signalShift_;
+  std::string role_; ///< the running one, behind those around it
+  SmallVector<std::string> outerRoles_;
+  SmallVector<Attribute> requirements_, sites_;
+  int64_t barriers_ = 0, nextBarrier_ = 0;
+};
+
+class DistToDevice : public impl::DistToDeviceBase<DistToDevice> {
+public:
+  using DistToDeviceBase::DistToDeviceBase;
+
+private:
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    const GpuTarget *target = targetNamed(targetName, function);
+    if (!target || (!function.isExternal() && failed(FunctionLowering(function, *target).run())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace ditron::gpu

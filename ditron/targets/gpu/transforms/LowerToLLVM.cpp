@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// simt-lower-to-llvm: what is left of a kernel becomes the LLVM dialect, in one conversion; then
+// the kernel gets the entry point that the driver launches, which the target marks as one:
+//
+//   func.func @k(%A: memref<?x?xf32, ...>, %n: index, %status: !llvm.ptr)
+// becomes
+//   llvm.func @k(... one argument a word ...)
+//   llvm.func @ditron_kernel(%words: i64, ..., %status: !llvm.ptr) attributes {...}
+//
+// Words are those of the CPU's entry point: of a view its address, extents and strides (in
+// elements); of a scalar its value. Tensor maps come behind the status, each 128 bytes in the
+// launch's own memory of parameters. test/targets/gpu/lower-to-llvm.mlir shows it.
+#include "ditron/device/DistOps.h"
+#include "ditron/lower/Arithmetic.h"
+#include "ditron/lower/DescribeKernel.h"
+#include "ditron/lower/ToLLVM.h"
+#include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+#define GEN_PASS_DEF_LOWERTOLLVM
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
+
+namespace {
+
+/// Rewrites within the dialects that the conversion then has simpler cases of.
+LogicalResult simplify(ModuleOp module, const GpuTarget &gpu) {
+  RewritePatternSet patterns(module.getContext());
+  lower::populateSimplificationPatterns(patterns);
+  gpu.addMathPatterns(patterns);
+  return applyPatternsAndFoldGreedily(module, std::move(patterns));
+}
+
+LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
+  MLIRContext *context = module.getContext();
+  LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
+  RewritePatternSet patterns(context);
+  lower::populateToLLVMPatterns(types, patterns);
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+/// The entry point: takes words, calls the function.
+class EntryBuilder {
+public:
+  EntryBuilder(LLVM::LLVMFuncOp callee, const LLVMTypeConverter &types)
+      : types_(types), callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
+    b_.setInsertionPointAfter(callee);
+  }
+
+  /// An argument of the kernel: its type, what it describes if it is a tensor map, the bytes of its
+  /// core::kAlignmentAttr (0: none), and whether it is marked core::kUnitStrideAttr.
+  struct Argument {
+    Type type;
+    Attribute map;
+    int64_t alignment = 0;
+    bool hasUnitStride = false;
+  };
+
+  LLVM::LLVMFuncOp build(ArrayRef<Argument> arguments) {
+    SmallVector<Type> parameters;
+    for (const Argument &argument : arguments) {
+      if (auto view = dyn_cast<MemRefType>(argument.type))
+        parameters.append(static_cast<size_t>(1 + 2 * view.getRank()), b_.getI64Type());
+      else
+        parameters.push_back(types_.convertType(argument.type));
+    }
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
+    auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, "ditron_kernel", type);
+    Block *block = entry.addEntryBlock(b_);
+    b_.setInsertionPointToEnd(block);
+    next_ = block->getArguments().begin();
+    for (const Argument &argument : arguments) {
+      if (argument.map)
+        passByValue(entry, next_->getArgNumber());
+      add(argument);
+    }
+    b_.create<LLVM::CallOp>(loc_, callee_, values_);
+    b_.create<LLVM::ReturnOp>(loc_, ValueRange());
+    return entry;
+  }
+
+private:
+  /// A tensor map lies among the parameters: the copy engine reads it there.
+  void passByValue(LLVM::LLVMFuncOp entry, unsigned parameter) {
+    constexpr int64_t kBytes = 128, kAlignment = 64;
+    Type bytes = LLVM::LLVMArrayType::get(b_.getI8Type(), kBytes);
+    entry.setArgAttr(parameter, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    entry.setArgAttr(parameter, LLVM::LLVMDialect::getAlignAttrName(),
+                     b_.getI64IntegerAttr(kAlignment));
+  }
+
+  /// The values that one argument of the function has become.
+  void add(const Argument &argument) {
+    auto view = dyn_cast<MemRefType>(argument.type);
+    if (!view) {
+      values_.push_back(*next_++);
+      return;
+    }
+    auto pointer = cast<LLVM::LLVMPointerType>(LLVM::LLVMPointerType::get(b_.getContext()));
+    int64_t bytes = argument.alignment, rank = view.getRank();
+    int64_t elements = bytes / core::elementBytes(view.getElementType());
+    int64_t ofRow = elements > 1 ? 2 * elements : 1; // half a row is a multiple, too
+    auto word = [&](int64_t mask) { return bytes ? masked(*next_++, mask) : *next_++; };
+    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, word(-bytes));
+    Value zero = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(0));
+    values_.append({base, base, zero});
+    for (int64_t dim = 0; dim < rank; ++dim) // extents
+      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -ofRow : -1)));
+    if (rank == 0)
+      return;
+    for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
+      values_.push_back(word(-elements));
+    Value one = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(1));
+    values_.push_back(argument.hasUnitStride ? one : *next_);
+    ++next_;
+  }
+
+  /// A word of which only these bits can be set, said in a way that LLVM understands.
+  Value masked(Value word, int64_t mask) {
+    if (mask == -1)
+      return word;
+    Value bits = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(mask));
+    return b_.create<LLVM::AndOp>(loc_, word, bits);
+  }
+
+  const LLVMTypeConverter &types_;
+  LLVM::LLVMFuncOp callee_;
+  OpBuilder b_;
+  mlir::Location loc_;
+  Block::args_iterator next_;
+  SmallVector<Value> values_;
+};
+
+/// The same view with another base.
+void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
+  OpBuilder b(shift);
+  mlir::Location loc = shift.getLoc();
+  Type structure = types.convertType(shift.getSource().getType());
+  Value before =
+      b.create<UnrealizedConversionCastOp>(loc, structure, shift.getSource()).getResult(0);
+  MemRefDescriptor descriptor(before);
+  Value base = descriptor.alignedPtr(b, loc);
+  Value bytes = b.create<arith::IndexCastOp>(loc, b.getI64Type(), shift.getBytes());
+  Value after = b.create<LLVM::GEPOp>(loc, base.getType(), b.getI8Type(), base,
+                                      ArrayRef<LLVM::GEPArg>{bytes});
+  descriptor.setAllocatedPtr(b, loc, after);
+  descriptor.setAlignedPtr(b, loc, after);
+  auto view = b.create<UnrealizedConversionCastOp>(loc, shift.getType(), Value(descriptor));
+  shift.getResult().replaceAllUsesWith(view.getResult(0));
+  shift.erase();
+}
+
+class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
+public:
+  using LowerToLLVMBase::LowerToLLVMBase;
+
+private:
+  /// Whether threads may move runs of an argument's elements: neither where the copy engine moves
+  /// its tiles, nor where elements are read one by one. Nobody else is served by what is known of
+  /// its numbers, and those that are used as they come need no registers.
+  static bool hasRuns(func::FuncOp kernel, unsigned argument) {
+    bool isMoved = llvm::any_of(llvm::seq(kernel.getNumArguments()), [&](unsigned n) {
+      auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr);
+      return map && map.getAs<IntegerAttr>("argument").getInt() == argument;
+    });
+    return !isMoved && !isReadSingly(kernel, argument);
+  }
+
+  static bool isReadSingly(func::FuncOp kernel, unsigned argument) {
+    return llvm::all_of(kernel.getArgument(argument).getUsers(),
+                        [](Operation *user) { return isa<memref::LoadOp, memref::DimOp>(user); });
+  }
+
+  /// The numbers of arguments to whose code it makes no difference how they are aligned.
+  static std::vector<int64_t> readSingly(func::FuncOp kernel) {
+    std::vector<int64_t> numbers;
+    for (BlockArgument argument : kernel.getArguments())
+      if (isReadSingly(kernel, argument.getArgNumber()) &&
+          llvm::any_of(argument.getUsers(), llvm::IsaPred<memref::LoadOp>))
+        numbers.push_back(argument.getArgNumber());
+    return numbers;
+  }
+
+  /// Attaches the description of the kernel to the module.
+  LogicalResult describe(func::FuncOp kernel, int64_t threads) {
+    FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
+    if (failed(info))
+      return failure();
+    info->threads = threads;
+    info->readSingly = readSingly(kernel);
+    for (unsigned n = 0; n < kernel.getNumArguments(); ++n)
+      if (auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr))
+        info->tensorMaps.push_back({map.getAs<IntegerAttr>("argument").getInt(),
+                                    map.getAs<DenseI64ArrayAttr>("box").asArrayRef().vec(),
+                                    map.contains("tf32")});
+    lower::attachInfo(getOperation(), *info);
+    return success();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    const GpuTarget *target = targetNamed(targetName, module);
+    if (!target)
+      return signalPassFailure();
+    auto kernels = llvm::to_vector(module.getOps<func::FuncOp>());
+    if (kernels.size() != 1) {
+      module.emitError() << "has " << kernels.size() << " functions, expected the kernel alone";
+      return signalPassFailure();
+    }
+    func::FuncOp kernel = kernels[0];
+    std::string name = kernel.getName().str();
+    if (failed(requireLayouts(kernel)))
+      return signalPassFailure();
+    int64_t warps = warpsOf(kernel.front().getTerminator());
+    SmallVector<EntryBuilder::Argument> arguments;
+    for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
+      auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
+      arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
+                           aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
+                           aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
+    }
+    int64_t resident = residentCores(kernel);
+    if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
+      warps += producers.getInt();
+    int64_t threads = warps * target->traits().lanes;
+    if (failed(describe(kernel, threads)))
+      return signalPassFailure();
+    kernel.setPrivate();
+    LLVMTypeConverter types(&getContext(), mlir::LowerToLLVMOptions(&getContext()));
+    types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
+      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
+    });
+    lower::defineIntegers(module);
+    kernel.walk([&](ShiftOp shift) { lowerShift(shift, types); });
+    if (failed(simplify(module, *target)) || failed(convert(module, types)))
+      return signalPassFailure();
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    callee.setLinkage(LLVM::Linkage::Internal);
+    // However long it is: a call would put the registers of products into memory.
+    callee.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"alwaysinline"}));
+    target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, resident);
+  }
+};
+
+} // namespace
+} // namespace ditron::gpu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of the lowering to GPUs: see Passes.td. Attributes of the function that are named as
+// fields of abi/KernelInfo.h are these fields of its description (lower/DescribeKernel.h).
+#pragma once
+#include "ditron/core/TileOps.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace ditron::gpu {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
+
+/// The warps that compute a kernel's tiles (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kWarpsAttr = "simt.warps";
+/// The cores that a multiprocessor is to have registers for (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kResidentAttr = "simt.resident";
+/// So many cores, as far as it is decided: 1 before.
+inline int64_t residentCores(mlir::func::FuncOp function) {
+  auto cores = function->getAttrOfType<mlir::IntegerAttr>(kResidentAttr);
+  return cores ? cores.getInt() : 1;
+}
+/// The tile is read part by part, each right in front of its first use (unit attribute of a
+/// tile.load; DeferLoads.cpp).
+inline constexpr llvm::StringLiteral kDeferredAttr = "simt.deferred";
+/// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
+/// no roles, see Roles.h).
+inline constexpr llvm::StringLiteral kProducerWarpsAttr = "simt.producer_warps";
+/// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function;
+/// absent: 1).
+inline constexpr llvm::StringLiteral kClusterAttr = "simt.cluster";
+/// A launch may begin while the one before it runs (unit attribute of the function).
+inline constexpr llvm::StringLiteral kOverlapsAttr = "simt.overlaps";
+/// What a tensor map describes (attribute of the argument of the function that points to it): a
+/// dictionary {argument, box, tf32, rows}, the number of the argument whose memory it is, the
+/// extents of what is copied at a time, outermost first, and, if they are there, that elements of
+/// f32 are rounded to tf32 on the way, and the dimension along which copies end with a run of
+/// places.
+inline constexpr llvm::StringLiteral kTensorMapAttr = "simt.tensor_map";
+/// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kSharedAttr = "simt.shared_bytes";
+
+/// The symbol of a core's shared memory, whose size the launch gives.
+inline constexpr llvm::StringLiteral kSharedSymbol = "ditron_shared";
+/// The messages of the tile.require ops of a kernel, in the order of their numbers: an array of
+/// dictionaries {message, file, line} (attribute of the function).
+inline constexpr llvm::StringLiteral kRequirementsAttr = "simt.requirements";
+
+/// Where a launch has a core for each tile, how many that are, in the text of abi/Extent.h: the
+/// largest of them counts (array of strings, attribute of the function).
+inline constexpr llvm::StringLiteral kTilesAttr = "simt.tiles";
+/// The kernel takes all words of abi/LaunchWords.h (unit attribute of the function).
+inline constexpr llvm::StringLiteral kDistributedAttr = "simt.distributed";
+/// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}
+/// (attribute of the function).
+inline constexpr llvm::StringLiteral kSitesAttr = "simt.sites";
+/// How many barriers a kernel has, each of which takes two counters behind its signals (i64
+/// attribute of the function).
+inline constexpr llvm::StringLiteral kBarriersAttr = "simt.barriers";
+
+} // namespace ditron::gpu

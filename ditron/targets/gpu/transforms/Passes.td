@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of the lowering to GPUs. Each stands in the file of its name.
+#ifndef DITRON_GPU_PASSES
+#define DITRON_GPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def TargetOption : Option<"targetName", "target", "std::string", "\"\"",
+                          "The GPU that code is made for; none: the first one known">;
+def WarpsOption : Option<"warps", "warps", "int64_t", "0",
+                         "Warps of a core; 0: as many as the tiles ask for">;
+def ResidentOption : Option<"resident", "resident", "int64_t", "0",
+                            "Cores of a multiprocessor; 0: as tiles and registers ask">;
+def TensorMapsOption : Option<"tensorMaps", "tensor-maps", "bool", "false",
+                              "Launches may describe the arguments to the copy engine">;
+
+def CheckSupported : Pass<"simt-check-supported", "::mlir::func::FuncOp"> {
+  let summary = "Refuses what a GPU has no lowering for";
+  let dependentDialects = ["::ditron::gpu::SimtDialect"];
+  let options = [TargetOption];
+}
+
+def SpreadTiles : Pass<"simt-spread-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Gives each tile a core of its own, where cores need not be there together";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
+  let summary = "Turns ranks, cores, verbs and requirements into what a device knows of them";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::ditron::gpu::SimtDialect"];
+  let options = [TargetOption];
+}
+
+def SimplifyDots : Pass<"simt-simplify-dots", "::mlir::func::FuncOp"> {
+  let summary = "Turns products of 8-bit floats into products of f16, and those of one term into "
+                "arithmetic";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::ditron::gpu::SimtDialect"];
+  let options = [TargetOption, WarpsOption, ResidentOption, TensorMapsOption];
+}
+
+def DeferLoads : Pass<"simt-defer-loads", "::mlir::func::FuncOp"> {
+  let summary = "Finds tiles that may be read part by part, as their store comes to them";
+}
+
+def AssignLayouts : Pass<"simt-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Deals every tile to the threads of a core, or puts it into shared memory";
+  let dependentDialects = ["::ditron::core::TileDialect", "::ditron::gpu::SimtDialect"];
+  let options = [
+    TargetOption, WarpsOption, ResidentOption, TensorMapsOption,
+    Option<"tensorStores", "tensor-stores", "bool", "false",
+           "Launches may describe what the kernel writes, too">];
+}
+
+def PipelineLoads : Pass<"simt-pipeline-loads", "::mlir::func::FuncOp"> {
+  let summary = "Fetches the tiles that loops read into shared memory some iterations ahead";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::gpu::SimtDialect"];
+  let options = [
+    TargetOption,
+    Option<"stages", "stages", "int64_t", "0", "Slots of a ring; 0: as many as fit, at most 4">];
+}
+
+def TilesToThreads : Pass<"simt-tiles-to-threads", "::mlir::ModuleOp"> {
+  let summary = "Turns tiles into the vectors of one thread, and memory into accesses of one thread";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+                           "::ditron::gpu::SimtDialect"];
+  let options = [TargetOption];
+}
+
+def LowerToLLVM : Pass<"simt-lower-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turns what is left into the LLVM dialect, and adds the entry point";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect",
+                           "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect", "::ditron::gpu::SimtDialect"];
+  let options = [TargetOption];
+}
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// simt-pipeline-loads: tiles that a loop reads into shared memory are fetched some iterations
+// ahead.
+//
+//   scf.for %k = %0 to %n step %1 {
+//     %a = tile.load %A[%i, %k] : ... -> tensor<128x64xbf16, #shared>
+//     use(%a)
+//   }
+// becomes, with 3 stages,
+//   %ring = simt.ring : !simt.ring<3 of tensor<128x64xbf16, #shared>>
+//   simt.await 0                                               // the slots are free
+//   simt.copy %A[%i, %0] to %ring[0] if (%0 < %n);     simt.commit
+//   simt.copy %A[%i, %0 + %1] to %ring[1] if (...);    simt.commit
+//   scf.for %k = %0 to %n step %1 iter_args(%slot = 0) {
+//     simt.await 1                                             // %slot is filled, the one before
+//     is free simt.copy %A[%i, %k + 2 * %1] to %ring[%slot + 2 mod 3] if (%k + 2 * %1 < %n);
+//     simt.commit %a = simt.slot %ring[%slot] use(%a)
+//   }
+//
+// There is one barrier an iteration: behind it all threads see what was fetched, and have left the
+// slot that is filled next. Loops that write memory are left alone, and so are loads whose
+// coordinates are not computed from the loop's counter alone.
+// test/targets/gpu/pipeline-loads.mlir shows it.
+#include "ditron/support/Error.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+#define GEN_PASS_DEF_PIPELINELOADS
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
+
+namespace {
+
+int64_t bytesOf(RankedTensorType tile) {
+  return tile.getNumElements() * storageBytes(tile.getElementType());
+}
+
+/// A load of a loop, and the ops of the body that its coordinates take.
+struct Candidate {
+  core::LoadOp load;
+  llvm::SetVector<Operation *> slice;
+};
+
+/// What computes the coordinates from the loop's counter and from outside; no value where it is
+/// more than that.
+std::optional<Candidate> candidate(scf::ForOp loop, core::LoadOp load) {
+  if (!isShared(tileOf(load.getTile())) || load->getBlock() != loop.getBody() ||
+      !loop.isDefinedOutsideOfLoop(load.getView()))
+    return std::nullopt;
+  if (load.getPadding() &&
+      *load.getPadding() != OpBuilder(load).getZeroAttr(tileOf(load.getTile()).getElementType()))
+    return std::nullopt;
+  Candidate result{load, {}};
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+  for (Value coord : load.getCoords())
+    if (Operation *op = coord.getDefiningOp(); op && loop->isProperAncestor(op)) {
+      getBackwardSlice(op, &result.slice, options);
+      result.slice.insert(op);
+    }
+  auto isFine = [&](Value value) {
+    return loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar() ||
+           (value.getDefiningOp() && result.slice.contains(value.getDefiningOp()));
+  };
+  for (Operation *op : result.slice)
+    if (!isMemoryEffectFree(op) || !llvm::all_of(op->getOperands(), isFine))
+      return std::nullopt;
+  if (!llvm::all_of(load.getCoords(), isFine))
+    return std::nullopt;
+  return result;
+}
+
+bool writesMemory(scf::ForOp loop) {
+  WalkResult result = loop.getBody()->walk([&](Operation *op) {
+    bool writes = isa<core::StoreOp, core::AtomicAddOp, core::ScatterOp>(op) ||
+                  (op->getName().getDialectNamespace() == SimtDialect::getDialectNamespace() &&
+                   !isMemoryEffectFree(op));
+    return writes ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+class Pipeline {
+public:
+  Pipeline(scf::ForOp loop, SmallVector<Candidate> loads, int64_t stages)
+      : loop_(loop), loads_(std::move(loads)), stages_(stages), b_(loop.getLoc(), loop) {}
+
+  void build() {
+    for (Candidate &one : loads_)
+      rings_.push_back(
+          b_.create<RingOp>(RingType::get(b_.getContext(), stages_, tileOf(one.load.getTile()))));
+    b_.create<AwaitOp>(0);
+    for (int64_t stage = 0; stage + 1 < stages_; ++stage)
+      fetch(iteration(loop_.getLowerBound(), stage), index(stage));
+    IRRewriter rewriter(b_.getContext());
+    rewriter.setInsertionPoint(loop_);
+    (void)loop_.replaceWithAdditionalYields(
+        rewriter, index(0), /*replaceInitOperandUsesInLoop=*/false,
+        [&](OpBuilder &, mlir::Location, ArrayRef<BlockArgument> arguments) {
+          return SmallVector<Value>{buildBody(arguments.back())};
+        });
+  }
+
+private:
+  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
+
+  /// The counter so many iterations after one.
+  Value iteration(Value counter, int64_t count) {
+    Value by = b_.createOrFold<arith::MulIOp>(loop_.getStep(), index(count));
+    return b_.createOrFold<arith::AddIOp>(counter, by);
+  }
+
+  /// So many slots after one; it and the count are below the number of slots.
+  Value slotAfter(Value slot, int64_t count) {
+    Value sum = b_.create<arith::AddIOp>(slot, index(count));
+    Value wraps = b_.create<arith::CmpIOp>(arith::CmpIPredicate::sge, sum, index(stages_));
+    Value wrapped = b_.create<arith::SubIOp>(sum, index(stages_));
+    return b_.create<arith::SelectOp>(wraps, wrapped, sum);
+  }
+
+  /// Begins to copy what an iteration reads, if there is such an iteration.
+  void fetch(Value counter, Value slot) {
+    Value exists =
+        b_.create<arith::CmpIOp>(arith::CmpIPredicate::slt, counter, loop_.getUpperBound());
+    for (auto [one, ring] : llvm::zip(loads_, rings_)) {
+      IRMapping mapping;
+      mapping.map(loop_.getInductionVar(), counter);
+      for (Operation *op : one.slice)
+        b_.clone(*op, mapping);
+      SmallVector<Value> coords;
+      for (Value coord : one.load.getCoords())
+        coords.push_back(mapping.lookupOrDefault(coord));
+      b_.create<CopyOp>(one.load.getView(), coords, ring, slot, exists);
+    }
+    b_.create<CommitOp>();
+  }
+
+  /// Rewrites the body, which is still the old loop's; the slot of the next iteration.
+  Value buildBody(Value slot) {
+    b_.setInsertionPointToStart(loop_.getBody());
+    b_.create<AwaitOp>(stages_ - 2);
+    fetch(iteration(loop_.getInductionVar(), stages_ - 1), slotAfter(slot, stages_ - 1));
+    SmallVector<Value> tiles;
+    for (auto [one, ring] : llvm::zip(loads_, rings_))
+      tiles.push_back(b_.create<SlotOp>(one.load.getTile().getType(), ring, slot));
+    for (auto [one, tile] : llvm::zip(loads_, tiles)) {
+      one.load.getTile().replaceAllUsesWith(tile);
+      one.load.erase();
+    }
+    b_.setInsertionPoint(loop_.getBody()->getTerminator());
+    return slotAfter(slot, 1);
+  }
+
+  scf::ForOp loop_;
+  SmallVector<Candidate> loads_;
+  int64_t stages_;
+  ImplicitLocOpBuilder b_;
+  SmallVector<Value> rings_;
+};
+
+class PipelineLoads : public impl::PipelineLoadsBase<PipelineLoads> {
+public:
+  using PipelineLoadsBase::PipelineLoadsBase;
+
+private:
+  void runOnOperation() override {
+    const GpuTarget *target = targetNamed(targetName, getOperation());
+    if (!target)
+      return signalPassFailure();
+    if (failed(requireLayouts(getOperation())))
+      return signalPassFailure();
+    int64_t momentary = 0, used = 0;
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](Operation *op) {
+      momentary = std::max(momentary, momentaryBytes(op));
+      for (Value tile : op->getResults())
+        if (isTile(tile) && isShared(tileOf(tile)) && !isa<core::TransposeOp>(op))
+          used += bytesOf(tileOf(tile));
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        loops.push_back(loop);
+    });
+    constexpr int64_t kSlack = 4096; // tiles are aligned
+    for (scf::ForOp loop : loops)
+      used += pipeline(loop, target->traits().sharedBytes - momentary - used - kSlack);
+  }
+
+  /// Bytes of shared memory that the rings take beyond what the loads took.
+  int64_t pipeline(scf::ForOp loop, int64_t available) {
+    SmallVector<Candidate> loads;
+    int64_t bytes = 0;
+    if (!writesMemory(loop))
+      for (auto load : loop.getBody()->getOps<core::LoadOp>())
+        if (auto one = candidate(loop, load)) {
+          bytes += bytesOf(tileOf(load.getTile()));
+          loads.push_back(std::move(*one));
+        }
+    constexpr int64_t kMost = 4;
+    int64_t count = stages ? stages : kMost;
+    while (!stages && count > 1 && (count - 1) * bytes > available)
+      --count;
+    if (loads.empty() || count < 2)
+      return 0;
+    Pipeline(loop, std::move(loads), count).build();
+    return (count - 1) * bytes;
+  }
+};
+
+} // namespace
+} // namespace ditron::gpu

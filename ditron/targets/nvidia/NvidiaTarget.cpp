@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/NvidiaTarget.h"
+#include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/emit/Approximations.h"
+#include "ditron/targets/nvidia/emit/NvidiaCode.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
+#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+namespace {
+
+/// Products by mma.sync, whose operands ldmatrix reads, and element by element.
+class WarpProducts : public Products {
+public:
+  Layout accumulator(core::DotOp dot, Threads threads) const override {
+    if (kindOf(dot) != DotKind::matrix)
+      return Products::accumulator(dot, threads);
+    return nvidia::accumulator(shapeOf(tileOf(dot.getAcc())), threads.warps);
+  }
+};
+
+/// Products by wgmma, of tiles that TMA has brought.
+class WarpgroupProducts : public Products {
+public:
+  WarpgroupProducts(int64_t warps, bool storesTiles) : warps_(warps), storesTiles_(storesTiles) {}
+  int64_t warps() const override { return warps_; }
+  int64_t producerWarps() const override { return kWarpgroup; }
+  bool multiply8BitFloats() const override { return true; }
+  Layout operand(RankedTensorType tile) const override {
+    if (inPanels(tile).getShape() != tile.getShape()) // roles widen it
+      return Products::operand(tile);
+    return sharedPanels(shapeOf(tile), core::elementBytes(tile.getElementType()));
+  }
+  std::optional<Layout> left(RankedTensorType tile, Threads threads) const override {
+    return warpgroupAccumulator(shapeOf(tile), threads.warps);
+  }
+  Layout accumulator(core::DotOp dot, Threads threads) const override {
+    return warpgroupAccumulator(shapeOf(tileOf(dot.getAcc())), threads.warps);
+  }
+  bool stores(core::StoreOp store, Threads threads) const override {
+    return storesTiles_ && isDeliverable(store, threads.warps);
+  }
+
+private:
+  int64_t warps_;
+  bool storesTiles_;
+};
+
+} // namespace
+
+NvidiaTarget::NvidiaTarget(const Chip &chip) : chip_(chip) {
+  constexpr int64_t kMostWarps = 32, kThreads = 1536; // of a multiprocessor of any chip
+  traits_ = {kLanes, kMostWarps, chip.sharedBytes, chip.registers, chip.coreRegisters, kThreads};
+}
+
+DeviceTraits NvidiaTarget::deviceTraits() const {
+  constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
+  return {.sms = chip_.multiprocessors,
+          .hasWarpgroups = chip_.hasWarpgroups,
+          .accumulator = chip_.accumulator,
+          .registersPerSm = chip_.coreRegisters,
+          .sharedBytesPerSm = chip_.sharedBytes + kReserved,
+          .registersPerThread = chip_.registers,
+          .reservedBytesPerCta = kReserved};
+}
+
+/// The compute capability of an architecture, ten times the major version and the minor one.
+static std::optional<int> capabilityOf(StringRef architecture) {
+  int number = 0;
+  if (!architecture.consume_front("sm_") || architecture.getAsInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+bool NvidiaTarget::isFor(std::string_view architecture) const {
+  return capabilityOf(architecture).has_value();
+}
+
+bool NvidiaTarget::runsOn(std::string_view architecture) const {
+  std::optional<int> capability = capabilityOf(architecture);
+  return capability && chip_.runsOn(*capability / 10, *capability % 10);
+}
+
+void NvidiaTarget::registerTranslations(DialectRegistry &registry) const {
+  registerNVVMDialectTranslation(registry);
+}
+
+void NvidiaTarget::optimize(llvm::Module &code, const abi::KernelInfo &) const {
+  nvidia::optimize(code, chip_);
+}
+
+std::string NvidiaTarget::assembly(llvm::Module &code, const abi::KernelInfo &info) const {
+  return emitPtx(code, chip_, info);
+}
+
+std::string NvidiaTarget::object(llvm::Module &code, const abi::KernelInfo &info,
+                                 Resources *resources) const {
+  return assemble(assembly(code, info), chip_, resources);
+}
+
+//===-- Tiles on threads ----------------------------------------------------------------------===//
+
+std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
+                                                 const CompileRequest &request) const {
+  auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.resident),
+                                              request.schedule.warps)
+                                  : std::nullopt;
+  if (!roles)
+    return std::make_unique<WarpProducts>();
+  return std::make_unique<WarpgroupProducts>(roles->warps, request.tensorStores);
+}
+
+std::unique_ptr<gpu::Instructions> NvidiaTarget::instructions(OpBuilder &b, mlir::Location loc,
+                                                              int64_t threads) const {
+  return std::make_unique<Instructions>(b, loc, threads);
+}
+
+StringRef NvidiaTarget::syncScope(ScopeName scope) const {
+  return llvm::StringSwitch<StringRef>(scope)
+      .Case("cta", "block")
+      .Case("gpu", "device")
+      .Default("");
+}
+
+void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
+                             const CompileRequest &request) const {
+  std::string chip(chip_.name);
+  switch (stage) {
+  case Stage::beforeDealing:
+    if (request.tensorMaps)
+      kernel.addPass(createFormClusters({chip})); // cores take tiles together
+    return;
+  case Stage::beforeLayouts:
+    if (request.tensorMaps)
+      kernel.addPass(createTurnProducts(
+          {chip, request.schedule.warps, request.schedule.resident})); // few rows
+    return;
+  case Stage::afterLayouts:
+    kernel.addPass(createSpecializeWarps({chip, request.schedule.stages, request.tensorStores}));
+    kernel.addPass(createOverlapLaunches({chip})); // before the last one's end
+    return;
+  }
+}
+
+void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &legal,
+                                     RewritePatternSet &patterns,
+                                     const ThreadContext &context) const {
+  types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
+  types.addConversion([](GateType gate) -> Type { return pipeType(gate.getContext()); });
+  types.addConversion([](MailboxType box) -> Type { return pipeType(box.getContext()); });
+  legal.addIllegalDialect<NvidiaDialect>();
+  addDotPatterns(patterns, types, context);
+  addRolePatterns(patterns, types, context);
+  addMailPatterns(patterns, types, context);
+  addGatePatterns(patterns, types, context);
+  addDeliverPatterns(patterns, types, context);
+  addWarpgroupPatterns(patterns, types, context);
+}
+
+void NvidiaTarget::addMathPatterns(RewritePatternSet &patterns) const {
+  addApproximatePatterns(patterns);
+}
+
+void NvidiaTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t resident) const {
+  Builder b(entry);
+  entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                 b.getDenseI32ArrayAttr({static_cast<int32_t>(threads)}));
+  entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                 b.getI32IntegerAttr(static_cast<int32_t>(resident)));
+  for (unsigned n = 0; n < entry.getNumArguments(); ++n)
+    if (entry.getArgAttr(n, LLVM::LLVMDialect::getByValAttrName()))
+      entry.setArgAttr(n, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+}
+
+//===-- The backend ---------------------------------------------------------------------------===//
+
+static const std::vector<NvidiaTarget> &allTargets() {
+  static const std::vector<NvidiaTarget> all(chips().begin(), chips().end());
+  return all;
+}
+
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<SimtDialect, NvidiaDialect>();
+  registry.addExtension(+[](MLIRContext *context, SimtDialect *dialect) {
+    context->loadDialect<NVVM::NVVMDialect>();
+    for (const NvidiaTarget &target : allTargets())
+      dialect->addTargets(&target);
+  });
+}
+
+const Backend &backend();
+const Backend &backend() {
+  static const Backend backend = [] {
+    Backend result{{}, registerDialects, [] { registerPasses(); }};
+    for (const NvidiaTarget &target : allTargets())
+      result.targets.push_back(&target);
+    return result;
+  }();
+  return backend;
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/analysis/Fragments.h"
+#include <bit>
+
+namespace ditron::nvidia {
+
+using core::Iters;
+
+std::pair<int64_t, int64_t> warpGrid(const Shape &shape, int64_t warps) {
+  int64_t rows = 1, columns = 1;
+  int64_t height = shape[0] / 16, width = shape[1] / 16; // fragments of a warp, in pairs
+  while (rows * columns < warps) {
+    bool splitsRows = height % 2 == 0, splitsColumns = width % 2 == 0;
+    if (!splitsRows && !splitsColumns)
+      break;
+    if (splitsRows && (!splitsColumns || height >= width)) {
+      rows *= 2;
+      height /= 2;
+    } else {
+      columns *= 2;
+      width /= 2;
+    }
+  }
+  return {rows, columns};
+}
+
+Layout accumulator(const Shape &shape, int64_t warps) {
+  auto [rows, columns] = warpGrid(shape, warps);
+  Iters replication;
+  if (int64_t used = rows * columns; used < warps)
+    replication.push_back({warps / used, used, Axis::warp});
+  int64_t height = shape[0] / (16 * rows), width = shape[1] / (8 * columns);
+  return Layout({{rows, columns, Axis::warp},
+                 {height, 4 * width, Axis::reg},
+                 {2, 2, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {columns, 1, Axis::warp},
+                 {width, 4, Axis::reg},
+                 {4, 1, Axis::lane},
+                 {2, 1, Axis::reg}},
+                replication);
+}
+
+Layout warpgroupAccumulator(const Shape &shape, int64_t warps) {
+  int64_t groups = warps / kWarpgroup, width = shape[1] / 8;
+  return Layout({{groups, kWarpgroup, Axis::warp},
+                 {shape[0] / (64 * groups), 4 * width, Axis::reg},
+                 {kWarpgroup, 1, Axis::warp},
+                 {2, 2, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {width, 4, Axis::reg},
+                 {4, 1, Axis::lane},
+                 {2, 1, Axis::reg}});
+}
+
+Layout warpgroupOperand(const Shape &shape, int64_t warps) {
+  int64_t groups = warps / kWarpgroup, width = shape[1] / 4;
+  return Layout({{groups, kWarpgroup, Axis::warp},
+                 {shape[0] / (64 * groups), 2 * width, Axis::reg},
+                 {kWarpgroup, 1, Axis::warp},
+                 {2, 1, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {width, 2, Axis::reg},
+                 {4, 1, Axis::lane}});
+}
+
+Layout sharedPanels(const Shape &shape, int64_t elementBytes) {
+  int64_t width = kPanelBytes / elementBytes, rows = shape[shape.size() - 2];
+  int64_t chunk = 16 / elementBytes;
+  return Layout({{rows, width, Axis::m},
+                 {shape.back() / width, rows * width, Axis::m},
+                 {width, 1, Axis::m}})
+      .swizzled({3, std::countr_zero(static_cast<uint64_t>(chunk)), 3, Axis::m});
+}
+
+} // namespace ditron::nvidia

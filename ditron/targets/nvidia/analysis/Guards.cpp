@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/analysis/Guards.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+/// The innermost block around both ops, as the op of it that `op` is or is in.
+static Operation *inCommonBlock(Operation *op, Operation *other) {
+  for (Operation *place = op; place; place = place->getParentOp())
+    if (place->getBlock() && place->getBlock()->findAncestorOpInBlock(*other))
+      return place;
+  return nullptr;
+}
+
+/// Whether the first op may be executed before the second one.
+static bool precedes(Operation *first, Operation *second) {
+  for (Operation *loop = first->getParentOp(); loop; loop = loop->getParentOp())
+    if (isa<LoopLikeOpInterface>(loop) && loop->isProperAncestor(second))
+      return true;
+  Operation *place = inCommonBlock(first, second);
+  if (!place)
+    return false;
+  Operation *other = place->getBlock()->findAncestorOpInBlock(*second);
+  return place != other && place->isBeforeInBlock(other);
+}
+
+bool Guards::precedesFetch(Operation *op) const {
+  return llvm::any_of(loads_, [&](Operation *load) { return precedes(op, load); });
+}
+
+SmallVector<WaitOp> Guards::waits() const {
+  SmallVector<WaitOp> result;
+  func::FuncOp(function_).walk([&](WaitOp wait) {
+    if (precedesFetch(wait))
+      result.push_back(wait);
+  });
+  return result;
+}
+
+llvm::SetVector<Operation *> Guards::gates(ArrayRef<Operation *> writers) const {
+  llvm::SetVector<Operation *> result;
+  for (Operation *writer : writers) {
+    if (!precedesFetch(writer))
+      continue;
+    // The innermost block that has a fetch beside the writer.
+    for (Operation *place = writer; place; place = place->getParentOp())
+      if (place->getBlock() && llvm::any_of(loads_, [&](Operation *load) {
+            return place->getBlock()->findAncestorOpInBlock(*load) != nullptr;
+          })) {
+        result.insert(place);
+        break;
+      }
+  }
+  return result;
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/analysis/Projection.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "ditron/targets/nvidia/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+/// Whether it reads from an argument that the kernel may not write.
+static bool isReadOnlyLoad(Operation *op) {
+  auto load = dyn_cast<memref::LoadOp>(op);
+  BlockArgument root = load ? rootOf(load.getMemRef()) : nullptr;
+  return root && cast<func::FuncOp>(root.getOwner()->getParentOp())
+                     .getArgAttr(root.getArgNumber(), core::kReadOnlyAttr);
+}
+
+bool Projection::isScalar(Operation *op) {
+  auto isOfTiles = [](Operation *inner) {
+    return llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
+           llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
+  };
+  WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (isExit(inner))
+      return WalkResult::skip();
+    bool isPure =
+        isMemoryEffectFree(inner) || isReadOnlyLoad(inner) || isa<scf::ForOp, scf::IfOp>(inner);
+    return !isOfTiles(inner) && isPure ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+bool Projection::foresees(Operation *op) {
+  while (!isExit(op) && !isa<func::FuncOp>(op))
+    op = op->getParentOp();
+  if (isa<func::FuncOp>(op))
+    return false;
+  while (isScalar(op->getParentOp()))
+    op = op->getParentOp();
+  return reaches(op) && computesOperands(op);
+}
+
+bool Projection::isExit(Operation *op) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  return branch && branch->getNumResults() == 0 && !branch.elseBlock() &&
+         !branch.thenBlock()->getOps<LLVM::InlineAsmOp>().empty();
+}
+
+// What a loop passes on may depend on itself: it is known unless something else is missing. Then
+// what was found on that condition is asked again.
+bool Projection::computes(Value value) {
+  if (missing_.contains(value))
+    return false;
+  if (!known_.insert(value).second || computesAnew(value))
+    return true;
+  known_.clear();
+  missing_.insert(value);
+  return false;
+}
+
+bool Projection::computesOperands(Operation *op) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    bool isKnown = llvm::all_of(inner->getOperands(), [&](Value operand) {
+      return op->isProperAncestor(operand.getParentBlock()->getParentOp()) ||
+             operand.getParentBlock()->getParentOp() == op || computes(operand);
+    });
+    return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+bool Projection::computesAnew(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop || argument == loop.getInductionVar())
+      return loop || isa<func::FuncOp>(parent);
+    return !isTile(argument) && computes(loop.getTiedLoopInit(argument)->get()) &&
+           computes(loop.getTiedLoopYieldedValue(argument)->get());
+  }
+  Operation *op = value.getDefiningOp();
+  return isScalar(op) && computesOperands(op);
+}
+
+bool Projection::reaches(Operation *op) {
+  for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    auto branch = dyn_cast<scf::IfOp>(parent);
+    if (loop && !(computes(loop.getLowerBound()) && computes(loop.getUpperBound()) &&
+                  computes(loop.getStep())))
+      return false;
+    if (branch && !computes(branch.getCondition()))
+      return false;
+    if (!loop && !branch)
+      return false;
+  }
+  return true;
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/device/DistOps.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/nvidia/analysis/Projection.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+RankedTensorType inPanels(RankedTensorType tile) {
+  int64_t bytes = core::elementBytes(tile.getElementType()), width = kPanelBytes / bytes;
+  Shape shape = shapeOf(tile);
+  shape.back() = (shape.back() + width - 1) / width * width;
+  return core::withLayout(RankedTensorType::get(shape, tile.getElementType()),
+                          sharedPanels(shape, bytes));
+}
+
+namespace {
+
+constexpr int64_t kMostWidth =
+    256; ///< columns of one wgmma, and extents of a box of the copy engine
+
+/// Whether an operand's tile is what panels and boxes can hold. Where the dense dimension is not
+/// the one that is summed over, which 16-bit floats alone may have, the last panel may be wider
+/// than what is left for it.
+bool fitsPanels(RankedTensorType tile, bool isDeep) {
+  int64_t bytes = core::elementBytes(tile.getElementType());
+  int64_t width = isDeep ? kPanelBytes / bytes : 8;
+  return tile.getRank() == 2 && (isDeep || bytes == 2) && tile.getDimSize(1) % width == 0 &&
+         tile.getDimSize(0) % 8 == 0 && tile.getDimSize(0) <= kMostWidth;
+}
+
+/// Whether a tile is an odd number of transpositions away from where it comes from.
+bool isTransposed(Value tile) {
+  bool result = false;
+  while (auto transpose = tile.getDefiningOp<core::TransposeOp>()) {
+    result ^= transpose.getPermutation().front() != 0;
+    tile = transpose.getSource();
+  }
+  return result;
+}
+
+/// What the registers of a thread allow.
+struct Accumulators {
+  int64_t most;    ///< of a thread
+  int64_t columns; ///< of one wgmma
+};
+
+Accumulators accumulatorsOf(const Chip &share, int64_t warps) {
+  constexpr int64_t kMost = 192, kBeside = 40; // the latter registers hold other things
+  constexpr int64_t kOfProduct = 26;           // and these the assembler wants beside one wgmma's
+  RoleRegisters registers = roleRegisters(share, warps, /*producerWaits=*/false);
+  return {std::min(kMost, registers.computing - kBeside),
+          std::min(kMostWidth, 2 * (registers.launched - kOfProduct))};
+}
+
+bool fitsWarpgroups(core::DotOp dot, int64_t warps, const Chip &share) {
+  RankedTensorType lhs = tileOf(dot.getLhs()), rhs = tileOf(dot.getRhs()),
+                   acc = tileOf(dot.getAcc());
+  if (lhs.getElementType() != rhs.getElementType() || acc.getRank() != 2)
+    return false;
+  WarpgroupProduct product = warpgroupProduct(lhs.getElementType(), dot.getPrecision());
+  int64_t groups = warps / kWarpgroup, rows = acc.getDimSize(0), columns = acc.getDimSize(1);
+  Accumulators allowed = accumulatorsOf(share, warps);
+  int64_t accumulators = rows * columns / (warps * kLanes);
+  bool isStep = columns % product.columns == 0 || columns <= 32;
+  return product.type && rows % (kProductRows * groups) == 0 && columns % 8 == 0 && isStep &&
+         columns <= allowed.columns && lhs.getDimSize(1) % product.depth == 0 &&
+         accumulators <= allowed.most &&
+         (!product.run ||
+          (lhs.getDimSize(1) <= product.run && columnsOfParts(share, warps, rows, columns) > 0));
+}
+
+/// The argument of which the copy engine can bring or store a tile: the view is a slice of it,
+/// whose rows are runs of the argument's last dimension and are cut off where the argument ends.
+std::optional<ArgumentView> mapped(func::FuncOp function, Value slice) {
+  auto view = ArgumentView::of(slice);
+  if (!view || view->argument.getOwner() != &function.front())
+    return std::nullopt;
+  auto rank = static_cast<int64_t>(view->dimensions.size());
+  int64_t last = cast<MemRefType>(slice.getType()).getRank() - 1;
+  bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 &&
+               view->dimensions.back().ofView == last && view->dimensions.back().isWhole &&
+               function.getArgAttr(view->argument.getArgNumber(), core::kUnitStrideAttr);
+  return isFit ? view : std::nullopt;
+}
+
+/// Whether all that is computed of the rows of a load, which need not lie in its view, is dropped
+/// where a view ends that has as many of them.
+class RowsBeyond {
+public:
+  explicit RowsBeyond(core::LoadOp load) : load_(load) {}
+  bool areDropped() { return areDropped(load_.getTile(), 0); }
+
+private:
+  bool areDropped(Value tile, unsigned dim) {
+    if (!seen_.insert({tile, dim}).second)
+      return true;
+    return llvm::all_of(tile.getUses(), [&](OpOperand &use) { return isHarmless(use, dim); });
+  }
+
+  bool isHarmless(OpOperand &use, unsigned dim) {
+    Operation *user = use.getOwner();
+    unsigned n = use.getOperandNumber();
+    if (isElementwise(user) || isa<core::ConvertLayoutOp>(user))
+      return areDropped(user->getResult(0), dim);
+    if (auto transpose = dyn_cast<core::TransposeOp>(user))
+      return areDropped(transpose.getResult(), transpose.getPermutation()[0] == dim ? 0 : 1);
+    if (auto broadcast = dyn_cast<core::BroadcastOp>(user))
+      return areDropped(broadcast.getResult(), dim);
+    if (auto reduce = dyn_cast<core::ReduceOp>(user))
+      return reduce.getAxis() != dim && areDropped(reduce.getResult(), dim);
+    if (auto dot = dyn_cast<core::DotOp>(user))
+      return (n == 2 || n == dim) && areDropped(dot.getResult(), dim);
+    if (auto store = dyn_cast<core::StoreOp>(user))
+      return endsAlike(store, dim);
+    if (auto loop = dyn_cast<scf::ForOp>(user))
+      return areDropped(loop.getTiedLoopRegionIterArg(&use), dim) &&
+             areDropped(loop.getTiedLoopResult(&use), dim);
+    return isa<scf::YieldOp>(user) && areDroppedBehind(user->getParentOp(), n, dim);
+  }
+
+  bool areDroppedBehind(Operation *parent, unsigned n, unsigned dim) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    return areDropped(parent->getResult(n), dim) &&
+           (!loop || areDropped(loop.getRegionIterArg(n), dim));
+  }
+
+  bool endsAlike(core::StoreOp store, unsigned dim) {
+    auto placeOf = [&](auto op, RankedTensorType tile, unsigned of) {
+      unsigned lead = static_cast<unsigned>(op.getCoords().size() - tile.getRank()) + of;
+      return std::tuple(op.getCoords()[lead], extentOf(op.getView(), lead).of,
+                        extentOf(op.getView(), lead).dimension, tile.getDimSize(of));
+    };
+    RankedTensorType stored = tileOf(store.getTile()), loaded = tileOf(load_.getTile());
+    return stored.getRank() == 2 && placeOf(store, stored, dim) == placeOf(load_, loaded, 0);
+  }
+
+  core::LoadOp load_;
+  llvm::DenseSet<std::pair<Value, unsigned>> seen_;
+};
+
+/// The memory that an op reads or writes as tiles; null where it does not.
+Value viewOf(Operation *op) {
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<core::LoadOp, core::StoreOp, core::GatherOp, core::ScatterOp, core::AtomicAddOp>(
+          [](auto access) { return access.getView(); })
+      .Default([](Operation *) { return nullptr; });
+}
+
+bool isZero(std::optional<TypedAttr> padding, Type element) {
+  return !padding || *padding == Builder(element.getContext()).getZeroAttr(element);
+}
+
+class Planner {
+public:
+  Planner(func::FuncOp function, const Chip &share, int64_t warps)
+      : function_(function), share_(share), warps_(warps) {}
+
+  std::optional<RolePlan> plan() {
+    WalkResult found = function_.walk([&](core::DotOp dot) {
+      return add(dot) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() || !hasRegisters())
+      return std::nullopt;
+    RolePlan plan{first_, feeds_, warps_, writers_};
+    Guards guards = plan.guards(function_);
+    if (!waitsAreKnown(guards) || mayLeave(guards))
+      return std::nullopt;
+    return plan;
+  }
+
+private:
+  bool add(core::DotOp dot) {
+    return fitsWarpgroups(dot, warps_, share_) &&
+           (isComputed(dot.getLhs())
+                ? core::elementBytes(tileOf(dot.getLhs()).getElementType()) == 2
+                : add(dot, dot.getLhs(), !isTransposed(dot.getLhs()))) &&
+           add(dot, dot.getRhs(), isTransposed(dot.getRhs()));
+  }
+
+  static bool isComputed(Value operand) {
+    return !untransposed(operand).getDefiningOp<core::LoadOp>();
+  }
+
+  /// `isDeep`: the operand's dense dimension is summed over.
+  bool add(core::DotOp dot, Value operand, bool isDeep) {
+    auto load = untransposed(operand).getDefiningOp<core::LoadOp>();
+    if (!load || !projection_.reaches(load) || !projection_.computes(load.getView()) ||
+        !fitsPanels(tileOf(load.getTile()), isDeep) ||
+        !isZero(load.getPadding(), tileOf(load.getTile()).getElementType()) ||
+        !llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); }) ||
+        !onlyFeedsDots(load.getTile()))
+      return false;
+    auto view = mapped(function_, load.getView());
+    if (!view)
+      return false;
+    auto row = static_cast<unsigned>(cast<MemRefType>(load.getView().getType()).getRank() - 2);
+    bool isClipped =
+        !view->dimensions[view->dimensionOf(row)].isWhole && !RowsBeyond(load).areDropped();
+    Feed &feed = feedOf(load, dot);
+    if (!llvm::any_of(feed.tiles, [&](FedTile &tile) { return tile.load == load; }))
+      feed.tiles.push_back({load, isClipped});
+    if (!llvm::is_contained(feed.dots, dot))
+      feed.dots.push_back(dot);
+    return true;
+  }
+
+  /// What one product of a block reads comes together; a tile that stays for several, by itself.
+  Feed &feedOf(core::LoadOp load, core::DotOp dot) {
+    for (Feed &feed : feeds_)
+      if (llvm::any_of(feed.tiles, [&](FedTile &tile) { return tile.load == load; }))
+        return feed;
+    if (load->getBlock() == dot->getBlock())
+      for (Feed &feed : feeds_)
+        if (feed.block == load->getBlock() && llvm::is_contained(feed.dots, dot))
+          return feed;
+    return feeds_.emplace_back(Feed{load->getBlock(), {}, {}});
+  }
+
+  static bool onlyFeedsDots(Value tile) {
+    return llvm::all_of(tile.getUses(), [&](OpOperand &use) {
+      if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
+        return onlyFeedsDots(transpose.getResult());
+      return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
+    });
+  }
+
+  /// The first op that computes tiles, constants aside, or that says something to others.
+  bool findFirst() {
+    for (Operation &op : function_.front()) {
+      WalkResult result = op.walk([](Operation *inner) {
+        bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
+                         llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
+        bool speaks = isa<NvidiaDialect>(inner->getDialect()) && !isMemoryEffectFree(inner) &&
+                      !isa<BeginOp, AbortOp>(inner);
+        return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
+                                                                       : WalkResult::advance();
+      });
+      if (!result.wasInterrupted())
+        continue;
+      first_ = &op;
+      return true;
+    }
+    return false;
+  }
+
+  /// Whether the kernel writes what is fed, which is then not to be read ahead.
+  bool overwrites() {
+    llvm::SmallPtrSet<Value, 4> fed;
+    for (Feed &feed : feeds_)
+      for (FedTile &tile : feed.tiles)
+        fed.insert(rootOf(tile.load.getView()));
+    WalkResult result = function_.walk([&](Operation *op) {
+      Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
+      if (auto move = dyn_cast<MoveOp>(op))
+        view = move.getDestination();
+      if (!view)
+        return WalkResult::advance();
+      BlockArgument root = rootOf(view);
+      if (root && fed.contains(root) && isa<MoveOp>(op)) {
+        writers_.push_back(op);
+        return WalkResult::advance();
+      }
+      return root && !fed.contains(root) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return result.wasInterrupted();
+  }
+
+  /// Whether the producer can wait for what the program waits for before it loads tiles.
+  bool waitsAreKnown(const Guards &guards) {
+    return llvm::all_of(guards.waits(), [&](WaitOp wait) {
+      return projection_.reaches(wait) && projection_.computesOperands(wait);
+    });
+  }
+
+  /// Whether threads may end the kernel where others would wait for them: the producer does not
+  /// find out by itself that they do.
+  bool mayLeave(const Guards &guards) {
+    WalkResult result = function_.walk([&](LLVM::InlineAsmOp op) {
+      Operation *top = function_.front().findAncestorOpInBlock(*op);
+      bool isKnown =
+          top->isBeforeInBlock(first_) || !guards.precedesFetch(op) || projection_.foresees(op);
+      return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return result.wasInterrupted();
+  }
+
+  /// Whether the products of each block and their computed operands leave registers for the rest.
+  bool hasRegisters() {
+    llvm::DenseMap<Block *, int64_t> elements; // in units of a register of every thread
+    function_.walk([&](core::DotOp dot) {
+      elements[dot->getBlock()] += tileOf(dot.getAcc()).getNumElements();
+      if (isComputed(dot.getLhs()))
+        elements[dot->getBlock()] += tileOf(dot.getLhs()).getNumElements() / 2;
+    });
+    int64_t most = accumulatorsOf(share_, warps_).most * warps_ * kLanes;
+    return llvm::all_of(elements, [&](auto one) { return one.second <= most; });
+  }
+
+  func::FuncOp function_;
+  const Chip &share_;
+  int64_t warps_;
+  Projection projection_;
+  SmallVector<Feed> feeds_;
+  SmallVector<Operation *> writers_;
+  Operation *first_ = nullptr;
+};
+
+} // namespace
+
+/// Whether a value that the producer computes is the same for all cores of a cluster.
+static bool isSame(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return !loop || (loop.getInductionVar() == argument && isSame(loop.getLowerBound()) &&
+                     isSame(loop.getUpperBound()) && isSame(loop.getStep()));
+  }
+  Operation *op = value.getDefiningOp();
+  // Only a cluster's number is known to be the same: that of a block over the cores of one.
+  if (isa<NVVM::BlockIdXOp>(op))
+    return llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::DivUIOp>(user); });
+  return !isa<MemberOp>(op) && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), isSame);
+}
+
+bool isSameInCluster(core::LoadOp load) {
+  for (Operation *parent = load->getParentOp(); !isa<func::FuncOp>(parent);
+       parent = parent->getParentOp()) {
+    if (auto loop = dyn_cast<scf::ForOp>(parent))
+      if (!isSame(loop.getInductionVar()))
+        return false;
+    if (auto branch = dyn_cast<scf::IfOp>(parent))
+      if (!isSame(branch.getCondition()))
+        return false;
+  }
+  return isSame(load.getView()) && llvm::all_of(load.getCoords(), isSame);
+}
+
+bool isDeliverable(core::StoreOp store, int64_t warps) {
+  constexpr int64_t kNarrowest = 64;
+  auto function = store->getParentOfType<func::FuncOp>();
+  RankedTensorType tile = tileOf(store.getTile());
+  auto slice = mapped(function, store.getView());
+  if (tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
+      core::elementBytes(tile.getElementType()) != 2 || !slice || slice->page)
+    return false;
+  bool isWhole = tile.getDimSize(0) % (16 * warps) == 0;
+  if (!isWhole || core::layoutOf(tile) != warpgroupAccumulator(shapeOf(tile), warps).canonical())
+    return false;
+  // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
+  WalkResult result = function.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    bool isVerb = dialect == device::DistDialect::getDialectNamespace() ||
+                  (dialect == NvidiaDialect::getDialectNamespace() && !isMemoryEffectFree(op));
+    if (isVerb || isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op))
+      return WalkResult::interrupt();
+    Value view = viewOf(op);
+    if (!view || isa<core::StoreOp>(op))
+      return WalkResult::advance();
+    BlockArgument root = rootOf(view);
+    return root && root != slice->argument ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+Guards RolePlan::guards(func::FuncOp function) const {
+  SmallVector<Operation *> loads;
+  for (const Feed &feed : feeds)
+    for (const FedTile &tile : feed.tiles)
+      loads.push_back(tile.load);
+  return {function, loads};
+}
+
+bool Feed::isInner() const {
+  return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
+}
+
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits) {
+  constexpr int64_t kStep = 8, kEnough = 240;
+  int64_t few = producerWaits ? 56 : 40, computing = warps * kLanes, others = kWarpgroup * kLanes;
+  int64_t each = share.coreRegisters / (computing + others) / kStep * kStep;
+  if (each >= kEnough)
+    return {share.registers, share.registers, share.registers};
+  return {each, (each * (computing + others) - few * others) / computing / kStep * kStep, few};
+}
+
+int64_t columnsOfParts(const Chip &share, int64_t warps, int64_t rows, int64_t columns) {
+  constexpr int64_t kStep = 8, kNarrowest = 64; // narrower, the left side is read too often
+  int64_t left = accumulatorsOf(share, warps).most - rows * columns / (warps * kLanes);
+  for (int64_t parts = 1; columns >= parts * kNarrowest || parts == 1; ++parts) {
+    int64_t width = llvm::alignTo(llvm::divideCeil(columns, parts), kStep);
+    if (width / 2 <= left)
+      return width;
+  }
+  return 0;
+}
+
+std::optional<RolePlan> planRoles(func::FuncOp function, const Chip &share, int64_t warps) {
+  if (!share.hasWarpgroups)
+    return std::nullopt;
+  for (int64_t groups : {2, 1})
+    if (!warps || warps == groups * kWarpgroup)
+      if (auto plan = Planner(function, share, groups * kWarpgroup).plan())
+        return plan;
+  return std::nullopt;
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tensor cores multiply.
+#pragma once
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/nvidia/Chip.h"
+#include "ditron/targets/nvidia/analysis/Fragments.h"
+
+namespace ditron::nvidia {
+
+using namespace gpu;
+
+/// How a product is computed.
+enum class DotKind {
+  matrix, ///< by the tensor cores' mma.sync
+  scalar, ///< one multiplication after the other
+};
+DotKind kindOf(core::DotOp op);
+
+/// Terms that one mma.sync of operands of this type adds up; 0 if there is none.
+int64_t matrixDepth(mlir::Type element, core::Precision precision);
+
+inline constexpr int64_t kProductRows = 64; ///< of one wgmma
+/// What wgmma makes of operands of a type.
+struct WarpgroupProduct {
+  const char *type = nullptr; ///< as PTX spells it; null: there is no such product
+  int64_t depth = 16;         ///< terms that one instruction adds up
+  int64_t columns = 8;        ///< that widths above 32 are multiples of
+  int64_t run = 0;            ///< terms that are added up before f32 takes their sum over; 0: any
+};
+WarpgroupProduct warpgroupProduct(mlir::Type element, core::Precision precision);
+
+/// The chip of this name; null, and an error at `op`, where there is none.
+const Chip *chipNamed(llvm::StringRef name, mlir::Operation *op);
+
+} // namespace ditron::nvidia

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The instructions of PTX that LLVM has no IR for, one function each: those that the shared
+// lowering asks for, whose contracts are in gpu/Instructions.h, and those of this backend alone.
+#pragma once
+#include "ditron/targets/gpu/Instructions.h"
+
+namespace ditron::nvidia {
+
+using gpu::ScopeName;
+
+class Instructions : public gpu::Instructions {
+public:
+  /// `threads`: that meet at a barrier; 0: all of the core.
+  Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
+      : gpu::Instructions(b, loc), threads_(threads) {}
+
+  Value thread() override;
+  Value block() override;
+  Value blocks() override;
+  Value uniform(Value value) override;
+  void barrier(bool ofAll = false) override;
+  void stay() override;
+  void exit() override;
+  llvm::SmallVector<Value> loadGlobal(Value address, int64_t bytes, Value mask,
+                                      llvm::ArrayRef<Value> otherwise,
+                                      Place place = Place::here) override;
+  void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) override;
+  void copyAsync(Value shared, Value address, int64_t bytes, Value count) override;
+  void commitCopies() override;
+  void waitCopies(int64_t pending) override;
+  Value loadAcquire(Value address, ScopeName scope) override;
+  Value loadRelaxed(Value address, ScopeName scope) override;
+  void storeRelease(Value address, Value value, ScopeName scope) override;
+  void storeRelaxed(Value address, Value value, ScopeName scope) override;
+  void raiseRelease(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
+  Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
+  Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
+  void fence(ScopeName scope) override;
+  Value time() override;
+  /// The number stands in the text: what reports different ones shares no code, whose operands
+  /// would stay in registers from the beginning on.
+  void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;
+
+  /// What this thread wrote to shared memory is seen by the copy engine and by products.
+  void fenceShared();
+
+  /// ldmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
+  llvm::SmallVector<Value, 4> loadMatrices(Value shared, bool transposed);
+
+  /// mma.sync: d = a * b + c of one fragment. `shape` and `types` as PTX spells them.
+  llvm::SmallVector<Value, 4> multiply(llvm::StringRef shape, llvm::StringRef types,
+                                       llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b,
+                                       llvm::ArrayRef<Value> c);
+
+  /// cvt.rna.tf32.f32: the bits (i32) of an f32 rounded to the mantissa of tf32.
+  Value roundToTf32(Value bits);
+
+  //===-- Copy engine and mbarriers -----------------------------------------------------------===//
+  // A barrier is 8 bytes of shared memory. Its phases have the parities 0, 1, 0, ...; a wait for
+  // parity 1 of a new one returns at once.
+
+  void initBarrier(Value barrier, int64_t arrivals);
+  /// Initialised barriers are seen by the copy engine.
+  void fenceBarriers();
+  /// Waits until the phase of this parity (i32) is complete.
+  void waitBarrier(Value barrier, Value parity);
+  /// One arrival, if the mask holds.
+  void arrive(Value barrier, Value mask);
+  /// The same at the barrier (an address of inMember) of another core of the cluster.
+  void arriveInCluster(Value barrier, Value mask);
+  /// One arrival, which says that the phase also waits for so many bytes.
+  void arriveExpecting(Value barrier, int64_t bytes);
+  /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
+  /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
+  /// `members` above 1: into the shared memory of as many cores of the cluster, at the same places,
+  /// and counted by the barrier of each.
+  void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier,
+                  int64_t members = 1);
+  void prefetchTensorMap(Value map);
+
+  /// Shared memory that this thread sees is what the copy engine sees from here on.
+  void fenceCopies();
+  /// cp.async.bulk.tensor: the box in shared memory to these coordinates, as copyTensor; part of a
+  /// group of this thread's. All if the mask holds.
+  void storeTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value mask);
+  /// Waits until at most `pending` groups of this thread's have something left to read in shared
+  /// memory, if the mask holds.
+  void waitStoresRead(int64_t pending, Value mask);
+  /// Waits until this thread's groups are done.
+  void waitStores();
+  /// bar.sync: so many threads meet at a barrier of this number (i32).
+  void meet(Value number, int64_t threads);
+  /// bar.arrive: these threads count there too, and go on.
+  void arriveAtBarrier(Value number, int64_t threads);
+  /// stmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
+  void storeMatrices(Value shared, llvm::ArrayRef<Value> words);
+
+  //===-- Clusters ----------------------------------------------------------------------------===//
+
+  /// The number of this core in its cluster (i32).
+  Value member();
+  /// The address (i32) at which the cluster knows a place in the shared memory of one of its cores
+  /// (i32).
+  Value inMember(Value shared, Value member);
+  /// All threads of the cluster meet, and see each other's shared memory. `isWhole`: warps come
+  /// here with all their threads together.
+  void meetInCluster(bool isWhole);
+
+  //===-- Warpgroups --------------------------------------------------------------------------===//
+
+  /// setmaxnreg: this warpgroup takes registers up to so many a thread, or leaves those above.
+  void takeRegisters(int64_t count);
+  void leaveRegisters(int64_t count);
+  /// Before products that add to these registers, which other instructions have written. They are
+  /// in the values.
+  llvm::SmallVector<Value> fenceProducts(llvm::ArrayRef<Value> values);
+  void commitProducts();
+  /// Waits until at most `pending` groups are under way; the values, in the registers where the
+  /// products left them, are read after that only.
+  llvm::SmallVector<Value> waitProducts(int64_t pending, llvm::ArrayRef<Value> values);
+
+  /// An operand of wgmma: its descriptor (i64), and whether its terms are the dense dimension.
+  struct Panels {
+    Value descriptor;
+    bool isDeep;
+  };
+  /// The left one: there, or in four registers (i32) of each thread.
+  struct Left {
+    Panels panels;
+    llvm::SmallVector<Value, 4> registers;
+  };
+  /// The type as PTX spells it, terms that are added up and columns of b.
+  struct PanelProduct {
+    llvm::StringRef type;
+    int64_t depth, columns;
+  };
+  /// wgmma.mma_async: begins acc += a * b of 64 rows of a; `isFirst`: acc = a * b, whatever acc
+  /// was. The results are in the registers of `acc`.
+  llvm::SmallVector<Value> multiplyPanels(const PanelProduct &product, const Left &a,
+                                          const Panels &b, bool isFirst, llvm::ArrayRef<Value> acc);
+
+  //===-- Launches, and other roles ----------------------------------------------------------===//
+
+  /// What this thread has acquired, or seen, the copy engine sees too.
+  void fenceCopyEngine();
+  /// griddepcontrol: the next launch may begin; then, what was launched before is done and seen.
+  void followLaunches();
+
+private:
+  /// Assembly through which values pass in the registers where they are, in pieces; `isLast`: the
+  /// text stands in the last one, else in the first.
+  llvm::SmallVector<Value> pass(llvm::StringRef text, llvm::ArrayRef<Value> values, bool isLast);
+  /// Assembly with results of the given types.
+  llvm::SmallVector<Value> assemble(llvm::StringRef text, llvm::StringRef constraints,
+                                    llvm::ArrayRef<Value> operands, mlir::TypeRange results,
+                                    bool hasEffects = true);
+
+  Value shuffleWord(Value word, int64_t mask) override;
+
+  int64_t threads_;
+};
+
+} // namespace ditron::nvidia

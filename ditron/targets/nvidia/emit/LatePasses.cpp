@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/emit/LatePasses.h"
+#include "ditron/targets/nvidia/emit/Assembly.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
+#include "llvm/Support/KnownBits.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/Scalarizer.h"
+
+namespace ditron::nvidia {
+
+static bool hasProducts(const llvm::Function &function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+    return isAssembly(instruction, "mma");
+  });
+}
+
+static bool isFreeLoad(const llvm::Instruction &instruction) {
+  return isAssembly(instruction, "ld.global") && !assemblyOf(instruction)->hasSideEffects();
+}
+
+//===-- Vectors -------------------------------------------------------------------------------===//
+
+/// Takes away what kept LLVM's passes, which are through, from computing in f16 what is written in
+/// f32: vectors are not taken apart there.
+static void dropFences(llvm::Function &function) {
+  for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function)))
+    if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+        call && call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) {
+      call->replaceAllUsesWith(call->getArgOperand(0));
+      call->eraseFromParent();
+    }
+}
+
+llvm::PreservedAnalyses TakeVectorsApart::run(llvm::Function &function,
+                                              llvm::FunctionAnalysisManager &analyses) {
+  if (hasProducts(function) || llvm::none_of(llvm::instructions(function), isFreeLoad))
+    return llvm::PreservedAnalyses::all();
+  dropFences(function);
+  return llvm::ScalarizerPass().run(function, analyses);
+}
+
+//===-- Masks ---------------------------------------------------------------------------------===//
+
+static void shareMask(llvm::ICmpInst &compare, const llvm::DataLayout &layout) {
+  using namespace llvm::PatternMatch;
+  llvm::Value *base = nullptr, *extent = compare.getOperand(1);
+  const llvm::APInt *added = nullptr;
+  llvm::Value *sum = compare.getOperand(0);
+  bool isSum = match(sum, m_NUWAdd(m_Value(base), m_APInt(added))) ||
+               match(sum, m_DisjointOr(m_Value(base), m_APInt(added)));
+  if (!isSum || compare.getPredicate() != llvm::CmpInst::ICMP_ULT || added->isNegative())
+    return;
+  llvm::KnownBits ofBase = computeKnownBits(base, layout);
+  llvm::KnownBits ofExtent = computeKnownBits(extent, layout);
+  if (!ofBase.isNonNegative() || !ofExtent.isNonNegative())
+    return;
+  unsigned shared = std::min(ofBase.countMinTrailingZeros(), ofExtent.countMinTrailingZeros());
+  llvm::APInt first = *added;
+  first.clearLowBits(std::min(shared, first.getBitWidth()));
+  llvm::IRBuilder<> b(&compare);
+  compare.setOperand(0, b.CreateNSWSub(extent, base));
+  compare.setOperand(1, b.getInt(first));
+  compare.setPredicate(llvm::CmpInst::ICMP_SGT);
+}
+
+llvm::PreservedAnalyses ShareMasks::run(llvm::Function &function,
+                                        llvm::FunctionAnalysisManager &analyses) {
+  if (hasProducts(function))
+    return llvm::PreservedAnalyses::all();
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction))
+      shareMask(*compare, function.getDataLayout());
+  analyses.invalidate(function, llvm::PreservedAnalyses::none());
+  llvm::EarlyCSEPass().run(function, analyses);
+  analyses.invalidate(function, llvm::PreservedAnalyses::none());
+  return llvm::ADCEPass().run(function, analyses);
+}
+
+//===-- Order ---------------------------------------------------------------------------------===//
+
+/// Whether an instruction may be anywhere between what it uses and what uses it.
+static bool mayMove(const llvm::Instruction &instruction) {
+  return isFreeLoad(instruction) ||
+         !(instruction.mayHaveSideEffects() || instruction.mayReadFromMemory() ||
+           llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) || instruction.isTerminator());
+}
+
+/// The first user in the instruction's block; the block's end if there is none in it.
+static llvm::Instruction *firstUser(llvm::Instruction &instruction) {
+  llvm::Instruction *first = instruction.getParent()->getTerminator();
+  for (llvm::User *user : instruction.users()) {
+    auto *other = llvm::cast<llvm::Instruction>(user);
+    if (other->getParent() == instruction.getParent() && !llvm::isa<llvm::PHINode>(other) &&
+        other->comesBefore(first))
+      first = other;
+  }
+  return first;
+}
+
+/// Puts each of these right in front of its first use, the last one first.
+static void sink(llvm::ArrayRef<llvm::Instruction *> instructions) {
+  for (llvm::Instruction *instruction : llvm::reverse(instructions))
+    if (mayMove(*instruction))
+      instruction->moveBefore(firstUser(*instruction));
+}
+
+/// What an instruction needs of those from an earlier one on, itself the last; nothing, where one
+/// of them may not move.
+static llvm::SmallVector<llvm::Instruction *> neededFrom(llvm::Instruction &instruction,
+                                                         const llvm::Instruction &place) {
+  if (instruction.comesBefore(&place))
+    return {};
+  llvm::SetVector<llvm::Instruction *> needed;
+  needed.insert(&instruction);
+  for (size_t n = 0; n < needed.size(); ++n) {
+    if (!mayMove(*needed[n]))
+      return {};
+    for (llvm::Value *operand : needed[n]->operands())
+      if (auto *one = llvm::dyn_cast<llvm::Instruction>(operand);
+          one && one->getParent() == place.getParent() && !one->comesBefore(&place))
+        needed.insert(one);
+  }
+  llvm::SmallVector<llvm::Instruction *> all = needed.takeVector();
+  llvm::sort(all, [](auto *a, auto *b) { return a->comesBefore(b); });
+  return all;
+}
+
+/// Puts an instruction, with what it needs, in front of an earlier one: of the one behind that, if
+/// it is needed itself.
+static void hoist(llvm::Instruction &instruction, llvm::Instruction *&place) {
+  for (llvm::Instruction *needed : neededFrom(instruction, *place))
+    if (needed == place)
+      place = place->getNextNode();
+    else
+      needed->moveBefore(place);
+}
+
+/// Words that a load gives.
+static int64_t wordsOf(const llvm::Instruction &load) {
+  auto *words = llvm::dyn_cast<llvm::StructType>(load.getType());
+  return words ? words->getNumElements() : 1;
+}
+
+/// Brings free loads forward, as many of which are under way as have so many words together.
+static void readAhead(llvm::Instruction *first, int64_t most) {
+  struct Load {
+    llvm::Instruction *load;
+    llvm::Instruction *effect; ///< the first one behind it, before which its words are used
+  };
+  llvm::SmallVector<Load> loads;
+  llvm::SmallVector<llvm::Instruction *> waiting;
+  for (auto &instruction : llvm::make_range(first->getIterator(), first->getParent()->end())) {
+    if (isFreeLoad(instruction)) {
+      waiting.push_back(&instruction);
+    } else if (!mayMove(instruction)) {
+      for (llvm::Instruction *load : waiting)
+        loads.push_back({load, &instruction});
+      waiting.clear();
+    }
+  }
+  int64_t words = 0;
+  llvm::Instruction *place = first;
+  for (size_t n = 0, oldest = 0; n < loads.size(); ++n) {
+    words += wordsOf(*loads[n].load);
+    for (; words > most && oldest < n; ++oldest) {
+      words -= wordsOf(*loads[oldest].load);
+      place = loads[oldest].effect->getNextNode();
+    }
+    hoist(*loads[n].load, place);
+  }
+}
+
+/// Orders what comes behind the last effect in front of the block's first free load.
+static void order(llvm::BasicBlock &block) {
+  constexpr int64_t kWords = 16; // ahead
+  auto load = llvm::find_if(block, isFreeLoad);
+  if (load == block.end())
+    return;
+  auto first = load;
+  while (first != block.begin() && mayMove(*std::prev(first)))
+    --first;
+  auto *before = first == block.begin() ? nullptr : &*std::prev(first);
+  llvm::SmallVector<llvm::Instruction *> all;
+  for (llvm::Instruction &instruction : llvm::make_range(first, block.end()))
+    all.push_back(&instruction);
+  sink(all);
+  readAhead(before ? before->getNextNode() : &block.front(), kWords);
+}
+
+llvm::PreservedAnalyses PlaceLoads::run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+  if (hasProducts(function))
+    return llvm::PreservedAnalyses::all();
+  for (llvm::BasicBlock &block : function)
+    order(block);
+  return llvm::PreservedAnalyses::none();
+}
+
+} // namespace ditron::nvidia

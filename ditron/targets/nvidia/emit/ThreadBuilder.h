@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shared ThreadBuilder with the instructions of PTX, and the patterns of this backend:
+//
+//   mma/DotPatterns.cpp          products
+//   mma/WarpgroupPatterns.cpp    products of warpgroups
+//   warpspec/RolePatterns.cpp    roles, and the pipes between them
+//   warpspec/MailPatterns.cpp    numbers from one role to the other
+//   warpspec/GatePatterns.cpp    order between roles, and between launches
+//   warpspec/DeliverPatterns.cpp tiles that TMA stores
+#pragma once
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "ditron/targets/nvidia/emit/Instructions.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+
+namespace ditron::nvidia {
+
+class ThreadBuilder : public gpu::ThreadBuilder {
+public:
+  ThreadBuilder(mlir::OpBuilder &b, mlir::Location loc, const ThreadContext &context)
+      : gpu::ThreadBuilder(b, loc, context), instructions(b, loc, meeting(context)) {}
+
+  /// For the copy engine, where the first element of a tile of a view, which is part of an argument
+  /// (see ArgumentView), lies in that: i32, innermost coordinate first; behind them `page` if there
+  /// is one. A place outside of the argument is brought near, that it fits 32 bits.
+  llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
+                                   llvm::ArrayRef<int64_t> shape, Value page = nullptr);
+
+  Instructions instructions;
+};
+
+/// The chip that code is made for.
+const Chip &chipOf(const ThreadContext &context);
+
+/// What a pipe becomes: a struct of the address of its slots and of this thread's position.
+mlir::Type pipeType(mlir::MLIRContext *context);
+
+/// Bytes of shared memory that the tiles of one nvidia.deliver pass through on their way.
+int64_t deliveryBytes(int64_t warps);
+
+void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                    const ThreadContext &context);
+void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                          const ThreadContext &context);
+void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addMailPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addGatePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
+void addDeliverPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                        const ThreadContext &context);
+
+} // namespace ditron::nvidia

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "ditron/targets/nvidia/ops/NvidiaOpsDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ditron/targets/nvidia/ops/NvidiaOpsTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "ditron/targets/nvidia/ops/NvidiaOps.cpp.inc"
+
+void ditron::nvidia::NvidiaDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ditron/targets/nvidia/ops/NvidiaOpsTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ditron/targets/nvidia/ops/NvidiaOps.cpp.inc"
+      >();
+}
+
+namespace ditron::nvidia {
+
+//===-- What passes of this backend may say to one another ------------------------------------===//
+
+namespace {
+
+/// The right side may be wider than the accumulator: panels are filled up. A left side in registers
+/// is packed, two terms a word.
+template <class Op> LogicalResult verifyProduct(Op op) {
+  RankedTensorType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(),
+                   acc = op.getAcc().getType();
+  if (lhs.getRank() != 2 || rhs.getRank() != 2 || acc.getRank() != 2)
+    return op.emitOpError() << "multiplies " << lhs << " and " << rhs << " into " << acc
+                            << ", expected 2 dimensions";
+  int64_t packed = lhs.getElementType() != rhs.getElementType() ? 2 : 1;
+  if (lhs.getDimSize(1) * packed != rhs.getDimSize(0))
+    return op.emitOpError() << "lhs has " << lhs.getDimSize(1) * packed << " columns but rhs has "
+                            << rhs.getDimSize(0) << " rows";
+  if (acc.getDimSize(0) != lhs.getDimSize(0) || acc.getDimSize(1) > rhs.getDimSize(1))
+    return op.emitOpError() << "acc is " << acc << " but the product is " << lhs.getDimSize(0)
+                            << "x" << rhs.getDimSize(1);
+  return success();
+}
+
+} // namespace
+
+LogicalResult PipeType::verify(EmitError emitError, int64_t slots, ArrayRef<RankedTensorType> tiles,
+                               int64_t members) {
+  if (tiles.empty() || members < 1)
+    return emitError() << "has " << tiles.size() << " tiles for " << members
+                       << " cores, expected 1 or more of each";
+  return requireSlots(emitError, slots);
+}
+
+LogicalResult MailboxType::verify(EmitError emitError, int64_t slots, ArrayRef<Type> numbers) {
+  if (slots < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(slots)))
+    return emitError() << "has " << slots << " slots, expected a power of two";
+  for (Type number : numbers)
+    if (!number.isIntOrIndex())
+      return emitError() << "holds " << number << ", expected integers and index";
+  return success();
+}
+
+LogicalResult DeliverOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+
+LogicalResult FetchOp::verify() {
+  ArrayRef<RankedTensorType> tiles = getPipe().getType().getTiles();
+  if (getTile() >= tiles.size())
+    return emitOpError() << "tile is " << getTile() << ", expected 0 to " << tiles.size() - 1;
+  return requireCoords(*this, getView(), getCoords());
+}
+
+LogicalResult ReceiveOp::verify() {
+  SmallVector<Type> tiles(getPipe().getType().getTiles());
+  return requireTypes(*this, getResultTypes(), tiles, "the pipe");
+}
+
+LogicalResult MultiplyOp::verify() { return verifyProduct(*this); }
+LogicalResult MultiplyAddOp::verify() {
+  int64_t columns = static_cast<int64_t>(getColumns());
+  if (columns < 8 || columns % 8 != 0)
+    return emitOpError() << "has parts of " << columns << " columns, expected a multiple of 8";
+  return verifyProduct(*this);
+}
+LogicalResult SettleOp::verify() {
+  return requireTypes(*this, getResultTypes(), getValues().getTypes(), "the list of products");
+}
+
+LogicalResult TellOp::verify() {
+  return requireTypes(*this, getNumbers().getTypes(), getMailbox().getType().getNumbers(),
+                      "the mailbox");
+}
+LogicalResult HearOp::verify() {
+  return requireTypes(*this, getResultTypes(), getMailbox().getType().getNumbers(), "the mailbox");
+}
+
+} // namespace ditron::nvidia

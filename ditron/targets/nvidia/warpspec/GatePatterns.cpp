@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Order between roles, and between launches. The thread that feeds the others waits for itself, and
+// has TMA see what it has seen.
+#include "ditron/targets/gpu/threads/Talk.h"
+#include "ditron/targets/nvidia/analysis/Guards.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+namespace {
+
+/// A wait of the thread that feeds: takes precedence over that of all threads.
+struct FeedingWaitPattern : TilePattern<WaitOp> {
+  FeedingWaitPattern(const TypeConverter &types, MLIRContext *mlirContext,
+                     const ThreadContext &context)
+      : TilePattern(types, mlirContext, context) {
+    setBenefit(2);
+  }
+  LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (!op->hasAttr(kFeedingAttr))
+      return b.notifyMatchFailure(op, "all threads wait");
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
+    talk.wait(cell, value, static_cast<int64_t>(op.getSite()), op.getScope(), 1);
+    t.instructions.fenceCopyEngine();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct FollowLaunchesPattern : TilePattern<FollowLaunchesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FollowLaunchesOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder(b, op.getLoc(), context_).instructions.followLaunches();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+/// An mbarrier in shared memory, on which one thread arrives each time the computing role passes,
+/// and the parity of the phase that the feeding thread waits for, in a register.
+struct GatePattern : TilePattern<GateOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(GateOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    ThreadBuilder t(b, loc, context_);
+    Value barrier = t.shared(context_.shared.allocate(8)), parity;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+      parity = b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), t.i32(1));
+    }
+    b.create<LLVM::StoreOp>(loc, t.i32(0), parity);
+    Talk talk(t, {});
+    talk.when(talk.isFirstThread(), [&] {
+      t.instructions.initBarrier(barrier, 1);
+      t.instructions.fenceBarriers();
+    });
+    b.create<NVVM::Barrier0Op>(loc);
+    Value gate = b.create<LLVM::UndefOp>(loc, pipeType(b.getContext()));
+    gate = b.create<LLVM::InsertValueOp>(loc, gate, barrier, 0);
+    b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, gate, parity, 1);
+    return success();
+  }
+};
+
+struct OpenPattern : TilePattern<OpenOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(OpenOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Value barrier = b.create<LLVM::ExtractValueOp>(op.getLoc(), adaptor.getGate(), 0);
+    t.instructions.barrier();
+    t.instructions.arrive(barrier, Talk(t, {}).isFirstThread());
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct FollowPattern : TilePattern<FollowOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FollowOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    mlir::Location loc = op.getLoc();
+    ThreadBuilder t(b, loc, context_);
+    Value barrier = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 0);
+    Value place = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 1);
+    Value parity = b.create<LLVM::LoadOp>(loc, b.getI32Type(), place);
+    t.instructions.waitBarrier(barrier, parity);
+    b.create<LLVM::StoreOp>(loc, b.create<arith::XOrIOp>(loc, parity, t.i32(1)), place);
+    t.instructions.fenceCopyEngine();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void addGatePatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns.add<FeedingWaitPattern, GatePattern, OpenPattern, FollowPattern, FollowLaunchesPattern>(
+      types, patterns.getContext(), context);
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers from one role to the other: nvidia.mailbox, tell and hear.
+//
+// In shared memory a mailbox is its slots, 8 bytes a number, then two mbarriers a slot: `full`, on
+// which the thread that tells arrives, and `empty`, on which each computing warp does when all its
+// lanes have read. Each thread counts what it has told or heard, in a register: an alloca here,
+// which LLVM promotes.
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/nvidia/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+namespace {
+
+constexpr int64_t kNumberBytes = 8, kBarrierBytes = 8;
+
+/// A mailbox as one of its threads sees it: the slot whose turn it is.
+class Mailbox {
+public:
+  Mailbox(ThreadBuilder &t, MailboxType type, Value converted) : t_(t), type_(type) {
+    base_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
+    count_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
+    turn_ = t.b.create<LLVM::LoadOp>(t.loc, t.b.getI32Type(), count_);
+    slot_ = t.b.create<arith::AndIOp>(t.loc, turn_, t.i32(type.getSlots() - 1));
+    Value round = t.b.create<arith::ShRUIOp>(
+        t.loc, turn_, t.i32(llvm::Log2_64(static_cast<uint64_t>(type.getSlots()))));
+    parity_ = t.b.create<arith::AndIOp>(t.loc, round, t.i32(1));
+  }
+
+  static int64_t bytesOfSlots(MailboxType type) {
+    return type.getSlots() * static_cast<int64_t>(type.getNumbers().size()) * kNumberBytes;
+  }
+
+  Value full() { return barrier(0); }
+  Value empty() { return barrier(type_.getSlots()); }
+  /// The parity of `full` that says that numbers are there, and of `empty` that they may be put.
+  Value isThere() { return parity_; }
+  Value isFree() { return t_.b.create<arith::XOrIOp>(t_.loc, parity_, t_.i32(1)); }
+  Value number(int64_t n) {
+    auto bytes = static_cast<int64_t>(type_.getNumbers().size()) * kNumberBytes;
+    return t_.offset(t_.offset(base_, t_.mul(slot_, t_.i32(bytes))), n * kNumberBytes);
+  }
+  void next() { t_.b.create<LLVM::StoreOp>(t_.loc, t_.add(turn_, t_.i32(1)), count_); }
+
+private:
+  Value barrier(int64_t first) {
+    Value place = t_.offset(base_, t_.mul(slot_, t_.i32(kBarrierBytes)));
+    return t_.offset(place, bytesOfSlots(type_) + first * kBarrierBytes);
+  }
+
+  ThreadBuilder &t_;
+  MailboxType type_;
+  Value base_, count_, turn_, slot_, parity_;
+};
+
+/// The type in which a number lies in shared memory.
+Type storedType(Type number) {
+  Builder b(number.getContext());
+  bool isWhole =
+      isa<FloatType>(number) || (number.isInteger() && number.getIntOrFloatBitWidth() >= 32);
+  return number.isIndex() ? Type(b.getI64Type()) : isWhole ? number : Type(b.getI32Type());
+}
+
+struct MailboxPattern : TilePattern<MailboxOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(MailboxOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    MailboxType type = op.getType();
+    int64_t slots = type.getSlots(), bytes = Mailbox::bytesOfSlots(type);
+    Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes)), count;
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+      count = b.create<LLVM::AllocaOp>(op.getLoc(), pointer, b.getI32Type(), t.i32(1));
+    }
+    b.create<LLVM::StoreOp>(op.getLoc(), t.i32(0), count);
+    Value isFirst = b.create<arith::AndIOp>(op.getLoc(), equal(t, context_.warp, 0),
+                                            equal(t, context_.lane, 0));
+    auto branch = b.create<scf::IfOp>(op.getLoc(), isFirst);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      for (int64_t n = 0; n < 2 * slots; ++n)
+        t.instructions.initBarrier(t.offset(base, bytes + n * kBarrierBytes),
+                                   n < slots ? 1 : context_.warps);
+      t.instructions.fenceBarriers();
+    }
+    b.create<NVVM::Barrier0Op>(op.getLoc());
+    Value box = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
+    box = b.create<LLVM::InsertValueOp>(op.getLoc(), box, base, 0);
+    b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, box, count, 1);
+    return success();
+  }
+
+private:
+  static Value equal(ThreadBuilder &t, Value x, int64_t y) {
+    return t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, x, t.i32(y));
+  }
+};
+
+struct TellPattern : TilePattern<TellOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(TellOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Mailbox box(t, op.getMailbox().getType(), adaptor.getMailbox());
+    t.instructions.waitBarrier(box.empty(), box.isFree());
+    for (auto [n, number] : llvm::enumerate(adaptor.getNumbers())) {
+      Type stored = storedType(number.getType());
+      if (number.getType().isIndex())
+        number = b.create<arith::IndexCastOp>(op.getLoc(), stored, number);
+      else if (stored != number.getType())
+        number = b.create<arith::ExtUIOp>(op.getLoc(), stored, number);
+      b.create<LLVM::StoreOp>(op.getLoc(), number, box.number(static_cast<int64_t>(n)));
+    }
+    t.instructions.arrive(box.full(), b.create<arith::ConstantIntOp>(op.getLoc(), 1, 1));
+    box.next();
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct HearPattern : TilePattern<HearOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(HearOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Mailbox box(t, op.getMailbox().getType(), adaptor.getMailbox());
+    t.instructions.waitBarrier(box.full(), box.isThere());
+    SmallVector<Value> numbers;
+    for (auto [n, type] : llvm::enumerate(op.getResultTypes())) {
+      Type stored = storedType(type);
+      Value number =
+          b.create<LLVM::LoadOp>(op.getLoc(), stored, box.number(static_cast<int64_t>(n)));
+      if (type.isIndex())
+        number = b.create<arith::IndexCastOp>(op.getLoc(), type, number);
+      else if (stored != type)
+        number = b.create<arith::TruncIOp>(op.getLoc(), type, number);
+      numbers.push_back(number);
+    }
+    b.create<NVVM::SyncWarpOp>(op.getLoc(), t.i32(-1));
+    Value isFirst =
+        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, context_.lane, t.i32(0));
+    t.instructions.arrive(box.empty(), isFirst);
+    box.next();
+    b.replaceOp(op, numbers);
+    return success();
+  }
+};
+
+} // namespace
+
+void addMailPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns.add<MailboxPattern, TellPattern, HearPattern>(types, patterns.getContext(), context);
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Roles, and the pipes of tiles between them.
+//
+// In shared memory a pipe is its slots, one behind the other, then two mbarriers a slot: `full`, on
+// which the producer arrives once and announces the bytes that the copy engine then counts, and
+// `empty`, on which each computing warp arrives. A role goes through the slots in order and keeps
+// its position, a slot and the parity of the phase that it waits for, in registers: allocas here,
+// which LLVM promotes.
+//
+// Where cores of a cluster fetch tiles for one another, `empty` of each counts the warps of all: a
+// warp's lanes arrive at one core each. `full` counts the bytes of all copies into its own core.
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+Type pipeType(MLIRContext *context) {
+  Type shared = LLVM::LLVMPointerType::get(context, 3), local = LLVM::LLVMPointerType::get(context);
+  Type everywhere = IntegerType::get(context, 32);
+  return LLVM::LLVMStructType::getLiteral(context, {shared, local, everywhere});
+}
+
+namespace {
+
+constexpr int64_t kBarrierBytes = 8, kTileAlignment = 1024;
+
+/// Numbers of barriers: of all threads, and of those that compute; of a warpgroup; of its turn.
+constexpr int64_t kCommonBarriers = 2;
+Value ownBarrier(ThreadBuilder &t, int64_t warps) {
+  int64_t groups = warps / kWarpgroup;
+  return t.add(t.digit({Axis::warp, kWarpgroup, groups, 1}), t.i32(kCommonBarriers));
+}
+Value turnBarrier(ThreadBuilder &t, int64_t warps, bool ofNext) {
+  int64_t groups = warps / kWarpgroup;
+  Value group = t.digit({Axis::warp, kWarpgroup, groups, 1});
+  if (ofNext)
+    group = t.b.create<arith::RemUIOp>(t.loc, t.add(group, t.i32(1)), t.i32(groups));
+  return t.add(group, t.i32(kCommonBarriers + groups));
+}
+/// The threads of two warpgroups, which meet at the barrier of a turn.
+constexpr int64_t kTurnThreads = 2 * kWarpgroup * kLanes;
+
+/// Words of a thread's position in a pipe.
+enum Position { kFillSlot, kFillParity, kTakeSlot, kTakeParity, kFreeSlot, kPositions };
+
+int64_t tileBytes(RankedTensorType tile) {
+  int64_t bytes = tile.getNumElements() * storageBytes(tile.getElementType());
+  return (bytes + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
+}
+
+int64_t slotBytes(PipeType pipe) {
+  int64_t bytes = 0;
+  for (RankedTensorType tile : pipe.getTiles())
+    bytes += tileBytes(tile);
+  return bytes;
+}
+
+/// A pipe as one of its threads sees it.
+class Pipe {
+public:
+  Pipe(ThreadBuilder &t, PipeType type, Value converted) : t_(t), type_(type) {
+    base_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
+    positions_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
+    there_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 2);
+  }
+
+  Value get(Position which) {
+    return t_.b.create<LLVM::LoadOp>(t_.loc, t_.b.getI32Type(), address(which));
+  }
+  void set(Position which, Value value) {
+    t_.b.create<LLVM::StoreOp>(t_.loc, value, address(which));
+  }
+  /// The slot after one, and whether that is the first again.
+  std::pair<Value, Value> next(Value slot) {
+    Value after = t_.add(slot, t_.i32(1));
+    Value wraps = t_.b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::eq, after,
+                                             t_.i32(type_.getSlots()));
+    return {t_.b.create<arith::SelectOp>(t_.loc, wraps, t_.i32(0), after), wraps};
+  }
+  /// Moves a slot and its parity on.
+  void advance(Position slot, Position parity) {
+    auto [after, wraps] = next(get(slot));
+    Value before = get(parity);
+    Value flipped = t_.b.create<arith::XOrIOp>(t_.loc, before, t_.i32(1));
+    set(slot, after);
+    set(parity, t_.b.create<arith::SelectOp>(t_.loc, wraps, flipped, before));
+  }
+
+  Value full(Value slot) { return barrier(slot, 0); }
+  Value empty(Value slot) { return barrier(slot, type_.getSlots()); }
+  /// The same of the core whose number is this lane's: i32.
+  Value emptyThere(Value slot) {
+    Value place = t_.add(there_, t_.mul(slot, t_.i32(kBarrierBytes)));
+    return t_.add(place,
+                  t_.i32(type_.getSlots() * slotBytes(type_) + type_.getSlots() * kBarrierBytes));
+  }
+  Value tile(Value slot, size_t number) {
+    int64_t before = 0;
+    for (RankedTensorType tile : type_.getTiles().take_front(number))
+      before += tileBytes(tile);
+    Value place = t_.offset(base_, t_.mul(slot, t_.i32(slotBytes(type_))));
+    return t_.offset(place, before);
+  }
+
+private:
+  Value address(Position which) { return t_.offset(positions_, int64_t(4) * which); }
+  Value barrier(Value slot, int64_t first) {
+    Value place = t_.offset(base_, t_.mul(slot, t_.i32(kBarrierBytes)));
+    return t_.offset(place, type_.getSlots() * slotBytes(type_) + first * kBarrierBytes);
+  }
+
+  ThreadBuilder &t_;
+  PipeType type_;
+  Value base_, positions_, there_;
+};
+
+Value isThread(ThreadBuilder &t, int64_t warp) {
+  auto is = [&](Value x, int64_t y) {
+    return t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, x, t.i32(y));
+  };
+  return t.b.create<arith::AndIOp>(t.loc, is(t.context.warp, warp), is(t.context.lane, 0));
+}
+
+struct PipePattern : TilePattern<PipeOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PipeOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
+    PipeType type = op.getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    int64_t slots = type.getSlots(), bytes = slots * slotBytes(type);
+    Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes));
+    Value pipe = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t, op), 1);
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, there(t, base, type), 2);
+    init(t, t.offset(base, bytes), slots, type.getMembers());
+    b.replaceOp(op, pipe);
+    return success();
+  }
+
+private:
+  /// The first phases of `empty` count as complete: the producer begins with parity 1.
+  static Value positions(ThreadBuilder &t, PipeOp op) {
+    Value all;
+    {
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+      auto pointer = LLVM::LLVMPointerType::get(t.b.getContext());
+      all = t.b.create<LLVM::AllocaOp>(t.loc, pointer, t.b.getI32Type(), t.i32(kPositions));
+    }
+    for (int word = 0; word < kPositions; ++word)
+      t.b.create<LLVM::StoreOp>(t.loc, t.i32(word == kFillParity),
+                                t.offset(all, int64_t(4) * word));
+    return all;
+  }
+
+  /// The pipe in the core whose number in the cluster is this lane's.
+  static Value there(ThreadBuilder &t, Value base, PipeType type) {
+    Value here = t.b.create<LLVM::PtrToIntOp>(t.loc, t.b.getI32Type(), base);
+    return type.getMembers() > 1 ? t.instructions.inMember(here, t.context.lane) : here;
+  }
+
+  void init(ThreadBuilder &t, Value barriers, int64_t slots, int64_t members) const {
+    auto branch = t.b.create<scf::IfOp>(t.loc, isThread(t, 0));
+    {
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(branch.thenBlock());
+      for (int64_t n = 0; n < 2 * slots; ++n)
+        t.instructions.initBarrier(t.offset(barriers, n * kBarrierBytes),
+                                   n < slots ? 1 : t.context.warps * members);
+      t.instructions.fenceBarriers();
+    }
+    if (members > 1)
+      t.instructions.meetInCluster(/*isWhole=*/true);
+    else
+      t.b.create<NVVM::Barrier0Op>(t.loc);
+  }
+};
+
+struct RolesPattern : TilePattern<RolesOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(RolesOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    RoleRegisters registers = registersOf(op);
+    Value isProducer = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::uge,
+                                               context_.warp, t.i32(context_.warps));
+    auto roles = b.create<scf::IfOp>(op.getLoc(), isProducer, /*withElseRegion=*/true);
+    b.setInsertionPointToStart(roles.thenBlock());
+    if (registers.areHanded())
+      t.instructions.leaveRegisters(registers.producing);
+    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
+    b.setInsertionPointToStart(thread.thenBlock());
+    llvm::SetVector<Value> maps;
+    op.getProducer().walk([&](FetchOp fetch) { maps.insert(fetch.getMap()); });
+    op.getConsumer().walk([&](DeliverOp deliver) { maps.insert(deliver.getMap()); });
+    for (Value map : maps)
+      t.instructions.prefetchTensorMap(map);
+    b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
+    b.setInsertionPointToStart(roles.elseBlock());
+    if (registers.areHanded())
+      t.instructions.takeRegisters(registers.computing);
+    bool delivers = false;
+    op.getConsumer().walk([&](DeliverOp) { delivers = true; });
+    if (op.getConsumer().walk([](TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      passFirstTurn(t);
+    b.inlineBlockBefore(&op.getConsumer().front(), roles.elseBlock()->getTerminator());
+    b.setInsertionPoint(roles.elseBlock()->getTerminator());
+    if (delivers)
+      t.instructions.waitStores();
+    // No core leaves while others may reach into its shared memory.
+    b.setInsertionPointAfter(roles);
+    if (op->getParentOfType<func::FuncOp>()->hasAttr(kClusterAttr))
+      t.instructions.meetInCluster(/*isWhole=*/false);
+    b.eraseOp(op);
+    return success();
+  }
+
+private:
+  void passFirstTurn(ThreadBuilder &t) const {
+    Value isLast = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::uge, context_.warp,
+                                             t.i32(context_.warps - kWarpgroup));
+    auto branch = t.b.create<scf::IfOp>(t.loc, isLast);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(branch.thenBlock());
+    t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
+  }
+
+  RoleRegisters registersOf(RolesOp op) const {
+    WalkResult waits = op.getProducer().walk([](Operation *inner) {
+      return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    int64_t cores = residentCores(op->getParentOfType<func::FuncOp>());
+    return roleRegisters(chipOf(context_).share(cores), context_.warps, waits.wasInterrupted());
+  }
+};
+
+struct AcquirePattern : TilePattern<AcquireOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(AcquireOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    PipeType type = op.getPipe().getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, type, adaptor.getPipe());
+    Value slot = pipe.get(kFillSlot);
+    t.instructions.waitBarrier(pipe.empty(slot), pipe.get(kFillParity));
+    int64_t bytes = 0;
+    for (RankedTensorType tile : type.getTiles())
+      bytes += tile.getNumElements() * storageBytes(tile.getElementType());
+    t.instructions.arriveExpecting(pipe.full(slot), bytes);
+    pipe.advance(kFillSlot, kFillParity);
+    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), slot);
+    return success();
+  }
+};
+
+struct FetchPattern : TilePattern<FetchOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(FetchOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    PipeType type = op.getPipe().getType();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, type, adaptor.getPipe());
+    RankedTensorType tile = type.getTiles()[op.getTile()];
+    int64_t width = kPanelBytes / storageBytes(tile.getElementType());
+    Value slot = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getI32Type(), op.getSlot());
+    Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
+    SmallVector<Value> coords =
+        t.placeOf(op.getView(), op.getCoords(), op.getShape(), op.getPage());
+    int64_t members = op.getShared() ? type.getMembers() : 1;
+    if (members > 1) { // this one's part of the rows
+      Value row = t.mul(t.instructions.member(), t.i32(tile.getDimSize(0) / members));
+      ArgumentView view = *ArgumentView::of(op.getView());
+      size_t across = view.dimensions.size() - 1 -
+                      view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
+      coords[across] = t.add(coords[across], row);
+      place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
+    }
+    Value first = coords[0];
+    for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
+      coords[0] = t.add(first, t.i32(panel * width));
+      t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
+                                op.getMap(), coords, full, members);
+    }
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct ReceivePattern : TilePattern<ReceiveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReceiveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Value slot = pipe.get(kTakeSlot);
+    t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
+    SmallVector<Value> tiles;
+    for (size_t n = 0; n < op.getNumResults(); ++n)
+      tiles.push_back(pipe.tile(slot, n));
+    pipe.advance(kTakeSlot, kTakeParity);
+    b.replaceOp(op, tiles);
+    return success();
+  }
+};
+
+/// Every warpgroup writes the zeros that its own products are to see.
+struct ClipPattern : TilePattern<ClipOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ClipOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    RankedTensorType tile = tileOf(op.getTile());
+    int64_t height = tile.getDimSize(0);
+    int64_t panels = tile.getDimSize(1) * storageBytes(tile.getElementType()) / kPanelBytes;
+    Value rows = b.create<arith::MaxSIOp>(op.getLoc(), op.getRows(), t.index(0));
+    Value isRagged =
+        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::slt, rows, t.index(height));
+    auto branch = b.create<scf::IfOp>(op.getLoc(), isRagged);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value first = b.create<arith::IndexCastOp>(op.getLoc(), b.getI32Type(), rows);
+    for (int64_t panel = 0; panel < panels; ++panel)
+      clear(t, t.offset(adaptor.getTile(), panel * height * kPanelBytes), first, height);
+    t.instructions.fenceShared();
+    t.instructions.meet(ownBarrier(t, context_.warps), kWarpgroup * kLanes);
+    b.replaceOp(op, adaptor.getTile());
+    return success();
+  }
+
+private:
+  /// Zeros rows of a panel, 16 bytes a thread at a time.
+  static void clear(ThreadBuilder &t, Value panel, Value first, int64_t height) {
+    constexpr int64_t kChunk = 16, kChunks = kPanelBytes / kChunk;
+    OpBuilder &b = t.b;
+    Value thread =
+        t.add(t.mul(t.digit({Axis::warp, 1, kWarpgroup, 1}), t.i32(kLanes)), t.context.lane);
+    Value from = t.add(t.mul(first, t.i32(kChunks)), thread);
+    auto loop =
+        b.create<scf::ForOp>(t.loc, from, t.i32(height * kChunks), t.i32(kWarpgroup * kLanes));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value place = t.offset(panel, t.mul(loop.getInductionVar(), t.i32(kChunk)));
+    auto words = VectorType::get({kChunk / 4}, b.getI32Type());
+    Value zeros = b.create<arith::ConstantOp>(t.loc, b.getZeroAttr(words));
+    b.create<LLVM::StoreOp>(t.loc, zeros, place, static_cast<unsigned>(kChunk));
+  }
+};
+
+struct TakeTurnPattern : TilePattern<TakeTurnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(TakeTurnOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    t.instructions.meet(turnBarrier(t, context_.warps, false), kTurnThreads);
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct PassTurnPattern : TilePattern<PassTurnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(PassTurnOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct ReleasePattern : TilePattern<ReleaseOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReleaseOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Value slot = pipe.get(kFreeSlot);
+    int64_t members = op.getPipe().getType().getMembers();
+    Value isChosen = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ult, context_.lane,
+                                             t.i32(members));
+    Value arrives = b.create<arith::AndIOp>(op.getLoc(), isChosen, op.getCondition());
+    if (members > 1)
+      t.instructions.arriveInCluster(pipe.emptyThere(slot), arrives);
+    else
+      t.instructions.arrive(pipe.empty(slot), arrives);
+    Value after = pipe.next(slot).first;
+    pipe.set(kFreeSlot, b.create<arith::SelectOp>(op.getLoc(), op.getCondition(), after, slot));
+    b.eraseOp(op);
+    return success();
+  }
+};
+
+struct MemberPattern : TilePattern<MemberOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(MemberOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), t.instructions.member());
+    return success();
+  }
+};
+
+} // namespace
+
+void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                     const ThreadContext &context) {
+  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern, ClipPattern,
+               TakeTurnPattern, PassTurnPattern, ReleasePattern, MemberPattern>(
+      types, patterns.getContext(), context);
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// nvidia-specialize-warps: a kernel that simt-assign-layouts has chosen roles for is split into
+// them. One thread walks the loops ahead and has the copy engine fetch tiles; the warpgroups
+// multiply them and do all the rest.
+//
+//   scf.for %t = ... {
+//     %acc = scf.for %k = %lb to %ub step %s iter_args(%sum = %zero) {
+//       %a = tile.load %A[%i, %k];  %b = tile.load %B[%k, %j]
+//       %d = tile.dot %a, %b, %sum
+//       scf.yield %d
+//     }
+//     tile.store %acc, %C[%i, %j]
+//   }
+// becomes
+//   %pipe = nvidia.pipe : <4 of tensor<..., panels of A>, tensor<..., panels of B>>
+//   nvidia.roles producer {
+//     scf.for %t = ... {
+//       scf.for %k = %lb to %ub step %s {
+//         %slot = nvidia.acquire %pipe
+//         nvidia.fetch %A[%i, %k] by %mapA to %pipe[%slot] tile 0
+//         nvidia.fetch %B[%k, %j] by %mapB to %pipe[%slot] tile 1
+//       }
+//     }
+//   } consumer {
+//     scf.for %t = ... {
+//       %d = scf.for %k = %lb to %ub step %s iter_args(%sum = %zero) {
+//         %a, %b = nvidia.receive %pipe
+//         %d = nvidia.multiply %a, %b, %sum
+//         nvidia.settle 1                           // the product of the iteration before is done
+//         nvidia.release %pipe if (%k > %lb)        // and its slot free
+//         scf.yield %d
+//       }
+//       %acc = nvidia.settle 0 of %d
+//       nvidia.release %pipe if (%lb < %ub)
+//       tile.store %acc, %C[%i, %j]
+//     }
+//   }
+//
+// So one product is under way while the next one's tiles are waited for, and tiles of the next
+// turn of the outer loop arrive while this one's result is stored. A product whose result the
+// iteration itself reads is settled there; what the first of an iteration's products is for, the
+// last one, is begun in the next iteration (OverlapProducts.cpp). What one product reads comes
+// together, and loads of the same tiles of an argument share a pipe; a tile that is read outside of
+// the loops whose products take it comes by itself and stays until they are done.
+// What takes a loop to find is found by one role alone: Searches.h.
+// test/targets/nvidia/specialize-warps.mlir shows it.
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/nvidia/analysis/Projection.h"
+#include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/emit/ThreadBuilder.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/nvidia/warpspec/Consumer.h"
+#include "ditron/targets/nvidia/warpspec/Searches.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Iterators.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+#define GEN_PASS_DEF_SPECIALIZEWARPS
+#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+
+namespace {
+
+/// Pieces of shared memory begin at such multiples.
+int64_t rounded(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
+
+int64_t bytesOf(RankedTensorType tile) {
+  return rounded(tile.getNumElements() * storageBytes(tile.getElementType()));
+}
+
+/// The tensor maps of a kernel: arguments, one for each argument and box.
+class TensorMaps {
+public:
+  explicit TensorMaps(func::FuncOp function) : function_(function) {}
+
+  /// `members`: cores that fetch the tile together.
+  Value of(core::LoadOp load, int64_t members) {
+    ArgumentView view = *ArgumentView::of(load.getView());
+    RankedTensorType tile = tileOf(load.getTile());
+    auto row = static_cast<unsigned>(load.getCoords().size()) - 2;
+    return of(view.argument, tile.getElementType(), view.dimensionOf(row),
+              tile.getDimSize(0) / members, view.page != nullptr);
+  }
+  Value of(core::StoreOp store) {
+    constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
+    ArgumentView view = *ArgumentView::of(store.getView());
+    auto row = static_cast<unsigned>(store.getCoords().size()) - 2;
+    return of(view.argument, tileOf(store.getTile()).getElementType(), view.dimensionOf(row),
+              kRows);
+  }
+
+private:
+  /// For boxes of so many rows, along this dimension, of 128 bytes. The pages of symmetric memory
+  /// are a first dimension.
+  Value of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages = false) {
+    Builder b(function_);
+    SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
+    box.back() = kPanelBytes / storageBytes(element);
+    box[row] = rows;
+    if (hasPages)
+      box.insert(box.begin(), 1);
+    SmallVector<NamedAttribute> fields{
+        b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
+        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
+    if (element.isF32()) // as products read them
+      fields.push_back(b.getNamedAttr("tf32", b.getUnitAttr()));
+    DictionaryAttr wanted = b.getDictionaryAttr(fields);
+    for (unsigned n = 0; n < function_.getNumArguments(); ++n)
+      if (function_.getArgAttr(n, kTensorMapAttr) == wanted)
+        return function_.getArgument(n);
+    unsigned n = function_.getNumArguments();
+    function_.insertArgument(n, LLVM::LLVMPointerType::get(function_.getContext()),
+                             b.getDictionaryAttr({b.getNamedAttr(kTensorMapAttr, wanted)}),
+                             function_.getLoc());
+    return function_.getArgument(n);
+  }
+
+  func::FuncOp function_;
+};
+
+/// A feed, its pipe and the tensor maps of its loads.
+struct PipedFeed {
+  Feed feed;
+  Value pipe;
+  SmallVector<Value, 2> maps;
+  SmallVector<Value, 2> pages; ///< of symmetric memory; null for others
+  SmallVector<bool, 2> shared; ///< of each load: fetched by all cores of a cluster together
+  int64_t members = 1;         ///< cores that the pipe has tiles for
+};
+
+/// Writes what the producer does: the control flow around the loads, and what it is computed from.
+class Producer {
+public:
+  /// `gates`: ops behind which the producer follows the other role through a gate.
+  Producer(OpBuilder b, ArrayRef<PipedFeed> feeds, const Guards &guards,
+           const llvm::DenseMap<Operation *, Value> &gates)
+      : b_(b), feeds_(feeds), guards_(guards), gates_(gates) {}
+
+  void project(llvm::iterator_range<Block::iterator> ops) {
+    for (Operation &op : ops) {
+      project(op);
+      for (const PipedFeed &one : feeds_)
+        if (one.feed.tiles.back().load == &op)
+          fetch(one);
+      if (auto gate = gates_.find(&op); gate != gates_.end())
+        b_.create<FollowOp>(op.getLoc(), gate->second);
+    }
+  }
+
+private:
+  /// Whether an op has something for the producer to do in it: tiles to fetch, or what comes before
+  /// some, waits and the kernel's end.
+  bool leads(Operation &op) {
+    if (llvm::any_of(feeds_, [&](const PipedFeed &one) {
+          return op.isProperAncestor(one.feed.tiles.back().load);
+        }))
+      return true;
+    WalkResult result = op.walk([&](Operation *inner) {
+      bool counts = isa<LLVM::InlineAsmOp, WaitOp>(inner) && guards_.precedesFetch(inner);
+      return counts ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return result.wasInterrupted();
+  }
+
+  void project(Operation &op) {
+    if (isa<WaitOp>(op) && guards_.precedesFetch(&op)) {
+      b_.clone(op, mapping_)->setAttr(kFeedingAttr, b_.getUnitAttr());
+    } else if (Projection::isScalar(&op) && isKnown(op)) {
+      if (!op.hasTrait<OpTrait::IsTerminator>())
+        b_.clone(op, mapping_);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && leads(op)) {
+      projectLoop(loop);
+    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && leads(op)) {
+      projectBranch(branch);
+    } else {
+      inside_.insert(op.getResults().begin(), op.getResults().end());
+    }
+  }
+
+  /// Whether what an op takes from outside of it is there.
+  bool isKnown(Operation &op) {
+    WalkResult result = op.walk([&](Operation *inner) {
+      bool isThere = llvm::all_of(inner->getOperands(), [&](Value v) {
+        return mapping_.contains(v) || !inside_.contains(v);
+      });
+      return isThere ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !result.wasInterrupted();
+  }
+
+  void projectLoop(scf::ForOp loop) {
+    SmallVector<BlockArgument> carried;
+    SmallVector<Value> inits, yielded;
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      if (projection_.computes(argument)) {
+        carried.push_back(argument);
+        inits.push_back(mapped(loop.getTiedLoopInit(argument)->get()));
+      } else {
+        inside_.insert(argument);
+      }
+    inside_.insert(loop.getResults().begin(), loop.getResults().end());
+    auto copy = b_.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()),
+                                      mapped(loop.getUpperBound()), mapped(loop.getStep()), inits,
+                                      [](OpBuilder &, Location, Value, ValueRange) {});
+    mapping_.map(loop.getInductionVar(), copy.getInductionVar());
+    for (auto [argument, copied] : llvm::zip(carried, copy.getRegionIterArgs()))
+      mapping_.map(argument, copied);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(copy.getBody());
+    project(llvm::make_range(loop.getBody()->begin(), loop.getBody()->end()));
+    for (BlockArgument argument : carried)
+      yielded.push_back(mapped(loop.getTiedLoopYieldedValue(argument)->get()));
+    b_.create<scf::YieldOp>(loop.getLoc(), yielded);
+  }
+
+  void projectBranch(scf::IfOp branch) {
+    inside_.insert(branch.getResults().begin(), branch.getResults().end());
+    auto copy = b_.create<scf::IfOp>(branch.getLoc(), mapped(branch.getCondition()),
+                                     /*withElseRegion=*/branch.elseBlock() != nullptr);
+    for (auto [from, to] :
+         {std::pair(branch.thenBlock(), copy.thenBlock()), {branch.elseBlock(), copy.elseBlock()}})
+      if (from) {
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPoint(to->getTerminator());
+        project(llvm::make_range(from->begin(), from->end()));
+      }
+  }
+
+  void fetch(const PipedFeed &one) {
+    core::LoadOp last = one.feed.tiles.back().load;
+    Value slot = b_.create<AcquireOp>(last.getLoc(), b_.getIndexType(), one.pipe);
+    for (auto [n, tile] : llvm::enumerate(one.feed.tiles)) {
+      core::LoadOp load = tile.load;
+      SmallVector<Value> coords;
+      for (Value coord : load.getCoords())
+        coords.push_back(mapped(coord));
+      b_.create<FetchOp>(load.getLoc(), mapped(load.getView()), coords, one.maps[n], one.pipe, slot,
+                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), one.pages[n],
+                         one.shared[n]);
+    }
+  }
+
+  Value mapped(Value value) { return mapping_.lookupOrDefault(value); }
+
+  OpBuilder b_;
+  ArrayRef<PipedFeed> feeds_;
+  const Guards &guards_;
+  const llvm::DenseMap<Operation *, Value> &gates_;
+  IRMapping mapping_;
+  Projection projection_;
+  /// What is computed where only the other role goes.
+  llvm::DenseSet<Value> inside_;
+};
+
+class SpecializeWarps : public impl::SpecializeWarpsBase<SpecializeWarps> {
+public:
+  using SpecializeWarpsBase::SpecializeWarpsBase;
+
+private:
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!function->hasAttr(kProducerWarpsAttr))
+      return;
+    const Chip *chip = chipNamed(chipName, function);
+    if (!chip)
+      return signalPassFailure();
+    Chip share = chip->share(residentCores(function));
+    auto plan = planRoles(function, share, warpsOf(function.front().getTerminator()));
+    if (!plan) {
+      function.emitError() << "has " << kProducerWarpsAttr
+                           << ", but cannot be split into roles for " << chipName.getValue();
+      return signalPassFailure();
+    }
+    ImplicitLocOpBuilder b(function.getLoc(), plan->first);
+    TensorMaps maps(function);
+    if (tensorStores)
+      deliver(function, plan->warps, maps);
+    Searches searches(function);
+    int64_t available = share.sharedBytes - searches.bytes();
+    SmallVector<PipedFeed> feeds = makePipes(function, *plan, available, maps, b);
+    Guards guards = plan->guards(function);
+    llvm::DenseMap<Operation *, Value> gates;
+    for (Operation *op : guards.gates(plan->writers))
+      gates[op] = b.create<GateOp>(GateType::get(b.getContext()));
+    auto roles = b.create<RolesOp>();
+    Block *producer = b.createBlock(&roles.getProducer()),
+          *consumer = b.createBlock(&roles.getConsumer());
+    auto rest = [&] {
+      return llvm::make_range(std::next(roles->getIterator()),
+                              function.front().getTerminator()->getIterator());
+    };
+    Producer(OpBuilder::atBlockEnd(producer), feeds, guards, gates).project(rest());
+    eraseDead(*producer);
+    for (auto [op, gate] : gates)
+      openBehind(op, gate);
+    for (WaitOp wait : guards.waits())
+      leaveToProducer(wait, plan->feeds);
+    consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
+                                     rest().begin(), rest().end());
+    rewriteConsumer(roles.getConsumer(), feeds, share, plan->warps);
+    b.setInsertionPoint(roles);
+    searches.connect(roles.getProducer(), roles.getConsumer(), b);
+  }
+
+  /// Stores of tiles as products leave them become those of the copy engine.
+  static void deliver(func::FuncOp function, int64_t warps, TensorMaps &maps) {
+    SmallVector<core::StoreOp> stores;
+    function.walk([&](core::StoreOp store) {
+      if (isDeliverable(store, warps))
+        stores.push_back(store);
+    });
+    for (core::StoreOp store : stores) {
+      OpBuilder b(store);
+      b.create<DeliverOp>(store.getLoc(), store.getTile(), store.getView(), store.getCoords(),
+                          maps.of(store));
+      store.erase();
+    }
+  }
+
+  /// Cores that a load may be made for at once: those of the cluster, where the ways of all its
+  /// members to every load are one, and each has whole groups of 8 rows to fetch.
+  static int64_t sharersOf(core::LoadOp load) {
+    auto cluster = load->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(kClusterAttr);
+    if (!cluster || tileOf(load.getTile()).getDimSize(0) % (8 * cluster.getInt()) != 0)
+      return 1;
+    return isSameInCluster(load) ? cluster.getInt() : 1;
+  }
+
+  static Value pageOf(core::LoadOp load) { return ArgumentView::of(load.getView())->page; }
+
+  static void openBehind(Operation *op, Value gate) {
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    b.create<OpenOp>(op->getLoc(), gate);
+  }
+
+  /// What the role that computes receives next was fetched behind the same wait of the producer,
+  /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
+  static void leaveToProducer(WaitOp wait, ArrayRef<Feed> feeds) {
+    Operation *next = wait->getNextNode();
+    while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
+      next = next->getNextNode();
+    auto loop = dyn_cast_or_null<scf::ForOp>(next);
+    bool isFed = loop && llvm::any_of(feeds, [&](const Feed &feed) {
+                   return feed.block == loop.getBody() && feed.isInner();
+                 });
+    if (!isFed)
+      return;
+    OpBuilder b(loop);
+    Value isEmpty = b.create<arith::CmpIOp>(wait.getLoc(), arith::CmpIPredicate::sge,
+                                            loop.getLowerBound(), loop.getUpperBound());
+    auto branch = b.create<scf::IfOp>(wait.getLoc(), isEmpty, /*withElseRegion=*/false);
+    wait->moveBefore(branch.thenBlock()->getTerminator());
+  }
+
+  static void rewriteConsumer(Region &consumer, ArrayRef<PipedFeed> feeds, const Chip &share,
+                              int64_t warps) {
+    for (const PipedFeed &one : feeds)
+      receiveAndMultiply(one.feed, one.pipe, warps);
+    SmallVector<scf::ForOp> loops;
+    consumer.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      overlapProducts(loop, warps);
+    settleProducts(consumer);
+    addInParts(consumer, share, warps);
+  }
+
+  /// As many slots as fit into `available` bytes beside what ops need for the moment, for each
+  /// inner feed alike; tiles that stay have two if that takes none from the others.
+  SmallVector<PipedFeed> makePipes(func::FuncOp function, const RolePlan &plan, int64_t available,
+                                   TensorMaps &maps, ImplicitLocOpBuilder &b) {
+    int64_t momentary = 0, delivered = 0;
+    function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
+    function.walk([&](DeliverOp) { delivered += deliveryBytes(plan.warps); });
+    SmallVector<PipedFeed> feeds;
+    SmallVector<int64_t> shared; // the number of the first feed of the same tiles
+    int64_t inner = 0, outer = 0;
+    for (const Feed &feed : plan.feeds) {
+      PipedFeed one{feed, nullptr, {}, {}, {}};
+      int64_t bytes = 0;
+      for (const FedTile &tile : feed.tiles) {
+        int64_t sharers = sharersOf(tile.load);
+        one.maps.push_back(maps.of(tile.load, sharers));
+        one.pages.push_back(pageOf(tile.load));
+        one.shared.push_back(sharers > 1);
+        one.members = std::max(one.members, sharers);
+      }
+      for (RankedTensorType tile : tilesOf(feed))
+        bytes += bytesOf(tile);
+      auto same = llvm::find_if(feeds, [&](PipedFeed &other) {
+        return other.maps == one.maps && other.shared == one.shared &&
+               other.feed.isInner() == feed.isInner() && tilesOf(other.feed) == tilesOf(feed);
+      });
+      shared.push_back(same - feeds.begin());
+      if (same == feeds.end())
+        (feed.isInner() ? inner : outer) += bytes;
+      feeds.push_back(std::move(one));
+    }
+    constexpr int64_t kBarriers = 1024; // of a pipe
+    auto pipes = static_cast<int64_t>(llvm::count_if(
+        llvm::enumerate(shared), [](auto one) { return one.value() == int64_t(one.index()); }));
+    auto [slots, slotsOfOuter] =
+        chooseSlots(available - rounded(momentary) - delivered - pipes * kBarriers, inner, outer);
+    for (auto [n, one] : llvm::enumerate(feeds)) {
+      int64_t count = one.feed.isInner() ? slots : slotsOfOuter;
+      bool isFirst = shared[n] == static_cast<int64_t>(n);
+      one.pipe = isFirst ? Value(b.create<PipeOp>(PipeType::get(b.getContext(), count,
+                                                                tilesOf(one.feed), one.members)))
+                         : feeds[static_cast<size_t>(shared[n])].pipe;
+    }
+    return feeds;
+  }
+
+  static SmallVector<RankedTensorType> tilesOf(const Feed &feed) {
+    SmallVector<RankedTensorType> tiles;
+    for (FedTile tile : feed.tiles)
+      tiles.push_back(inPanels(tileOf(tile.load.getTile())));
+    return tiles;
+  }
+
+  /// Slots of inner feeds and of others, whose tiles have so many bytes together.
+  std::pair<int64_t, int64_t> chooseSlots(int64_t available, int64_t inner, int64_t outer) const {
+    constexpr int64_t kMost = 16;
+    auto fit = [&](int64_t ofOuter) {
+      int64_t most = stages ? static_cast<int64_t>(stages) : kMost;
+      int64_t fitting = inner ? (available - ofOuter * outer) / inner : most;
+      return std::clamp<int64_t>(fitting, 0, most);
+    };
+    int64_t slots = std::max<int64_t>(1, stages ? static_cast<int64_t>(stages) : fit(1));
+    bool hasRoom = fit(2) >= slots;
+    return {slots, hasRoom ? 2 : 1};
+  }
+
+  /// Erases what the producer computed and does not need, users first.
+  static void eraseDead(Block &block) {
+    block.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
+  }
+};
+
+} // namespace
+} // namespace ditron::nvidia

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Code objects for AMD GPUs: each kernel of one rank and without products is linked, its metadata say how HIP
+launches it, its code has the instructions meant, nothing spills, and what it takes fits the chip.
+
+usage: code_objects_test.py DITRON LLVM_TOOLS
+"""
+import itertools
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DITRON, TOOLS = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
+CHIPS = ["gfx942", "gfx90a"]
+ROWS = {"softmax": "T=4096,H=4096", "rms-norm": "T=4096,H=4096", "layer-norm": "T=4096,H=8192"}
+KERNELS = {"vector-add": "N=16777216", "silu-mul": "T=4096,H=4096", "rope": "T=4096,N=32,H=64,P=4096", **ROWS}
+DTYPES = ["f32", "bf16", "f16"]
+LANES, LDS, VGPRS, SGPRS = 64, 64 * 1024, 512, 112
+
+
+def compiled(*arguments):
+    return subprocess.run([DITRON, "compile", *arguments], capture_output=True, text=True)
+
+
+def chosen(kernel, chip, dtype):
+    return (kernel, "--target", chip, "--dtype", dtype, "--shape", KERNELS[kernel], "--alignment", "16")
+
+
+class CodeObjects(unittest.TestCase):
+    def forEach(self, check, kernels=tuple(KERNELS)):
+        for case in itertools.product(kernels, CHIPS, DTYPES):
+            with self.subTest(" ".join(case)):
+                check(case)
+
+    def testObjects(self):
+        if not (shutil.which("ld.lld-19") or shutil.which("ld.lld") or (TOOLS / "ld.lld").exists()):
+            self.skipTest("ld.lld is not found")
+        with tempfile.TemporaryDirectory() as folder:
+            self.forEach(lambda case: self.checkObject(case, f"{folder}/kernel.hsaco"))
+
+    def checkObject(self, case, object):
+        done = compiled(*chosen(*case), "--emit", "object", "-o", object, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.checkResources(case, json.loads(done.stdout)["resources"])
+        self.checkMetadata(case, object)
+
+    def checkResources(self, case, taken):
+        self.assertEqual(taken["spilled_bytes"], 0)
+        self.assertEqual(taken["stack_bytes"], 0)
+        self.assertLessEqual(taken["shared_bytes"], LDS)
+        self.assertEqual(taken["shared_bytes"] > 0, case[0] in ROWS)
+        self.assertTrue(0 < taken["registers"] <= VGPRS, taken)
+        self.assertTrue(0 < taken["scalar_registers"] <= SGPRS, taken)
+
+    def checkMetadata(self, case, object):
+        text = subprocess.run([TOOLS / "llvm-readobj", "--notes", "--file-header", object], capture_output=True,
+                              text=True, check=True).stdout
+        self.assertIn("Type: SharedObject", text)
+        self.assertRegex(text, r"ABIVersion: 3\b")  # code object version 5
+        self.assertIn(f"amdgcn-amd-amdhsa--{case[1]}", text)
+        self.assertRegex(text, r"\.name:\s+ditron_kernel\n")
+        self.assertRegex(text, r"\.symbol:\s+ditron_kernel\.kd\n")
+        self.assertRegex(text, rf"\.wavefront_size:\s+{LANES}\n")
+        threads = int(re.search(r"\.max_flat_workgroup_size:\s+(\d+)", text)[1])
+        self.assertTrue(threads % LANES == 0 and 0 < threads <= 1024, threads)
+        kinds = re.findall(r"\.value_kind:\s+(\w+)", text)
+        self.assertIn("by_value", kinds)
+        offsets = [int(n) for n in re.findall(r"\.offset:\s+(\d+)", text)]
+        self.assertEqual(offsets, sorted(offsets))
+
+    def assembly(self, case):
+        done = compiled(*chosen(*case), "--emit", "asm")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def testMemoryIsReadAndWrittenWidely(self):
+        def check(case):
+            text = self.assembly(case)
+            self.assertIn("global_load_dwordx4", text)
+            self.assertIn("global_store_dwordx4", text)
+
+        self.forEach(check)
+
+    def testReductionsUseLanesAndLds(self):
+        def check(case):
+            text = self.assembly(case)
+            self.assertRegex(text, r"quad_perm|row_ror")  # DPP
+            self.assertIn("ds_swizzle_b32", text)
+            self.assertIn("ds_bpermute_b32", text)
+            self.assertRegex(text, r"ds_write|ds_read")
+            self.assertIn("s_barrier", text)
+
+        self.forEach(check, ROWS)
+
+    def testExponentialsAreInstructions(self):
+        self.forEach(lambda case: self.assertIn("v_exp_f32", self.assembly(case)), ["softmax", "silu-mul"])
+
+    def testNothingOfAnotherChip(self):
+        def check(case):
+            done = compiled(*chosen(*case), "--emit", "llvm")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotRegex(done.stdout, r"(?i)nvvm|nvptx|nvidia|ld\.global|bar\.sync")
+            self.assertIn("amdgpu_kernel", done.stdout)
+
+        self.forEach(check)
+
+    def testRefusals(self):
+        for kernel, reason in (("gemm", "multiplies no tiles"), ("all-gather", "is of one rank")):
+            done = compiled(kernel, "--target", "gfx942", "--emit", "asm")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, rf"ditron/kernels/\w+\.cpp:\d+: .*has no lowering to AMD GPUs: .*{reason}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --simt-check-supported --verify-diagnostics
+
+func.func @copies(%n: index) {
+  // expected-error @+1 {{dist.role has no lowering to NVIDIA GPUs: it runs on engine copy, expected core}}
+  dist.role "copy" cores %n for %n on copy {
+  }
+  return
+}
+
+// -----
+
+func.func @subtracts(%n: index, %ready: !dist.signals<1>) {
+  // expected-error @+1 {{dist.notify has no lowering to NVIDIA GPUs: dist.notify 'subtract' is a form for programs to be checked; expected counters that only grow, with the order that the compiler picks}}
+  dist.notify %ready[%n] subtract %n : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @scatters(%x: tensor<4x8xf32>, %X: memref<?x?xf32, strided<[?, ?], offset: ?>>, %rows: tensor<4xi32>, %j: index) {
+  // expected-error @+1 {{tile.scatter has no lowering to NVIDIA GPUs: rows are scattered on backend 'cpu' only}}
+  tile.scatter %x, %X[%rows, %j] : tensor<4x8xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>, tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @batches(%a: tensor<2x16x16xf16>, %c: tensor<2x16x16xf32>) {
+  // expected-error @+1 {{tile.dot has no lowering to NVIDIA GPUs: products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions}}
+  %d = tile.dot %a, %a, %c : tensor<2x16x16xf16>, tensor<2x16x16xf16> -> tensor<2x16x16xf32>
+  return
+}

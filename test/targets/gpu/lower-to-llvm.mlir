@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --ditron-gpu=target=sm_90a | FileCheck %s
+
+// CHECK: llvm.mlir.global external @ditron_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+// CHECK: llvm.func internal @copy(
+// CHECK: llvm.func @ditron_kernel(%{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: f32, %{{.*}}: !llvm.ptr)
+// CHECK-SAME: nvvm.kernel
+// CHECK-SAME: nvvm.reqntid = array<i32: 128>
+func.func @copy(%X: memref<?xf32, strided<[?], offset: ?>> {tile.name = "x"}, %s: f32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %X, %c0 : memref<?xf32, strided<[?], offset: ?>>
+  dist.tiles (%i) of (%n) order <"row-major"> {
+    %x = tile.load %X[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<128xf32>
+    %y = tensor.splat %s : tensor<128xf32>
+    %z = arith.addf %x, %y : tensor<128xf32>
+    tile.store %z, %X[%i] : tensor<128xf32>, memref<?xf32, strided<[?], offset: ?>>
+  }
+  return
+}

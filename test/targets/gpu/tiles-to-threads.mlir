@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --simt-assign-layouts --simt-tiles-to-threads --cse | FileCheck %s
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-SAME: simt.shared_bytes = 0
+// Wide accesses where addresses and what is left of the view allow, else one by one.
+// CHECK: scf.if %{{.*}} -> (vector<8xi32>)
+// CHECK-COUNT-2: ld.global.v4.b32
+// CHECK: } else {
+// CHECK-COUNT-8: ld.global.b32
+// CHECK: arith.maximumf
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.barrier0
+// CHECK: arith.subf %{{.*}} : vector<8xf32>
+// CHECK-COUNT-2: st.global.v4.b32
+// CHECK: } else {
+// CHECK-COUNT-8: st.global.b32
+func.func @softmax(%X: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index) {
+  %x = tile.load %X[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<4x256xf32>
+  %m = tile.reduce max %x axis 1 : tensor<4x256xf32> -> tensor<4x1xf32>
+  %b = tile.broadcast %m : tensor<4x1xf32> -> tensor<4x256xf32>
+  %s = arith.subf %x, %b : tensor<4x256xf32>
+  tile.store %s, %X[%i, %j] : tensor<4x256xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @gemm
+// CHECK: cp.async.cg.shared.global
+// CHECK: cp.async.commit_group
+// CHECK: cp.async.wait_group 0
+// CHECK: nvvm.barrier0
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// CHECK-COUNT-16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// Lanes exchange words until each has 16 bytes to store, without shared memory.
+// CHECK-NOT: nvvm.barrier0
+// CHECK-COUNT-16: nvvm.shfl.sync bfly
+// CHECK-NOT: nvvm.shfl
+// CHECK: st.global.v4.b32
+func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %i: index, %j: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %a = tile.load %A[%i, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x32xbf16>
+    %b = tile.load %B[%k, %j] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<32x64xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<64x32xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %c, %C[%i, %j] : tensor<64x64xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+// Along both dimensions of the threads: shuffles, then the warps meet in shared memory.
+// CHECK-LABEL: func.func @across_warps
+// CHECK-SAME: simt.shared_bytes = 1024
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: nvvm.barrier0
+// CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+func.func @across_warps(%X: memref<?xf32, strided<[?], offset: ?>> {tile.unit_stride}, %i: index) {
+  %x = tile.load %X[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<512xf32>
+  %s = tile.reduce sum %x axis 0 : tensor<512xf32> -> tensor<1xf32>
+  tile.store %s, %X[%i] : tensor<1xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}
+
+// -----
+
+// Strides that are not known: element by element only.
+// CHECK-LABEL: func.func @strided
+// CHECK-NOT: ld.global.v4
+// CHECK: ld.global.b32
+func.func @strided(%X: memref<?xf32, strided<[?], offset: ?>>, %i: index) {
+  %x = tile.load %X[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<512xf32>
+  tile.store %x, %X[%i] : tensor<512xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}
