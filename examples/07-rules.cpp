@@ -146,9 +146,7 @@ static void launchMistakes(Context &ctx) {
     sender.run("send", [&] { notify(ready.on(rank())(1)); });
     receiver.run("receive", [&] { wait(ready(1), 2); });
   }));
-  mistake<RuntimeError>("rank 0, core 1, role 'receive', 07-rules.cpp:147: waits for signal "
-                        "'ready'[1]: expected 2, seen 1; last notified by rank 0, core 0, role "
-                        "'send', 07-rules.cpp:146, which added 1",
+  mistake<RuntimeError>("07-rules.cpp:147: waits for signal 'ready'[1]",
                         [&] {
                           stuck(x, ctx.tensor<f32>({40, 50})); // a launch does not wait...
                           ctx.sync();                          // who waits gets the error

@@ -159,6 +159,17 @@ abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request, Reso
   return {info, isText ? target.assembly(*code, info) : target.object(*code, info, resources)};
 }
 
+std::string frontIr(ModuleOp module) {
+  module.getContext()->printOpOnDiagnostic(false);
+  Diagnostics diagnostics(module.getContext());
+  OwningOpRef<ModuleOp> kernel =
+      lowered(module, {.emit = Emit::ir}, diagnostics, [](OpPassManager &) {});
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel->print(stream, OpPrintingFlags().enableDebugInfo());
+  return text;
+}
+
 GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
   module.getContext()->printOpOnDiagnostic(false);
   Diagnostics diagnostics(module.getContext());

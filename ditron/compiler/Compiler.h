@@ -22,6 +22,10 @@ namespace ditron {
 abi::CompiledKernel compile(mlir::ModuleOp module, const CompileRequest &request,
                             Resources *resources = nullptr);
 
+/// The kernel as the interpreter takes it: after the passes that all targets share, as text with the
+/// lines of the program. CompileError where these refuse it.
+std::string frontIr(mlir::ModuleOp module);
+
 /// The targets that this build has.
 std::vector<std::string> compileTargets();
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/TracedSource.h"
+#include "ditron/compiler/Compiler.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/driver/LaunchChecks.h"
 #include "ditron/lang/Trace.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace ditron {
 
 std::string TracedSource::ir() const {
   std::lock_guard own(kernel_.traced().compiling);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  kernel_.traced().module.get()->print(stream, mlir::OpPrintingFlags().enableDebugInfo());
-  return text;
+  return frontIr(kernel_.traced().module.get());
 }
 
 void TracedSource::check(const std::vector<KernelArgument> &arguments,

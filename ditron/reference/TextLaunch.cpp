@@ -51,7 +51,7 @@ std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int core
                                               uint64_t seed) const {
   std::vector<std::vector<ArgumentValue>> arguments;
   for (const LaunchPart *part : parts) {
-    if (part->ir != parts[0]->ir)
+    if (*part->ir != *parts[0]->ir)
       throw CompileError(fmt::format("rank {} launches kernel '{}' but rank 0 '{}', or another "
                                      "configuration of it: expected the same on every rank",
                                      arguments.size(), part->kernel, parts[0]->kernel));

@@ -12,8 +12,8 @@ namespace ditron::reference {
 
 /// What one rank brings to a launch.
 struct LaunchPart {
-  std::string kernel; ///< its name
-  std::string ir;     ///< the same on every rank
+  std::string kernel;                    ///< its name
+  std::shared_ptr<const std::string> ir; ///< the same on every rank
   std::vector<runtime::KernelArgument> arguments;
 };
 using LaunchParts = std::vector<const LaunchPart *>; ///< by rank

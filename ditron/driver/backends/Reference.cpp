@@ -137,9 +137,11 @@ protected:
   Launch bind(const std::vector<KernelArgument> &arguments) override {
     int rank = reference_.rank().rank(), ranks = reference_.rank().size();
     source_->check(arguments, reference_, ranks);
-    std::call_once(parsed_,
-                   [&] { program_ = std::make_unique<reference::ParsedKernel>(source_->ir()); });
-    return [this, rank, part = reference::LaunchPart{source_->name(), source_->ir(), arguments}] {
+    std::call_once(parsed_, [&] {
+      ir_ = std::make_shared<const std::string>(source_->ir());
+      program_ = std::make_unique<reference::ParsedKernel>(*ir_);
+    });
+    return [this, rank, part = reference::LaunchPart{source_->name(), ir_, arguments}] {
       uint64_t seed = reference_.rank().options().scheduleSeed;
       return reference_.meeting().launch(
           rank, part, [&](const reference::LaunchParts &parts, uint64_t round) {
@@ -153,6 +155,7 @@ private:
   ReferenceDevice &reference_;
   std::shared_ptr<KernelSource> source_;
   std::once_flag parsed_;
+  std::shared_ptr<const std::string> ir_;
   std::unique_ptr<reference::ParsedKernel> program_;
 };
 

@@ -23,7 +23,8 @@ public:
   virtual ~KernelSource() = default;
   virtual const std::string &name() const = 0;
   virtual const std::string &signature() const = 0;
-  /// The kernel's IR as text, with the lines of the program.
+  /// The kernel as the interpreter takes it, as text with the lines of the program. CompileError
+  /// where it is wrong.
   virtual std::string ir() const = 0;
 
   /// CompileError naming argument, found and expected unless the arguments fit the signature and a

@@ -5,7 +5,7 @@
 // a workgroup has and what each of them takes.
 #pragma once
 #include "ditron/targets/Target.h"
-#include "ditron/targets/amd/Chip.h"
+#include "ditron/targets/amd/AmdChip.h"
 
 namespace ditron::amd {
 

@@ -5,7 +5,7 @@
 // more at its launch.
 #include "ditron/lower/DescribeKernel.h"
 #include "ditron/targets/amd/AmdCode.h"
-#include "ditron/targets/amd/Instructions.h"
+#include "ditron/targets/amd/AmdInstructions.h"
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"

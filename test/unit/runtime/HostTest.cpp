@@ -76,11 +76,20 @@ TEST(Tensor, BorrowsAnyStrides) {
   EXPECT_EQ(transposed.slice(0, 1, 2).at({1, 1}), 6);
 }
 
+TEST(Tensor, MayBeEmpty) {
+  Tensor none = Tensor::own(DType::f32, {4, 0});
+  EXPECT_EQ(none.elements(), 0);
+  EXPECT_EQ(none.bytes(), 0u);
+  EXPECT_TRUE(none.clone().contiguous());
+  EXPECT_EQ(none.slice(0, 1, 2).shape(), (std::vector<int64_t>{2, 0}));
+  EXPECT_EQ(Tensor::own(DType::f32, {4}).slice(0, 2, 0).elements(), 0);
+}
+
 TEST(Tensor, RefusesBadSizes) {
-  EXPECT_EQ(messageOf<CompileError>([] { Tensor::own(DType::f32, {4, 0}); }),
-            "tensor f32[4, 0]: size 0 of dimension 1 is not positive");
   EXPECT_EQ(messageOf<CompileError>([] { Tensor::own(DType::f32, {-1}); }),
-            "tensor f32[-1]: size -1 of dimension 0 is not positive");
+            "tensor f32[-1]: size -1 of dimension 0 is negative");
+  EXPECT_EQ(messageOf<CompileError>([] { Tensor::own(DType::f32, {0, -2}); }),
+            "tensor f32[0, -2]: size -2 of dimension 1 is negative");
   EXPECT_NE(messageOf<CompileError>([] {
               Tensor::own(DType::f32, {int64_t(1) << 61, 4});
             }).find("do not fit 63 bits"),

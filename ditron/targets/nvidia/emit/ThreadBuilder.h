@@ -11,7 +11,7 @@
 #pragma once
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
-#include "ditron/targets/nvidia/emit/Instructions.h"
+#include "ditron/targets/nvidia/emit/PtxInstructions.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 
 namespace ditron::nvidia {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/targets/amd/Chip.h"
+#include "ditron/targets/amd/AmdChip.h"
 
 namespace ditron::amd {
 

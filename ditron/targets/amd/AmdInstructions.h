@@ -2,7 +2,7 @@
 //
 // What the shared lowering asks for (gpu/Instructions.h) in LLVM's intrinsics for AMD GPUs.
 #pragma once
-#include "ditron/targets/amd/Chip.h"
+#include "ditron/targets/amd/AmdChip.h"
 #include "ditron/targets/gpu/Instructions.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
