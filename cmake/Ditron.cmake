@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The CMake functions of this project: ditron_library, ditron_program, ditron_dialect, ditron_passes,
-# ditron_generated, ditron_add_test, ditron_test and ditron_package.
+# ditron_generated, ditron_packed, ditron_add_test, ditron_test and ditron_package.
 
 include(TableGen)
 include(AddLLVM)
@@ -130,14 +130,19 @@ function(ditron_program name)
   list(TRANSFORM ARG_DEPENDS PREPEND ditron-)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} ${ARG_LINK})
-  if(NOT DITRON_SANITIZE)
-    set_target_properties(${name} PROPERTIES DITRON_ARCHIVES ON)
-    target_link_options(${name} PRIVATE -Wl,--gc-sections -static-libstdc++ -static-libgcc)
-  endif()
+  ditron_packed(${name} bin)
   if(ARG_MLIR)
     ditron_use_mlir(${name} PRIVATE)
   endif()
-  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# ditron_packed(TARGET FOLDER): a program that ./dev dist packs into this folder of the archive.
+function(ditron_packed target folder)
+  if(NOT DITRON_SANITIZE)
+    set_target_properties(${target} PROPERTIES DITRON_ARCHIVES ON)
+    target_link_options(${target} PRIVATE -Wl,--gc-sections -static-libstdc++ -static-libgcc)
+  endif()
+  install(TARGETS ${target} RUNTIME DESTINATION ${folder})
 endfunction()
 
 # ditron_dialect(LIBRARY DIALECT STEM): generates the C++ of STEM.td of this folder.

@@ -149,6 +149,25 @@ def check_errors(program):
     return wrong
 
 
+def check_programs(program):
+    """The contract of contexts, and the lesson that runs on every backend; those that went wrong."""
+    bin, wrong = pathlib.Path(program).resolve().parent, []
+    places = {"driver-test": (bin.parent / "test" / "driver-test", bin / "driver-test"),
+              "09-backends": (bin.parent / "test" / "09-backends", bin.parent / "examples" / "09-backends")}
+    for name, paths in places.items():
+        found = next((path for path in paths if path.exists()), None)
+        if not found:
+            print(f"{name} is not there: not run")
+            continue
+        result = subprocess.run([str(found)], capture_output=True, text=True, timeout=300,
+                                env={**os.environ, "DITRON_BACKEND": "nvidia"})
+        print(f"{name}: {result.stdout.strip().splitlines()[-1] if result.stdout.strip() else result.returncode}")
+        if result.returncode:
+            wrong.append(name)
+            print(f"FAILED ({result.returncode}) {name}\n{result.stdout[-3000:]}{result.stderr[-3000:]}")
+    return wrong
+
+
 def run_all(program, chosen, jobs):
     """Runs the cases, so many at a time; those that failed."""
     def run(case):
@@ -189,6 +208,8 @@ def main():
         failures += run_all(options.program, chosen, jobs)
     if re.search(options.filter, "run all-gather --ranks"):
         failures += check_errors(options.program)
+    if re.search(options.filter, "programs"):
+        failures += check_programs(options.program)
     print(f"{len(failures)} failed")
     return 1 if failures else 0
 
