@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All of ditron that a program needs: the language, contexts and programs on every backend, and the
-// kernel library. Handles of CUDA are in ditron/interop/Cuda.h.
+// kernel library. Handles of other libraries, and how they come in, are in ditron/interop.
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"

@@ -20,7 +20,7 @@ struct Schedule {
 
 /// What a compilation gives.
 enum class Emit {
-  code,     ///< what a launch loads: an object for a CPU, PTX for an NVIDIA GPU
+  code,     ///< what a launch loads: an object, or assembly that a driver assembles
   ir,       ///< the kernel after the passes that all targets share
   llvm,     ///< LLVM IR
   assembly, ///< of the target; PTX

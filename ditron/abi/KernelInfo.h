@@ -82,7 +82,7 @@ struct KernelInfo {
   static constexpr int64_t kVersion = 1; ///< of the text; another one is not read
 
   std::string name;   ///< of the kernel, in the program
-  std::string target; ///< that the code is for: "x86-64", "sm_90a"
+  std::string target; ///< that the code is for: "x86-64"
   std::string entry = "ditron_kernel";
   std::vector<Argument> arguments;
   std::vector<Symmetric> symmetric;

@@ -73,7 +73,7 @@ public:
   Stream stream() const;
   Stream makeStream() const;
   /// Records what `body` launches and copies on the stream that it is given, which does none of it
-  /// now: a CUDA graph on GPUs. RuntimeError where `body` does what cannot be recorded, such as
+  /// now: a graph of the device's driver on GPUs. RuntimeError where `body` does what cannot be recorded, such as
   /// waiting for the stream.
   Graph record(const std::function<void(const Stream &)> &body) const;
   /// Waits for all streams. Throws the error of a launch that failed, once: see Stream::wait.
