@@ -117,7 +117,7 @@ class CpuPlatform final : public Platform {
   std::shared_ptr<Device> device(Rank &rank) override { return std::make_shared<CpuDevice>(rank); }
 };
 
-class CpuBackend final : public Backend {
+class CpuBackend final : public runtime::Backend {
   BackendTraits traits() const override { return {.ranksMayBeProcesses = true}; }
   std::string target() const override { return kTarget; }
   std::string deviceName() const override { return kName; }
@@ -129,7 +129,7 @@ class CpuBackend final : public Backend {
 
 } // namespace
 
-const Backend &cpu() {
+const runtime::Backend &cpu() {
   static const CpuBackend backend;
   return backend;
 }

@@ -13,12 +13,12 @@ namespace ditron::nvidia {
 namespace {
 
 /// A wait of the thread that feeds: takes precedence over that of all threads.
-struct FeedingWaitPattern : TilePattern<WaitOp> {
+class FeedingWaitPattern : public OpConversionPattern<WaitOp> {
+public:
   FeedingWaitPattern(const TypeConverter &types, MLIRContext *mlirContext,
                      const ThreadContext &context)
-      : TilePattern(types, mlirContext, context) {
-    setBenefit(2);
-  }
+      : OpConversionPattern(types, mlirContext, /*benefit=*/2), context_(context) {}
+
   LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     if (!op->hasAttr(kFeedingAttr))
@@ -33,6 +33,9 @@ struct FeedingWaitPattern : TilePattern<WaitOp> {
     b.eraseOp(op);
     return success();
   }
+
+private:
+  const ThreadContext &context_;
 };
 
 struct FollowLaunchesPattern : TilePattern<FollowLaunchesOp> {
@@ -101,6 +104,9 @@ struct FollowPattern : TilePattern<FollowOp> {
     b.eraseOp(op);
     return success();
   }
+
+private:
+  const ThreadContext &context_;
 };
 
 } // namespace
