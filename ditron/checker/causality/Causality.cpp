@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/checker/causality/Causality.h"
 #include <algorithm>
+#include <utility>
 
 namespace ditron::checker {
 

@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/targets/cpu/VectorBuilder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace ditron::cpu {
 
@@ -28,8 +29,9 @@ private:
   int64_t used_ = 0, peak_ = 0;
 };
 
-/// Tiles, and a buffer for each.
-using BufferMap = llvm::DenseMap<mlir::Value, mlir::Value>;
+/// Tiles, and a buffer for each: walked in the order in which they were added, so that the code is
+/// the same on every run.
+using BufferMap = llvm::MapVector<mlir::Value, mlir::Value>;
 
 /// Which tiles have been materialised, and where.
 class TileBuffers {
@@ -59,7 +61,7 @@ private:
   VectorBuilder &v_;
   mlir::Value arena_;
   Scratch scratch_;
-  BufferMap buffers_, destinations_;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers_, destinations_;
 };
 
 } // namespace ditron::cpu

@@ -8,7 +8,9 @@ namespace ditron::cpu {
 
 /// Buffers of the tiles that rows are computed from.
 BufferMap RowFusion::allocate(const TrailingStore &trailing, Value keep, Value reduced) {
-  BufferMap rowBuffers{{trailing.source(), keep}, {trailing.reduced(), reduced}};
+  BufferMap rowBuffers;
+  rowBuffers[trailing.source()] = keep;
+  rowBuffers[trailing.reduced()] = reduced;
   for (Operation *op : trailing.between)
     rowBuffers[op->getResult(0)] = buffers_.allocate(tileOf(op->getResult(0)));
   return rowBuffers;
