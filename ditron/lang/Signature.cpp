@@ -282,10 +282,10 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
                                      shape.size(), argument.dims.size()));
     for (size_t d = 0; d < shape.size(); ++d) {
       const Dimension &dimension = argument.dims[d];
-      if (shape[d] < 1 + dimension.more)
+      if (shape[d] < dimension.more)
         throw CompileError(fmt::format("{}: {} is {} in {}, expected {} or more", text_,
                                        dimension.text(), shape[d], argument.name,
-                                       1 + dimension.more));
+                                       dimension.more));
       const std::string &name = dimension.factors.front();
       if (dimension.factors.size() != 1 || !dimension.divisors.empty() || dimension.more ||
           isNumber(name))

@@ -88,6 +88,8 @@ int64_t Tensor::elements() const {
 }
 
 bool Tensor::contiguous() const {
+  if (elements() == 0)
+    return true;
   int64_t dense = 1;
   for (size_t d = shape_.size(); d-- > 0;) {
     if (shape_[d] != 1 && strides_[d] != dense)

@@ -102,14 +102,14 @@ TEST(Launch, WrongTypeAndCount) {
 
 TEST(Compile, TileLargerThanTheCoresMemory) {
   std::string message = runError<CompileError>(1, [](Context &context) {
-    auto x = context.tensor<f32>({64, 64});
+    auto x = context.tensor<f32>({64, 64}), y = context.tensor<f32>({64, 64});
     Kernel kernel("k(x[N,M]) -> y[N,M]", [](In<f32> x, Out<f32> y) {
       auto xs = x.tiled(16384, 16384);
       auto ys = y.tiled(16384, 16384);
       for (auto [i, j] : ys.tiles())
         ys(i, j) = transpose(xs(i, j)) + transpose(exp(xs(i, j)));
     });
-    context.compile(kernel)(x, x);
+    context.compile(kernel)(x, y);
   });
   EXPECT_THAT(message, ContainsRegex("the tiles of this kernel need [0-9]+ bytes of a core's "
                                      "memory, which has [0-9]+"));
@@ -179,7 +179,7 @@ TEST(Run, AnIndexOutOfRangeEndsTheOthersAtOnce) {
   runRanks(options, [&](Context &context) {
     auto x = context.tensor<f32>({16}), y = context.tensor<f32>({16});
     Program program = context.compile(wrongSignal());
-    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { program(x, 2, y); });
+    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { program.timed(x, 2, y); });
     program(x, 3, y); // nobody: the process goes on
   });
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
@@ -215,7 +215,7 @@ TEST(Launch, ANameInAProductOnly) {
     auto x = context.tensor<f32>({6, 10}), y = context.tensor<f32>({3, 5});
     x.set({context.rank() * 3 + 2, 4}, 8);
     program(x, y);
-    EXPECT_EQ(y.at({2, 4}), 8);
+    EXPECT_EQ(y.toHost().at({2, 4}), 8);
     std::string text = "k(x[R*M,2*N]) -> y[M,N]: ";
     EXPECT_EQ(messageOf<CompileError>([&] { program(x, context.tensor<f32>({4, 5})); }),
               text + "R*M is 6 in x, expected 8");
@@ -244,18 +244,18 @@ TEST(Launch, ADimensionOfOneMore) {
     for (int64_t n = 0; n < 4; ++n)
       starts.set({n}, double(n * n));
     program(starts, x, y);
-    EXPECT_EQ(y.at({2}), 5);
+    EXPECT_EQ(y.toHost().at({2}), 5);
     std::string text = "k(starts[B+1], x[2*B+3]) -> y[B]: ";
     using Extents = std::vector<int64_t>;
     auto refusal = [&](const Extents *starts, const Extents &x) {
       return messageOf<CompileError>([&] { program.signature().bind({starts, &x, nullptr}, 1); });
     };
-    Extents one{1}, four{4};
+    Extents one{0}, four{4};
     EXPECT_EQ(refusal(nullptr, {8}), text + "2*B+3 is 8 in x, expected a multiple of 2 and 3 more");
     EXPECT_EQ(refusal(&four, {7}), text + "2*B+3 is 7 in x, expected 9");
-    EXPECT_EQ(refusal(&one, {9}), text + "B+1 is 1 in starts, expected 2 or more");
+    EXPECT_EQ(refusal(&one, {9}), text + "B+1 is 0 in starts, expected 1 or more");
     starts.set({3}, 2);
-    EXPECT_NE(messageOf<RuntimeError>([&] { program(starts, x, y); }).find("part 2 has -2 rows"),
+    EXPECT_NE(messageOf<RuntimeError>([&] { program.timed(starts, x, y); }).find("part 2 has -2 rows"),
               std::string::npos);
   });
 }
@@ -266,7 +266,7 @@ TEST(Launch, ScalarsOfTheirTypes) {
     Kernel kernel("k(n) -> y[N]", [](Scalar<i32> n, Out<i32, 1> y) { y.tiled(4)(0) = n + 0; });
     Program program = context.compile(kernel);
     program(-7, y);
-    EXPECT_EQ(y.at({3}), -7);
+    EXPECT_EQ(y.toHost().at({3}), -7);
     program(0.5, y);
   });
   EXPECT_EQ(message, "k(n) -> y[N]: n: 0.5 is no i32: expected an integer from -2147483648 to "
@@ -299,10 +299,10 @@ TEST(Run, AHangSaysWhatEveryCoreWaitsForAndTheContextGoesOn) {
     std::fill_n(x.as<float>(), 16, 2.0f);
     Program works = context.compile(relay(false)), hangs = context.compile(relay(true));
     works(x, y);
-    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { hangs(x, y); });
+    messages[size_t(context.rank())] = messageOf<RuntimeError>([&] { hangs.timed(x, y); });
     y.set({15}, 0);
     works(x, y);
-    EXPECT_EQ(y.at({15}), 3);
+    EXPECT_EQ(y.toHost().at({15}), 3);
   });
   std::string lines;
   for (int rank = 0; rank < 3; ++rank)
@@ -336,8 +336,8 @@ TEST(Run, RanksThatAllocateDifferently) {
   });
   EXPECT_THAT(message,
               testing::MatchesRegex(
-                  "rank [01] allocates [0-9]+ bytes for .k.x.N.. -> y.N..buffer.(16|32)]. but "
-                  "rank [01] allocates [0-9]+ bytes for .k.x.N.. -> y.N..buffer.(16|32)]."));
+                  "rank [01] allocates [0-9]+ bytes for .k.x.N.. -> y.N..buffer:4.(16|32)]. but "
+                  "rank [01] allocates [0-9]+ bytes for .k.x.N.. -> y.N..buffer:4.(16|32)]."));
 }
 
 TEST(Run, ARankThatThrowsEndsTheOthers) {
@@ -359,14 +359,13 @@ TEST(Run, TheProcessGoesOnAfterAnError) {
       x.as<float>()[n] = float(n);
     EXPECT_THROW(program(x, z), CompileError);
     program(x, y);
-    EXPECT_EQ(y.at({15}), 15);
+    EXPECT_EQ(y.toHost().at({15}), 15);
   });
 }
 
 TEST(Tensor, Sizes) {
-  for (int64_t size : {int64_t(0), int64_t(-3)})
-    EXPECT_THAT(messageOf<CompileError>([&] { Tensor::own(DType::f32, {4, size}); }),
-                HasSubstr(std::to_string(size)));
+  EXPECT_THAT(messageOf<CompileError>([&] { Tensor::own(DType::f32, {4, -3}); }),
+              HasSubstr("size -3 of dimension 1 is negative"));
   EXPECT_THAT(messageOf<RuntimeError>([] { Tensor::own(DType::f32, {1 << 22, 1 << 22}); }),
               ContainsRegex("asks for 70368744177664 bytes of memory, but [0-9]+ are available"));
 }

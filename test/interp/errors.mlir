@@ -194,10 +194,10 @@ func.func @step() attributes {tile.kernel} {
 
 // CHECK-LABEL: kernel deadlock
 // CHECK-NEXT: error: deadlock: nobody is left to notify those who wait
-// CHECK-NEXT: {{^}}  rank 0, core 0, role 'a', errors.mlir:[[@LINE+14]]: waits for signal 's'[1]: expected 2, seen 1; last notified by rank 1, core 0, role 'a', errors.mlir:[[@LINE+12]], which added 1
-// CHECK-NEXT: {{^}}  rank 0, core 1, errors.mlir:[[@LINE+15]]: waits at a barrier of 2 cores: expected 2, seen 1
-// CHECK-NEXT: {{^}}  rank 1, core 0, role 'a', errors.mlir:[[@LINE+12]]: waits for signal 's'[1]: expected 2, seen 0; nobody has notified it in this launch
-// CHECK-NEXT: {{^}}  rank 1, core 1, errors.mlir:[[@LINE+13]]: waits at a barrier of 2 cores: expected 2, seen 1
+// CHECK-NEXT: {{^}}  rank 0, core 0, role 'a', errors.mlir:[[@LINE+13]]: waits for signal 's'[1]: expected 2, seen 1; last notified by rank 1, core 0, role 'a', errors.mlir:[[@LINE+11]], which added 1
+// CHECK-NEXT: {{^}}  rank 0, core 1, errors.mlir:[[@LINE+14]]: waits at a barrier of 2 cores: expected 2, seen 1
+// CHECK-NEXT: {{^}}  rank 1, core 0, role 'a', errors.mlir:[[@LINE+11]]: waits for signal 's'[1]: expected 2, seen 0; nobody has notified it in this launch
+// CHECK-NEXT: {{^}}  rank 1, core 1, errors.mlir:[[@LINE+12]]: waits at a barrier of 2 cores: expected 2, seen 1
 func.func @deadlock() attributes {tile.kernel, ranks = 2, cores = 2} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

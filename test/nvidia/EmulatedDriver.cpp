@@ -316,9 +316,10 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   };
   const auto &asked = *static_cast<const Config *>(config);
   const auto *module = static_cast<Module *>(function);
-  size_t words = 0; // parameters that are no tensor maps
-  for (size_t found = 0; (found = module->ptx.find(".param .", found)) != std::string::npos; ++found)
-    words += module->ptx.compare(found, 12, ".param .u64 ") == 0;
+  size_t words = 0; // parameters of the entry point that are no tensor maps
+  for (size_t found = 0; (found = module->ptx.find("\t.param .", found)) != std::string::npos; ++found)
+    ++words;
+  words -= module->info.tensorMaps.size();
   Launch made{module, {}};
   for (size_t n = 0; n < words; ++n)
     made.launch.words.push_back(*static_cast<int64_t *>(parameters[n]));

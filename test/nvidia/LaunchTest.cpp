@@ -42,7 +42,7 @@ protected:
   Context gpu = open();
 };
 
-constexpr uint64_t kA = 1ull << 40, kB = 2ull << 40, kC = 3ull << 40, kElsewhere = 4ull << 40;
+constexpr uint64_t kA = 1ull << 52, kB = 2ull << 52, kC = 3ull << 52, kElsewhere = 4ull << 52;
 
 TEST_F(Launches, OfCodeForOlderGpus) {
   auto target = [] {

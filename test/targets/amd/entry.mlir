@@ -3,8 +3,8 @@
 // Two wavefronts of 64 threads, where a GPU of 32 lanes has four warps.
 
 // CHECK: llvm.func internal @copy(
-// CHECK: rocdl.workgroup.id.x
-// CHECK: rocdl.workitem.id.x
+// CHECK-DAG: rocdl.workgroup.id.x
+// CHECK-DAG: rocdl.workitem.id.x
 // CHECK-NOT: nvvm
 // CHECK: llvm.func @ditron_kernel(
 // CHECK-SAME: rocdl.flat_work_group_size = "128,128"

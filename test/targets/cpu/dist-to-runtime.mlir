@@ -8,9 +8,9 @@
 // also the mode (1 is add, 0 is set) that the signal's notifies have.
 // CHECK-DAG: llvm.mlir.global internal constant @[[GATHER:.*]]("gather\00")
 // CHECK-DAG: llvm.mlir.global internal constant @[[MULTIPLY:.*]]("multiply\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+39]]\00")
-// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[PUT:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[NOTIFIED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+41]]\00")
+// CHECK-DAG: llvm.mlir.global internal constant @[[AWAITED:.*]]("dist-to-runtime.mlir:{{.*}}[[@LINE+43]]\00")
 
 // CHECK-LABEL: func.func @roles(
 // CHECK-SAME: %[[N:[a-z0-9]+]]: index

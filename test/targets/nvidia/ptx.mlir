@@ -22,7 +22,7 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
-// BF16: // ditron {"kernel":"gemm","read_singly":[],"requirements":[],"shared_bytes":{{[0-9]+}},"tensor_maps":[],"threads":256}
+// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"overlaps":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
@@ -35,7 +35,7 @@
 
 // The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few. Two cores share
 // B: each fetches its part for both, and warps release slots in both. Results leave through shared memory.
-// WARPGROUPS: // ditron {"cluster":2,"kernel":"gemm","overlaps":true,"read_singly":[],"requirements":[],"shared_bytes":230400,"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"threads":384}
+// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"overlaps":true,"tiles":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"read_singly":[]}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384
@@ -116,7 +116,7 @@
 
 // A launch begins once all ranks have completed the one before the last; signals are raised with release and waited for
 // with acquire, of the whole system, chunks are copied 16 bytes at a time, and the last core says that it was the last.
-// RANKS: // ditron {"kernel":"all-gather","ranks":{"barriers":0,"sites":[{{.*}}"what":"waits for"}],"symmetric":[{"bytes":2,"extents":["a0.0","a0.1"],"kind":"buffer","name":"shared"},{"bytes":8,"extents":["n",{{.*}}],"kind":"signals","name":"ready"}]}
+// RANKS: // ditron {"version":1,"name":"all-gather",{{.*}}"symmetric":[{"name":"shared","kind":"buffer","element_bytes":2,"extents":["a0.0","a0.1"]},{"name":"ready","kind":"signals","element_bytes":8,"extents":["n",{{.*}}]}],"distributed":true,"barriers":0,"sites":[{{.*}}"what":"waits for"}],"requirements":
 // RANKS: .entry ditron_kernel
 // RANKS: ld.acquire.sys.global.u64
 // RANKS: globaltimer

@@ -179,8 +179,8 @@ func.func @kernel(%A: memref<2xf32> {tile.readonly}, %C: memref<2xf32>) attribut
   Verdict verdict = check(TextualIR{ir("{dist.pages = 1 : i64}"), "reuse.mlir"}, {.cores = 1});
   const Finding *found = find(verdict, FindingKind::workspaceReuse);
   ASSERT_TRUE(found) << verdict.text();
-  EXPECT_EQ(found->parties[0].source(), "reuse.mlir:16");
-  EXPECT_EQ(found->parties[1].source(), "reuse.mlir:14");
+  EXPECT_EQ(found->parties[0].source(), "reuse.mlir:13");
+  EXPECT_EQ(found->parties[1].source(), "reuse.mlir:11");
   EXPECT_EQ(found->parties[0].launch, 0);
   EXPECT_EQ(found->parties[1].launch, 1);
 }

@@ -260,7 +260,8 @@ TEST(Memory, aStoreThatTrailsAReduction) {
       ys(i, 0) = e * (1 / sum(e, 1)) + 0.5f;
     }
   });
-  for (int64_t distance : {0, 3, 9000}) { // rows from x to y, in the same memory
+  kernel = kernel.inPlace("y", "x");
+  for (int64_t distance : {0, 9000}) { // rows from x to y, in the same memory
     SCOPED_TRACE(distance);
     auto size = size_t((kRows + distance) * kColumns);
     constexpr size_t kLine = 64;

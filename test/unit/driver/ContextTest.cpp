@@ -49,7 +49,7 @@ protected:
   static Options options() {
     Options options;
     options.cores = 2;
-    options.waitTimeout = std::chrono::milliseconds(500);
+    options.waitTimeout = std::chrono::milliseconds(100);
     return options;
   }
 

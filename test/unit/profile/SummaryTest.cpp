@@ -60,8 +60,7 @@ struct Maker {
     Slice &slice = add(lane, Kind::wait, begin, end, "wait.cpp:1");
     slice.waited = waited;
     slice.values[0] = counter;
-    slice.values[1] = base;
-    slice.values[2] = count;
+    slice.values[1] = base + count;
   }
   void barrier(size_t lane, int64_t begin, int64_t end, bool all, int64_t count, int64_t instance) {
     Slice &slice = add(lane, Kind::barrier, begin, end);

@@ -164,8 +164,10 @@ TEST(Gemm, GatheredFromRanks) {
 
 TEST(Gemm, MissingNotifyIsADeadlock) {
   std::string text = agGemm();
-  size_t at = text.find("dist.notify %signal[%me] add %c1");
-  text.replace(at, 32, "dist.notify %signal[%me] add %c0");
+  const std::string notify = "dist.notify %ready[%me] on %peer add %c1";
+  size_t at = text.find(notify);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, notify.size(), "dist.notify %ready[%me] on %peer add %c0");
   Program program(text);
   auto a = matrixA<f16>(0, M / 2), a1 = matrixA<f16>(M / 2, M / 2);
   auto b = matrixB<f16>();

@@ -19,6 +19,11 @@ RankedTensorType inPanels(RankedTensorType tile) {
 
 namespace {
 
+/// Whether an op is one of threads, this chip's or every GPU's.
+bool isOfThreads(Operation *op) {
+  return isa_and_present<gpu::SimtDialect, NvidiaDialect>(op->getDialect());
+}
+
 constexpr int64_t kMostWidth =
     256; ///< columns of one wgmma, and extents of a box of the copy engine
 
@@ -234,7 +239,7 @@ private:
       WalkResult result = op.walk([](Operation *inner) {
         bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
                          llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
-        bool speaks = isa<NvidiaDialect>(inner->getDialect()) && !isMemoryEffectFree(inner) &&
+        bool speaks = isOfThreads(inner) && !isMemoryEffectFree(inner) &&
                       !isa<BeginOp, AbortOp>(inner);
         return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
                                                                        : WalkResult::advance();
@@ -352,9 +357,8 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
     return false;
   // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
   WalkResult result = function.walk([&](Operation *op) {
-    StringRef dialect = op->getName().getDialectNamespace();
-    bool isVerb = dialect == device::DistDialect::getDialectNamespace() ||
-                  (dialect == NvidiaDialect::getDialectNamespace() && !isMemoryEffectFree(op));
+    bool isVerb = isa_and_present<device::DistDialect>(op->getDialect()) ||
+                  (isOfThreads(op) && !isMemoryEffectFree(op));
     if (isVerb || isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op))
       return WalkResult::interrupt();
     Value view = viewOf(op);

@@ -104,9 +104,6 @@ struct FollowPattern : TilePattern<FollowOp> {
     b.eraseOp(op);
     return success();
   }
-
-private:
-  const ThreadContext &context_;
 };
 
 } // namespace
