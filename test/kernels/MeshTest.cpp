@@ -77,6 +77,7 @@ TEST_P(MeshTest, PlacesOnACpu) {
   runRanks(options(), [&](Context &ctx) {
     Tensor y = ctx.tensor<i32>({6});
     ctx.compile(places())(y);
+    ctx.sync();
     int64_t expected[] = {
         ctx.rank(),  ranks(), ctx.rank() / mesh().local, mesh().nodes, ctx.rank() % mesh().local,
         mesh().local};
@@ -93,6 +94,7 @@ TEST_P(MeshTest, GathersOnACpu) {
     auto run = ctx.compile(gatherByNode());
     for (int repeat = 0; repeat < 3; ++repeat)
       run(x, y);
+    ctx.sync();
     for (int64_t n = 0; n < ranks() * kSize; ++n)
       ASSERT_EQ(y.at({n}), valueOf(n / kSize, n % kSize)) << "element " << n;
   });
@@ -158,6 +160,7 @@ TEST(Mesh, RefusesAPlaceThatIsNotThere) {
     runRanks({.ranks = 4, .mesh = {2, 2}}, [&](Context &ctx) {
       Tensor y = ctx.tensor<i32>({1});
       ctx.compile(kernel)(y);
+      ctx.sync();
     });
     FAIL() << "no error";
   } catch (const RuntimeError &error) {
