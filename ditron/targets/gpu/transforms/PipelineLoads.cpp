@@ -80,13 +80,17 @@ std::optional<Candidate> candidate(scf::ForOp loop, core::LoadOp load) {
   return result;
 }
 
+/// Whether an op of tiles, of cores and ranks or of a target writes memory; what notes that a
+/// requirement fails does not count.
+bool writes(Operation *op) {
+  return op->getNumRegions() == 0 &&
+         !isa_and_present<LLVM::LLVMDialect, memref::MemRefDialect>(op->getDialect()) &&
+         hasEffect<MemoryEffects::Write>(op);
+}
+
 bool writesMemory(scf::ForOp loop) {
-  WalkResult result = loop.getBody()->walk([&](Operation *op) {
-    bool writes = isa<core::StoreOp, core::AtomicAddOp, core::ScatterOp>(op) ||
-                  (op->getName().getDialectNamespace() == SimtDialect::getDialectNamespace() &&
-                   !isMemoryEffectFree(op));
-    return writes ? WalkResult::interrupt() : WalkResult::advance();
-  });
+  WalkResult result = loop.getBody()->walk(
+      [&](Operation *op) { return writes(op) ? WalkResult::interrupt() : WalkResult::advance(); });
   return result.wasInterrupted();
 }
 
