@@ -9,15 +9,14 @@
 namespace ditron::amd {
 
 struct Chip {
-  std::string_view name;     ///< of the target: "gfx942"
-  int64_t lanes;             ///< of a wavefront
-  int64_t ldsBytes;          ///< that a workgroup may have
-  int64_t vectorRegisters;   ///< that instructions of a thread reach: VGPRs
-  int64_t registers;         ///< of a CU, of 4 bytes
-  int64_t threads;           ///< of a CU
-  int64_t simds;             ///< of a CU
-  int64_t clockNanoseconds;  ///< that a tick of the constant clock takes
-  int64_t computeUnits;      ///< of a large device with this chip
+  std::string_view name;    ///< of the target: "gfx942"
+  int64_t lanes;            ///< of a wavefront
+  int64_t ldsBytes;         ///< that a workgroup may have
+  int64_t vectorRegisters;  ///< that instructions of a thread reach: VGPRs
+  int64_t registers;        ///< of a CU, of 4 bytes
+  int64_t threads;          ///< of a CU
+  int64_t clockNanoseconds; ///< that a tick of the constant clock takes
+  int64_t computeUnits;     ///< of a large device with this chip
 };
 
 /// Every chip that code is made for, newest first.

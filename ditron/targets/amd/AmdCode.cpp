@@ -37,10 +37,9 @@ static std::unique_ptr<llvm::TargetMachine> machineFor(const Chip &chip) {
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
   if (!target)
     throw UnavailableError("this build's LLVM makes no code for AMD GPUs: " + problem);
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, std::string_view(chip.name), "", llvm::TargetOptions(),
-                                  llvm::Reloc::PIC_, std::nullopt,
-                                  llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, std::string_view(chip.name), "", llvm::TargetOptions(), llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
 /// Quotients and roots of f32 may be off by what OpenCL allows: the code generator then has them

@@ -19,17 +19,14 @@ StringRef syncScope(ScopeName scope) {
       .Default("");
 }
 
-Value Instructions::i32(int64_t value) {
-  return b_.create<arith::ConstantIntOp>(loc_, value, 32);
-}
+Value Instructions::i32(int64_t value) { return b_.create<arith::ConstantIntOp>(loc_, value, 32); }
 
 Value Instructions::globalPointer(Value address) {
   return b_.create<LLVM::IntToPtrOp>(loc_, LLVM::LLVMPointerType::get(b_.getContext(), 1), address);
 }
 
 Value Instructions::intrinsic(StringRef name, Type result, ArrayRef<Value> operands) {
-  return b_
-      .create<LLVM::CallIntrinsicOp>(loc_, TypeRange(result), b_.getStringAttr(name), operands)
+  return b_.create<LLVM::CallIntrinsicOp>(loc_, TypeRange(result), b_.getStringAttr(name), operands)
       .getResult(0);
 }
 
@@ -79,8 +76,8 @@ Value Instructions::shuffleWord(Value word, int64_t mask) {
   Value result = exchangeInRow(word, mask);
   constexpr int64_t kSwizzled = 32, kKeepAll = 0x1F, kXorShift = 10;
   if (!result && mask < kSwizzled) {
-    result = intrinsic("llvm.amdgcn.ds.swizzle", i32Type,
-                       {word, i32(kKeepAll | mask << kXorShift)});
+    result =
+        intrinsic("llvm.amdgcn.ds.swizzle", i32Type, {word, i32(kKeepAll | mask << kXorShift)});
   } else if (!result) {
     Value low = intrinsic("llvm.amdgcn.mbcnt.lo", i32Type, {i32(-1), i32(0)});
     Value lane = intrinsic("llvm.amdgcn.mbcnt.hi", i32Type, {i32(-1), low});
@@ -130,8 +127,8 @@ SmallVector<Value> Instructions::loadGlobal(Value address, int64_t bytes, Value 
                                             ArrayRef<Value> otherwise, Place place) {
   Type type = accessType(otherwise);
   auto load = [&] {
-    return b_.create<LLVM::LoadOp>(loc_, type, globalPointer(address),
-                                   static_cast<unsigned>(bytes), /*isVolatile=*/false,
+    return b_.create<LLVM::LoadOp>(loc_, type, globalPointer(address), static_cast<unsigned>(bytes),
+                                   /*isVolatile=*/false,
                                    /*isNonTemporal=*/false,
                                    /*isInvariant=*/place != Place::here);
   };
