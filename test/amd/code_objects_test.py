@@ -112,7 +112,7 @@ class CodeObjects(unittest.TestCase):
     def testRefusals(self):
         for kernel, reason in (("gemm", "multiplies no tiles"), ("all-gather", "is of one rank")):
             done = compiled(kernel, "--target", "gfx942", "--emit", "asm")
-            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(done.returncode, 2, done.stderr)
             self.assertRegex(done.stderr, rf"ditron/kernels/\w+\.cpp:\d+: .*has no lowering to AMD GPUs: .*{reason}")
 
 

@@ -18,6 +18,7 @@ std::string launch(const std::function<void(Context &)> &body) {
   runRanks({.ranks = 1, .cores = 2}, [&](Context &context) {
     try {
       body(context);
+      context.sync();
     } catch (const RuntimeError &error) {
       message = error.what();
     }

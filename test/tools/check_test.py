@@ -56,7 +56,7 @@ class Contract(unittest.TestCase):
         self.assertEqual((verdict["verdict"], verdict["method"]), ("finding", "exhaustive"))
         (finding,) = verdict["findings"]
         self.assertEqual(finding["kind"], "deadlock")
-        self.assertEqual({party["line"] for party in finding["parties"]}, {16})
+        self.assertEqual({party["line"] for party in finding["parties"]}, {15})
         replayed, _ = check(corpus("05-exact-barrier.mlir"), "--function", "broken", "--cores", "1", "--replay",
                             finding["schedule"])
         self.assertEqual(replayed.count("\n"), 7)  # five steps, two waits

@@ -255,7 +255,8 @@ TEST(Ranks, BoundedWaits) {
   ranks.execute(1, /*bound=*/200, /*present=*/1);
   const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
   EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
-  EXPECT_EQ(ranks.layout().nameOf(record[1] - ranks.head(0)), "signal 'ready'[1, 0, 0]");
+  EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
+            "signal 'ready'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
   for (int rank : {0, 1})

@@ -14,14 +14,6 @@ DeviceOperands::DeviceOperands(const Context &context, const Operands &host) : h
   }
 }
 
-void naming(const Task &task, const std::function<void()> &work) {
-  try {
-    work();
-  } catch (const RuntimeError &error) {
-    throw RuntimeError(fmt::format("{}: {}", task.entry.name, error.what()));
-  }
-}
-
 void DeviceOperands::upload() const {
   for (size_t n = 0; n < tensors_.size(); ++n)
     if (const auto *tensor = std::get_if<Tensor>(&host_.values()[n]);

@@ -201,12 +201,10 @@ RunResult run(const Task &task, const Placement &placement, const RunOptions &op
   Progress progress(placement.reports());
   std::mutex lock;
   RunResult result;
-  naming(task, [&] {
-    runOnRanks(setUp, [&](Context &context) {
-      RunResult mine = RankRun(context, task, options, progress).run();
-      std::lock_guard guard(lock);
-      result = std::move(mine); // the same on every rank
-    });
+  runOnRanks(setUp, [&](Context &context) {
+    RunResult mine = RankRun(context, task, options, progress).run();
+    std::lock_guard guard(lock);
+    result = std::move(mine); // the same on every rank
   });
   return result;
 }

@@ -170,13 +170,11 @@ BenchResult bench(const Task &task, const Placement &placement, const BenchArgum
   Progress progress(placement.reports());
   std::mutex lock;
   BenchResult result;
-  naming(task, [&] {
-    runOnRanks(runtimeOptions(placement), [&](Context &context) {
-      BenchResult mine = benchRank(context, task, placement, arguments, seed, progress);
-      std::lock_guard guard(lock);
-      if (context.rank() == 0 || placement.rank != 0)
-        result = std::move(mine);
-    });
+  runOnRanks(runtimeOptions(placement), [&](Context &context) {
+    BenchResult mine = benchRank(context, task, placement, arguments, seed, progress);
+    std::lock_guard guard(lock);
+    if (context.rank() == 0 || placement.rank != 0)
+      result = std::move(mine);
   });
   return result;
 }
