@@ -15,11 +15,6 @@ import unittest
 
 DITRON = sys.argv.pop(1)
 
-# Of the rows, and of the other dimensions: one, odd, prime, ragged.
-REFERENCE_SIZES = ((1, 1), (7, 7), (31, 13))
-CPU_SIZES = ((1, 1), (7, 7), (61, 61), (997, 67))
-
-
 def call(*arguments, status=0, **variables):
     result = subprocess.run([DITRON, *arguments], env=dict(os.environ, **variables),
                             capture_output=True, text=True, timeout=120)
@@ -30,12 +25,6 @@ def call(*arguments, status=0, **variables):
 
 def jsonLines(*arguments, **variables):
     return [json.loads(line) for line in call(*arguments, "--json", **variables).stdout.splitlines()]
-
-
-def shapeOf(kernel, rows, others):
-    dims = kernel["dims"]
-    leading = next(dim for dim in ("M", "T", "N") if dim in dims)
-    return ",".join(f"{dim}={rows if dim == leading else others}" for dim in dims)
 
 
 class Program(unittest.TestCase):
@@ -70,19 +59,6 @@ class Program(unittest.TestCase):
             self.assertIn(field, info)
         self.assertEqual(info["cache"]["folder"], os.environ["DITRON_CACHE_DIR"])
         self.assertIn(info["versions"]["llvm"], call("info").stdout)
-
-    def testEveryKernel(self):
-        for kernel in self.kernels:
-            for ranks in (1, 2, 3, 4, 8):
-                for place in (["--backend", "reference"], ["--transport", "threads"],
-                              ["--transport", "processes"]):
-                    sizes = REFERENCE_SIZES if "reference" in place else CPU_SIZES
-                    shapes = [part for size in sizes for part in ("--shape", shapeOf(kernel, *size))]
-                    with self.subTest(kernel=kernel["name"], ranks=ranks, place=place[1]):
-                        lines = jsonLines("run", kernel["name"], "--ranks", str(ranks), "--cores",
-                                          "2", *place, *shapes)
-                        self.assertEqual(len(lines), len(sizes))
-                        self.assertTrue(all(line["ok"] for line in lines))
 
     def testRunFields(self):
         line, = jsonLines("run", "ag-gemm", "--ranks", "2", "--cores", "1", "--shape",

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`ditron run` verifies every kernel of the library on every number of ranks, by every transport.
+
+usage: every_kernel_test.py DITRON PART PARTS, which takes each PARTS-th kernel from the PART-th on
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PARTS, PART, DITRON = int(sys.argv.pop()), int(sys.argv.pop()), sys.argv.pop()
+
+# Of the rows, and of the other dimensions: one, odd, prime, ragged.
+REFERENCE_SIZES = ((1, 1), (7, 7), (31, 13))
+CPU_SIZES = ((1, 1), (7, 7), (61, 61), (997, 67))
+
+
+def jsonLines(*arguments):
+    result = subprocess.run([DITRON, *arguments, "--json"], capture_output=True, text=True, timeout=120)
+    if result.returncode != 0:
+        raise AssertionError(f"ditron {' '.join(arguments)}: {result.returncode}\n{result.stderr}")
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def shapeOf(kernel, rows, others):
+    dims = kernel["dims"]
+    leading = next(dim for dim in ("M", "T", "N") if dim in dims)
+    return ",".join(f"{dim}={rows if dim == leading else others}" for dim in dims)
+
+
+class EveryKernel(unittest.TestCase):
+    def testIsVerified(self):
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["DITRON_CACHE_DIR"] = cache
+            kernels = jsonLines("list")[PART::PARTS]
+            self.assertTrue(kernels)
+            for kernel in kernels:
+                for ranks in (1, 2, 3, 4, 8):
+                    self.verify(kernel, ranks)
+
+    def verify(self, kernel, ranks):
+        for place in (["--backend", "reference"], ["--transport", "threads"], ["--transport", "processes"]):
+            sizes = REFERENCE_SIZES if "reference" in place else CPU_SIZES
+            shapes = [part for size in sizes for part in ("--shape", shapeOf(kernel, *size))]
+            with self.subTest(kernel=kernel["name"], ranks=ranks, place=place[1]):
+                lines = jsonLines("run", kernel["name"], "--ranks", str(ranks), "--cores", "2", *place, *shapes)
+                self.assertEqual(len(lines), len(sizes))
+                self.assertTrue(all(line["ok"] for line in lines))
+
+
+if __name__ == "__main__":
+    unittest.main()
