@@ -74,12 +74,12 @@
 // COLUMNS: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
 
 // Tiles whose width fits the number of cores: two blocks of 64 rows a warpgroup, the last of whose 3 blocks of columns overlap.
-// TALL: "tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[176,64],"tf32":false}],"threads":384}
+// TALL: "threads":384,{{.*}}"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[176,64],"tf32":false}],"read_singly":[]}
 // TALL-COUNT-6: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 // TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n176k16.f32.bf16.bf16
 
 // Few rows: the weights are the left side.
-// FEW: "tensor_maps":[{"argument":1,"box":[64,64],"tf32":false},{"argument":0,"box":[8,64],"tf32":false}],"threads":256}
+// FEW: "threads":256,{{.*}}"tensor_maps":[{"argument":1,"box":[64,64],"tf32":false},{"argument":0,"box":[8,64],"tf32":false}],"read_singly":[]}
 // FEW: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16
 
 // One warpgroup and the producer have registers enough.

@@ -14,6 +14,16 @@ DeviceOperands::DeviceOperands(const Context &context, const Operands &host) : h
   }
 }
 
+void naming(const Context &context, const Task &task, const std::function<void()> &work) {
+  try {
+    work();
+  } catch (const RuntimeError &error) {
+    if (context.device()->isHostAccessible())
+      throw;
+    throw RuntimeError(fmt::format("{}: {}", task.entry.name, error.what()));
+  }
+}
+
 void DeviceOperands::upload() const {
   for (size_t n = 0; n < tensors_.size(); ++n)
     if (const auto *tensor = std::get_if<Tensor>(&host_.values()[n]);

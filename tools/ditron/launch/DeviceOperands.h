@@ -30,6 +30,9 @@ private:
   std::vector<Tensor> tensors_; ///< by argument; empty ones for numbers
 };
 
+/// Does `work` on a task. What a GPU or its driver says of it gets the kernel's name.
+void naming(const Context &context, const Task &task, const std::function<void()> &work);
+
 /// Verifies what `execute` writes, which launches, over poison. The operands of the host are as
 /// before afterwards.
 Findings verifyOnce(const Task &task, const kernels::Inputs &inputs, int rank, Operands &host,

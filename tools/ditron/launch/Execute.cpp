@@ -202,9 +202,11 @@ RunResult run(const Task &task, const Placement &placement, const RunOptions &op
   std::mutex lock;
   RunResult result;
   runOnRanks(setUp, [&](Context &context) {
-    RunResult mine = RankRun(context, task, options, progress).run();
-    std::lock_guard guard(lock);
-    result = std::move(mine); // the same on every rank
+    naming(context, task, [&] {
+      RunResult mine = RankRun(context, task, options, progress).run();
+      std::lock_guard guard(lock);
+      result = std::move(mine); // the same on every rank
+    });
   });
   return result;
 }

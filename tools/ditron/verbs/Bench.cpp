@@ -171,10 +171,12 @@ BenchResult bench(const Task &task, const Placement &placement, const BenchArgum
   std::mutex lock;
   BenchResult result;
   runOnRanks(runtimeOptions(placement), [&](Context &context) {
-    BenchResult mine = benchRank(context, task, placement, arguments, seed, progress);
-    std::lock_guard guard(lock);
-    if (context.rank() == 0 || placement.rank != 0)
-      result = std::move(mine);
+    naming(context, task, [&] {
+      BenchResult mine = benchRank(context, task, placement, arguments, seed, progress);
+      std::lock_guard guard(lock);
+      if (context.rank() == 0 || placement.rank != 0)
+        result = std::move(mine);
+    });
   });
   return result;
 }
