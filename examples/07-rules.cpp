@@ -146,11 +146,10 @@ static void launchMistakes(Context &ctx) {
     sender.run("send", [&] { notify(ready.on(rank())(1)); });
     receiver.run("receive", [&] { wait(ready(1), 2); });
   }));
-  mistake<RuntimeError>("07-rules.cpp:147: waits for signal 'ready'[1]",
-                        [&] {
-                          stuck(x, ctx.tensor<f32>({40, 50})); // a launch does not wait...
-                          ctx.sync();                          // who waits gets the error
-                        });
+  mistake<RuntimeError>("07-rules.cpp:147: waits for signal 'ready'[1]", [&] {
+    stuck(x, ctx.tensor<f32>({40, 50})); // a launch does not wait...
+    ctx.sync();                          // who waits gets the error
+  });
   copy(x, x.clone());
 }
 

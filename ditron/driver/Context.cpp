@@ -84,16 +84,13 @@ Program Context::compile(const Kernel &kernel, const Schedule &schedule,
 }
 
 /// The device's own stream, as a handle that keeps the device.
-Stream Context::stream() const {
-  return Stream({impl_->device, &impl_->device->stream()});
-}
+Stream Context::stream() const { return Stream({impl_->device, &impl_->device->stream()}); }
 Stream Context::makeStream() const { return Stream(impl_->device->makeStream()); }
 
 Graph Context::record(const std::function<void(const Stream &)> &body) const {
   return {impl_->device,
-          impl_->device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
-            body(Stream(stream));
-          })};
+          impl_->device->record(
+              [&](const std::shared_ptr<runtime::DeviceStream> &stream) { body(Stream(stream)); })};
 }
 
 void Context::sync() const { impl_->device->sync(); }

@@ -15,8 +15,8 @@ Event Stream::record() const { return Event(stream_->record()); }
 
 void Stream::copy(const runtime::Tensor &to, const runtime::Tensor &from) const {
   if (to.dtype() != from.dtype() || to.shape() != from.shape())
-    throw CompileError(fmt::format("{} is copied to {}: expected equal ones", from.describe(),
-                                   to.describe()));
+    throw CompileError(
+        fmt::format("{} is copied to {}: expected equal ones", from.describe(), to.describe()));
   stream_->copy(to, from);
 }
 

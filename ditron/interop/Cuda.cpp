@@ -23,8 +23,8 @@ static GpuDevice &deviceOf(const Context &context) {
 Tensor tensor(const Context &context, uint64_t address, DType type, std::vector<int64_t> shape,
               std::vector<int64_t> strides) {
   deviceOf(context);
-  return Tensor::borrow(context.device(), reinterpret_cast<void *>(address), type,
-                        std::move(shape), std::move(strides));
+  return Tensor::borrow(context.device(), reinterpret_cast<void *>(address), type, std::move(shape),
+                        std::move(strides));
 }
 
 Stream stream(const Context &context, void *handle) {
@@ -51,8 +51,10 @@ std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> result;
   for (int n = 0; n < Cuda::get().devices(); ++n) {
     auto device = Gpu::open(n);
-    result.push_back({device->name(), {device->major(), device->minor()},
-                      device->multiprocessors(), device->memoryBytes()});
+    result.push_back({device->name(),
+                      {device->major(), device->minor()},
+                      device->multiprocessors(),
+                      device->memoryBytes()});
   }
   return result;
 }

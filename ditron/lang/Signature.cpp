@@ -284,8 +284,7 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
       const Dimension &dimension = argument.dims[d];
       if (shape[d] < dimension.more)
         throw CompileError(fmt::format("{}: {} is {} in {}, expected {} or more", text_,
-                                       dimension.text(), shape[d], argument.name,
-                                       dimension.more));
+                                       dimension.text(), shape[d], argument.name, dimension.more));
       const std::string &name = dimension.factors.front();
       if (dimension.factors.size() != 1 || !dimension.divisors.empty() || dimension.more ||
           isNumber(name))

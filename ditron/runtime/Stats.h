@@ -55,9 +55,9 @@ struct TransferTime {
 
 /// One launch on one rank.
 struct LaunchStats {
-  double seconds = 0;     ///< from the first core's start to the last core's end
-  CoreStats cores;        ///< summed over the cores
-  TransferTime transfers; ///< of the rank's time
+  double seconds = 0;                     ///< from the first core's start to the last core's end
+  CoreStats cores;                        ///< summed over the cores
+  TransferTime transfers;                 ///< of the rank's time
   std::vector<std::string> warnings = {}; ///< what is odd about it: see reference::Result
 };
 

@@ -255,8 +255,9 @@ TEST(Launch, ADimensionOfOneMore) {
     EXPECT_EQ(refusal(&four, {7}), text + "2*B+3 is 7 in x, expected 9");
     EXPECT_EQ(refusal(&one, {9}), text + "B+1 is 0 in starts, expected 1 or more");
     starts.set({3}, 2);
-    EXPECT_NE(messageOf<RuntimeError>([&] { program.timed(starts, x, y); }).find("part 2 has -2 rows"),
-              std::string::npos);
+    EXPECT_NE(
+        messageOf<RuntimeError>([&] { program.timed(starts, x, y); }).find("part 2 has -2 rows"),
+        std::string::npos);
   });
 }
 

@@ -31,9 +31,9 @@ namespace abi = ditron::abi;
 namespace emulator = ditron::emulator;
 using abi::KernelInfo;
 
-constexpr int kFailed = 719;              // CUDA_ERROR_LAUNCH_FAILED
-constexpr uint64_t kTick = 100;           // ns of the clock for a step of a program
-constexpr int kSms = 8;                   // enough for ranks that share the GPU
+constexpr int kFailed = 719;    // CUDA_ERROR_LAUNCH_FAILED
+constexpr uint64_t kTick = 100; // ns of the clock for a step of a program
+constexpr int kSms = 8;         // enough for ranks that share the GPU
 constexpr auto kPatience = std::chrono::seconds(20);
 
 struct Module {
@@ -105,7 +105,8 @@ std::vector<Launch> takeAll(const std::string &ptx) {
 int64_t countAll(const std::string &ptx) {
   int64_t count = 0;
   for (auto &[handle, stream] : driver().streams)
-    if (auto *launch = stream->queue.empty() ? nullptr : std::get_if<Launch>(&stream->queue.front()))
+    if (auto *launch =
+            stream->queue.empty() ? nullptr : std::get_if<Launch>(&stream->queue.front()))
       count += launch->module->ptx == ptx;
   return count;
 }
@@ -136,8 +137,7 @@ void advance(Stream &stream, std::unique_lock<std::mutex> &lock) {
   auto &first = std::get<Launch>(stream.queue.front());
   if (int64_t ranks = first.ranks(); ranks > 1) {
     std::string ptx = first.module->ptx;
-    d.changed.wait_for(lock, kPatience,
-                       [&] { return d.isExecuting || countAll(ptx) >= ranks; });
+    d.changed.wait_for(lock, kPatience, [&] { return d.isExecuting || countAll(ptx) >= ranks; });
     if (d.isExecuting || stream.queue.empty())
       return;
     launches = takeAll(ptx);
@@ -296,8 +296,8 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
                            const uint32_t *, int, int, int, int) {
   constexpr int kTf32 = 11;
   static constexpr int64_t kBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4};
-  emulator::TensorMap made{static_cast<uint8_t *>(address), kBytes[type], {}, {}, {},
-                           type == kTf32};
+  emulator::TensorMap made{
+      static_cast<uint8_t *>(address), kBytes[type], {}, {}, {}, type == kTf32};
   for (uint32_t dim = rank; dim-- > 0;) { // theirs are innermost first
     made.extents.push_back(int64_t(extents[dim]));
     made.strides.push_back(dim == 0 ? 1 : int64_t(strides[dim - 1]) / made.elementBytes);
@@ -317,7 +317,8 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   const auto &asked = *static_cast<const Config *>(config);
   const auto *module = static_cast<Module *>(function);
   size_t words = 0; // parameters of the entry point that are no tensor maps
-  for (size_t found = 0; (found = module->ptx.find("\t.param .", found)) != std::string::npos; ++found)
+  for (size_t found = 0; (found = module->ptx.find("\t.param .", found)) != std::string::npos;
+       ++found)
     ++words;
   words -= module->info.tensorMaps.size();
   Launch made{module, {}};
@@ -363,11 +364,13 @@ int cuEventDestroy_v2(void *event) { return delete static_cast<Event *>(event), 
 int cuEventRecord(void *event, void *stream) {
   auto *one = static_cast<Event *>(event);
   one->stream = stream;
-  driver().enqueue(stream, std::function<void()>(
-                               [one] { one->time = std::chrono::steady_clock::now(); }));
+  driver().enqueue(stream,
+                   std::function<void()>([one] { one->time = std::chrono::steady_clock::now(); }));
   return 0;
 }
-int cuEventSynchronize(void *event) { return cuStreamSynchronize(static_cast<Event *>(event)->stream); }
+int cuEventSynchronize(void *event) {
+  return cuStreamSynchronize(static_cast<Event *>(event)->stream);
+}
 int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
   std::chrono::duration<float, std::milli> passed =
       static_cast<Event *>(end)->time - static_cast<Event *>(begin)->time;

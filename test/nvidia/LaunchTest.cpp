@@ -91,9 +91,8 @@ TEST_F(Launches, EncodeTensorMapsOnceForTheSameArguments) {
 TEST_F(Launches, TakeWhatHasChanged) {
   auto program = gpu.compile(kernels::rmsNorm(DType::bf16, {.rows = 1, .width = 256}));
   auto launch = [&](uint64_t address, int64_t rows, int64_t columns, double eps) {
-    program.launch({matrix(address, rows, columns),
-                    cuda::tensor(gpu, kB, DType::bf16, {columns}), eps,
-                    matrix(kC, rows, columns)});
+    program.launch({matrix(address, rows, columns), cuda::tensor(gpu, kB, DType::bf16, {columns}),
+                    eps, matrix(kC, rows, columns)});
   };
   constexpr size_t kRows = 1, kColumns = 2, kEps = 8; // of x, and behind x and w
   launch(kA, 16, 256, 0.5);
@@ -192,8 +191,7 @@ TEST_F(Launches, AreRefusedAfterOnesThatWereNot) {
     EXPECT_THROW(program.launch({x, matrix(kB, 16, 128)}), CompileError);
     EXPECT_THROW(program.launch({x, y, y}), CompileError);
     EXPECT_THROW(program.launch({x, int64_t(kB)}), CompileError);
-    EXPECT_THROW(program.launch({x, cuda::tensor(gpu, kB, DType::f16, {16, 256})}),
-                 CompileError);
+    EXPECT_THROW(program.launch({x, cuda::tensor(gpu, kB, DType::f16, {16, 256})}), CompileError);
   }
   EXPECT_EQ(launches(), launched);
   program.launch({x, y});

@@ -126,7 +126,8 @@ std::unique_ptr<GpuBaseline> makeGpuBaseline(const Context &context, const Work 
   case Baseline::scaledGemm:
     if (auto product = makeProduct(context, work, sets, missing))
       return product;
-    return std::make_unique<DeviceCopy>(context, operandBytes(work.kernel, work.problem), sets.size());
+    return std::make_unique<DeviceCopy>(context, operandBytes(work.kernel, work.problem),
+                                        sets.size());
   default:
     return nullptr;
   }

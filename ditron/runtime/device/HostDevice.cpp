@@ -128,8 +128,9 @@ static HostStream &streamOf(const HostDevice &device, DeviceStream &stream) {
 }
 
 void HostExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
-  streamOf(*device_, stream)
-      .enqueue([self = shared_from_this(), launch = bind(arguments)] { launch(); });
+  streamOf(*device_, stream).enqueue([self = shared_from_this(), launch = bind(arguments)] {
+    launch();
+  });
 }
 
 namespace {
@@ -157,10 +158,9 @@ private:
 std::shared_ptr<DeviceTiming>
 HostExecutable::launchTimed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
   auto timing = std::make_shared<HostTiming>(device_);
-  streamOf(*device_, stream)
-      .enqueue([self = shared_from_this(), launch = bind(arguments), timing] {
-        timing->done(launch());
-      });
+  streamOf(*device_, stream).enqueue([self = shared_from_this(), launch = bind(arguments), timing] {
+    timing->done(launch());
+  });
   timing->enqueued();
   return timing;
 }
@@ -168,7 +168,8 @@ HostExecutable::launchTimed(const std::vector<KernelArgument> &arguments, Device
 LaunchStats HostExecutable::timed(const std::vector<KernelArgument> &arguments,
                                   DeviceStream &stream) {
   if (streamOf(*device_, stream).isRecording())
-    throw RuntimeError("a launch that a graph records is timed: it runs when the graph is launched");
+    throw RuntimeError(
+        "a launch that a graph records is timed: it runs when the graph is launched");
   LaunchStats stats;
   device_->queue().run([&, launch = bind(arguments)] { stats = launch(); });
   return stats;

@@ -9,7 +9,8 @@ namespace ditron::runtime::nvidia {
 
 using abi::Status;
 
-std::optional<std::string> failedRequirement(const abi::KernelInfo &info, const std::string &signature,
+std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
+                                             const std::string &signature,
                                              std::span<const int64_t> status) {
   if (status[Status::kFailed] == 0)
     return std::nullopt;
@@ -30,8 +31,8 @@ static std::vector<int64_t> statusOf(const Workspace &workspace, int rank,
 }
 
 /// A line for a record of a core, if it has noted a wait.
-static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank,
-                                      int core, const abi::KernelInfo &info,
+static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank, int core,
+                                      const abi::KernelInfo &info,
                                       std::span<const int64_t> record) {
   if (record[0] == 0)
     return std::nullopt;
@@ -44,8 +45,8 @@ static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank,
   std::string what = isBegin               ? "waits for " + name
                      : name == "a barrier" ? site.what + " a barrier"
                                            : site.what + " " + name;
-  line.state = describe(WaitProgress{what, static_cast<uint64_t>(record[2]),
-                                              static_cast<uint64_t>(record[3]), ""});
+  line.state = describe(
+      WaitProgress{what, static_cast<uint64_t>(record[2]), static_cast<uint64_t>(record[3]), ""});
   return line;
 }
 

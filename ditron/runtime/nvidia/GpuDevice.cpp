@@ -32,7 +32,8 @@ private:
 
 class GpuGraph final : public DeviceGraph {
 public:
-  GpuGraph(GpuDevice &device, const std::function<void(const std::shared_ptr<DeviceStream> &)> &body)
+  GpuGraph(GpuDevice &device,
+           const std::function<void(const std::shared_ptr<DeviceStream> &)> &body)
       : graph_(device.driver(), [&](const Stream &captured) {
           auto stream = std::make_shared<GpuStream>(
               device, Stream::borrow(device.driver(), captured.handle()), /*isRecorded=*/true);

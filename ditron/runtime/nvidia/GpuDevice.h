@@ -53,9 +53,7 @@ public:
 
   std::string_view backend() const override { return "nvidia"; }
   std::string name() const override { return driver_->name(); }
-  std::string target() const override {
-    return architectureOf(driver_->major(), driver_->minor());
-  }
+  std::string target() const override { return architectureOf(driver_->major(), driver_->minor()); }
   int cores() const override;
   bool isHostAccessible() const override { return false; }
   std::shared_ptr<std::byte> allocate(size_t bytes, std::string_view what) override;

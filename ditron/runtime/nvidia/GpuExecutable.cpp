@@ -15,9 +15,8 @@ GpuExecutable::GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> so
       state_(device_->group(), device_->rank(), source_->name(), source_->signature()) {}
 
 /// The variant for these arguments: one that asks for tensor maps only where they can be had.
-GpuExecutable::Variant &
-GpuExecutable::variantFor(const std::vector<KernelArgument> &arguments,
-                          const abi::LaunchValues &launch) {
+GpuExecutable::Variant &GpuExecutable::variantFor(const std::vector<KernelArgument> &arguments,
+                                                  const abi::LaunchValues &launch) {
   CompileRequest which = specialized(source_->request(*device_), arguments);
   for (auto [reads, stores] : {std::pair(true, true), {true, false}}) {
     which.tensorMaps = reads, which.tensorStores = stores;
@@ -37,8 +36,7 @@ GpuExecutable::variantFor(const std::vector<KernelArgument> &arguments,
 /// makes no difference, such as that of a list whose length changes with every launch.
 CompileRequest GpuExecutable::essential(CompileRequest which) const {
   for (int64_t argument : readSingly_)
-    if (size_t n = static_cast<size_t>(argument);
-        n < which.alignment.size() && which.alignment[n])
+    if (size_t n = static_cast<size_t>(argument); n < which.alignment.size() && which.alignment[n])
       which.alignment[n] = elementBytes_.at(n);
   return which;
 }
@@ -103,9 +101,8 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
   state_.prepare(variant.info, launch);
   std::vector<TensorMap> maps;
   for (const abi::TensorMap &map : variant.info->tensorMaps)
-    maps.emplace_back(device_->driver()->use(),
-                      state_.mapped(*variant.info, map, launch).view(), map.box,
-                      map.roundsToTf32);
+    maps.emplace_back(device_->driver()->use(), state_.mapped(*variant.info, map, launch).view(),
+                      map.box, map.roundsToTf32);
   int cores = coresOf(variant, launch);
   std::vector<int64_t> others = state_.words();
   words.insert(words.end(), others.begin(), others.end());

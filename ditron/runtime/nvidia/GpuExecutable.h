@@ -69,8 +69,8 @@ private:
   mutable std::mutex lock_; ///< of all that follows
   LaunchState state_;
   std::map<CompileRequest, Variant> variants_; ///< by what is essential of them
-  std::set<int64_t> readSingly_;                    ///< as their code says
-  std::vector<int64_t> elementBytes_;               ///< of the arguments, from the code
+  std::set<int64_t> readSingly_;               ///< as their code says
+  std::vector<int64_t> elementBytes_;          ///< of the arguments, from the code
   std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings_;
   std::pair<const std::vector<int64_t>, Binding> *last_ = nullptr; ///< of them, or none
   std::vector<int64_t> words_; ///< of the arguments at hand: memory for them is kept

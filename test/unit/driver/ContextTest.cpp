@@ -17,12 +17,13 @@ constexpr int64_t kCount = 300;
 
 /// y = x + step, in tiles of 64.
 Kernel addStep() {
-  return Kernel("add-step(x[N], step) -> y[N]", [](In<f32, 1> x, Scalar<f32> step, Out<f32, 1> y) {
-           auto xs = x.tiled(64);
-           auto ys = y.tiled(64);
-           for (auto [i] : ys.tiles())
-             ys(i) = xs(i) + step;
-         })
+  return Kernel("add-step(x[N], step) -> y[N]",
+                [](In<f32, 1> x, Scalar<f32> step, Out<f32, 1> y) {
+                  auto xs = x.tiled(64);
+                  auto ys = y.tiled(64);
+                  for (auto [i] : ys.tiles())
+                    ys(i) = xs(i) + step;
+                })
       .inPlace("y", "x");
 }
 

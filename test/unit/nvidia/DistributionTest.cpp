@@ -137,7 +137,7 @@ TEST(Exchanges, GatherNeighboursOfAccumulators) {
 }
 
 TEST(Exchanges, NeedRegistersToExchange) {
-  EXPECT_FALSE(gathered(accumulator({16, 16}, 1), {16, 16}, 8));  // 16 columns in 4 lanes
+  EXPECT_FALSE(gathered(accumulator({16, 16}, 1), {16, 16}, 8));            // 16 columns in 4 lanes
   EXPECT_FALSE(gathered(blocked({4, 1024}, 4, {4, kLanes}), {4, 1024}, 4)); // nothing to do
   auto a = Distribution::of(accumulator({64, 64}, 4), {64, 64});
   auto b = Distribution::of(blocked({64, 64}, 8, {4, kLanes}), {64, 64});

@@ -30,8 +30,9 @@ int64_t warpsOf(Operation *op) {
 
 const GpuTarget *targetNamed(llvm::StringRef name, Operation *op) {
   ArrayRef<const GpuTarget *> known = op->getContext()->getLoadedDialect<SimtDialect>()->targets();
-  auto found = llvm::find_if(
-      known, [&](const GpuTarget *target) { return name.empty() || name == StringRef(target->name()); });
+  auto found = llvm::find_if(known, [&](const GpuTarget *target) {
+    return name.empty() || name == StringRef(target->name());
+  });
   if (found != known.end())
     return *found;
   InFlightDiagnostic error = op->emitError();
