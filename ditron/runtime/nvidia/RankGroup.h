@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ranks of this process on its GPUs: transport `threads`. Each rank has a GPU of its own where
-// there are enough of them; else ranks share, and divide the multiprocessors of their GPU.
+// there are enough of them; else ranks share, and divide the SMs of their GPU.
 //
 // All cores of all ranks must run at a time, since they wait for one another. A rank that has its
-// GPU for itself has as many cores as fit. Where s ranks share one of m multiprocessors, each has
-// m / s cores, at most one of which any multiprocessor needs: so whatever the kernels of the others
-// take, there is always an empty multiprocessor for the next core.
+// GPU for itself has as many cores as fit. Where s ranks share one of m SMs, each has
+// m / s cores, at most one of which any SM needs: so whatever the kernels of the others
+// take, there is always an empty SM for the next core.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"

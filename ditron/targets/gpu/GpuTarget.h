@@ -26,14 +26,14 @@ namespace ditron::gpu {
 
 struct ThreadContext;
 
-/// Numbers of a chip. Registers are of 4 bytes; a multiprocessor is an SM, or a CU.
+/// Numbers of a chip. Registers are of 4 bytes; an SM is a CU on AMD GPUs.
 struct Traits {
   int64_t lanes;           ///< of a warp, or a wavefront
   int64_t mostWarps;       ///< of a CTA
   int64_t sharedBytes;     ///< that a CTA may have
   int64_t threadRegisters; ///< that the values of one thread may take; beyond, tiles are refused
-  int64_t registers;       ///< of a multiprocessor
-  int64_t threads;         ///< that a multiprocessor is to have, where registers are there
+  int64_t registers;       ///< of an SM
+  int64_t threads;         ///< that an SM is to have, where registers are there
   bool multiplies = true;  ///< it has products of tiles
   bool hasRanks = true;    ///< and verbs between ranks
 };
@@ -89,7 +89,7 @@ public:
   /// Functions of numbers by what the chip has for them.
   virtual void addMathPatterns(mlir::RewritePatternSet &patterns) const {}
   /// Makes a function of the LLVM dialect the entry point of so many threads, as many CTAs of which
-  /// share a multiprocessor.
+  /// share an SM.
   virtual void finishEntry(mlir::LLVM::LLVMFuncOp entry, int64_t threads,
                            int64_t resident) const = 0;
 };

@@ -24,7 +24,7 @@ namespace ditron::gpu {
 
 /// The warps that compute a kernel's tiles (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kWarpsAttr = "simt.warps";
-/// The cores that a multiprocessor is to have registers for (i64 attribute of the function).
+/// The cores that an SM is to have registers for (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kResidentAttr = "simt.resident";
 /// So many cores, as far as it is decided: 1 before.
 inline int64_t residentCores(mlir::func::FuncOp function) {

@@ -8,7 +8,7 @@
 //   scf.if %core < %n { %r = arith.index_castui (arith.divui (%core, %m as i32)) ... }
 //
 // A launch has as many cores as the largest of these counts says, fewer than 2^31. The hardware
-// hands them to multiprocessors as those have room. They are not equally fast, as some share their
+// hands them to SMs as those have room. They are not equally fast, as some share their
 // way to memory with more others: where each walks an equal share, all wait for the slowest, and
 // row kernels reach 0.89 of a copy's speed instead of 0.97. Nothing is computed before the first
 // loads but what they need, since no loop is there to compute it for.
