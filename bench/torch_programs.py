@@ -71,7 +71,7 @@ class Program:
         check(DRIVER.cuFuncSetAttribute(self.function, MOST_SHARED_BYTES, self.info["shared_bytes"]), "cuFuncSetAttribute")
         self.cluster = self.info.get("cluster", 1)
         wanted = [(CLUSTER_DIMENSION, [self.cluster, 1, 1])] if self.cluster > 1 else []
-        wanted += [(BEGINS_EARLY, [1, 0, 0])] if self.info.get("overlaps") else []
+        wanted += [(BEGINS_EARLY, [1, 0, 0])] if self.info.get("dependent_launch") else []
         self.attributes = (Attribute * 2)()
         for attribute, (number, value) in zip(self.attributes, wanted):
             attribute.id, attribute.value[0:3] = number, value

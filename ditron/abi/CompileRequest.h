@@ -12,9 +12,9 @@ namespace ditron {
 
 /// How the traced program is mapped to the machine; it does not change what the program computes.
 struct Schedule {
-  int warps = 0;    ///< of a core; GPUs only, 0 = chosen by the compiler
-  int stages = 0;   ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
-  int resident = 0; ///< cores of a multiprocessor at a time; GPUs only, 0 = likewise
+  int warps = 0;     ///< of a CTA; GPUs only, 0 = chosen by the compiler
+  int stages = 0;    ///< of the load pipeline; GPUs only, 0 = chosen by the compiler
+  int ctasPerSm = 0; ///< CTAs per SM; GPUs only, 0 = likewise
   auto operator<=>(const Schedule &) const = default;
 };
 
@@ -33,13 +33,13 @@ struct CompileRequest {
   /// For each argument of the kernel: its last dimension has stride 1.
   std::vector<bool> unitStride = {};
   /// Likewise: the bytes that its address, rows and extents are multiples of, as
-  /// core::kAlignmentAttr says; 0 where nothing is known. For GPUs, where threads access so many at
-  /// a time and ask nothing; may be shorter than the arguments.
+  /// core::kAlignmentAttr says; 0 where nothing is known. For GPUs, where threads access that many
+  /// at a time and ask nothing; may be shorter than the arguments.
   std::vector<int64_t> alignment = {};
   /// Its launches are recorded: see runtime/Events.h.
   bool recorded = false;
-  /// Launches on a GPU may describe the arguments that the code asks for to the copy engine: those
-  /// that it reads, and those that it writes.
+  /// Launches on a GPU may pass tensor maps, which describe arguments to TMA: those that the code
+  /// reads, and those that it writes.
   bool tensorMaps = true, tensorStores = true;
   Emit emit = Emit::code;
 
@@ -48,12 +48,12 @@ struct CompileRequest {
   std::string key() const;
 };
 
-/// What a core of a kernel takes of a GPU, as far as it is known before there is code.
+/// What a CTA of a kernel takes of a GPU, as far as it is known before there is code.
 struct GpuResources {
   int threads = 0;
   int64_t sharedBytes = 0;
-  int64_t resident = 1; ///< cores of a multiprocessor that the code is made for
-  int64_t values = 0;   ///< registers of a thread that its largest tile takes
+  int64_t ctasPerSm = 1; ///< CTAs per SM that the code is made for
+  int64_t values = 0;    ///< registers of a thread that its largest tile takes
 };
 
 } // namespace ditron

@@ -94,9 +94,10 @@ struct KernelInfo {
   int64_t threads = 1; ///< of a core
   int64_t sharedBytes = 0;
   int64_t scratchBytes = 0; ///< of a core, in memory
-  int64_t cluster = 1;      ///< cores that are launched side by side
-  /// It may be launched before what it follows has ended: it waits itself.
-  bool overlaps = false;
+  int64_t cluster = 1;      ///< CTAs that are launched side by side
+  /// Programmatic dependent launch: it may be launched before the launch that it follows has ended,
+  /// and waits itself.
+  bool dependentLaunch = false;
   /// Numbers of tiles: a launch has a core for each of the largest of them. Empty: it has as many
   /// cores as fit.
   std::vector<Extent> tiles;
@@ -119,7 +120,7 @@ struct KernelInfo {
     visit("shared_bytes", self.sharedBytes);
     visit("scratch_bytes", self.scratchBytes);
     visit("cluster", self.cluster);
-    visit("overlaps", self.overlaps);
+    visit("dependent_launch", self.dependentLaunch);
     visit("tiles", self.tiles);
     visit("tensor_maps", self.tensorMaps);
     visit("read_singly", self.readSingly);

@@ -61,7 +61,7 @@ std::vector<int64_t> distributedWords(const WorkspaceLayout &layout, const RankL
 /// The status of a launch, on the rank's own GPU, in words of 64 bits: first what ended it. A
 /// requirement that does not hold is noted with its number and values. Each core has two records of
 /// the wait that outlived its bound, or stood when another did: of the threads that compute and of
-/// the one that feeds them.
+/// the producer.
 struct Status {
   static constexpr int64_t kFailed = 0; ///< 1: a requirement, of the number in the next word
   static constexpr int64_t kNumber = 1, kValues = 2;

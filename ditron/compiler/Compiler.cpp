@@ -185,7 +185,7 @@ GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
   int64_t warps = number(gpu::kWarpsAttr, 0) + number(gpu::kProducerWarpsAttr, 0);
   result.threads = static_cast<int>(warps * target.traits().lanes);
   result.sharedBytes = number(gpu::kSharedAttr, 0);
-  result.resident = number(gpu::kResidentAttr, 1);
+  result.ctasPerSm = number(gpu::kCtasPerSmAttr, 1);
   function.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto vector = dyn_cast<VectorType>(type); vector && vector.getElementType().isF32())

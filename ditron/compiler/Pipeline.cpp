@@ -47,7 +47,7 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
 
 void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
                  const CompileRequest &request) {
-  int64_t warps = request.schedule.warps, resident = request.schedule.resident;
+  int64_t warps = request.schedule.warps, ctasPerSm = request.schedule.ctasPerSm;
   using Stage = gpu::GpuTarget::Stage;
   std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
@@ -62,14 +62,13 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   kernel.addPass(gpu::createDistToDevice({name})); // a core is a block of threads
   target.addPasses(Stage::beforeLayouts, kernel, request);
   kernel.addPass(gpu::createSimplifyDots(
-      {name, warps, resident, request.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(gpu::createDeferLoads());           // weights wait for their store
-  kernel.addPass(gpu::createAssignLayouts({name, warps, resident, request.tensorMaps,
+      {name, warps, ctasPerSm, request.tensorMaps})); // 8-bit floats may multiply as f16
+  kernel.addPass(gpu::createDeferLoads());            // weights wait for their store
+  kernel.addPass(gpu::createAssignLayouts({name, warps, ctasPerSm, request.tensorMaps,
                                            request.tensorStores})); // tiles are dealt to threads
   target.addPasses(Stage::afterLayouts, kernel, request);
-  kernel.addPass(
-      gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are fetched ahead
-  passes.addPass(gpu::createTilesToThreads({name}));              // and become their registers
+  kernel.addPass(gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are prefetched
+  passes.addPass(gpu::createTilesToThreads({name})); // and become their registers
 }
 
 void addGpuPipeline(OpPassManager &passes, const gpu::GpuTarget &target,

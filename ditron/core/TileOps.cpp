@@ -269,8 +269,8 @@ LogicalResult DotOp::verify() {
                          << (isFloat ? "f32" : "i32") << " for a product of " << lhs;
   if (getPrecision() == Precision::tf32 && !lhs.isF32())
     return emitOpError() << "precision tf32 is for f32, but lhs has elements of " << lhs;
-  if (getPrecision() == Precision::shortSums && !(isFloat && lhs.getIntOrFloatBitWidth() == 8))
-    return emitOpError() << "precision short_sums is for 8-bit floats, but lhs has elements of "
+  if (getPrecision() == Precision::fastAccum && !(isFloat && lhs.getIntOrFloatBitWidth() == 8))
+    return emitOpError() << "precision fast_accum is for 8-bit floats, but lhs has elements of "
                          << lhs;
   return success();
 }

@@ -71,7 +71,7 @@ def Tile_Extremum : I32EnumAttr<"Extremum", "which extremum", [
 }
 def Tile_Precision : I32EnumAttr<"Precision", "what dot may lose", [
     I32EnumAttrCase<"ieee", 0>, I32EnumAttrCase<"tf32", 1>,
-    I32EnumAttrCase<"shortSums", 2, "short_sums">]> {
+    I32EnumAttrCase<"fastAccum", 2, "fast_accum">]> {
   let cppNamespace = "::ditron::core";
 }
 def Tile_Rounding : I32EnumAttr<"Rounding", "how a cast rounds", [
@@ -197,9 +197,10 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, TypesMatchWith<"result has the accumulato
   let description = [{
     Matrix product of the last two dimensions, leading ones are batch. Float inputs of one type
     accumulate in f32, integer inputs (i8) in i32. `precision tf32`, for f32 inputs only, allows them to
-    be rounded to 10 bits of mantissa. `precision short_sums`, for 8-bit floats only, allows runs of up to
-    128 terms to be added up with 13 bits behind the binary point of the largest number of each addition,
-    as tensor cores do; the runs are added in f32. The order of the sum over k is not specified, but is the same on every run.
+    be rounded to 10 bits of mantissa. `precision fast_accum`, for 8-bit floats only, allows fast
+    accumulation: runs of up to 128 terms are added up with 13 bits behind the binary point of the largest
+    number of each addition, as tensor cores do, and each run is promoted to fp32. The order of the
+    sum over k is not specified, but is the same on every run.
 
     Example:
     ```mlir

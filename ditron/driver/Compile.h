@@ -48,7 +48,7 @@ BuiltKernel buildKernel(
     const Kernel &kernel, const CompileRequest &request,
     const CodeLoader &load = [](const abi::CompiledKernel &) {});
 
-/// What a core of the kernel takes of a GPU, without making the code. CompileError where there
+/// What a CTA of the kernel takes of a GPU, without making the code. CompileError where there
 /// would be none.
 GpuResources gpuResources(const Kernel &kernel, const CompileRequest &request);
 

@@ -18,7 +18,7 @@ ChunkShape movedChunk(int64_t rows, int64_t columns, DType type);
 /// Chunks of a matrix that is summed: a sum stays in a core's cache while the parts go by.
 ChunkShape summedChunk(int64_t rows, int64_t columns);
 
-/// Whether an all-reduce of so many bytes sums shards first and then gathers them: less traffic for
+/// Whether an all-reduce of `bytes` bytes sums shards first and then gathers them: less traffic for
 /// one more exchange.
 bool takesTwoShots(int64_t bytes);
 

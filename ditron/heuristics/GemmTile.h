@@ -5,8 +5,8 @@
 
 namespace ditron::heuristics {
 
-/// Which tiles of C two cores side by side take: neighbours in a column, which share what they read
-/// of B, or in a row, which share A. Where cores cannot share, it makes no difference.
+/// Which tiles of C the two CTAs of a pair take: neighbours in a column, which share what they read
+/// of B, or in a row, which share A. Where CTAs cannot share (no clusters), it makes no difference.
 enum class Pairs { none, rows, columns };
 
 /// How a product C = A * B is cut.

@@ -13,8 +13,8 @@ static bool isForWarpgroups(const GemmShape &shape, const DeviceTraits &target,
                             const GemmNeeds &needs) {
   int64_t bytes = static_cast<int64_t>(byteSize(shape.type));
   bool isExact = !isFloat(shape.type);
-  bool isType = bytes == 2 || (needs.hasDenseTerms && bytes == 1 && !isExact && needs.isFast) ||
-                (needs.hasDenseTerms && shape.M > kFewRows && (isExact || needs.isFast));
+  bool isType = bytes == 2 || (needs.isKMajor && bytes == 1 && !isExact && needs.isFast) ||
+                (needs.isKMajor && shape.M > kFewRows && (isExact || needs.isFast));
   return isType && target.hasWarpgroups && !needs.isSummed && shape.K > 32 &&
          shape.K * bytes % 16 == 0 && shape.N * bytes % 16 == 0;
 }
@@ -53,9 +53,9 @@ PairedTile gemmTile(const GemmShape &shape, const DeviceTraits &target, const Ge
   return target.isGpu() ? gpuGemmTile(shape, target, needs) : cpuGemmTile(shape);
 }
 
-/// Where warpgroups multiply, the tile by which the most loaded core has the least to do: half a
-/// tile of rows is wasted a group, and each tile takes what so many terms do beside its own, as
-/// measured on an H200.
+/// Where warpgroups multiply, the tile by which the most loaded CTA has the least to do: half a
+/// tile of rows is wasted a group, and each tile takes the time of kTermsOfTile terms beside its
+/// own, as measured on an H200.
 static void balance(GemmTile &tile, const GemmShape &shape, int64_t groups,
                     const DeviceTraits &target) {
   constexpr double kTermsOfTile = 12.5e6;

@@ -13,7 +13,7 @@
 
 namespace ditron::heuristics {
 
-/// C[M,N] = A[M,K] * B, on so many cores of a rank.
+/// C[M,N] = A[M,K] * B, on `cores` cores of a rank.
 struct GemmShape {
   int64_t M, N, K;
   DType type;
@@ -29,10 +29,10 @@ struct Epilogue {
 
 /// What a tile of a product on a GPU is chosen for.
 struct GemmNeeds {
-  /// f32 counts as tf32, and 8-bit floats may be added in fewer digits, as matrix units do.
+  /// f32 counts as tf32, and 8-bit floats are added with fast accumulation, as tensor cores do.
   bool isFast = false;
-  /// The terms of both operands lie side by side: what all but 16-bit floats need there.
-  bool hasDenseTerms = false;
+  /// Both operands are K-major (B is transposed): what all but 16-bit floats need there.
+  bool isKMajor = false;
   Epilogue epilogue = {};
   /// Results are scaled row by row and column by column, which takes registers.
   bool scalesRows = false;

@@ -5,9 +5,10 @@
 
 namespace ditron::heuristics {
 
-static constexpr int64_t kStep = 8; ///< of widths, and of the rows that a core reads of a tile
+static constexpr int64_t kStep = 8; ///< of widths, and of the rows that a CTA reads of a tile
 
-/// For tiles that threads store: lanes exchange results for wide accesses in so many columns.
+/// For tiles that threads store: lanes exchange results for wide accesses in this number of
+/// columns.
 static constexpr int64_t kExchangedColumns = 32;
 
 /// Elements of a tile that an epilogue leaves registers for: no code spills with these.
@@ -26,8 +27,8 @@ WarpgroupTiles::WarpgroupTiles(const GemmShape &shape, const DeviceTraits &targe
     : step_(needs.isStoredByThreads ? kExchangedColumns : kStep), rows_(shape.M), columns_(shape.N),
       cores_(target.sms), most_(target.accumulator), mayPair_(!needs.scalesRows) {
   if (isFloat(shape.type) && byteSize(shape.type) == 1) {
-    most_ = most_ * 2 / 3; // parts of their sums are held twice
-    hasParts_ = true;
+    most_ = most_ * 2 / 3; // parts that are promoted are held twice
+    isPromoted_ = true;
     edge_ = 96, part_ = 3724;
   } else if (byteSize(shape.type) != 2) {
     mayPair_ = false; // threads store them, which have no registers left for it
@@ -67,16 +68,15 @@ std::vector<int64_t> WarpgroupTiles::heights() const {
   return {128, 256};
 }
 
-/// In how many parts a product is computed whose sums are short: the lowering of such products
-/// decides alike.
+/// In how many parts a product of fp8 is computed and promoted to fp32: its lowering decides alike.
 static int64_t partsOf(int64_t m, int64_t n) {
   constexpr int64_t kWhole = 192; // columns, of one warpgroup's rows
   return m > 2 * kWarpgroupRows || n > kWhole ? 2 : 1;
 }
 
-/// Whether the parts are equally wide: registers are short for others.
+/// Whether the parts are equally wide: there are too few registers for others.
 bool WarpgroupTiles::comesEvenly(int64_t m, int64_t n) const {
-  return !hasParts_ || m > 2 * kWarpgroupRows || partsOf(m, n) == 1 || n % (2 * kStep) == 0;
+  return !isPromoted_ || m > 2 * kWarpgroupRows || partsOf(m, n) == 1 || n % (2 * kStep) == 0;
 }
 
 /// How often all SMs, in groups that take `m` x `n` tiles together, multiply one tile each, times
@@ -88,7 +88,7 @@ double WarpgroupTiles::costOf(int64_t m, int64_t n, int64_t groupRows, int64_t g
   return static_cast<double>(rounds) * static_cast<double>(cost);
 }
 
-/// Two cores read the larger operand together where that costs no round.
+/// A pair of CTAs shares the larger operand where that costs no round.
 Pairs WarpgroupTiles::pairsFor(int64_t m, int64_t n) const {
   double alone = costOf(m, n, 1, 1);
   bool rows = rows_ > m && n % (2 * kStep) == 0 && costOf(m, n, 2, 1) <= alone;

@@ -10,7 +10,8 @@ namespace ditron::heuristics {
 
 /// Rows that one warpgroup multiplies.
 inline constexpr int kWarpgroupRows = 64;
-/// Up to so many rows a product is computed with its operands swapped: few rows become few columns.
+/// Up to this number of rows a product is computed with its operands swapped (swap-AB): few rows
+/// become few columns.
 inline constexpr int64_t kFewRows = 32;
 
 class WarpgroupTiles {
@@ -27,7 +28,7 @@ private:
 
   int64_t step_ = 8; ///< of widths
   int64_t rows_, columns_, cores_, most_;
-  bool hasParts_ = false; ///< of their sums, which are short
+  bool isPromoted_ = false; ///< their fp8 products, part by part, to fp32
   bool mayPair_ = true;
   /// What a row or column of a tile costs beside its elements, and a part of it, in elements:
   /// fitted to the rates of tiles of 16-bit, and above of 8-bit floats on an H200.

@@ -51,10 +51,8 @@ std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> result;
   for (int n = 0; n < Cuda::get().devices(); ++n) {
     auto device = Gpu::open(n);
-    result.push_back({device->name(),
-                      {device->major(), device->minor()},
-                      device->multiprocessors(),
-                      device->memoryBytes()});
+    result.push_back(
+        {device->name(), {device->major(), device->minor()}, device->sms(), device->memoryBytes()});
   }
   return result;
 }

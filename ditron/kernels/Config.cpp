@@ -57,6 +57,17 @@ int64_t parseInteger(std::string_view name, std::string_view text, int64_t minim
   return value;
 }
 
+std::string_view renamed(std::string_view given) {
+  static constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
+      {"resident", "ctas-per-sm"},
+      {"--resident", "--config ctas-per-sm=N"}, // ditron check has one of its own
+  };
+  for (const auto &[before, now] : kRenamed)
+    if (before == given)
+      return now;
+  return {};
+}
+
 /// How many single-character edits turn x into y.
 static size_t editDistance(std::string_view x, std::string_view y) {
   std::vector<size_t> row(y.size() + 1);
@@ -128,6 +139,8 @@ void Config::parse(std::string_view text, const std::vector<ConfigParameter> &pa
     auto found = std::find_if(parameters.begin(), parameters.end(),
                               [&](const ConfigParameter &p) { return p.name == name; });
     if (found == parameters.end()) {
+      if (std::string_view now = renamed(name); !now.empty())
+        throw UsageError(fmt::format("config: '{}' is now '{}'", name, now));
       std::vector<std::string> known;
       for (const ConfigParameter &parameter : parameters)
         known.push_back(parameter.name);

@@ -62,6 +62,9 @@ std::string assignOver(std::string_view defaults, std::string_view text, std::st
 /// A decimal integer from `minimum` to `maximum`; UsageError "`name` is `text`, expected ...".
 int64_t parseInteger(std::string_view name, std::string_view text, int64_t minimum,
                      int64_t maximum = INT64_MAX);
+/// The name of today of an option ("--resident") or of a choice of a configuration ("resident")
+/// that had another one; empty: it was not renamed.
+std::string_view renamed(std::string_view given);
 /// The one of `known` that looks most like `given`: "; did you mean X?", or nothing if none does.
 std::string suggestion(std::string_view given, const std::vector<std::string> &known);
 

@@ -2,8 +2,8 @@
 //
 // C = (A * scaleA) * (B * scaleB)^T, of operands in 8-bit floats whose scales bring them into that
 // format's range: one for the whole operand, or one for each of its rows. Sums are in f32, by
-// default of short sums that tensor cores keep in fewer bits; the scales multiply them once, at the
-// end.
+// default with fast accumulation: tensor cores keep runs in fewer bits, which are promoted to fp32.
+// The scales multiply the sums once, at the end.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
@@ -72,7 +72,7 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 static PairedTile tileOf(const Problem &problem, Scaling scaling) {
   heuristics::GemmNeeds needs{
-      .isFast = true, .hasDenseTerms = true, .scalesRows = scaling == Scaling::rows};
+      .isFast = true, .isKMajor = true, .scalesRows = scaling == Scaling::rows};
   return heuristics::gemmTile(gemmShape(problem, problem["M"]), problem.target, needs);
 }
 

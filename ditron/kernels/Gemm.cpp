@@ -141,7 +141,7 @@ static GemmConfig configOf(const Config &config) {
 static heuristics::GemmNeeds needsOf(const Config &config) {
   auto activation = static_cast<Activation>(config["activation"]);
   return {.isFast = config["accuracy"] != 0,
-          .hasDenseTerms = config["weights"] != 0,
+          .isKMajor = config["weights"] != 0,
           .epilogue = {.scale = config["scale"] != 0,
                        .bias = config["bias"] != 0,
                        .residual = config["residual"] != 0,

@@ -60,7 +60,7 @@ ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K,
       sum.addProduct(a, b);
   }
   if (isFast && isFloat(in.type(0)) && byteSize(in.type(0)) == 1)
-    sum.allowShortSums();
+    sum.allowFastAccum();
   if (rounds)
     sum.allowTf32();
   return sum;

@@ -38,10 +38,10 @@ struct ReferenceSum {
     plain += part.plain;
     terms += part.terms;
   }
-  /// What short sums of 8-bit floats may lose of it: of each term 2^-8 of what terms are on
+  /// What fast accumulation of 8-bit floats may lose of it: of each term 2^-8 of what terms are on
   /// average. Computed as tile.dot says, the farthest of two million random sums of 128 terms is
   /// off by 0.7 of that; test/kernels/CriterionTest.cpp draws some.
-  void allowShortSums() {
+  void allowFastAccum() {
     magnitude *= 1 + 32768 / static_cast<double>(std::max<int64_t>(terms, 1));
   }
   /// What products of operands rounded to tf32, ties either way, may lose of it: of each term 2^-9

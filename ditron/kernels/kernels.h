@@ -26,8 +26,8 @@ using heuristics::PairedTile;
 using heuristics::Pairs;
 
 /// How much of its inputs a product looks at: all of it, or as much as tensor cores multiply at
-/// full speed, which is for f32 10 bits of mantissa, and for 8-bit floats sums of short runs of
-/// terms in 14 bits (Precision::tf32, Precision::shortSums). Other types know no difference.
+/// full speed: for f32 10 bits of mantissa (Precision::tf32), for 8-bit floats fast accumulation
+/// (Precision::fastAccum). Other types know no difference.
 enum class Accuracy { full, fast };
 
 struct GemmConfig : PairedTile {

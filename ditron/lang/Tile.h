@@ -202,9 +202,10 @@ Tile toTile(detail::IndexOperand x);
 //===-- Combining -----------------------------------------------------------------------------===//
 
 /// What dot may lose. ieee: nothing but roundings of f32. tf32, of f32 inputs: all but 10 bits of
-/// their mantissa. shortSums, of inputs in 8-bit floats: runs of up to 128 terms may be added up
-/// with 13 bits behind the binary point of the largest, or of the sum; runs are added in f32.
-enum class Precision { ieee, tf32, shortSums };
+/// their mantissa. fastAccum, of inputs in 8-bit floats, is fast accumulation, as cuBLASLt and
+/// PyTorch call it: runs of up to 128 terms may be added up with 13 bits behind the binary point of
+/// the largest, or of the sum; each run is promoted to fp32.
+enum class Precision { ieee, tf32, fastAccum };
 
 /// Matrix product of the last two dimensions, in f32 for floats and i32 for i8.
 Tile dot(detail::Operand a, detail::Operand b, Precision precision = Precision::ieee);

@@ -19,13 +19,13 @@ double ctasOf(const GpuResources &resources, const DeviceTraits &target) {
   double byShared =
       std::floor(double(target.sharedBytesPerSm) /
                  double(std::max<int64_t>(1, resources.sharedBytes + target.reservedBytesPerCta)));
-  return std::max(1.0, std::min({double(resources.resident), byThreads, byShared}));
+  return std::max(1.0, std::min({double(resources.ctasPerSm), byThreads, byShared}));
 }
 
 /// How much longer a kernel takes for values that have no register.
 double spilling(const GpuResources &resources, const DeviceTraits &target) {
   constexpr double kPerRegister = 0.01;
-  double threads = double(resources.threads) * double(std::max<int64_t>(1, resources.resident));
+  double threads = double(resources.threads) * double(std::max<int64_t>(1, resources.ctasPerSm));
   double available =
       std::min(double(target.registersPerThread), double(target.registersPerSm) / threads);
   double missing = double(resources.values) + kBesideValues - available;

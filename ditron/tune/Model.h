@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How long a launch on a GPU may take, from what a configuration makes a core take of it: a model
+// How long a launch on a GPU may take, from what a configuration makes a CTA take of it: a model
 // that ranks configurations nobody has measured. It is made of what limits kernels there:
 //
 //   a product    waves of tiles over the SMs, each as long as its tile is large, and

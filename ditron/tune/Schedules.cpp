@@ -17,13 +17,13 @@ std::vector<ConfigParameter> scheduleParameters(const DeviceTraits &target) {
   };
   int64_t ctas = std::min(target.ctasPerSm, target.threadsPerSm / (kLeastWarps * target.lanes));
   return {{"warps",
-           "warps of a core that compute (0: as the tiles ask)",
+           "warps of a CTA that compute (0: as the tiles ask)",
            upTo(target.threadsPerCta / target.lanes, {0, 4, 8, 16}),
            {},
            0},
           {"stages", "tiles that loads are ahead (0: as many as fit)", {0, 2, 3, 4}, {}, 0},
-          {"resident",
-           "cores of a multiprocessor (0: as tiles and registers ask)",
+          {"ctas-per-sm",
+           "CTAs per SM (0: as tiles and registers ask)",
            upTo(ctas, {0, 1, 2, 3, 4, 6, 8}),
            {},
            0}};
@@ -31,7 +31,7 @@ std::vector<ConfigParameter> scheduleParameters(const DeviceTraits &target) {
 
 Schedule scheduleOf(const Config &config) {
   auto choice = [&](const char *name) { return static_cast<int>(config.valueOr(name, 0)); };
-  return {choice("warps"), choice("stages"), choice("resident")};
+  return {choice("warps"), choice("stages"), choice("ctas-per-sm")};
 }
 
 std::string textOf(const Config &config, const std::vector<ConfigParameter> &parameters) {

@@ -8,7 +8,7 @@
 
 namespace ditron::tune {
 
-/// The choices of a Schedule for a target: on GPUs warps, stages and resident, as many as it has
+/// The choices of a Schedule for a target: on GPUs warps, stages and ctas-per-sm, as many as it has
 /// room for, of which 0 leaves a choice to the compiler; none on CPUs.
 std::vector<kernels::ConfigParameter> scheduleParameters(const DeviceTraits &target);
 /// What a configuration says of them; 0 where it has no such choice.

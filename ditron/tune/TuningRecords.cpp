@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/tune/TuningRecords.h"
 #include "ditron/support/Hash.h"
+#include "ditron/tune/Schedules.h"
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,6 +29,8 @@ std::string Records::keyOf(const KernelEntry &entry, const Problem &problem) con
   for (const ConfigParameter &choice : entry.parameters)
     hasher.add(fmt::format("{}: {} {}", choice.name, fmt::join(choice.candidates, ","),
                            fmt::join(choice.names, ",")));
+  for (const ConfigParameter &choice : scheduleParameters(problem.target))
+    hasher.add(choice.name);
   return hasher.hex();
 }
 

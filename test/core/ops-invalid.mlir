@@ -251,9 +251,9 @@ func.func @dot_precision(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>, %c: tensor<4x
 
 // -----
 
-func.func @dot_short_sums(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>, %c: tensor<4x4xf32>) {
-  // expected-error @+1 {{'tile.dot' op precision short_sums is for 8-bit floats, but lhs has elements of 'f16'}}
-  %0 = tile.dot %a, %b, %c precision short_sums : tensor<4x4xf16>, tensor<4x4xf16> -> tensor<4x4xf32>
+func.func @dot_fast_accum(%a: tensor<4x4xf16>, %b: tensor<4x4xf16>, %c: tensor<4x4xf32>) {
+  // expected-error @+1 {{'tile.dot' op precision fast_accum is for 8-bit floats, but lhs has elements of 'f16'}}
+  %0 = tile.dot %a, %b, %c precision fast_accum : tensor<4x4xf16>, tensor<4x4xf16> -> tensor<4x4xf32>
   return
 }
 

@@ -72,10 +72,10 @@ func.func @dot(%a: tensor<8x4xf32>, %b: tensor<4x16xf32>, %c: tensor<8x16xf32>,
   return %0, %1, %2 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<3x8x16xi32>
 }
 
-// CHECK-LABEL: @dot_short_sums
-func.func @dot_short_sums(%a: tensor<8x4xf8E4M3FN>, %b: tensor<4x16xf8E4M3FN>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
-  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} precision short_sums : tensor<8x4xf8E4M3FN>
-  %0 = tile.dot %a, %b, %c precision short_sums : tensor<8x4xf8E4M3FN>, tensor<4x16xf8E4M3FN> -> tensor<8x16xf32>
+// CHECK-LABEL: @dot_fast_accum
+func.func @dot_fast_accum(%a: tensor<8x4xf8E4M3FN>, %b: tensor<4x16xf8E4M3FN>, %c: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} precision fast_accum : tensor<8x4xf8E4M3FN>
+  %0 = tile.dot %a, %b, %c precision fast_accum : tensor<8x4xf8E4M3FN>, tensor<4x16xf8E4M3FN> -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
 }
 

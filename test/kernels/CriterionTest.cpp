@@ -10,10 +10,10 @@
 namespace ditron::kernels {
 namespace {
 
-constexpr int kStep = 32, kRun = 128; // terms of one addition; of a short sum
+constexpr int kStep = 32, kRun = 128; // terms of one addition; between promotions
 
 /// Terms added to a sum in one addition, each with 13 bits behind the binary point of the largest.
-double addShort(double sum, const double *terms) {
+double accumulate(double sum, const double *terms) {
   double largest = std::abs(sum), result = 0;
   for (int n = 0; n < kStep; ++n)
     largest = std::max(largest, std::abs(terms[n]));
@@ -27,8 +27,8 @@ struct Judged {
   double error, allowed;
 };
 
-/// A product of K random terms by short sums.
-Judged shortSum(int K, std::mt19937 &random) {
+/// A product of K random terms with fast accumulation.
+Judged fastAccum(int K, std::mt19937 &random) {
   std::uniform_real_distribution<double> uniform(-1, 1);
   auto draw = [&] { return roundTo(DType::f8e4m3, uniform(random)); };
   ReferenceSum sum;
@@ -42,21 +42,21 @@ Judged shortSum(int K, std::mt19937 &random) {
   for (int run = 0; run < K; run += kRun) {
     double part = 0;
     for (int k = run; k < std::min(K, run + kRun); k += kStep)
-      part = addShort(part, terms.data() + k);
+      part = accumulate(part, terms.data() + k);
     found += static_cast<float>(part);
   }
-  sum.allowShortSums();
+  sum.allowFastAccum();
   Expected expected = expectedSum(sum, DType::f32);
   return {std::abs(double(found) - expected.value), tolerance(expected, DType::f32)};
 }
 
-TEST(Criterion, ShortSums) {
+TEST(Criterion, FastAccum) {
   std::mt19937 random(1);
   constexpr int kTerms = 4'000'000;
   for (int K : {32, 128, 512, 4096}) {
     double worst = 0, mostAllowed = 0;
     for (int n = 0; n < kTerms / K; ++n) {
-      Judged one = shortSum(K, random);
+      Judged one = fastAccum(K, random);
       worst = std::max(worst, one.error / one.allowed);
       mostAllowed = std::max(mostAllowed, one.allowed);
     }

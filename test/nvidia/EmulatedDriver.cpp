@@ -204,11 +204,8 @@ int cuDeviceGetName(char *name, int size, int) {
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
-  constexpr int kMajor = 75, kMultiprocessors = 16, kMinor = 76;
-  *value = attribute == kMajor             ? 9
-           : attribute == kMinor           ? 0
-           : attribute == kMultiprocessors ? kSms
-                                           : 1;
+  constexpr int kMajor = 75, kSmCount = 16, kMinor = 76;
+  *value = attribute == kMajor ? 9 : attribute == kMinor ? 0 : attribute == kSmCount ? kSms : 1;
   return 0;
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = size_t(1) << 30, 0; }

@@ -8,7 +8,7 @@
 //   ancient   a device of capability 7.5
 //   memory    allocations fail
 //   code      the driver's assembler refuses a kernel's code
-//   room      no block of a kernel fits a multiprocessor
+//   room      no block of a kernel fits an SM
 //   launch    a launch fails
 //   fault     the kernel does, as is found later
 //
@@ -51,11 +51,11 @@ int cuDeviceGetName(char *name, int size, int) {
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
-  constexpr int kMajor = 75, kMinor = 76, kMultiprocessors = 16;
-  *value = attribute == kMajor             ? (asks("ancient") ? 7 : 9)
-           : attribute == kMinor           ? (asks("ancient") ? 5 : 0)
-           : attribute == kMultiprocessors ? 132
-                                           : 1;
+  constexpr int kMajor = 75, kMinor = 76, kSmCount = 16;
+  *value = attribute == kMajor     ? (asks("ancient") ? 7 : 9)
+           : attribute == kMinor   ? (asks("ancient") ? 5 : 0)
+           : attribute == kSmCount ? 132
+                                   : 1;
   return 0;
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int) {

@@ -33,7 +33,7 @@ CONFIGS = ["m=64,n=64", "m=64,n=256", "m=128,n=64", "m=128,n=128,k=128", "m=128,
 # And of weights, at the shapes whose speed is measured (docs/nvidia.md) where none is given.
 WEIGHTS = {"bf16": ["m=128,n=256,pairs=rows", "m=256,n=176,pairs=columns", "m=256,n=184", "m=128,n=248", "m=64,n=56", "m=32,n=64,k=128",
                     "m=16,n=64,k=128", "m=8,n=64,k=128", "m=8,n=128,k=64,pairs=columns",
-                    "m=64,n=200,resident=2", "m=64,n=56,resident=3", "m=128,n=104,resident=2,pairs=rows"],
+                    "m=64,n=200,ctas-per-sm=2", "m=64,n=56,ctas-per-sm=3", "m=128,n=104,ctas-per-sm=2,pairs=rows"],
            "i8": ["m=128,n=224,k=128"], "f32": ["accuracy=fast,m=128,n=224,k=32"], "f8e5m2": ["accuracy=fast,m=128,n=192,k=128"]}
 EPILOGUES = ["bias=yes", "residual=yes", "activation=gelu", "bias=yes,activation=gelu", "scale=yes,bias=yes,activation=silu",
              "scale=yes,bias=yes,activation=silu,residual=yes"]

@@ -55,6 +55,9 @@ void checkRemaining(const Verb &verb) {
   for (const std::string &word : rest) {
     if (!word.starts_with("-"))
       continue;
+    std::string given = word.substr(0, word.find('='));
+    if (std::string_view now = kernels::renamed(given); !now.empty())
+      throw UsageError(fmt::format("{} is now {}", given, now));
     std::vector<std::string> known;
     for (const CLI::Option *option : verb.app->get_options())
       for (const std::string &longName : option->get_lnames())

@@ -13,7 +13,7 @@ template <class T> Precision precisionOf(Accuracy accuracy) {
     return Precision::ieee;
   if (kDType<T> == DType::f32)
     return Precision::tf32;
-  return isFloat(kDType<T>) ? Precision::shortSums : Precision::ieee;
+  return isFloat(kDType<T>) ? Precision::fastAccum : Precision::ieee;
 }
 
 /// Tile (i, j) of a * b, in the accumulator's type.

@@ -11,12 +11,12 @@ namespace ditron::runtime::nvidia {
 namespace {
 
 // Numbers of the driver's interface.
-constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76; // attributes of devices
-constexpr int kRegisters = 4, kDynamicSharedBytes = 8;         // attributes of functions
-constexpr int kClusterExtents = 4, kBeginsEarly = 6;           // attributes of launches
-constexpr int kOverlapsInGraphs = 12030;                       // the first version whose graphs do
-constexpr int kErrorLog = 5, kErrorLogBytes = 6;               // options of the assembler
-constexpr unsigned kNonBlocking = 1;                           // a stream of its own
+constexpr int kSmCount = 16, kMajor = 75, kMinor = 76; // attributes of devices
+constexpr int kRegisters = 4, kDynamicSharedBytes = 8; // attributes of functions
+constexpr int kClusterExtents = 4, kBeginsEarly = 6;   // attributes of launches
+constexpr int kDependentLaunchInGraphs = 12030;        // the first version whose graphs do
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;       // options of the assembler
+constexpr unsigned kNonBlocking = 1;                   // a stream of its own
 constexpr int kOutOfMemory = 2;
 
 } // namespace
@@ -54,7 +54,7 @@ std::string Gpu::nameOf(int ordinal) {
 Gpu::Gpu(int ordinal)
     : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)), name_(nameOf(ordinal)) {
   major_ = attribute(kMajor), minor_ = attribute(kMinor);
-  multiprocessors_ = attribute(kMultiprocessors);
+  sms_ = attribute(kSmCount);
   DITRON_CUDA(cuda_, cuDeviceTotalMem_v2, &memoryBytes_, device_);
   DITRON_CUDA(cuda_, cuDevicePrimaryCtxRetain, &context_, device_);
 }
@@ -194,16 +194,16 @@ struct LaunchConfig {
   unsigned attributeCount = 0;
 };
 
-/// A launch of so many cores, with what it points to.
+/// A launch of `cores` CTAs, with what it points to.
 struct DescribedLaunch {
-  DescribedLaunch(const LoadedKernel::Launch &launch, int cores, bool overlaps) {
+  DescribedLaunch(const LoadedKernel::Launch &launch, int cores, bool dependentLaunch) {
     config.grid[0] = static_cast<unsigned>(cores);
     config.block[0] = static_cast<unsigned>(launch.threads);
     config.sharedBytes = static_cast<unsigned>(launch.sharedBytes);
     config.attributes = attributes;
     if (launch.cluster > 1)
       add(kClusterExtents, {static_cast<uint32_t>(launch.cluster), 1, 1});
-    if (overlaps)
+    if (dependentLaunch)
       add(kBeginsEarly, {1});
   }
   DescribedLaunch(const DescribedLaunch &) = delete;
@@ -227,7 +227,7 @@ int LoadedKernel::countCores() const {
   int blocks = 0, clusters = 0;
   DITRON_CUDA(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function_,
               launch_.threads, size_t(launch_.sharedBytes));
-  int cores = blocks * device_->multiprocessors();
+  int cores = blocks * device_->sms();
   if (blocks > 0 && launch_.cluster > 1) {
     DescribedLaunch described(launch_, cores / launch_.cluster * launch_.cluster, false);
     DITRON_CUDA(cuda, cuOccupancyMaxActiveClusters, &clusters, function_, &described.config);
@@ -254,8 +254,8 @@ LaunchParameters::LaunchParameters(std::vector<int64_t> words, std::vector<Tenso
 void LoadedKernel::launch(const LaunchParameters &parameters, const Stream &stream,
                           int cores) const {
   const Cuda &cuda = device_->use();
-  bool overlaps = launch_.overlaps && cuda.version() >= kOverlapsInGraphs;
-  DescribedLaunch described(launch_, cores ? cores : cores_, overlaps);
+  bool dependentLaunch = launch_.dependentLaunch && cuda.version() >= kDependentLaunchInGraphs;
+  DescribedLaunch described(launch_, cores ? cores : cores_, dependentLaunch);
   described.config.stream = stream.handle();
   DITRON_CUDA(cuda, cuLaunchKernelEx, &described.config, function_, parameters.data(), nullptr);
 }

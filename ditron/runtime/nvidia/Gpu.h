@@ -29,7 +29,7 @@ public:
   int number() const { return device_; } ///< the driver's
   int major() const { return major_; }   ///< compute capability
   int minor() const { return minor_; }
-  int multiprocessors() const { return multiprocessors_; }
+  int sms() const { return sms_; }
   size_t memoryBytes() const { return memoryBytes_; }
   size_t availableBytes() const;
   /// Makes the device current for this thread's calls of the driver.
@@ -44,7 +44,7 @@ private:
   int device_ = 0;
   void *context_ = nullptr;
   std::string name_;
-  int major_ = 0, minor_ = 0, multiprocessors_ = 0;
+  int major_ = 0, minor_ = 0, sms_ = 0;
   size_t memoryBytes_ = 0;
 };
 
@@ -142,11 +142,12 @@ private:
 /// A kernel on a device. Its image is PTX or a cubin with the entry point `ditron_kernel`.
 class LoadedKernel {
 public:
-  /// How each core is launched, and how many side by side.
+  /// How each CTA is launched, and how many side by side.
   struct Launch {
     int threads, sharedBytes;
     int cluster = 1;
-    bool overlaps = false; ///< begins before what it follows has ended, and waits for it itself
+    bool dependentLaunch =
+        false; ///< begins before what it follows has ended, and waits for it itself
   };
   /// RuntimeError with the words of the driver's assembler where it refuses the image.
   LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch);
@@ -154,7 +155,7 @@ public:
   LoadedKernel(const LoadedKernel &) = delete;
   LoadedKernel &operator=(const LoadedKernel &) = delete;
 
-  /// Blocks that run at a time on the whole device: the cores of a launch.
+  /// CTAs that run at a time on the whole device: the cores of a launch.
   int cores() const { return cores_; }
   int registers() const { return registers_; }
   /// Launches with the kernel's parameters, which are read before it returns; asynchronous.

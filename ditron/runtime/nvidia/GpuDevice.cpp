@@ -121,7 +121,7 @@ GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
 
 std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}", major, minor); }
 
-int GpuDevice::cores() const { return driver_->multiprocessors() / group_->sharing(rankNumber_); }
+int GpuDevice::cores() const { return driver_->sms() / group_->sharing(rankNumber_); }
 
 std::shared_ptr<std::byte> GpuDevice::allocate(size_t bytes, std::string_view what) {
   auto memory = std::make_shared<Memory>(driver_, bytes, what);

@@ -62,7 +62,7 @@ GpuExecutable::Variant GpuExecutable::load(const CompileRequest &request) {
   auto loaded = std::make_unique<LoadedKernel>(
       device_->driver(), compiled.kernel.code,
       LoadedKernel::Launch{static_cast<int>(info.threads), static_cast<int>(info.sharedBytes),
-                           static_cast<int>(info.cluster), info.overlaps});
+                           static_cast<int>(info.cluster), info.dependentLaunch});
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   compiled.report.assemblySeconds = passed.count();
   compiled.report.seconds += passed.count();
@@ -110,7 +110,7 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
           LaunchParameters(std::move(words), std::move(maps)), cores};
 }
 
-/// The cores of a launch: as many as fit together, or one for each tile.
+/// The CTAs of a launch: as many as fit together, or one for each tile.
 int GpuExecutable::coresOf(const Variant &variant, const abi::LaunchValues &launch) const {
   if (variant.info->tiles.empty())
     return state_.cores(*variant.info, variant.loaded->cores());

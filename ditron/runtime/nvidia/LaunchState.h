@@ -42,11 +42,11 @@ public:
   /// symmetric buffer, which has an address where it is prepared.
   MappedMemory mapped(const abi::KernelInfo &info, const abi::TensorMap &map,
                       const abi::LaunchValues &launch) const;
-  /// How many cores a launch has, of so many that fit.
+  /// How many CTAs a launch has, of those that fit.
   int cores(const abi::KernelInfo &info, int fitting) const {
     return info.isDistributed ? group_->cores(rank_, fitting) : fitting;
   }
-  /// A launch of so many cores is under way.
+  /// A launch of `cores` CTAs is under way.
   void launched(int cores);
   /// Throws the error of launches that have ended, if one failed: see GpuExecutable::raiseFailure.
   void raiseFailure();

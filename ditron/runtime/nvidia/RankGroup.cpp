@@ -78,11 +78,11 @@ int RankGroup::cores(int rank, int fitting) const {
   int share = sharing(rank);
   if (share == 1)
     return fitting;
-  int each = std::min(devices_[size_t(rank)]->multiprocessors() / share, fitting);
+  int each = std::min(devices_[size_t(rank)]->sms() / share, fitting);
   if (each < 1)
-    throw UnavailableError(fmt::format(
-        "{} ranks share {} of {} multiprocessors: their cores cannot all run at a time", share,
-        devices_[size_t(rank)]->name(), devices_[size_t(rank)]->multiprocessors()));
+    throw UnavailableError(
+        fmt::format("{} ranks share {} of {} SMs: their CTAs cannot all run at a time", share,
+                    devices_[size_t(rank)]->name(), devices_[size_t(rank)]->sms()));
   return each;
 }
 
@@ -98,8 +98,8 @@ std::string RankGroup::describe() const {
   std::string text = fmt::format("{} rank{} on {} GPU{}", ranks(), ranks() == 1 ? "" : "s", gpus(),
                                  gpus() == 1 ? "" : "s");
   if (int share = sharing(0); share > 1)
-    text += fmt::format(", {} of {} multiprocessors each on GPU 0",
-                        devices_[0]->multiprocessors() / share, devices_[0]->multiprocessors());
+    text +=
+        fmt::format(", {} of {} SMs each on GPU 0", devices_[0]->sms() / share, devices_[0]->sms());
   return text;
 }
 

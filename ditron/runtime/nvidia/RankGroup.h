@@ -3,10 +3,10 @@
 // The ranks of this process on its GPUs: transport `threads`. Each rank has a GPU of its own where
 // there are enough of them; else ranks share, and divide the SMs of their GPU.
 //
-// All cores of all ranks must run at a time, since they wait for one another. A rank that has its
-// GPU for itself has as many cores as fit. Where s ranks share one of m SMs, each has
-// m / s cores, at most one of which any SM needs: so whatever the kernels of the others
-// take, there is always an empty SM for the next core.
+// All CTAs of all ranks must run at a time, since they wait for one another. A rank that has its
+// GPU for itself has as many CTAs as fit. Where s ranks share one of m SMs, each has m / s CTAs, at
+// most one of which any SM needs: so whatever the kernels of the others take, there is always an
+// empty SM for the next CTA.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"
@@ -68,7 +68,7 @@ class RankGroup {
 public:
   static constexpr int kMostSharing = 8; ///< ranks of a GPU: streams that it serves at a time
 
-  /// UnavailableError where this machine has no GPU or too few for so many ranks.
+  /// UnavailableError where this machine has no GPU or too few for the number of ranks.
   static void requirePlaces(int ranks);
   /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number; see
   /// requirePlaces. `bound`: of every wait of a kernel.
@@ -79,10 +79,10 @@ public:
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
-  /// The cores of a launch of a rank, of a kernel of which so many fit its GPU. UnavailableError
+  /// The CTAs of a launch of a rank, of a kernel of which `fitting` fit its GPU. UnavailableError
   /// where not every rank could have one.
   int cores(int rank, int fitting) const;
-  /// "4 ranks on 2 GPUs, 66 of 132 multiprocessors each"
+  /// "4 ranks on 2 GPUs, 66 of 132 SMs each"
   std::string describe() const;
 
   /// The workspace of this name, made by the first rank that asks.

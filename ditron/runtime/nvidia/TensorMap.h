@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory as the GPU's copy engine is told of it.
+// Memory as a tensor map describes it to TMA.
 #pragma once
 #include "ditron/runtime/nvidia/CudaDriver.h"
 #include <span>
@@ -19,7 +19,7 @@ struct StridedMemory {
 /// parameter.
 class alignas(64) TensorMap {
 public:
-  /// Why the copy engine cannot read such memory; empty if it can. It takes 2 to 5 dimensions of
+  /// Why TMA cannot read such memory; empty if it can. It takes 2 to 5 dimensions of
   /// extents from 1 to 2^31 - 1, neighbours in the last one, addresses and all other strides that
   /// are multiples of 16 bytes, and elements that do not overlap.
   static std::string whyNot(const StridedMemory &memory);

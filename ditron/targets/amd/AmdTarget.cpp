@@ -82,7 +82,7 @@ public:
     patterns.add<IntrinsicPattern<math::ExpOp, LLVM::ExpOp>,
                  IntrinsicPattern<math::Exp2Op, LLVM::Exp2Op>>(patterns.getContext());
   }
-  void finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t resident) const override;
+  void finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t ctasPerSm) const override;
 
 private:
   static constexpr int64_t kMostThreads = 1024; ///< of a workgroup

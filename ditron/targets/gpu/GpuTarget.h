@@ -45,7 +45,7 @@ public:
   virtual ~Products() = default;
   /// Warps that have to compute it; 0: any number.
   virtual int64_t warps() const { return 0; }
-  /// Warps behind these that feed them.
+  /// Producer warps, behind these.
   virtual int64_t producerWarps() const { return 0; }
   /// Whether 8-bit floats are multiplied as they are; else they become f16 before.
   virtual bool multiply8BitFloats() const { return false; }
@@ -88,10 +88,10 @@ public:
                                  const ThreadContext &context) const {}
   /// Functions of numbers by what the chip has for them.
   virtual void addMathPatterns(mlir::RewritePatternSet &patterns) const {}
-  /// Makes a function of the LLVM dialect the entry point of so many threads, as many CTAs of which
-  /// share an SM.
+  /// Makes a function of the LLVM dialect the entry point of `threads` threads, `ctasPerSm` CTAs of
+  /// which share an SM.
   virtual void finishEntry(mlir::LLVM::LLVMFuncOp entry, int64_t threads,
-                           int64_t resident) const = 0;
+                           int64_t ctasPerSm) const = 0;
 };
 
 } // namespace ditron::gpu

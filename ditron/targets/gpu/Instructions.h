@@ -27,8 +27,8 @@ public:
   virtual Value uniform(Value value) = 0;
   /// The value (32 or 64 bits) of the lane whose number differs in the bits of `mask`.
   Value shuffleXor(Value value, int64_t mask);
-  /// The threads that compute meet, and see each other's memory. `ofAll`: with the warps behind
-  /// them that feed them.
+  /// The threads that compute meet, and see each other's memory. `ofAll`: with the producer warps
+  /// behind them.
   virtual void barrier(bool ofAll = false) = 0;
   /// No instruction, but an effect: the code around it is executed only where the program is.
   virtual void stay() = 0;
@@ -59,7 +59,7 @@ public:
   /// Waits until at most `pending` groups of this thread's copies are under way.
   virtual void waitCopies(int64_t pending) = 0;
 
-  //===-- Other cores and ranks ---------------------------------------------------------------===//
+  //===-- Other CTAs and ranks ----------------------------------------------------------------===//
   // Counters are 64 bits of global memory.
 
   virtual Value loadAcquire(Value address, ScopeName scope) = 0;

@@ -13,12 +13,12 @@ const std::vector<Chip> &chips() {
   return all;
 }
 
-Chip Chip::share(int64_t cores) const {
+Chip Chip::share(int64_t ctas) const {
   constexpr int64_t kReserved = 1024; // shared bytes of a block besides
   Chip result = *this;
-  cores = std::max<int64_t>(1, cores);
-  result.sharedBytes = (sharedBytes + kReserved) / cores - kReserved;
-  result.coreRegisters = coreRegisters / cores;
+  ctas = std::max<int64_t>(1, ctas);
+  result.sharedBytes = (sharedBytes + kReserved) / ctas - kReserved;
+  result.coreRegisters = coreRegisters / ctas;
   return result;
 }
 

@@ -14,15 +14,16 @@ struct Chip {
   int major, minor;          ///< compute capability
   std::string_view features; ///< of LLVM's code generator: the version of PTX
   int64_t sharedBytes;       ///< that a block may have
-  /// Warpgroups (4 warps) multiply tiles that lie in shared memory, the copy engine fills it, and
-  /// warps hand registers to one another: wgmma, cp.async.bulk.tensor, setmaxnreg.
+  /// Warpgroups (4 warps) multiply tiles in shared memory (wgmma), TMA fills it
+  /// (cp.async.bulk.tensor), and warps hand registers to one another (setmaxnreg).
   bool hasWarpgroups;
-  /// A launch may begin while the one before it in its stream runs: griddepcontrol.
-  bool launchesOverlap;
+  /// Programmatic dependent launch (PDL): a launch may begin while the one before it in its stream
+  /// runs (griddepcontrol).
+  bool hasDependentLaunch;
 
   /// What tiles are chosen by: elements of the largest accumulator of f32 whose products of 16-bit
-  /// floats go at full speed, and multiprocessors of a large device with this chip.
-  int64_t accumulator, multiprocessors;
+  /// floats go at full speed, and SMs of a large device with this chip.
+  int64_t accumulator, sms;
 
   int64_t coreRegisters = 64 * 1024; ///< of 4 bytes, that the threads of a block share
 
@@ -32,8 +33,8 @@ struct Chip {
 
   /// Whether its code runs on a device of this compute capability.
   bool runsOn(int deviceMajor, int deviceMinor) const;
-  /// What each of so many cores of a multiprocessor has of it; 0 is as good as 1.
-  Chip share(int64_t cores) const;
+  /// What one of `ctas` CTAs per SM has of it; 0 is as good as 1.
+  Chip share(int64_t ctas) const;
 };
 
 /// Every chip that code is made for, newest first.

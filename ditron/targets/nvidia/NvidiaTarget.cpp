@@ -45,7 +45,7 @@ public:
     return warpgroupAccumulator(shapeOf(tileOf(dot.getAcc())), threads.warps);
   }
   bool stores(core::StoreOp store, Threads threads) const override {
-    return storesTiles_ && isDeliverable(store, threads.warps);
+    return storesTiles_ && canStoreByTma(store, threads.warps);
   }
 
 private:
@@ -56,13 +56,13 @@ private:
 } // namespace
 
 NvidiaTarget::NvidiaTarget(const Chip &chip) : chip_(chip) {
-  constexpr int64_t kMostWarps = 32, kThreads = 1536; // of a multiprocessor of any chip
+  constexpr int64_t kMostWarps = 32, kThreads = 1536; // of an SM of any chip
   traits_ = {kLanes, kMostWarps, chip.sharedBytes, chip.registers, chip.coreRegisters, kThreads};
 }
 
 DeviceTraits NvidiaTarget::deviceTraits() const {
   constexpr int64_t kReserved = 1024; // shared bytes of a CTA beside what a kernel asks for
-  return {.sms = chip_.multiprocessors,
+  return {.sms = chip_.sms,
           .hasWarpgroups = chip_.hasWarpgroups,
           .accumulator = chip_.accumulator,
           .registersPerSm = chip_.coreRegisters,
@@ -109,7 +109,7 @@ std::string NvidiaTarget::object(llvm::Module &code, const abi::KernelInfo &info
 
 std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
                                                  const CompileRequest &request) const {
-  auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.resident),
+  auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.ctasPerSm),
                                               request.schedule.warps)
                                   : std::nullopt;
   if (!roles)
@@ -135,16 +135,16 @@ void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
   switch (stage) {
   case Stage::beforeDealing:
     if (request.tensorMaps)
-      kernel.addPass(createFormClusters({chip})); // cores take tiles together
+      kernel.addPass(createFormClusters({chip})); // CTAs share tiles by multicast
     return;
   case Stage::beforeLayouts:
     if (request.tensorMaps)
-      kernel.addPass(createTurnProducts(
-          {chip, request.schedule.warps, request.schedule.resident})); // few rows
+      kernel.addPass(createSwapOperands(
+          {chip, request.schedule.warps, request.schedule.ctasPerSm})); // swap-AB
     return;
   case Stage::afterLayouts:
     kernel.addPass(createSpecializeWarps({chip, request.schedule.stages, request.tensorStores}));
-    kernel.addPass(createOverlapLaunches({chip})); // before the last one's end
+    kernel.addPass(createDependentLaunch({chip})); // PDL
     return;
   }
 }
@@ -154,13 +154,13 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
                                      const ThreadContext &context) const {
   types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
   types.addConversion([](GateType gate) -> Type { return pipeType(gate.getContext()); });
-  types.addConversion([](MailboxType box) -> Type { return pipeType(box.getContext()); });
+  types.addConversion([](QueueType queue) -> Type { return pipeType(queue.getContext()); });
   legal.addIllegalDialect<NvidiaDialect>();
   addDotPatterns(patterns, types, context);
   addRolePatterns(patterns, types, context);
-  addMailPatterns(patterns, types, context);
+  addQueuePatterns(patterns, types, context);
   addGatePatterns(patterns, types, context);
-  addDeliverPatterns(patterns, types, context);
+  addTmaStorePatterns(patterns, types, context);
   addWarpgroupPatterns(patterns, types, context);
 }
 
@@ -168,13 +168,13 @@ void NvidiaTarget::addMathPatterns(RewritePatternSet &patterns) const {
   addApproximatePatterns(patterns);
 }
 
-void NvidiaTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t resident) const {
+void NvidiaTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t ctasPerSm) const {
   Builder b(entry);
   entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   entry->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                  b.getDenseI32ArrayAttr({static_cast<int32_t>(threads)}));
   entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                 b.getI32IntegerAttr(static_cast<int32_t>(resident)));
+                 b.getI32IntegerAttr(static_cast<int32_t>(ctasPerSm)));
   for (unsigned n = 0; n < entry.getNumArguments(); ++n)
     if (entry.getArgAttr(n, LLVM::LLVMDialect::getByValAttrName()))
       entry.setArgAttr(n, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());

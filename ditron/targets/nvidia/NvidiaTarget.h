@@ -36,7 +36,7 @@ public:
                          mlir::RewritePatternSet &patterns,
                          const gpu::ThreadContext &context) const override;
   void addMathPatterns(mlir::RewritePatternSet &patterns) const override;
-  void finishEntry(mlir::LLVM::LLVMFuncOp entry, int64_t threads, int64_t resident) const override;
+  void finishEntry(mlir::LLVM::LLVMFuncOp entry, int64_t threads, int64_t ctasPerSm) const override;
 
 private:
   const Chip &chip_;

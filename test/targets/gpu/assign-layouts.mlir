@@ -3,7 +3,7 @@
 
 // Rows go to warps, so that a reduction needs no more than shuffles; what it gives is replicated.
 // CHECK-LABEL: func.func @softmax
-// CHECK-SAME: simt.resident = 4 : i64, simt.warps = 4
+// CHECK-SAME: simt.ctas_per_sm = 4 : i64, simt.warps = 4
 // CHECK: tile.load {{.*}} -> tensor<4x256xf32, #tile.layout<"(4 : 1@warp, 2 : 4@reg, 32 : 1@lane, 4 : 1@reg)">>
 // CHECK: tile.reduce max {{.*}} -> tensor<4x1xf32, #tile.layout<"(4 : 1@warp | replicate 32 : 1@lane)">>
 // CHECK-NOT: convert_layout

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --nvidia-form-clusters | FileCheck %s
 
-// Two cores take tiles of two rows together; beyond the last row nothing is stored.
+// A pair of CTAs takes tiles of two rows; beyond the last row nothing is stored.
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME: %[[M:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index)
 // CHECK-SAME: simt.cluster = 2
-// CHECK: %[[MEMBER:.*]] = nvidia.member
-// CHECK: %[[ROW:.*]] = arith.divui %[[MEMBER]]
+// CHECK: %[[RANK:.*]] = nvidia.cluster_rank
+// CHECK: %[[ROW:.*]] = arith.divui %[[RANK]]
 // CHECK: %[[PAIRS:.*]] = arith.ceildivsi %[[M]], %{{.*}} : index
 // CHECK: dist.tiles (%[[I:.*]], %[[J:.*]]) of (%[[PAIRS]], %[[N]]) order <"grouped", 4> height 2 {
 // CHECK: %[[FIRST:.*]] = arith.muli %[[I]]
@@ -26,7 +26,7 @@ func.func @rows(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %C: memref<?x?x
 
 // What adds up over tiles would be added twice beyond the edge: left alone.
 // CHECK-LABEL: func.func @adds
-// CHECK-NOT: nvidia.member
+// CHECK-NOT: nvidia.cluster_rank
 // CHECK: dist.tiles (%{{.*}}, %{{.*}}) of (%{{.*}}, %{{.*}}) order <"grouped", 8>
 func.func @adds(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %C: memref<?x?xf32, strided<[?, ?], offset: ?>>, %m: index, %n: index) {
   dist.tiles (%i, %j) of (%m, %n) order <"grouped", 8> {

@@ -3,17 +3,17 @@
 // Messages of verifiers of `nvidia`.
 
 // A slot is found by the low bits of a count.
-func.func @mailbox() {
+func.func @queue() {
   // expected-error @below {{has 3 slots, expected a power of two}}
-  %box = nvidia.mailbox : <3 of i32>
+  %queue = nvidia.queue : <3 of i32>
   return
 }
 
 // -----
 
-func.func @tell(%box: !nvidia.mailbox<4 of i32, index>, %n: i32) {
-  // expected-error @below {{has 1 values but the mailbox has 2}}
-  nvidia.tell %box, %n : <4 of i32, index>, i32
+func.func @enqueue(%queue: !nvidia.queue<4 of i32, index>, %n: i32) {
+  // expected-error @below {{has 1 values but the queue has 2}}
+  nvidia.enqueue %queue, %n : <4 of i32, index>, i32
   return
 }
 
@@ -27,9 +27,9 @@ func.func @receive(%pipe: !nvidia.pipe<4 of tensor<64x64xbf16>>) {
 
 // -----
 
-func.func @fetch(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.ptr, %pipe: !nvidia.pipe<4 of tensor<64x64xbf16>>, %i: index) {
+func.func @tma_load(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.ptr, %pipe: !nvidia.pipe<4 of tensor<64x64xbf16>>, %i: index) {
   // expected-error @below {{tile is 1, expected 0 to 0}}
-  nvidia.fetch %A[%i, %i] by %map to %pipe[%i] tile 1 shape [64, 64] : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<64x64xbf16>>
+  nvidia.tma_load %A[%i, %i] by %map to %pipe[%i] tile 1 shape [64, 64] : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<64x64xbf16>>
   return
 }
 
@@ -37,14 +37,14 @@ func.func @fetch(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %map: !llvm.p
 
 func.func @product(%a: tensor<64x64xbf16>, %b: tensor<32x64xbf16>, %c: tensor<64x64xf32>) {
   // expected-error @below {{lhs has 64 columns but rhs has 32 rows}}
-  %d = nvidia.multiply %a, %b, %c : tensor<64x64xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
+  %d = nvidia.wgmma %a, %b, %c : tensor<64x64xbf16>, tensor<32x64xbf16> -> tensor<64x64xf32>
   return
 }
 
 // -----
 
-func.func @parts(%a: tensor<64x128xf8E4M3FN>, %b: tensor<128x64xf8E4M3FN>, %c: tensor<64x64xf32>) {
+func.func @promote(%a: tensor<64x128xf8E4M3FN>, %b: tensor<128x64xf8E4M3FN>, %c: tensor<64x64xf32>) {
   // expected-error @below {{has parts of 12 columns, expected a multiple of 8}}
-  %d = nvidia.multiply_add %a, %b, %c by 12 : tensor<64x128xf8E4M3FN>, tensor<128x64xf8E4M3FN> -> tensor<64x64xf32>
+  %d = nvidia.wgmma_promote %a, %b, %c by 12 : tensor<64x128xf8E4M3FN>, tensor<128x64xf8E4M3FN> -> tensor<64x64xf32>
   return
 }

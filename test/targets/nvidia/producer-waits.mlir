@@ -3,22 +3,22 @@
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
-// The thread that fetches waits before the tiles that the wait guards; the others, which receive them, wait only
-// where there is nothing to receive. What the core itself copies to where it is fed from is fetched behind a gate.
+// The producer waits before the tiles that the wait guards; the consumer, which receives them, waits only where there
+// is nothing to receive. What the CTA itself copies to memory that the producer loads is loaded behind a gate.
 // CHECK-LABEL: func.func @waits
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xbf16
 // CHECK: %[[PAGED:.*]] = simt.shift %[[A]] by %{{.*}} page %[[PAGE:[a-z0-9]+]]
 // CHECK: %[[GATE:.*]] = nvidia.gate
 // CHECK: nvidia.roles producer {
-// CHECK-NEXT: nvidia.follow %[[GATE]]
+// CHECK-NEXT: nvidia.gate_wait %[[GATE]]
 // CHECK: scf.for %[[I:.*]] =
-// CHECK: simt.wait %{{.*}} for %{{.*}} site 1 scope "sys" in({{.*}}) {nvidia.feeding}
+// CHECK: simt.wait %{{.*}} for %{{.*}} site 1 scope "sys" in({{.*}}) {nvidia.producer}
 // CHECK: scf.for %[[K:.*]] =
 // CHECK: nvidia.acquire
-// CHECK-NEXT: nvidia.fetch %[[PAGED]][%[[I]], %[[K]]] page %[[PAGE]] by
+// CHECK-NEXT: nvidia.tma_load %[[PAGED]][%[[I]], %[[K]]] page %[[PAGE]] by
 // CHECK: } consumer {
 // CHECK-NEXT: simt.move %{{.*}} to %[[PAGED]]
-// CHECK-NEXT: nvidia.open %[[GATE]]
+// CHECK-NEXT: nvidia.gate_arrive %[[GATE]]
 // CHECK: scf.for
 // CHECK: %[[EMPTY:.*]] = arith.cmpi sge
 // CHECK-NEXT: scf.if %[[EMPTY]] {

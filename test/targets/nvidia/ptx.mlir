@@ -22,7 +22,7 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
-// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"overlaps":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
+// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
@@ -33,9 +33,9 @@
 // BF16-DAG: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // BF16-DAG: st.global.v4.b32
 
-// The chip has warpgroups: a larger tile, a thread that feeds them, registers from warps that need few. Two cores share
-// B: each fetches its part for both, and warps release slots in both. Results leave through shared memory.
-// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"overlaps":true,"tiles":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"read_singly":[]}
+// The chip has warpgroups: a larger tile, a producer, registers from warps that need few. A pair of CTAs shares
+// B: each multicasts its part to both, and warps release slots in both. Results leave through shared memory.
+// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"dependent_launch":true,"tiles":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"read_singly":[]}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384
@@ -69,7 +69,7 @@
 // WARPGROUPS: cp.async.bulk.wait_group 0;
 // WARPGROUPS: barrier.cluster.wait.acquire;
 
-// B as it is in memory, its columns dense, is read transposed; panels are fetched one by one.
+// B as it is in memory, not K-major, is read transposed; panels are loaded one by one.
 // COLUMNS-COUNT-4: complete_tx::bytes.multicast::cluster [
 // COLUMNS: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
 
@@ -95,7 +95,7 @@
 // TF32: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k8.f32.tf32.tf32 {{.*}}, 1, 1, 1;
 // S8: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k32.s32.s8.s8 {{.*}}, 1;
 
-// The first of a run of 128 terms adds to nothing; f32 takes its sum over.
+// The first of a run of 128 terms adds to nothing; its sum is promoted to fp32.
 // E4M3: wgmma.mma_async.sync.aligned.m64n[[N:[0-9]+]]k32.f32.e4m3.e4m3 {{.*}}, 0, 1, 1;
 // E4M3-COUNT-3: wgmma.mma_async.sync.aligned.m64n[[N]]k32.f32.e4m3.e4m3 {{.*}}, 1, 1, 1;
 // E4M3: wgmma.wait_group.sync.aligned 0;

@@ -3,17 +3,17 @@
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
-// The thread that fetches looks for the row and tells it; what nobody else asks for is not told.
+// The producer looks for the row and sends it; what nobody else asks for is not sent.
 // CHECK-LABEL: func.func @finds
-// CHECK: %[[BOX:.*]] = nvidia.mailbox : <4 of index>
+// CHECK: %[[QUEUE:.*]] = nvidia.queue : <4 of index>
 // CHECK: nvidia.roles producer {
 // CHECK: scf.for
 // CHECK: %[[FOUND:.*]]:2 = scf.for
-// CHECK: nvidia.tell %[[BOX]], %[[FOUND]]#0 : <4 of index>, index
-// CHECK: nvidia.fetch %{{.*}}[%[[FOUND]]#0,
+// CHECK: nvidia.enqueue %[[QUEUE]], %[[FOUND]]#0 : <4 of index>, index
+// CHECK: nvidia.tma_load %{{.*}}[%[[FOUND]]#0,
 // CHECK: } consumer {
 // CHECK-NEXT: scf.for
-// CHECK-NEXT: %[[ROW:.*]] = nvidia.hear %[[BOX]] : <4 of index> -> index
+// CHECK-NEXT: %[[ROW:.*]] = nvidia.dequeue %[[QUEUE]] : <4 of index> -> index
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: nvidia.receive
 // CHECK: tile.store %{{.*}}, %{{.*}}[%[[ROW]],
@@ -41,9 +41,9 @@ func.func @finds(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
   return
 }
 
-// A loop that may end the kernel would never tell: both roles look by themselves. So where it is looked for once.
+// A loop that may end the kernel would never send: both roles look by themselves. So where it is looked for once.
 // CHECK-LABEL: func.func @ends
-// CHECK-NOT: nvidia.mailbox
+// CHECK-NOT: nvidia.queue
 func.func @ends(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride}, %counts: memref<?xindex, strided<[?], offset: ?>> {tile.readonly, tile.unit_stride}, %m: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

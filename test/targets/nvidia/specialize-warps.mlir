@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
 
-// One thread fetches the tiles of A and B ahead; the others multiply them, and store while the next ones arrive.
+// The producer loads the tiles of A and B ahead; the consumer multiplies them, and stores while the next ones arrive.
 // CHECK-LABEL: func.func @gemm
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xbf16
 // CHECK-SAME: %[[B:[a-z0-9]+]]: memref<?x?xbf16
@@ -16,19 +16,19 @@
 // CHECK: %[[J:.*]] = arith.addi %[[I]]
 // CHECK-NEXT: scf.for %[[K:.*]] =
 // CHECK-NEXT: %[[SLOT:.*]] = nvidia.acquire %[[PIPE]]
-// CHECK-NEXT: nvidia.fetch %[[A]][%[[I]], %[[K]]] by %[[MAPA]] to %[[PIPE]][%[[SLOT]]] tile 0 shape [128, 64]
-// CHECK-NEXT: nvidia.fetch %[[B]][%[[K]], %[[J]]] by %[[MAPB]] to %[[PIPE]][%[[SLOT]]] tile 1 shape [64, 256]
+// CHECK-NEXT: nvidia.tma_load %[[A]][%[[I]], %[[K]]] by %[[MAPA]] to %[[PIPE]][%[[SLOT]]] tile 0 shape [128, 64]
+// CHECK-NEXT: nvidia.tma_load %[[B]][%[[K]], %[[J]]] by %[[MAPB]] to %[[PIPE]][%[[SLOT]]] tile 1 shape [64, 256]
 // CHECK-NOT: tile.{{load|dot|store}}
 // CHECK: } consumer {
 // CHECK: scf.for
 // CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %[[FIRST:.*]] to %[[LAST:.*]] step
 // CHECK-NEXT: %[[TILES:.*]]:2 = nvidia.receive %[[PIPE]]
-// CHECK-NEXT: %[[D:.*]] = nvidia.multiply %[[TILES]]#0, %[[TILES]]#1, %{{.*}} -> tensor<128x256xf32, #tile.layout<"(8 : 1@warp, 2 : 2@reg, 8 : 4@lane, 32 : 4@reg, 4 : 1@lane, 2 : 1@reg)">>
-// CHECK-NEXT: nvidia.settle 1
+// CHECK-NEXT: %[[D:.*]] = nvidia.wgmma %[[TILES]]#0, %[[TILES]]#1, %{{.*}} -> tensor<128x256xf32, #tile.layout<"(8 : 1@warp, 2 : 2@reg, 8 : 4@lane, 32 : 4@reg, 4 : 1@lane, 2 : 1@reg)">>
+// CHECK-NEXT: nvidia.wgmma_wait 1
 // CHECK-NEXT: %[[LATER:.*]] = arith.cmpi sgt, %[[K]], %[[FIRST]]
 // CHECK-NEXT: nvidia.release %[[PIPE]] if %[[LATER]]
 // CHECK-NEXT: scf.yield %[[D]]
-// CHECK: %[[DONE:.*]] = nvidia.settle 0 of %[[SUM]]
+// CHECK: %[[DONE:.*]] = nvidia.wgmma_wait 0 of %[[SUM]]
 // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[LAST]], %[[FIRST]]
 // CHECK-NEXT: nvidia.release %[[PIPE]] if %[[ANY]]
 // CHECK: tile.cast %[[DONE]]
@@ -53,14 +53,14 @@ func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stri
 
 // -----
 
-// The iteration reads its product: it is settled there, and the slot is free at once.
-// CHECK-LABEL: func.func @settled
-// CHECK: nvidia.multiply
-// CHECK-NEXT: %[[D:.*]] = nvidia.settle 0 of
+// The iteration reads its product: it waits for it there, and the slot is free at once.
+// CHECK-LABEL: func.func @waited
+// CHECK: nvidia.wgmma
+// CHECK-NEXT: %[[D:.*]] = nvidia.wgmma_wait 0 of
 // CHECK-NEXT: %[[YES:.*]] = arith.constant true
 // CHECK-NEXT: nvidia.release %{{.*}} if %[[YES]]
 // CHECK-NEXT: math.absf %[[D]]
-func.func @settled(%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
+func.func @waited(%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -127,7 +127,7 @@ func.func @dependent(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit
 // CHECK-LABEL: func.func @carried
 // CHECK: nvidia.roles producer {
 // CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%[[BEFORE:.*]] = %{{[a-z0-9_]*}}) -> (index)
-// CHECK: nvidia.fetch %{{.*}}[%[[BEFORE]], %{{.*}}] by
+// CHECK: nvidia.tma_load %{{.*}}[%[[BEFORE]], %{{.*}}] by
 // CHECK: %[[SIZE:.*]] = memref.load %{{.*}}[%[[I]]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[BEFORE]], %[[SIZE]]
 // CHECK: scf.yield %[[AFTER]] : index
@@ -183,13 +183,13 @@ func.func @carried_from_memory(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> 
 
 // -----
 
-// Leading dimensions are coordinates of the copy engine too. A slot is as wide as whole panels.
+// Leading dimensions are coordinates of TMA too. A slot is as wide as whole panels.
 // CHECK-LABEL: func.func @batched
 // CHECK-SAME: simt.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>}
 // CHECK: nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, #tile.layout<"(64 : 64@m, 2 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
-// CHECK: nvidia.fetch %{{.*}}[%[[B:.*]], %{{.*}}, %[[K:.*]]] by %{{.*}} tile 0 shape [64, 64]
-// CHECK: nvidia.fetch %{{.*}}[%[[B]], %[[K]], %{{.*}}] by %{{.*}} tile 1 shape [64, 80]
-// CHECK: nvidia.multiply {{.*}} : tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, {{.*}}> -> tensor<64x80xf32
+// CHECK: nvidia.tma_load %{{.*}}[%[[B:.*]], %{{.*}}, %[[K:.*]]] by %{{.*}} tile 0 shape [64, 64]
+// CHECK: nvidia.tma_load %{{.*}}[%[[B]], %[[K]], %{{.*}}] by %{{.*}} tile 1 shape [64, 80]
+// CHECK: nvidia.wgmma {{.*}} : tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, {{.*}}> -> tensor<64x80xf32
 func.func @batched(%A: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>> {tile.unit_stride}, %batch: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -219,35 +219,35 @@ func.func @batched(%A: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile.u
 // CHECK: nvidia.acquire %[[Q]]
 // CHECK: scf.for
 // CHECK-NEXT: nvidia.acquire %[[K]]
-// CHECK-NEXT: nvidia.fetch
+// CHECK-NEXT: nvidia.tma_load
 // CHECK-NEXT: nvidia.acquire %[[V]]
-// CHECK-NEXT: nvidia.fetch
+// CHECK-NEXT: nvidia.tma_load
 // CHECK: } consumer {
 // CHECK: %[[MINE:.*]] = nvidia.receive %[[Q]]
 // CHECK-NOT: nvidia.clip
 // CHECK: scf.if
 // CHECK: nvidia.receive %[[K]]
 // CHECK: nvidia.clip
-// CHECK: %[[FIRST:.*]] = nvidia.multiply %[[MINE]]
-// CHECK-NEXT: nvidia.settle 0 of %[[FIRST]]
+// CHECK: %[[FIRST:.*]] = nvidia.wgmma %[[MINE]]
+// CHECK-NEXT: nvidia.wgmma_wait 0 of %[[FIRST]]
 // CHECK: nvidia.release %[[K]]
 // CHECK: %[[P:.*]] = nvidia.pack
 // CHECK: %[[LOOP:.*]]:{{[0-9]}} = scf.for {{.*}} iter_args(
-// CHECK: nvidia.take_turn
-// CHECK-NEXT: %[[S:.*]] = nvidia.multiply %[[MINE]]
+// CHECK: nvidia.ping_pong_wait
+// CHECK-NEXT: %[[S:.*]] = nvidia.wgmma %[[MINE]]
 // CHECK: %[[TILE:.*]] = nvidia.receive %[[V]]
 // CHECK: nvidia.clip %[[TILE]]
-// CHECK: %[[D:.*]] = nvidia.multiply %{{.*}} : tensor<128x32xi32
-// CHECK-NEXT: nvidia.pass_turn
-// CHECK-NEXT: %[[SCORES:.*]] = nvidia.settle 1 of %[[S]]
+// CHECK: %[[D:.*]] = nvidia.wgmma %{{.*}} : tensor<128x32xi32
+// CHECK-NEXT: nvidia.ping_pong_arrive
+// CHECK-NEXT: %[[SCORES:.*]] = nvidia.wgmma_wait 1 of %[[S]]
 // CHECK: nvidia.release %[[K]]
 // CHECK: math.exp2 %[[SCORES]]
-// CHECK: nvidia.settle 0 of %[[D]]
+// CHECK: nvidia.wgmma_wait 0 of %[[D]]
 // CHECK: nvidia.release %[[V]]
 // CHECK: scf.yield
 // CHECK: nvidia.receive %[[V]]
-// CHECK: nvidia.multiply
-// CHECK: nvidia.settle 0
+// CHECK: nvidia.wgmma
+// CHECK: nvidia.wgmma_wait 0
 // CHECK: nvidia.release %[[V]]
 // CHECK: nvidia.release %[[Q]]
 // CHECK: tile.store
@@ -285,18 +285,18 @@ func.func @attention(%Q: memref<?x?x?xbf16, strided<[?, ?, ?], offset: ?>> {tile
   return
 }
 
-// Short sums are added in f32: in two parts where registers are short for sums as wide as the tile. The slot is free
-// when the last part is done.
-// CHECK-LABEL: func.func @short_sums
+// Fast accumulation: fp8 sums are promoted to fp32, in two parts where there are too few registers for sums as wide as
+// the tile. The slot is free when the last part is done.
+// CHECK-LABEL: func.func @fast_accum
 // CHECK: consumer {
 // CHECK: scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<128x256xf32
 // CHECK-NEXT: %[[TILES:.*]]:2 = nvidia.receive
 // CHECK-NEXT: %[[B:.*]] = tile.transpose %[[TILES]]#1
-// CHECK-NOT: nvidia.multiply{{ }}
-// CHECK: %[[D:.*]] = nvidia.multiply_add %[[TILES]]#0, %[[B]], %[[SUM]] by 128
+// CHECK-NOT: nvidia.wgmma{{ }}
+// CHECK: %[[D:.*]] = nvidia.wgmma_promote %[[TILES]]#0, %[[B]], %[[SUM]] by 128
 // CHECK: nvidia.release
 // CHECK-NEXT: scf.yield %[[D]]
-func.func @short_sums(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %m: index, %n: index) {
+func.func @fast_accum(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %m: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<128x256xf32>
@@ -305,7 +305,7 @@ func.func @short_sums(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile
       %a = tile.load %A[%i, %k] : memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> -> tensor<128x128xf8E4M3FN>
       %b = tile.load %B[%i, %k] : memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> -> tensor<256x128xf8E4M3FN>
       %t = tile.transpose %b [1, 0] : tensor<256x128xf8E4M3FN> -> tensor<128x256xf8E4M3FN>
-      %d = tile.dot %a, %t, %sum precision short_sums : tensor<128x128xf8E4M3FN>, tensor<128x256xf8E4M3FN> -> tensor<128x256xf32>
+      %d = tile.dot %a, %t, %sum precision fast_accum : tensor<128x128xf8E4M3FN>, tensor<128x256xf8E4M3FN> -> tensor<128x256xf32>
       scf.yield %d : tensor<128x256xf32>
     }
     %c = tile.cast %acc : tensor<128x256xf32> to tensor<128x256xbf16>

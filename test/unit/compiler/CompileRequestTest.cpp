@@ -21,7 +21,7 @@ TEST(CompileRequest, HasAKeyOfEveryField) {
   add([](CompileRequest &one) { one.target = "sm_90a"; });
   add([](CompileRequest &one) { one.schedule.warps = 4; });
   add([](CompileRequest &one) { one.schedule.stages = 4; });
-  add([](CompileRequest &one) { one.schedule.resident = 4; });
+  add([](CompileRequest &one) { one.schedule.ctasPerSm = 4; });
   add([](CompileRequest &one) { one.unitStride = {true}; });
   add([](CompileRequest &one) { one.unitStride = {false}; });
   add([](CompileRequest &one) { one.unitStride = {true, true}; });

@@ -18,7 +18,7 @@ namespace ditron::emulator {
 
 inline constexpr int kLanes = 32;
 inline constexpr uint64_t kSharedBase = 1024;              ///< the address of the first byte
-inline constexpr int kMemberShift = 24;                    ///< of a member's number in an address
+inline constexpr int kCtaShift = 24;                       ///< of a CTA's rank in an address
 inline constexpr uint64_t kParameters = uint64_t(1) << 60; ///< addresses of parameters begin here
 
 using Lanes = std::array<uint64_t, kLanes>;
@@ -41,7 +41,7 @@ struct Product {
   std::vector<int> left; ///< registers of the left side; empty: in shared memory
   uint64_t a, b;
   int64_t columns;
-  bool isFirst, isDeepA, isDeepB; ///< the sum before does not count; terms are dense
+  bool isFirst, isKMajorA, isKMajorB; ///< the sum before does not count; operands are K-major
   std::string type;
 };
 
@@ -63,14 +63,14 @@ struct Warp {
   }
 };
 
-/// A copy of the copy engine that has not landed.
+/// A TMA load that has not landed.
 struct Transfer {
   const TensorMap *map;
   std::vector<int64_t> place; ///< innermost first
   uint64_t shared, barrier;   ///< no barrier: of what is stored
 };
 
-/// What one thread has the copy engine store: groups, and what belongs to none yet.
+/// The TMA stores of one thread: groups, and those that belong to none yet.
 struct Stores {
   std::vector<Transfer> begun;
   std::deque<std::vector<Transfer>> groups;
@@ -299,7 +299,7 @@ private:
                             : value(warp, i.operands[n], lane));
     const Operand &to = i.operands.at(0);
     uint64_t bits =
-        name == "mapa" ? sources[0] + ((sources[1] + 1) << kMemberShift) : compute(i, sources);
+        name == "mapa" ? sources[0] + ((sources[1] + 1) << kCtaShift) : compute(i, sources);
     if (to.kind != Operand::Kind::list)
       return write(warp, to.reg, lane, bits);
     unsigned width = partBits(i, to);
@@ -427,11 +427,11 @@ private:
 
   /// The block of the cluster that an address is in, and the address there.
   std::pair<Block &, uint64_t> blockOf(uint64_t address) {
-    uint64_t member = (address & 0xffffffff) >> kMemberShift;
-    Block &block = member ? *cluster_.blocks.at(member - 1) : *this;
+    uint64_t cta = (address & 0xffffffff) >> kCtaShift;
+    Block &block = cta ? *cluster_.blocks.at(cta - 1) : *this;
     if (block.isDone())
       throw Fault("a core is reached into that has left");
-    return {block, address & ((uint64_t(1) << kMemberShift) - 1)};
+    return {block, address & ((uint64_t(1) << kCtaShift) - 1)};
   }
 
   bool synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
@@ -460,7 +460,7 @@ private:
     return true;
   }
 
-  //===-- The copy engine (Copies.cpp) ------------------------------------------------------===//
+  //===-- TMA (Copies.cpp) ------------------------------------------------------------------===//
 
   void copy(Warp &warp, const Instruction &i, const Mask &mask);
   void begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores);
@@ -478,7 +478,7 @@ private:
 
   void multiply(Warp &warp, const Instruction &i);
   /// An element of an operand in shared memory, where its descriptor says.
-  float element(uint64_t descriptor, bool isDeep, int64_t outer, int64_t depth,
+  float element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t depth,
                 const std::string &type);
   static int64_t bytesOf(const std::string &type);
   /// An element of the left side in registers, two of them in each.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the copy engine does, and the copies of threads.
+// TMA loads and stores, and the copies of threads.
 #include "Block.h"
 
 namespace ditron::emulator {
@@ -35,12 +35,12 @@ void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores)
     transfer.place.push_back(static_cast<int32_t>(value(warp, coord, lane)));
   if (isStore)
     return stores.begun.push_back(transfer);
-  uint64_t members = i.has("multicast::cluster") ? value(warp, i.operands[3], lane) : 0;
-  if (members == 0)
+  uint64_t ctas = i.has("multicast::cluster") ? value(warp, i.operands[3], lane) : 0;
+  if (ctas == 0)
     return transfers_.push_back(transfer);
-  for (size_t member = 0; member < cluster_.blocks.size(); ++member)
-    if (members >> member & 1)
-      cluster_.blocks[member]->transfers_.push_back(transfer);
+  for (size_t cta = 0; cta < cluster_.blocks.size(); ++cta)
+    if (ctas >> cta & 1)
+      cluster_.blocks[cta]->transfers_.push_back(transfer);
 }
 
 void Block::copyAsync(Warp &warp, const Instruction &i, const Mask &mask) {

@@ -16,8 +16,8 @@ void execute(const std::string &ptx, const Launch &launch) {
   Program program = parse(ptx);
   for (int first = 0; first < launch.blocks; first += launch.cluster) {
     Cluster cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(first)), {}};
-    for (int member = 0; member < launch.cluster; ++member)
-      cluster.blocks.push_back(std::make_unique<Block>(program, launch, first + member, cluster));
+    for (int cta = 0; cta < launch.cluster; ++cta)
+      cluster.blocks.push_back(std::make_unique<Block>(program, launch, first + cta, cluster));
     run(cluster);
   }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Executes the PTX of a kernel, so that what the backend writes can be tested where no GPU is: the
-// scalar instructions, barriers and shuffles of a block of threads, the copy engine with its
-// tensor maps and mbarriers, and products of warps and of warpgroups.
+// scalar instructions, barriers and shuffles of a block of threads, TMA with its tensor maps and
+// mbarriers, and products of warps and of warpgroups.
 //
-// What the hardware does at some time, it does here as late as it may: copies of the copy engine
+// What the hardware does at some time, it does here as late as it may: TMA loads and stores
 // land after a random while, or when they are waited for where it stores, products read their
 // operands only when their group is waited for, and warps run in random order. So a slot that is
 // released early is seen overwritten, and a register that is read early has its old value, which is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products as the newest chips compute them, executed by the emulator: tiles from the copy engine,
+// Products as the newest chips compute them, executed by the emulator: tiles from TMA,
 // warpgroups that multiply them, ragged edges, and the order of all that.
 #include "Emulator.h"
 #include "ditron/driver/Compile.h"
@@ -226,7 +226,7 @@ TEST(Gemm, Weights) {
   expectGemm(DType::bf16, weights(64, 8, 64), {67, 24, 1160});
 }
 
-TEST(Gemm, WhatTheCopyEngineDoesNotStore) {
+TEST(Gemm, WhatTmaDoesNotStore) {
   for (Sizes sizes : {Sizes{64, 136, 72}, {67, 83, 72}})
     expectProduct(gemmOf(DType::bf16, weights(64, 64, 64)), sizes, 1, /*tensorStores=*/false);
 }
@@ -285,7 +285,7 @@ TEST(Gemm, PairsOfCores) {
   expectGemm(DType::bf16, paired(weights(64, 96, 64), columns), {130, 360, 328}, 4);
   expectGemm(DType::f16, paired(tile(128, 64, 64), rows), {200, 104, 136}, 2);
   expectGemm(DType::f8e4m3, paired(weights(64, 64, 128), columns), {64, 72, 400}, 2);
-  // Fewer tiles than cores; parts that are no whole groups of 8 rows, which each fetches itself.
+  // Fewer tiles than cores; parts that are no whole groups of 8 rows, which each loads itself.
   expectGemm(DType::bf16, paired(weights(64, 72, 64), rows), {64, 72, 200}, 4);
 }
 

@@ -49,15 +49,15 @@ void Block::multiply(Warp &warp, const Instruction &i) {
   warp.begun.push_back(std::move(product));
 }
 
-float Block::element(uint64_t descriptor, bool isDeep, int64_t outer, int64_t depth,
+float Block::element(uint64_t descriptor, bool isKMajor, int64_t outer, int64_t depth,
                      const std::string &type) {
   if (descriptor >> 62 != 1)
     throw Fault("a descriptor without the swizzle of 128 bytes");
   auto field = [&](int first) { return static_cast<int64_t>(descriptor >> first & 0x3fff) * 16; };
   int64_t leading = field(16), stride = field(32), place = field(0);
   int64_t bytes = bytesOf(type);
-  place += isDeep ? outer / 8 * stride + outer % 8 * 128 + depth * bytes
-                  : outer / 64 * leading + outer % 64 * 2 + depth / 8 * stride + depth % 8 * 128;
+  place += isKMajor ? outer / 8 * stride + outer % 8 * 128 + depth * bytes
+                    : outer / 64 * leading + outer % 64 * 2 + depth / 8 * stride + depth % 8 * 128;
   auto size = static_cast<size_t>(bytes);
   uint32_t bits = 0;
   std::memcpy(&bits, inShared(swizzled(static_cast<uint64_t>(place)), size), size);
@@ -84,11 +84,11 @@ void Block::finish(Warp &warp, const Product &product) {
   std::vector<float> b;
   for (int64_t depth = 0; depth < depths; ++depth)
     for (int64_t column = 0; column < product.columns; ++column)
-      b.push_back(element(product.b, product.isDeepB, column, depth, product.type));
+      b.push_back(element(product.b, product.isKMajorB, column, depth, product.type));
   for (int64_t row = 0; row < 16; ++row)
     for (int64_t depth = 0; depth < depths; ++depth) {
       float a = product.left.empty()
-                    ? element(product.a, product.isDeepA, firstRow + row, depth, product.type)
+                    ? element(product.a, product.isKMajorA, firstRow + row, depth, product.type)
                     : element(warp, product, row, depth);
       for (int64_t column = 0; column < product.columns; ++column) {
         auto reg = static_cast<size_t>(column / 8 * 4 + row / 8 * 2 + column % 2);

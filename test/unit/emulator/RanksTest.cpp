@@ -235,7 +235,7 @@ TEST(Ranks, Products) {
                  "m=4,n=8,k=4,group=1,comm=1"});
 }
 
-/// By warpgroups: the thread that feeds them waits for what other ranks bring.
+/// By warpgroups: the producer waits for what other ranks bring.
 TEST(Ranks, ProductsByRoles) {
   for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
     for (const char *cores : {"comm=1", "comm=0"}) {
@@ -273,11 +273,11 @@ TEST(Ranks, FindsWhatIsMissing) {
   std::string notify = "red.release.sys.global.add.u64";
   ptx.replace(ptx.find(notify), notify.size(), "prefetch.global.L2");
   ranks.execute(1, /*bound=*/200);
-  const int64_t *feeding = ranks.status(0).data() + abi::Status::kRecords +
-                           3 * abi::Status::kRecordWords; // of the core that multiplies
-  ASSERT_GT(feeding[0], 0);
-  EXPECT_EQ(ranks.code().info.sites.at(size_t(feeding[0] - 1)).role, "multiply");
-  EXPECT_EQ(feeding[3], 0);
+  const int64_t *producer = ranks.status(0).data() + abi::Status::kRecords +
+                            3 * abi::Status::kRecordWords; // of the core that multiplies
+  ASSERT_GT(producer[0], 0);
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(producer[0] - 1)).role, "multiply");
+  EXPECT_EQ(producer[3], 0);
 }
 
 } // namespace

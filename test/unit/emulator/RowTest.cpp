@@ -268,11 +268,11 @@ TEST(Rows, InPlace) {
     }
 }
 
-/// Where a core is alone on its multiprocessor and waits often, the assembler may order the loads.
+/// Where a CTA is alone on its SM and waits often, the assembler may order the loads.
 TEST(Rows, NormAlone) {
-  std::string ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .resident = 1});
+  std::string ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .ctasPerSm = 1});
   EXPECT_NE(ptx.find("ld.global.nc.v4"), std::string::npos);
-  ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .resident = 2});
+  ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .ctasPerSm = 2});
   EXPECT_EQ(ptx.find("ld.global.nc"), std::string::npos);
 }
 

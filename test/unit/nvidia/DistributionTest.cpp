@@ -189,9 +189,9 @@ TEST(SharedRows, EightRowsOfAChunkMeetAllBanks) {
   }
 }
 
-/// Where the copy engine puts an element of a box, and where wgmma looks for it: rows of 128 bytes
+/// Where TMA puts an element of a box, and where wgmma looks for it: rows of 128 bytes
 /// one behind the other, chunks of 16 bytes permuted by the row's number modulo 8.
-TEST(SharedPanels, AreTheBoxesOfTheCopyEngine) {
+TEST(SharedPanels, AreTheBoxesOfTma) {
   for (int64_t bytes : {1, 2, 4})
     for (int64_t rows : {64, 128}) {
       int64_t width = kPanelBytes / bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which memory the copy engine is asked to read; what it cannot is read another way.
+// Which memory TMA is asked to read; what it cannot is read another way.
 #include "ditron/runtime/nvidia/TensorMap.h"
 #include <gtest/gtest.h>
 

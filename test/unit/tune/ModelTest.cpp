@@ -35,20 +35,20 @@ double chosenOverBest(const char *kernel, DType type, const Dimensions &dims,
 
 TEST(Model, ChoosesRows) {
   EXPECT_LE(chosenOverBest("softmax", DType::bf16, {{"T", 32768}, {"H", 4096}}, "rows=1,width=4096",
-                           {{"warps=8,resident=3", 160.4},
-                            {"warps=8,resident=4", 159.4},
-                            {"warps=8,resident=5", 148.9},
-                            {"warps=4,resident=6", 144.8},
-                            {"warps=4,resident=8", 149.5},
-                            {"warps=16,resident=3", 196.4},
-                            {"rows=2,warps=16,resident=2", 179.5}}),
+                           {{"warps=8,ctas-per-sm=3", 160.4},
+                            {"warps=8,ctas-per-sm=4", 159.4},
+                            {"warps=8,ctas-per-sm=5", 148.9},
+                            {"warps=4,ctas-per-sm=6", 144.8},
+                            {"warps=4,ctas-per-sm=8", 149.5},
+                            {"warps=16,ctas-per-sm=3", 196.4},
+                            {"rows=2,warps=16,ctas-per-sm=2", 179.5}}),
             1.1);
   EXPECT_LE(chosenOverBest("layer-norm", DType::bf16, {{"T", 32768}, {"H", 4096}},
                            "rows=1,width=4096",
-                           {{"warps=8,resident=2", 215.7},
-                            {"warps=8,resident=4", 158.6},
-                            {"warps=4,resident=5", 171.3},
-                            {"warps=4,resident=6", 147.0}}),
+                           {{"warps=8,ctas-per-sm=2", 215.7},
+                            {"warps=8,ctas-per-sm=4", 158.6},
+                            {"warps=4,ctas-per-sm=5", 171.3},
+                            {"warps=4,ctas-per-sm=6", 147.0}}),
             1.1);
 }
 

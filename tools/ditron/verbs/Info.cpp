@@ -70,7 +70,7 @@ Json gpusJson(const std::string &whyNot) {
     devices.push_back(
         {{"name", device.name},
          {"capability", fmt::format("{}.{}", device.capability.first, device.capability.second)},
-         {"multiprocessors", device.sms},
+         {"sms", device.sms},
          {"memory_bytes", device.memoryBytes}});
   return {{"available", true}, {"cuda", cuda::driverVersion()}, {"devices", devices}};
 }
@@ -80,10 +80,10 @@ std::string nvidiaText(const Json &nvidia) {
     return nvidia["reason"].get<std::string>();
   std::string text;
   for (const Json &device : nvidia["devices"])
-    text += fmt::format("{}{}, capability {}, {} multiprocessors, {}", text.empty() ? "" : "; ",
-                        device["name"].get<std::string>(), device["capability"].get<std::string>(),
-                        device["multiprocessors"].get<int>(),
-                        formatBytes(device["memory_bytes"].get<double>()));
+    text +=
+        fmt::format("{}{}, capability {}, {} SMs, {}", text.empty() ? "" : "; ",
+                    device["name"].get<std::string>(), device["capability"].get<std::string>(),
+                    device["sms"].get<int>(), formatBytes(device["memory_bytes"].get<double>()));
   int version = nvidia["cuda"].get<int>();
   return text + fmt::format(" (driver for CUDA {}.{})", version / 1000, version % 1000 / 10);
 }

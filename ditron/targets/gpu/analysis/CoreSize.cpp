@@ -13,7 +13,7 @@ namespace {
 
 using core::elementBytes;
 
-/// Threads of a core, from which warps are counted.
+/// Threads of a CTA, from which warps are counted.
 constexpr int64_t kFewThreads = 128, kManyThreads = 256, kMostThreads = 512;
 
 /// Whether a kernel copies chunks: many threads keep many accesses under way.
@@ -46,7 +46,7 @@ core::LoadOp largestLoad(func::FuncOp function) {
 }
 
 /// Warps for a kernel whose threads wait for one another: few, each with much to read, so that many
-/// cores share a multiprocessor; no more than the tile can be dealt to.
+/// CTAs share an SM; no more than the tile can be dealt to.
 int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load, int64_t lanes) {
   constexpr int64_t kBytes = 64, kElements = 64; // of a thread: at least, and at most
   int64_t fewest = kFewThreads / lanes, usual = kManyThreads / lanes;
@@ -170,7 +170,7 @@ int64_t chooseWarps(func::FuncOp function, const Traits &chip) {
   return warpsFor(mostElements(function), kElements, kMostThreads);
 }
 
-int64_t chooseResident(func::FuncOp function, int64_t warps, const Traits &chip) {
+int64_t chooseCtasPerSm(func::FuncOp function, int64_t warps, const Traits &chip) {
   constexpr int64_t kFewest = 64, kOfMoves = 128, kLeast = 32; // registers of a thread
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
@@ -181,11 +181,11 @@ int64_t chooseResident(func::FuncOp function, int64_t warps, const Traits &chip)
   int64_t registers = waits ? registersOfReduction(function, threads)
                             : other + registersOf(function.getBody(), threads);
   registers = std::max(registers, moves(function) && !waits ? kOfMoves : kFewest);
-  int64_t cores = chip.registers / (threads * registers);
-  // One core alone would not compute while it waits: two may spill a little.
+  int64_t ctas = chip.registers / (threads * registers);
+  // One CTA alone would not compute while it waits: two may spill a little.
   if (waits && chip.registers / (2 * threads) >= mostElements(function) / threads + kLeast)
-    cores = std::max<int64_t>(cores, 2);
-  return std::clamp<int64_t>(cores, 1, chip.threads / threads);
+    ctas = std::max<int64_t>(ctas, 2);
+  return std::clamp<int64_t>(ctas, 1, chip.threads / threads);
 }
 
 } // namespace ditron::gpu

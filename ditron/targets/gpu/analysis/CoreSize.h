@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How large cores are where a schedule leaves it to the compiler: by what their tiles take of
+// How large CTAs are where a schedule leaves it to the compiler: by what their tiles take of
 // registers, before these have layouts.
 #pragma once
 #include "ditron/targets/gpu/GpuTarget.h"
@@ -8,13 +8,13 @@
 
 namespace ditron::gpu {
 
-/// Warps of a core: few enough for products to be fed from registers, many enough not to spill; of
-/// a kernel whose threads wait for one another few, each with much to read.
+/// Warps of a CTA: few enough for products to read registers, many enough not to spill; of a kernel
+/// whose threads wait for one another few, each with much to read.
 int64_t chooseWarps(mlir::func::FuncOp function, const Traits &chip);
 
-/// Cores of so many warps that a multiprocessor is to have registers for, so that some compute
-/// while others wait for memory. Products hide their loads themselves: one core may have all
+/// Occupancy: the CTAs of `warps` warps that an SM is to have registers for, so that some compute
+/// while others wait for memory. Products hide their loads themselves: one CTA may have all
 /// registers.
-int64_t chooseResident(mlir::func::FuncOp function, int64_t warps, const Traits &chip);
+int64_t chooseCtasPerSm(mlir::func::FuncOp function, int64_t warps, const Traits &chip);
 
 } // namespace ditron::gpu

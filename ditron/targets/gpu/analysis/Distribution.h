@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles dealt to the threads of a core, and tiles in its shared memory: the layouts that the
+// Tiles dealt to the threads of a CTA, and tiles in its shared memory: the layouts that the
 // backend chooses, and what it reads off them.
 //
 // A layout of registers here is *full*: its strides on each axis are those of a mixed radix, and
@@ -103,7 +103,7 @@ std::optional<std::vector<std::pair<size_t, size_t>>> partners(std::vector<Shape
                                                                const Exchange &exchange);
 
 /// Shared memory of a tile on its way between two distributions, read and written `runs` neighbours
-/// at a time by warps of so many lanes: row-major, with the swizzle that costs the two together the
+/// at a time by warps of `lanes` lanes: row-major, with the swizzle that costs the two together the
 /// fewest passes through the banks.
 Layout sharedBetween(const Distribution &a, int64_t runA, const Distribution &b, int64_t runB,
                      int64_t elementBytes, int64_t lanes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What passes of the lowering to GPUs say to one another: tiles of shared memory that are filled
-// ahead of their use (rings), and what cores and ranks say to one another. No program has these
+// ahead of their use (rings), and what CTAs and ranks say to one another. No program has these
 // ops; they live between simt-dist-to-device and simt-tiles-to-threads.
 //
 // `launch` is what a kernel of several ranks knows of its launch: the last arguments of the
@@ -17,7 +17,7 @@ include "mlir/Interfaces/ViewLikeInterface.td"
 
 def Simt_Dialect : Dialect {
   let name = "simt";
-  let summary = "Tiles under way to shared memory, ranks and cores, between passes of the lowering to GPUs";
+  let summary = "Tiles under way to shared memory, ranks and CTAs, between passes of the lowering to GPUs";
   let description = [{
     The dialect knows the GPUs that code can be made for: a backend adds its own by an extension, and
     passes find the one that an option names.
@@ -37,7 +37,7 @@ def Simt_Dialect : Dialect {
 
 class Simt_Op<string opMnemonic, list<Trait> traits = []> : Op<Simt_Dialect, opMnemonic, traits>;
 
-//===-- Tiles fetched ahead -------------------------------------------------------------------===//
+//===-- Prefetched tiles ----------------------------------------------------------------------===//
 
 def Simt_RingType : TypeDef<Simt_Dialect, "Ring"> {
   let mnemonic = "ring";
@@ -88,7 +88,7 @@ def Simt_CommitOp : Simt_Op<"commit", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Simt_AwaitOp : Simt_Op<"await", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until at most so many groups are under way, and for all threads of the core";
+  let summary = "Waits until at most `pending` groups are under way, and for all threads of the CTA";
   let description = [{
     Afterwards every thread sees the tiles of the groups before, and has finished with what it read.
 
@@ -116,7 +116,7 @@ def Simt_SlotOp : Simt_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-//===-- Cores and ranks -----------------------------------------------------------------------===//
+//===-- CTAs and ranks ------------------------------------------------------------------------===//
 
 def Simt_EpochOp : Simt_Op<"epoch", [Pure]> {
   let summary = "The number of the running launch of this workspace: 1, 2, 3, ...";
@@ -132,7 +132,7 @@ def Simt_EpochOp : Simt_Op<"epoch", [Pure]> {
 }
 
 def Simt_ShiftOp : Simt_Op<"shift", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
-  let summary = "The same view so many bytes further: another page of it, or a peer's";
+  let summary = "The same view a number of bytes further: another page of it, or a peer's";
   let description = [{
     `page` says which one, where that is what it is of an argument.
 
@@ -152,7 +152,7 @@ def Simt_ShiftOp : Simt_Op<"shift", [Pure, DeclareOpInterfaceMethods<ViewLikeOpI
 def Simt_BeginOp : Simt_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Begins a launch: the one before the last is over on every rank; its signals are zero again";
   let description = [{
-    All warps of the core execute it.
+    All warps of the CTA execute it.
 
     Example:
     ```mlir
@@ -164,7 +164,7 @@ def Simt_BeginOp : Simt_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Ends a launch: the last core of the rank to come says so to every rank";
+  let summary = "Ends a launch: the last CTA of the rank to come says so to every rank";
   let description = [{
     Example:
     ```mlir
@@ -205,7 +205,7 @@ def Simt_WaitOp : Simt_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Raises a counter, which may be a peer's: release of all that the core did before";
+  let summary = "Raises a counter, which may be a peer's: release of all that the CTA did before";
   let description = [{
     `mode` is what is done to the counter: "add" or "max".
 
@@ -220,9 +220,9 @@ def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Simt_MoveOp : Simt_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Copies a chunk by the threads of the core";
+  let summary = "Copies a chunk by the threads of the CTA";
   let description = [{
-    Reads what the core wrote before. With `complete`, what follows may read the destination.
+    Reads what the CTA wrote before. With `complete`, what follows may read the destination.
 
     Example:
     ```mlir
@@ -235,7 +235,7 @@ def Simt_MoveOp : Simt_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Simt_MeetOp : Simt_Op<"meet", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "So many cores of this rank meet, and with them, if so asked, those of every rank";
+  let summary = "CTAs of this rank meet, and with them, if so asked, those of every rank";
   let description = [{
     `cells` is the address of two counters that nothing else uses. Release before, acquire after.
 
@@ -249,9 +249,9 @@ def Simt_MeetOp : Simt_Op<"meet", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def Simt_SyncOp : Simt_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "All that the core wrote is seen by its own threads, or everywhere";
+  let summary = "All that the CTA wrote is seen by its own threads, or everywhere";
   let description = [{
-    `scope` is "cta" for the core's threads, which then meet; "gpu" or "sys" for those of the rank or
+    `scope` is "cta" for the CTA's threads, which then meet; "gpu" or "sys" for those of the rank or
     of every rank too.
 
     Example:

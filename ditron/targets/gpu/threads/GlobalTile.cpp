@@ -266,7 +266,7 @@ public:
     }
   }
 
-  /// Words, asynchronously: where isWide holds for so many elements.
+  /// Words, asynchronously: where isWide holds for runs of `run` elements.
   void copyWords(int64_t run) {
     constexpr int64_t kAtOnce = 2;
     loopOverPieces(run, kAtOnce, [&](ArrayRef<GlobalTile::Piece> pieces) {
@@ -303,7 +303,7 @@ public:
 private:
   using Pieces = llvm::function_ref<void(ArrayRef<GlobalTile::Piece>)>;
 
-  /// Each thread takes every so many-th piece of the tile, some at a time.
+  /// Each thread takes pieces of the tile, as far apart as there are threads, some at a time.
   void loopOverPieces(int64_t run, int64_t atOnce, Pieces body) {
     int64_t pieces = product(places_.shape()) / run, threads = t_.context.threads().count();
     atOnce = std::min(atOnce, (pieces + threads - 1) / threads);

@@ -29,11 +29,11 @@ public:
                                            int64_t run);
   /// How many of the tile's rows lie in the view: i32.
   mlir::Value rowsLeft() const { return left_[0]; }
-  /// Whether runs of so many elements are aligned, and none lies partly in the view.
+  /// Whether runs of `run` elements are aligned, and none lies partly in the view.
   mlir::Value isWide(ThreadBuilder &t, int64_t run, bool partly = false);
   /// A run of neighbours of the tile, by its number in row-major order, `number` + `more`.
   struct Piece {
-    mlir::Value exists;  ///< whether the tile has so many: i1
+    mlir::Value exists;  ///< whether the tile has such a run: i1
     mlir::Value address; ///< of the first: i64
     mlir::Value place;   ///< of the first in a tile that is laid out as `memory`: i32
     mlir::Value count;   ///< how many lie in the view: i32

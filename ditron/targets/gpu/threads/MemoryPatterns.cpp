@@ -150,15 +150,15 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     return success();
   }
 
-  /// Nobody else computes while a core that is alone on its multiprocessor waits: where it waits
-  /// often, what is read late had better be read as early as registers are there.
+  /// Nobody else computes while a CTA that is alone on its SM waits: where it waits often,
+  /// what is read late had better be read as early as registers are there.
   static Instructions::Place placeOf(core::LoadOp op, const Distribution &places) {
     constexpr int64_t kOften = 8;
     if (!op->hasAttr(kDeferredAttr))
       return Instructions::Place::here;
     int64_t bytes = storageBytes(tileOf(op.getTile()).getElementType());
     int64_t run = places.run(std::max<int64_t>(1, accessBytes(op.getView()) / bytes));
-    bool isAlone = residentCores(op->getParentOfType<func::FuncOp>()) == 1;
+    bool isAlone = ctasPerSmOf(op->getParentOfType<func::FuncOp>()) == 1;
     return isAlone && places.registers() / run > kOften ? Instructions::Place::anywhere
                                                         : Instructions::Place::late;
   }

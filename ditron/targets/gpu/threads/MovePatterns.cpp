@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chunks copied from memory to memory by the threads of a core, either of which may be a peer's.
+// Chunks copied from memory to memory by the threads of a CTA, either of which may be a peer's.
 //
 // A chunk is taken as rows of its last dimension. Where both sides have rows of neighbouring
 // elements, and addresses and strides in multiples of 16 bytes, a thread takes 16 bytes at a time

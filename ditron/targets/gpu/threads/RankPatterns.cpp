@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What cores and ranks say to one another.
+// What CTAs and ranks say to one another.
 //
 // A counter is waited for by one thread, with loads that acquire, and the barrier behind it hands
 // on to the others what that thread has seen; a counter is raised by one thread, with release,
@@ -221,7 +221,7 @@ struct SyncPattern : TilePattern<SyncOp> {
   }
 };
 
-/// The cores of the rank count themselves in the first counter; the last one of a round counts the
+/// The CTAs of the rank count themselves in the first counter; the last one of a round counts the
 /// rank in the second counter, of every rank or of its own, which all wait for.
 struct MeetPattern : TilePattern<MeetOp> {
   using TilePattern::TilePattern;
@@ -253,7 +253,7 @@ struct MeetPattern : TilePattern<MeetOp> {
   }
 
 private:
-  /// How often this core has met here: in a register.
+  /// How often this CTA has met here: in a register.
   static Value roundsOf(ThreadBuilder &t, MeetOp op) {
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());

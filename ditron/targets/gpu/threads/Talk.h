@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How one thread talks to other cores and ranks: see RankPatterns.cpp.
+// How one thread talks to other CTAs and ranks: see RankPatterns.cpp.
 #pragma once
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
@@ -10,7 +10,7 @@
 
 namespace ditron::gpu {
 
-/// Code of one thread that talks to other cores and ranks. Numbers and addresses are i64.
+/// Code of one thread that talks to other CTAs and ranks. Numbers and addresses are i64.
 class Talk {
 public:
   using Value = mlir::Value;
@@ -64,7 +64,7 @@ public:
   /// Tells every rank that the launch has failed.
   void abort();
 
-  /// Waits until the counter is at least `value`. `record`: which of the core's records tells of a
+  /// Waits until the counter is at least `value`. `record`: which of the CTA's records tells of a
   /// wait that fails.
   void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles on the threads of a core.
+// Tiles on the threads of a CTA.
 //
 // A tile whose layout is on warps, lanes and registers becomes a vector: the registers of this
 // thread, in the type in which it computes (narrow floats as f32, see lower/Conversions.h). A tile
-// whose layout is on m becomes the address of its shared memory. All threads of a core take the
+// whose layout is on m becomes the address of its shared memory. All threads of a CTA take the
 // same way through the program, so a barrier may stand anywhere.
 //
 //   TilesToThreads.cpp    the pass, the types, loops and branches
@@ -12,8 +12,8 @@
 //   MemoryPatterns.cpp    loads and stores of global memory
 //   ConvertPatterns.cpp   from one layout to another
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
-//   RingPatterns.cpp      tiles fetched ahead of their use
-//   RankPatterns.cpp      what cores and ranks say to one another
+//   RingPatterns.cpp      software pipelining: tiles prefetched into rings
+//   RankPatterns.cpp      what CTAs and ranks say to one another
 //   MovePatterns.cpp      chunks copied from memory to memory
 //
 // Products, and what else only some chips have, are patterns of the target.
@@ -24,12 +24,12 @@
 
 namespace ditron::gpu {
 
-/// Shared memory of a core: a region that every op uses for the moment, and one piece for each tile
+/// Shared memory of a CTA: a region that every op uses for the moment, and one piece for each tile
 /// that lives there.
 class SharedMemory {
 public:
   explicit SharedMemory(int64_t momentary) : used_(rounded(momentary)) {}
-  /// Where a tile of so many bytes lives.
+  /// Where a tile of this number of bytes lives.
   int64_t allocate(int64_t bytes) {
     int64_t offset = used_;
     used_ += rounded(bytes);
@@ -75,10 +75,10 @@ public:
   Value thread() { return add(mul(context.warp, i32(context.lanes)), context.lane); }
   Value add(Value x, Value y);
   Value mul(Value x, Value y);
-  /// A pointer so many bytes behind another one.
+  /// A pointer this number of bytes behind another one.
   Value offset(Value pointer, int64_t bytes);
   Value offset(Value pointer, Value bytes);
-  /// Shared memory of the core at a constant place.
+  /// Shared memory of the CTA at a constant place.
   Value shared(int64_t bytes) { return offset(context.base, bytes); }
 
   /// What this thread adds to the coordinate along a dimension: i32.
@@ -108,7 +108,7 @@ public:
   const std::unique_ptr<Instructions> instructions;
 
 protected:
-  /// The threads that meet at a barrier: not those that feed them; 0: all of the CTA.
+  /// The threads that meet at a barrier: not the producer's; 0: all of the CTA.
   static int64_t meeting(const ThreadContext &context) {
     return context.producerWarps ? context.threads().count() : 0;
   }

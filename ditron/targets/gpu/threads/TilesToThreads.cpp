@@ -81,7 +81,7 @@ private:
         return signalPassFailure();
   }
 
-  /// A core's shared memory, whose size is given when the kernel is launched.
+  /// A CTA's shared memory, whose size is given when the kernel is launched.
   void declareShared() {
     OpBuilder b = OpBuilder::atBlockBegin(getOperation().getBody());
     b.create<LLVM::GlobalOp>(getOperation().getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),

@@ -38,7 +38,7 @@ namespace {
 
 using core::elementBytes;
 
-/// Elements of an access of so many bytes.
+/// Elements of an access of `bytes` bytes.
 int64_t vectorOf(RankedTensorType tile, int64_t bytes = kAccessBytes) {
   return std::max<int64_t>(1, bytes / elementBytes(tile.getElementType()));
 }
@@ -80,10 +80,10 @@ std::optional<Layout> broadcastSource(core::BroadcastOp op, std::optional<Layout
   return layout;
 }
 
-bool onlyFeedsDots(Value tile) {
+bool onlyReadByDots(Value tile) {
   return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
     if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
-      return onlyFeedsDots(transpose.getResult());
+      return onlyReadByDots(transpose.getResult());
     return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
   });
 }
@@ -151,7 +151,7 @@ private:
   void shareOperands(core::DotOp dot) {
     for (Value operand : {dot.getLhs(), dot.getRhs()}) {
       Value origin = untransposed(operand);
-      if (!origin.getDefiningOp<core::LoadOp>() || !onlyFeedsDots(origin) || isKnown(origin))
+      if (!origin.getDefiningOp<core::LoadOp>() || !onlyReadByDots(origin) || isKnown(origin))
         continue;
       layouts_[origin] = products_.operand(tileOf(origin));
       queueAround(origin);
@@ -453,7 +453,7 @@ private:
     if (!target)
       return signalPassFailure();
     const Traits &chip = target->traits();
-    CompileRequest request{.schedule = {.warps = int(warps), .resident = int(resident)},
+    CompileRequest request{.schedule = {.warps = int(warps), .ctasPerSm = int(ctasPerSm)},
                            .tensorMaps = tensorMaps,
                            .tensorStores = tensorStores};
     std::unique_ptr<Products> products = target->products(function, request);
@@ -467,8 +467,8 @@ private:
     }
     Builder attributes(function);
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
-    int64_t cores = resident ? resident : chooseResident(function, count, chip);
-    function->setAttr(kResidentAttr, attributes.getI64IntegerAttr(cores));
+    int64_t ctas = ctasPerSm ? ctasPerSm : chooseCtasPerSm(function, count, chip);
+    function->setAttr(kCtasPerSmAttr, attributes.getI64IntegerAttr(ctas));
     if (int64_t producers = products->producerWarps())
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(producers));
     Threads threads{count, chip.lanes};

@@ -18,7 +18,7 @@ namespace ditron::gpu {
 
 namespace {
 
-/// Whether an op takes several ranks, or what cores say to one another.
+/// Whether an op takes several ranks, or what CTAs say to one another.
 bool isOfRanks(Operation *op) {
   return isa_and_present<device::DistDialect>(op->getDialect()) &&
          !isa<device::TilesOp, device::RoleOp, device::CoreOp, device::NumCoresOp>(op);

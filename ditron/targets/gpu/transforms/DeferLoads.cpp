@@ -12,7 +12,7 @@
 //   ... %w = tile.load %W[%i] {simt.deferred} : ...
 //
 // A thread then has registers for %x and for one access of %w: not for all of both, so that more
-// cores share an SM. LatePasses.h puts the accesses there. It is so of arguments that
+// CTAs share an SM. LatePasses.h puts the accesses there. It is so of arguments that
 // the kernel does not write, where all that is made of the tile is stored at once, and where
 // nothing but reading happens between the load and the store. test/targets/gpu/defer-loads.mlir
 // shows it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simt-dist-to-device: a core is a block of threads, and symmetric memory a run of bytes that
+// simt-dist-to-device: a core is a CTA (thread block), and symmetric memory a run of bytes that
 // every rank has at the same distance from the one before.
 //
 //   %c = dist.core                    ->  %c = arith.index_cast (the number of the CTA)

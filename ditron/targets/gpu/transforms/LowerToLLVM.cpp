@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  /// A tensor map lies among the parameters: the copy engine reads it there.
+  /// A tensor map lies among the parameters: TMA reads it there.
   void passByValue(LLVM::LLVMFuncOp entry, unsigned parameter) {
     constexpr int64_t kBytes = 128, kAlignment = 64;
     Type bytes = LLVM::LLVMArrayType::get(b_.getI8Type(), kBytes);
@@ -167,7 +167,7 @@ public:
   using LowerToLLVMBase::LowerToLLVMBase;
 
 private:
-  /// Whether threads may move runs of an argument's elements: neither where the copy engine moves
+  /// Whether threads may move runs of an argument's elements: neither where TMA moves
   /// its tiles, nor where elements are read one by one. Nobody else is served by what is known of
   /// its numbers, and those that are used as they come need no registers.
   static bool hasRuns(func::FuncOp kernel, unsigned argument) {
@@ -231,7 +231,7 @@ private:
                            aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
                            aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
     }
-    int64_t resident = residentCores(kernel);
+    int64_t ctasPerSm = ctasPerSmOf(kernel);
     if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
       warps += producers.getInt();
     int64_t threads = warps * target->traits().lanes;
@@ -250,7 +250,7 @@ private:
     callee.setLinkage(LLVM::Linkage::Internal);
     // However long it is: a call would put the registers of products into memory.
     callee.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"alwaysinline"}));
-    target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, resident);
+    target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, ctasPerSm);
   }
 };
 

@@ -24,24 +24,24 @@ namespace ditron::gpu {
 
 /// The warps that compute a kernel's tiles (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kWarpsAttr = "simt.warps";
-/// The cores that an SM is to have registers for (i64 attribute of the function).
-inline constexpr llvm::StringLiteral kResidentAttr = "simt.resident";
-/// So many cores, as far as it is decided: 1 before.
-inline int64_t residentCores(mlir::func::FuncOp function) {
-  auto cores = function->getAttrOfType<mlir::IntegerAttr>(kResidentAttr);
-  return cores ? cores.getInt() : 1;
+/// CTAs per SM: those that an SM is to have registers for (i64 attribute of the function).
+inline constexpr llvm::StringLiteral kCtasPerSmAttr = "simt.ctas_per_sm";
+/// The CTAs per SM, as far as that is decided: 1 before.
+inline int64_t ctasPerSmOf(mlir::func::FuncOp function) {
+  auto ctas = function->getAttrOfType<mlir::IntegerAttr>(kCtasPerSmAttr);
+  return ctas ? ctas.getInt() : 1;
 }
 /// The tile is read part by part, each right in front of its first use (unit attribute of a
 /// tile.load; DeferLoads.cpp).
 inline constexpr llvm::StringLiteral kDeferredAttr = "simt.deferred";
-/// The warps behind these, one thread of which feeds them (i64 attribute of the function; absent:
-/// no roles, see Roles.h).
+/// The producer warps, behind these (i64 attribute of the function; absent: no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "simt.producer_warps";
-/// The cores of a cluster, which tiles are dealt to together (i64 attribute of the function;
+/// The CTAs of a cluster, which tiles are dealt to together (i64 attribute of the function;
 /// absent: 1).
 inline constexpr llvm::StringLiteral kClusterAttr = "simt.cluster";
-/// A launch may begin while the one before it runs (unit attribute of the function).
-inline constexpr llvm::StringLiteral kOverlapsAttr = "simt.overlaps";
+/// Programmatic dependent launch: a launch may begin while the one before it runs (unit attribute
+/// of the function).
+inline constexpr llvm::StringLiteral kDependentLaunchAttr = "simt.dependent_launch";
 /// What a tensor map describes (attribute of the argument of the function that points to it): a
 /// dictionary {argument, box, tf32, rows}, the number of the argument whose memory it is, the
 /// extents of what is copied at a time, outermost first, and, if they are there, that elements of
@@ -51,13 +51,13 @@ inline constexpr llvm::StringLiteral kTensorMapAttr = "simt.tensor_map";
 /// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kSharedAttr = "simt.shared_bytes";
 
-/// The symbol of a core's shared memory, whose size the launch gives.
+/// The symbol of a CTA's shared memory, whose size the launch gives.
 inline constexpr llvm::StringLiteral kSharedSymbol = "ditron_shared";
 /// The messages of the tile.require ops of a kernel, in the order of their numbers: an array of
 /// dictionaries {message, file, line} (attribute of the function).
 inline constexpr llvm::StringLiteral kRequirementsAttr = "simt.requirements";
 
-/// Where a launch has a core for each tile, how many that are, in the text of abi/Extent.h: the
+/// Where a launch has a CTA for each tile, how many that are, in the text of abi/Extent.h: the
 /// largest of them counts (array of strings, attribute of the function).
 inline constexpr llvm::StringLiteral kTilesAttr = "simt.tiles";
 /// The kernel takes all words of abi/LaunchWords.h (unit attribute of the function).

@@ -9,11 +9,11 @@ include "mlir/Pass/PassBase.td"
 def TargetOption : Option<"targetName", "target", "std::string", "\"\"",
                           "The GPU that code is made for; none: the first one known">;
 def WarpsOption : Option<"warps", "warps", "int64_t", "0",
-                         "Warps of a core; 0: as many as the tiles ask for">;
-def ResidentOption : Option<"resident", "resident", "int64_t", "0",
-                            "Cores of a multiprocessor; 0: as tiles and registers ask">;
+                         "Warps of a CTA; 0: as many as the tiles ask for">;
+def CtasPerSmOption : Option<"ctasPerSm", "ctas-per-sm", "int64_t", "0",
+                            "CTAs per SM; 0: as tiles and registers ask">;
 def TensorMapsOption : Option<"tensorMaps", "tensor-maps", "bool", "false",
-                              "Launches may describe the arguments to the copy engine">;
+                              "Launches may pass tensor maps of the arguments that TMA loads">;
 
 def CheckSupported : Pass<"simt-check-supported", "::mlir::func::FuncOp"> {
   let summary = "Refuses what a GPU has no lowering for";
@@ -22,7 +22,7 @@ def CheckSupported : Pass<"simt-check-supported", "::mlir::func::FuncOp"> {
 }
 
 def SpreadTiles : Pass<"simt-spread-tiles", "::mlir::func::FuncOp"> {
-  let summary = "Gives each tile a core of its own, where cores need not be there together";
+  let summary = "Gives each tile a CTA of its own, where CTAs need not be there together";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -39,7 +39,7 @@ def SimplifyDots : Pass<"simt-simplify-dots", "::mlir::func::FuncOp"> {
                 "arithmetic";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::ditron::gpu::SimtDialect"];
-  let options = [TargetOption, WarpsOption, ResidentOption, TensorMapsOption];
+  let options = [TargetOption, WarpsOption, CtasPerSmOption, TensorMapsOption];
 }
 
 def DeferLoads : Pass<"simt-defer-loads", "::mlir::func::FuncOp"> {
@@ -47,16 +47,16 @@ def DeferLoads : Pass<"simt-defer-loads", "::mlir::func::FuncOp"> {
 }
 
 def AssignLayouts : Pass<"simt-assign-layouts", "::mlir::func::FuncOp"> {
-  let summary = "Deals every tile to the threads of a core, or puts it into shared memory";
+  let summary = "Deals every tile to the threads of a CTA, or puts it into shared memory";
   let dependentDialects = ["::ditron::core::TileDialect", "::ditron::gpu::SimtDialect"];
   let options = [
-    TargetOption, WarpsOption, ResidentOption, TensorMapsOption,
+    TargetOption, WarpsOption, CtasPerSmOption, TensorMapsOption,
     Option<"tensorStores", "tensor-stores", "bool", "false",
-           "Launches may describe what the kernel writes, too">];
+           "Launches may pass tensor maps of the arguments that TMA stores">];
 }
 
 def PipelineLoads : Pass<"simt-pipeline-loads", "::mlir::func::FuncOp"> {
-  let summary = "Fetches the tiles that loops read into shared memory some iterations ahead";
+  let summary = "Software pipelining: prefetches the tiles that loops read into shared memory";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::gpu::SimtDialect"];
   let options = [
     TargetOption,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simt-pipeline-loads: tiles that a loop reads into shared memory are fetched some iterations
-// ahead.
+// simt-pipeline-loads: software pipelining. Tiles that a loop reads into shared memory are
+// prefetched some iterations ahead.
 //
 //   scf.for %k = %0 to %n step %1 {
 //     %a = tile.load %A[%i, %k] : ... -> tensor<128x64xbf16, #shared>
@@ -18,8 +18,8 @@
 //     simt.commit %a = simt.slot %ring[%slot] use(%a)
 //   }
 //
-// There is one barrier an iteration: behind it all threads see what was fetched, and have left the
-// slot that is filled next. Loops that write memory are left alone, and so are loads whose
+// There is one barrier an iteration: behind it all threads see what was prefetched, and have left
+// the slot that is filled next. Loops that write memory are left alone, and so are loads whose
 // coordinates are not computed from the loop's counter alone.
 // test/targets/gpu/pipeline-loads.mlir shows it.
 #include "ditron/support/Error.h"
@@ -80,7 +80,7 @@ std::optional<Candidate> candidate(scf::ForOp loop, core::LoadOp load) {
   return result;
 }
 
-/// Whether an op of tiles, of cores and ranks or of a target writes memory; what notes that a
+/// Whether an op of tiles, of CTAs and ranks or of a target writes memory; what notes that a
 /// requirement fails does not count.
 bool writes(Operation *op) {
   return op->getNumRegions() == 0 &&
@@ -105,7 +105,7 @@ public:
           b_.create<RingOp>(RingType::get(b_.getContext(), stages_, tileOf(one.load.getTile()))));
     b_.create<AwaitOp>(0);
     for (int64_t stage = 0; stage + 1 < stages_; ++stage)
-      fetch(iteration(loop_.getLowerBound(), stage), index(stage));
+      prefetch(iteration(loop_.getLowerBound(), stage), index(stage));
     IRRewriter rewriter(b_.getContext());
     rewriter.setInsertionPoint(loop_);
     (void)loop_.replaceWithAdditionalYields(
@@ -118,13 +118,13 @@ public:
 private:
   Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
 
-  /// The counter so many iterations after one.
+  /// The counter a number of iterations after one.
   Value iteration(Value counter, int64_t count) {
     Value by = b_.createOrFold<arith::MulIOp>(loop_.getStep(), index(count));
     return b_.createOrFold<arith::AddIOp>(counter, by);
   }
 
-  /// So many slots after one; it and the count are below the number of slots.
+  /// The slot `count` slots after one; both are below the number of slots.
   Value slotAfter(Value slot, int64_t count) {
     Value sum = b_.create<arith::AddIOp>(slot, index(count));
     Value wraps = b_.create<arith::CmpIOp>(arith::CmpIPredicate::sge, sum, index(stages_));
@@ -133,7 +133,7 @@ private:
   }
 
   /// Begins to copy what an iteration reads, if there is such an iteration.
-  void fetch(Value counter, Value slot) {
+  void prefetch(Value counter, Value slot) {
     Value exists =
         b_.create<arith::CmpIOp>(arith::CmpIPredicate::slt, counter, loop_.getUpperBound());
     for (auto [one, ring] : llvm::zip(loads_, rings_)) {
@@ -153,7 +153,7 @@ private:
   Value buildBody(Value slot) {
     b_.setInsertionPointToStart(loop_.getBody());
     b_.create<AwaitOp>(stages_ - 2);
-    fetch(iteration(loop_.getInductionVar(), stages_ - 1), slotAfter(slot, stages_ - 1));
+    prefetch(iteration(loop_.getInductionVar(), stages_ - 1), slotAfter(slot, stages_ - 1));
     SmallVector<Value> tiles;
     for (auto [one, ring] : llvm::zip(loads_, rings_))
       tiles.push_back(b_.create<SlotOp>(one.load.getTile().getType(), ring, slot));

@@ -4,7 +4,7 @@
 //
 // Every value of the 8-bit floats is a value of f16, and the tensor cores add up products of f16 in
 // f32, those of 8-bit floats in fewer bits. Unless the target multiplies them as they are, where
-// precision short_sums allows it (Products of GpuTarget.h):
+// precision fast_accum allows it (Products of GpuTarget.h):
 //
 //   %d = tile.dot %a, %b, %acc : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN> ->
 //   tensor<64x64xf32>
@@ -83,7 +83,7 @@ private:
       if (tileOf(dot.getLhs()).getDimSize(1) == 1)
         replaceByArithmetic(dot);
     });
-    CompileRequest request{.schedule = {.warps = int(warps), .resident = int(resident)},
+    CompileRequest request{.schedule = {.warps = int(warps), .ctasPerSm = int(ctasPerSm)},
                            .tensorMaps = tensorMaps};
     if (target->products(getOperation(), request)->multiply8BitFloats())
       return;

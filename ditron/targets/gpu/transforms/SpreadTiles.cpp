@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simt-spread-tiles: each tile gets a core of its own, where cores need not be there together.
+// simt-spread-tiles: each tile gets a CTA of its own, where CTAs need not be there together.
 //
 //   %n = memref.dim %x, %c0 : ...
 //   scf.for %i = %core to %n step %cores { %r = arith.divui %i, %m ... }
 // becomes, in a kernel with simt.tiles = ["a0.0"] (the text of abi/Extent.h, one of each loop),
 //   scf.if %core < %n { %r = arith.index_castui (arith.divui (%core, %m as i32)) ... }
 //
-// A launch has as many cores as the largest of these counts says, fewer than 2^31. The hardware
+// A launch has as many CTAs as the largest of these counts says, fewer than 2^31. The hardware
 // hands them to SMs as those have room. They are not equally fast, as some share their
 // way to memory with more others: where each walks an equal share, all wait for the slowest, and
 // row kernels reach 0.89 of a copy's speed instead of 0.97. Nothing is computed before the first
 // loads but what they need, since no loop is there to compute it for.
 //
-// It is so where nothing but those loops asks for a core's number, loops carry nothing from tile to
-// tile, nothing is read before them, and no products are computed: those are fed across tiles.
+// It is so where nothing but those loops asks for a CTA's number, loops carry nothing from tile to
+// tile, nothing is read before them, and no products are computed: their pipes run across tiles.
 // test/targets/gpu/spread-tiles.mlir shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
@@ -30,7 +30,7 @@ namespace ditron::gpu {
 
 namespace {
 
-/// Whether an op keeps a kernel from having a core for each tile.
+/// Whether an op keeps a kernel from having a CTA for each tile.
 bool needsFewCores(Operation *op) {
   if (isa<core::DotOp>(op))
     return true;
@@ -38,13 +38,13 @@ bool needsFewCores(Operation *op) {
          !isa<device::CoreOp, device::NumCoresOp>(op);
 }
 
-/// Whether an op before or behind the loops costs next to nothing, for any number of cores.
+/// Whether an op before or behind the loops costs next to nothing, for any number of CTAs.
 bool isLight(Operation *op) {
   return isMemoryEffectFree(op) ||
          isa<core::RequireOp, device::CoreOp, device::NumCoresOp, func::ReturnOp>(op);
 }
 
-/// The loops that deal tiles to cores; none if something else does.
+/// The loops that deal tiles to CTAs; none if something else does.
 SmallVector<scf::ForOp> dealingLoops(func::FuncOp function) {
   SmallVector<scf::ForOp> loops;
   for (Operation &op : function.front()) {
@@ -59,7 +59,7 @@ SmallVector<scf::ForOp> dealingLoops(func::FuncOp function) {
   return loops;
 }
 
-/// Whether a core's number, or that of cores, is only what those loops start with and step by.
+/// Whether a CTA's number, or that of CTAs, is only what those loops start with and step by.
 bool onlyBounds(Operation *op, ArrayRef<scf::ForOp> loops) {
   return llvm::all_of(op->getUses(), [&](OpOperand &use) {
     auto loop = dyn_cast<scf::ForOp>(use.getOwner());
@@ -89,7 +89,7 @@ void narrowDivisions(Value number) {
   }
 }
 
-/// The loop's body, for the one tile of this core.
+/// The loop's body, for the one tile of this CTA.
 void spread(scf::ForOp loop) {
   OpBuilder b(loop);
   Value core = loop.getLowerBound();

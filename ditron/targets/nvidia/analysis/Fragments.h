@@ -30,10 +30,10 @@ Layout warpgroupAccumulator(const Shape &shape, int64_t warps);
 /// the left side of a product of warpgroups. `shape` is that of the words.
 Layout warpgroupOperand(const Shape &shape, int64_t warps);
 
-/// Bytes of a row of a panel, and of its swizzle: what the copy engine and wgmma work with.
+/// Bytes of a row of a panel, and of its swizzle: what TMA and wgmma work with.
 inline constexpr int64_t kPanelBytes = 128;
 
-/// The tile in shared memory for the copy engine and for wgmma: panels of 128 bytes of every row,
+/// The tile in shared memory for TMA and for wgmma: panels of 128 bytes of every row,
 /// one behind the other, each swizzled as sharedRows. The last dimension is a multiple of a panel,
 /// the one before of 8.
 Layout sharedPanels(const Shape &shape, int64_t elementBytes);

@@ -26,14 +26,14 @@ static bool precedes(Operation *first, Operation *second) {
   return place != other && place->isBeforeInBlock(other);
 }
 
-bool Guards::precedesFetch(Operation *op) const {
+bool Guards::precedesLoad(Operation *op) const {
   return llvm::any_of(loads_, [&](Operation *load) { return precedes(op, load); });
 }
 
 SmallVector<WaitOp> Guards::waits() const {
   SmallVector<WaitOp> result;
   func::FuncOp(function_).walk([&](WaitOp wait) {
-    if (precedesFetch(wait))
+    if (precedesLoad(wait))
       result.push_back(wait);
   });
   return result;
@@ -42,9 +42,9 @@ SmallVector<WaitOp> Guards::waits() const {
 llvm::SetVector<Operation *> Guards::gates(ArrayRef<Operation *> writers) const {
   llvm::SetVector<Operation *> result;
   for (Operation *writer : writers) {
-    if (!precedesFetch(writer))
+    if (!precedesLoad(writer))
       continue;
-    // The innermost block that has a fetch beside the writer.
+    // The innermost block that has a load beside the writer.
     for (Operation *place = writer; place; place = place->getParentOp())
       if (place->getBlock() && llvm::any_of(loads_, [&](Operation *load) {
             return place->getBlock()->findAncestorOpInBlock(*load) != nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a thread that feeds the others can find out by itself: control flow and numbers that depend
-// on no tile and on no memory that the kernel writes.
+// What the producer can compute by itself: control flow and numbers that depend on no tile and on
+// no memory that the kernel writes.
 #pragma once
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseSet.h"

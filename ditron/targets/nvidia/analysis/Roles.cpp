@@ -24,16 +24,14 @@ bool isOfThreads(Operation *op) {
   return isa_and_present<gpu::SimtDialect, NvidiaDialect>(op->getDialect());
 }
 
-constexpr int64_t kMostWidth =
-    256; ///< columns of one wgmma, and extents of a box of the copy engine
+constexpr int64_t kMostWidth = 256; ///< columns of one wgmma, and extents of a TMA box
 
-/// Whether an operand's tile is what panels and boxes can hold. Where the dense dimension is not
-/// the one that is summed over, which 16-bit floats alone may have, the last panel may be wider
-/// than what is left for it.
-bool fitsPanels(RankedTensorType tile, bool isDeep) {
+/// Whether an operand's tile is what panels and boxes can hold. One that is not K-major, which
+/// 16-bit floats alone may be, may have a last panel wider than what is left for it.
+bool fitsPanels(RankedTensorType tile, bool isKMajor) {
   int64_t bytes = core::elementBytes(tile.getElementType());
-  int64_t width = isDeep ? kPanelBytes / bytes : 8;
-  return tile.getRank() == 2 && (isDeep || bytes == 2) && tile.getDimSize(1) % width == 0 &&
+  int64_t width = isKMajor ? kPanelBytes / bytes : 8;
+  return tile.getRank() == 2 && (isKMajor || bytes == 2) && tile.getDimSize(1) % width == 0 &&
          tile.getDimSize(0) % 8 == 0 && tile.getDimSize(0) <= kMostWidth;
 }
 
@@ -75,11 +73,11 @@ bool fitsWarpgroups(core::DotOp dot, int64_t warps, const Chip &share) {
          columns <= allowed.columns && lhs.getDimSize(1) % product.depth == 0 &&
          accumulators <= allowed.most &&
          (!product.run ||
-          (lhs.getDimSize(1) <= product.run && columnsOfParts(share, warps, rows, columns) > 0));
+          (lhs.getDimSize(1) <= product.run && promotedColumns(share, warps, rows, columns) > 0));
 }
 
-/// The argument of which the copy engine can bring or store a tile: the view is a slice of it,
-/// whose rows are runs of the argument's last dimension and are cut off where the argument ends.
+/// The argument of which TMA can load or store a tile: the view is a slice of it, whose rows are
+/// runs of the argument's last dimension and are cut off where the argument ends.
 std::optional<ArgumentView> mapped(func::FuncOp function, Value slice) {
   auto view = ArgumentView::of(slice);
   if (!view || view->argument.getOwner() != &function.front())
@@ -168,9 +166,9 @@ public:
     WalkResult found = function_.walk([&](core::DotOp dot) {
       return add(dot) ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (found.wasInterrupted() || feeds_.empty() || !findFirst() || overwrites() || !hasRegisters())
+    if (found.wasInterrupted() || pipes_.empty() || !findFirst() || overwrites() || !hasRegisters())
       return std::nullopt;
-    RolePlan plan{first_, feeds_, warps_, writers_};
+    RolePlan plan{first_, pipes_, warps_, writers_};
     Guards guards = plan.guards(function_);
     if (!waitsAreKnown(guards) || mayLeave(guards))
       return std::nullopt;
@@ -190,14 +188,14 @@ private:
     return !untransposed(operand).getDefiningOp<core::LoadOp>();
   }
 
-  /// `isDeep`: the operand's dense dimension is summed over.
-  bool add(core::DotOp dot, Value operand, bool isDeep) {
+  /// `isKMajor`: the operand's contiguous dimension is summed over.
+  bool add(core::DotOp dot, Value operand, bool isKMajor) {
     auto load = untransposed(operand).getDefiningOp<core::LoadOp>();
     if (!load || !projection_.reaches(load) || !projection_.computes(load.getView()) ||
-        !fitsPanels(tileOf(load.getTile()), isDeep) ||
+        !fitsPanels(tileOf(load.getTile()), isKMajor) ||
         !isZero(load.getPadding(), tileOf(load.getTile()).getElementType()) ||
         !llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); }) ||
-        !onlyFeedsDots(load.getTile()))
+        !onlyReadByDots(load.getTile()))
       return false;
     auto view = mapped(function_, load.getView());
     if (!view)
@@ -205,35 +203,36 @@ private:
     auto row = static_cast<unsigned>(cast<MemRefType>(load.getView().getType()).getRank() - 2);
     bool isClipped =
         !view->dimensions[view->dimensionOf(row)].isWhole && !RowsBeyond(load).areDropped();
-    Feed &feed = feedOf(load, dot);
-    if (!llvm::any_of(feed.tiles, [&](FedTile &tile) { return tile.load == load; }))
-      feed.tiles.push_back({load, isClipped});
-    if (!llvm::is_contained(feed.dots, dot))
-      feed.dots.push_back(dot);
+    PipeLoads &pipe = pipeOf(load, dot);
+    if (!llvm::any_of(pipe.tiles, [&](PipedTile &tile) { return tile.load == load; }))
+      pipe.tiles.push_back({load, isClipped});
+    if (!llvm::is_contained(pipe.dots, dot))
+      pipe.dots.push_back(dot);
     return true;
   }
 
-  /// What one product of a block reads comes together; a tile that stays for several, by itself.
-  Feed &feedOf(core::LoadOp load, core::DotOp dot) {
-    for (Feed &feed : feeds_)
-      if (llvm::any_of(feed.tiles, [&](FedTile &tile) { return tile.load == load; }))
-        return feed;
+  /// The pipe of a load: what one product of a block reads shares one; a tile that stays for
+  /// several products has its own.
+  PipeLoads &pipeOf(core::LoadOp load, core::DotOp dot) {
+    for (PipeLoads &pipe : pipes_)
+      if (llvm::any_of(pipe.tiles, [&](PipedTile &tile) { return tile.load == load; }))
+        return pipe;
     if (load->getBlock() == dot->getBlock())
-      for (Feed &feed : feeds_)
-        if (feed.block == load->getBlock() && llvm::is_contained(feed.dots, dot))
-          return feed;
-    return feeds_.emplace_back(Feed{load->getBlock(), {}, {}});
+      for (PipeLoads &pipe : pipes_)
+        if (pipe.block == load->getBlock() && llvm::is_contained(pipe.dots, dot))
+          return pipe;
+    return pipes_.emplace_back(PipeLoads{load->getBlock(), {}, {}});
   }
 
-  static bool onlyFeedsDots(Value tile) {
+  static bool onlyReadByDots(Value tile) {
     return llvm::all_of(tile.getUses(), [&](OpOperand &use) {
       if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
-        return onlyFeedsDots(transpose.getResult());
+        return onlyReadByDots(transpose.getResult());
       return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
     });
   }
 
-  /// The first op that computes tiles, constants aside, or that says something to others.
+  /// The first op that computes tiles, constants aside, or that talks to other CTAs.
   bool findFirst() {
     for (Operation &op : function_.front()) {
       WalkResult result = op.walk([](Operation *inner) {
@@ -252,12 +251,12 @@ private:
     return false;
   }
 
-  /// Whether the kernel writes what is fed, which is then not to be read ahead.
+  /// Whether the kernel writes what the producer loads, which is then not to be prefetched.
   bool overwrites() {
-    llvm::SmallPtrSet<Value, 4> fed;
-    for (Feed &feed : feeds_)
-      for (FedTile &tile : feed.tiles)
-        fed.insert(rootOf(tile.load.getView()));
+    llvm::SmallPtrSet<Value, 4> loaded;
+    for (PipeLoads &pipe : pipes_)
+      for (PipedTile &tile : pipe.tiles)
+        loaded.insert(rootOf(tile.load.getView()));
     WalkResult result = function_.walk([&](Operation *op) {
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
       if (auto move = dyn_cast<MoveOp>(op))
@@ -265,11 +264,11 @@ private:
       if (!view)
         return WalkResult::advance();
       BlockArgument root = rootOf(view);
-      if (root && fed.contains(root) && isa<MoveOp>(op)) {
+      if (root && loaded.contains(root) && isa<MoveOp>(op)) {
         writers_.push_back(op);
         return WalkResult::advance();
       }
-      return root && !fed.contains(root) ? WalkResult::advance() : WalkResult::interrupt();
+      return root && !loaded.contains(root) ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();
   }
@@ -287,7 +286,7 @@ private:
     WalkResult result = function_.walk([&](LLVM::InlineAsmOp op) {
       Operation *top = function_.front().findAncestorOpInBlock(*op);
       bool isKnown =
-          top->isBeforeInBlock(first_) || !guards.precedesFetch(op) || projection_.foresees(op);
+          top->isBeforeInBlock(first_) || !guards.precedesLoad(op) || projection_.foresees(op);
       return isKnown ? WalkResult::advance() : WalkResult::interrupt();
     });
     return result.wasInterrupted();
@@ -309,14 +308,14 @@ private:
   const Chip &share_;
   int64_t warps_;
   Projection projection_;
-  SmallVector<Feed> feeds_;
+  SmallVector<PipeLoads> pipes_;
   SmallVector<Operation *> writers_;
   Operation *first_ = nullptr;
 };
 
 } // namespace
 
-/// Whether a value that the producer computes is the same for all cores of a cluster.
+/// Whether a value that the producer computes is the same for all CTAs of a cluster.
 static bool isSame(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -324,10 +323,10 @@ static bool isSame(Value value) {
                      isSame(loop.getUpperBound()) && isSame(loop.getStep()));
   }
   Operation *op = value.getDefiningOp();
-  // Only a cluster's number is known to be the same: that of a block over the cores of one.
+  // Only a cluster's number is known to be the same: that of a block over the CTAs of one.
   if (isa<NVVM::BlockIdXOp>(op))
     return llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::DivUIOp>(user); });
-  return !isa<MemberOp>(op) && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+  return !isa<ClusterRankOp>(op) && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::all_of(op->getOperands(), isSame);
 }
 
@@ -344,7 +343,7 @@ bool isSameInCluster(core::LoadOp load) {
   return isSame(load.getView()) && llvm::all_of(load.getCoords(), isSame);
 }
 
-bool isDeliverable(core::StoreOp store, int64_t warps) {
+bool canStoreByTma(core::StoreOp store, int64_t warps) {
   constexpr int64_t kNarrowest = 64;
   auto function = store->getParentOfType<func::FuncOp>();
   RankedTensorType tile = tileOf(store.getTile());
@@ -372,13 +371,13 @@ bool isDeliverable(core::StoreOp store, int64_t warps) {
 
 Guards RolePlan::guards(func::FuncOp function) const {
   SmallVector<Operation *> loads;
-  for (const Feed &feed : feeds)
-    for (const FedTile &tile : feed.tiles)
+  for (const PipeLoads &pipe : pipes)
+    for (const PipedTile &tile : pipe.tiles)
       loads.push_back(tile.load);
   return {function, loads};
 }
 
-bool Feed::isInner() const {
+bool PipeLoads::isInner() const {
   return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
 }
 
@@ -391,7 +390,7 @@ RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits
   return {each, (each * (computing + others) - few * others) / computing / kStep * kStep, few};
 }
 
-int64_t columnsOfParts(const Chip &share, int64_t warps, int64_t rows, int64_t columns) {
+int64_t promotedColumns(const Chip &share, int64_t warps, int64_t rows, int64_t columns) {
   constexpr int64_t kStep = 8, kNarrowest = 64; // narrower, the left side is read too often
   int64_t left = accumulatorsOf(share, warps).most - rows * columns / (warps * kLanes);
   for (int64_t parts = 1; columns >= parts * kNarrowest || parts == 1; ++parts) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which kernels are split into roles: one thread feeds tiles to shared memory, warpgroups multiply
-// them and do all the rest.
+// Which kernels are warp-specialised: a producer thread loads tiles into shared memory by TMA,
+// consumer warpgroups multiply them and do all the rest.
 #pragma once
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/Guards.h"
@@ -13,35 +13,35 @@ namespace ditron::nvidia {
 /// The tile as a pipe brings it: in whole panels, of which products read what is the tile's.
 mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
 
-/// Whether the copy engine may store what a kernel with roles writes here: a tile of 16-bit
+/// Whether TMA may store what a kernel with roles writes here: a tile of 16-bit
 /// elements, at least 64 columns wide, in the layout of warpgroupAccumulator, to an argument that
 /// the kernel does not read, and that launches can describe.
-bool isDeliverable(core::StoreOp store, int64_t warps);
+bool canStoreByTma(core::StoreOp store, int64_t warps);
 
-/// Whether a load, and how often it is reached, is the same for all cores of a cluster.
+/// Whether a load, and how often it is reached, is the same for all CTAs of a cluster.
 bool isSameInCluster(core::LoadOp load);
 
-/// A tile that the producer brings. Clipped: rows beyond its view, which lie in the argument all
+/// A tile that the producer loads. Clipped: rows beyond its view, which lie in the argument all
 /// the same, are to be made zero before products read them.
-struct FedTile {
+struct PipedTile {
   core::LoadOp load;
   bool isClipped;
 };
 
-/// Tiles that come together, in one slot of a pipe, each time their block is executed.
-struct Feed {
+/// The loads of a pipe: tiles that come in one slot, each time their block is executed.
+struct PipeLoads {
   mlir::Block *block;
-  llvm::SmallVector<FedTile> tiles;    ///< in program order
+  llvm::SmallVector<PipedTile> tiles;  ///< in program order
   llvm::SmallVector<core::DotOp> dots; ///< that read them, likewise
   /// Whether these stand in the block itself, not in loops within it.
   bool isInner() const;
 };
 
 struct RolePlan {
-  mlir::Operation *first;        ///< of the function's block: from here on, roles differ
-  llvm::SmallVector<Feed> feeds; ///< in program order of their tiles
-  int64_t warps;                 ///< that compute: whole warpgroups
-  /// What writes memory that is fed: the producer fetches behind it only when it is done.
+  mlir::Operation *first;             ///< of the function's block: from here on, roles differ
+  llvm::SmallVector<PipeLoads> pipes; ///< in program order of their tiles
+  int64_t warps;                      ///< that compute: whole warpgroups
+  /// Ops that write memory which the producer loads: it loads behind them only when they are done.
   llvm::SmallVector<mlir::Operation *> writers = {};
 
   Guards guards(mlir::func::FuncOp function) const;
@@ -53,18 +53,18 @@ struct RoleRegisters {
   int64_t launched, computing, producing;
   bool areHanded() const { return computing > launched; }
 };
-/// Of a core of so many warps that compute. To wait for others takes the producer more of them.
+/// The registers of a CTA with `warps` consumer warps. A producer that waits for others takes more.
 RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits);
 
-/// Columns of the parts in which a product that f32 takes over is computed beside its accumulator,
-/// a tile of so many rows and columns: as wide as registers allow; 0 where there are not enough.
-int64_t columnsOfParts(const Chip &share, int64_t warps, int64_t rows, int64_t columns);
+/// Columns of the parts in which an fp8 product is computed beside its fp32 accumulator, a tile of
+/// `rows` x `columns`, and promoted: as wide as registers allow; 0 where there are not enough.
+int64_t promotedColumns(const Chip &share, int64_t warps, int64_t rows, int64_t columns);
 
 /// The roles of a kernel of which every product is one that warpgroups compute from tiles that are
 /// read from arguments (the left one may also be computed), and that writes none of these but by
 /// copies of chunks. Waits that come before the loads of such tiles are the producer's too. Without
 /// a value for other kernels and for chips that have no warpgroups. `warps`: that the schedule asks
-/// for, or 0. `share`: what a core has of a multiprocessor.
+/// for, or 0. `share`: what a CTA has of an SM.
 std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &share, int64_t warps);
 
 } // namespace ditron::nvidia

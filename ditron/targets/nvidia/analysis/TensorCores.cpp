@@ -15,16 +15,16 @@ int64_t matrixDepth(Type element, core::Precision precision) {
 
 WarpgroupProduct warpgroupProduct(Type element, core::Precision precision) {
   constexpr int64_t kRun = 128; // of 8-bit floats: see tile.dot
-  bool isShort = precision == core::Precision::shortSums;
+  bool isFast = precision == core::Precision::fastAccum;
   if (element.isBF16())
     return {"bf16"};
   if (element.isF16())
     return {"f16"};
   if (element.isInteger(8))
     return {"s8", 32, 16};
-  if (element.isFloat8E4M3FN() && isShort)
+  if (element.isFloat8E4M3FN() && isFast)
     return {"e4m3", 32, 8, kRun};
-  if (element.isFloat8E5M2() && isShort)
+  if (element.isFloat8E5M2() && isFast)
     return {"e5m2", 32, 8, kRun};
   if (element.isF32() && precision == core::Precision::tf32)
     return {"tf32", 8};

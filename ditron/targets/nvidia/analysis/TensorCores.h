@@ -26,7 +26,7 @@ struct WarpgroupProduct {
   const char *type = nullptr; ///< as PTX spells it; null: there is no such product
   int64_t depth = 16;         ///< terms that one instruction adds up
   int64_t columns = 8;        ///< that widths above 32 are multiples of
-  int64_t run = 0;            ///< terms that are added up before f32 takes their sum over; 0: any
+  int64_t run = 0;            ///< terms between promotions of their sum to fp32; 0: none
 };
 WarpgroupProduct warpgroupProduct(mlir::Type element, core::Precision precision);
 

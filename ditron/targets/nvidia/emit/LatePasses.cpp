@@ -148,7 +148,7 @@ static int64_t wordsOf(const llvm::Instruction &load) {
   return words ? words->getNumElements() : 1;
 }
 
-/// Brings free loads forward, as many of which are under way as have so many words together.
+/// Brings free loads forward, as many as have at most `most` words under way together.
 static void readAhead(llvm::Instruction *first, int64_t most) {
   struct Load {
     llvm::Instruction *load;

@@ -67,8 +67,8 @@ static bool isOfNumbers(const llvm::Loop &loop) {
   });
 }
 
-/// The registers of products of warpgroups are to stay where they are from one turn of a loop to
-/// the next; where turns are copied, by LLVM or by the assembler, they move.
+/// The registers of products of warpgroups are to stay where they are from one iteration of a loop
+/// to the next; where iterations are copied, by LLVM or by the assembler, they move.
 static void keepLoops(llvm::Module &module) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration() || llvm::none_of(llvm::instructions(function), isWarpgroupProduct))

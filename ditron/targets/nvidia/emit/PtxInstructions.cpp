@@ -22,7 +22,7 @@ static std::string vectorSuffix(size_t count) {
   return count == 1 ? "" : fmt::format(".v{}", count);
 }
 
-/// "r,r,r," of so many operands of one constraint.
+/// "r,r,r,": `count` operands of one constraint.
 static std::string repeated(const char *constraint, size_t count) {
   std::string text;
   for (size_t n = 0; n < count; ++n)
@@ -187,7 +187,7 @@ void Instructions::stay() { assemble("// a branch", "", {}, {}); }
 
 void Instructions::exit() { assemble("exit;", "", {}, {}); }
 
-//===-- Copy engine and mbarriers -------------------------------------------------------------===//
+//===-- TMA and mbarriers ---------------------------------------------------------------------===//
 
 void Instructions::initBarrier(Value barrier, int64_t arrivals) {
   assemble(fmt::format("mbarrier.init.shared::cta.b64 [$0], {};", arrivals), "r,~{memory}",
@@ -222,19 +222,18 @@ void Instructions::arriveExpecting(Value barrier, int64_t bytes) {
 }
 
 void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, Value barrier,
-                              int64_t members) {
+                              int64_t ctas) {
   SmallVector<Value> operands{shared, map, barrier};
   operands.append(coords.begin(), coords.end());
   std::string place = operandList(3, coords.size()), to;
-  if (members > 1) {
+  if (ctas > 1) {
     to = fmt::format(", ${}", operands.size());
-    operands.push_back(b_.create<arith::ConstantIntOp>(loc_, (int64_t(1) << members) - 1, 16));
+    operands.push_back(b_.create<arith::ConstantIntOp>(loc_, (int64_t(1) << ctas) - 1, 16));
   }
-  std::string text =
-      fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::"
-                  "complete_tx::bytes{} [$0], [$1, {}], [$2]{};",
-                  coords.size(), members > 1 ? ".multicast::cluster" : "", place, to);
-  assemble(text, "r,l,r," + repeated("r", coords.size()) + (members > 1 ? "h," : "") + "~{memory}",
+  std::string text = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::"
+                                 "complete_tx::bytes{} [$0], [$1, {}], [$2]{};",
+                                 coords.size(), ctas > 1 ? ".multicast::cluster" : "", place, to);
+  assemble(text, "r,l,r," + repeated("r", coords.size()) + (ctas > 1 ? "h," : "") + "~{memory}",
            operands, {});
 }
 
@@ -276,13 +275,13 @@ void Instructions::prefetchTensorMap(Value map) {
 
 //===-- Clusters ------------------------------------------------------------------------------===//
 
-Value Instructions::member() {
+Value Instructions::clusterRank() {
   return assemble("mov.u32 $0, %cluster_ctarank;", "=r", {}, b_.getI32Type(), false)[0];
 }
 
-Value Instructions::inMember(Value shared, Value member) {
-  return assemble("mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", {shared, member},
-                  b_.getI32Type(), false)[0];
+Value Instructions::mapToCta(Value shared, Value rank) {
+  return assemble("mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", {shared, rank}, b_.getI32Type(),
+                  false)[0];
 }
 
 void Instructions::meetInCluster(bool isWhole) {
@@ -334,7 +333,7 @@ SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, con
                                                 ArrayRef<Value> acc) {
   size_t count = acc.size();
   bool isInteger = acc[0].getType().isInteger(32), isShared = a.registers.empty();
-  bool isHalf = product.type == "bf16" || product.type == "f16"; // others have dense terms only
+  bool isHalf = product.type == "bf16" || product.type == "f16"; // others are K-major only
   SmallVector<Value> operands(a.registers.begin(), a.registers.end());
   if (isShared)
     operands.push_back(a.panels.descriptor);
@@ -343,9 +342,9 @@ SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, con
   if (!isFirst)
     operands.append(acc.begin(), acc.end());
   SmallVector<Type> results(count, acc[0].getType());
-  std::string order = isHalf && isShared ? fmt::format(", {}", a.panels.isDeep ? 0 : 1) : "";
+  std::string order = isHalf && isShared ? fmt::format(", {}", a.panels.isKMajor ? 0 : 1) : "";
   if (isHalf)
-    order += fmt::format(", {}", b.isDeep ? 0 : 1);
+    order += fmt::format(", {}", b.isKMajor ? 0 : 1);
   std::string text =
       fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, {}, ${}, {}{}{};",
                   product.columns, product.depth, isInteger ? "s32" : "f32", product.type.str(),
@@ -357,7 +356,7 @@ SmallVector<Value> Instructions::multiplyPanels(const PanelProduct &product, con
                   results);
 }
 
-//===-- Other cores and ranks -----------------------------------------------------------------===//
+//===-- Other CTAs and ranks ------------------------------------------------------------------===//
 
 Value Instructions::loadAcquire(Value address, StringRef scope) {
   return assemble(fmt::format("ld.acquire.{}.global.u64 $0, [$1];", scope.str()), "=l,l,~{memory}",
@@ -398,9 +397,9 @@ void Instructions::fence(StringRef scope) {
   assemble(fmt::format("fence.acq_rel.{};", scope.str()), "~{memory}", {}, {});
 }
 
-void Instructions::fenceCopyEngine() { assemble("fence.proxy.async;", "~{memory}", {}, {}); }
+void Instructions::fenceAsyncProxy() { assemble("fence.proxy.async;", "~{memory}", {}, {}); }
 
-void Instructions::followLaunches() {
+void Instructions::waitForGridDependency() {
   assemble("griddepcontrol.launch_dependents; griddepcontrol.wait;", "~{memory}", {}, {});
 }
 

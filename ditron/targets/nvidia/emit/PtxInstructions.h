@@ -11,7 +11,7 @@ using gpu::ScopeName;
 
 class Instructions : public gpu::Instructions {
 public:
-  /// `threads`: that meet at a barrier; 0: all of the core.
+  /// `threads`: that meet at a barrier; 0: all of the CTA.
   Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
       : gpu::Instructions(b, loc), threads_(threads) {}
 
@@ -42,7 +42,7 @@ public:
   /// would stay in registers from the beginning on.
   void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;
 
-  /// What this thread wrote to shared memory is seen by the copy engine and by products.
+  /// What this thread wrote to shared memory is seen by TMA and by products.
   void fenceShared();
 
   /// ldmatrix.x4: four 8x8 matrices of 16-bit elements, whose rows the lanes point at.
@@ -56,30 +56,30 @@ public:
   /// cvt.rna.tf32.f32: the bits (i32) of an f32 rounded to the mantissa of tf32.
   Value roundToTf32(Value bits);
 
-  //===-- Copy engine and mbarriers -----------------------------------------------------------===//
+  //===-- TMA and mbarriers -------------------------------------------------------------------===//
   // A barrier is 8 bytes of shared memory. Its phases have the parities 0, 1, 0, ...; a wait for
   // parity 1 of a new one returns at once.
 
   void initBarrier(Value barrier, int64_t arrivals);
-  /// Initialised barriers are seen by the copy engine.
+  /// Initialised barriers are seen by TMA.
   void fenceBarriers();
   /// Waits until the phase of this parity (i32) is complete.
   void waitBarrier(Value barrier, Value parity);
   /// One arrival, if the mask holds.
   void arrive(Value barrier, Value mask);
-  /// The same at the barrier (an address of inMember) of another core of the cluster.
+  /// The same at the barrier (an address of mapToCta) of another CTA of the cluster.
   void arriveInCluster(Value barrier, Value mask);
-  /// One arrival, which says that the phase also waits for so many bytes.
+  /// One arrival, which says that the phase also waits for this number of bytes.
   void arriveExpecting(Value barrier, int64_t bytes);
   /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
   /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
-  /// `members` above 1: into the shared memory of as many cores of the cluster, at the same places,
-  /// and counted by the barrier of each.
+  /// `ctas` above 1: a multicast into the shared memory of the CTAs of the cluster, at the same
+  /// places, counted by the barrier of each.
   void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier,
-                  int64_t members = 1);
+                  int64_t ctas = 1);
   void prefetchTensorMap(Value map);
 
-  /// Shared memory that this thread sees is what the copy engine sees from here on.
+  /// Shared memory that this thread sees is what TMA sees from here on.
   void fenceCopies();
   /// cp.async.bulk.tensor: the box in shared memory to these coordinates, as copyTensor; part of a
   /// group of this thread's. All if the mask holds.
@@ -89,7 +89,7 @@ public:
   void waitStoresRead(int64_t pending, Value mask);
   /// Waits until this thread's groups are done.
   void waitStores();
-  /// bar.sync: so many threads meet at a barrier of this number (i32).
+  /// bar.sync: `threads` threads meet at the barrier of this number (i32).
   void meet(Value number, int64_t threads);
   /// bar.arrive: these threads count there too, and go on.
   void arriveAtBarrier(Value number, int64_t threads);
@@ -98,18 +98,18 @@ public:
 
   //===-- Clusters ----------------------------------------------------------------------------===//
 
-  /// The number of this core in its cluster (i32).
-  Value member();
-  /// The address (i32) at which the cluster knows a place in the shared memory of one of its cores
-  /// (i32).
-  Value inMember(Value shared, Value member);
+  /// The rank of this CTA in its cluster (i32).
+  Value clusterRank();
+  /// mapa: the address (i32) at which the cluster knows a place in the shared memory of the CTA of
+  /// this rank (i32).
+  Value mapToCta(Value shared, Value rank);
   /// All threads of the cluster meet, and see each other's shared memory. `isWhole`: warps come
   /// here with all their threads together.
   void meetInCluster(bool isWhole);
 
   //===-- Warpgroups --------------------------------------------------------------------------===//
 
-  /// setmaxnreg: this warpgroup takes registers up to so many a thread, or leaves those above.
+  /// setmaxnreg: this warpgroup takes registers up to `count` a thread, or leaves those above.
   void takeRegisters(int64_t count);
   void leaveRegisters(int64_t count);
   /// Before products that add to these registers, which other instructions have written. They are
@@ -120,10 +120,10 @@ public:
   /// products left them, are read after that only.
   llvm::SmallVector<Value> waitProducts(int64_t pending, llvm::ArrayRef<Value> values);
 
-  /// An operand of wgmma: its descriptor (i64), and whether its terms are the dense dimension.
+  /// An operand of wgmma: its descriptor (i64), and whether it is K-major.
   struct Panels {
     Value descriptor;
-    bool isDeep;
+    bool isKMajor;
   };
   /// The left one: there, or in four registers (i32) of each thread.
   struct Left {
@@ -142,10 +142,10 @@ public:
 
   //===-- Launches, and other roles ----------------------------------------------------------===//
 
-  /// What this thread has acquired, or seen, the copy engine sees too.
-  void fenceCopyEngine();
+  /// fence.proxy.async: what this thread has acquired, or seen, TMA sees too.
+  void fenceAsyncProxy();
   /// griddepcontrol: the next launch may begin; then, what was launched before is done and seen.
-  void followLaunches();
+  void waitForGridDependency();
 
 private:
   /// Assembly through which values pass in the registers where they are, in pieces; `isLast`: the

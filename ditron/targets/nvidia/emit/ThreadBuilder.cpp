@@ -40,7 +40,7 @@ static Value placeInView(ThreadBuilder &t, Value view, ValueRange coords, ArrayR
 
 SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,
                                           Value page) {
-  constexpr int64_t kMostExtent = 256; // of a box of the copy engine
+  constexpr int64_t kMostExtent = 256; // of a TMA box
   ArgumentView part = *ArgumentView::of(view);
   SmallVector<Value> result;
   for (size_t dim = part.dimensions.size(); dim-- > 0;) {

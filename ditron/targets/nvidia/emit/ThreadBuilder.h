@@ -2,12 +2,12 @@
 //
 // The shared ThreadBuilder with the instructions of PTX, and the patterns of this backend:
 //
-//   mma/DotPatterns.cpp          products
-//   mma/WarpgroupPatterns.cpp    products of warpgroups
-//   warpspec/RolePatterns.cpp    roles, and the pipes between them
-//   warpspec/MailPatterns.cpp    numbers from one role to the other
-//   warpspec/GatePatterns.cpp    order between roles, and between launches
-//   warpspec/DeliverPatterns.cpp tiles that TMA stores
+//   mma/DotPatterns.cpp           products
+//   mma/WarpgroupPatterns.cpp     products of warpgroups
+//   warpspec/RolePatterns.cpp     roles, and the pipes between them
+//   warpspec/QueuePatterns.cpp    numbers from the producer to the consumer
+//   warpspec/GatePatterns.cpp     order between roles, and between launches
+//   warpspec/TmaStorePatterns.cpp TMA stores
 #pragma once
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
@@ -21,7 +21,7 @@ public:
   ThreadBuilder(mlir::OpBuilder &b, mlir::Location loc, const ThreadContext &context)
       : gpu::ThreadBuilder(b, loc, context), instructions(b, loc, meeting(context)) {}
 
-  /// For the copy engine, where the first element of a tile of a view, which is part of an argument
+  /// For TMA, where the first element of a tile of a view, which is part of an argument
   /// (see ArgumentView), lies in that: i32, innermost coordinate first; behind them `page` if there
   /// is one. A place outside of the argument is brought near, that it fits 32 bits.
   llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
@@ -36,8 +36,8 @@ const Chip &chipOf(const ThreadContext &context);
 /// What a pipe becomes: a struct of the address of its slots and of this thread's position.
 mlir::Type pipeType(mlir::MLIRContext *context);
 
-/// Bytes of shared memory that the tiles of one nvidia.deliver pass through on their way.
-int64_t deliveryBytes(int64_t warps);
+/// Bytes of shared memory that stage the tiles of one nvidia.tma_store.
+int64_t tmaStoreBytes(int64_t warps);
 
 void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                     const ThreadContext &context);
@@ -45,11 +45,11 @@ void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeCon
                           const ThreadContext &context);
 void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
-void addMailPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                     const ThreadContext &context);
+void addQueuePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                      const ThreadContext &context);
 void addGatePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
-void addDeliverPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
-                        const ThreadContext &context);
+void addTmaStorePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                         const ThreadContext &context);
 
 } // namespace ditron::nvidia

@@ -11,9 +11,8 @@
 //   rows 0-7      word 0    word 2
 //   rows 8-15     word 1    word 3
 //
-// An operand whose other dimension is the dense one is read transposed where elements have 16 bits,
-// and element by element where not. Other products are computed by each thread for the elements it
-// holds.
+// An operand that is not K-major is read transposed where elements have 16 bits, and element by
+// element where not. Other products are computed by each thread for the elements it holds.
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -33,14 +32,14 @@ public:
         bytes_(storageBytes(element_)), chunk_(16 / bytes_) {
     Shape strides = stridesOf(memory_, shapeOf(tile));
     outer_ = strides[outer], depth_ = strides[1 - outer];
-    isDeep_ = depth_ == 1;
-    usesMatrices_ = isDeep_ || (bytes_ == 2 && outer_ == 1);
+    isKMajor_ = depth_ == 1;
+    usesMatrices_ = isKMajor_ || (bytes_ == 2 && outer_ == 1);
     Value lane = t.context.lane;
     Value row, depth;
     if (!usesMatrices_) {
       row = t.b.create<arith::DivUIOp>(t.loc, lane, t.i32(4));
       depth = t.mul(t.b.create<arith::RemUIOp>(t.loc, lane, t.i32(4)), t.i32(4 / bytes_));
-    } else if (isDeep_) {
+    } else if (isKMajor_) {
       row = t.b.create<arith::RemUIOp>(t.loc, lane, t.i32(16));
       depth = t.mul(t.b.create<arith::DivUIOp>(t.loc, lane, t.i32(16)), t.i32(chunk_));
     } else {
@@ -57,7 +56,7 @@ public:
   Words load(int64_t row, int64_t depth) {
     Words words;
     if (usesMatrices_) {
-      words = t_.instructions.loadMatrices(address(row, depth), !isDeep_);
+      words = t_.instructions.loadMatrices(address(row, depth), !isKMajor_);
     } else {
       for (int64_t half : {0, 1})
         for (int64_t rows : {0, 8})
@@ -101,7 +100,7 @@ private:
   Layout memory_;
   Type element_;
   int64_t bytes_, chunk_, outer_ = 0, depth_ = 0;
-  bool isDeep_ = false, usesMatrices_ = false;
+  bool isKMajor_ = false, usesMatrices_ = false;
 };
 
 struct MatrixShape {

@@ -7,7 +7,7 @@
 // that its swizzle repeats. In a descriptor, in units of 16 bytes:
 //
 //   bits 0-13    the address of the first element
-//   bits 16-29   terms dense: nothing; else how far it is from one panel to the next
+//   bits 16-29   K-major: nothing; else how far it is from one panel to the next
 //   bits 32-45   how far it is from 8 rows of a panel to the next 8
 //   bits 62-63   1: the swizzle of 128 bytes
 //
@@ -33,8 +33,8 @@ public:
   PanelOperand(ThreadBuilder &t, Value base, RankedTensorType tile, unsigned outer)
       : t_(t), bytes_(storageBytes(tile.getElementType())), width_(kPanelBytes / bytes_) {
     auto dims = core::group(Layout(core::layoutOf(tile).iters()), shapeOf(tile));
-    isDeep_ = (*dims)[1 - outer].back().stride == 1;
-    panelBytes_ = tile.getDimSize(isDeep_ ? outer : 1 - outer) * kPanelBytes;
+    isKMajor_ = (*dims)[1 - outer].back().stride == 1;
+    panelBytes_ = tile.getDimSize(isKMajor_ ? outer : 1 - outer) * kPanelBytes;
     Value address = t.b.create<LLVM::PtrToIntOp>(t.loc, t.b.getI32Type(), base);
     address = t.b.create<arith::AndIOp>(t.loc, address, t.i32(0x3FFFF));
     address = t.b.create<arith::ShRUIOp>(t.loc, address, t.i32(4));
@@ -49,16 +49,16 @@ public:
   }
 
   Instructions::Panels at(int64_t row, int64_t depth) {
-    return {t_.add(base_, i64(offset(row, depth))), isDeep_};
+    return {t_.add(base_, i64(offset(row, depth))), isKMajor_};
   }
 
 private:
   int64_t fields() const {
-    int64_t leading = isDeep_ ? 1 : panelBytes_ / kUnit, stride = 8 * kPanelBytes / kUnit;
+    int64_t leading = isKMajor_ ? 1 : panelBytes_ / kUnit, stride = 8 * kPanelBytes / kUnit;
     return int64_t(1) << 62 | stride << 32 | leading << 16;
   }
   int64_t offset(int64_t row, int64_t depth) const {
-    int64_t across = isDeep_ ? depth : row, along = isDeep_ ? row : depth;
+    int64_t across = isKMajor_ ? depth : row, along = isKMajor_ ? row : depth;
     int64_t bytes = across / width_ * panelBytes_ + along * kPanelBytes + across % width_ * bytes_;
     return bytes / kUnit;
   }
@@ -66,7 +66,7 @@ private:
 
   ThreadBuilder &t_;
   int64_t bytes_, width_, panelBytes_ = 0;
-  bool isDeep_ = false;
+  bool isKMajor_ = false;
   Value base_;
 };
 
@@ -105,15 +105,15 @@ LeftSide leftInRegisters(ThreadBuilder &t, Value lhs, RankedTensorType tile) {
 
 Instructions::PanelProduct productOf(Type element, int64_t columns) {
   // The operands alone decide here: what they may lose has been asked when roles were chosen.
-  for (core::Precision precision : {core::Precision::shortSums, core::Precision::tf32})
+  for (core::Precision precision : {core::Precision::fastAccum, core::Precision::tf32})
     if (WarpgroupProduct found = warpgroupProduct(element, precision); found.type)
       return {found.type, found.depth, columns};
   throw InternalError("a product of warpgroups of elements that they do not multiply");
 }
 
-struct MultiplyPattern : TilePattern<MultiplyOp> {
+struct WgmmaPattern : TilePattern<WgmmaOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MultiplyOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(WgmmaOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder t(rewriter, op.getLoc(), context_);
     RankedTensorType rhs = tileOf(op.getRhs()), acc = tileOf(op.getAcc());
@@ -149,10 +149,10 @@ private:
   static bool isZero(Value acc) { return matchPattern(acc, m_AnyZeroFloat()); }
 };
 
-/// A part after the other: multiplied, waited for, added.
-struct MultiplyAddPattern : TilePattern<MultiplyAddOp> {
+/// fp8 products part by part: multiplied, waited for, promoted to fp32.
+struct WgmmaPromotePattern : TilePattern<WgmmaPromoteOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MultiplyAddOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(WgmmaPromoteOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ThreadBuilder t(rewriter, op.getLoc(), context_);
     RankedTensorType rhs = tileOf(op.getRhs()), acc = tileOf(op.getAcc());
@@ -182,9 +182,9 @@ struct MultiplyAddPattern : TilePattern<MultiplyAddOp> {
   }
 };
 
-struct SettlePattern : TilePattern<SettleOp> {
+struct WgmmaWaitPattern : TilePattern<WgmmaWaitOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(SettleOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(WgmmaWaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     SmallVector<Value> registers, results;
@@ -206,7 +206,7 @@ struct SettlePattern : TilePattern<SettleOp> {
 
 void addWarpgroupPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                           const ThreadContext &context) {
-  patterns.add<PackPattern, MultiplyPattern, MultiplyAddPattern, SettlePattern>(
+  patterns.add<PackPattern, WgmmaPattern, WgmmaPromotePattern, WgmmaWaitPattern>(
       types, patterns.getContext(), context);
 }
 

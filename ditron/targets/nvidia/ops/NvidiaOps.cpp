@@ -26,7 +26,7 @@ void ditron::nvidia::NvidiaDialect::initialize() {
 
 namespace ditron::nvidia {
 
-//===-- What passes of this backend may say to one another ------------------------------------===//
+//===-- Verifiers -----------------------------------------------------------------------------===//
 
 namespace {
 
@@ -51,14 +51,14 @@ template <class Op> LogicalResult verifyProduct(Op op) {
 } // namespace
 
 LogicalResult PipeType::verify(EmitError emitError, int64_t slots, ArrayRef<RankedTensorType> tiles,
-                               int64_t members) {
-  if (tiles.empty() || members < 1)
-    return emitError() << "has " << tiles.size() << " tiles for " << members
-                       << " cores, expected 1 or more of each";
+                               int64_t ctas) {
+  if (tiles.empty() || ctas < 1)
+    return emitError() << "has " << tiles.size() << " tiles for " << ctas
+                       << " CTAs, expected 1 or more of each";
   return requireSlots(emitError, slots);
 }
 
-LogicalResult MailboxType::verify(EmitError emitError, int64_t slots, ArrayRef<Type> numbers) {
+LogicalResult QueueType::verify(EmitError emitError, int64_t slots, ArrayRef<Type> numbers) {
   if (slots < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(slots)))
     return emitError() << "has " << slots << " slots, expected a power of two";
   for (Type number : numbers)
@@ -67,9 +67,9 @@ LogicalResult MailboxType::verify(EmitError emitError, int64_t slots, ArrayRef<T
   return success();
 }
 
-LogicalResult DeliverOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+LogicalResult TmaStoreOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 
-LogicalResult FetchOp::verify() {
+LogicalResult TmaLoadOp::verify() {
   ArrayRef<RankedTensorType> tiles = getPipe().getType().getTiles();
   if (getTile() >= tiles.size())
     return emitOpError() << "tile is " << getTile() << ", expected 0 to " << tiles.size() - 1;
@@ -81,23 +81,23 @@ LogicalResult ReceiveOp::verify() {
   return requireTypes(*this, getResultTypes(), tiles, "the pipe");
 }
 
-LogicalResult MultiplyOp::verify() { return verifyProduct(*this); }
-LogicalResult MultiplyAddOp::verify() {
+LogicalResult WgmmaOp::verify() { return verifyProduct(*this); }
+LogicalResult WgmmaPromoteOp::verify() {
   int64_t columns = static_cast<int64_t>(getColumns());
   if (columns < 8 || columns % 8 != 0)
     return emitOpError() << "has parts of " << columns << " columns, expected a multiple of 8";
   return verifyProduct(*this);
 }
-LogicalResult SettleOp::verify() {
+LogicalResult WgmmaWaitOp::verify() {
   return requireTypes(*this, getResultTypes(), getValues().getTypes(), "the list of products");
 }
 
-LogicalResult TellOp::verify() {
-  return requireTypes(*this, getNumbers().getTypes(), getMailbox().getType().getNumbers(),
-                      "the mailbox");
+LogicalResult EnqueueOp::verify() {
+  return requireTypes(*this, getNumbers().getTypes(), getQueue().getType().getNumbers(),
+                      "the queue");
 }
-LogicalResult HearOp::verify() {
-  return requireTypes(*this, getResultTypes(), getMailbox().getType().getNumbers(), "the mailbox");
+LogicalResult DequeueOp::verify() {
+  return requireTypes(*this, getResultTypes(), getQueue().getType().getNumbers(), "the queue");
 }
 
 } // namespace ditron::nvidia

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What passes of this backend say to one another: tiles of shared memory that a warp fetches which
-// does nothing else (pipes), and products that are under way while the program goes on. No program
-// has these ops; they live between nvidia-specialize-warps and simt-tiles-to-threads.
+// The ops between passes of this backend: pipes of tiles that a producer warp loads by TMA, and
+// asynchronous products (wgmma). No program has these ops; they live between
+// nvidia-specialize-warps and simt-tiles-to-threads.
 #ifndef DITRON_NVIDIA_NVIDIAOPS
 #define DITRON_NVIDIA_NVIDIAOPS
 
@@ -14,7 +14,7 @@ include "mlir/Interfaces/ViewLikeInterface.td"
 
 def Nvidia_Dialect : Dialect {
   let name = "nvidia";
-  let summary = "Tiles under way to shared memory and products, between passes of the NVIDIA backend";
+  let summary = "TMA loads and stores, warp specialisation and wgmma, between passes of the NVIDIA backend";
   let cppNamespace = "::ditron::nvidia";
   let dependentDialects = ["::ditron::gpu::SimtDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -22,14 +22,14 @@ def Nvidia_Dialect : Dialect {
 
 class Nvidia_Op<string opMnemonic, list<Trait> traits = []> : Op<Nvidia_Dialect, opMnemonic, traits>;
 
-def Nvidia_MemberOp : Nvidia_Op<"member", [Pure]> {
-  let summary = "The number of this core among those of its cluster";
+def Nvidia_ClusterRankOp : Nvidia_Op<"cluster_rank", [Pure]> {
+  let summary = "The rank of this CTA in its cluster";
   let description = [{
-    What does not depend on it is the same for all of them.
+    A value that does not depend on it is the same for all CTAs of the cluster.
 
     Example:
     ```mlir
-    %m = nvidia.member
+    %m = nvidia.cluster_rank
     ```
   }];
   let results = (outs Index:$number);
@@ -40,22 +40,22 @@ def Nvidia_MemberOp : Nvidia_Op<"member", [Pure]> {
 
 def Nvidia_PipeType : TypeDef<Nvidia_Dialect, "Pipe"> {
   let mnemonic = "pipe";
-  let summary = "Slots of shared memory, one tile of each type in each, on their way from one role to another";
+  let summary = "Slots of shared memory, each with one tile of each type, from the producer to the consumer";
   let description = [{
-    Where there are several `members`, tiles may be fetched for all cores of a cluster: a slot is free
+    With several `ctas`, a TMA load may multicast a tile to all CTAs of a cluster: a slot is free
     when all of them have released theirs.
   }];
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::RankedTensorType">:$tiles,
-                        DefaultValuedParameter<"int64_t", "1">:$members);
-  let assemblyFormat = "`<` $slots `of` $tiles (`for` $members^)? `>`";
+                        DefaultValuedParameter<"int64_t", "1">:$ctas);
+  let assemblyFormat = "`<` $slots `of` $tiles (`for` $ctas^)? `>`";
   let genVerifyDecl = 1;
 }
 
 def Nvidia_PipeOp : Nvidia_Op<"pipe", [MemoryEffects<[MemAlloc, MemWrite]>]> {
-  let summary = "Allocates a pipe, for all warps of the core";
+  let summary = "Allocates a pipe, for all warps of the CTA";
   let description = [{
     The slots go round in order. Each has two mbarriers: one completes when its tiles are there, one
-    when every warp that computes has released it.
+    when every consumer warp has released it.
 
     Example:
     ```mlir
@@ -67,7 +67,7 @@ def Nvidia_PipeOp : Nvidia_Op<"pipe", [MemoryEffects<[MemAlloc, MemWrite]>]> {
 }
 
 def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> {
-  let summary = "What one thread does that feeds the others, and what they do";
+  let summary = "The code of the producer thread and that of the consumer warps";
   let description = [{
     The first region is executed by one thread of warps that come behind those of the kernel, the
     second by the kernel's warps.
@@ -88,7 +88,7 @@ def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> 
 def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The producer's next slot, once all have released it";
   let description = [{
-    Afterwards each tile of the slot is to be fetched once.
+    Afterwards each tile of the slot is loaded once.
 
     Example:
     ```mlir
@@ -100,20 +100,20 @@ def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]
   let assemblyFormat = "$pipe attr-dict `:` type($pipe)";
 }
 
-def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Has the copy engine bring a tile of a view into a slot";
+def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Loads a tile of a view into a slot by TMA";
   let description = [{
     Coordinates as in tile.load, of tiles of `shape`; zeros where the tile begins outside of the view,
-    and beyond the argument that the view is part of. Of a tile that begins in the view but goes on
-    beyond it, the rest is what the argument has there: see nvidia.clip. `map` describes the
-    argument's memory and the tile's panels to the copy engine, with the pages of symmetric memory as
+    and beyond the argument that the view is part of. A tile that begins in the view but goes on
+    beyond it has there what the argument has: see nvidia.clip. `map` describes the
+    argument's memory and the tile's panels to TMA, with the pages of symmetric memory as
     one dimension more, of which `page` says which; `tile` is the number of the tile in the slot,
     which may be wider than `shape`, and then has what lies next to it. A tile that is `shared` is
-    the same for all cores of the cluster: each fetches its part of the rows for all of them.
+    the same for all CTAs of the cluster: each loads its part of the rows and multicasts it.
 
     Example:
     ```mlir
-    nvidia.fetch %A[%i, %k] by %map to %pipe[%slot] tile 0 shape [128, 64]
+    nvidia.tma_load %A[%i, %k] by %map to %pipe[%slot] tile 0 shape [128, 64]
         : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
     ```
   }];
@@ -123,15 +123,15 @@ def Nvidia_FetchOp : Nvidia_Op<"fetch", [AttrSizedOperandSegments, MemoryEffects
   let hasVerifier = 1;
 }
 
-def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Has the copy engine write a tile of accumulators to a view, as tile.store does";
+def Nvidia_TmaStoreOp : Nvidia_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Stores a tile of accumulators to a view by TMA, as tile.store does";
   let description = [{
     The threads go on when the tile has left their registers; the copies are done when the kernel
-    ends. `map` describes the view's memory and blocks of 64 rows of 128 bytes to the copy engine.
+    ends. `map` describes the view's memory and blocks of 64 rows of 128 bytes to TMA.
 
     Example:
     ```mlir
-    nvidia.deliver %c to %C[%i, %j] by %map
+    nvidia.tma_store %c to %C[%i, %j] by %map
         : tensor<64x64xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr
     ```
   }];
@@ -168,7 +168,7 @@ def Nvidia_ReleaseOp : Nvidia_Op<"release", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Nvidia_ClipOp : Nvidia_Op<"clip", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "clipped"]>]> {
-  let summary = "Makes zero what lies behind so many rows of a tile that was received";
+  let summary = "Zeroes a received tile behind the given number of rows";
   let description = [{
     Products of this warpgroup that begin afterwards see it. The rows are the tile's as it came;
     any number of them may be asked for.
@@ -183,7 +183,7 @@ def Nvidia_ClipOp : Nvidia_Op<"clip", [MemoryEffects<[MemRead, MemWrite]>, AllTy
   let assemblyFormat = "$tile `to` $rows attr-dict `:` type($tile)";
 }
 
-//===-- Products under way --------------------------------------------------------------------===//
+//===-- Asynchronous products -----------------------------------------------------------------===//
 
 def Nvidia_PackOp : Nvidia_Op<"pack", [Pure]> {
   let summary = "A tile in registers as the left side of a product: neighbours in a row as one word";
@@ -198,16 +198,16 @@ def Nvidia_PackOp : Nvidia_Op<"pack", [Pure]> {
   let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($packed)";
 }
 
-def Nvidia_MultiplyOp : Nvidia_Op<"multiply", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "Begins a product of tiles, by warpgroups";
+def Nvidia_WgmmaOp : Nvidia_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Begins an asynchronous product of tiles, by warpgroups";
   let description = [{
     As tile.dot. The right side is in shared memory; the left one too, or packed in registers. Until
-    an nvidia.settle that covers it, the result may only go into the next product, and the operands
+    an nvidia.wgmma_wait that covers it, the result may only go into the next product, and the operands
     stay in use.
 
     Example:
     ```mlir
-    %d = nvidia.multiply %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %d = nvidia.wgmma %a, %b, %acc : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
     ```
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc);
@@ -216,33 +216,33 @@ def Nvidia_MultiplyOp : Nvidia_Op<"multiply", [MemoryEffects<[MemRead, MemWrite]
   let hasVerifier = 1;
 }
 
-def Nvidia_SettleOp : Nvidia_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until at most so many of this warp's products are under way";
+def Nvidia_WgmmaWaitOp : Nvidia_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until at most `pending` of this warp's products are under way";
   let description = [{
-    The results are the values, which may be read from here on if none of their products is.
+    The results are the values, which may be read from here on, as their products are done.
 
     Example:
     ```mlir
-    nvidia.settle 1
-    %r = nvidia.settle 0 of %d : tensor<64x64xf32> -> tensor<64x64xf32>
+    nvidia.wgmma_wait 1
+    %r = nvidia.wgmma_wait 0 of %d : tensor<64x64xf32> -> tensor<64x64xf32>
     ```
   }];
   let arguments = (ins I64Attr:$pending, Variadic<Tile_Tile>:$values);
-  let results = (outs Variadic<Tile_Tile>:$settled);
-  let assemblyFormat = "$pending (`of` $values^ `:` type($values) `->` type($settled))? attr-dict";
+  let results = (outs Variadic<Tile_Tile>:$ready);
+  let assemblyFormat = "$pending (`of` $values^ `:` type($values) `->` type($ready))? attr-dict";
   let hasVerifier = 1;
 }
 
-def Nvidia_MultiplyAddOp : Nvidia_Op<"multiply_add", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "Adds a product of tiles in shared memory, one part of it after the other, by warpgroups";
+def Nvidia_WgmmaPromoteOp : Nvidia_Op<"wgmma_promote", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Adds a product of fp8 tiles to fp32 sums, part by part, by warpgroups";
   let description = [{
-    A part, of 64 rows of each warpgroup and at most so many columns (a multiple of 8), is computed in registers of its
-    own and added in f32 when it is done, so the product takes few registers beside the accumulator.
-    Nothing is under way afterwards.
+    A part has 64 rows of each warpgroup and at most `columns` columns, a multiple of 8. It is computed in registers of
+    its own and promoted to fp32 when it is done, so the product takes few registers beside the accumulator. No product is
+    under way afterwards.
 
     Example:
     ```mlir
-    %r = nvidia.multiply_add %a, %b, %acc by 128 : tensor<128x128xf8E4M3FN>, tensor<128x256xf8E4M3FN> -> tensor<128x256xf32>
+    %r = nvidia.wgmma_promote %a, %b, %acc by 128 : tensor<128x128xf8E4M3FN>, tensor<128x256xf8E4M3FN> -> tensor<128x256xf32>
     ```
   }];
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs, Tile_Tile:$acc, I64Attr:$columns);
@@ -251,26 +251,26 @@ def Nvidia_MultiplyAddOp : Nvidia_Op<"multiply_add", [MemoryEffects<[MemRead, Me
   let hasVerifier = 1;
 }
 
-def Nvidia_TakeTurnOp : Nvidia_Op<"take_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "This warpgroup waits until the one before it has passed the turn once more";
+def Nvidia_PingPongWaitOp : Nvidia_Op<"ping_pong_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Ping-pong scheduling: this warpgroup waits until the one before it has arrived once more";
   let description = [{
-    The first warpgroup follows the last one, which passes it the turn when the kernel begins. All
-    take turns equally often.
+    The warpgroup before the first one is the last one, which arrives when the kernel begins. All
+    warpgroups wait and arrive equally often.
 
     Example:
     ```mlir
-    nvidia.take_turn
+    nvidia.ping_pong_wait
     ```
   }];
   let assemblyFormat = "attr-dict";
 }
 
-def Nvidia_PassTurnOp : Nvidia_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The next warpgroup may go on: see nvidia.take_turn";
+def Nvidia_PingPongArriveOp : Nvidia_Op<"ping_pong_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Lets the next warpgroup go on: see nvidia.ping_pong_wait";
   let description = [{
     Example:
     ```mlir
-    nvidia.pass_turn
+    nvidia.ping_pong_arrive
     ```
   }];
   let assemblyFormat = "attr-dict";
@@ -278,15 +278,15 @@ def Nvidia_PassTurnOp : Nvidia_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite
 
 //===-- Launches ------------------------------------------------------------------------------===//
 
-def Nvidia_FollowLaunchesOp : Nvidia_Op<"follow_launches", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until the launches before this one are done, and lets the next one begin";
+def Nvidia_GridDependencyWaitOp : Nvidia_Op<"grid_dependency_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Programmatic dependent launch: waits for the launches before this one, and lets the next one begin";
   let description = [{
-    What was launched before is seen from here on. The next launch of the stream may begin when all
-    cores of this one have come here, if it waits here too.
+    What earlier launches wrote is seen from here on. The next launch of the stream may begin when all
+    CTAs of this one have come here, if it waits here too.
 
     Example:
     ```mlir
-    nvidia.follow_launches
+    nvidia.grid_dependency_wait
     ```
   }];
   let assemblyFormat = "attr-dict";
@@ -294,55 +294,55 @@ def Nvidia_FollowLaunchesOp : Nvidia_Op<"follow_launches", [MemoryEffects<[MemRe
 
 //===-- Numbers between roles -----------------------------------------------------------------===//
 
-def Nvidia_MailboxType : TypeDef<Nvidia_Dialect, "Mailbox"> {
-  let mnemonic = "mailbox";
-  let summary = "Slots of shared memory, numbers of these types in each, from the role that feeds to the one that computes";
+def Nvidia_QueueType : TypeDef<Nvidia_Dialect, "Queue"> {
+  let mnemonic = "queue";
+  let summary = "Slots of shared memory, each with numbers of these types, from the producer to the consumer";
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"::mlir::Type">:$numbers);
   let assemblyFormat = "`<` $slots `of` $numbers `>`";
   let genVerifyDecl = 1;
 }
 
-def Nvidia_MailboxOp : Nvidia_Op<"mailbox", [MemoryEffects<[MemAlloc, MemWrite]>]> {
-  let summary = "Makes a mailbox, for all warps of the core";
+def Nvidia_QueueOp : Nvidia_Op<"queue", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let summary = "Makes a queue, for all warps of the CTA";
   let description = [{
     The slots, a power of two of them, go round in order. Each has two mbarriers: one completes when
-    its numbers are there, one when every warp that computes has read them.
+    its numbers are there, one when every consumer warp has read them.
 
     Example:
     ```mlir
-    %box = nvidia.mailbox : <4 of i32, index>
+    %queue = nvidia.queue : <4 of i32, index>
     ```
   }];
-  let results = (outs Nvidia_MailboxType:$mailbox);
-  let assemblyFormat = "attr-dict `:` type($mailbox)";
+  let results = (outs Nvidia_QueueType:$queue);
+  let assemblyFormat = "attr-dict `:` type($queue)";
 }
 
-def Nvidia_TellOp : Nvidia_Op<"tell", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The feeding role tells the other one numbers, once there is a slot for them";
+def Nvidia_EnqueueOp : Nvidia_Op<"enqueue", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The producer sends numbers to the consumer, once there is a slot for them";
   let description = [{
     Example:
     ```mlir
-    nvidia.tell %box, %part, %first : <4 of i32, index>, i32, index
+    nvidia.enqueue %queue, %part, %first : <4 of i32, index>, i32, index
     ```
   }];
-  let arguments = (ins Nvidia_MailboxType:$mailbox, Variadic<AnyType>:$numbers);
-  let assemblyFormat = "$mailbox `,` $numbers attr-dict `:` type($mailbox) `,` type($numbers)";
+  let arguments = (ins Nvidia_QueueType:$queue, Variadic<AnyType>:$numbers);
+  let assemblyFormat = "$queue `,` $numbers attr-dict `:` type($queue) `,` type($numbers)";
   let hasVerifier = 1;
 }
 
-def Nvidia_HearOp : Nvidia_Op<"hear", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The next numbers that the feeding role told, once they are there";
+def Nvidia_DequeueOp : Nvidia_Op<"dequeue", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The next numbers that the producer has sent, once they are there";
   let description = [{
-    All warps of the role hear all that is told.
+    All consumer warps receive all numbers.
 
     Example:
     ```mlir
-    %part, %first = nvidia.hear %box : <4 of i32, index> -> i32, index
+    %part, %first = nvidia.dequeue %queue : <4 of i32, index> -> i32, index
     ```
   }];
-  let arguments = (ins Nvidia_MailboxType:$mailbox);
+  let arguments = (ins Nvidia_QueueType:$queue);
   let results = (outs Variadic<AnyType>:$numbers);
-  let assemblyFormat = "$mailbox attr-dict `:` type($mailbox) `->` type($numbers)";
+  let assemblyFormat = "$queue attr-dict `:` type($queue) `->` type($numbers)";
   let hasVerifier = 1;
 }
 
@@ -350,11 +350,11 @@ def Nvidia_HearOp : Nvidia_Op<"hear", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Nvidia_GateType : TypeDef<Nvidia_Dialect, "Gate"> {
   let mnemonic = "gate";
-  let summary = "Where the role that feeds waits for the one that computes";
+  let summary = "An mbarrier at which the producer waits for the consumer";
 }
 
 def Nvidia_GateOp : Nvidia_Op<"gate", [MemoryEffects<[MemAlloc, MemWrite]>]> {
-  let summary = "Makes a gate, for all warps of the core";
+  let summary = "Makes a gate, for all warps of the CTA";
   let description = [{
     Example:
     ```mlir
@@ -365,24 +365,24 @@ def Nvidia_GateOp : Nvidia_Op<"gate", [MemoryEffects<[MemAlloc, MemWrite]>]> {
   let assemblyFormat = "attr-dict `:` qualified(type($gate))";
 }
 
-def Nvidia_OpenOp : Nvidia_Op<"open", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The computing role has passed here once more";
+def Nvidia_GateArriveOp : Nvidia_Op<"gate_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The consumer has passed here once more";
   let description = [{
     Example:
     ```mlir
-    nvidia.open %gate : !nvidia.gate
+    nvidia.gate_arrive %gate : !nvidia.gate
     ```
   }];
   let arguments = (ins Nvidia_GateType:$gate);
   let assemblyFormat = "$gate attr-dict `:` qualified(type($gate))";
 }
 
-def Nvidia_FollowOp : Nvidia_Op<"follow", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The feeding role goes on once the computing one has passed as often, and sees what that wrote";
+def Nvidia_GateWaitOp : Nvidia_Op<"gate_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The producer waits until the consumer has passed as often, and sees what that wrote";
   let description = [{
     Example:
     ```mlir
-    nvidia.follow %gate : !nvidia.gate
+    nvidia.gate_wait %gate : !nvidia.gate
     ```
   }];
   let arguments = (ins Nvidia_GateType:$gate);

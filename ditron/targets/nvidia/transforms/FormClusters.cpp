@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-form-clusters: cores that are to work side by side become clusters, which are dealt tiles
-// together.
+// nvidia-form-clusters: CTAs that are to work side by side become clusters, and the tiles are dealt
+// to clusters.
 //
 //   dist.tiles (%i, %j) of (%rows, %columns) order <"grouped", 16> {
 //     body(%i, %j)
 //   } {dist.together = array<i64: 2, 1>}
 // becomes
-//   %m = nvidia.member
+//   %m = nvidia.cluster_rank
 //   dist.tiles (%I, %J) of (ceil(%rows / 2), %columns) order <"grouped", 8> {
 //     %i = %I * 2 + %m
 //     body(%i, %J), in which stores are made only if %i < %rows
 //   }
 //
-// From here on "cores" that tiles are dealt to are the clusters (simt-dist-to-device). All of a
-// cluster go the same ways, beyond the edge of the grid too, where tiles read as zeros and what is
-// stored is dropped; so nvidia-specialize-warps may have tiles that do not depend on %m fetched
-// once for all of them. Kernels that do more than read and write tiles are left as they are.
+// From here on the "cores" that tiles are dealt to are clusters (simt-dist-to-device). All CTAs of
+// a cluster go the same ways, beyond the edge of the grid too, where tiles read as zeros and what
+// is stored is dropped; so nvidia-specialize-warps may multicast tiles that do not depend on %m to
+// all of them. Kernels that do more than read and write tiles are left as they are.
 // test/targets/nvidia/form-clusters.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/nvidia/Chip.h"
@@ -33,22 +33,22 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// How many rows and columns of tiles go to a cluster.
-struct Together {
+/// The rows and columns of tiles of a cluster, one tile a CTA.
+struct ClusterShape {
   int64_t rows, columns;
-  int64_t members() const { return rows * columns; }
+  int64_t ctas() const { return rows * columns; }
 };
 
-std::optional<Together> togetherOf(device::TilesOp tiles) {
+std::optional<ClusterShape> clusterShapeOf(device::TilesOp tiles) {
   constexpr int64_t kMost = 8; // that every chip with clusters has
   auto hint = tiles->getAttrOfType<DenseI64ArrayAttr>(device::kTogetherAttr);
   StringRef order = tiles.getOrder().getName();
   bool knowsRanks = order != "row-major" && order != "grouped";
   if (!hint || hint.size() != 2 || knowsRanks || tiles.getExtents().size() < 2)
     return std::nullopt;
-  Together result{hint[0], hint[1]};
-  bool isPower = llvm::isPowerOf2_64(static_cast<uint64_t>(result.members()));
-  return isPower && result.members() <= kMost ? std::optional(result) : std::nullopt;
+  ClusterShape result{hint[0], hint[1]};
+  bool isPower = llvm::isPowerOf2_64(static_cast<uint64_t>(result.ctas()));
+  return isPower && result.ctas() <= kMost ? std::optional(result) : std::nullopt;
 }
 
 /// Whether an op of a loop over tiles does nothing else but compute, and read and write tiles.
@@ -58,7 +58,7 @@ bool isPlain(Operation *op) {
          isMemoryEffectFree(op);
 }
 
-/// The one loop over tiles of a kernel of which cores are not asked for their numbers.
+/// The one loop over tiles of a kernel that does not ask for the number of its CTA.
 device::TilesOp onlyLoop(func::FuncOp function) {
   device::TilesOp loop;
   WalkResult result = function.walk([&](Operation *op) {
@@ -79,28 +79,27 @@ device::TilesOp onlyLoop(func::FuncOp function) {
 
 class Former {
 public:
-  Former(device::TilesOp tiles, Together together)
-      : tiles_(tiles), together_(together), b_(tiles.getLoc(), tiles) {}
+  Former(device::TilesOp tiles, ClusterShape shape)
+      : tiles_(tiles), shape_(shape), b_(tiles.getLoc(), tiles) {}
 
   void run() {
     size_t rank = tiles_.getExtents().size();
     Value rows = tiles_.getExtents()[rank - 2], columns = tiles_.getExtents()[rank - 1];
-    Value member = b_.create<MemberOp>(b_.getIndexType());
-    Value row = b_.create<arith::DivUIOp>(member, index(together_.columns));
-    Value column = b_.create<arith::RemUIOp>(member, index(together_.columns));
-    tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 2)].set(parts(rows, together_.rows));
-    tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 1)].set(
-        parts(columns, together_.columns));
+    Value clusterRank = b_.create<ClusterRankOp>(b_.getIndexType());
+    Value row = b_.create<arith::DivUIOp>(clusterRank, index(shape_.columns));
+    Value column = b_.create<arith::RemUIOp>(clusterRank, index(shape_.columns));
+    tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 2)].set(parts(rows, shape_.rows));
+    tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 1)].set(parts(columns, shape_.columns));
     device::OrderAttr order = tiles_.getOrder();
     tiles_.setOrderAttr(device::OrderAttr::get(
         order.getContext(), order.getName(),
-        std::max<int64_t>(1, order.getParameter() / together_.rows), order.getSharded()));
-    tiles_.setHeight(tiles_.getHeight() * static_cast<uint64_t>(together_.rows));
+        std::max<int64_t>(1, order.getParameter() / shape_.rows), order.getSharded()));
+    tiles_.setHeight(tiles_.getHeight() * static_cast<uint64_t>(shape_.rows));
     tiles_->removeAttr(device::kTogetherAttr);
     Block &body = tiles_.getBody().front();
     b_.setInsertionPointToStart(&body);
-    Value i = spread(body.getArgument(static_cast<unsigned>(rank - 2)), together_.rows, row);
-    Value j = spread(body.getArgument(static_cast<unsigned>(rank - 1)), together_.columns, column);
+    Value i = spread(body.getArgument(static_cast<unsigned>(rank - 2)), shape_.rows, row);
+    Value j = spread(body.getArgument(static_cast<unsigned>(rank - 1)), shape_.columns, column);
     guard(body, b_.create<arith::AndIOp>(isBelow(i, rows), isBelow(j, columns)));
   }
 
@@ -115,12 +114,12 @@ private:
     return b_.create<arith::CeilDivSIOp>(extent, index(size));
   }
 
-  /// The coordinate of this member's tile instead of its cluster's.
-  Value spread(BlockArgument coordinate, int64_t size, Value member) {
+  /// The coordinate of this CTA's tile instead of its cluster's.
+  Value spread(BlockArgument coordinate, int64_t size, Value offset) {
     if (size == 1)
       return coordinate;
     Value first = b_.create<arith::MulIOp>(coordinate, index(size));
-    Value own = b_.create<arith::AddIOp>(first, member);
+    Value own = b_.create<arith::AddIOp>(first, offset);
     coordinate.replaceAllUsesExcept(own, first.getDefiningOp());
     return own;
   }
@@ -137,7 +136,7 @@ private:
   }
 
   device::TilesOp tiles_;
-  Together together_;
+  ClusterShape shape_;
   ImplicitLocOpBuilder b_;
 };
 
@@ -152,11 +151,11 @@ private:
     if (!chip)
       return signalPassFailure();
     device::TilesOp tiles = onlyLoop(function);
-    auto together = tiles ? togetherOf(tiles) : std::nullopt;
-    if (!chip->hasWarpgroups || !together || together->members() == 1)
+    auto shape = tiles ? clusterShapeOf(tiles) : std::nullopt;
+    if (!chip->hasWarpgroups || !shape || shape->ctas() == 1)
       return;
-    function->setAttr(kClusterAttr, Builder(function).getI64IntegerAttr(together->members()));
-    Former(tiles, *together).run();
+    function->setAttr(kClusterAttr, Builder(function).getI64IntegerAttr(shape->ctas()));
+    Former(tiles, *shape).run();
   }
 };
 

@@ -7,25 +7,25 @@
 include "mlir/Pass/PassBase.td"
 
 def FormClusters : Pass<"nvidia-form-clusters", "::mlir::func::FuncOp"> {
-  let summary = "Has clusters of cores take tiles together";
+  let summary = "Forms clusters of CTAs that share tiles by multicast";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
                            "::ditron::nvidia::NvidiaDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];
 }
 
-def TurnProducts : Pass<"nvidia-turn-products", "::mlir::func::FuncOp"> {
-  let summary = "Computes products of few rows transposed, where warpgroups multiply them then";
+def SwapOperands : Pass<"nvidia-swap-operands", "::mlir::func::FuncOp"> {
+  let summary = "Swaps the operands of products of few rows (swap-AB), where wgmma can then compute them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::core::TileDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
-    Option<"warps", "warps", "int64_t", "0", "Warps of a core; 0: as many as the tiles ask for">,
-    Option<"resident", "resident", "int64_t", "0",
-           "Cores of a multiprocessor; 0: as tiles and registers ask">];
+    Option<"warps", "warps", "int64_t", "0", "Warps of a CTA; 0: as many as the tiles ask for">,
+    Option<"ctasPerSm", "ctas-per-sm", "int64_t", "0",
+           "CTAs per SM; 0: as tiles and registers ask">];
 }
 
 def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
-  let summary = "Splits a kernel into a thread that feeds tiles and warpgroups that multiply them";
+  let summary = "Specialises warps: a producer thread loads tiles by TMA, consumer warpgroups multiply them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::ditron::nvidia::NvidiaDialect"];
   let options = [
@@ -35,8 +35,8 @@ def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
            "Launches may describe what the kernel writes, too">];
 }
 
-def OverlapLaunches : Pass<"nvidia-overlap-launches", "::mlir::func::FuncOp"> {
-  let summary = "Has a launch begin while the one before it runs, and wait for it where it touches memory";
+def DependentLaunch : Pass<"nvidia-dependent-launch", "::mlir::func::FuncOp"> {
+  let summary = "Programmatic dependent launch: begins while the launch before runs, and waits where it touches memory";
   let dependentDialects = ["::ditron::nvidia::NvidiaDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];

@@ -37,13 +37,13 @@ Value rowsLeft(ImplicitLocOpBuilder &b, core::LoadOp load) {
   return b.create<arith::SubIOp>(size, start);
 }
 
-/// A product that f32 is to take over is one of its own, and added when it is done.
+/// A product that is promoted to fp32 has an accumulator of its own, and is added when it is done.
 void multiply(core::DotOp dot, int64_t warps) {
   ImplicitLocOpBuilder b(dot.getLoc(), dot);
   RankedTensorType type = tileOf(dot.getResult());
-  bool isAdded = warpgroupProduct(tileOf(dot.getRhs()).getElementType(), dot.getPrecision()).run;
+  bool isPromoted = warpgroupProduct(tileOf(dot.getRhs()).getElementType(), dot.getPrecision()).run;
   Value acc = dot.getAcc();
-  if (isAdded)
+  if (isPromoted)
     acc = b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(type)));
   Value lhs = dot.getLhs();
   if (RankedTensorType tile = tileOf(lhs); !isShared(tile)) {
@@ -52,14 +52,14 @@ void multiply(core::DotOp dot, int64_t warps) {
                                   warpgroupOperand(shape, warps));
     lhs = b.create<PackOp>(words, lhs);
   }
-  Value product = b.create<MultiplyOp>(type, lhs, dot.getRhs(), acc);
-  if (isAdded)
+  Value product = b.create<WgmmaOp>(type, lhs, dot.getRhs(), acc);
+  if (isPromoted)
     product = b.create<arith::AddFOp>(dot.getAcc(), product);
   dot.getResult().replaceAllUsesWith(product);
   dot.erase();
 }
 
-//===-- Settling ------------------------------------------------------------------------------===//
+//===-- Waiting for products ------------------------------------------------------------------===//
 
 /// The receive that an operand in shared memory comes from; null of one in registers.
 ReceiveOp origin(Value operand) {
@@ -74,10 +74,10 @@ ReceiveOp origin(Value operand) {
 }
 
 /// All products that read what was received.
-SmallVector<MultiplyOp> readersOf(Operation *op) {
-  SmallVector<MultiplyOp> result;
+SmallVector<WgmmaOp> readersOf(Operation *op) {
+  SmallVector<WgmmaOp> result;
   for (Operation *user : op->getUsers())
-    if (auto product = dyn_cast<MultiplyOp>(user))
+    if (auto product = dyn_cast<WgmmaOp>(user))
       result.push_back(product);
     else
       result.append(readersOf(user));
@@ -85,7 +85,7 @@ SmallVector<MultiplyOp> readersOf(Operation *op) {
 }
 
 /// Whether a product goes into the same product of the next iteration and nowhere else.
-bool accumulates(MultiplyOp product) {
+bool accumulates(WgmmaOp product) {
   auto sum = dyn_cast<BlockArgument>(product.getAcc());
   if (!sum || sum.getOwner() != product->getBlock() || sum.getArgNumber() == 0 ||
       !sum.hasOneUse() || !product.getResult().hasOneUse())
@@ -97,7 +97,7 @@ bool accumulates(MultiplyOp product) {
 
 /// Whether a product takes long enough that the next one is to be begun before it is done. Narrow
 /// ones wait for memory; and the assembler would have them one after the other with a warning.
-bool isWide(MultiplyOp product) {
+bool isWide(WgmmaOp product) {
   constexpr int64_t kNarrow = 32;
   return tileOf(product.getAcc()).getDimSize(1) > kNarrow;
 }
@@ -105,8 +105,8 @@ bool isWide(MultiplyOp product) {
 /// Whether one product of each iteration may be under way until the next: all of a loop do nothing
 /// but add to their accumulators what was received for them.
 bool isSum(scf::ForOp loop) {
-  auto products = loop.getBody()->getOps<MultiplyOp>();
-  return !products.empty() && llvm::all_of(products, [](MultiplyOp product) {
+  auto products = loop.getBody()->getOps<WgmmaOp>();
+  return !products.empty() && llvm::all_of(products, [](WgmmaOp product) {
     return accumulates(product) && isWide(product) &&
            llvm::all_of(ValueRange{product.getLhs(), product.getRhs()}, [&](Value operand) {
              ReceiveOp receive = origin(operand);
@@ -120,43 +120,44 @@ Value compare(ImplicitLocOpBuilder &b, Value greater, Value than) {
   return b.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, greater, than);
 }
 
-/// Of each iteration, the products of the one before are settled when its own are under way.
-void settleSum(scf::ForOp loop) {
+/// Each iteration waits for the products of the one before when its own are under way.
+void waitInLoop(scf::ForOp loop) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop.getBody()->getTerminator());
-  auto products = llvm::to_vector(loop.getBody()->getOps<MultiplyOp>());
+  auto products = llvm::to_vector(loop.getBody()->getOps<WgmmaOp>());
   auto receives = llvm::to_vector(loop.getBody()->getOps<ReceiveOp>());
-  b.create<SettleOp>(TypeRange(), static_cast<int64_t>(products.size()), ValueRange());
+  b.create<WgmmaWaitOp>(TypeRange(), static_cast<int64_t>(products.size()), ValueRange());
   Value isLater = compare(b, loop.getInductionVar(), loop.getLowerBound());
   for (ReceiveOp receive : receives)
     b.create<ReleaseOp>(receive.getPipe(), isLater);
   b.setInsertionPointAfter(loop);
   SmallVector<Value> results;
   for (auto [result, yielded] : llvm::zip(loop.getResults(), loop.getYieldedValues()))
-    if (isTile(result) && yielded.getDefiningOp<MultiplyOp>())
+    if (isTile(result) && yielded.getDefiningOp<WgmmaOp>())
       results.push_back(result);
-  auto settled = b.create<SettleOp>(ValueRange(results).getTypes(), 0, results);
-  for (auto [before, after] : llvm::zip(results, settled.getSettled()))
-    before.replaceAllUsesExcept(after, settled);
+  auto wait = b.create<WgmmaWaitOp>(ValueRange(results).getTypes(), 0, results);
+  for (auto [before, after] : llvm::zip(results, wait.getReady()))
+    before.replaceAllUsesExcept(after, wait);
   Value isAny = compare(b, loop.getUpperBound(), loop.getLowerBound());
   for (ReceiveOp receive : receives)
     b.create<ReleaseOp>(receive.getPipe(), isAny);
 }
 
-/// The products of a block that are under way, in the order in which they began.
-class Settler {
+/// Places the waits of a block: follows the products that are under way, in the order in which they
+/// began.
+class WaitPlacer {
 public:
-  explicit Settler(Block &block) : block_(block) {}
+  explicit WaitPlacer(Block &block) : block_(block) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(block_)) {
-      settleBefore(op);
-      if (auto product = dyn_cast<MultiplyOp>(op))
+      waitBefore(op);
+      if (auto product = dyn_cast<WgmmaOp>(op))
         pending_.push_back(product);
     }
   }
 
 private:
-  void settleBefore(Operation &op) {
+  void waitBefore(Operation &op) {
     size_t count = op.hasTrait<OpTrait::IsTerminator>() || hasProducts(op) ? pending_.size() : 0;
     for (size_t n = count; n < pending_.size(); ++n)
       if (reads(op, pending_[n].getResult()))
@@ -165,32 +166,32 @@ private:
       return;
     ImplicitLocOpBuilder b(op.getLoc(), &op);
     SmallVector<Value> results;
-    for (MultiplyOp product : ArrayRef(pending_).take_front(count))
+    for (WgmmaOp product : ArrayRef(pending_).take_front(count))
       results.push_back(product.getResult());
-    auto settled = b.create<SettleOp>(ValueRange(results).getTypes(),
+    auto wait = b.create<WgmmaWaitOp>(ValueRange(results).getTypes(),
                                       static_cast<int64_t>(pending_.size() - count), results);
-    for (auto [before, after] : llvm::zip(results, settled.getSettled()))
-      before.replaceAllUsesExcept(after, settled);
-    SmallVector<MultiplyOp> done(ArrayRef(pending_).take_front(count));
+    for (auto [before, after] : llvm::zip(results, wait.getReady()))
+      before.replaceAllUsesExcept(after, wait);
+    SmallVector<WgmmaOp> done(ArrayRef(pending_).take_front(count));
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<ptrdiff_t>(count));
     release(b, done);
   }
 
   static bool hasProducts(Operation &op) {
     return op.getNumRegions() &&
-           op.walk([](MultiplyOp) { return WalkResult::interrupt(); }).wasInterrupted();
+           op.walk([](WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
   static bool reads(Operation &op, Value value) {
     return llvm::any_of(value.getUsers(), [&](Operation *user) { return op.isAncestor(user); });
   }
 
   /// The slots that only these products, and earlier ones of the block, read.
-  void release(ImplicitLocOpBuilder &b, ArrayRef<MultiplyOp> done) {
-    for (MultiplyOp product : done)
+  void release(ImplicitLocOpBuilder &b, ArrayRef<WgmmaOp> done) {
+    for (WgmmaOp product : done)
       for (Value operand : {product.getLhs(), product.getRhs()}) {
         ReceiveOp receive = origin(operand);
         if (!receive || receive->getBlock() != &block_ || released_.contains(receive) ||
-            llvm::any_of(readersOf(receive), [&](MultiplyOp reader) {
+            llvm::any_of(readersOf(receive), [&](WgmmaOp reader) {
               return reader->getBlock() != &block_ || llvm::is_contained(pending_, reader) ||
                      b.getInsertionPoint()->isBeforeInBlock(reader);
             }))
@@ -201,7 +202,7 @@ private:
   }
 
   Block &block_;
-  SmallVector<MultiplyOp> pending_;
+  SmallVector<WgmmaOp> pending_;
   llvm::DenseSet<Operation *> released_;
 };
 
@@ -209,7 +210,7 @@ private:
 void releaseBehind(ReceiveOp receive) {
   Operation *last = receive;
   bool isInner = true;
-  for (MultiplyOp reader : readersOf(receive)) {
+  for (WgmmaOp reader : readersOf(receive)) {
     Operation *top = receive->getBlock()->findAncestorOpInBlock(*reader);
     isInner &= top == reader;
     if (last->isBeforeInBlock(top))
@@ -217,7 +218,7 @@ void releaseBehind(ReceiveOp receive) {
   }
   if (isInner)
     return;
-  while (isa<SettleOp>(last->getNextNode()))
+  while (isa<WgmmaWaitOp>(last->getNextNode()))
     last = last->getNextNode();
   ImplicitLocOpBuilder b(receive.getLoc(), last->getNextNode());
   b.create<ReleaseOp>(receive.getPipe(), b.create<arith::ConstantIntOp>(1, 1));
@@ -225,14 +226,14 @@ void releaseBehind(ReceiveOp receive) {
 
 } // namespace
 
-void receiveAndMultiply(const Feed &feed, Value pipe, int64_t warps) {
-  core::LoadOp last = feed.tiles.back().load;
-  core::DotOp first = feed.dots.front();
-  Operation *before = feed.isInner() ? first.getOperation() : last.getOperation();
+void receiveAndMultiply(const PipeLoads &loads, Value pipe, int64_t warps) {
+  core::LoadOp last = loads.tiles.back().load;
+  core::DotOp first = loads.dots.front();
+  Operation *before = loads.isInner() ? first.getOperation() : last.getOperation();
   ImplicitLocOpBuilder b(last.getLoc(), before);
   SmallVector<Type> types(cast<PipeType>(pipe.getType()).getTiles());
   auto received = b.create<ReceiveOp>(types, pipe).getTiles();
-  for (auto [one, tile] : llvm::zip(feed.tiles, received)) {
+  for (auto [one, tile] : llvm::zip(loads.tiles, received)) {
     core::LoadOp load = one.load;
     Value whole = tile;
     if (one.isClipped)
@@ -241,16 +242,16 @@ void receiveAndMultiply(const Feed &feed, Value pipe, int64_t warps) {
     load.erase();
     followTransposed(whole);
   }
-  for (core::DotOp dot : feed.dots)
+  for (core::DotOp dot : loads.dots)
     if (!isa_and_present<core::LoadOp>(untransposed(dot.getLhs()).getDefiningOp()) &&
         !isa_and_present<core::LoadOp>(untransposed(dot.getRhs()).getDefiningOp()))
       multiply(dot, warps);
 }
 
-void settleProducts(Region &region) {
+void waitForProducts(Region &region) {
   SmallVector<scf::ForOp> sums;
   SmallVector<Block *> blocks;
-  region.walk([&](MultiplyOp product) {
+  region.walk([&](WgmmaOp product) {
     Block *block = product->getBlock();
     if (llvm::is_contained(blocks, block))
       return;
@@ -260,44 +261,45 @@ void settleProducts(Region &region) {
   });
   for (Block *block : blocks)
     if (!llvm::is_contained(sums, dyn_cast<scf::ForOp>(block->getParentOp())))
-      Settler(*block).run();
+      WaitPlacer(*block).run();
   for (scf::ForOp loop : sums)
-    settleSum(loop);
+    waitInLoop(loop);
   region.walk([](ReceiveOp receive) { releaseBehind(receive); });
 }
 
-/// What adds a settled product to its accumulator (see multiply); null if it is one of its own.
-static arith::AddFOp takerOf(SettleOp settle) {
-  if (settle.getValues().size() != 1 || !settle->getResult(0).hasOneUse())
+/// The op that adds a finished product to its fp32 accumulator (see multiply); null if there is
+/// none.
+static arith::AddFOp promotionOf(WgmmaWaitOp wait) {
+  if (wait.getValues().size() != 1 || !wait->getResult(0).hasOneUse())
     return nullptr;
-  auto product = settle.getValues()[0].getDefiningOp<MultiplyOp>();
+  auto product = wait.getValues()[0].getDefiningOp<WgmmaOp>();
   if (!product)
     return nullptr;
   Type element = tileOf(product.getRhs()).getElementType();
-  bool isAdded = warpgroupProduct(element, core::Precision::shortSums).run > 0;
-  return isAdded ? dyn_cast<arith::AddFOp>(*settle->getResult(0).user_begin()) : nullptr;
+  bool isPromoted = warpgroupProduct(element, core::Precision::fastAccum).run > 0;
+  return isPromoted ? dyn_cast<arith::AddFOp>(*wait->getResult(0).user_begin()) : nullptr;
 }
 
-void addInParts(Region &region, const Chip &share, int64_t warps) {
-  SmallVector<std::pair<SettleOp, arith::AddFOp>> found;
-  region.walk([&](SettleOp settle) {
-    if (arith::AddFOp add = takerOf(settle))
-      found.emplace_back(settle, add);
+void promoteInParts(Region &region, const Chip &share, int64_t warps) {
+  SmallVector<std::pair<WgmmaWaitOp, arith::AddFOp>> found;
+  region.walk([&](WgmmaWaitOp wait) {
+    if (arith::AddFOp add = promotionOf(wait))
+      found.emplace_back(wait, add);
   });
-  for (auto [settle, add] : found) {
-    auto product = settle.getValues()[0].getDefiningOp<MultiplyOp>();
+  for (auto [wait, add] : found) {
+    auto product = wait.getValues()[0].getDefiningOp<WgmmaOp>();
     RankedTensorType type = tileOf(product.getResult());
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    int64_t width = columnsOfParts(share, warps, rows, columns);
+    int64_t width = promotedColumns(share, warps, rows, columns);
     bool isOne = width >= columns && rows == kProductRows * warps / kWarpgroup;
     if (isOne || width == 0)
       continue;
-    OpBuilder b(settle);
-    Value sum = b.create<MultiplyAddOp>(add.getLoc(), type, product.getLhs(), product.getRhs(),
-                                        add.getLhs(), width);
+    OpBuilder b(wait);
+    Value sum = b.create<WgmmaPromoteOp>(add.getLoc(), type, product.getLhs(), product.getRhs(),
+                                         add.getLhs(), width);
     add.getResult().replaceAllUsesWith(sum);
     add.erase();
-    settle.erase();
+    wait.erase();
     product.erase();
   }
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the warpgroups of a kernel with roles do: see SpecializeWarps.cpp.
+// The consumer warpgroups of a warp-specialised kernel: see SpecializeWarps.cpp.
 #pragma once
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 
 namespace ditron::nvidia {
 
-/// Replaces the loads of a feed by what comes through its pipe, and its products by products that
-/// are under way. They are to be settled afterwards.
-void receiveAndMultiply(const Feed &feed, mlir::Value pipe, int64_t warps);
+/// Replaces the loads of a pipe by what comes through it, and its products by asynchronous ones,
+/// which waitForProducts is to wait for.
+void receiveAndMultiply(const PipeLoads &loads, mlir::Value pipe, int64_t warps);
 
 /// Begins the last product of each iteration of a loop in the next one, beside that one's first,
-/// where it takes what the iteration computes from the first. With several warpgroups of `warps`,
-/// one begins products while the others compute.
+/// where it takes what the iteration computes from the first. Several warpgroups of `warps`
+/// alternate (ping-pong scheduling): one begins products while the others compute.
 void overlapProducts(mlir::scf::ForOp loop, int64_t warps);
 
-/// Lets each product of a region be done before its result is read, and releases slots behind
-/// the products that read them.
-void settleProducts(mlir::Region &region);
+/// Places the wgmma waits of a region: each product is done before its result is read. Releases
+/// slots behind the products that read them.
+void waitForProducts(mlir::Region &region);
 
-/// Has settled products of short sums, which f32 takes over, computed and added in parts, where
-/// `share` has no registers for the whole of them.
-void addInParts(mlir::Region &region, const Chip &share, int64_t warps);
+/// Computes products of fp8 part by part and promotes each part to fp32, where `share` has no
+/// registers for the whole of them.
+void promoteInParts(mlir::Region &region, const Chip &share, int64_t warps);
 
 } // namespace ditron::nvidia

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Order between roles, and between launches. The thread that feeds the others waits for itself, and
-// has TMA see what it has seen.
+// Order between roles, and between launches. The producer waits for itself, and has TMA see what it
+// has seen.
 #include "ditron/targets/gpu/threads/Talk.h"
 #include "ditron/targets/nvidia/analysis/Guards.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
@@ -12,16 +12,16 @@ using namespace mlir;
 namespace ditron::nvidia {
 namespace {
 
-/// A wait of the thread that feeds: takes precedence over that of all threads.
-class FeedingWaitPattern : public OpConversionPattern<WaitOp> {
+/// A wait of the producer: takes precedence over that of all threads.
+class ProducerWaitPattern : public OpConversionPattern<WaitOp> {
 public:
-  FeedingWaitPattern(const TypeConverter &types, MLIRContext *mlirContext,
-                     const ThreadContext &context)
+  ProducerWaitPattern(const TypeConverter &types, MLIRContext *mlirContext,
+                      const ThreadContext &context)
       : OpConversionPattern(types, mlirContext, /*benefit=*/2), context_(context) {}
 
   LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
-    if (!op->hasAttr(kFeedingAttr))
+    if (!op->hasAttr(kProducerAttr))
       return b.notifyMatchFailure(op, "all threads wait");
     if (failed(checkLaunch(op, adaptor.getLaunch())))
       return failure();
@@ -29,7 +29,7 @@ public:
     Talk talk(t, adaptor.getLaunch());
     Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
     talk.wait(cell, value, static_cast<int64_t>(op.getSite()), op.getScope(), 1);
-    t.instructions.fenceCopyEngine();
+    t.instructions.fenceAsyncProxy();
     b.eraseOp(op);
     return success();
   }
@@ -38,18 +38,18 @@ private:
   const ThreadContext &context_;
 };
 
-struct FollowLaunchesPattern : TilePattern<FollowLaunchesOp> {
+struct GridDependencyWaitPattern : TilePattern<GridDependencyWaitOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(FollowLaunchesOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(GridDependencyWaitOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
-    ThreadBuilder(b, op.getLoc(), context_).instructions.followLaunches();
+    ThreadBuilder(b, op.getLoc(), context_).instructions.waitForGridDependency();
     b.eraseOp(op);
     return success();
   }
 };
 
-/// An mbarrier in shared memory, on which one thread arrives each time the computing role passes,
-/// and the parity of the phase that the feeding thread waits for, in a register.
+/// An mbarrier in shared memory, on which one thread arrives each time the consumer passes, and the
+/// parity of the phase that the producer waits for, in a register.
 struct GatePattern : TilePattern<GateOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(GateOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
@@ -76,9 +76,9 @@ struct GatePattern : TilePattern<GateOp> {
   }
 };
 
-struct OpenPattern : TilePattern<OpenOp> {
+struct GateArrivePattern : TilePattern<GateArriveOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(OpenOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(GateArriveOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
     Value barrier = b.create<LLVM::ExtractValueOp>(op.getLoc(), adaptor.getGate(), 0);
@@ -89,9 +89,9 @@ struct OpenPattern : TilePattern<OpenOp> {
   }
 };
 
-struct FollowPattern : TilePattern<FollowOp> {
+struct GateWaitPattern : TilePattern<GateWaitOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(FollowOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(GateWaitOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
     ThreadBuilder t(b, loc, context_);
@@ -100,7 +100,7 @@ struct FollowPattern : TilePattern<FollowOp> {
     Value parity = b.create<LLVM::LoadOp>(loc, b.getI32Type(), place);
     t.instructions.waitBarrier(barrier, parity);
     b.create<LLVM::StoreOp>(loc, b.create<arith::XOrIOp>(loc, parity, t.i32(1)), place);
-    t.instructions.fenceCopyEngine();
+    t.instructions.fenceAsyncProxy();
     b.eraseOp(op);
     return success();
   }
@@ -110,8 +110,8 @@ struct FollowPattern : TilePattern<FollowOp> {
 
 void addGatePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns.add<FeedingWaitPattern, GatePattern, OpenPattern, FollowPattern, FollowLaunchesPattern>(
-      types, patterns.getContext(), context);
+  patterns.add<ProducerWaitPattern, GatePattern, GateArrivePattern, GateWaitPattern,
+               GridDependencyWaitPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

@@ -3,24 +3,24 @@
 // A loop whose last product takes what each iteration computes from its first one:
 //
 //   scf.for %j = %lb to %ub step %s iter_args(%x = %x0, %sum = %sum0) {
-//     %s = nvidia.multiply %q, (receive %keys), zero
+//     %s = nvidia.wgmma %q, (receive %keys), zero
 //     %p, %y, %scaled = f(%s, %x, %sum)
-//     %d = nvidia.multiply %p, (receive %values), %scaled
+//     %d = nvidia.wgmma %p, (receive %values), %scaled
 //     scf.yield %y, %d
 //   }
 // becomes
 //   scf.if %lb < %ub {
-//     %s = nvidia.multiply %q, (receive %keys), zero
+//     %s = nvidia.wgmma %q, (receive %keys), zero
 //     %p, %y, %scaled = f(%s, %x0, %sum0)
 //     scf.for %j = %lb + %s to %ub step %s iter_args(%x = %y, %p = %p, %sum = %scaled) {
-//       nvidia.take_turn
-//       %s = nvidia.multiply %q, (receive %keys), zero
-//       %d = nvidia.multiply %p, (receive %values), %sum       // of the iteration before
-//       nvidia.pass_turn
+//       nvidia.ping_pong_wait
+//       %s = nvidia.wgmma %q, (receive %keys), zero
+//       %d = nvidia.wgmma %p, (receive %values), %sum       // of the iteration before
+//       nvidia.ping_pong_arrive
 //       %p', %y, %scaled = f(%s, %x, %d)
 //       scf.yield %y, %p', %scaled
 //     }
-//     %d = nvidia.multiply %p, (receive %values), %sum
+//     %d = nvidia.wgmma %p, (receive %values), %sum
 //   }
 //
 // So the tensor cores have work while f is computed, as far as it does not wait for %d (Shah et
@@ -40,12 +40,12 @@ namespace {
 
 class Overlap {
 public:
-  Overlap(scf::ForOp loop, bool takesTurns)
-      : loop_(loop), takesTurns_(takesTurns), b_(loop.getLoc(), loop) {}
+  Overlap(scf::ForOp loop, bool isPingPong)
+      : loop_(loop), isPingPong_(isPingPong), b_(loop.getLoc(), loop) {}
 
   /// Which ops of the body are begun later; false where the loop is not of that kind.
   bool plan() {
-    auto products = llvm::to_vector(loop_.getBody()->getOps<MultiplyOp>());
+    auto products = llvm::to_vector(loop_.getBody()->getOps<WgmmaOp>());
     if (products.size() != 2)
       return false;
     first_ = products[0], last_ = products[1];
@@ -55,7 +55,7 @@ public:
     late_.insert(last_);
     collectLate(last_.getRhs());
     collectLate(last_.getLhs());
-    return isFed(last_.getRhs()) && dependsOnFirst() && isHeadEarly() && hasOwnPipes();
+    return isReceived(last_.getRhs()) && dependsOnFirst() && isHeadEarly() && hasOwnPipes();
   }
 
   void build() {
@@ -87,7 +87,7 @@ private:
       collectLate(op->getOperand(0));
   }
 
-  bool isFed(Value operand) {
+  bool isReceived(Value operand) {
     Operation *op = operand.getDefiningOp();
     while (op && late_.contains(op) && !isa<ReceiveOp>(op))
       op = op->getOperand(0).getDefiningOp();
@@ -156,8 +156,8 @@ private:
       bool isHead = &op == first_ || op.isBeforeInBlock(first_);
       if (late_.contains(&op) || !(isHead ? head : rest))
         continue;
-      if (&op == first_ && takesTurns_ && !rest)
-        b_.create<TakeTurnOp>();
+      if (&op == first_ && isPingPong_ && !rest)
+        b_.create<PingPongWaitOp>();
       b_.clone(op, mapping);
     }
   }
@@ -197,8 +197,8 @@ private:
     mapArguments(now, inner.getRegionIterArgs(), before);
     copyEarly(now, true, false);
     copyLate(before);
-    if (takesTurns_)
-      b_.create<PassTurnOp>();
+    if (isPingPong_)
+      b_.create<PingPongArriveOp>();
     mapArguments(now, inner.getRegionIterArgs(), before);
     copyEarly(now, false, true);
     b_.create<scf::YieldOp>(passed(now));
@@ -228,9 +228,9 @@ private:
   }
 
   scf::ForOp loop_;
-  bool takesTurns_;
+  bool isPingPong_;
   ImplicitLocOpBuilder b_;
-  MultiplyOp first_, last_;
+  WgmmaOp first_, last_;
   llvm::SetVector<Operation *> late_;
   llvm::SetVector<Value> crossing_;
 };

@@ -3,13 +3,13 @@
 // Roles, and the pipes of tiles between them.
 //
 // In shared memory a pipe is its slots, one behind the other, then two mbarriers a slot: `full`, on
-// which the producer arrives once and announces the bytes that the copy engine then counts, and
-// `empty`, on which each computing warp arrives. A role goes through the slots in order and keeps
+// which the producer arrives once and announces the bytes that TMA then counts, and
+// `empty`, on which each consumer warp arrives. A role goes through the slots in order and keeps
 // its position, a slot and the parity of the phase that it waits for, in registers: allocas here,
 // which LLVM promotes.
 //
-// Where cores of a cluster fetch tiles for one another, `empty` of each counts the warps of all: a
-// warp's lanes arrive at one core each. `full` counts the bytes of all copies into its own core.
+// Where CTAs of a cluster multicast tiles to one another, `empty` of each counts the warps of all:
+// a warp's lanes arrive at one CTA each. `full` counts the bytes of all copies into its own CTA.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
@@ -31,21 +31,21 @@ namespace {
 
 constexpr int64_t kBarrierBytes = 8, kTileAlignment = 1024;
 
-/// Numbers of barriers: of all threads, and of those that compute; of a warpgroup; of its turn.
+/// Numbers of barriers: of all threads, and of the consumers; of a warpgroup; of its ping-pong.
 constexpr int64_t kCommonBarriers = 2;
 Value ownBarrier(ThreadBuilder &t, int64_t warps) {
   int64_t groups = warps / kWarpgroup;
   return t.add(t.digit({Axis::warp, kWarpgroup, groups, 1}), t.i32(kCommonBarriers));
 }
-Value turnBarrier(ThreadBuilder &t, int64_t warps, bool ofNext) {
+Value pingPongBarrier(ThreadBuilder &t, int64_t warps, bool ofNext) {
   int64_t groups = warps / kWarpgroup;
   Value group = t.digit({Axis::warp, kWarpgroup, groups, 1});
   if (ofNext)
     group = t.b.create<arith::RemUIOp>(t.loc, t.add(group, t.i32(1)), t.i32(groups));
   return t.add(group, t.i32(kCommonBarriers + groups));
 }
-/// The threads of two warpgroups, which meet at the barrier of a turn.
-constexpr int64_t kTurnThreads = 2 * kWarpgroup * kLanes;
+/// The threads of two warpgroups, which meet at a ping-pong barrier.
+constexpr int64_t kPingPongThreads = 2 * kWarpgroup * kLanes;
 
 /// Words of a thread's position in a pipe.
 enum Position { kFillSlot, kFillParity, kTakeSlot, kTakeParity, kFreeSlot, kPositions };
@@ -95,7 +95,7 @@ public:
 
   Value full(Value slot) { return barrier(slot, 0); }
   Value empty(Value slot) { return barrier(slot, type_.getSlots()); }
-  /// The same of the core whose number is this lane's: i32.
+  /// The same of the CTA whose rank is this lane's number: i32.
   Value emptyThere(Value slot) {
     Value place = t_.add(there_, t_.mul(slot, t_.i32(kBarrierBytes)));
     return t_.add(place,
@@ -139,7 +139,7 @@ struct PipePattern : TilePattern<PipeOp> {
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t, op), 1);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, there(t, base, type), 2);
-    init(t, t.offset(base, bytes), slots, type.getMembers());
+    init(t, t.offset(base, bytes), slots, type.getCtas());
     b.replaceOp(op, pipe);
     return success();
   }
@@ -160,23 +160,23 @@ private:
     return all;
   }
 
-  /// The pipe in the core whose number in the cluster is this lane's.
+  /// The pipe in the CTA whose rank in the cluster is this lane's number.
   static Value there(ThreadBuilder &t, Value base, PipeType type) {
     Value here = t.b.create<LLVM::PtrToIntOp>(t.loc, t.b.getI32Type(), base);
-    return type.getMembers() > 1 ? t.instructions.inMember(here, t.context.lane) : here;
+    return type.getCtas() > 1 ? t.instructions.mapToCta(here, t.context.lane) : here;
   }
 
-  void init(ThreadBuilder &t, Value barriers, int64_t slots, int64_t members) const {
+  void init(ThreadBuilder &t, Value barriers, int64_t slots, int64_t ctas) const {
     auto branch = t.b.create<scf::IfOp>(t.loc, isThread(t, 0));
     {
       OpBuilder::InsertionGuard guard(t.b);
       t.b.setInsertionPointToStart(branch.thenBlock());
       for (int64_t n = 0; n < 2 * slots; ++n)
         t.instructions.initBarrier(t.offset(barriers, n * kBarrierBytes),
-                                   n < slots ? 1 : t.context.warps * members);
+                                   n < slots ? 1 : t.context.warps * ctas);
       t.instructions.fenceBarriers();
     }
-    if (members > 1)
+    if (ctas > 1)
       t.instructions.meetInCluster(/*isWhole=*/true);
     else
       t.b.create<NVVM::Barrier0Op>(t.loc);
@@ -198,23 +198,25 @@ struct RolesPattern : TilePattern<RolesOp> {
     auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
     b.setInsertionPointToStart(thread.thenBlock());
     llvm::SetVector<Value> maps;
-    op.getProducer().walk([&](FetchOp fetch) { maps.insert(fetch.getMap()); });
-    op.getConsumer().walk([&](DeliverOp deliver) { maps.insert(deliver.getMap()); });
+    op.getProducer().walk([&](TmaLoadOp load) { maps.insert(load.getMap()); });
+    op.getConsumer().walk([&](TmaStoreOp store) { maps.insert(store.getMap()); });
     for (Value map : maps)
       t.instructions.prefetchTensorMap(map);
     b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
     b.setInsertionPointToStart(roles.elseBlock());
     if (registers.areHanded())
       t.instructions.takeRegisters(registers.computing);
-    bool delivers = false;
-    op.getConsumer().walk([&](DeliverOp) { delivers = true; });
-    if (op.getConsumer().walk([](TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted())
-      passFirstTurn(t);
+    bool storesByTma = false;
+    op.getConsumer().walk([&](TmaStoreOp) { storesByTma = true; });
+    if (op.getConsumer()
+            .walk([](PingPongWaitOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
+      startPingPong(t);
     b.inlineBlockBefore(&op.getConsumer().front(), roles.elseBlock()->getTerminator());
     b.setInsertionPoint(roles.elseBlock()->getTerminator());
-    if (delivers)
+    if (storesByTma)
       t.instructions.waitStores();
-    // No core leaves while others may reach into its shared memory.
+    // No CTA leaves while others may reach into its shared memory.
     b.setInsertionPointAfter(roles);
     if (op->getParentOfType<func::FuncOp>()->hasAttr(kClusterAttr))
       t.instructions.meetInCluster(/*isWhole=*/false);
@@ -223,21 +225,21 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
-  void passFirstTurn(ThreadBuilder &t) const {
+  void startPingPong(ThreadBuilder &t) const {
     Value isLast = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::uge, context_.warp,
                                              t.i32(context_.warps - kWarpgroup));
     auto branch = t.b.create<scf::IfOp>(t.loc, isLast);
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(branch.thenBlock());
-    t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
+    t.instructions.arriveAtBarrier(pingPongBarrier(t, context_.warps, true), kPingPongThreads);
   }
 
   RoleRegisters registersOf(RolesOp op) const {
     WalkResult waits = op.getProducer().walk([](Operation *inner) {
-      return isa<WaitOp, FollowOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      return isa<WaitOp, GateWaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
     });
-    int64_t cores = residentCores(op->getParentOfType<func::FuncOp>());
-    return roleRegisters(chipOf(context_).share(cores), context_.warps, waits.wasInterrupted());
+    int64_t ctas = ctasPerSmOf(op->getParentOfType<func::FuncOp>());
+    return roleRegisters(chipOf(context_).share(ctas), context_.warps, waits.wasInterrupted());
   }
 };
 
@@ -260,9 +262,9 @@ struct AcquirePattern : TilePattern<AcquireOp> {
   }
 };
 
-struct FetchPattern : TilePattern<FetchOp> {
+struct TmaLoadPattern : TilePattern<TmaLoadOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(FetchOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     PipeType type = op.getPipe().getType();
     ThreadBuilder t(b, op.getLoc(), context_);
@@ -273,9 +275,9 @@ struct FetchPattern : TilePattern<FetchOp> {
     Value place = pipe.tile(slot, op.getTile()), full = pipe.full(slot);
     SmallVector<Value> coords =
         t.placeOf(op.getView(), op.getCoords(), op.getShape(), op.getPage());
-    int64_t members = op.getShared() ? type.getMembers() : 1;
-    if (members > 1) { // this one's part of the rows
-      Value row = t.mul(t.instructions.member(), t.i32(tile.getDimSize(0) / members));
+    int64_t ctas = op.getShared() ? type.getCtas() : 1;
+    if (ctas > 1) { // this one's part of the rows
+      Value row = t.mul(t.instructions.clusterRank(), t.i32(tile.getDimSize(0) / ctas));
       ArgumentView view = *ArgumentView::of(op.getView());
       size_t across = view.dimensions.size() - 1 -
                       view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
@@ -286,7 +288,7 @@ struct FetchPattern : TilePattern<FetchOp> {
     for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
       coords[0] = t.add(first, t.i32(panel * width));
       t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
-                                op.getMap(), coords, full, members);
+                                op.getMap(), coords, full, ctas);
     }
     b.eraseOp(op);
     return success();
@@ -352,23 +354,23 @@ private:
   }
 };
 
-struct TakeTurnPattern : TilePattern<TakeTurnOp> {
+struct PingPongWaitPattern : TilePattern<PingPongWaitOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(TakeTurnOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(PingPongWaitOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    t.instructions.meet(turnBarrier(t, context_.warps, false), kTurnThreads);
+    t.instructions.meet(pingPongBarrier(t, context_.warps, false), kPingPongThreads);
     b.eraseOp(op);
     return success();
   }
 };
 
-struct PassTurnPattern : TilePattern<PassTurnOp> {
+struct PingPongArrivePattern : TilePattern<PingPongArriveOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(PassTurnOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(PingPongArriveOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    t.instructions.arriveAtBarrier(turnBarrier(t, context_.warps, true), kTurnThreads);
+    t.instructions.arriveAtBarrier(pingPongBarrier(t, context_.warps, true), kPingPongThreads);
     b.eraseOp(op);
     return success();
   }
@@ -381,11 +383,11 @@ struct ReleasePattern : TilePattern<ReleaseOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
     Value slot = pipe.get(kFreeSlot);
-    int64_t members = op.getPipe().getType().getMembers();
-    Value isChosen = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ult, context_.lane,
-                                             t.i32(members));
+    int64_t ctas = op.getPipe().getType().getCtas();
+    Value isChosen =
+        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ult, context_.lane, t.i32(ctas));
     Value arrives = b.create<arith::AndIOp>(op.getLoc(), isChosen, op.getCondition());
-    if (members > 1)
+    if (ctas > 1)
       t.instructions.arriveInCluster(pipe.emptyThere(slot), arrives);
     else
       t.instructions.arrive(pipe.empty(slot), arrives);
@@ -396,12 +398,12 @@ struct ReleasePattern : TilePattern<ReleaseOp> {
   }
 };
 
-struct MemberPattern : TilePattern<MemberOp> {
+struct ClusterRankPattern : TilePattern<ClusterRankOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MemberOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(ClusterRankOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), t.instructions.member());
+    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), t.instructions.clusterRank());
     return success();
   }
 };
@@ -410,9 +412,10 @@ struct MemberPattern : TilePattern<MemberOp> {
 
 void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns.add<PipePattern, RolesPattern, AcquirePattern, FetchPattern, ReceivePattern, ClipPattern,
-               TakeTurnPattern, PassTurnPattern, ReleasePattern, MemberPattern>(
-      types, patterns.getContext(), context);
+  patterns
+      .add<PipePattern, RolesPattern, AcquirePattern, TmaLoadPattern, ReceivePattern, ClipPattern,
+           PingPongWaitPattern, PingPongArrivePattern, ReleasePattern, ClusterRankPattern>(
+          types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

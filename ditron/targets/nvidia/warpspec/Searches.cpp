@@ -13,7 +13,7 @@ namespace ditron::nvidia {
 namespace {
 
 constexpr StringLiteral kSearchAttr = "nvidia.search";
-constexpr int64_t kSlots = 4; ///< that the producer is ahead, in turns of the loop around
+constexpr int64_t kSlots = 4; ///< that the producer is ahead, in iterations of the loop around
 
 bool isSearch(scf::ForOp loop) {
   if (!loop.getNumResults() || !loop->getParentOfType<scf::ForOp>() || !Projection::isScalar(loop))
@@ -60,19 +60,19 @@ void Searches::connect(Region &producer, Region &consumer, ImplicitLocOpBuilder 
     scf::ForOp found = finds.lookup(n), asked = asks.lookup(n);
     if (!found || !asked)
       continue;
-    SmallVector<Value> told, wanted;
+    SmallVector<Value> sent, wanted;
     for (auto [here, there] : llvm::zip(found.getResults(), asked.getResults()))
       if (!there.use_empty()) {
-        told.push_back(here);
+        sent.push_back(here);
         wanted.push_back(there);
       }
     if (!wanted.empty()) {
       SmallVector<Type> types(ValueRange(wanted).getTypes());
-      Value box = b.create<MailboxOp>(MailboxType::get(b.getContext(), kSlots, types));
+      Value queue = b.create<QueueOp>(QueueType::get(b.getContext(), kSlots, types));
       OpBuilder(found->getBlock(), std::next(found->getIterator()))
-          .create<TellOp>(found.getLoc(), box, told);
-      auto heard = OpBuilder(asked).create<HearOp>(asked.getLoc(), types, box);
-      for (auto [before, after] : llvm::zip(wanted, heard.getNumbers()))
+          .create<EnqueueOp>(found.getLoc(), queue, sent);
+      auto received = OpBuilder(asked).create<DequeueOp>(asked.getLoc(), types, queue);
+      for (auto [before, after] : llvm::zip(wanted, received.getNumbers()))
         before.replaceAllUsesWith(after);
     }
     asked.erase();

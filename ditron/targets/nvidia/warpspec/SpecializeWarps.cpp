@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // nvidia-specialize-warps: a kernel that simt-assign-layouts has chosen roles for is split into
-// them. One thread walks the loops ahead and has the copy engine fetch tiles; the warpgroups
-// multiply them and do all the rest.
+// them. The producer, one thread, walks the loops ahead and loads tiles by TMA; the consumer
+// warpgroups multiply them and do all the rest.
 //
 //   scf.for %t = ... {
 //     %acc = scf.for %k = %lb to %ub step %s iter_args(%sum = %zero) {
@@ -18,32 +18,32 @@
 //     scf.for %t = ... {
 //       scf.for %k = %lb to %ub step %s {
 //         %slot = nvidia.acquire %pipe
-//         nvidia.fetch %A[%i, %k] by %mapA to %pipe[%slot] tile 0
-//         nvidia.fetch %B[%k, %j] by %mapB to %pipe[%slot] tile 1
+//         nvidia.tma_load %A[%i, %k] by %mapA to %pipe[%slot] tile 0
+//         nvidia.tma_load %B[%k, %j] by %mapB to %pipe[%slot] tile 1
 //       }
 //     }
 //   } consumer {
 //     scf.for %t = ... {
 //       %d = scf.for %k = %lb to %ub step %s iter_args(%sum = %zero) {
 //         %a, %b = nvidia.receive %pipe
-//         %d = nvidia.multiply %a, %b, %sum
-//         nvidia.settle 1                           // the product of the iteration before is done
+//         %d = nvidia.wgmma %a, %b, %sum
+//         nvidia.wgmma_wait 1                       // the product of the iteration before is done
 //         nvidia.release %pipe if (%k > %lb)        // and its slot free
 //         scf.yield %d
 //       }
-//       %acc = nvidia.settle 0 of %d
+//       %acc = nvidia.wgmma_wait 0 of %d
 //       nvidia.release %pipe if (%lb < %ub)
 //       tile.store %acc, %C[%i, %j]
 //     }
 //   }
 //
 // So one product is under way while the next one's tiles are waited for, and tiles of the next
-// turn of the outer loop arrive while this one's result is stored. A product whose result the
-// iteration itself reads is settled there; what the first of an iteration's products is for, the
-// last one, is begun in the next iteration (OverlapProducts.cpp). What one product reads comes
-// together, and loads of the same tiles of an argument share a pipe; a tile that is read outside of
-// the loops whose products take it comes by itself and stays until they are done.
-// What takes a loop to find is found by one role alone: Searches.h.
+// iteration of the outer loop arrive while this one's result is stored. A product whose result the
+// iteration itself reads is waited for there. The last product of an iteration, if it needs the
+// first one's result, is begun in the next iteration (OverlapProducts.cpp). What one product reads
+// comes together, and loads of the same tiles of an argument share a pipe; a tile that is read
+// outside of the loops whose products take it comes by itself and stays until they are done.
+// Numbers that take a loop to find are found by the producer alone: Searches.h.
 // test/targets/nvidia/specialize-warps.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
@@ -77,16 +77,16 @@ class TensorMaps {
 public:
   explicit TensorMaps(func::FuncOp function) : function_(function) {}
 
-  /// `members`: cores that fetch the tile together.
-  Value of(core::LoadOp load, int64_t members) {
+  /// `ctas`: CTAs that load a part of the tile each, by multicast.
+  Value of(core::LoadOp load, int64_t ctas) {
     ArgumentView view = *ArgumentView::of(load.getView());
     RankedTensorType tile = tileOf(load.getTile());
     auto row = static_cast<unsigned>(load.getCoords().size()) - 2;
     return of(view.argument, tile.getElementType(), view.dimensionOf(row),
-              tile.getDimSize(0) / members, view.page != nullptr);
+              tile.getDimSize(0) / ctas, view.page != nullptr);
   }
   Value of(core::StoreOp store) {
-    constexpr int64_t kRows = 64; // see DeliverPatterns.cpp
+    constexpr int64_t kRows = 64; // see TmaStorePatterns.cpp
     ArgumentView view = *ArgumentView::of(store.getView());
     auto row = static_cast<unsigned>(store.getCoords().size()) - 2;
     return of(view.argument, tileOf(store.getTile()).getElementType(), view.dimensionOf(row),
@@ -94,7 +94,7 @@ public:
   }
 
 private:
-  /// For boxes of so many rows, along this dimension, of 128 bytes. The pages of symmetric memory
+  /// For boxes of `rows` rows, along dimension `row`, of 128 bytes. The pages of symmetric memory
   /// are a first dimension.
   Value of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages = false) {
     Builder b(function_);
@@ -122,53 +122,53 @@ private:
   func::FuncOp function_;
 };
 
-/// A feed, its pipe and the tensor maps of its loads.
-struct PipedFeed {
-  Feed feed;
+/// The loads of a pipe, the pipe, and their tensor maps.
+struct LoadedPipe {
+  PipeLoads loads;
   Value pipe;
   SmallVector<Value, 2> maps;
   SmallVector<Value, 2> pages; ///< of symmetric memory; null for others
-  SmallVector<bool, 2> shared; ///< of each load: fetched by all cores of a cluster together
-  int64_t members = 1;         ///< cores that the pipe has tiles for
+  SmallVector<bool, 2> shared; ///< of each load: multicast to all CTAs of a cluster
+  int64_t ctas = 1;            ///< CTAs that the pipe has tiles for
 };
 
-/// Writes what the producer does: the control flow around the loads, and what it is computed from.
+/// Writes the producer: the control flow around the loads, and what it is computed from.
 class Producer {
 public:
-  /// `gates`: ops behind which the producer follows the other role through a gate.
-  Producer(OpBuilder b, ArrayRef<PipedFeed> feeds, const Guards &guards,
+  /// `gates`: ops behind which the producer waits for the consumer at a gate.
+  Producer(OpBuilder b, ArrayRef<LoadedPipe> pipes, const Guards &guards,
            const llvm::DenseMap<Operation *, Value> &gates)
-      : b_(b), feeds_(feeds), guards_(guards), gates_(gates) {}
+      : b_(b), pipes_(pipes), guards_(guards), gates_(gates) {}
 
   void project(llvm::iterator_range<Block::iterator> ops) {
     for (Operation &op : ops) {
       project(op);
-      for (const PipedFeed &one : feeds_)
-        if (one.feed.tiles.back().load == &op)
-          fetch(one);
+      for (const LoadedPipe &one : pipes_)
+        if (one.loads.tiles.back().load == &op)
+          loadTiles(one);
       if (auto gate = gates_.find(&op); gate != gates_.end())
-        b_.create<FollowOp>(op.getLoc(), gate->second);
+        b_.create<GateWaitOp>(op.getLoc(), gate->second);
     }
   }
 
 private:
-  /// Whether an op has something for the producer to do in it: tiles to fetch, or what comes before
+  /// Whether an op has something for the producer to do in it: tiles to load, or what comes before
   /// some, waits and the kernel's end.
   bool leads(Operation &op) {
-    if (llvm::any_of(feeds_, [&](const PipedFeed &one) {
-          return op.isProperAncestor(one.feed.tiles.back().load);
+    if (llvm::any_of(pipes_, [&](const LoadedPipe &one) {
+          return op.isProperAncestor(one.loads.tiles.back().load);
         }))
       return true;
     WalkResult result = op.walk([&](Operation *inner) {
-      bool counts = isa<LLVM::InlineAsmOp, WaitOp>(inner) && guards_.precedesFetch(inner);
+      bool counts = isa<LLVM::InlineAsmOp, WaitOp>(inner) && guards_.precedesLoad(inner);
       return counts ? WalkResult::interrupt() : WalkResult::advance();
     });
     return result.wasInterrupted();
   }
 
   void project(Operation &op) {
-    if (isa<WaitOp>(op) && guards_.precedesFetch(&op)) {
-      b_.clone(op, mapping_)->setAttr(kFeedingAttr, b_.getUnitAttr());
+    if (isa<WaitOp>(op) && guards_.precedesLoad(&op)) {
+      b_.clone(op, mapping_)->setAttr(kProducerAttr, b_.getUnitAttr());
     } else if (Projection::isScalar(&op) && isKnown(op)) {
       if (!op.hasTrait<OpTrait::IsTerminator>())
         b_.clone(op, mapping_);
@@ -230,24 +230,24 @@ private:
       }
   }
 
-  void fetch(const PipedFeed &one) {
-    core::LoadOp last = one.feed.tiles.back().load;
+  void loadTiles(const LoadedPipe &one) {
+    core::LoadOp last = one.loads.tiles.back().load;
     Value slot = b_.create<AcquireOp>(last.getLoc(), b_.getIndexType(), one.pipe);
-    for (auto [n, tile] : llvm::enumerate(one.feed.tiles)) {
+    for (auto [n, tile] : llvm::enumerate(one.loads.tiles)) {
       core::LoadOp load = tile.load;
       SmallVector<Value> coords;
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
-      b_.create<FetchOp>(load.getLoc(), mapped(load.getView()), coords, one.maps[n], one.pipe, slot,
-                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(), one.pages[n],
-                         one.shared[n]);
+      b_.create<TmaLoadOp>(load.getLoc(), mapped(load.getView()), coords, one.maps[n], one.pipe,
+                           slot, static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
+                           one.pages[n], one.shared[n]);
     }
   }
 
   Value mapped(Value value) { return mapping_.lookupOrDefault(value); }
 
   OpBuilder b_;
-  ArrayRef<PipedFeed> feeds_;
+  ArrayRef<LoadedPipe> pipes_;
   const Guards &guards_;
   const llvm::DenseMap<Operation *, Value> &gates_;
   IRMapping mapping_;
@@ -268,7 +268,7 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    Chip share = chip->share(residentCores(function));
+    Chip share = chip->share(ctasPerSmOf(function));
     auto plan = planRoles(function, share, warpsOf(function.front().getTerminator()));
     if (!plan) {
       function.emitError() << "has " << kProducerWarpsAttr
@@ -278,10 +278,10 @@ private:
     ImplicitLocOpBuilder b(function.getLoc(), plan->first);
     TensorMaps maps(function);
     if (tensorStores)
-      deliver(function, plan->warps, maps);
+      storeByTma(function, plan->warps, maps);
     Searches searches(function);
     int64_t available = share.sharedBytes - searches.bytes();
-    SmallVector<PipedFeed> feeds = makePipes(function, *plan, available, maps, b);
+    SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
     Guards guards = plan->guards(function);
     llvm::DenseMap<Operation *, Value> gates;
     for (Operation *op : guards.gates(plan->writers))
@@ -293,36 +293,36 @@ private:
       return llvm::make_range(std::next(roles->getIterator()),
                               function.front().getTerminator()->getIterator());
     };
-    Producer(OpBuilder::atBlockEnd(producer), feeds, guards, gates).project(rest());
+    Producer(OpBuilder::atBlockEnd(producer), pipes, guards, gates).project(rest());
     eraseDead(*producer);
     for (auto [op, gate] : gates)
-      openBehind(op, gate);
+      arriveBehind(op, gate);
     for (WaitOp wait : guards.waits())
-      leaveToProducer(wait, plan->feeds);
+      leaveToProducer(wait, plan->pipes);
     consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
                                      rest().begin(), rest().end());
-    rewriteConsumer(roles.getConsumer(), feeds, share, plan->warps);
+    rewriteConsumer(roles.getConsumer(), pipes, share, plan->warps);
     b.setInsertionPoint(roles);
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
   }
 
-  /// Stores of tiles as products leave them become those of the copy engine.
-  static void deliver(func::FuncOp function, int64_t warps, TensorMaps &maps) {
+  /// Stores of tiles as products leave them become TMA stores.
+  static void storeByTma(func::FuncOp function, int64_t warps, TensorMaps &maps) {
     SmallVector<core::StoreOp> stores;
     function.walk([&](core::StoreOp store) {
-      if (isDeliverable(store, warps))
+      if (canStoreByTma(store, warps))
         stores.push_back(store);
     });
     for (core::StoreOp store : stores) {
       OpBuilder b(store);
-      b.create<DeliverOp>(store.getLoc(), store.getTile(), store.getView(), store.getCoords(),
-                          maps.of(store));
+      b.create<TmaStoreOp>(store.getLoc(), store.getTile(), store.getView(), store.getCoords(),
+                           maps.of(store));
       store.erase();
     }
   }
 
-  /// Cores that a load may be made for at once: those of the cluster, where the ways of all its
-  /// members to every load are one, and each has whole groups of 8 rows to fetch.
+  /// CTAs that a load may be made for at once: those of the cluster, where all its CTAs take the
+  /// same way to every load, and each has whole groups of 8 rows to load.
   static int64_t sharersOf(core::LoadOp load) {
     auto cluster = load->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(kClusterAttr);
     if (!cluster || tileOf(load.getTile()).getDimSize(0) % (8 * cluster.getInt()) != 0)
@@ -332,23 +332,23 @@ private:
 
   static Value pageOf(core::LoadOp load) { return ArgumentView::of(load.getView())->page; }
 
-  static void openBehind(Operation *op, Value gate) {
+  static void arriveBehind(Operation *op, Value gate) {
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
-    b.create<OpenOp>(op->getLoc(), gate);
+    b.create<GateArriveOp>(op->getLoc(), gate);
   }
 
-  /// What the role that computes receives next was fetched behind the same wait of the producer,
+  /// What the consumer receives next was loaded behind the same wait of the producer,
   /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
-  static void leaveToProducer(WaitOp wait, ArrayRef<Feed> feeds) {
+  static void leaveToProducer(WaitOp wait, ArrayRef<PipeLoads> pipes) {
     Operation *next = wait->getNextNode();
     while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
       next = next->getNextNode();
     auto loop = dyn_cast_or_null<scf::ForOp>(next);
-    bool isFed = loop && llvm::any_of(feeds, [&](const Feed &feed) {
-                   return feed.block == loop.getBody() && feed.isInner();
-                 });
-    if (!isFed)
+    bool receives = loop && llvm::any_of(pipes, [&](const PipeLoads &loads) {
+                      return loads.block == loop.getBody() && loads.isInner();
+                    });
+    if (!receives)
       return;
     OpBuilder b(loop);
     Value isEmpty = b.create<arith::CmpIOp>(wait.getLoc(), arith::CmpIPredicate::sge,
@@ -357,72 +357,72 @@ private:
     wait->moveBefore(branch.thenBlock()->getTerminator());
   }
 
-  static void rewriteConsumer(Region &consumer, ArrayRef<PipedFeed> feeds, const Chip &share,
+  static void rewriteConsumer(Region &consumer, ArrayRef<LoadedPipe> pipes, const Chip &share,
                               int64_t warps) {
-    for (const PipedFeed &one : feeds)
-      receiveAndMultiply(one.feed, one.pipe, warps);
+    for (const LoadedPipe &one : pipes)
+      receiveAndMultiply(one.loads, one.pipe, warps);
     SmallVector<scf::ForOp> loops;
     consumer.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
       overlapProducts(loop, warps);
-    settleProducts(consumer);
-    addInParts(consumer, share, warps);
+    waitForProducts(consumer);
+    promoteInParts(consumer, share, warps);
   }
 
   /// As many slots as fit into `available` bytes beside what ops need for the moment, for each
-  /// inner feed alike; tiles that stay have two if that takes none from the others.
-  SmallVector<PipedFeed> makePipes(func::FuncOp function, const RolePlan &plan, int64_t available,
-                                   TensorMaps &maps, ImplicitLocOpBuilder &b) {
-    int64_t momentary = 0, delivered = 0;
+  /// inner pipe alike; tiles that stay have two if that takes none from the others.
+  SmallVector<LoadedPipe> makePipes(func::FuncOp function, const RolePlan &plan, int64_t available,
+                                    TensorMaps &maps, ImplicitLocOpBuilder &b) {
+    int64_t momentary = 0, staged = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
-    function.walk([&](DeliverOp) { delivered += deliveryBytes(plan.warps); });
-    SmallVector<PipedFeed> feeds;
-    SmallVector<int64_t> shared; // the number of the first feed of the same tiles
+    function.walk([&](TmaStoreOp) { staged += tmaStoreBytes(plan.warps); });
+    SmallVector<LoadedPipe> pipes;
+    SmallVector<int64_t> shared; // the number of the first pipe of the same tiles
     int64_t inner = 0, outer = 0;
-    for (const Feed &feed : plan.feeds) {
-      PipedFeed one{feed, nullptr, {}, {}, {}};
+    for (const PipeLoads &loads : plan.pipes) {
+      LoadedPipe one{loads, nullptr, {}, {}, {}};
       int64_t bytes = 0;
-      for (const FedTile &tile : feed.tiles) {
+      for (const PipedTile &tile : loads.tiles) {
         int64_t sharers = sharersOf(tile.load);
         one.maps.push_back(maps.of(tile.load, sharers));
         one.pages.push_back(pageOf(tile.load));
         one.shared.push_back(sharers > 1);
-        one.members = std::max(one.members, sharers);
+        one.ctas = std::max(one.ctas, sharers);
       }
-      for (RankedTensorType tile : tilesOf(feed))
+      for (RankedTensorType tile : tilesOf(loads))
         bytes += bytesOf(tile);
-      auto same = llvm::find_if(feeds, [&](PipedFeed &other) {
+      auto same = llvm::find_if(pipes, [&](LoadedPipe &other) {
         return other.maps == one.maps && other.shared == one.shared &&
-               other.feed.isInner() == feed.isInner() && tilesOf(other.feed) == tilesOf(feed);
+               other.loads.isInner() == loads.isInner() && tilesOf(other.loads) == tilesOf(loads);
       });
-      shared.push_back(same - feeds.begin());
-      if (same == feeds.end())
-        (feed.isInner() ? inner : outer) += bytes;
-      feeds.push_back(std::move(one));
+      shared.push_back(same - pipes.begin());
+      if (same == pipes.end())
+        (loads.isInner() ? inner : outer) += bytes;
+      pipes.push_back(std::move(one));
     }
     constexpr int64_t kBarriers = 1024; // of a pipe
-    auto pipes = static_cast<int64_t>(llvm::count_if(
+    auto pipeCount = static_cast<int64_t>(llvm::count_if(
         llvm::enumerate(shared), [](auto one) { return one.value() == int64_t(one.index()); }));
     auto [slots, slotsOfOuter] =
-        chooseSlots(available - rounded(momentary) - delivered - pipes * kBarriers, inner, outer);
-    for (auto [n, one] : llvm::enumerate(feeds)) {
-      int64_t count = one.feed.isInner() ? slots : slotsOfOuter;
+        chooseSlots(available - rounded(momentary) - staged - pipeCount * kBarriers, inner, outer);
+    for (auto [n, one] : llvm::enumerate(pipes)) {
+      int64_t count = one.loads.isInner() ? slots : slotsOfOuter;
       bool isFirst = shared[n] == static_cast<int64_t>(n);
-      one.pipe = isFirst ? Value(b.create<PipeOp>(PipeType::get(b.getContext(), count,
-                                                                tilesOf(one.feed), one.members)))
-                         : feeds[static_cast<size_t>(shared[n])].pipe;
+      one.pipe = isFirst ? Value(b.create<PipeOp>(
+                               PipeType::get(b.getContext(), count, tilesOf(one.loads), one.ctas)))
+                         : pipes[static_cast<size_t>(shared[n])].pipe;
     }
-    return feeds;
+    return pipes;
   }
 
-  static SmallVector<RankedTensorType> tilesOf(const Feed &feed) {
+  static SmallVector<RankedTensorType> tilesOf(const PipeLoads &loads) {
     SmallVector<RankedTensorType> tiles;
-    for (FedTile tile : feed.tiles)
+    for (PipedTile tile : loads.tiles)
       tiles.push_back(inPanels(tileOf(tile.load.getTile())));
     return tiles;
   }
 
-  /// Slots of inner feeds and of others, whose tiles have so many bytes together.
+  /// Slots of inner pipes and of outer ones, whose tiles have `inner` and `outer` bytes.
   std::pair<int64_t, int64_t> chooseSlots(int64_t available, int64_t inner, int64_t outer) const {
     constexpr int64_t kMost = 16;
     auto fit = [&](int64_t ofOuter) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-turn-products | FileCheck %s
+// RUN: %opt %s --nvidia-swap-operands | FileCheck %s
 
 // 8 rows are no product of warpgroups, but 8 columns are.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<64x8xf32>
-// CHECK: %[[TURNED:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]]) -> (tensor<64x8xf32>) {
+// CHECK: %[[SWAPPED:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]]) -> (tensor<64x8xf32>) {
 // CHECK: %[[A:.*]] = tile.load
 // CHECK: %[[B:.*]] = tile.load
 // CHECK: %[[X:.*]] = tile.transpose %[[B]] [1, 0] : tensor<128x64xbf16> -> tensor<64x128xbf16>
 // CHECK: %[[Y:.*]] = tile.transpose %[[A]] [1, 0] : tensor<8x128xbf16> -> tensor<128x8xbf16>
 // CHECK: %[[D:.*]] = tile.dot %[[X]], %[[Y]], %[[SUM]]
 // CHECK-NEXT: scf.yield %[[D]]
-// CHECK: %[[R:.*]] = tile.transpose %[[TURNED]] [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
+// CHECK: %[[R:.*]] = tile.transpose %[[SWAPPED]] [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
 // CHECK: tile.store %[[R]]
 func.func @few_rows(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
   %c0 = arith.constant 0 : index

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Numbers from one role to the other: nvidia.mailbox, tell and hear.
+// Numbers from the producer to the consumer: nvidia.queue, enqueue and dequeue.
 //
-// In shared memory a mailbox is its slots, 8 bytes a number, then two mbarriers a slot: `full`, on
-// which the thread that tells arrives, and `empty`, on which each computing warp does when all its
-// lanes have read. Each thread counts what it has told or heard, in a register: an alloca here,
-// which LLVM promotes.
+// In shared memory a queue is its slots, 8 bytes a number, then two mbarriers a slot: `full`, on
+// which the producer arrives, and `empty`, on which each consumer warp does when all its lanes have
+// read. Each thread counts what it has sent or received, in a register: an alloca here, which LLVM
+// promotes.
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -17,20 +17,20 @@ namespace {
 
 constexpr int64_t kNumberBytes = 8, kBarrierBytes = 8;
 
-/// A mailbox as one of its threads sees it: the slot whose turn it is.
-class Mailbox {
+/// A queue as one of its threads sees it: its next slot.
+class Queue {
 public:
-  Mailbox(ThreadBuilder &t, MailboxType type, Value converted) : t_(t), type_(type) {
+  Queue(ThreadBuilder &t, QueueType type, Value converted) : t_(t), type_(type) {
     base_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
     count_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
-    turn_ = t.b.create<LLVM::LoadOp>(t.loc, t.b.getI32Type(), count_);
-    slot_ = t.b.create<arith::AndIOp>(t.loc, turn_, t.i32(type.getSlots() - 1));
+    index_ = t.b.create<LLVM::LoadOp>(t.loc, t.b.getI32Type(), count_);
+    slot_ = t.b.create<arith::AndIOp>(t.loc, index_, t.i32(type.getSlots() - 1));
     Value round = t.b.create<arith::ShRUIOp>(
-        t.loc, turn_, t.i32(llvm::Log2_64(static_cast<uint64_t>(type.getSlots()))));
+        t.loc, index_, t.i32(llvm::Log2_64(static_cast<uint64_t>(type.getSlots()))));
     parity_ = t.b.create<arith::AndIOp>(t.loc, round, t.i32(1));
   }
 
-  static int64_t bytesOfSlots(MailboxType type) {
+  static int64_t bytesOfSlots(QueueType type) {
     return type.getSlots() * static_cast<int64_t>(type.getNumbers().size()) * kNumberBytes;
   }
 
@@ -43,7 +43,7 @@ public:
     auto bytes = static_cast<int64_t>(type_.getNumbers().size()) * kNumberBytes;
     return t_.offset(t_.offset(base_, t_.mul(slot_, t_.i32(bytes))), n * kNumberBytes);
   }
-  void next() { t_.b.create<LLVM::StoreOp>(t_.loc, t_.add(turn_, t_.i32(1)), count_); }
+  void next() { t_.b.create<LLVM::StoreOp>(t_.loc, t_.add(index_, t_.i32(1)), count_); }
 
 private:
   Value barrier(int64_t first) {
@@ -52,8 +52,8 @@ private:
   }
 
   ThreadBuilder &t_;
-  MailboxType type_;
-  Value base_, count_, turn_, slot_, parity_;
+  QueueType type_;
+  Value base_, count_, index_, slot_, parity_;
 };
 
 /// The type in which a number lies in shared memory.
@@ -64,13 +64,13 @@ Type storedType(Type number) {
   return number.isIndex() ? Type(b.getI64Type()) : isWhole ? number : Type(b.getI32Type());
 }
 
-struct MailboxPattern : TilePattern<MailboxOp> {
+struct QueuePattern : TilePattern<QueueOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MailboxOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(QueueOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    MailboxType type = op.getType();
-    int64_t slots = type.getSlots(), bytes = Mailbox::bytesOfSlots(type);
+    QueueType type = op.getType();
+    int64_t slots = type.getSlots(), bytes = Queue::bytesOfSlots(type);
     Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes)), count;
     {
       OpBuilder::InsertionGuard guard(b);
@@ -91,9 +91,9 @@ struct MailboxPattern : TilePattern<MailboxOp> {
       t.instructions.fenceBarriers();
     }
     b.create<NVVM::Barrier0Op>(op.getLoc());
-    Value box = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
-    box = b.create<LLVM::InsertValueOp>(op.getLoc(), box, base, 0);
-    b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, box, count, 1);
+    Value queue = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
+    queue = b.create<LLVM::InsertValueOp>(op.getLoc(), queue, base, 0);
+    b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, queue, count, 1);
     return success();
   }
 
@@ -103,40 +103,40 @@ private:
   }
 };
 
-struct TellPattern : TilePattern<TellOp> {
+struct EnqueuePattern : TilePattern<EnqueueOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(TellOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(EnqueueOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    Mailbox box(t, op.getMailbox().getType(), adaptor.getMailbox());
-    t.instructions.waitBarrier(box.empty(), box.isFree());
+    Queue queue(t, op.getQueue().getType(), adaptor.getQueue());
+    t.instructions.waitBarrier(queue.empty(), queue.isFree());
     for (auto [n, number] : llvm::enumerate(adaptor.getNumbers())) {
       Type stored = storedType(number.getType());
       if (number.getType().isIndex())
         number = b.create<arith::IndexCastOp>(op.getLoc(), stored, number);
       else if (stored != number.getType())
         number = b.create<arith::ExtUIOp>(op.getLoc(), stored, number);
-      b.create<LLVM::StoreOp>(op.getLoc(), number, box.number(static_cast<int64_t>(n)));
+      b.create<LLVM::StoreOp>(op.getLoc(), number, queue.number(static_cast<int64_t>(n)));
     }
-    t.instructions.arrive(box.full(), b.create<arith::ConstantIntOp>(op.getLoc(), 1, 1));
-    box.next();
+    t.instructions.arrive(queue.full(), b.create<arith::ConstantIntOp>(op.getLoc(), 1, 1));
+    queue.next();
     b.eraseOp(op);
     return success();
   }
 };
 
-struct HearPattern : TilePattern<HearOp> {
+struct DequeuePattern : TilePattern<DequeueOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(HearOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(DequeueOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    Mailbox box(t, op.getMailbox().getType(), adaptor.getMailbox());
-    t.instructions.waitBarrier(box.full(), box.isThere());
+    Queue queue(t, op.getQueue().getType(), adaptor.getQueue());
+    t.instructions.waitBarrier(queue.full(), queue.isThere());
     SmallVector<Value> numbers;
     for (auto [n, type] : llvm::enumerate(op.getResultTypes())) {
       Type stored = storedType(type);
       Value number =
-          b.create<LLVM::LoadOp>(op.getLoc(), stored, box.number(static_cast<int64_t>(n)));
+          b.create<LLVM::LoadOp>(op.getLoc(), stored, queue.number(static_cast<int64_t>(n)));
       if (type.isIndex())
         number = b.create<arith::IndexCastOp>(op.getLoc(), type, number);
       else if (stored != type)
@@ -146,8 +146,8 @@ struct HearPattern : TilePattern<HearOp> {
     b.create<NVVM::SyncWarpOp>(op.getLoc(), t.i32(-1));
     Value isFirst =
         b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, context_.lane, t.i32(0));
-    t.instructions.arrive(box.empty(), isFirst);
-    box.next();
+    t.instructions.arrive(queue.empty(), isFirst);
+    queue.next();
     b.replaceOp(op, numbers);
     return success();
   }
@@ -155,9 +155,9 @@ struct HearPattern : TilePattern<HearOp> {
 
 } // namespace
 
-void addMailPatterns(RewritePatternSet &patterns, const TypeConverter &types,
-                     const ThreadContext &context) {
-  patterns.add<MailboxPattern, TellPattern, HearPattern>(types, patterns.getContext(), context);
+void addQueuePatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                      const ThreadContext &context) {
+  patterns.add<QueuePattern, EnqueuePattern, DequeuePattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

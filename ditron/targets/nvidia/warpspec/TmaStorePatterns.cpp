@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that the copy engine stores: nvidia.deliver.
+// TMA stores: nvidia.tma_store.
 //
 // Each warpgroup stores its rows by itself, in blocks of 64 rows of 128 bytes, through two buffers
-// of shared memory in turn:
+// of shared memory, alternately:
 //
 //   its first thread waits until the buffer has been read, and all of the warpgroup for it
-//   each warp writes 16 rows by stmatrix, chunks of 16 bytes swizzled as the copy engine reads them
-//   what was written is shown to the copy engine; all meet; the first thread has it stored
+//   each warp writes 16 rows by stmatrix, chunks of 16 bytes swizzled as TMA reads them
+//   a proxy fence shows TMA what was written; all meet; the first thread issues the TMA store
 //
 // A tile whose width is no multiple of 128 bytes ends with a block that overlaps the one before it:
-// its elements are written twice. At the edges of the view the copy engine drops what is beyond.
+// its elements are written twice. At the edges of the view TMA drops what is beyond.
 // But where the view is a slice, there is something behind its last row: blocks that reach beyond
 // it are read from shared memory by the threads, which store the rows that are left in 16-byte
 // pieces.
@@ -38,10 +38,10 @@ SmallVector<int64_t> blocksOf(int64_t columns) {
   return starts;
 }
 
-/// What one warpgroup does with its rows of a tile.
-class Delivery {
+/// The store of one warpgroup's rows of a tile.
+class TmaStore {
 public:
-  Delivery(ThreadBuilder &t, DeliverOp op, Value tile, Value buffers)
+  TmaStore(ThreadBuilder &t, TmaStoreOp op, Value tile, Value buffers)
       : t_(t), op_(op), tile_(*Distribution::of(core::layoutOf(tileOf(op.getTile())),
                                                 shapeOf(tileOf(op.getTile())))),
         columns_(tileOf(op.getTile()).getDimSize(1)), groups_(t.context.warps / kWarpgroup),
@@ -92,7 +92,7 @@ private:
     Instructions &instructions = t_.instructions;
     Value meeting = t_.add(group_, t_.i32(kFirstBarrier));
     Value buffer = t_.offset(buffers_, count % kBuffers * kBlockBytes);
-    // What was stored before this tile may have used either buffer last.
+    // The stores before this tile may have used either buffer last.
     instructions.waitStoresRead(count == 0 ? 0 : kBuffers - 1, isFirst_);
     instructions.meet(meeting, kWarpgroup * kLanes);
     for (int64_t part = 0; part < kBlockColumns; part += 16) {
@@ -155,7 +155,7 @@ private:
   }
 
   ThreadBuilder &t_;
-  DeliverOp op_;
+  TmaStoreOp op_;
   Distribution tile_;
   std::optional<GlobalTile> slice_; ///< the tile in a slice, behind whose last row lie others
   int64_t columns_, groups_, rows_; ///< rows: of a warpgroup
@@ -164,13 +164,13 @@ private:
   Value group_, buffers_, isFirst_, lane_;
 };
 
-struct DeliverPattern : TilePattern<DeliverOp> {
+struct TmaStorePattern : TilePattern<TmaStoreOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(DeliverOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    Value buffers = t.shared(context_.shared.allocate(deliveryBytes(context_.warps)));
-    Delivery(t, op, adaptor.getTile(), buffers).run();
+    Value buffers = t.shared(context_.shared.allocate(tmaStoreBytes(context_.warps)));
+    TmaStore(t, op, adaptor.getTile(), buffers).run();
     b.eraseOp(op);
     return success();
   }
@@ -178,11 +178,11 @@ struct DeliverPattern : TilePattern<DeliverOp> {
 
 } // namespace
 
-int64_t deliveryBytes(int64_t warps) { return warps / kWarpgroup * kBuffers * kBlockBytes; }
+int64_t tmaStoreBytes(int64_t warps) { return warps / kWarpgroup * kBuffers * kBlockBytes; }
 
-void addDeliverPatterns(RewritePatternSet &patterns, const TypeConverter &types,
-                        const ThreadContext &context) {
-  patterns.add<DeliverPattern>(types, patterns.getContext(), context);
+void addTmaStorePatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                         const ThreadContext &context) {
+  patterns.add<TmaStorePattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: %opt %s --nvidia-overlap-launches | FileCheck %s
-// RUN: %opt %s --nvidia-overlap-launches=chip=sm_89 | FileCheck %s --check-prefix=OLD
-// OLD-NOT: nvidia.follow_launches
+// RUN: %opt %s --nvidia-dependent-launch | FileCheck %s
+// RUN: %opt %s --nvidia-dependent-launch=chip=sm_89 | FileCheck %s --check-prefix=OLD
+// OLD-NOT: nvidia.grid_dependency_wait
 
 !v = memref<?xf32, strided<[?], offset: ?>>
 
 // A launch waits for the one before when its barriers are made.
 // CHECK-LABEL: func.func @roles
-// CHECK-SAME: attributes {simt.overlaps}
+// CHECK-SAME: attributes {simt.dependent_launch}
 // CHECK: nvidia.pipe
-// CHECK-NEXT: nvidia.follow_launches
+// CHECK-NEXT: nvidia.grid_dependency_wait
 // CHECK-NEXT: nvidia.roles
-// CHECK-NOT: nvidia.follow_launches
+// CHECK-NOT: nvidia.grid_dependency_wait
 func.func @roles(%A: !v) {
   %c0 = arith.constant 0 : index
   %pipe = nvidia.pipe : <4 of tensor<64xf32>>
@@ -26,9 +26,9 @@ func.func @roles(%A: !v) {
 
 // And before it reads a number that it begins with.
 // CHECK-LABEL: func.func @reads
-// CHECK: nvidia.follow_launches
+// CHECK: nvidia.grid_dependency_wait
 // CHECK-NEXT: memref.load
-// CHECK-NOT: nvidia.follow_launches
+// CHECK-NOT: nvidia.grid_dependency_wait
 func.func @reads(%A: !v) {
   %c0 = arith.constant 0 : index
   %x = memref.load %A[%c0] : !v
@@ -42,7 +42,7 @@ func.func @reads(%A: !v) {
 
 // A kernel of several ranks waits for others, whose place the next launch is not to take.
 // CHECK-LABEL: func.func @ranks
-// CHECK-NOT: nvidia.follow_launches
+// CHECK-NOT: nvidia.grid_dependency_wait
 func.func @ranks(%A: !v) attributes {simt.distributed} {
   nvidia.roles producer {
     simt.commit

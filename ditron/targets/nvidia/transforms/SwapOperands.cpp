@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-turn-products: products of few rows by many columns are computed transposed, where that
-// makes them products of warpgroups, which have 64 rows at least and 8 columns.
+// nvidia-swap-operands: swap-AB. Products of few rows by many columns are computed transposed, with
+// their operands swapped, if wgmma can then compute them: it takes 64 rows at least and 8 columns.
 //
 //   %r = scf.for ... iter_args(%acc = %zero) -> (tensor<8x64xf32>) {
 //     %d = tile.dot %a, %b, %acc : tensor<8x128xbf16>, tensor<128x64xbf16> -> tensor<8x64xf32>
@@ -15,8 +15,9 @@
 //   }
 //   %r = tile.transpose %t [1, 0]
 //
-// All products of a kernel are turned that need it, or none: if they are not what a kernel with
-// roles multiplies (Roles.h), they stay. test/targets/nvidia/turn-products.mlir shows it.
+// The operands of all products of a kernel that need it are swapped, or of none: products that a
+// warp-specialised kernel does not compute (Roles.h) stay. test/targets/nvidia/swap-operands.mlir
+// shows it.
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
@@ -25,7 +26,7 @@ using namespace mlir;
 
 namespace ditron::nvidia {
 
-#define GEN_PASS_DEF_TURNPRODUCTS
+#define GEN_PASS_DEF_SWAPOPERANDS
 #include "ditron/targets/nvidia/transforms/Passes.h.inc"
 
 namespace {
@@ -48,24 +49,24 @@ std::optional<unsigned> carriedBy(core::DotOp dot) {
   return isZero ? std::optional(number) : std::nullopt;
 }
 
-bool isToTurn(core::DotOp dot) {
+bool isToSwap(core::DotOp dot) {
   RankedTensorType acc = tileOf(dot.getAcc());
   return acc.getRank() == 2 && acc.getDimSize(0) % kRows != 0 && acc.getDimSize(0) % 8 == 0 &&
          acc.getDimSize(1) % kRows == 0 && carriedBy(dot);
 }
 
-RankedTensorType turned(RankedTensorType tile) {
+RankedTensorType swapped(RankedTensorType tile) {
   return RankedTensorType::get({tile.getDimSize(1), tile.getDimSize(0)}, tile.getElementType());
 }
 
-void turn(core::DotOp dot) {
+void swapOperands(core::DotOp dot) {
   unsigned number = *carriedBy(dot);
   auto loop = cast<scf::ForOp>(dot->getParentOp());
   ImplicitLocOpBuilder b(dot.getLoc(), loop);
   auto transposed = [&](Value tile) {
-    return b.create<core::TransposeOp>(turned(tileOf(tile)), tile, ArrayRef<int64_t>{1, 0});
+    return b.create<core::TransposeOp>(swapped(tileOf(tile)), tile, ArrayRef<int64_t>{1, 0});
   };
-  RankedTensorType type = turned(tileOf(dot.getAcc()));
+  RankedTensorType type = swapped(tileOf(dot.getAcc()));
   Value zero = b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(type)));
   loop.getInitArgsMutable()[number].set(zero);
   loop.getRegionIterArg(number).setType(type);
@@ -81,19 +82,19 @@ void turn(core::DotOp dot) {
   result.replaceAllUsesExcept(back, back);
 }
 
-void turnAll(func::FuncOp function) {
+void swapAll(func::FuncOp function) {
   SmallVector<core::DotOp> dots;
   function.walk([&](core::DotOp dot) {
-    if (isToTurn(dot))
+    if (isToSwap(dot))
       dots.push_back(dot);
   });
   for (core::DotOp dot : dots)
-    turn(dot);
+    swapOperands(dot);
 }
 
-class TurnProducts : public impl::TurnProductsBase<TurnProducts> {
+class SwapOperands : public impl::SwapOperandsBase<SwapOperands> {
 public:
-  using TurnProductsBase::TurnProductsBase;
+  using SwapOperandsBase::SwapOperandsBase;
 
 private:
   void runOnOperation() override {
@@ -102,13 +103,13 @@ private:
     if (!chip)
       return signalPassFailure();
     bool hasSome = false;
-    function.walk([&](core::DotOp dot) { hasSome |= isToTurn(dot); });
+    function.walk([&](core::DotOp dot) { hasSome |= isToSwap(dot); });
     if (!hasSome)
       return;
     OwningOpRef<func::FuncOp> trial(function.clone());
-    turnAll(*trial);
-    if (planRoles(*trial, chip->share(resident), warps))
-      turnAll(function);
+    swapAll(*trial);
+    if (planRoles(*trial, chip->share(ctasPerSm), warps))
+      swapAll(function);
   }
 };
 

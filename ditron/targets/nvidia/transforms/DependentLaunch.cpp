@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-overlap-launches: a launch of a kernel with roles begins while the last cores of the one
-// before it run. It waits for that one where it first touches memory, when its barriers are made
-// and its code is loaded.
+// nvidia-dependent-launch: programmatic dependent launch (PDL). A launch of a warp-specialised
+// kernel begins while the last CTAs of the one before it run. It waits for that one where it first
+// touches memory, when its barriers are made and its code is loaded.
 //
 //   %pipe = nvidia.pipe : ...
 //   nvidia.roles producer { ... } consumer { ... }
 // becomes
 //   %pipe = nvidia.pipe : ...
-//   nvidia.follow_launches
+//   nvidia.grid_dependency_wait
 //   nvidia.roles producer { ... } consumer { ... }
 //
 // Kernels of several ranks are not among them: while one waits for a peer's, which may be launched
 // on the same GPU, the next would take the place of that. They let nobody begin before they end.
-// test/targets/nvidia/overlap-launches.mlir shows it.
+// test/targets/nvidia/dependent-launch.mlir shows it.
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
@@ -23,19 +23,19 @@ using namespace mlir;
 
 namespace ditron::nvidia {
 
-#define GEN_PASS_DEF_OVERLAPLAUNCHES
+#define GEN_PASS_DEF_DEPENDENTLAUNCH
 #include "ditron/targets/nvidia/transforms/Passes.h.inc"
 
 namespace {
 
-/// Whether an op touches no memory but that of its core.
+/// Whether an op touches no memory but that of its CTA.
 bool isOfCore(Operation &op) {
-  return isa<PipeOp, MailboxOp, GateOp, RingOp>(op) || isMemoryEffectFree(&op);
+  return isa<PipeOp, QueueOp, GateOp, RingOp>(op) || isMemoryEffectFree(&op);
 }
 
-class OverlapLaunches : public impl::OverlapLaunchesBase<OverlapLaunches> {
+class DependentLaunch : public impl::DependentLaunchBase<DependentLaunch> {
 public:
-  using OverlapLaunchesBase::OverlapLaunchesBase;
+  using DependentLaunchBase::DependentLaunchBase;
 
 private:
   void runOnOperation() override {
@@ -43,14 +43,14 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    if (!chip->launchesOverlap || function.getOps<RolesOp>().empty() ||
+    if (!chip->hasDependentLaunch || function.getOps<RolesOp>().empty() ||
         function->hasAttr(kDistributedAttr))
       return;
     Block &body = function.front();
     Operation &first =
         *llvm::find_if(body.without_terminator(), [](Operation &op) { return !isOfCore(op); });
-    OpBuilder(&first).create<FollowLaunchesOp>(function.getLoc());
-    function->setAttr(kOverlapsAttr, UnitAttr::get(&getContext()));
+    OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc());
+    function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));
   }
 };
 
