@@ -67,6 +67,15 @@ std::optional<NotifyMode> notifyModeOf(Operation *op) {
   return put ? std::optional(put.getMode()) : std::nullopt;
 }
 
+bool isOfRanks(Operation *kernel) {
+  return kernel
+      ->walk([](Operation *op) {
+        bool knows = isa<RankOp, NumRanksOp, SymmetricOp, SignalsOp, BarrierOp>(op);
+        return knows ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace ditron::device
 
 //===-- Attributes and types ------------------------------------------------------------------===//

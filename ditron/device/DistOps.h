@@ -36,4 +36,8 @@ std::optional<SpaceKind> spaceOf(mlir::Type memref);
 using core::viewType;
 mlir::MemRefType viewType(int64_t rank, mlir::Type element, std::optional<SpaceKind> space);
 
+/// Whether a kernel knows of ranks, so that all of them launch it together; each launches another
+/// one by itself.
+bool isOfRanks(mlir::Operation *kernel);
+
 } // namespace ditron::device

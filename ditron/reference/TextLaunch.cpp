@@ -38,6 +38,8 @@ ParsedKernel::ParsedKernel(const std::string &ir) : impl_(std::make_unique<Impl>
 
 ParsedKernel::~ParsedKernel() = default;
 
+bool ParsedKernel::isOfRanks() const { return device::isOfRanks(impl_->function); }
+
 static ArgumentValue valueOf(const runtime::KernelArgument &argument) {
   if (const auto *integer = std::get_if<int64_t>(&argument))
     return *integer;

@@ -25,6 +25,10 @@ public:
   explicit ParsedKernel(const std::string &ir);
   ~ParsedKernel();
 
+  /// Whether all ranks launch it together: see device::isOfRanks. Of another one, a launch has one
+  /// part.
+  bool isOfRanks() const;
+
   /// Interprets one launch of all ranks, each of so many cores and as many on every one of `nodes`,
   /// in an interleaving that follows from the seed (0: in turns). What is odd about it: see Result. CompileError where the program is
   /// wrong or the ranks launch different kernels, RuntimeError where they wait for ever.

@@ -53,6 +53,8 @@ std::string describe(const Request &request) {
     return fmt::format("allocates {} bytes for '{}'", request.bytes, request.name);
   case Request::free:
     return fmt::format("frees the memory at offset {}", request.tag);
+  case Request::launch:
+    return fmt::format("launches kernel '{}'", request.name);
   default:
     return "is at a barrier";
   }

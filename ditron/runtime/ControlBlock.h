@@ -20,7 +20,7 @@ namespace ditron::runtime {
 
 /// What a rank brings to a meeting of all ranks. Every rank must bring the same.
 struct Request {
-  enum Kind : uint32_t { barrier, allocate, free };
+  enum Kind : uint32_t { barrier, allocate, free, launch };
   uint32_t kind = barrier;
   uint32_t refused = 0; ///< this rank cannot do it; `text` says why
   uint64_t bytes = 0;

@@ -132,6 +132,12 @@ void Rank::barrier() { meet(Request{.kind = Request::barrier}); }
 
 void Rank::assemble() { meet(Request{.kind = Request::barrier}, true); }
 
+void Rank::assembleToLaunch(std::string_view kernel) {
+  Request request{.kind = Request::launch};
+  kernel.substr(0, sizeof(request.name) - 1).copy(request.name, sizeof(request.name) - 1);
+  meet(request, true);
+}
+
 void Rank::meet(const Request &request, bool isPatient) {
   enter();
   uint64_t meeting = ++meetings_;

@@ -97,6 +97,8 @@ public:
   /// inputs does where many share few CPUs: the bound is on the time for which none of those that
   /// are missing has used a CPU. So who works is waited for, and who has stopped is not.
   void assemble();
+  /// The same where every rank launches this kernel. RuntimeError where one launches another one.
+  void assembleToLaunch(std::string_view kernel);
 
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where

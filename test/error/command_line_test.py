@@ -50,10 +50,10 @@ CASES = [
      r"M is 9223372036854775808, expected at most 9223372036854775807"),
     ("run gemm --shape Q=3", USAGE, r"gemm has no dimension 'Q', expected K, M, N"),
     ("run gemm --config q=3", USAGE, r"config: unknown 'q', expected one of m, n, k"),
-    ("run gemm --config ctas-per-sm=2", USAGE, r"config: 'resident' is now 'ctas-per-sm'"),
-    ("compile gemm --target sm_90a --config ctas-per-sm=2", USAGE, r"config: 'resident' is now 'ctas-per-sm'"),
+    ("run gemm --config resident=2", USAGE, r"config: 'resident' is now 'ctas-per-sm'"),
+    ("compile gemm --target sm_90a --config resident=2", USAGE, r"config: 'resident' is now 'ctas-per-sm'"),
     *[(f"{verb} gemm {option}", USAGE, r"--resident is now --config ctas-per-sm=N")
-      for verb in ("run", "bench", "compile", "trace", "tune") for option in ("--resident 2", "--ctas-per-sm=2")],
+      for verb in ("run", "bench", "compile", "trace", "tune") for option in ("--resident 2", "--resident=2")],
     ("run gemm --config m=0", USAGE, r"m is '0', expected an integer of at least 1"),
     ("run gemm --config m=8,n=8,m=16", USAGE, r"config: m is given twice, 8 and 16"),
     ("run gemm --config m=4294967297", USAGE, r"m is 4294967297, expected at most 2147483647"),

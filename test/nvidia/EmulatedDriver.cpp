@@ -66,6 +66,7 @@ struct Driver {
   std::map<void *, std::unique_ptr<Stream>> streams;
   std::deque<emulator::TensorMap> maps;
   bool isExecuting = false;
+  uint64_t executed = 0; ///< launches, or groups of them
   uint64_t seed = 1;
   int status = 0;
 
@@ -137,8 +138,10 @@ void advance(Stream &stream, std::unique_lock<std::mutex> &lock) {
   auto &first = std::get<Launch>(stream.queue.front());
   if (int64_t ranks = first.ranks(); ranks > 1) {
     std::string ptx = first.module->ptx;
-    d.changed.wait_for(lock, kPatience, [&] { return d.isExecuting || countAll(ptx) >= ranks; });
-    if (d.isExecuting || stream.queue.empty())
+    uint64_t executed = d.executed;
+    auto isOver = [&] { return d.isExecuting || d.executed != executed; };
+    d.changed.wait_for(lock, kPatience, [&] { return isOver() || countAll(ptx) >= ranks; });
+    if (isOver()) // perhaps this launch with others
       return;
     launches = takeAll(ptx);
   } else {
@@ -150,6 +153,7 @@ void advance(Stream &stream, std::unique_lock<std::mutex> &lock) {
   execute(launches);
   lock.lock();
   d.isExecuting = false;
+  ++d.executed;
   d.changed.notify_all();
 }
 

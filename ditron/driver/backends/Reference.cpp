@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The backend `reference`: kernels are interpreted (ditron/reference). The interpreter runs all
-// ranks in one thread, so launches of the ranks meet: the last one to come interprets them all.
+// ranks in one thread, so launches of a kernel of ranks meet: the last one to come interprets them.
 #include "ditron/driver/backends/Backends.h"
 #include "ditron/reference/TextLaunch.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/device/HostDevice.h"
 #include "ditron/runtime/device/KernelSource.h"
 #include "ditron/support/Error.h"
+#include <chrono>
 #include <condition_variable>
 #include <fmt/format.h>
 #include <map>
@@ -21,30 +22,28 @@ namespace {
 
 constexpr const char *kName = "interpreter", *kTarget = "reference";
 
+/// Interprets parts of a launch; what is odd about it. Rounds number the launches of all ranks.
+using Execute =
+    std::function<std::vector<std::string>(const reference::LaunchParts &, uint64_t round)>;
+
 /// Where launches of all ranks meet.
 class Meeting {
 public:
   Meeting(int ranks, std::chrono::milliseconds bound) : ranks_(ranks), bound_(bound) {}
 
-  using Execute =
-      std::function<std::vector<std::string>(const reference::LaunchParts &, uint64_t round)>;
-
   /// Called by every rank with its part of a launch; the last one executes all parts.
-  LaunchStats launch(int rank, const reference::LaunchPart &part, const Execute &execute) {
+  std::vector<std::string> launch(int rank, const reference::LaunchPart &part,
+                                  const Execute &execute) {
     std::unique_lock lock(mutex_);
     uint64_t round = round_;
     parts_[rank] = &part;
-    auto start = std::chrono::steady_clock::now();
     if (int(parts_.size()) == ranks_)
       executeAll(lock, execute);
     else
       awaitRound(lock, round, part);
     if (failure_ && failedRound_ == round)
       std::rethrow_exception(failure_);
-    LaunchStats stats;
-    stats.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    stats.warnings = warnings_;
-    return stats;
+    return warnings_;
   }
 
 private:
@@ -135,28 +134,40 @@ public:
 
 protected:
   Launch bind(const std::vector<KernelArgument> &arguments) override {
-    int rank = reference_.rank().rank(), ranks = reference_.rank().size();
-    source_->check(arguments, reference_, ranks);
+    source_->check(arguments, reference_, reference_.rank().size());
     std::call_once(parsed_, [&] {
       ir_ = std::make_shared<const std::string>(source_->ir());
       program_ = std::make_unique<reference::ParsedKernel>(*ir_);
     });
-    return [this, rank, part = reference::LaunchPart{source_->name(), ir_, arguments}] {
-      uint64_t seed = reference_.rank().options().scheduleSeed;
-      return reference_.meeting().launch(
-          rank, part, [&](const reference::LaunchParts &parts, uint64_t round) {
-            return program_->launch(parts, reference_.cores(), reference_.rank().mesh().nodes,
-                                    seed ? seed + round : 0);
-          });
+    return [this, part = reference::LaunchPart{source_->name(), ir_, arguments}] {
+      auto start = std::chrono::steady_clock::now();
+      LaunchStats stats;
+      stats.warnings = interpret(part);
+      stats.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      return stats;
     };
   }
 
 private:
+  std::vector<std::string> interpret(const reference::LaunchPart &part) {
+    Rank &rank = reference_.rank();
+    uint64_t seed = rank.options().scheduleSeed;
+    auto execute = [&](const reference::LaunchParts &parts, uint64_t round) {
+      return program_->launch(parts, reference_.cores(), parts.size() > 1 ? rank.mesh().nodes : 1,
+                              seed ? seed + round : 0);
+    };
+    if (program_->isOfRanks())
+      return reference_.meeting().launch(rank.rank(), part, execute);
+    return execute({&part}, launches_++);
+  }
+
   ReferenceDevice &reference_;
   std::shared_ptr<KernelSource> source_;
   std::once_flag parsed_;
   std::shared_ptr<const std::string> ir_;
   std::unique_ptr<reference::ParsedKernel> program_;
+  uint64_t launches_ = 0; ///< of this rank alone
 };
 
 std::shared_ptr<Executable> ReferenceDevice::load(std::shared_ptr<KernelSource> source) {

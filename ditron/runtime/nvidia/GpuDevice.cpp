@@ -43,9 +43,17 @@ public:
 
   void launch(DeviceStream &stream) override {
     auto &gpu = dynamic_cast<GpuStream &>(stream);
-    for (const auto &executable : executables_)
-      gpu.note(executable);
-    graph_.launch(gpu.driver());
+    auto enqueue = [&] {
+      for (const auto &executable : executables_)
+        gpu.note(executable);
+      graph_.launch(gpu.driver());
+    };
+    auto distributed = std::find_if(executables_.begin(), executables_.end(),
+                                    [](const auto &one) { return one->isDistributed(); });
+    if (distributed == executables_.end())
+      enqueue();
+    else
+      gpu.device().launchTogether((*distributed)->name(), enqueue);
   }
 
 private:
@@ -116,7 +124,7 @@ void GpuStream::copy(const Tensor &to, const Tensor &from) {
 //===-- GpuDevice -----------------------------------------------------------------------------===//
 
 GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
-    : group_(std::move(group)), rankNumber_(rank.rank()), straggler_(rank.options().straggler),
+    : rank_(rank), group_(std::move(group)), rankNumber_(rank.rank()), straggler_(rank.options().straggler),
       driver_(group_->device(rankNumber_)), stream_(*this, Stream(driver_)) {}
 
 std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}", major, minor); }
@@ -171,6 +179,16 @@ void GpuDevice::inOrder(const std::function<void()> &work) {
   sync();
   std::lock_guard guard(lock_);
   work();
+}
+
+void GpuDevice::launchTogether(std::string_view kernel, const std::function<void()> &enqueue) {
+  if (!group_->isShared())
+    return enqueue();
+  std::lock_guard guard(lock_);
+  rank_.assembleToLaunch(kernel);
+  enqueue();
+  if (straggler_.rank < 0) // the others are not to wait for it here
+    rank_.assembleToLaunch(kernel);
 }
 
 void GpuDevice::straggle() const {

@@ -133,10 +133,23 @@ void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceS
                      "context that compiled it");
   std::lock_guard guard(lock_);
   const Binding &binding = bind(arguments);
-  device_->straggle();
-  gpu->note(shared_from_this());
-  state_.launched(binding.cores);
-  binding.variant->loaded->launch(binding.parameters, gpu->driver(), binding.cores);
+  auto enqueue = [&] {
+    device_->straggle();
+    gpu->note(shared_from_this());
+    state_.launched(binding.cores);
+    binding.variant->loaded->launch(binding.parameters, gpu->driver(), binding.cores);
+  };
+  if (binding.variant->info->isDistributed && !gpu->isRecorded())
+    device_->launchTogether(name(), enqueue);
+  else
+    enqueue();
+}
+
+const std::string &GpuExecutable::name() const { return source_->name(); }
+
+bool GpuExecutable::isDistributed() const {
+  std::lock_guard guard(lock_);
+  return last_ && last_->second.variant->info->isDistributed;
 }
 
 namespace {

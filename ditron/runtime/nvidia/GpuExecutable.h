@@ -27,6 +27,9 @@ public:
   int cores() const override;
   void poison() override;
 
+  const std::string &name() const;
+  /// Whether its last launch was of a kernel of several ranks.
+  bool isDistributed() const;
   /// Throws the error of launches that have ended, if one failed. RuntimeError where a wait outlived
   /// its bound, on every rank with the same text; CompileError where a requirement of the kernel
   /// does not hold. The next launch is a new start.

@@ -79,6 +79,8 @@ public:
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
+  /// Whether some GPU has several ranks.
+  bool isShared() const { return gpus() < ranks(); }
   /// The CTAs of a launch of a rank, of a kernel of which `fitting` fit its GPU. UnavailableError
   /// where not every rank could have one.
   int cores(int rank, int fitting) const;

@@ -234,36 +234,90 @@ TEST(Backends, AreNamed) {
   EXPECT_GE(availableBackends().size(), 3u);
 }
 
-/// Every rank adds what its neighbour sent.
-TEST(Backends, RunRanks) {
+/// Every rank gets what the one before it has.
+Kernel shift() {
+  return Kernel("shift(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+    auto inbox = symmetric<f32>({x.size()}, "inbox");
+    auto arrived = signals(1, "arrived");
+    auto next = (rank() + 1) % numRanks();
+    when(coreId() == 0, [&] {
+      put(x, inbox.on(next));
+      notify(arrived.on(next)(0));
+      wait(arrived(0), 1);
+      for (auto i : range(y.tiled(64).cols()))
+        y.tiled(64)(i) = inbox.tiled(64)(i);
+    });
+  });
+}
+
+Tensor numbersOf(Context &ctx, int rank) {
+  Tensor x = Tensor::own(DType::f32, {100});
+  for (int64_t n = 0; n < 100; ++n)
+    x.set({n}, double(1000 * rank + n));
+  return ctx.tensorFrom(x);
+}
+
+void expectNumbersOf(const Tensor &found, int rank) {
+  Tensor host = found.toHost();
+  for (int64_t n = 0; n < 100; ++n)
+    ASSERT_EQ(host.at({n}), double(1000 * rank + n));
+}
+
+int before(const Context &ctx) { return (ctx.rank() + ctx.ranks() - 1) % ctx.ranks(); }
+
+Options threeRanks() {
   Options options;
   options.ranks = 3;
   options.cores = 2;
-  runRanks(options, [](Context &ctx) {
-    Kernel shift("shift(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
-      auto inbox = symmetric<f32>({x.size()}, "inbox");
-      auto arrived = signals(1, "arrived");
-      auto next = (rank() + 1) % numRanks();
-      when(coreId() == 0, [&] {
-        put(x, inbox.on(next));
-        notify(arrived.on(next)(0));
-        wait(arrived(0), 1);
-        for (auto i : range(y.tiled(64).cols()))
-          y.tiled(64)(i) = inbox.tiled(64)(i);
-      });
-    });
-    Tensor x = Tensor::own(DType::f32, {100});
-    for (int64_t n = 0; n < 100; ++n)
-      x.set({n}, double(1000 * ctx.rank() + n));
-    Tensor input = ctx.tensorFrom(x), y = ctx.tensor<f32>({100});
-    Program run = ctx.compile(shift);
+  return options;
+}
+
+TEST(Backends, RunRanks) {
+  runRanks(threeRanks(), [](Context &ctx) {
+    Tensor input = numbersOf(ctx, ctx.rank()), y = ctx.tensor<f32>({100});
+    Program run = ctx.compile(shift());
     for (int n = 0; n < 3; ++n)
       run(input, y);
-    Tensor found = y.toHost();
-    int before = (ctx.rank() + ctx.ranks() - 1) % ctx.ranks();
-    for (int64_t n = 0; n < 100; ++n)
-      ASSERT_EQ(found.at({n}), double(1000 * before + n));
+    expectNumbersOf(y, before(ctx));
     ctx.barrier();
+  });
+}
+
+/// Ranks that share a GPU load code and free memory while kernels of the others wait for them.
+TEST(Backends, RanksLoadAndFreeBetweenLaunches) {
+  runRanks(threeRanks(), [](Context &ctx) {
+    Tensor input = numbersOf(ctx, ctx.rank()), y = ctx.tensor<f32>({100});
+    Program run = ctx.compile(shift());
+    for (int n = 0; n < 6; ++n) {
+      if (n % ctx.ranks() == ctx.rank()) {
+        Tensor doubled = ctx.tensor<f32>({100});
+        ctx.compile(Kernel("times(x[N]) -> y[N]", [n](In<f32, 1> x, Out<f32, 1> out) {
+          auto xs = x.tiled(64);
+          auto ys = out.tiled(64);
+          for (auto [i] : ys.tiles())
+            ys(i) = xs(i) * float(n + 2);
+        }))(input, doubled);
+      }
+      run(input, y);
+    }
+    expectNumbersOf(y, before(ctx));
+  });
+}
+
+TEST(Backends, GraphsOfRanks) {
+  runRanks(threeRanks(), [](Context &ctx) {
+    Tensor input = numbersOf(ctx, ctx.rank()), y = ctx.tensor<f32>({100}),
+           z = ctx.tensor<f32>({100});
+    Program first = ctx.compile(shift()), second = ctx.compile(shift());
+    first.prepare({input, y});
+    second.prepare({y, z});
+    Graph graph = ctx.record([&](const Stream &stream) {
+      first.on(stream)(input, y);
+      second.on(stream)(y, z);
+    });
+    for (int n = 0; n < 3; ++n)
+      graph.launch();
+    expectNumbersOf(z, (ctx.rank() + 1) % ctx.ranks()); // the one before the one before
   });
 }
 

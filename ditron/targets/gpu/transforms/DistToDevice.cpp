@@ -81,11 +81,8 @@ private:
   void addLaunchWords() {
     ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
     requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
-    bool isDistributed = requests_ > 0;
-    function_.walk([&](Operation *op) {
-      isDistributed |= isa<device::RankOp, device::NumRanksOp, device::BarrierOp>(op);
-      barriers_ += isa<device::BarrierOp>(op);
-    });
+    bool isDistributed = requests_ > 0 || device::isOfRanks(function_);
+    function_.walk([&](device::BarrierOp) { ++barriers_; });
     hasWorkspace_ = isDistributed;
     parameters_ = function_.getNumArguments() - requests_;
     auto add = [&](Type type) {
