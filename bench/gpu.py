@@ -34,7 +34,7 @@ def cases():
                 yield [kernel, "--dtype", dtype, "--shape", shape]
     for dtype, shapes in (("bf16", LAYERS + FEW_ROWS + [(49152, 1408, 2048)]), ("f16", LAYERS)):
         for m, n, k in shapes:
-            yield ["gemm", "--dtype", dtype, "--config", "weights=yes", "--shape", f"M={m},N={n},K={k}"]
+            yield ["gemm", "--dtype", dtype, "--config", "transB=yes", "--shape", f"M={m},N={n},K={k}"]
     for m, n, k in LAYERS:
         yield ["fp8-gemm", "--dtype", "f8e4m3", "--shape", f"M={m},N={n},K={k}"]
     yield ["grouped-gemm", "--dtype", "bf16", "--shape", "T=49152,G=64,N=1408,K=2048"]

@@ -76,7 +76,7 @@ class Product:
 def run_case(options, pool, text):
     kernel, dtype, extents, *configs = text.split(":")
     product = Product(kernel, dtype, *(int(n) for n in extents.split(",")))
-    configs = [",".join((["weights=yes"] if kernel == "gemm" else []) + ([config] if config else [])) for config in configs or [""]]
+    configs = [",".join((["transB=yes"] if kernel == "gemm" else []) + ([config] if config else [])) for config in configs or [""]]
     compiling = [pool.submit(programs.compiled, options.program, kernel, dtype, product.shape, config) for config in configs]
     contenders, errors, loaded = {}, {}, {}
     if dtype == "f8e5m2":

@@ -60,6 +60,7 @@ int64_t parseInteger(std::string_view name, std::string_view text, int64_t minim
 std::string_view renamed(std::string_view given) {
   static constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
       {"resident", "ctas-per-sm"},
+      {"weights", "transB"},
       {"--resident", "--config ctas-per-sm=N"}, // ditron check has one of its own
   };
   for (const auto &[before, now] : kRenamed)

@@ -43,13 +43,13 @@ static Tile finish(const GemmConfig &cfg, const Tile &sum,
 template <class T>
 static Tile sumAt(const GemmConfig &cfg, const Tiled<T, 2, 2, Access::read> &a, Index i,
                   const In<T> &B, Index j) {
-  return cfg.weights ? productOfRows(a, i, B.tiled(cfg.n, cfg.k), j, cfg.accuracy)
-                     : product(a, i, B.tiled(cfg.k, cfg.n), j, cfg.accuracy);
+  return cfg.transB ? productOfRows(a, i, B.tiled(cfg.n, cfg.k), j, cfg.accuracy)
+                    : product(a, i, B.tiled(cfg.k, cfg.n), j, cfg.accuracy);
 }
 
 template <class T> static Kernel gemmOf(GemmConfig cfg) {
   using R = Product<T>;
-  return {signatureOf(cfg, cfg.weights ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
+  return {signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
           [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
               std::optional<Scalar<f32>> scale, Out<R> C) {
             auto a = A.tiled(cfg.m, cfg.k);
@@ -64,18 +64,18 @@ template <class T> static Kernel gemmOf(GemmConfig cfg) {
 template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
   using R = Product<T>;
   return {signatureOf(cfg,
-                      cfg.weights ? "batched-gemm(A[B,M,K], W[B,N,K]"
-                                  : "batched-gemm(A[B,M,K], W[B,K,N]",
+                      cfg.transB ? "batched-gemm(A[B,M,K], W[B,N,K]"
+                                 : "batched-gemm(A[B,M,K], W[B,K,N]",
                       "[B,M,N]"),
           [=](In<T, 3> A, In<T, 3> W, std::optional<In<R, 1>> bias,
               std::optional<In<R, 3>> residual, std::optional<Scalar<f32>> scale, Out<R, 3> C) {
             auto a = A.tiled(cfg.m, cfg.k);
-            auto w = cfg.weights ? W.tiled(cfg.n, cfg.k) : W.tiled(cfg.k, cfg.n);
+            auto w = cfg.transB ? W.tiled(cfg.n, cfg.k) : W.tiled(cfg.k, cfg.n);
             auto c = C.tiled(cfg.m, cfg.n);
             for (auto at : c.tiles(tileOrder(cfg))) {
               auto [b, i, j] = at;
-              auto sum = cfg.weights ? productOfRows(a.at(b), i, w.at(b), j, cfg.accuracy)
-                                     : product(a.at(b), i, w.at(b), j, cfg.accuracy);
+              auto sum = cfg.transB ? productOfRows(a.at(b), i, w.at(b), j, cfg.accuracy)
+                                    : product(a.at(b), i, w.at(b), j, cfg.accuracy);
               c(b, i, j) = cast<R>(finish(cfg, sum, at, bias, residual, scale));
             }
           }};
@@ -104,7 +104,7 @@ Kernel batchedGemm(DType type, const GemmConfig &config) {
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   // Row r of a batch of matrices is row r % M of matrix r / M.
-  bool isWeights = run.config["weights"] != 0;
+  bool transB = run.config["transB"] != 0;
   int64_t K = run.problem["K"], N = run.problem["N"], matrix = row.row / run.problem["M"];
   auto accuracy = static_cast<Accuracy>(run.config["accuracy"]);
   auto activation = static_cast<Activation>(run.config["activation"]);
@@ -114,8 +114,8 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
     ReferenceSum sum = productWith(run.inputs, row.rank, row.row, K, accuracy, [&](int64_t k) {
-      return isWeights ? run.inputs.at(row.rank, 1, matrix * N + column, k)
-                       : run.inputs.at(row.rank, 1, matrix * K + k, column);
+      return transB ? run.inputs.at(row.rank, 1, matrix * N + column, k)
+                    : run.inputs.at(row.rank, 1, matrix * K + k, column);
     });
     sum.scaleBy(scale);
     if (bias)
@@ -130,7 +130,7 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 static GemmConfig configOf(const Config &config) {
   return {pairedTile(config),
-          config["weights"] != 0,
+          config["transB"] != 0,
           config["bias"] != 0,
           static_cast<Activation>(config["activation"]),
           config["residual"] != 0,
@@ -141,7 +141,7 @@ static GemmConfig configOf(const Config &config) {
 static heuristics::GemmNeeds needsOf(const Config &config) {
   auto activation = static_cast<Activation>(config["activation"]);
   return {.isFast = config["accuracy"] != 0,
-          .isKMajor = config["weights"] != 0,
+          .isKMajor = config["transB"] != 0,
           .epilogue = {.scale = config["scale"] != 0,
                        .bias = config["bias"] != 0,
                        .residual = config["residual"] != 0,
@@ -160,7 +160,7 @@ static KernelEntry commonEntry() {
   entry.parameters = gemmParameters();
   entry.parameters.push_back(pairsParameter());
   entry.parameters.push_back(
-      {"weights", "B is given transposed, as weights: B[N,K]", {}, {"no", "yes"}});
+      {"transB", "B is given transposed, K-major: B[N,K]", {}, {"no", "yes"}});
   entry.parameters.push_back(accuracyParameter());
   entry.parameters.push_back({"scale", "multiplies the product by a scalar", {}, {"no", "yes"}});
   entry.parameters.push_back({"bias", "adds bias[N]", {}, {"no", "yes"}});
@@ -175,7 +175,7 @@ static KernelEntry commonEntry() {
                   {"k", tile.k},
                   {"group", tile.group},
                   {"pairs", static_cast<int64_t>(tile.pairs)},
-                  {"weights", 0},
+                  {"transB", 0},
                   {"accuracy", 0},
                   {"scale", 0},
                   {"bias", 0},
@@ -184,10 +184,10 @@ static KernelEntry commonEntry() {
   };
   entry.retile = retile;
   entry.variants = {"m=10,n=9,k=20",
-                    "weights=yes",
-                    "weights=yes,m=10,n=9,k=20",
+                    "transB=yes",
+                    "transB=yes,m=10,n=9,k=20",
                     "accuracy=fast",
-                    "weights=yes,accuracy=fast",
+                    "transB=yes,accuracy=fast",
                     "bias=yes",
                     "bias=yes,activation=relu",
                     "activation=silu",

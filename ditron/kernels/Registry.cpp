@@ -115,7 +115,7 @@ double operandBytes(const Kernel &kernel, const Problem &problem) {
   return total;
 }
 
-bool isOfWeights(const Kernel &kernel) {
+bool hasTransposedB(const Kernel &kernel) {
   const std::vector<Argument> &arguments = kernel.signature().arguments();
   if (arguments.size() < 3 || arguments[1].dims.empty())
     return false;

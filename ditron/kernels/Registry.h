@@ -96,7 +96,7 @@ const KernelEntry &findKernel(std::string_view name);
 /// Bytes of the arguments of one rank.
 double operandBytes(const Kernel &kernel, const Problem &problem);
 
-/// Whether a product's second operand is given as weights: transposed, its terms side by side.
-bool isOfWeights(const Kernel &kernel);
+/// Whether a product takes its second operand transposed, K-major.
+bool hasTransposedB(const Kernel &kernel);
 
 } // namespace ditron::kernels

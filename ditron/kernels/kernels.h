@@ -31,8 +31,8 @@ using heuristics::Pairs;
 enum class Accuracy { full, fast };
 
 struct GemmConfig : PairedTile {
-  bool weights = false; ///< B is given as weights: B[N,K], each column's terms side by side
-  bool bias = false;    ///< adds bias[N]
+  bool transB = false; ///< B is given transposed, K-major: B[N,K]
+  bool bias = false;   ///< adds bias[N]
   Activation activation = Activation::none;
   bool residual = false; ///< adds residual[M,N]
   bool scale = false;    ///< multiplies by a scalar
@@ -40,12 +40,12 @@ struct GemmConfig : PairedTile {
 };
 /// gemm(A[M,K], B[K,N]) -> C[M,N]: C = activation(scale * A * B + bias) + residual, where the
 /// configuration has them: the arguments bias[N], residual[M,N] and scale (f32), in this order,
-/// stand behind B. With weights, gemm(A[M,K], B[N,K]) -> C[M,N] is A times the transposed B, as
+/// stand behind B. With transB, gemm(A[M,K], B[N,K]) -> C[M,N] is A times the transposed B, as
 /// layers of networks hold it. C, bias and residual are of i32 for i8, of bf16 for 8-bit floats,
 /// else of A's type; all is done in f32 and rounded once. Integers take nothing but the product.
 Kernel gemm(DType type, const GemmConfig &config = {});
 /// batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]: B products side by side, as above with one bias[N]
-/// and with residual[B,M,N]; with weights W[B,N,K].
+/// and with residual[B,M,N]; with transB W[B,N,K].
 Kernel batchedGemm(DType type, const GemmConfig &config = {});
 
 /// grouped-gemm(A[T,K], W[G,N,K], counts[G]) -> C[T,N]: rows of A in G groups, one after another,

@@ -51,6 +51,7 @@ CASES = [
     ("run gemm --shape Q=3", USAGE, r"gemm has no dimension 'Q', expected K, M, N"),
     ("run gemm --config q=3", USAGE, r"config: unknown 'q', expected one of m, n, k"),
     ("run gemm --config resident=2", USAGE, r"config: 'resident' is now 'ctas-per-sm'"),
+    ("run gemm --config weights=yes", USAGE, r"config: 'weights' is now 'transB'"),
     ("compile gemm --target sm_90a --config resident=2", USAGE, r"config: 'resident' is now 'ctas-per-sm'"),
     *[(f"{verb} gemm {option}", USAGE, r"--resident is now --config ctas-per-sm=N")
       for verb in ("run", "bench", "compile", "trace", "tune") for option in ("--resident 2", "--resident=2")],

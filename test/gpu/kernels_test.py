@@ -59,11 +59,11 @@ VARIANTS = [["flash-attention", "--dtype", dtype, "--shape", shape, "--config", 
             for dtype in ("bf16", "f16")
             for shape in ("T=1000,S=1003,N=8,G=2,D=64,B=3", "T=515,S=2000,N=4,G=4,D=128,B=5", "T=2048,S=2048,N=4,G=2,D=128,B=2",
                           "T=900,S=700,N=2,G=1,D=72,B=9")]
-VARIANTS += [["gemm", "--dtype", dtype, "--config", "weights=yes" + more,
+VARIANTS += [["gemm", "--dtype", dtype, "--config", "transB=yes" + more,
               *each(["M=512,N=512,K=512", "M=1000,N=1040,K=528", "M=8192,N=2752,K=1024", "M=9,N=1408,K=2048", "M=70,N=66,K=130"])]
              for dtype, more in (("bf16", ""), ("f16", ""), ("i8", ""), ("f32", ",accuracy=fast"), ("f8e4m3", ",accuracy=fast"))]
 # Several CTAs per SM, each warp-specialised.
-VARIANTS += [["gemm", "--dtype", "bf16", "--config", "weights=yes," + tile, *each(["M=1000,N=1040,K=528", "M=2048,N=2752,K=1024"])]
+VARIANTS += [["gemm", "--dtype", "bf16", "--config", "transB=yes," + tile, *each(["M=1000,N=1040,K=528", "M=2048,N=2752,K=1024"])]
              for tile in ("m=64,n=200,ctas-per-sm=2", "m=64,n=56,ctas-per-sm=4", "m=128,n=104,ctas-per-sm=2,pairs=rows")]
 VARIANTS += [["fp8-gemm", "--dtype", "f8e4m3", *each(["M=512,N=512,K=512", "M=8192,N=3584,K=512", "M=1000,N=1040,K=528"])]]
 

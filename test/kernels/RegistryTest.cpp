@@ -79,10 +79,10 @@ TEST(Config, TilesFollowTheVariant) {
     gemm.retile(problem, config);
     return std::array{config.get("m"), config.get("n"), config.get("k")};
   };
-  EXPECT_EQ(tileOf(DType::i8, "weights=no"), (std::array{128, 128, 128}));
-  EXPECT_EQ(tileOf(DType::i8, "weights=yes"), (std::array{128, 224, 128}));
-  EXPECT_EQ(tileOf(DType::f32, "weights=yes"), (std::array{128, 128, 64}));
-  EXPECT_EQ(tileOf(DType::f32, "weights=yes,accuracy=fast"), (std::array{128, 224, 32}));
+  EXPECT_EQ(tileOf(DType::i8, "transB=no"), (std::array{128, 128, 128}));
+  EXPECT_EQ(tileOf(DType::i8, "transB=yes"), (std::array{128, 224, 128}));
+  EXPECT_EQ(tileOf(DType::f32, "transB=yes"), (std::array{128, 128, 64}));
+  EXPECT_EQ(tileOf(DType::f32, "transB=yes,accuracy=fast"), (std::array{128, 224, 32}));
   EXPECT_EQ(tileOf(DType::bf16, "residual=yes")[0] * tileOf(DType::bf16, "residual=yes")[1],
             128 * 192);
 }
@@ -99,10 +99,9 @@ TEST(Config, ReadsAndPrints) {
   auto error = [&](const char *given) {
     return messageOf<UsageError>([&] { config.parse(given, gemm.parameters); });
   };
-  EXPECT_EQ(
-      error("activaton=relu"),
-      "config: unknown 'activaton', expected one of m, n, k, group, pairs, weights, accuracy, "
-      "scale, bias, activation, residual; did you mean activation?");
+  EXPECT_EQ(error("activaton=relu"),
+            "config: unknown 'activaton', expected one of m, n, k, group, pairs, transB, accuracy, "
+            "scale, bias, activation, residual; did you mean activation?");
   EXPECT_EQ(error("activation=tanh"),
             "activation is 'tanh', expected one of none, relu, silu, gelu");
   EXPECT_EQ(error("m=0"), "m is '0', expected an integer of at least 1");

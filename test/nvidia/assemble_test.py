@@ -50,16 +50,16 @@ def cases(program):
         yield "gemm", CHIPS[0], "bf16", SHAPES["K", "M", "N"], config
     for dtype, configs in WEIGHTS.items():
         for config in configs:
-            yield "gemm", CHIPS[0], dtype, SHAPES["K", "M", "N"], "weights=yes," + config
+            yield "gemm", CHIPS[0], dtype, SHAPES["K", "M", "N"], "transB=yes," + config
     for M, N, K in MEASURED:
-        yield "gemm", CHIPS[0], "bf16", f"M={M},N={N},K={K}", "weights=yes"
+        yield "gemm", CHIPS[0], "bf16", f"M={M},N={N},K={K}", "transB=yes"
         yield "fp8-gemm", CHIPS[0], "f8e4m3", f"M={M},N={N},K={K}", ""
     for epilogue in EPILOGUES:
         for M, N, K in MEASURED[:2]:
-            yield "gemm", CHIPS[0], "bf16", f"M={M},N={N},K={K}", "weights=yes," + epilogue
+            yield "gemm", CHIPS[0], "bf16", f"M={M},N={N},K={K}", "transB=yes," + epilogue
     for M, N, K in MEASURED[:6]:
-        yield "gemm", CHIPS[0], "i8", f"M={M},N={N},K={K}", "weights=yes"
-        yield "gemm", CHIPS[0], "f32", f"M={M},N={N},K={K}", "weights=yes,accuracy=fast"
+        yield "gemm", CHIPS[0], "i8", f"M={M},N={N},K={K}", "transB=yes"
+        yield "gemm", CHIPS[0], "f32", f"M={M},N={N},K={K}", "transB=yes,accuracy=fast"
         yield "fp8-gemm", CHIPS[0], "f8e4m3", f"M={M},N={N},K={K}", "scaling=rows"
     yield "grouped-gemm", CHIPS[0], "bf16", "T=49152,G=64,N=1408,K=2048", ""
     for dtype in ("bf16", "f16"):

@@ -62,7 +62,7 @@ class Blas : public HostBaseline {
 public:
   Blas(Context &context, const Work &work, const Operands &operands)
       : products_(context.rank() == 0 ? context.ranks() : 0),
-        isTransposed_(kernels::isOfWeights(work.kernel)), a_(tensorOf(operands, 0)),
+        isTransposed_(kernels::hasTransposedB(work.kernel)), a_(tensorOf(operands, 0)),
         b_(tensorOf(operands, 1)),
         c_(Tensor::own(DType::f32, tensorOf(operands, outputOf(work.kernel)).shape())) {
     auto blas = OpenBlas::load();
@@ -219,7 +219,7 @@ std::unique_ptr<HostBaseline> makeProduct(Context &context, const Work &work,
   auto sequence = std::make_unique<Sequence>(context);
   sequence->append("gemm", DType::f32,
                    {inFloat(tensorOf(operands, 0)), inFloat(tensorOf(operands, 1))},
-                   kernels::isOfWeights(work.kernel) ? "weights=yes" : "");
+                   kernels::hasTransposedB(work.kernel) ? "transB=yes" : "");
   return sequence;
 }
 

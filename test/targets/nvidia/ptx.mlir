@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The instructions meant are in the PTX of the library's kernels.
 // RUN: ditron compile gemm --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=BF16
-// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --config weights=yes --emit asm | FileCheck %s --check-prefix=WARPGROUPS
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --config transB=yes --emit asm | FileCheck %s --check-prefix=WARPGROUPS
 // RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=4096,N=4096,K=4096 --emit asm | FileCheck %s --check-prefix=COLUMNS
-// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=8192,N=2752,K=4096 --config weights=yes,pairs=none --emit asm | FileCheck %s --check-prefix=TALL
-// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=1,N=7168,K=8192 --config weights=yes --emit asm | FileCheck %s --check-prefix=FEW
-// RUN: ditron compile gemm --target sm_90a --dtype f32 --config weights=yes,accuracy=fast --emit asm | FileCheck %s --check-prefix=TF32
-// RUN: ditron compile gemm --target sm_90a --dtype i8 --config weights=yes --emit asm | FileCheck %s --check-prefix=S8
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=8192,N=2752,K=4096 --config transB=yes,pairs=none --emit asm | FileCheck %s --check-prefix=TALL
+// RUN: ditron compile gemm --target sm_90a --dtype bf16 --shape M=1,N=7168,K=8192 --config transB=yes --emit asm | FileCheck %s --check-prefix=FEW
+// RUN: ditron compile gemm --target sm_90a --dtype f32 --config transB=yes,accuracy=fast --emit asm | FileCheck %s --check-prefix=TF32
+// RUN: ditron compile gemm --target sm_90a --dtype i8 --config transB=yes --emit asm | FileCheck %s --check-prefix=S8
 // RUN: ditron compile fp8-gemm --target sm_90a --dtype f8e4m3 --emit asm | FileCheck %s --check-prefix=E4M3
 // RUN: ditron compile fp8-gemm --target sm_90a --dtype f8e5m2 --emit asm | FileCheck %s --check-prefix=E5M2
 // RUN: ditron compile gemm --target sm_90a --dtype f16 --config m=64,n=128,k=64 --emit asm | FileCheck %s --check-prefix=ONEGROUP

@@ -25,7 +25,7 @@ struct Sizes {
 struct Subject {
   Kernel kernel;
   DType type, result;
-  bool isWeights;
+  bool transB;
 };
 
 /// A matrix in memory, with a margin of poison around it.
@@ -80,8 +80,7 @@ public:
   Problem(Subject subject, Sizes sizes, bool tensorStores = true, bool tensorMaps = true,
           const char *chip = "sm_90a")
       : subject_(std::move(subject)), sizes_(sizes), a_(subject_.type, sizes.M, sizes.K),
-        b_(subject_.type, subject_.isWeights ? sizes.N : sizes.K,
-           subject_.isWeights ? sizes.K : sizes.N),
+        b_(subject_.type, subject_.transB ? sizes.N : sizes.K, subject_.transB ? sizes.K : sizes.N),
         c_(subject_.result, sizes.M, sizes.N) {
     a_.fill(1);
     b_.fill(2);
@@ -131,7 +130,7 @@ private:
       for (int64_t j = 0; j < sizes_.N; ++j) {
         double sum = 0, size = 0;
         for (int64_t k = 0; k < sizes_.K; ++k) {
-          double term = scale * a_.at(i, k) * (subject_.isWeights ? b_.at(j, k) : b_.at(k, j));
+          double term = scale * a_.at(i, k) * (subject_.transB ? b_.at(j, k) : b_.at(k, j));
           sum += term;
           size += std::abs(term);
         }
@@ -161,7 +160,7 @@ kernels::GemmConfig tile(int m, int n, int k) {
 
 kernels::GemmConfig weights(int m, int n, int k) {
   kernels::GemmConfig config = tile(m, n, k);
-  config.weights = true;
+  config.transB = true;
   config.accuracy = kernels::Accuracy::fast;
   return config;
 }
@@ -181,7 +180,7 @@ void expectProduct(const Subject &subject, Sizes sizes, int blocks = 1, bool ten
 
 Subject gemmOf(DType type, const kernels::GemmConfig &config) {
   DType result = type == DType::i8 ? DType::i32 : byteSize(type) == 1 ? DType::bf16 : type;
-  return {kernels::gemm(type, config), type, result, config.weights};
+  return {kernels::gemm(type, config), type, result, config.transB};
 }
 
 void expectGemm(DType type, const kernels::GemmConfig &config, Sizes sizes, int blocks = 1) {

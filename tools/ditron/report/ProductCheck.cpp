@@ -65,7 +65,7 @@ class Projection {
 public:
   Projection(const Task &task, const Inputs &inputs, int64_t rank, const runtime::Tensor &output)
       : inputs_(inputs), output_(output), type_(output.dtype()),
-        isWeights_(kernels::isOfWeights(task.kernel)), depth_(inputs.shape(1)[isWeights_ ? 1 : 0]),
+        transB_(kernels::hasTransposedB(task.kernel)), depth_(inputs.shape(1)[transB_ ? 1 : 0]),
         width_(output.shape()[1]), structure_{task.entry.baseline, task.problem.ranks, rank,
                                               inputs.shape(0)[0], output.shape()[0]} {
     std::mt19937_64 random(static_cast<uint64_t>(1e15 * inputs.uniform(rank, 63, 0)));
@@ -131,7 +131,7 @@ private:
       double squares = 0;
       for (int64_t k = begin; k < end; ++k)
         for (int64_t n = 0; n < width_; ++n) {
-          double b = isWeights_ ? inputs_.at(rank, 1, n, k) : inputs_.at(rank, 1, k, n);
+          double b = transB_ ? inputs_.at(rank, 1, n, k) : inputs_.at(rank, 1, k, n);
           squares += b * b;
           for (size_t v = 0; v < kVectors; ++v)
             result.values[size_t(k) * kVectors + v] += b * signs_[size_t(n) * kVectors + v];
@@ -181,7 +181,7 @@ private:
   const Inputs &inputs_;
   const runtime::Tensor &output_;
   DType type_;
-  bool isWeights_; ///< B is transposed
+  bool transB_; ///< B is transposed
   int64_t depth_, width_;
   Structure structure_;
   std::vector<double> signs_;
