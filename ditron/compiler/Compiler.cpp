@@ -6,6 +6,7 @@
 #include "ditron/lower/DescribeKernel.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/Targets.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -177,16 +178,15 @@ GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
   const gpu::GpuTarget &target = *targetNamed(request.target).gpu();
   auto addTiles = [&](OpPassManager &passes) { addGpuTiles(passes, target, request); };
   OwningOpRef<ModuleOp> kernel = lowered(module, request, diagnostics, addTiles);
-  func::FuncOp function = *kernel->getOps<func::FuncOp>().begin();
+  func::FuncOp function = gpu::kernelOf(*kernel);
   auto number = [&](StringRef attribute, int64_t otherwise) {
     auto value = function->getAttrOfType<IntegerAttr>(attribute);
     return value ? value.getInt() : otherwise;
   };
-  int64_t warps = number(gpu::kWarpsAttr, 0) + number(gpu::kProducerWarpsAttr, 0);
-  result.threads = static_cast<int>(warps * target.traits().lanes);
+  result.threads = static_cast<int>(gpu::ownWarpsOf(function) * target.traits().lanes);
   result.sharedBytes = number(gpu::kSharedAttr, 0);
   result.ctasPerSm = number(gpu::kCtasPerSmAttr, 1);
-  function.walk([&](Operation *op) {
+  kernel->walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto vector = dyn_cast<VectorType>(type); vector && vector.getElementType().isF32())
         result.values = std::max(result.values, vector.getNumElements());

@@ -60,15 +60,19 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   kernel.addPass(createCSEPass());
   kernel.addPass(gpu::createSpreadTiles());        // each of which may have a core
   kernel.addPass(gpu::createDistToDevice({name})); // a core is a block of threads
-  target.addPasses(Stage::beforeLayouts, kernel, request);
-  kernel.addPass(gpu::createSimplifyDots(
+  passes.addPass(gpu::createOutlineRegions(
+      {name, warps, ctasPerSm, request.tensorMaps})); // phases may be planned apart
+  OpPassManager &region = passes.nest<func::FuncOp>();
+  target.addPasses(Stage::beforeLayouts, region, request);
+  region.addPass(gpu::createSimplifyDots(
       {name, warps, ctasPerSm, request.tensorMaps})); // 8-bit floats may multiply as f16
-  kernel.addPass(gpu::createDeferLoads());            // weights wait for their store
-  kernel.addPass(gpu::createAssignLayouts({name, warps, ctasPerSm, request.tensorMaps,
+  region.addPass(gpu::createDeferLoads());            // weights wait for their store
+  region.addPass(gpu::createAssignLayouts({name, warps, ctasPerSm, request.tensorMaps,
                                            request.tensorStores})); // tiles are dealt to threads
-  target.addPasses(Stage::afterLayouts, kernel, request);
-  kernel.addPass(gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are prefetched
-  passes.addPass(gpu::createTilesToThreads({name})); // and become their registers
+  target.addPasses(Stage::afterLayouts, region, request);
+  region.addPass(gpu::createPipelineLoads({name, request.schedule.stages})); // tiles are prefetched
+  passes.addPass(gpu::createJoinRegions({name}));                            // phases share a CTA
+  passes.addPass(gpu::createTilesToThreads({name})); // and tiles become registers
 }
 
 void addGpuPipeline(OpPassManager &passes, const gpu::GpuTarget &target,

@@ -41,6 +41,7 @@ public:
                              .threadRegisters = chip.vectorRegisters,
                              .registers = chip.registers,
                              .threads = chip.threads,
+                             .meetsInPart = false,
                              .multiplies = false,
                              .hasRanks = false} {}
 
@@ -74,7 +75,7 @@ public:
 
   const gpu::Traits &traits() const override { return traits_; }
   std::unique_ptr<gpu::Instructions> instructions(OpBuilder &b, mlir::Location loc,
-                                                  int64_t) const override {
+                                                  gpu::Meeting) const override {
     return std::make_unique<Instructions>(b, loc, chip_);
   }
   llvm::StringRef syncScope(ScopeName scope) const override { return amd::syncScope(scope); }

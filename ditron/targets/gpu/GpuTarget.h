@@ -36,6 +36,7 @@ struct Traits {
   int64_t threads;         ///< that an SM is to have, where registers are there
   bool multiplies = true;  ///< it has products of tiles
   bool hasRanks = true;    ///< and verbs between ranks
+  bool meetsInPart = true; ///< some warps of a CTA may meet without the others
 };
 
 /// How the products of one kernel are computed: where they want their operands and accumulators. As
@@ -68,9 +69,9 @@ public:
   /// The products of a kernel, by the request's schedule and tensor maps; element by element, where the chip has nothing better.
   virtual std::unique_ptr<Products> products(mlir::func::FuncOp function,
                                              const CompileRequest &request) const;
-  /// Instructions at the builder's place. `threads`: that meet at a barrier; 0: all of the CTA.
+  /// Instructions at the builder's place, for code of these threads.
   virtual std::unique_ptr<Instructions> instructions(mlir::OpBuilder &b, mlir::Location loc,
-                                                     int64_t threads = 0) const = 0;
+                                                     Meeting threads = {}) const = 0;
   /// LLVM's name of a scope of atomics.
   virtual llvm::StringRef syncScope(ScopeName scope) const = 0;
 

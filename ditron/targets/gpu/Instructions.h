@@ -11,6 +11,12 @@ namespace ditron::gpu {
 /// How far away those are who see an access: the CTA, the rank, every rank.
 using ScopeName = llvm::StringRef; ///< "cta", "gpu" or "sys"
 
+/// How many threads meet at a barrier; 0: all of the CTA.
+struct Meeting {
+  int64_t computing = 0; ///< those that compute
+  int64_t all = 0;       ///< with the producer warps behind them
+};
+
 class Instructions {
 public:
   using Value = mlir::Value;

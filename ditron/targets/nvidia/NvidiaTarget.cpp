@@ -118,7 +118,7 @@ std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
 }
 
 std::unique_ptr<gpu::Instructions> NvidiaTarget::instructions(OpBuilder &b, mlir::Location loc,
-                                                              int64_t threads) const {
+                                                              gpu::Meeting threads) const {
   return std::make_unique<Instructions>(b, loc, threads);
 }
 

@@ -28,7 +28,7 @@ public:
   std::unique_ptr<gpu::Products> products(mlir::func::FuncOp function,
                                           const CompileRequest &request) const override;
   std::unique_ptr<gpu::Instructions> instructions(mlir::OpBuilder &b, mlir::Location loc,
-                                                  int64_t threads) const override;
+                                                  gpu::Meeting threads) const override;
   llvm::StringRef syncScope(gpu::ScopeName scope) const override;
   void addPasses(Stage stage, mlir::OpPassManager &kernel,
                  const CompileRequest &request) const override;

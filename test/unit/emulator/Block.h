@@ -444,8 +444,14 @@ private:
           return false; // and again
         continue;
       }
-      bool isNew = i.has("init");
-      auto [block, address] = blockOf(value(warp, i.operands[isNew ? 0 : 1], lane));
+      bool isNew = i.has("init"), isOver = i.has("inval");
+      auto [block, address] = blockOf(value(warp, i.operands[isNew || isOver ? 0 : 1], lane));
+      if (block.barriers_.contains(address) == isNew)
+        throw Fault(isNew ? "an mbarrier is made where one is" : "there is no mbarrier: " + i.text);
+      if (isOver) {
+        block.barriers_.erase(address);
+        continue;
+      }
       Barrier &barrier = block.barriers_[address];
       if (isNew) {
         barrier.arrivals = barrier.pending = static_cast<int64_t>(value(warp, i.operands[1], lane));

@@ -47,6 +47,7 @@ struct ThreadContext {
   const GpuTarget &target;
   int64_t warps, lanes;
   int64_t producerWarps; ///< behind the warps that compute
+  int64_t ctaWarps;      ///< of the CTA: more where it has other regions
   SharedMemory &shared;
   mlir::Value base;       ///< of shared memory: !llvm.ptr<3>
   mlir::Value lane, warp; ///< of this thread: i32
@@ -108,9 +109,9 @@ public:
   const std::unique_ptr<Instructions> instructions;
 
 protected:
-  /// The threads that meet at a barrier: not the producer's; 0: all of the CTA.
-  static int64_t meeting(const ThreadContext &context) {
-    return context.producerWarps ? context.threads().count() : 0;
+  static Meeting meeting(const ThreadContext &context) {
+    auto of = [&](int64_t warps) { return warps == context.ctaWarps ? 0 : warps * context.lanes; };
+    return {of(context.warps), of(context.warps + context.producerWarps)};
   }
 };
 

@@ -12,6 +12,7 @@
 //
 // test/targets/gpu/tiles-to-threads.mlir shows it.
 #include "ditron/support/Error.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
@@ -79,6 +80,16 @@ private:
     for (func::FuncOp function : functions)
       if (failed(lower(function, *target)))
         return signalPassFailure();
+    for (func::FuncOp function : functions)
+      shareMemory(function);
+  }
+
+  /// Regions use the same shared memory, one after the other.
+  static void shareMemory(func::FuncOp kernel) {
+    int64_t most = kernel->getAttrOfType<IntegerAttr>(kSharedAttr).getInt();
+    for (func::FuncOp region : regionsOf(kernel))
+      most = std::max(most, region->getAttrOfType<IntegerAttr>(kSharedAttr).getInt());
+    kernel->setAttr(kSharedAttr, Builder(kernel).getI64IntegerAttr(most));
   }
 
   /// A CTA's shared memory, whose size is given when the kernel is launched.
@@ -136,10 +147,15 @@ private:
       warp = instructions->uniform(warp);
     auto pointer = LLVM::LLVMPointerType::get(&getContext(), 3);
     Value base = b.create<LLVM::AddressOfOp>(loc, pointer, kSharedSymbol);
-    return {target, warpsOf(function.front().getTerminator()),
-            lanes,  producers ? producers.getInt() : 0,
-            shared, base,
-            lane,   warp};
+    return {.target = target,
+            .warps = warpsOf(function.front().getTerminator()),
+            .lanes = lanes,
+            .producerWarps = producers ? producers.getInt() : 0,
+            .ctaWarps = ctaWarpsOf(function),
+            .shared = shared,
+            .base = base,
+            .lane = lane,
+            .warp = warp};
   }
 
   LogicalResult convert(func::FuncOp function, const ThreadContext &context) {

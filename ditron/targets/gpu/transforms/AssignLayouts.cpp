@@ -20,6 +20,7 @@
 // docs/rationale/gpu-layouts.md argues for this; test/targets/gpu/assign-layouts.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/CoreSize.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -442,6 +443,13 @@ private:
   OpBuilder b_;
 };
 
+/// A region has no more than its CTA.
+int64_t warpsFor(func::FuncOp function, const Traits &chip) {
+  int64_t count = chooseWarps(function, chip);
+  auto most = function->getAttrOfType<IntegerAttr>(kMostWarpsAttr);
+  return most ? std::min(count, int64_t(llvm::bit_floor(uint64_t(most.getInt())))) : count;
+}
+
 class AssignLayouts : public impl::AssignLayoutsBase<AssignLayouts> {
 public:
   using AssignLayoutsBase::AssignLayoutsBase;
@@ -459,7 +467,7 @@ private:
     std::unique_ptr<Products> products = target->products(function, request);
     int64_t count = products->warps() ? products->warps()
                     : warps           ? warps
-                                      : chooseWarps(function, chip);
+                                      : warpsFor(function, chip);
     if (!llvm::isPowerOf2_64(static_cast<uint64_t>(count)) || count > chip.mostWarps) {
       function.emitError() << "a schedule of " << count
                            << " warps: expected a power of two, at most " << chip.mostWarps;

@@ -16,6 +16,7 @@
 #include "ditron/lower/DescribeKernel.h"
 #include "ditron/lower/ToLLVM.h"
 #include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -209,21 +210,21 @@ private:
     return success();
   }
 
+  /// However long it is: a call would put the registers of products into memory.
+  static void inlineAlways(LLVM::LLVMFuncOp function) {
+    function.setLinkage(LLVM::Linkage::Internal);
+    function.setPassthroughAttr(Builder(function).getStrArrayAttr({"alwaysinline"}));
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     const GpuTarget *target = targetNamed(targetName, module);
     if (!target)
       return signalPassFailure();
-    auto kernels = llvm::to_vector(module.getOps<func::FuncOp>());
-    if (kernels.size() != 1) {
-      module.emitError() << "has " << kernels.size() << " functions, expected the kernel alone";
+    func::FuncOp kernel = kernelOf(module);
+    if (!kernel || failed(requireLayouts(kernel)))
       return signalPassFailure();
-    }
-    func::FuncOp kernel = kernels[0];
     std::string name = kernel.getName().str();
-    if (failed(requireLayouts(kernel)))
-      return signalPassFailure();
-    int64_t warps = warpsOf(kernel.front().getTerminator());
     SmallVector<EntryBuilder::Argument> arguments;
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
       auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
@@ -232,9 +233,7 @@ private:
                            aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
     }
     int64_t ctasPerSm = ctasPerSmOf(kernel);
-    if (auto producers = kernel->getAttrOfType<IntegerAttr>(kProducerWarpsAttr))
-      warps += producers.getInt();
-    int64_t threads = warps * target->traits().lanes;
+    int64_t threads = ownWarpsOf(kernel) * target->traits().lanes;
     if (failed(describe(kernel, threads)))
       return signalPassFailure();
     kernel.setPrivate();
@@ -243,13 +242,13 @@ private:
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
     lower::defineIntegers(module);
-    kernel.walk([&](ShiftOp shift) { lowerShift(shift, types); });
+    module.walk([&](ShiftOp shift) { lowerShift(shift, types); });
     if (failed(simplify(module, *target)) || failed(convert(module, types)))
       return signalPassFailure();
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        inlineAlways(function);
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    callee.setLinkage(LLVM::Linkage::Internal);
-    // However long it is: a call would put the registers of products into memory.
-    callee.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"alwaysinline"}));
     target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, ctasPerSm);
   }
 };

@@ -34,6 +34,19 @@ def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
   let options = [TargetOption];
 }
 
+def OutlineRegions : Pass<"simt-outline-regions", "::mlir::ModuleOp"> {
+  let summary = "Takes a kernel apart into regions that are planned by themselves, where roles ask for it";
+  let dependentDialects = ["::ditron::gpu::SimtDialect"];
+  let options = [TargetOption, WarpsOption, CtasPerSmOption, TensorMapsOption];
+}
+
+def JoinRegions : Pass<"simt-join-regions", "::mlir::ModuleOp"> {
+  let summary = "Gives the regions of a kernel one CTA";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+                           "::ditron::gpu::SimtDialect"];
+  let options = [TargetOption];
+}
+
 def SimplifyDots : Pass<"simt-simplify-dots", "::mlir::func::FuncOp"> {
   let summary = "Turns products of 8-bit floats into products of f16, and those of one term into "
                 "arithmetic";

@@ -2,6 +2,7 @@
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -348,7 +349,7 @@ bool canStoreByTma(core::StoreOp store, int64_t warps) {
   auto function = store->getParentOfType<func::FuncOp>();
   RankedTensorType tile = tileOf(store.getTile());
   auto slice = mapped(function, store.getView());
-  if (tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
+  if (isRegion(function) || tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
       core::elementBytes(tile.getElementType()) != 2 || !slice || slice->page)
     return false;
   bool isWhole = tile.getDimSize(0) % (16 * warps) == 0;
@@ -381,13 +382,14 @@ bool PipeLoads::isInner() const {
   return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
 }
 
-RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits) {
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits, int64_t idle) {
   constexpr int64_t kStep = 8, kEnough = 240;
   int64_t few = producerWaits ? 56 : 40, computing = warps * kLanes, others = kWarpgroup * kLanes;
-  int64_t each = share.coreRegisters / (computing + others) / kStep * kStep;
+  int64_t each = share.coreRegisters / (computing + others + idle * kLanes) / kStep * kStep;
   if (each >= kEnough)
     return {share.registers, share.registers, share.registers};
-  return {each, (each * (computing + others) - few * others) / computing / kStep * kStep, few};
+  int64_t most = (each * (computing + others) - few * others) / computing / kStep * kStep;
+  return {each, std::min(most, kEnough), few};
 }
 
 int64_t promotedColumns(const Chip &share, int64_t warps, int64_t rows, int64_t columns) {

@@ -53,8 +53,9 @@ struct RoleRegisters {
   int64_t launched, computing, producing;
   bool areHanded() const { return computing > launched; }
 };
-/// The registers of a CTA with `warps` consumer warps. A producer that waits for others takes more.
-RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits);
+/// The registers of a CTA with `warps` consumer warps, and `idle` ones that wait for another region.
+/// A producer that waits for others takes more.
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits, int64_t idle = 0);
 
 /// Columns of the parts in which an fp8 product is computed beside its fp32 accumulator, a tile of
 /// `rows` x `columns`, and promoted: as wide as registers allow; 0 where there are not enough.

@@ -121,10 +121,12 @@ void Instructions::waitCopies(int64_t pending) {
 }
 
 void Instructions::barrier(bool ofAll) {
-  if (ofAll || threads_ == 0)
+  constexpr int kOfConsumers = 1, kOfRegion = 15; // at 0 the other warps of the CTA may wait
+  int64_t threads = ofAll ? threads_.all : threads_.computing;
+  if (threads == 0)
     b_.create<NVVM::Barrier0Op>(loc_);
   else
-    assemble(fmt::format("bar.sync 1, {};", threads_), "~{memory}", {}, {});
+    assemble(fmt::format("bar.sync {}, {};", ofAll ? kOfRegion : kOfConsumers, threads), "~{memory}", {}, {});
 }
 
 void Instructions::arriveAtBarrier(Value number, int64_t threads) {
@@ -192,6 +194,10 @@ void Instructions::exit() { assemble("exit;", "", {}, {}); }
 void Instructions::initBarrier(Value barrier, int64_t arrivals) {
   assemble(fmt::format("mbarrier.init.shared::cta.b64 [$0], {};", arrivals), "r,~{memory}",
            {barrier}, {});
+}
+
+void Instructions::dropBarrier(Value barrier) {
+  assemble("mbarrier.inval.shared::cta.b64 [$0];", "r,~{memory}", {barrier}, {});
 }
 
 void Instructions::fenceBarriers() {

@@ -11,8 +11,7 @@ using gpu::ScopeName;
 
 class Instructions : public gpu::Instructions {
 public:
-  /// `threads`: that meet at a barrier; 0: all of the CTA.
-  Instructions(mlir::OpBuilder &b, mlir::Location loc, int64_t threads = 0)
+  Instructions(mlir::OpBuilder &b, mlir::Location loc, gpu::Meeting threads = {})
       : gpu::Instructions(b, loc), threads_(threads) {}
 
   Value thread() override;
@@ -61,6 +60,8 @@ public:
   // parity 1 of a new one returns at once.
 
   void initBarrier(Value barrier, int64_t arrivals);
+  /// The end of a barrier, whose memory something else may use then.
+  void dropBarrier(Value barrier);
   /// Initialised barriers are seen by TMA.
   void fenceBarriers();
   /// Waits until the phase of this parity (i32) is complete.
@@ -158,7 +159,7 @@ private:
 
   Value shuffleWord(Value word, int64_t mask) override;
 
-  int64_t threads_;
+  gpu::Meeting threads_;
 };
 
 } // namespace ditron::nvidia

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/NvidiaTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -36,6 +37,35 @@ static Value placeInView(ThreadBuilder &t, Value view, ValueRange coords, ArrayR
       b.create<arith::AndIOp>(t.loc, compare(arith::CmpIPredicate::sge, start, t.index(0)),
                               compare(arith::CmpIPredicate::slt, start, size));
   return b.create<arith::SelectOp>(t.loc, isInside, start, t.index(INT32_MAX));
+}
+
+void ThreadBuilder::byFirstThread(llvm::function_ref<void()> code) {
+  auto isZero = [&](Value x) {
+    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, i32(0));
+  };
+  Value isFirst = b.create<arith::AndIOp>(loc, isZero(context.warp), isZero(context.lane));
+  auto branch = b.create<scf::IfOp>(loc, isFirst);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  code();
+}
+
+void ThreadBuilder::makeBarriers(Value first, ArrayRef<int64_t> arrivals) {
+  auto at = [&](size_t n) { return offset(first, static_cast<int64_t>(n) * kBarrierBytes); };
+  byFirstThread([&] {
+    for (auto [n, count] : llvm::enumerate(arrivals))
+      instructions.initBarrier(at(n), count);
+    instructions.fenceBarriers();
+  });
+  auto function = cast<func::FuncOp>(b.getInsertionBlock()->getParentOp());
+  if (!isRegion(function))
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(function.front().getTerminator()); // behind the roles, when all have met
+  byFirstThread([&] {
+    for (size_t n = 0; n < arrivals.size(); ++n)
+      instructions.dropBarrier(at(n));
+  });
 }
 
 SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,

@@ -27,8 +27,17 @@ public:
   llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
                                    llvm::ArrayRef<int64_t> shape, Value page = nullptr);
 
+  /// Makes mbarriers, one behind the other, that so many threads arrive at in each phase. Threads
+  /// are to meet behind it. In a region they last as long as that.
+  void makeBarriers(Value first, llvm::ArrayRef<int64_t> arrivals);
+
   Instructions instructions;
+
+private:
+  void byFirstThread(llvm::function_ref<void()> code);
 };
+
+inline constexpr int64_t kBarrierBytes = 8; ///< of an mbarrier
 
 /// The chip that code is made for.
 const Chip &chipOf(const ThreadContext &context);

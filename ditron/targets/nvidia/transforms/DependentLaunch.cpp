@@ -14,6 +14,7 @@
 // Kernels of several ranks are not among them: while one waits for a peer's, which may be launched
 // on the same GPU, the next would take the place of that. They let nobody begin before they end.
 // test/targets/nvidia/dependent-launch.mlir shows it.
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
@@ -44,7 +45,7 @@ private:
     if (!chip)
       return signalPassFailure();
     if (!chip->hasDependentLaunch || function.getOps<RolesOp>().empty() ||
-        function->hasAttr(kDistributedAttr))
+        function->hasAttr(kDistributedAttr) || isRegion(function))
       return;
     Block &body = function.front();
     Operation &first =

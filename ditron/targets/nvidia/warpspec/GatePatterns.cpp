@@ -63,12 +63,8 @@ struct GatePattern : TilePattern<GateOp> {
       parity = b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), t.i32(1));
     }
     b.create<LLVM::StoreOp>(loc, t.i32(0), parity);
-    Talk talk(t, {});
-    talk.when(talk.isFirstThread(), [&] {
-      t.instructions.initBarrier(barrier, 1);
-      t.instructions.fenceBarriers();
-    });
-    b.create<NVVM::Barrier0Op>(loc);
+    t.makeBarriers(barrier, {1});
+    t.instructions.barrier(/*ofAll=*/true);
     Value gate = b.create<LLVM::UndefOp>(loc, pipeType(b.getContext()));
     gate = b.create<LLVM::InsertValueOp>(loc, gate, barrier, 0);
     b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, gate, parity, 1);

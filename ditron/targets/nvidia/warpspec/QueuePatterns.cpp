@@ -15,7 +15,7 @@ using namespace mlir;
 namespace ditron::nvidia {
 namespace {
 
-constexpr int64_t kNumberBytes = 8, kBarrierBytes = 8;
+constexpr int64_t kNumberBytes = 8;
 
 /// A queue as one of its threads sees it: its next slot.
 class Queue {
@@ -79,27 +79,14 @@ struct QueuePattern : TilePattern<QueueOp> {
       count = b.create<LLVM::AllocaOp>(op.getLoc(), pointer, b.getI32Type(), t.i32(1));
     }
     b.create<LLVM::StoreOp>(op.getLoc(), t.i32(0), count);
-    Value isFirst = b.create<arith::AndIOp>(op.getLoc(), equal(t, context_.warp, 0),
-                                            equal(t, context_.lane, 0));
-    auto branch = b.create<scf::IfOp>(op.getLoc(), isFirst);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      for (int64_t n = 0; n < 2 * slots; ++n)
-        t.instructions.initBarrier(t.offset(base, bytes + n * kBarrierBytes),
-                                   n < slots ? 1 : context_.warps);
-      t.instructions.fenceBarriers();
-    }
-    b.create<NVVM::Barrier0Op>(op.getLoc());
+    SmallVector<int64_t> arrivals(static_cast<size_t>(slots), 1);
+    arrivals.append(static_cast<size_t>(slots), context_.warps);
+    t.makeBarriers(t.offset(base, bytes), arrivals);
+    t.instructions.barrier(/*ofAll=*/true);
     Value queue = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
     queue = b.create<LLVM::InsertValueOp>(op.getLoc(), queue, base, 0);
     b.replaceOpWithNewOp<LLVM::InsertValueOp>(op, queue, count, 1);
     return success();
-  }
-
-private:
-  static Value equal(ThreadBuilder &t, Value x, int64_t y) {
-    return t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, x, t.i32(y));
   }
 };
 

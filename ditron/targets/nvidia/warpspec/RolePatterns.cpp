@@ -11,6 +11,7 @@
 // Where CTAs of a cluster multicast tiles to one another, `empty` of each counts the warps of all:
 // a warp's lanes arrive at one CTA each. `full` counts the bytes of all copies into its own CTA.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
@@ -29,7 +30,7 @@ Type pipeType(MLIRContext *context) {
 
 namespace {
 
-constexpr int64_t kBarrierBytes = 8, kTileAlignment = 1024;
+constexpr int64_t kTileAlignment = 1024;
 
 /// Numbers of barriers: of all threads, and of the consumers; of a warpgroup; of its ping-pong.
 constexpr int64_t kCommonBarriers = 2;
@@ -167,19 +168,13 @@ private:
   }
 
   void init(ThreadBuilder &t, Value barriers, int64_t slots, int64_t ctas) const {
-    auto branch = t.b.create<scf::IfOp>(t.loc, isThread(t, 0));
-    {
-      OpBuilder::InsertionGuard guard(t.b);
-      t.b.setInsertionPointToStart(branch.thenBlock());
-      for (int64_t n = 0; n < 2 * slots; ++n)
-        t.instructions.initBarrier(t.offset(barriers, n * kBarrierBytes),
-                                   n < slots ? 1 : t.context.warps * ctas);
-      t.instructions.fenceBarriers();
-    }
+    SmallVector<int64_t> arrivals(static_cast<size_t>(slots), 1);
+    arrivals.append(static_cast<size_t>(slots), t.context.warps * ctas);
+    t.makeBarriers(barriers, arrivals);
     if (ctas > 1)
       t.instructions.meetInCluster(/*isWhole=*/true);
     else
-      t.b.create<NVVM::Barrier0Op>(t.loc);
+      t.instructions.barrier(/*ofAll=*/true);
   }
 };
 
@@ -202,6 +197,9 @@ struct RolesPattern : TilePattern<RolesOp> {
     op.getConsumer().walk([&](TmaStoreOp store) { maps.insert(store.getMap()); });
     for (Value map : maps)
       t.instructions.prefetchTensorMap(map);
+    bool inRegion = isRegion(op->getParentOfType<func::FuncOp>());
+    if (inRegion) // TMA sees what other regions wrote
+      t.instructions.fenceAsyncProxy();
     b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
     b.setInsertionPointToStart(roles.elseBlock());
     if (registers.areHanded())
@@ -216,6 +214,8 @@ struct RolesPattern : TilePattern<RolesOp> {
     b.setInsertionPoint(roles.elseBlock()->getTerminator());
     if (storesByTma)
       t.instructions.waitStores();
+    if (inRegion)
+      leaveRegion(t, roles, registers);
     // No CTA leaves while others may reach into its shared memory.
     b.setInsertionPointAfter(roles);
     if (op->getParentOfType<func::FuncOp>()->hasAttr(kClusterAttr))
@@ -225,6 +225,19 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
+  /// All warps have as many registers again, and meet.
+  static void leaveRegion(ThreadBuilder &t, scf::IfOp roles, const RoleRegisters &registers) {
+    OpBuilder::InsertionGuard guard(t.b);
+    if (registers.areHanded()) {
+      t.b.setInsertionPoint(roles.elseBlock()->getTerminator());
+      t.instructions.leaveRegisters(registers.launched);
+      t.b.setInsertionPoint(roles.thenBlock()->getTerminator());
+      t.instructions.takeRegisters(registers.launched);
+    }
+    t.b.setInsertionPointAfter(roles);
+    t.instructions.barrier(/*ofAll=*/true);
+  }
+
   void startPingPong(ThreadBuilder &t) const {
     Value isLast = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::uge, context_.warp,
                                              t.i32(context_.warps - kWarpgroup));
@@ -239,7 +252,9 @@ private:
       return isa<WaitOp, GateWaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
     });
     int64_t ctas = ctasPerSmOf(op->getParentOfType<func::FuncOp>());
-    return roleRegisters(chipOf(context_).share(ctas), context_.warps, waits.wasInterrupted());
+    int64_t idle = context_.ctaWarps - context_.warps - context_.producerWarps;
+    return roleRegisters(chipOf(context_).share(ctas), context_.warps, waits.wasInterrupted(),
+                         idle);
   }
 };
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/gpu/analysis/Regions.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+SmallVector<func::FuncOp> regionsOf(func::FuncOp kernel) {
+  SmallVector<func::FuncOp> regions;
+  auto module = kernel->getParentOfType<ModuleOp>();
+  kernel.walk([&](func::CallOp call) {
+    auto callee = module ? module.lookupSymbol<func::FuncOp>(call.getCallee()) : func::FuncOp();
+    if (callee && isRegion(callee))
+      regions.push_back(callee);
+  });
+  return regions;
+}
+
+func::FuncOp kernelOf(ModuleOp module) {
+  auto kernels = llvm::to_vector(llvm::make_filter_range(
+      module.getOps<func::FuncOp>(), [](func::FuncOp one) { return !isRegion(one); }));
+  if (kernels.size() == 1)
+    return kernels[0];
+  module.emitError() << "has " << kernels.size() << " functions, expected the kernel alone";
+  return nullptr;
+}
+
+int64_t ownWarpsOf(func::FuncOp function) {
+  auto number = [&](StringRef name) {
+    auto value = function->getAttrOfType<IntegerAttr>(name);
+    return value ? value.getInt() : 0;
+  };
+  return number(kWarpsAttr) + number(kProducerWarpsAttr);
+}
+
+int64_t ctaWarpsOf(func::FuncOp function) {
+  auto warps = function->getAttrOfType<IntegerAttr>(kCtaWarpsAttr);
+  return warps ? warps.getInt() : ownWarpsOf(function);
+}
+
+} // namespace ditron::gpu
