@@ -8,6 +8,7 @@
 #include "ditron/lang/Value.h"
 #include "ditron/support/Number.h"
 #include <array>
+#include <concepts>
 #include <optional>
 #include <vector>
 
@@ -215,6 +216,8 @@ Tile sum(detail::Operand x, int axis);
 Tile prod(detail::Operand x, int axis);
 Tile max(detail::Operand x, int axis);
 Tile min(detail::Operand x, int axis);
+template <std::floating_point F> Tile max(detail::Operand x, F y) = delete; // that is maximum(x, y)
+template <std::floating_point F> Tile min(detail::Operand x, F y) = delete; // that is minimum(x, y)
 Tile mean(detail::Operand x, int axis);
 /// i32 position of the first largest (smallest) element along one axis, which stays with extent 1.
 Tile argmax(detail::Operand x, int axis);

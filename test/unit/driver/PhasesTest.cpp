@@ -24,7 +24,8 @@ Kernel twoProducts(int n) {
                 [n](In<bf16> X, In<bf16> W, In<bf16> V, InOut<bf16> T, Out<f32> Y) {
                   auto t = T.tiled(128, n);
                   for (auto [i, j] : t.tiles())
-                    t(i, j) = cast<bf16>(maximum(product(X.tiled(128, 64), i, W.tiled(n, 64), j), 0.0f));
+                    t(i, j) =
+                        cast<bf16>(maximum(product(X.tiled(128, 64), i, W.tiled(n, 64), j), 0.0f));
                   barrier();
                   auto y = Y.tiled(64, 64);
                   for (auto [i, j] : y.tiles())

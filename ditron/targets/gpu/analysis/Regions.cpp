@@ -9,8 +9,13 @@ namespace ditron::gpu {
 SmallVector<func::FuncOp> regionsOf(func::FuncOp kernel) {
   SmallVector<func::FuncOp> regions;
   auto module = kernel->getParentOfType<ModuleOp>();
-  kernel.walk([&](func::CallOp call) {
-    auto callee = module ? module.lookupSymbol<func::FuncOp>(call.getCallee()) : func::FuncOp();
+  kernel.walk([&](Operation *op) {
+    StringRef name;
+    if (auto entry = dyn_cast<EnterOp>(op))
+      name = entry.getRegion();
+    else if (auto call = dyn_cast<func::CallOp>(op))
+      name = call.getCallee();
+    auto callee = module && !name.empty() ? module.lookupSymbol<func::FuncOp>(name) : nullptr;
     if (callee && isRegion(callee))
       regions.push_back(callee);
   });

@@ -16,7 +16,7 @@ inline constexpr llvm::StringLiteral kCtaWarpsAttr = "simt.cta_warps";
 
 inline bool isRegion(mlir::func::FuncOp function) { return function->hasAttr(kRegionAttr); }
 
-/// The regions that a kernel calls, in order.
+/// The regions that a kernel enters or, behind simt-join-regions, calls; in order.
 llvm::SmallVector<mlir::func::FuncOp> regionsOf(mlir::func::FuncOp kernel);
 
 /// The kernel of a module, which is its one function that is no region; null, and an error, where

@@ -234,6 +234,21 @@ def Simt_MoveOp : Simt_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$source `to` $destination (`complete` $complete^)? attr-dict `:` type($source) `,` type($destination)";
 }
 
+def Simt_EnterOp : Simt_Op<"enter", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The CTA executes a region of the kernel, a function that is planned by itself";
+  let description = [{
+    The region may have more arguments, behind these: tensor maps, which simt-join-regions passes on
+    when it makes a call of it.
+
+    Example:
+    ```mlir
+    simt.enter @k_region0(%A, %n) : memref<?xf32, strided<[?], offset: ?>>, index
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$region, Variadic<AnyType>:$operands);
+  let assemblyFormat = "$region `(` $operands `)` attr-dict `:` type($operands)";
+}
+
 def Simt_MeetOp : Simt_Op<"meet", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "CTAs of this rank meet, and with them, if so asked, those of every rank";
   let description = [{

@@ -2,8 +2,8 @@
 //
 // simt-join-regions: the regions of a kernel get one CTA.
 //
-//   func.call @k_region0(%X)                                  // 4 warps
-//   func.call @k_region1(%X)                                  // 8, and 4 producer warps
+//   simt.enter @k_region0(%X)                                 // 4 warps
+//   simt.enter @k_region1(%X)                                 // 8, and 4 producer warps
 // becomes
 //   scf.if (thread < 128) { func.call @k_region0(%X) }
 //   simt.sync "cta"
@@ -53,12 +53,11 @@ private:
       ctas = std::min(ctas, ctasPerSmOf(region));
     }
     setCta(kernel, warps, ctas);
-    SmallVector<func::CallOp> calls;
-    kernel.walk([&](func::CallOp call) { calls.push_back(call); });
-    for (func::CallOp call : calls) {
-      auto region = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
-      passMaps(kernel, call, region);
-      guard(call, ownWarpsOf(region), warps, target);
+    SmallVector<EnterOp> entries;
+    kernel.walk([&](EnterOp entry) { entries.push_back(entry); });
+    for (EnterOp entry : entries) {
+      auto region = getOperation().lookupSymbol<func::FuncOp>(entry.getRegion());
+      guard(call(kernel, entry, region), ownWarpsOf(region), warps, target);
     }
     return success();
   }
@@ -73,11 +72,16 @@ private:
     }
   }
 
-  /// Tensor maps come behind what the call has.
-  static void passMaps(func::FuncOp kernel, func::CallOp call, func::FuncOp region) {
-    for (unsigned n = call.getNumOperands(); n < region.getNumArguments(); ++n)
-      call.getOperandsMutable().append(
+  /// Tensor maps come behind what the entry has.
+  static func::CallOp call(func::FuncOp kernel, EnterOp entry, func::FuncOp region) {
+    SmallVector<Value> operands(entry.getOperands());
+    for (auto n = static_cast<unsigned>(operands.size()); n < region.getNumArguments(); ++n)
+      operands.push_back(
           mapOf(kernel, region.getArgument(n).getType(), region.getArgAttr(n, kTensorMapAttr)));
+    OpBuilder b(entry);
+    auto call = b.create<func::CallOp>(entry.getLoc(), region, operands);
+    entry.erase();
+    return call;
   }
 
   /// The kernel's argument for a tensor map.

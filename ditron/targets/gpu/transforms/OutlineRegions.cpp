@@ -10,9 +10,9 @@
 //   }
 // becomes
 //   func.func @k(%X: memref<...>, ...) {
-//     func.call @k_region0(%X, ...)
+//     simt.enter @k_region0(%X, ...)
 //     simt.meet ...
-//     func.call @k_region1(%X, ...)
+//     simt.enter @k_region1(%X, ...)
 //   }
 //   func.func private @k_region0(%X: memref<...>, ...) attributes {simt.region} { scf.for ... }
 //   func.func private @k_region1(%X: memref<...>, ...) attributes {simt.region} { scf.for ... }
@@ -71,7 +71,7 @@ SmallVector<Operation *> phasesOf(func::FuncOp kernel) {
   return phases;
 }
 
-/// Makes a function of a phase, and a call in its place.
+/// Makes a function of a phase, which the kernel enters in its place.
 class Outliner {
 public:
   Outliner(func::FuncOp kernel, Operation *phase, int64_t number)
@@ -84,7 +84,7 @@ public:
     b_.setInsertionPoint(phase_);
     SmallVector<Value> operands(kernel_.getArguments());
     llvm::append_range(operands, passed_);
-    b_.create<func::CallOp>(phase_->getLoc(), region, operands);
+    b_.create<EnterOp>(phase_->getLoc(), region.getName(), operands);
     phase_->erase();
   }
 

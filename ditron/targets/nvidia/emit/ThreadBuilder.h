@@ -27,7 +27,7 @@ public:
   llvm::SmallVector<Value> placeOf(Value view, mlir::ValueRange coords,
                                    llvm::ArrayRef<int64_t> shape, Value page = nullptr);
 
-  /// Makes mbarriers, one behind the other, that so many threads arrive at in each phase. Threads
+  /// Makes mbarriers, one behind the other, each with its arrivals a phase. Threads
   /// are to meet behind it. In a region they last as long as that.
   void makeBarriers(Value first, llvm::ArrayRef<int64_t> arrivals);
 
