@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace ditron::emulator {
 
@@ -50,6 +51,7 @@ struct Warp {
   std::vector<Lanes> registers;
   std::array<int, kLanes> at{};
   int waitsAt = -1;                       ///< the number of the barrier it waits at
+  bool hasHandedRegisters = false;        ///< by setmaxnreg, since it last waited at a barrier
   std::array<int, kLanes> metInCluster{}; ///< how often the cluster had met when a lane arrived
   std::vector<Product> begun;
   std::deque<std::vector<Product>> groups;
@@ -257,7 +259,7 @@ private:
         name == "nanosleep" || name == "griddepcontrol")
       return true;
     if (name == "setmaxnreg")
-      return requireAll(i, mask), true;
+      return handRegisters(warp, i, mask), true;
     if (name == "mbarrier")
       return synchronise(warp, i, mask);
     if (name == "bar" && i.has("warp"))
@@ -388,14 +390,26 @@ private:
 
   //===-- Barriers --------------------------------------------------------------------------===//
 
+  /// The warps of a warpgroup are to meet between two of these.
+  void handRegisters(Warp &warp, const Instruction &i, const Mask &mask) {
+    requireAll(i, mask);
+    if (std::exchange(warp.hasHandedRegisters, true))
+      throw Fault("registers are handed over twice, and warps have not met between: " + i.text);
+  }
+
   bool meet(Warp &warp, const Instruction &i, const Mask &mask) {
     requireAll(i, mask);
     int id = static_cast<int>(value(warp, i.operands[0], 0));
     int threads =
         i.operands.size() > 1 ? static_cast<int>(value(warp, i.operands[1], 0)) : launch_.threads;
+    if (arrived_[id] > 0 && expected_[id] != threads)
+      throw Fault("threads meet at one barrier that expect others there: " + i.text);
+    expected_[id] = threads;
     arrived_[id] += kLanes;
-    if (!i.has("arrive"))
+    if (!i.has("arrive")) {
       warp.waitsAt = id;
+      warp.hasHandedRegisters = false;
+    }
     if (arrived_[id] == threads) {
       arrived_[id] = 0;
       for (auto &other : warps_)
@@ -507,6 +521,7 @@ private:
   std::vector<std::unique_ptr<Warp>> warps_;
   std::map<uint64_t, Barrier> barriers_;
   std::map<int, int> arrived_;
+  std::map<int, int> expected_; ///< threads at it, by number
   std::vector<Transfer> transfers_;
   std::map<std::pair<int, size_t>, Stores> stores_; ///< of each thread: a warp and a lane
 };

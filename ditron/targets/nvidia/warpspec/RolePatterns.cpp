@@ -225,17 +225,18 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
-  /// All warps have as many registers again, and meet.
+  /// All warps meet, and have as many registers again: those of a warpgroup must have met since they
+  /// handed some over.
   static void leaveRegion(ThreadBuilder &t, scf::IfOp roles, const RoleRegisters &registers) {
     OpBuilder::InsertionGuard guard(t.b);
-    if (registers.areHanded()) {
-      t.b.setInsertionPoint(roles.elseBlock()->getTerminator());
-      t.instructions.leaveRegisters(registers.launched);
-      t.b.setInsertionPoint(roles.thenBlock()->getTerminator());
-      t.instructions.takeRegisters(registers.launched);
-    }
-    t.b.setInsertionPointAfter(roles);
+    t.b.setInsertionPoint(roles.elseBlock()->getTerminator());
     t.instructions.barrier(/*ofAll=*/true);
+    if (registers.areHanded())
+      t.instructions.leaveRegisters(registers.launched);
+    t.b.setInsertionPoint(roles.thenBlock()->getTerminator());
+    t.instructions.barrier(/*ofAll=*/true);
+    if (registers.areHanded())
+      t.instructions.takeRegisters(registers.launched);
   }
 
   void startPingPong(ThreadBuilder &t) const {
