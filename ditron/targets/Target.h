@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the compiler, the driver and the tools ask of a target: one chip, or one kind of CPU, that
-// code is made for. A folder beside this file has a backend: a function `backend()` in the folder's
+// code is made for. A folder beside this file has a family of targets: a function `family()` in the folder's
 // namespace, which a line of Targets.def makes known. What the lowering to threads asks besides is
 // in gpu/GpuTarget.h.
 #pragma once
@@ -79,12 +79,12 @@ public:
                              Resources *resources = nullptr) const = 0;
 };
 
-/// What a folder brings.
-struct Backend {
+/// The targets of a folder, and what they need.
+struct TargetFamily {
   std::vector<const Target *> targets; ///< newest first
   void (*registerDialects)(mlir::DialectRegistry &registry);
   void (*registerPasses)();
-  /// What its code depends on beside the target: this machine, for a backend that compiles for it.
+  /// What its code depends on beside the target: this machine, for a target that is this machine.
   /// Null: nothing.
   std::string (*identity)() = nullptr;
 };

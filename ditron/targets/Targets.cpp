@@ -9,14 +9,14 @@ namespace ditron {
 
 #define TARGET(folder)                                                                             \
   namespace folder {                                                                               \
-  const Backend &backend();                                                                        \
+  const TargetFamily &family();                                                                    \
   }
 #include "ditron/targets/Targets.def"
 #undef TARGET
 
-static const std::vector<const Backend *> &backends() {
-  static const std::vector<const Backend *> all = {
-#define TARGET(folder) &folder::backend(),
+static const std::vector<const TargetFamily *> &families() {
+  static const std::vector<const TargetFamily *> all = {
+#define TARGET(folder) &folder::family(),
 #include "ditron/targets/Targets.def"
 #undef TARGET
   };
@@ -26,8 +26,8 @@ static const std::vector<const Backend *> &backends() {
 const std::vector<const Target *> &targets() {
   static const std::vector<const Target *> all = [] {
     std::vector<const Target *> found;
-    for (const Backend *backend : backends())
-      found.insert(found.end(), backend->targets.begin(), backend->targets.end());
+    for (const TargetFamily *family : families())
+      found.insert(found.end(), family->targets.begin(), family->targets.end());
     return found;
   }();
   return all;
@@ -62,20 +62,20 @@ std::string describeTargets() {
 }
 
 void registerTargetDialects(mlir::DialectRegistry &registry) {
-  for (const Backend *backend : backends())
-    backend->registerDialects(registry);
+  for (const TargetFamily *family : families())
+    family->registerDialects(registry);
 }
 
 void registerTargetPasses() {
-  for (const Backend *backend : backends())
-    backend->registerPasses();
+  for (const TargetFamily *family : families())
+    family->registerPasses();
 }
 
 std::string targetIdentity() {
   std::string identity;
-  for (const Backend *backend : backends())
-    if (backend->identity)
-      identity += backend->identity();
+  for (const TargetFamily *family : families())
+    if (family->identity)
+      identity += family->identity();
   return identity;
 }
 

@@ -16,10 +16,10 @@ const Target &targetNamed(std::string_view name);
 /// "x86-64: this machine's CPU; gfx942, gfx90a: AMD GPUs".
 std::string describeTargets();
 
-/// The dialects and passes of all backends, for tools that read IR.
+/// The dialects and passes of all targets, for tools that read IR.
 void registerTargetDialects(mlir::DialectRegistry &registry);
 void registerTargetPasses();
-/// What code of these backends depends on beside its target.
+/// What code of these targets depends on beside its target.
 std::string targetIdentity();
 
 } // namespace ditron

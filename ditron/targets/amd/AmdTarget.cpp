@@ -122,7 +122,7 @@ void AmdTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t) co
   fixShared(entry->getParentOfType<ModuleOp>());
 }
 
-//===-- The backend ---------------------------------------------------------------------------===//
+//===-- The family ----------------------------------------------------------------------------===//
 
 static const std::vector<AmdTarget> &allTargets() {
   static const std::vector<AmdTarget> all(chips().begin(), chips().end());
@@ -138,15 +138,15 @@ static void registerDialects(DialectRegistry &registry) {
   });
 }
 
-const Backend &backend();
-const Backend &backend() {
-  static const Backend backend = [] {
-    Backend result{{}, registerDialects, [] {}};
+const TargetFamily &family();
+const TargetFamily &family() {
+  static const TargetFamily family = [] {
+    TargetFamily result{{}, registerDialects, [] {}};
     for (const AmdTarget &target : allTargets())
       result.targets.push_back(&target);
     return result;
   }();
-  return backend;
+  return family;
 }
 
 } // namespace ditron::amd

@@ -31,12 +31,12 @@ class CpuTarget final : public Target {
 
 } // namespace
 
-const Backend &backend();
-const Backend &backend() {
+const TargetFamily &family();
+const TargetFamily &family() {
   static const CpuTarget target;
-  static const Backend backend{
+  static const TargetFamily family{
       {&target}, [](mlir::DialectRegistry &) {}, [] { registerPasses(); }, HostMachine::identity};
-  return backend;
+  return family;
 }
 
 } // namespace ditron::cpu

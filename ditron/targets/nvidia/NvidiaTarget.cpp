@@ -180,7 +180,7 @@ void NvidiaTarget::finishEntry(LLVM::LLVMFuncOp entry, int64_t threads, int64_t 
       entry.setArgAttr(n, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
 }
 
-//===-- The backend ---------------------------------------------------------------------------===//
+//===-- The family ----------------------------------------------------------------------------===//
 
 static const std::vector<NvidiaTarget> &allTargets() {
   static const std::vector<NvidiaTarget> all(chips().begin(), chips().end());
@@ -196,15 +196,15 @@ static void registerDialects(DialectRegistry &registry) {
   });
 }
 
-const Backend &backend();
-const Backend &backend() {
-  static const Backend backend = [] {
-    Backend result{{}, registerDialects, [] { registerPasses(); }};
+const TargetFamily &family();
+const TargetFamily &family() {
+  static const TargetFamily family = [] {
+    TargetFamily result{{}, registerDialects, [] { registerPasses(); }};
     for (const NvidiaTarget &target : allTargets())
       result.targets.push_back(&target);
     return result;
   }();
-  return backend;
+  return family;
 }
 
 } // namespace ditron::nvidia
