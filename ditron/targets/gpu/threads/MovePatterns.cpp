@@ -130,16 +130,13 @@ private:
   SmallVector<Value> extents_; ///< i64
 };
 
-struct MovePattern : TilePattern<MoveOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MoveOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct MovePattern : EffectPattern<MoveOp> {
+  using EffectPattern::EffectPattern;
+  void write(MoveOp op, OpAdaptor, ThreadBuilder &t) const override {
     t.instructions->barrier(); // what the other threads wrote, and have read
     Copy(t, op).write();
     if (op.getComplete())
       t.instructions->barrier();
-    b.eraseOp(op);
-    return success();
   }
 };
 

@@ -86,15 +86,11 @@ struct EpochPattern : TilePattern<EpochOp> {
   }
 };
 
-struct BeginPattern : TilePattern<BeginOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(BeginOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+struct BeginPattern : LaunchPattern<BeginOp> {
+  using LaunchPattern::LaunchPattern;
+  void write(BeginOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
+    OpBuilder &b = t.b;
     mlir::Location loc = op.getLoc();
-    if (failed(checkLaunch(op, adaptor.getLaunch())))
-      return failure();
-    ThreadBuilder t(b, loc, context_);
-    Talk talk(t, adaptor.getLaunch());
     Value epoch = b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]);
     epoch = talk.asWord(epoch);
     // Thread r waits for rank r.
@@ -108,8 +104,6 @@ struct BeginPattern : TilePattern<BeginOp> {
     });
     t.instructions->barrier(/*ofAll=*/true);
     zeroSignals(t, talk, epoch);
-    b.eraseOp(op);
-    return success();
   }
 
 private:
@@ -133,15 +127,11 @@ private:
   }
 };
 
-struct EndPattern : TilePattern<EndOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(EndOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+struct EndPattern : LaunchPattern<EndOp> {
+  using LaunchPattern::LaunchPattern;
+  void write(EndOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
+    OpBuilder &b = t.b;
     mlir::Location loc = op.getLoc();
-    if (failed(checkLaunch(op, adaptor.getLaunch())))
-      return failure();
-    ThreadBuilder t(b, loc, context_);
-    Talk talk(t, adaptor.getLaunch());
     t.instructions->barrier();
     talk.when(talk.isFirstThread(), [&] {
       Value last = b.create<arith::SubIOp>(loc, talk.cores(), t.i32(1));
@@ -158,80 +148,52 @@ struct EndPattern : TilePattern<EndOp> {
         });
       });
     });
-    b.eraseOp(op);
-    return success();
   }
 };
 
-struct AbortPattern : TilePattern<AbortOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(AbortOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    if (failed(checkLaunch(op, adaptor.getLaunch())))
-      return failure();
-    ThreadBuilder t(b, op.getLoc(), context_);
-    Talk(t, adaptor.getLaunch()).abort();
-    b.eraseOp(op);
-    return success();
-  }
+struct AbortPattern : LaunchPattern<AbortOp> {
+  using LaunchPattern::LaunchPattern;
+  void write(AbortOp, OpAdaptor, ThreadBuilder &t, Talk &talk) const override { talk.abort(); }
 };
 
-struct WaitPattern : TilePattern<WaitOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(WaitOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    if (failed(checkLaunch(op, adaptor.getLaunch())))
-      return failure();
-    ThreadBuilder t(b, op.getLoc(), context_);
-    Talk talk(t, adaptor.getLaunch());
+struct WaitPattern : LaunchPattern<WaitOp> {
+  using LaunchPattern::LaunchPattern;
+  void write(WaitOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
     Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
     auto site = static_cast<int64_t>(op.getSite());
     talk.when(talk.isFirstThread(), [&] { talk.wait(cell, value, site, op.getScope(), 0); });
     t.instructions->barrier();
-    b.eraseOp(op);
-    return success();
   }
 };
 
-struct NotifyPattern : TilePattern<NotifyOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(NotifyOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct NotifyPattern : EffectPattern<NotifyOp> {
+  using EffectPattern::EffectPattern;
+  void write(NotifyOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
     Talk talk(t, {});
     t.instructions->barrier();
     talk.when(talk.isFirstThread(), [&] {
       t.instructions->raiseRelease(talk.asWord(adaptor.getCell()), op.getMode(),
                                    talk.asWord(adaptor.getValue()), op.getScope());
     });
-    b.eraseOp(op);
-    return success();
   }
 };
 
-struct SyncPattern : TilePattern<SyncOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(SyncOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct SyncPattern : EffectPattern<SyncOp> {
+  using EffectPattern::EffectPattern;
+  void write(SyncOp op, OpAdaptor, ThreadBuilder &t) const override {
     if (op.getScope() != "cta")
       t.instructions->fence(op.getScope());
     t.instructions->barrier();
-    b.eraseOp(op);
-    return success();
   }
 };
 
 /// The CTAs of the rank count themselves in the first counter; the last one of a round counts the
 /// rank in the second counter, of every rank or of its own, which all wait for.
-struct MeetPattern : TilePattern<MeetOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(MeetOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+struct MeetPattern : LaunchPattern<MeetOp> {
+  using LaunchPattern::LaunchPattern;
+  void write(MeetOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
+    OpBuilder &b = t.b;
     mlir::Location loc = op.getLoc();
-    if (failed(checkLaunch(op, adaptor.getLaunch())))
-      return failure();
-    ThreadBuilder t(b, loc, context_);
-    Talk talk(t, adaptor.getLaunch());
     Value rounds = roundsOf(t, op);
     Value round = t.add(b.create<LLVM::LoadOp>(loc, b.getI64Type(), rounds, 8u), talk.i64(1));
     b.create<LLVM::StoreOp>(loc, round, rounds, 8u);
@@ -248,8 +210,6 @@ struct MeetPattern : TilePattern<MeetOp> {
       talk.wait(second, wanted, static_cast<int64_t>(op.getSite()), scope, 0);
     });
     t.instructions->barrier();
-    b.eraseOp(op);
-    return success();
   }
 
 private:

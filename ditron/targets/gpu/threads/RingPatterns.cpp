@@ -30,20 +30,17 @@ struct RingPattern : TilePattern<RingOp> {
   }
 };
 
-struct CopyPattern : TilePattern<CopyOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(CopyOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+struct CopyPattern : EffectPattern<CopyOp> {
+  using EffectPattern::EffectPattern;
+  void write(CopyOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    OpBuilder &b = t.b;
     RingType type = op.getRing().getType();
     auto branch = b.create<scf::IfOp>(op.getLoc(), op.getCondition());
     b.setInsertionPointToStart(branch.thenBlock());
-    ThreadBuilder t(b, op.getLoc(), context_);
     RankedTensorType tile = type.getTile();
     APInt zero(static_cast<unsigned>(8 * storageBytes(tile.getElementType())), 0);
     copyToShared(t, op.getView(), op.getCoords(), tile, zero,
                  slotAt(t, adaptor.getRing(), type, op.getSlot()));
-    b.eraseOp(op);
-    return success();
   }
 };
 

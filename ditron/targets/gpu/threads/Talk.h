@@ -79,4 +79,26 @@ private:
 /// Error where an op does not have all words of the launch (abi/LaunchWords.h).
 mlir::LogicalResult checkLaunch(mlir::Operation *op, mlir::ValueRange launch);
 
+/// The pattern of an op without results that takes the words of the launch.
+template <class Op> class LaunchPattern : public TilePattern<Op> {
+public:
+  using TilePattern<Op>::TilePattern;
+  using OpAdaptor = typename Op::Adaptor;
+
+  mlir::LogicalResult matchAndRewrite(Op op, OpAdaptor adaptor,
+                                      mlir::ConversionPatternRewriter &b) const final {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return mlir::failure();
+    ThreadBuilder t(b, op.getLoc(), this->context_);
+    Talk talk(t, adaptor.getLaunch());
+    write(op, adaptor, t, talk);
+    b.eraseOp(op);
+    return mlir::success();
+  }
+
+private:
+  /// Writes what one thread does, at the op's place.
+  virtual void write(Op op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const = 0;
+};
+
 } // namespace ditron::gpu

@@ -155,6 +155,25 @@ protected:
   const ThreadContext &context_;
 };
 
+/// The pattern of an op that has an effect and no result.
+template <class Op, class Builder = ThreadBuilder> class EffectPattern : public TilePattern<Op> {
+public:
+  using TilePattern<Op>::TilePattern;
+  using OpAdaptor = typename Op::Adaptor;
+
+  mlir::LogicalResult matchAndRewrite(Op op, OpAdaptor adaptor,
+                                      mlir::ConversionPatternRewriter &b) const final {
+    Builder t(b, op.getLoc(), this->context_);
+    write(op, adaptor, t);
+    b.eraseOp(op);
+    return mlir::success();
+  }
+
+private:
+  /// Writes what one thread does, at the op's place.
+  virtual void write(Op op, OpAdaptor adaptor, Builder &t) const = 0;
+};
+
 void addElementPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                         const ThreadContext &context);
 void addMemoryPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

@@ -37,6 +37,8 @@ private:
   void byFirstThread(llvm::function_ref<void()> code);
 };
 
+template <class Op> using EffectPattern = gpu::EffectPattern<Op, ThreadBuilder>;
+
 inline constexpr int64_t kBarrierBytes = 8; ///< of an mbarrier
 
 /// The chip that code is made for.

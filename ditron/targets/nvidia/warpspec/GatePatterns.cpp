@@ -38,13 +38,10 @@ private:
   const ThreadContext &context_;
 };
 
-struct GridDependencyWaitPattern : TilePattern<GridDependencyWaitOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(GridDependencyWaitOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder(b, op.getLoc(), context_).instructions.waitForGridDependency();
-    b.eraseOp(op);
-    return success();
+struct GridDependencyWaitPattern : EffectPattern<GridDependencyWaitOp> {
+  using EffectPattern::EffectPattern;
+  void write(GridDependencyWaitOp, OpAdaptor, ThreadBuilder &t) const override {
+    t.instructions.waitForGridDependency();
   }
 };
 
@@ -72,33 +69,27 @@ struct GatePattern : TilePattern<GateOp> {
   }
 };
 
-struct GateArrivePattern : TilePattern<GateArriveOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(GateArriveOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct GateArrivePattern : EffectPattern<GateArriveOp> {
+  using EffectPattern::EffectPattern;
+  void write(GateArriveOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    OpBuilder &b = t.b;
     Value barrier = b.create<LLVM::ExtractValueOp>(op.getLoc(), adaptor.getGate(), 0);
     t.instructions.barrier();
     t.instructions.arrive(barrier, Talk(t, {}).isFirstThread());
-    b.eraseOp(op);
-    return success();
   }
 };
 
-struct GateWaitPattern : TilePattern<GateWaitOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(GateWaitOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+struct GateWaitPattern : EffectPattern<GateWaitOp> {
+  using EffectPattern::EffectPattern;
+  void write(GateWaitOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    OpBuilder &b = t.b;
     mlir::Location loc = op.getLoc();
-    ThreadBuilder t(b, loc, context_);
     Value barrier = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 0);
     Value place = b.create<LLVM::ExtractValueOp>(loc, adaptor.getGate(), 1);
     Value parity = b.create<LLVM::LoadOp>(loc, b.getI32Type(), place);
     t.instructions.waitBarrier(barrier, parity);
     b.create<LLVM::StoreOp>(loc, b.create<arith::XOrIOp>(loc, parity, t.i32(1)), place);
     t.instructions.fenceAsyncProxy();
-    b.eraseOp(op);
-    return success();
   }
 };
 

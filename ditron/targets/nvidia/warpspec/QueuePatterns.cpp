@@ -90,11 +90,10 @@ struct QueuePattern : TilePattern<QueueOp> {
   }
 };
 
-struct EnqueuePattern : TilePattern<EnqueueOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(EnqueueOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct EnqueuePattern : EffectPattern<EnqueueOp> {
+  using EffectPattern::EffectPattern;
+  void write(EnqueueOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    OpBuilder &b = t.b;
     Queue queue(t, op.getQueue().getType(), adaptor.getQueue());
     t.instructions.waitBarrier(queue.empty(), queue.isFree());
     for (auto [n, number] : llvm::enumerate(adaptor.getNumbers())) {
@@ -107,8 +106,6 @@ struct EnqueuePattern : TilePattern<EnqueueOp> {
     }
     t.instructions.arrive(queue.full(), b.create<arith::ConstantIntOp>(op.getLoc(), 1, 1));
     queue.next();
-    b.eraseOp(op);
-    return success();
   }
 };
 

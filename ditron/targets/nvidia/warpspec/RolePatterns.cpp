@@ -278,12 +278,11 @@ struct AcquirePattern : TilePattern<AcquireOp> {
   }
 };
 
-struct TmaLoadPattern : TilePattern<TmaLoadOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+struct TmaLoadPattern : EffectPattern<TmaLoadOp> {
+  using EffectPattern::EffectPattern;
+  void write(TmaLoadOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    OpBuilder &b = t.b;
     PipeType type = op.getPipe().getType();
-    ThreadBuilder t(b, op.getLoc(), context_);
     Pipe pipe(t, type, adaptor.getPipe());
     RankedTensorType tile = type.getTiles()[op.getTile()];
     int64_t width = kPanelBytes / storageBytes(tile.getElementType());
@@ -306,8 +305,6 @@ struct TmaLoadPattern : TilePattern<TmaLoadOp> {
       t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
                                 op.getMap(), coords, full, ctas);
     }
-    b.eraseOp(op);
-    return success();
   }
 };
 
@@ -370,33 +367,24 @@ private:
   }
 };
 
-struct PingPongWaitPattern : TilePattern<PingPongWaitOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(PingPongWaitOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct PingPongWaitPattern : EffectPattern<PingPongWaitOp> {
+  using EffectPattern::EffectPattern;
+  void write(PingPongWaitOp, OpAdaptor, ThreadBuilder &t) const override {
     t.instructions.meet(pingPongBarrier(t, context_.warps, false), kPingPongThreads);
-    b.eraseOp(op);
-    return success();
   }
 };
 
-struct PingPongArrivePattern : TilePattern<PingPongArriveOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(PingPongArriveOp op, OpAdaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct PingPongArrivePattern : EffectPattern<PingPongArriveOp> {
+  using EffectPattern::EffectPattern;
+  void write(PingPongArriveOp, OpAdaptor, ThreadBuilder &t) const override {
     t.instructions.arriveAtBarrier(pingPongBarrier(t, context_.warps, true), kPingPongThreads);
-    b.eraseOp(op);
-    return success();
   }
 };
 
-struct ReleasePattern : TilePattern<ReleaseOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(ReleaseOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct ReleasePattern : EffectPattern<ReleaseOp> {
+  using EffectPattern::EffectPattern;
+  void write(ReleaseOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    OpBuilder &b = t.b;
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
     Value slot = pipe.get(kFreeSlot);
     int64_t ctas = op.getPipe().getType().getCtas();
@@ -409,8 +397,6 @@ struct ReleasePattern : TilePattern<ReleaseOp> {
       t.instructions.arrive(pipe.empty(slot), arrives);
     Value after = pipe.next(slot).first;
     pipe.set(kFreeSlot, b.create<arith::SelectOp>(op.getLoc(), op.getCondition(), after, slot));
-    b.eraseOp(op);
-    return success();
   }
 };
 

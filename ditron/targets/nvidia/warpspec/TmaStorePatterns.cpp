@@ -164,15 +164,11 @@ private:
   Value group_, buffers_, isFirst_, lane_;
 };
 
-struct TmaStorePattern : TilePattern<TmaStoreOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    ThreadBuilder t(b, op.getLoc(), context_);
+struct TmaStorePattern : EffectPattern<TmaStoreOp> {
+  using EffectPattern::EffectPattern;
+  void write(TmaStoreOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
     Value buffers = t.shared(context_.shared.allocate(tmaStoreBytes(context_.warps)));
     TmaStore(t, op, adaptor.getTile(), buffers).run();
-    b.eraseOp(op);
-    return success();
   }
 };
 
