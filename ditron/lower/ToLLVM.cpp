@@ -6,6 +6,7 @@
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
@@ -64,7 +65,10 @@ void populateSimplificationPatterns(RewritePatternSet &patterns) {
   vector::populateVectorBroadcastLoweringPatterns(patterns);
 }
 
-void populateToLLVMPatterns(LLVMTypeConverter &types, RewritePatternSet &patterns) {
+LogicalResult convertToLLVM(ModuleOp module, LLVMTypeConverter &types) {
+  LLVMConversionTarget target(*module.getContext());
+  target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
+  RewritePatternSet patterns(module.getContext());
   populateSCFToControlFlowConversionPatterns(patterns);
   cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
   populateFuncToLLVMConversionPatterns(types, patterns);
@@ -73,6 +77,7 @@ void populateToLLVMPatterns(LLVMTypeConverter &types, RewritePatternSet &pattern
   populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
   populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true,
                                          /*force32BitVectorIndices=*/true);
+  return applyPartialConversion(module, target, std::move(patterns));
 }
 
 void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/lower/Exponentials.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/Passes/OptimizationLevel.h"
 
 namespace llvm {
@@ -18,8 +19,8 @@ namespace ditron::lower {
 void populateSimplificationPatterns(mlir::RewritePatternSet &patterns);
 
 /// Converts what the lowering of tiles leaves (func, scf, cf, arith, math, memref, vector) to the
-/// LLVM dialect. `types` must outlive the patterns.
-void populateToLLVMPatterns(mlir::LLVMTypeConverter &types, mlir::RewritePatternSet &patterns);
+/// LLVM dialect.
+mlir::LogicalResult convertToLLVM(mlir::ModuleOp module, mlir::LLVMTypeConverter &types);
 
 /// Runs LLVM's own pipeline of passes on a module.
 void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,

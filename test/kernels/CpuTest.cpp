@@ -2,6 +2,7 @@
 //
 // Every kernel of the registry, compiled for this machine, its ranks being threads.
 #include "Harness.h"
+#include "RegistryNames.h"
 
 namespace ditron::kernels {
 namespace {

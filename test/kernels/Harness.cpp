@@ -116,16 +116,4 @@ void expectRight(Backend backend, const KernelEntry &entry, const Problem &probl
   EXPECT_GT(verdict.checked, 0);
 }
 
-std::vector<std::string> kernelNames() {
-  std::vector<std::string> result;
-  for (const KernelEntry &entry : registry())
-    result.push_back(entry.name);
-  return result;
-}
-
-std::string testName(const testing::TestParamInfo<std::string> &info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
 } // namespace ditron::kernels

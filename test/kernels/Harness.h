@@ -39,10 +39,6 @@ enum class Backend { reference, cpu };
 void expectRight(Backend backend, const KernelEntry &entry, const Problem &problem,
                  const std::string &variant = "");
 
-/// The names of the registry, and a name of theirs that gtest takes.
-std::vector<std::string> kernelNames();
-std::string testName(const testing::TestParamInfo<std::string> &info);
-
 /// The integer golden: A(i,k) = ((7i + 3k) mod 5) - 2 and B(k,j) = ((5k + 11j) mod 7) - 3.
 inline double goldenA(int64_t i, int64_t k) { return double((7 * i + 3 * k) % 5 - 2); }
 inline double goldenB(int64_t k, int64_t j) { return double((5 * k + 11 * j) % 7 - 3); }

@@ -2,6 +2,7 @@
 //
 // Every kernel of the registry in the reference interpreter.
 #include "Harness.h"
+#include "RegistryNames.h"
 #include <gtest/gtest.h>
 
 namespace ditron::kernels {

@@ -41,9 +41,9 @@ public:
                              .threadRegisters = chip.vectorRegisters,
                              .registers = chip.registers,
                              .threads = chip.threads,
-                             .meetsInPart = false,
                              .multiplies = false,
-                             .hasRanks = false} {}
+                             .hasRanks = false,
+                             .meetsInPart = false} {}
 
   std::string_view name() const override { return chip_.name; }
   std::string_view machines() const override { return "AMD GPUs"; }

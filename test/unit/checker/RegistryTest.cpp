@@ -2,8 +2,8 @@
 //
 // The kernels of the library are proved clean, and no mistake in them is missed.
 #include "ditron/kernels/Registry.h"
+#include "../../kernels/RegistryNames.h"
 #include "ditron/checker/Check.h"
-#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace ditron::kernels {
@@ -61,20 +61,7 @@ TEST_P(EveryKernel, HidesNoMutant) {
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> result;
-  for (const KernelEntry &entry : registry())
-    result.push_back(entry.name);
-  return result;
-}
-
-std::string testName(const testing::TestParamInfo<std::string> &info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registry, EveryKernel, testing::ValuesIn(names()), testName);
+INSTANTIATE_TEST_SUITE_P(Registry, EveryKernel, testing::ValuesIn(kernelNames()), testName);
 
 } // namespace
 } // namespace ditron::kernels

@@ -44,15 +44,6 @@ LogicalResult simplify(ModuleOp module) {
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
-LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
-  MLIRContext *context = module.getContext();
-  LLVMConversionTarget target(*context);
-  target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
-  RewritePatternSet patterns(context);
-  lower::populateToLLVMPatterns(types, patterns);
-  return applyPartialConversion(module, target, std::move(patterns));
-}
-
 /// Memory of the core itself.
 bool isScratch(MemRefType type) {
   return type.getRank() == 1 && type.getLayout().isIdentity() && type.getElementType().isInteger(8);
@@ -175,7 +166,7 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     SmallVector<Type> arguments(kernel.getArgumentTypes());
     kernel.setPrivate();
     lower::defineIntegers(module);
-    if (failed(simplify(module)) || failed(convert(module, types)))
+    if (failed(simplify(module)) || failed(lower::convertToLLVM(module, types)))
       return signalPassFailure();
     auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
     callee.setLinkage(LLVM::Linkage::Internal);

@@ -43,15 +43,6 @@ LogicalResult simplify(ModuleOp module, const GpuTarget &gpu) {
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
-LogicalResult convert(ModuleOp module, LLVMTypeConverter &types) {
-  MLIRContext *context = module.getContext();
-  LLVMConversionTarget target(*context);
-  target.addLegalOp<ModuleOp, UnrealizedConversionCastOp>();
-  RewritePatternSet patterns(context);
-  lower::populateToLLVMPatterns(types, patterns);
-  return applyPartialConversion(module, target, std::move(patterns));
-}
-
 /// The entry point: takes words, calls the function.
 class EntryBuilder {
 public:
@@ -243,7 +234,7 @@ private:
     });
     lower::defineIntegers(module);
     module.walk([&](ShiftOp shift) { lowerShift(shift, types); });
-    if (failed(simplify(module, *target)) || failed(convert(module, types)))
+    if (failed(simplify(module, *target)) || failed(lower::convertToLLVM(module, types)))
       return signalPassFailure();
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
       if (!function.isExternal())
