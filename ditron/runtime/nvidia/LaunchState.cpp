@@ -82,8 +82,10 @@ void LaunchState::raiseFailure() {
       continue;
     group_->drop(one);
     workspace_ = nullptr;
-    std::string error =
-        one->error([&] { return reportFailure(*one, signature_, group_->bound()); });
+    std::string error = one->error([&] {
+      std::string ended = group_->whatEndedAll();
+      return ended.empty() ? reportFailure(*one, signature_, group_->bound()) : ended;
+    });
     throw RuntimeError(error);
   }
   if (!info_ || info_->isDistributed || info_->requirements.empty())

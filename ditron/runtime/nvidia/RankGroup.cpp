@@ -201,6 +201,10 @@ std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
   return found;
 }
 
+std::string RankGroup::whatEndedAll() const {
+  return rank_ && rank_->control().dead() ? rank_->control().message() : "";
+}
+
 void RankGroup::drop(const std::shared_ptr<Workspace> &workspace) {
   std::lock_guard lock(lock_);
   std::erase_if(workspaces_, [&](const auto &entry) { return entry.second == workspace; });

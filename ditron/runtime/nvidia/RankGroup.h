@@ -116,6 +116,8 @@ public:
   void drop(const std::shared_ptr<Workspace> &workspace);
   /// How many have been given up, so far: what was learnt of one before may no longer hold.
   int64_t dropped() const { return dropped_.load(std::memory_order_acquire); }
+  /// What has ended the other processes of the run, such as the death of one; empty: nothing.
+  std::string whatEndedAll() const;
   /// The bound of every wait of a kernel.
   std::chrono::nanoseconds bound() const { return bound_; }
 

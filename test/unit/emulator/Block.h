@@ -13,7 +13,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <sched.h>
 #include <set>
 #include <time.h>
 #include <utility>
@@ -236,11 +235,10 @@ public:
   static inline bool peersAreProcesses = false;
 
 private:
-  /// Only waits ask for it, which the peers may need the CPU to end.
+  /// Only waits ask for it.
   static uint64_t readClock() {
     if (!peersAreProcesses)
       return clock += tick;
-    sched_yield();
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return 1 + static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
