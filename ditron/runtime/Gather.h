@@ -26,4 +26,13 @@ template <class T> std::vector<std::vector<T>> gather(Rank &rank, const std::vec
   return all;
 }
 
+/// The element-wise largest of every rank's numbers, on every rank; collective.
+inline std::vector<double> slowest(Rank &rank, const std::vector<double> &mine) {
+  std::vector<double> result = mine;
+  for (const std::vector<double> &other : gather(rank, mine))
+    for (size_t n = 0; n < result.size(); ++n)
+      result[n] = std::max(result[n], other[n]);
+  return result;
+}
+
 } // namespace ditron::runtime

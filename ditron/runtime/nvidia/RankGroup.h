@@ -7,7 +7,7 @@
 // All CTAs of all ranks must run at a time, since they wait for one another. A rank that has its
 // GPU for itself has as many CTAs as fit. Where s ranks share one of m SMs, each has m / s CTAs, at
 // most one of which any SM needs: so whatever the kernels of the others take, there is always an
-// empty SM for the next CTA. Kernels of several processes take turns on a GPU that they share.
+// empty SM for the next CTA. Kernels of several processes on one GPU are time-sliced by the driver.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"
@@ -46,7 +46,7 @@ public:
   int ownRank() const { return ownRank_; }
   /// The address of a rank's abi::Status, zero until a launch fails.
   uint64_t status(int rank) const;
-  /// That of its last launch, of as many words as so many cores have.
+  /// Its words, those of the first `cores` cores.
   std::vector<int64_t> readStatus(int rank, int cores) const;
   /// How many launches a rank has completed.
   int64_t completed(int rank) const;
