@@ -49,6 +49,15 @@ class Processes(unittest.TestCase):
                     line, = map(json.loads, result.stdout.splitlines())
                     self.assertEqual((line["ok"], line["ranks"], line["transport"]), (True, count, "processes"))
 
+    def test_started_by_mpirun(self):
+        command = [DITRON, "run", "all-reduce", "--backend", "nvidia", "--shape", SMALL["all-reduce"], "--json"]
+        first, second = finish([
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=environment(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE="2"))
+            for rank in range(2)])
+        self.assertEqual((first[2], second[2]), (0, 0), (first, second))
+        self.assertEqual((json.loads(first[0])["transport"], second[0]), ("processes", ""))
+
     def test_programs(self):
         """What contexts promise of several ranks: launches back to back, graphs, loading in between."""
         for out, error, status in finish(start_ranks(3, [DRIVER_TEST, "--gtest_filter=Backends.*Ranks*"])):

@@ -115,13 +115,7 @@ void requireReach(const Gpu &from, int number) {
                     from.number(), number));
 }
 
-static void requireMapping(const Gpu &device) {
-  if (!device.attribute(kMapsMemory))
-    throw UnavailableError(fmt::format("{} cannot map memory of several GPUs", device.name()));
-}
-
 void requireSharing(const Gpu &device) {
-  requireMapping(device);
   if (!device.attribute(kMakesFiles))
     throw UnavailableError(fmt::format("{} cannot share memory with other processes: expected "
                                        "ranks that are threads",
@@ -130,6 +124,8 @@ void requireSharing(const Gpu &device) {
 }
 
 size_t granularityOf(const Gpu &device, bool isShared) {
+  if (!device.attribute(kMapsMemory))
+    throw UnavailableError(fmt::format("{} cannot map memory of several GPUs", device.name()));
   Properties properties = propertiesOf(device, isShared);
   size_t bytes = 0;
   DITRON_CUDA(device.use(), cuMemGetAllocationGranularity, &bytes, &properties, 0);
@@ -145,18 +141,16 @@ static size_t largestGranularity(const std::vector<std::shared_ptr<Gpu>> &device
 
 SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes,
                                  size_t granularity)
-    : devices_(std::move(devices)),
+    : devices_(std::move(devices)), granularity_(granularity),
       stride_((uint64_t(std::max<int64_t>(bytes, 1)) + granularity - 1) / granularity *
               granularity) {}
 
 SymmetricMemory::SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes)
     : SymmetricMemory(devices, bytes, largestGranularity(devices)) {
-  for (const auto &device : devices_) {
-    requireMapping(*device);
+  for (const auto &device : devices_)
     for (const auto &other : devices_)
       requireReach(*device, other->number());
-  }
-  reserve(largestGranularity(devices_));
+  reserve();
   for (size_t rank = 0; rank < devices_.size(); ++rank) {
     map(Pages(*devices_[rank], stride_, /*isShared=*/false));
     zero(rank);
@@ -171,7 +165,7 @@ SymmetricMemory::SymmetricMemory(Rank &rank, const std::shared_ptr<Gpu> &device,
   std::optional<Pages> own;
   File file;
   together(rank, request, [&] {
-    reserve(granularity);
+    reserve();
     own.emplace(*device, stride_, /*isShared=*/true);
     file = own->file();
   });
@@ -188,9 +182,9 @@ SymmetricMemory::SymmetricMemory(Rank &rank, const std::shared_ptr<Gpu> &device,
     bases_.push_back(theirs[0]);
 }
 
-void SymmetricMemory::reserve(size_t granularity) {
+void SymmetricMemory::reserve() {
   DITRON_CUDA(devices_[0]->use(), cuMemAddressReserve, &base_, stride_ * devices_.size(),
-              granularity, uint64_t(0), 0ull);
+              granularity_, uint64_t(0), 0ull);
 }
 
 /// The next rank's memory, which all GPUs of this process may use from here on.

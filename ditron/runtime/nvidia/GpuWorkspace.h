@@ -24,6 +24,7 @@ void requireReach(const Gpu &from, int number);
 /// UnavailableError where a GPU cannot share memory with other processes.
 void requireSharing(const Gpu &device);
 /// The bytes that memory of a GPU is a multiple of, where its addresses are chosen.
+/// UnavailableError where they cannot be.
 size_t granularityOf(const Gpu &device, bool isShared);
 
 class Pages;
@@ -52,13 +53,14 @@ public:
 
 private:
   SymmetricMemory(std::vector<std::shared_ptr<Gpu>> devices, int64_t bytes, size_t granularity);
-  void reserve(size_t granularity);
+  void reserve();
   void map(const Pages &pages);
   void zero(size_t rank) const;
   void release() noexcept;
 
   std::vector<std::shared_ptr<Gpu>> devices_; ///< of this process, by rank
-  uint64_t base_ = 0, stride_ = 0;
+  size_t granularity_;
+  uint64_t base_ = 0, stride_;
   std::vector<uint64_t> bases_; ///< of other processes, by rank; empty: there are none
   size_t mapped_ = 0;
 };
