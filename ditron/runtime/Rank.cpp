@@ -138,7 +138,30 @@ void Rank::assembleToLaunch(std::string_view kernel) {
   meet(request, true);
 }
 
+std::vector<File> Rank::exchangeFiles(const File &own) {
+  assemble();
+  uint64_t tag = control_.recoveries() << 32 | meetings_; // the same on all ranks, and new
+  for (int peer = 0; peer < size_; ++peer)
+    if (peer != rank_)
+      transport_->sendFile(peer, own.number(), tag);
+  Deadline deadline = std::chrono::steady_clock::now() + meetingTimeout();
+  std::vector<File> files(static_cast<size_t>(size_));
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_)
+      continue;
+    files[size_t(peer)] = transport_->receiveFile(peer, tag, deadline);
+    if (files[size_t(peer)])
+      continue;
+    if (control_.stopped())
+      throwError();
+    fail(fmt::format("rank {} waited {} ms for an open file of rank {}", rank_,
+                     meetingTimeout().count(), peer));
+  }
+  return files;
+}
+
 void Rank::meet(const Request &request, bool isPatient) {
+  std::lock_guard lock(meetingLock_);
   enter();
   uint64_t meeting = ++meetings_;
   RankSlot &own = control_.slot(rank_);

@@ -20,10 +20,12 @@
 #include "ditron/runtime/Wait.h"
 #include "ditron/runtime/Watchdog.h"
 #include "ditron/runtime/Workspace.h"
+#include "ditron/runtime/transport/Socket.h"
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,6 +101,11 @@ public:
   void assemble();
   /// The same where every rank launches this kernel. RuntimeError where one launches another one.
   void assembleToLaunch(std::string_view kernel);
+  /// The same, each rank bringing a request: see meet.
+  void assemble(const Request &request) { meet(request, true); }
+  /// Collective, bounded, where ranks are processes: hands every other rank an open file, and
+  /// returns theirs, by rank; none at the own place.
+  std::vector<File> exchangeFiles(const File &own);
 
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where
@@ -156,6 +163,7 @@ private:
   Team team_;
   std::map<std::string, std::unique_ptr<Workspace>> workspaces_;
   uint64_t meetings_ = 0;
+  std::mutex meetingLock_; ///< one thread of the rank meets the others at a time
   bool errorThrown_ = false;
   int exceptionsAtStart_;
   LaunchStats stats_;

@@ -70,8 +70,6 @@ CASES = [
     # Places
     ("run gemm --backend gpu", USAGE, r"unknown backend 'gpu', expected one of cpu, reference"),
     ("run gemm --backend nvidia --cores 2", USAGE, r"--cores 2: backend 'nvidia' runs ranks on all cores of their devices; expected backend 'cpu'"),
-    ("run all-gather --backend nvidia --procs 2", USAGE, r"--procs 2: backend 'nvidia' runs every rank in one process; expected backend 'cpu'"),
-    ("run all-gather --backend nvidia --transport processes", USAGE, r"--transport processes: backend 'nvidia' runs every rank in one process"),
     ("run all-gather --backend nvidia --ranks 0", USAGE, r"--ranks is '0', expected an integer of at least 1"),
     ("run all-gather --backend nvidia --ranks 2 --straggler rank=2,ms=1", USAGE, r"--straggler names rank 2, expected 0 to 1"),
     ("run gemm --transport tcp", USAGE, r"unknown transport 'tcp', expected one of threads, proc"),

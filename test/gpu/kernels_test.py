@@ -134,13 +134,30 @@ def cases_of_ranks(program):
         yield [f"DITRON_GPU={OLDER[-1]}", *run[:2], *each(shapes), "--dtype", fast, "--ranks", "3", "--repeat", "5"]
 
 
+def cases_of_processes(gpus):
+    """Ranks that are processes, of a GPU each: every shape with launches back to back, each rank being late once, and
+    from a captured graph. With one GPU the ranks take turns on it, so there is only a small case of each kernel."""
+    for kernel in ("all-gather", "ag-gemm", "all-reduce"):
+        shapes = DISTRIBUTED[("K", "M", "N") if kernel == "ag-gemm" else ("M", "N")]
+        run = ["run", kernel, "--dtype", "bf16", "--procs", "2"]
+        if gpus < 2:
+            yield [*run, "--shape", shapes[1]]
+            continue
+        yield [*run, *each(shapes), "--repeat", "10"]
+        for late in (0, 1):
+            yield [*run, "--shape", shapes[2], "--repeat", "20", "--straggler", f"rank={late},ms=10"]
+        yield ["bench", *run[1:], "--shape", shapes[2], "--repeat", "100", "--graph"]
+
+
 def check_errors(program):
     """What several ranks are refused, and what they end with; the cases that went wrong."""
     wrong = []
     for arguments, environment, status, words in (
             (["--ranks", "999"], {}, UNAVAILABLE, "expected at most"),
             (["--ranks", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
-             "waits for signal 'ready'[1, 0, 0]: expected 1, seen 0")):
+             "waits for signal 'ready'[1, 0, 0]: expected 1, seen 0"),
+            (["--procs", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
+             "rank 1: has not completed launch 1")):
         result = subprocess.run([program, "run", "all-gather", "--backend", "nvidia", *arguments], capture_output=True,
                                 text=True, timeout=60, env={**os.environ, **environment})
         if result.returncode != status or words not in result.stderr:
@@ -203,7 +220,8 @@ def main():
         return SKIPPED
     print(*(f"{device['name']}, capability {device['capability']}" for device in info["devices"]))
     failures = []
-    for batch, jobs in ((cases(options.program), options.jobs), (cases_of_ranks(options.program), options.rank_jobs)):
+    for batch, jobs in ((cases(options.program), options.jobs), (cases_of_ranks(options.program), options.rank_jobs),
+                        (cases_of_processes(len(info["devices"])), 1)):
         chosen = [case for case in batch if re.search(options.filter, " ".join(case))]
         failures += run_all(options.program, chosen, jobs)
     if re.search(options.filter, "run all-gather --ranks"):

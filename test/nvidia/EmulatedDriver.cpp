@@ -5,7 +5,8 @@
 //
 // A stream is a queue of copies and launches. Whoever waits for one executes: the work of all
 // streams, in the order of each. Launches of a kernel of several ranks are executed together, so the
-// others are waited for, and after a while no longer.
+// others are waited for, and after a while no longer. Where the ranks are processes, each executes
+// its own as it comes, on a thread beside; the memory that they share is a memory file.
 //
 // FakeCalls.cpp has the calls of which nothing is expected but success.
 #include "../unit/emulator/Emulator.h"
@@ -22,7 +23,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
 #include <variant>
 
 namespace {
@@ -32,6 +36,7 @@ namespace emulator = ditron::emulator;
 using abi::KernelInfo;
 
 constexpr int kFailed = 719;    // CUDA_ERROR_LAUNCH_FAILED
+constexpr int kRefused = 801;   // CUDA_ERROR_NOT_SUPPORTED
 constexpr uint64_t kTick = 100; // ns of the clock for a step of a program
 constexpr int kSms = 8;         // enough for ranks that share the GPU
 constexpr auto kPatience = std::chrono::seconds(20);
@@ -66,7 +71,8 @@ struct Driver {
   std::map<void *, std::unique_ptr<Stream>> streams;
   std::deque<emulator::TensorMap> maps;
   bool isExecuting = false;
-  uint64_t executed = 0; ///< launches, or groups of them
+  bool peersAreProcesses = false; ///< memory of others is mapped, and a thread executes
+  uint64_t executed = 0;          ///< launches, or groups of them
   uint64_t seed = 1;
   int status = 0;
 
@@ -116,6 +122,8 @@ void execute(const std::vector<Launch> &launches) {
   try {
     if (!launches[0].module->info.isDistributed)
       return emulator::execute(launches[0].module->ptx, launches[0].launch);
+    if (driver().peersAreProcesses)
+      return emulator::executeAmongProcesses(launches[0].module->ptx, launches[0].launch);
     std::vector<std::vector<emulator::Launch>> together;
     for (const Launch &one : launches)
       together.push_back({one.launch});
@@ -133,10 +141,11 @@ void advance(Stream &stream, std::unique_lock<std::mutex> &lock) {
   if (auto *copy = std::get_if<std::function<void()>>(&stream.queue.front())) {
     (*copy)();
     stream.queue.pop_front();
+    d.changed.notify_all();
     return;
   }
   auto &first = std::get<Launch>(stream.queue.front());
-  if (int64_t ranks = first.ranks(); ranks > 1) {
+  if (int64_t ranks = first.ranks(); ranks > 1 && !d.peersAreProcesses) {
     std::string ptx = first.module->ptx;
     uint64_t executed = d.executed;
     auto isOver = [&] { return d.isExecuting || d.executed != executed; };
@@ -157,12 +166,51 @@ void advance(Stream &stream, std::unique_lock<std::mutex> &lock) {
   d.changed.notify_all();
 }
 
+/// The stream whose turn it is: copies first, then launches in the order of the program, which is the
+/// same in all processes; null: there is nothing to do.
+Stream *next() {
+  Stream *found = nullptr;
+  uint64_t least = UINT64_MAX;
+  auto look = [&](Stream &stream) {
+    if (stream.queue.empty())
+      return;
+    auto *launch = std::get_if<Launch>(&stream.queue.front());
+    uint64_t order = launch ? launch->launch.seed : 0;
+    if (order < least)
+      found = &stream, least = order;
+  };
+  look(driver().standard);
+  for (auto &[handle, stream] : driver().streams)
+    look(*stream);
+  return found;
+}
+
+/// Executes what comes, for ever.
+void serve() {
+  Driver &d = driver();
+  std::unique_lock lock(d.mutex);
+  for (;;) {
+    Stream *stream = d.isExecuting ? nullptr : next();
+    if (stream)
+      advance(*stream, lock);
+    else
+      d.changed.wait(lock);
+  }
+}
+
+/// From here on launches do not wait for those of the other ranks.
+void meetProcesses() {
+  std::lock_guard guard(driver().mutex);
+  if (!std::exchange(driver().peersAreProcesses, true))
+    std::thread(serve).detach();
+}
+
 /// Waits for a stream.
 int finish(Stream &stream) {
   Driver &d = driver();
   std::unique_lock lock(d.mutex);
   while (!stream.queue.empty() || d.isExecuting) {
-    if (d.isExecuting)
+    if (d.isExecuting || d.peersAreProcesses)
       d.changed.wait(lock);
     else
       advance(stream, lock);
@@ -262,9 +310,41 @@ int cuMemAddressReserve(uint64_t *address, size_t bytes, size_t, uint64_t, unsig
   *address = reinterpret_cast<uint64_t>(memory);
   return memory == MAP_FAILED ? kFailed : 0;
 }
-int cuMemAddressFree(uint64_t address, size_t bytes) {
+int cuMemAddressFree(uint64_t address, size_t bytes) { return munmap(at<void>(address), bytes); }
+// A handle of memory is a memory file. EMULATED_CUDA=threads: none is handed to other processes.
+int cuMemCreate(unsigned long long *handle, size_t bytes, const void *properties,
+                unsigned long long) {
+  const char *variable = std::getenv("EMULATED_CUDA");
+  bool isShared = static_cast<const int *>(properties)[1] != 0;
+  if (isShared && variable && std::string_view(variable) == "threads")
+    return kRefused;
+  int file = memfd_create("emulated-cuda", MFD_CLOEXEC);
+  *handle = static_cast<unsigned long long>(file);
+  return file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0 ? kFailed : 0;
+}
+int cuMemRelease(unsigned long long handle) { return close(static_cast<int>(handle)); }
+int cuMemExportToShareableHandle(void *shared, unsigned long long handle, int, unsigned long long) {
+  int file = dup(static_cast<int>(handle));
+  std::memcpy(shared, &file, sizeof(file));
+  return file < 0 ? kFailed : 0;
+}
+int cuMemImportFromShareableHandle(unsigned long long *handle, void *shared, int) {
+  meetProcesses();
+  int file = dup(static_cast<int>(reinterpret_cast<intptr_t>(shared)));
+  *handle = static_cast<unsigned long long>(file);
+  return file < 0 ? kFailed : 0;
+}
+int cuMemMap(uint64_t address, size_t bytes, size_t, unsigned long long handle,
+             unsigned long long) {
+  void *memory = mmap(at<void>(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                      static_cast<int>(handle), 0);
+  return memory == MAP_FAILED ? kFailed : 0;
+}
+int cuMemUnmap(uint64_t address, size_t bytes) {
   finishAll();
-  return munmap(at<void>(address), bytes);
+  void *memory = mmap(at<void>(address), bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return memory == MAP_FAILED ? kFailed : 0;
 }
 
 // Code and launches.

@@ -17,10 +17,6 @@ namespace {
 class GpuPlatform final : public Platform {
 public:
   std::shared_ptr<runtime::Device> device(Rank &rank) override {
-    if (rank.size() > 1 && rank.transport() != "threads")
-      throw UnavailableError(fmt::format("backend 'nvidia' runs the ranks of one process, but "
-                                         "these are {} {}",
-                                         rank.size(), rank.transport()));
     if (rank.mesh().nodes > 1)
       throw UnavailableError(
           fmt::format("backend 'nvidia' reaches the GPUs of one node, but the mesh "
@@ -28,7 +24,9 @@ public:
                       rank.mesh().nodes));
     std::lock_guard guard(lock_);
     if (!group_)
-      group_ = RankGroup::open(rank.size(), rank.options().waitTimeout);
+      group_ = rank.transport() == "processes"
+                   ? RankGroup::join(rank)
+                   : RankGroup::open(rank.size(), rank.options().waitTimeout);
     return std::make_shared<GpuDevice>(rank, group_);
   }
   std::string describe() const override { return group_ ? group_->describe() : ""; }
@@ -39,7 +37,9 @@ private:
 };
 
 class GpuBackend final : public Backend {
-  BackendTraits traits() const override { return {.coresAreChosen = false}; }
+  BackendTraits traits() const override {
+    return {.coresAreChosen = false, .ranksMayBeProcesses = true};
+  }
   std::string target() const override {
     auto [major, minor] = nvidia::Gpu::capability();
     return architectureOf(major, minor);

@@ -3,6 +3,7 @@
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/support/Message.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ditron::runtime::nvidia {
@@ -20,24 +21,14 @@ std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
                      fillIn(failed.message, status.subspan(Status::kValues)));
 }
 
-/// The status of a rank's last launch, of as many words as its cores have.
-static std::vector<int64_t> statusOf(const Workspace &workspace, int rank,
-                                     const Participant &participant) {
-  std::vector<int64_t> words(
-      size_t(Status::kRecords + 2 * Status::kRecordWords * participant.cores));
-  DITRON_CUDA(workspace.device(rank)->use(), cuMemcpyDtoH_v2, words.data(),
-              participant.status->address(), words.size() * sizeof(int64_t));
-  return words;
-}
-
 /// A line for a record of a core, if it has noted a wait.
 static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank, int core,
                                       const abi::KernelInfo &info,
                                       std::span<const int64_t> record) {
-  if (record[0] == 0)
+  if (record[0] == 0 || record[0] > static_cast<int64_t>(info.sites.size()))
     return std::nullopt;
   const abi::Site &site = info.sites.at(static_cast<size_t>(record[0] - 1));
-  int64_t offset = record[1] - static_cast<int64_t>(workspace.memory().address(rank));
+  int64_t offset = workspace.memory().offsetAt(rank, record[1]);
   std::string name = runtime::nvidia::nameOf(workspace.layout(), offset);
   bool isBegin = record[0] - 1 == abi::kBeginSite;
   CoreLine line;
@@ -50,33 +41,55 @@ static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank, int 
   return line;
 }
 
+/// A line for each core of a rank that has noted a wait.
+static std::vector<CoreLine> linesOf(const Workspace &workspace, int rank,
+                                     const Participant &participant,
+                                     std::span<const int64_t> status) {
+  std::vector<CoreLine> lines;
+  for (int core = 0; core < participant.cores; ++core)
+    for (int part : {0, 1}) {
+      auto first = size_t(Status::kRecords + (2 * core + part) * Status::kRecordWords);
+      if (auto line = lineOf(workspace, rank, core, *participant.info,
+                             status.subspan(first, size_t(Status::kRecordWords))))
+        if (part == 0 || lines.empty() || lines.back().place.core != core)
+          lines.push_back(*line);
+    }
+  return lines;
+}
+
+/// What is said of a rank that waits for nothing.
+static std::string stateOf(const Workspace &workspace, int rank) {
+  int own = workspace.ownRank();
+  if (own >= 0 && workspace.completed(rank) < workspace.completed(own))
+    return fmt::format("has not completed launch {}", workspace.completed(rank) + 1);
+  return "has ended, or waits for nothing";
+}
+
 std::string reportFailure(const Workspace &workspace, const std::string &signature,
                           std::chrono::nanoseconds bound) {
   std::vector<Participant> participants = workspace.settle();
+  if (int own = workspace.ownRank(); own >= 0) { // the others launch the same
+    Participant theirs = participants[size_t(own)];
+    theirs.cores = Status::kMostCores;
+    std::fill(participants.begin(), participants.end(), theirs);
+  }
   std::vector<CoreLine> lines;
   std::string kernel;
   for (int rank = 0; rank < workspace.ranks(); ++rank) {
     const Participant &participant = participants[size_t(rank)];
-    if (!participant.status) {
+    if (!participant.info) {
       lines.push_back({{rank, -1, "", ""}, "has launched nothing"});
       continue;
     }
     kernel = participant.kernel;
-    const abi::KernelInfo &info = *participant.info;
-    std::vector<int64_t> status = statusOf(workspace, rank, participant);
-    if (auto failed = failedRequirement(info, signature, std::span(status).first(Status::kRecords)))
+    std::vector<int64_t> status = workspace.readStatus(rank, participant.cores);
+    if (auto failed = failedRequirement(*participant.info, signature,
+                                        std::span(status).first(Status::kRecords)))
       return fmt::format("{} (rank {})", *failed, rank);
-    size_t before = lines.size();
-    for (int core = 0; core < participant.cores; ++core)
-      for (int part : {0, 1}) {
-        auto first = size_t(Status::kRecords + (2 * core + part) * Status::kRecordWords);
-        if (auto line = lineOf(workspace, rank, core, info,
-                               std::span(status).subspan(first, size_t(Status::kRecordWords))))
-          if (part == 0 || lines.size() == before || lines.back().place.core != core)
-            lines.push_back(*line);
-      }
-    if (lines.size() == before)
-      lines.push_back({{rank, -1, "", ""}, "has ended, or waits for nothing"});
+    std::vector<CoreLine> own = linesOf(workspace, rank, participant, status);
+    if (own.empty())
+      own.push_back({{rank, -1, "", ""}, stateOf(workspace, rank)});
+    lines.insert(lines.end(), own.begin(), own.end());
   }
   return formatReport(fmt::format("kernel '{}': a wait outlived its bound of {:g} ms", kernel,
                                   std::chrono::duration<double, std::milli>(bound).count()),

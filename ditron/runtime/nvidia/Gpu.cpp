@@ -51,6 +51,13 @@ std::string Gpu::nameOf(int ordinal) {
   return name;
 }
 
+Gpu::Identity Gpu::identityOf(int ordinal) {
+  const Cuda &cuda = Cuda::get();
+  Identity identity{};
+  DITRON_CUDA(cuda, cuDeviceGetUuid_v2, identity.data(), numberOf(cuda, ordinal));
+  return identity;
+}
+
 Gpu::Gpu(int ordinal)
     : cuda_(Cuda::get()), device_(numberOf(cuda_, ordinal)), name_(nameOf(ordinal)) {
   major_ = attribute(kMajor), minor_ = attribute(kMinor);

@@ -4,6 +4,7 @@
 // RuntimeErrors with its words. Any thread may use a device.
 #pragma once
 #include "ditron/runtime/nvidia/TensorMap.h"
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,9 @@ public:
   static std::pair<int, int> capability(int ordinal = 0);
   /// Its name, likewise.
   static std::string nameOf(int ordinal = 0);
+  /// What no other device has, likewise: the same in all processes.
+  using Identity = std::array<unsigned char, 16>;
+  static Identity identityOf(int ordinal);
   ~Gpu();
   Gpu(const Gpu &) = delete;
   Gpu &operator=(const Gpu &) = delete;

@@ -124,8 +124,9 @@ void GpuStream::copy(const Tensor &to, const Tensor &from) {
 //===-- GpuDevice -----------------------------------------------------------------------------===//
 
 GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
-    : rank_(rank), group_(std::move(group)), rankNumber_(rank.rank()), straggler_(rank.options().straggler),
-      driver_(group_->device(rankNumber_)), stream_(*this, Stream(driver_)) {}
+    : rank_(rank), group_(std::move(group)), rankNumber_(rank.rank()),
+      straggler_(rank.options().straggler), driver_(group_->device(rankNumber_)),
+      stream_(*this, Stream(driver_)) {}
 
 std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}", major, minor); }
 

@@ -21,12 +21,10 @@ void LaunchState::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
   if (info->isDistributed) {
     abi::WorkspaceLayout layout = layoutOf(*info, launch);
     workspace_ = group_->workspace(abi::workspaceKey(signature_, layout.arrays()), layout);
+  } else if (!status_) {
+    status_ = std::make_shared<Memory>(device_, size_t(abi::Status::kRecords) * sizeof(int64_t));
+    status_->fill(0);
   }
-  if (status_)
-    return;
-  int64_t length = info->isDistributed ? abi::Status::kWords : abi::Status::kRecords;
-  status_ = std::make_shared<Memory>(device_, size_t(length) * sizeof(int64_t));
-  status_->fill(0);
 }
 
 /// An argument's memory.
@@ -62,7 +60,7 @@ std::vector<int64_t> LaunchState::words() const {
   if (!workspace_)
     return {static_cast<int64_t>(status_->address())};
   return abi::distributedWords(workspace_->layout(),
-                               {.status = static_cast<int64_t>(status_->address()),
+                               {.status = static_cast<int64_t>(workspace_->status(rank_)),
                                 .rank = rank_,
                                 .ranks = group_->ranks(),
                                 .stride = workspace_->memory().stride(),
@@ -73,7 +71,7 @@ std::vector<int64_t> LaunchState::words() const {
 void LaunchState::launched(int cores) {
   if (!workspace_)
     return;
-  workspace_->launched(rank_, {kernel_, status_, cores, info_});
+  workspace_->launched(rank_, {kernel_, cores, info_});
   if (std::find(underWay_.begin(), underWay_.end(), workspace_) == underWay_.end())
     underWay_.push_back(workspace_);
 }
@@ -84,9 +82,10 @@ void LaunchState::raiseFailure() {
       continue;
     group_->drop(one);
     workspace_ = nullptr;
-    std::string error =
-        one->error([&] { return reportFailure(*one, signature_, group_->bound()); });
-    status_->fill(0);
+    std::string error = one->error([&] {
+      std::string ended = group_->whatEndedAll();
+      return ended.empty() ? reportFailure(*one, signature_, group_->bound()) : ended;
+    });
     throw RuntimeError(error);
   }
   if (!info_ || info_->isDistributed || info_->requirements.empty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What launches of a kernel on a GPU have beside its arguments: the status, and the symmetric
-// memory of its rank.
+// memory of its rank, which then has the status too.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/device/Device.h"
@@ -59,7 +59,7 @@ private:
   int rank_;
   std::string kernel_, signature_;
   std::shared_ptr<const abi::KernelInfo> info_;
-  std::shared_ptr<Memory> status_;
+  std::shared_ptr<Memory> status_; ///< of a kernel without ranks; others have it in the workspace
   std::shared_ptr<Workspace> workspace_; ///< of the next launch
   /// Of launches that nobody has waited for.
   std::vector<std::shared_ptr<Workspace>> underWay_;

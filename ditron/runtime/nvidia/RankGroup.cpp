@@ -1,16 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/nvidia/RankGroup.h"
+#include "ditron/abi/LaunchWords.h"
+#include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
+#include <thread>
 
 namespace ditron::runtime::nvidia {
 
 //===-- Workspace -----------------------------------------------------------------------------===//
 
+static int64_t statusStart(const abi::WorkspaceLayout &layout) {
+  constexpr int64_t kAlignment = abi::Head::kAlignment;
+  return (layout.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+static int64_t bytesOf(const abi::WorkspaceLayout &layout) {
+  return statusStart(layout) + abi::Status::kWords * int64_t(sizeof(int64_t));
+}
+
 Workspace::Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout)
-    : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, layout_.bytes()),
+    : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, bytesOf(layout_)),
       participants_(devices_.size()) {}
+
+Workspace::Workspace(Rank &rank, const std::shared_ptr<Gpu> &device, std::string_view name,
+                     abi::WorkspaceLayout layout, size_t granularity)
+    : devices_(size_t(rank.size()), device), ownRank_(rank.rank()), layout_(std::move(layout)),
+      memory_(rank, device, name, bytesOf(layout_), granularity), participants_(devices_.size()) {}
+
+uint64_t Workspace::status(int rank) const {
+  return memory_.address(rank) + uint64_t(statusStart(layout_));
+}
+
+std::vector<int64_t> Workspace::readStatus(int rank, int cores) const {
+  std::vector<int64_t> words(size_t(abi::Status::kRecords + 2 * abi::Status::kRecordWords * cores));
+  DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyDtoH_v2, words.data(), status(rank),
+              words.size() * sizeof(int64_t));
+  return words;
+}
+
+uint64_t Workspace::read(int rank, uint64_t address) const {
+  uint64_t word = 0;
+  DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyDtoH_v2, &word, address, sizeof(word));
+  return word;
+}
+
+int64_t Workspace::completed(int rank) const {
+  return static_cast<int64_t>(read(rank, memory_.address(rank) + uint64_t(abi::Head::kEpoch)));
+}
 
 void Workspace::launched(int rank, Participant participant) {
   std::lock_guard lock(lock_);
@@ -18,10 +57,7 @@ void Workspace::launched(int rank, Participant participant) {
 }
 
 bool Workspace::hasFailed(int rank) const {
-  uint64_t aborted = 0;
-  DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyDtoH_v2, &aborted,
-              memory_.address(rank) + uint64_t(abi::Head::kAborted), sizeof(aborted));
-  return aborted != 0;
+  return read(rank, memory_.address(rank) + uint64_t(abi::Head::kAborted)) != 0;
 }
 
 std::vector<Participant> Workspace::settle() const {
@@ -31,11 +67,23 @@ std::vector<Participant> Workspace::settle() const {
     participants = participants_;
   }
   for (size_t rank = 0; rank < participants.size(); ++rank)
-    if (participants[rank].status) {
+    if (participants[rank].info) {
       const Cuda &cuda = devices_[rank]->use();
       cuda.check(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
     }
+  if (ownRank_ >= 0)
+    awaitOthers();
   return participants;
+}
+
+/// Until the other processes have completed what this one has, for a moment.
+void Workspace::awaitOthers() const {
+  constexpr std::chrono::milliseconds kMoment{200}, kLook{2};
+  auto end = std::chrono::steady_clock::now() + kMoment;
+  int64_t own = completed(ownRank_);
+  for (int rank = 0; rank < ranks(); ++rank)
+    while (completed(rank) < own && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(kLook);
 }
 
 void Workspace::poison(int rank) const {
@@ -62,16 +110,58 @@ void RankGroup::requirePlaces(int ranks) {
 std::shared_ptr<RankGroup> RankGroup::open(int ranks, std::chrono::milliseconds bound) {
   requirePlaces(ranks);
   int gpus = Cuda::get().devices();
-  std::vector<std::shared_ptr<Gpu>> opened, devices;
-  for (int n = 0; n < std::min(gpus, ranks); ++n)
-    opened.push_back(Gpu::open(n));
-  for (int rank = 0; rank < ranks; ++rank)
-    devices.push_back(opened[size_t(rank) % opened.size()]);
-  return std::shared_ptr<RankGroup>(new RankGroup(std::move(devices), bound));
+  std::vector<std::shared_ptr<Gpu>> devices;
+  std::vector<int> numbers;
+  for (int rank = 0; rank < ranks; ++rank) {
+    numbers.push_back(rank % gpus);
+    devices.push_back(Gpu::open(numbers.back()));
+  }
+  return std::shared_ptr<RankGroup>(new RankGroup(std::move(devices), std::move(numbers), bound));
+}
+
+namespace {
+
+/// What the ranks that are processes tell one another of their GPUs.
+struct GpuOfRank {
+  Gpu::Identity identity;
+  size_t granularity;
+};
+
+/// UnavailableError where the GPU of this rank cannot reach that of another one. Those that this
+/// process does not see are found out about when their memory is mapped.
+void requireReachOfAll(const Gpu &own, const std::vector<Gpu::Identity> &all) {
+  for (int n = 0; n < Cuda::get().devices(); ++n)
+    if (std::find(all.begin(), all.end(), Gpu::identityOf(n)) != all.end())
+      requireReach(own, n);
+}
+
+} // namespace
+
+std::shared_ptr<RankGroup> RankGroup::join(Rank &rank) {
+  requirePlaces(rank.size());
+  int ordinal = rank.rank() % Cuda::get().devices();
+  std::shared_ptr<Gpu> own = Gpu::open(ordinal);
+  requireSharing(*own);
+  std::vector<Gpu::Identity> identities;
+  std::vector<int> numbers;
+  size_t granularity = 1;
+  for (const auto &one :
+       gather<GpuOfRank>(rank, {{Gpu::identityOf(ordinal), granularityOf(*own, true)}})) {
+    granularity = std::max(granularity, one[0].granularity);
+    identities.push_back(one[0].identity);
+    auto first = std::find(identities.begin(), identities.end(), one[0].identity);
+    numbers.push_back(static_cast<int>(first - identities.begin()));
+  }
+  requireReachOfAll(*own, identities);
+  std::shared_ptr<RankGroup> group(new RankGroup(std::vector(size_t(rank.size()), own),
+                                                 std::move(numbers), rank.options().waitTimeout));
+  group->rank_ = &rank;
+  group->granularity_ = granularity;
+  return group;
 }
 
 int RankGroup::sharing(int rank) const {
-  return static_cast<int>(std::count(devices_.begin(), devices_.end(), devices_[size_t(rank)]));
+  return static_cast<int>(std::count(numbers_.begin(), numbers_.end(), numbers_[size_t(rank)]));
 }
 
 int RankGroup::cores(int rank, int fitting) const {
@@ -87,11 +177,7 @@ int RankGroup::cores(int rank, int fitting) const {
 }
 
 int RankGroup::gpus() const {
-  int count = 0;
-  for (size_t rank = 0; rank < devices_.size(); ++rank)
-    count += std::find(devices_.begin(), devices_.begin() + static_cast<ptrdiff_t>(rank),
-                       devices_[rank]) == devices_.begin() + static_cast<ptrdiff_t>(rank);
-  return count;
+  return static_cast<int>(std::set(numbers_.begin(), numbers_.end()).size());
 }
 
 std::string RankGroup::describe() const {
@@ -108,10 +194,15 @@ std::shared_ptr<Workspace> RankGroup::workspace(const std::string &key,
   std::lock_guard lock(lock_);
   std::shared_ptr<Workspace> &found = workspaces_[key];
   if (!found)
-    found = std::make_shared<Workspace>(devices_, layout);
+    found = rank_ ? std::make_shared<Workspace>(*rank_, devices_[0], key, layout, granularity_)
+                  : std::make_shared<Workspace>(devices_, layout);
   else if (found->layout().arrays() != layout.arrays())
     throw CompileError(fmt::format("two kernels ask for different symmetric memory as '{}'", key));
   return found;
+}
+
+std::string RankGroup::whatEndedAll() const {
+  return rank_ && rank_->control().dead() ? rank_->control().message() : "";
 }
 
 void RankGroup::drop(const std::shared_ptr<Workspace> &workspace) {

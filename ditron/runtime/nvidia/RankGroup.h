@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ranks of this process on its GPUs: transport `threads`. Each rank has a GPU of its own where
-// there are enough of them; else ranks share, and divide the SMs of their GPU.
+// The ranks of a run on the GPUs of a host: threads of this process, or processes, of which this is
+// one. Each rank has a GPU of its own where there are enough of them; else ranks share, and divide
+// the SMs of their GPU.
 //
 // All CTAs of all ranks must run at a time, since they wait for one another. A rank that has its
 // GPU for itself has as many CTAs as fit. Where s ranks share one of m SMs, each has m / s CTAs, at
 // most one of which any SM needs: so whatever the kernels of the others take, there is always an
-// empty SM for the next CTA.
+// empty SM for the next CTA. Kernels of several processes on one GPU are time-sliced by the driver.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"
@@ -23,26 +24,39 @@ namespace ditron::runtime::nvidia {
 /// What a rank's last launch in a workspace was, for reports.
 struct Participant {
   std::string kernel;
-  std::shared_ptr<const Memory> status; ///< see abi::Status; null: it has launched nothing
   int cores = 0;
-  std::shared_ptr<const abi::KernelInfo> info = nullptr; ///< what its sites are told by
+  /// What its sites are told by; null: it has launched nothing.
+  std::shared_ptr<const abi::KernelInfo> info = nullptr;
 };
 
-/// The memory of a kernel at one set of sizes, shared by the ranks.
+/// The memory of a kernel at one set of sizes, shared by the ranks. Behind what the layout says lies
+/// the status of each rank's launches.
 class Workspace {
 public:
+  /// Of ranks of this process, by their devices.
   Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout);
+  /// Of ranks that are processes: see SymmetricMemory.
+  Workspace(Rank &rank, const std::shared_ptr<Gpu> &device, std::string_view name,
+            abi::WorkspaceLayout layout, size_t granularity);
 
   const abi::WorkspaceLayout &layout() const { return layout_; }
   const SymmetricMemory &memory() const { return memory_; }
-  const std::shared_ptr<Gpu> &device(int rank) const { return devices_[size_t(rank)]; }
   int ranks() const { return static_cast<int>(devices_.size()); }
+  /// The one rank of this process; -1: all are.
+  int ownRank() const { return ownRank_; }
+  /// The address of a rank's abi::Status, zero until a launch fails.
+  uint64_t status(int rank) const;
+  /// Its words, those of the first `cores` cores.
+  std::vector<int64_t> readStatus(int rank, int cores) const;
+  /// How many launches a rank has completed.
+  int64_t completed(int rank) const;
 
   void launched(int rank, Participant participant);
   /// Whether a launch has failed on any rank: asks the GPU of this one.
   bool hasFailed(int rank) const;
   /// The participants once their launches are over, which they soon are where one has failed; those
-  /// that never launched have no status.
+  /// that never launched have no info. Of the ranks of other processes nothing is known but what
+  /// lies in the memory; for their launches it waits a moment.
   std::vector<Participant> settle() const;
   /// The error of a workspace that has failed: made by the first to ask, the same for all.
   template <class Fn> const std::string &error(Fn &&make) {
@@ -55,7 +69,11 @@ public:
   void poison(int rank) const;
 
 private:
-  std::vector<std::shared_ptr<Gpu>> devices_;
+  void awaitOthers() const;
+  uint64_t read(int rank, uint64_t address) const;
+
+  std::vector<std::shared_ptr<Gpu>> devices_; ///< of this process, that reach the ranks' memory
+  int ownRank_ = -1;
   abi::WorkspaceLayout layout_;
   SymmetricMemory memory_;
   mutable std::mutex lock_;
@@ -73,8 +91,12 @@ public:
   /// `ranks` ranks on the GPUs of this machine, rank r on GPU r mod their number; see
   /// requirePlaces. `bound`: of every wait of a kernel.
   static std::shared_ptr<RankGroup> open(int ranks, std::chrono::milliseconds bound);
+  /// The same of ranks that are processes: rank r is on GPU r mod the number of those that its
+  /// process sees. Collective. UnavailableError also where memory cannot be shared.
+  static std::shared_ptr<RankGroup> join(Rank &rank);
 
   int ranks() const { return static_cast<int>(devices_.size()); }
+  /// The GPU of a rank of this process.
   const std::shared_ptr<Gpu> &device(int rank) const { return devices_[size_t(rank)]; }
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
@@ -87,20 +109,27 @@ public:
   /// "4 ranks on 2 GPUs, 66 of 132 SMs each"
   std::string describe() const;
 
-  /// The workspace of this name, made by the first rank that asks.
+  /// The workspace of this name, made by the first rank that asks; where ranks are processes, by
+  /// all of them together.
   std::shared_ptr<Workspace> workspace(const std::string &key, const abi::WorkspaceLayout &layout);
   /// A workspace that has failed is given up: the next launch gets another one.
   void drop(const std::shared_ptr<Workspace> &workspace);
   /// How many have been given up, so far: what was learnt of one before may no longer hold.
   int64_t dropped() const { return dropped_.load(std::memory_order_acquire); }
+  /// What has ended the other processes of the run, such as the death of one; empty: nothing.
+  std::string whatEndedAll() const;
   /// The bound of every wait of a kernel.
   std::chrono::nanoseconds bound() const { return bound_; }
 
 private:
-  RankGroup(std::vector<std::shared_ptr<Gpu>> devices, std::chrono::milliseconds bound)
-      : devices_(std::move(devices)), bound_(bound) {}
+  RankGroup(std::vector<std::shared_ptr<Gpu>> devices, std::vector<int> numbers,
+            std::chrono::milliseconds bound)
+      : devices_(std::move(devices)), numbers_(std::move(numbers)), bound_(bound) {}
 
-  std::vector<std::shared_ptr<Gpu>> devices_;
+  std::vector<std::shared_ptr<Gpu>> devices_; ///< of this process, by rank
+  std::vector<int> numbers_;                  ///< by rank: which GPU of the run it has
+  Rank *rank_ = nullptr;                      ///< where ranks are processes, this one
+  size_t granularity_ = 0;                    ///< likewise, of memory on all their GPUs
   std::chrono::nanoseconds bound_;
   std::mutex lock_;
   std::map<std::string, std::shared_ptr<Workspace>> workspaces_;

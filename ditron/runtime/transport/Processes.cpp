@@ -4,17 +4,21 @@
 // makes and hands to the others over a unix socket, so nothing is left behind however a run ends
 // (see docs/rationale/shared-memory.md).
 //
-// Rank 0 also hands every pair of ranks the two ends of a socket. Nothing is ever sent there: it is
-// how the kernel says that a process is gone. A thread of each rank watches its ends, and makes the
-// end of a peer that has not left in good order the error of the run.
+// Rank 0 also hands every pair of ranks the two ends of a socket. It is how the kernel says that a
+// process is gone: a thread of each rank watches its ends, and makes the end of a peer that has not
+// left in good order the error of the run. Open files, such as those of a GPU's memory, go from rank
+// to rank there too; the same thread takes them, and keeps them for whoever asks.
 #include "ditron/runtime/WaitReport.h"
 #include "ditron/runtime/transport/Socket.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <fmt/format.h>
+#include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -25,8 +29,9 @@ namespace ditron::runtime {
 
 namespace {
 
-constexpr uint64_t kProtocol = 0x6469747268656c33; // changes with the layout of the control block
-constexpr int kMaxRanks = 250;                     // files that fit one message
+constexpr uint64_t kProtocol =
+    0x6469747268656c34;        // changes with the control block and the messages
+constexpr int kMaxRanks = 250; // files that fit one message
 
 /// What a rank says when it comes.
 struct Hello {
@@ -48,11 +53,46 @@ struct Joined {
   std::vector<File> peers; // by rank; none for the own
 };
 
+/// The open files that have come from the peers.
+class Inbox {
+public:
+  explicit Inbox(size_t peers) : files_(peers) {}
+
+  void put(size_t peer, uint64_t tag, File file) {
+    std::lock_guard guard(lock_);
+    files_[peer].emplace_back(tag, std::move(file));
+    changed_.notify_all();
+  }
+  /// The one with this tag, as Transport::receiveFile. Those before it are of exchanges that failed.
+  File take(size_t peer, uint64_t tag, Deadline deadline, const Control &control) {
+    constexpr std::chrono::milliseconds kLook{20};
+    std::unique_lock lock(lock_);
+    auto &waiting = files_[peer];
+    for (;;) {
+      while (!waiting.empty()) {
+        auto [found, file] = std::move(waiting.front());
+        waiting.pop_front();
+        if (found == tag)
+          return std::move(file);
+      }
+      if (control.stopped() || std::chrono::steady_clock::now() > deadline)
+        return {};
+      changed_.wait_for(lock, kLook);
+    }
+  }
+
+private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  std::vector<std::deque<std::pair<uint64_t, File>>> files_; ///< by peer
+};
+
 /// Watches the sockets to the peers.
 class Monitor {
 public:
   Monitor(Control control, std::vector<File> peers)
-      : control_(control), peers_(std::move(peers)), stop_(eventfd(0, EFD_CLOEXEC)) {
+      : control_(control), peers_(std::move(peers)), inbox_(peers_.size()),
+        stop_(eventfd(0, EFD_CLOEXEC)) {
     if (!stop_)
       throw RuntimeError(fmt::format("an eventfd is refused: {}", std::strerror(errno)));
     thread_ = std::thread([this] { watch(); });
@@ -63,6 +103,9 @@ public:
     }
     thread_.join();
   }
+
+  const File &peer(int rank) const { return peers_[size_t(rank)]; }
+  Inbox &inbox() { return inbox_; }
 
 private:
   void watch() {
@@ -75,14 +118,29 @@ private:
       if (entries[0].revents)
         return;
       for (size_t i = 1; i < entries.size(); ++i)
-        if (entries[i].revents) {
+        if (entries[i].revents && !receive(i - 1)) {
           entries[i].fd = -1;
-          report(int(i) - 1);
+          report(int(i) - 1, (entries[i].revents & POLLHUP) != 0);
         }
     }
   }
 
-  void report(int peer) {
+  /// A message of a peer; false where there is none to come.
+  bool receive(size_t peer) {
+    uint64_t tag = 0;
+    std::vector<File> files;
+    if (!receiveMessage(peers_[peer], &tag, sizeof(tag), std::chrono::steady_clock::now(),
+                        &files) ||
+        files.size() != 1)
+      return false;
+    inbox_.put(peer, tag, std::move(files[0]));
+    return true;
+  }
+
+  void report(int peer, bool isGone) {
+    if (!isGone)
+      return control_.raiseFatal(fmt::format(
+          "an open file of rank {} cannot be taken (ulimit -n bounds their number)", peer));
     RankSlot &slot = control_.slot(peer);
     if (slot.left.load(std::memory_order_acquire) == 0)
       control_.raiseFatal(fmt::format("rank {} (process {}) died", peer,
@@ -91,6 +149,7 @@ private:
 
   Control control_;
   std::vector<File> peers_;
+  Inbox inbox_;
   File stop_;
   std::thread thread_;
 };
@@ -104,6 +163,14 @@ public:
     monitor_ = std::make_unique<Monitor>(control_, std::move(joined.peers));
   }
   std::string_view name() const override { return "processes"; }
+
+  // A peer that is gone is an error of the run already.
+  void sendFile(int peer, int file, uint64_t tag) override {
+    sendMessage(monitor_->peer(peer), &tag, sizeof(tag), {file});
+  }
+  File receiveFile(int peer, uint64_t tag, Deadline deadline) override {
+    return monitor_->inbox().take(size_t(peer), tag, deadline, control_);
+  }
 
 private:
   Region region_;

@@ -2,6 +2,7 @@
 //
 // The verbs where all memory is mapped: the caller's own loads and stores.
 #include "ditron/runtime/transport/Transport.h"
+#include "ditron/support/Error.h"
 
 namespace ditron::runtime {
 
@@ -23,6 +24,13 @@ std::optional<SignalChange> Transport::notify(const Caller &caller, int peer, Si
                                               const SignalUpdate &update) {
   std::byte *theirs = mapped(caller.rank, reinterpret_cast<std::byte *>(cell), peer);
   return changeSignal(*reinterpret_cast<SignalCell *>(theirs), update);
+}
+
+void Transport::sendFile(int, int, uint64_t) {
+  throw InternalError("ranks of one process hand one another open files");
+}
+File Transport::receiveFile(int, uint64_t, Deadline) {
+  throw InternalError("ranks of one process hand one another open files");
 }
 
 } // namespace ditron::runtime

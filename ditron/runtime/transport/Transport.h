@@ -15,6 +15,7 @@
 #include "ditron/runtime/Copy.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/SignalUpdate.h"
+#include "ditron/runtime/transport/Socket.h"
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -51,6 +52,12 @@ public:
   /// The caller's kernel was left by an error: what it has begun, and is not complete, touches no
   /// memory from here on.
   virtual void abandon(const Caller &caller) {}
+
+  /// Hands an open file to a peer that is another process. `tag` says what it is for.
+  virtual void sendFile(int peer, int file, uint64_t tag);
+  /// The file that a peer handed over with this tag; none at the deadline, or where the run has an
+  /// error by then.
+  virtual File receiveFile(int peer, uint64_t tag, Deadline deadline);
 
   const Control &control() const { return control_; }
   /// Says that `rank` ends in good order: its end is no death from here on.

@@ -5,6 +5,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
+#include <cstdlib>
 #include <functional>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -280,6 +281,42 @@ TEST(Backends, RunRanks) {
       run(input, y);
     expectNumbersOf(y, before(ctx));
     ctx.barrier();
+  });
+}
+
+/// Waits for so many numbers of the rank before; it sends one.
+Kernel expects() {
+  return Kernel("expects(x[N], count) -> y[N]", [](In<f32, 1> x, Index count, Out<f32, 1> y) {
+    auto inbox = symmetric<f32>({x.size()}, "inbox");
+    auto arrived = signals(1, "arrived");
+    auto next = (rank() + 1) % numRanks();
+    when(coreId() == 0, [&] {
+      put(x, inbox.on(next));
+      notify(arrived.on(next)(0));
+      wait(arrived(0), count);
+      for (auto i : range(y.tiled(64).cols()))
+        y.tiled(64)(i) = inbox.tiled(64)(i);
+    });
+  });
+}
+
+TEST(Backends, RanksGoOnAfterAWaitThatFailed) {
+  bool isOneProcess = !std::getenv("WORLD_SIZE");
+  if (isOneProcess && Context::init().deviceName() == "Emulated GPU")
+    GTEST_SKIP() << "a second of the emulator's clock is a minute where it executes all ranks";
+  Options options = threeRanks();
+  options.waitTimeout = std::chrono::milliseconds(1000);
+  runRanks(options, [](Context &ctx) {
+    Tensor input = numbersOf(ctx, ctx.rank()), y = ctx.tensor<f32>({100});
+    Program run = ctx.compile(expects());
+    for (int n = 0; n < 2; ++n) {
+      run(input, 2, y);
+      std::string error = errorOf<RuntimeError>([&] { ctx.sync(); });
+      EXPECT_NE(error.find("waits for signal 'arrived'[0]: expected 2, seen 1"), std::string::npos)
+          << error;
+      run(input, 1, y);
+      expectNumbersOf(y, before(ctx));
+    }
   });
 }
 

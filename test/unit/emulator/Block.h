@@ -7,12 +7,14 @@
 #include "Scalar.h"
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <set>
+#include <time.h>
 #include <utility>
 
 namespace ditron::emulator {
@@ -230,15 +232,26 @@ private:
 public:
   /// What the clock of the device shows, and how far it goes on between two looks at it.
   static inline uint64_t clock = 1, tick = 0;
+  static inline bool peersAreProcesses = false;
 
 private:
+  /// Only waits ask for it.
+  static uint64_t readClock() {
+    if (!peersAreProcesses)
+      return clock += tick;
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1 + static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<uint64_t>(time.tv_nsec);
+  }
+
   uint64_t symbol(const Warp &warp, const std::string &name, size_t lane) {
     if (name == "%tid.x")
       return static_cast<uint64_t>(warp.number * kLanes) + lane;
     if (name == "%ctaid.x")
       return static_cast<uint64_t>(number_);
     if (name == "%globaltimer")
-      return clock += tick;
+      return readClock();
     if (name == "%cluster_ctarank")
       return static_cast<uint64_t>(number_ % launch_.cluster);
     if (name == "%nctaid.x")
@@ -255,6 +268,8 @@ private:
 
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
     const std::string &name = i.name();
+    if (name == "fence")
+      std::atomic_thread_fence(std::memory_order_seq_cst);
     if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
         name == "nanosleep" || name == "griddepcontrol")
       return true;
@@ -325,14 +340,33 @@ private:
     for (size_t n = 0; n < parts.size(); ++n, address += bytes) {
       auto *place =
           i.has("shared") ? inShared(address, bytes) : reinterpret_cast<uint8_t *>(address);
-      uint64_t bits = loads ? 0 : value(warp, parts[n], lane);
-      if (loads) {
-        std::memcpy(&bits, place, bytes);
-        write(warp, parts[n].reg, lane, bits);
-      } else {
-        std::memcpy(place, &bits, bytes);
-      }
+      if (loads)
+        write(warp, parts[n].reg, lane, load(place, bytes));
+      else
+        store(place, bytes, value(warp, parts[n], lane));
     }
+  }
+
+  /// Calls `fn` with what a place of so many bytes holds, which other processes may change.
+  template <class Fn> static auto withCell(uint8_t *place, size_t bytes, Fn &&fn) {
+    switch (bytes) {
+    case 1:
+      return fn(std::atomic_ref(*place));
+    case 2:
+      return fn(std::atomic_ref(*reinterpret_cast<uint16_t *>(place)));
+    case 4:
+      return fn(std::atomic_ref(*reinterpret_cast<uint32_t *>(place)));
+    default:
+      return fn(std::atomic_ref(*reinterpret_cast<uint64_t *>(place)));
+    }
+  }
+  static uint64_t load(uint8_t *place, size_t bytes) {
+    return withCell(place, bytes, [](auto cell) -> uint64_t { return cell.load(); });
+  }
+  static void store(uint8_t *place, size_t bytes, uint64_t bits) {
+    withCell(place, bytes, [bits](auto cell) {
+      cell.store(static_cast<decltype(cell.load())>(bits), std::memory_order_release);
+    });
   }
 
   /// A read-modify-write of global memory.
@@ -340,21 +374,28 @@ private:
     bool returns = i.name() == "atom";
     size_t first = returns ? 1 : 0, bytes = std::stoul(i.type().substr(1)) / 8;
     auto *place = reinterpret_cast<uint8_t *>(value(warp, i.operands[first], lane));
-    uint64_t before = 0, by = value(warp, i.operands[first + 1], lane), after = 0;
-    std::memcpy(&before, place, bytes);
-    if (i.has("add"))
-      after = before + by;
-    else if (i.has("max"))
-      after = std::max(before, by);
-    else if (i.has("inc"))
-      after = before >= by ? 0 : before + 1;
-    else if (i.has("cas"))
-      after = before == by ? value(warp, i.operands[first + 2], lane) : before;
-    else
-      throw Fault("unknown instruction: " + i.text);
-    std::memcpy(place, &after, bytes);
+    uint64_t by = value(warp, i.operands[first + 1], lane);
+    uint64_t other = i.has("cas") ? value(warp, i.operands[first + 2], lane) : 0;
+    uint64_t found = withCell(place, bytes, [&](auto cell) -> uint64_t {
+      auto before = cell.load();
+      while (!cell.compare_exchange_weak(
+          before, static_cast<decltype(before)>(changed(i, before, by, other)))) {
+      }
+      return before;
+    });
     if (returns)
-      write(warp, i.operands[0].reg, lane, before);
+      write(warp, i.operands[0].reg, lane, found);
+  }
+  static uint64_t changed(const Instruction &i, uint64_t before, uint64_t by, uint64_t other) {
+    if (i.has("add"))
+      return before + by;
+    if (i.has("max"))
+      return std::max(before, by);
+    if (i.has("inc"))
+      return before >= by ? 0 : before + 1;
+    if (i.has("cas"))
+      return before == by ? other : before;
+    throw Fault("unknown instruction: " + i.text);
   }
 
   uint8_t *inShared(uint64_t address, size_t bytes) {

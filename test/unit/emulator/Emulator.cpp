@@ -60,4 +60,9 @@ void executeTogether(const std::string &ptx, const std::vector<std::vector<Launc
   }
 }
 
+void executeAmongProcesses(const std::string &ptx, const Launch &launch) {
+  Block::peersAreProcesses = true;
+  executeTogether(ptx, {{launch}});
+}
+
 } // namespace ditron::emulator

@@ -10,9 +10,9 @@
 // released early is seen overwritten, and a register that is read early has its old value, which is
 // an error of its own.
 //
-// Launches of several ranks run at a time, all their blocks in random order, over one memory.
-// Memory is that of this process, and every access is seen by all at once: what a program lacks in
-// scopes and fences is not found here.
+// Launches of several ranks run at a time, all their blocks in random order, over one memory; or
+// each is executed by a process of its own, over memory that they share. Memory is the host's, and
+// every access is seen by all at once: what a program lacks in scopes and fences is not found here.
 #pragma once
 #include <cstdint>
 #include <random>
@@ -53,5 +53,9 @@ void execute(const std::string &ptx, const Launch &launch);
 /// another. The clock goes on by `tick` ns a step of the program.
 void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
                      uint64_t tick = 0);
+
+/// Executes a launch of a rank whose peers are executed by other processes. The clock is the CPU time
+/// of this thread, so that a wait is as long for the peers, however few CPUs they all share.
+void executeAmongProcesses(const std::string &ptx, const Launch &launch);
 
 } // namespace ditron::emulator

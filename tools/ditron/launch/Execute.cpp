@@ -101,12 +101,12 @@ private:
   RunResult summary() {
     RunResult result;
     result.seed = seed_;
-    result.seconds = slowest(rank_, seconds_);
+    result.seconds = runtime::slowest(rank_, seconds_);
     result.fromCache = true;
     result.findings = mergeFindings(rank_, findings_);
     runtime::TransferTime transfers;
     runtime::CoreStats cores;
-    for (const auto &one : gather<RankReport>(rank_, {report()})) {
+    for (const auto &one : runtime::gather<RankReport>(rank_, {report()})) {
       const RankReport &other = one[0];
       result.compileSeconds = std::max(result.compileSeconds, other.compileSeconds);
       result.assemblySeconds = std::max(result.assemblySeconds, other.assemblySeconds);
@@ -147,7 +147,7 @@ Findings mergeFindings(runtime::Rank &rank, const Findings &mine) {
                       verdict.checked, mine.elements,   mine.projected, {}};
   verdict.failure.copy(plain.failure, sizeof(plain.failure) - 1);
   Findings result;
-  for (const auto &one : gather<PlainFindings>(rank, {plain})) {
+  for (const auto &one : runtime::gather<PlainFindings>(rank, {plain})) {
     const PlainFindings &other = one[0];
     result.merge({{other.ok, other.error, other.tolerance, other.checked, other.failure},
                   other.elements,
@@ -162,7 +162,7 @@ std::string mergeCacheProblems(runtime::Rank &rank, const std::string &mine) {
     char text[1024] = {};
   } text;
   mine.copy(text.text, sizeof(text.text) - 1);
-  for (const auto &one : gather<Text>(rank, {text}))
+  for (const auto &one : runtime::gather<Text>(rank, {text}))
     if (*one[0].text)
       return one[0].text;
   return "";
@@ -232,10 +232,10 @@ std::vector<std::string> commandLine(const std::string &verb, const LaunchArgume
   std::vector<std::string> command{verb, arguments.kernel, "--seed", std::to_string(seed)};
   for (auto [option, text] :
        {std::pair("--dtype", &arguments.dtype), std::pair("--config", &arguments.config),
-        std::pair("--ranks", &arguments.ranks), std::pair("--cores", &arguments.cores),
-        std::pair("--backend", &arguments.backend), std::pair("--procs", &arguments.procs),
-        std::pair("--transport", &arguments.transport), std::pair("--repeat", &arguments.repeat),
-        std::pair("--straggler", &arguments.straggler)})
+        std::pair("--ranks", &arguments.ranks), std::pair("--mesh", &arguments.mesh),
+        std::pair("--cores", &arguments.cores), std::pair("--backend", &arguments.backend),
+        std::pair("--procs", &arguments.procs), std::pair("--transport", &arguments.transport),
+        std::pair("--repeat", &arguments.repeat), std::pair("--straggler", &arguments.straggler)})
     if (!text->empty())
       command.insert(command.end(), {option, *text});
   for (const std::string &shape : arguments.shapes)

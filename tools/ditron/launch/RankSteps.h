@@ -4,8 +4,8 @@
 // another, say what goes on, verify.
 #pragma once
 #include "ditron/driver/Context.h"
+#include "ditron/runtime/Gather.h"
 #include "tools/ditron/launch/Execute.h"
-#include "tools/ditron/launch/Gather.h"
 #include <fmt/format.h>
 
 namespace ditron::tools {
@@ -14,7 +14,7 @@ class RankSteps {
 protected:
   RankSteps(Context &context, const Task &task, const RunOptions &options, Progress &progress)
       : context_(context), rank_(context.runtimeRank()), task_(task), options_(options),
-        progress_(progress), seed_(gather<uint64_t>(rank_, {options.seed})[0][0]) {}
+        progress_(progress), seed_(runtime::gather<uint64_t>(rank_, {options.seed})[0][0]) {}
 
   /// How many launches follow one another with no pause: as many as fit in a quarter of the bytes
   /// of memory that this rank may count on, each with operands of its own, of the rank where these
@@ -23,7 +23,7 @@ protected:
     constexpr int kMost = 16;
     double fitting = std::min(bytes / 4 / operandBytes(task_), double(kMost));
     int count = std::clamp(int(fitting), 1, options_.launches);
-    for (const auto &other : gather<int>(rank_, {count}))
+    for (const auto &other : runtime::gather<int>(rank_, {count}))
       count = std::min(count, other[0]);
     return count;
   }

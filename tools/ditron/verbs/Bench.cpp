@@ -2,10 +2,10 @@
 //
 // ditron bench: the time of a kernel, verified in the same run, beside what the machine can do.
 #include "tools/ditron/verbs/Bench.h"
+#include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include "tools/baselines/HostBaseline.h"
 #include "tools/ditron/launch/DeviceOperands.h"
-#include "tools/ditron/launch/Gather.h"
 #include "tools/ditron/report/Machine.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include "llvm/Config/llvm-config.h"
@@ -49,7 +49,7 @@ public:
   RankBench(Context &context, const Task &task, const BenchArguments &arguments, uint64_t seed,
             Progress &progress)
       : context_(context), task_(task), arguments_(arguments), progress_(progress),
-        seed_(gather<uint64_t>(context.runtimeRank(), {seed})[0][0]),
+        seed_(runtime::gather<uint64_t>(context.runtimeRank(), {seed})[0][0]),
         inputs_(task.entry, task.kernel, task.problem, seed_), operands_(task),
         program_(context.compile(task.kernel)) {}
 
@@ -109,7 +109,7 @@ private:
       runBaseline();
       one += runBaseline();
     }
-    one = slowest(context_.runtimeRank(), {one})[0];
+    one = runtime::slowest(context_.runtimeRank(), {one})[0];
     return parseRepeat(arguments_, int(std::clamp(1 / std::max(one, 1e-6), 7.0, 200.0)));
   }
 
@@ -127,13 +127,13 @@ private:
     BenchResult result;
     result.findings = mergeFindings(rank, findings);
     result.seed = seed_;
-    result.seconds = slowest(rank, seconds_);
-    result.baselineSeconds = slowest(rank, baselineSeconds_);
+    result.seconds = runtime::slowest(rank, seconds_);
+    result.baselineSeconds = runtime::slowest(rank, baselineSeconds_);
     if (baseline_) {
       result.baseline = baseline_->name();
       result.baselineVersion = baseline_->version();
     }
-    result.compileSeconds = slowest(rank, {program_.report().seconds})[0];
+    result.compileSeconds = runtime::slowest(rank, {program_.report().seconds})[0];
     result.fromCache = program_.report().fromCache;
     std::string problem = program_.report().cacheProblem;
     problem = mergeCacheProblems(rank, problem.empty() && baseline_ ? baseline_->cacheProblem()

@@ -9,9 +9,9 @@
 // Kernels of several ranks are launched back to back: the time is from the end of one launch to the
 // end of the next.
 #include "ditron/interop/Cuda.h"
+#include "ditron/runtime/Gather.h"
 #include "tools/baselines/GpuBaseline.h"
 #include "tools/ditron/launch/DeviceOperands.h"
-#include "tools/ditron/launch/Gather.h"
 #include "tools/ditron/verbs/Bench.h"
 #include <algorithm>
 #include <chrono>
@@ -201,7 +201,7 @@ public:
           context_.record([&](const Stream &stream) { program_.launch(values_, stream); }));
     Findings findings = verifyKernel();
     show("warming up");
-    double one = slowest(rank_, {median(time(10))})[0];
+    double one = runtime::slowest(rank_, {median(time(10))})[0];
     int launches = parseRepeat(arguments_, int(std::clamp(0.5 / std::max(one, 1e-7), 10.0, 200.0)));
     seconds_ = time(launches);
     findings.merge(verifyKernel());
@@ -247,11 +247,11 @@ private:
     BenchResult result;
     result.findings = mergeFindings(rank_, findings);
     result.seed = seed_;
-    result.seconds = slowest(rank_, seconds_);
+    result.seconds = runtime::slowest(rank_, seconds_);
     CompileReport compiled = program_.report();
     noteCompilation(compiled, result);
-    result.compileSeconds = slowest(rank_, {compiled.seconds})[0];
-    result.assemblySeconds = slowest(rank_, {compiled.assemblySeconds})[0];
+    result.compileSeconds = runtime::slowest(rank_, {compiled.seconds})[0];
+    result.assemblySeconds = runtime::slowest(rank_, {compiled.assemblySeconds})[0];
     if (std::string problem = mergeCacheProblems(rank_, compiled.cacheProblem); !problem.empty())
       result.warnings.push_back(problem);
     return result;

@@ -4,10 +4,10 @@
 #include "ditron/profile/Export.h"
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/Tables.h"
+#include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include "tools/ditron/launch/Execute.h"
-#include "tools/ditron/launch/Gather.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ public:
   RankTrace(Context &context, const Task &task, const TraceArguments &arguments, uint64_t seed,
             Progress &progress)
       : context_(context), task_(task), arguments_(arguments), progress_(progress),
-        seed_(gather<uint64_t>(context.runtimeRank(), {seed})[0][0]),
+        seed_(runtime::gather<uint64_t>(context.runtimeRank(), {seed})[0][0]),
         inputs_(task.entry, task.kernel, task.problem, seed_), operands_(task), profiler_(context),
         program_(profiler_.compile(task.kernel)) {}
 
@@ -130,7 +130,7 @@ private:
   }
 
   double slowest(double mine) {
-    for (const auto &other : gather<double>(context_.runtimeRank(), {mine}))
+    for (const auto &other : runtime::gather<double>(context_.runtimeRank(), {mine}))
       mine = std::max(mine, other[0]);
     return mine;
   }

@@ -3,8 +3,8 @@
 // ditron tune: searches for a fast configuration on this machine, and keeps it for run and bench.
 #include "tools/ditron/verbs/Tune.h"
 #include "ditron/driver/Context.h"
+#include "ditron/runtime/Gather.h"
 #include "ditron/runtime/Rank.h"
-#include "tools/ditron/launch/Gather.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -74,11 +74,11 @@ private:
     Findings findings =
         mergeFindings(rank, verify(task, inputs_, context.rank(), operands, kMoment));
     requireVerified(task, findings);
-    double one = slowest(rank, {launch()})[0];
+    double one = runtime::slowest(rank, {launch()})[0];
     std::vector<double> seconds;
     for (int left = launchesIn(kMoment, one); left > 0; --left)
       seconds.push_back(launch());
-    return median(slowest(rank, seconds));
+    return median(runtime::slowest(rank, seconds));
   }
 
   const Task &task_;

@@ -5,12 +5,11 @@
 #include <type_traits>
 #include <vector>
 
-namespace ditron::tools {
+namespace ditron::runtime {
 
 /// What every rank brings, by rank, on every rank; through symmetric memory. Collective: all ranks
-/// bring equally many. Those that come late from making inputs or verifying are waited for.
-template <class T>
-std::vector<std::vector<T>> gather(runtime::Rank &rank, const std::vector<T> &mine) {
+/// bring equally many. Those that come late from other work are waited for.
+template <class T> std::vector<std::vector<T>> gather(Rank &rank, const std::vector<T> &mine) {
   static_assert(std::is_trivially_copyable_v<T>);
   rank.assemble();
   size_t bytes = mine.size() * sizeof(T);
@@ -28,7 +27,7 @@ std::vector<std::vector<T>> gather(runtime::Rank &rank, const std::vector<T> &mi
 }
 
 /// The element-wise largest of every rank's numbers, on every rank; collective.
-inline std::vector<double> slowest(runtime::Rank &rank, const std::vector<double> &mine) {
+inline std::vector<double> slowest(Rank &rank, const std::vector<double> &mine) {
   std::vector<double> result = mine;
   for (const std::vector<double> &other : gather(rank, mine))
     for (size_t n = 0; n < result.size(); ++n)
@@ -36,4 +35,4 @@ inline std::vector<double> slowest(runtime::Rank &rank, const std::vector<double
   return result;
 }
 
-} // namespace ditron::tools
+} // namespace ditron::runtime
