@@ -25,22 +25,28 @@ CASES = [
     ("nothing", USAGE, ["DITRON_GPU is 'sm_70', expected sm_90a, sm_89, sm_80"], "DITRON_GPU=sm_70"),
     ("ancient", USAGE, ["DITRON_GPU is 'sm_80', whose code does not run on this GPU, sm_75"], "DITRON_GPU=sm_80"),
 ]
+RUN = ["run", "vector-add", "--shape", "N=100"]
+# What the command line refuses.
+COMMANDS = [("nothing", USAGE, ["ditron tune takes kernels of one rank on backend 'nvidia': found 2 ranks, expected 1"],
+             ["tune", "ag-gemm", "--ranks", "2"])]
 
 
 def main():
     program, folder = sys.argv[1:]
     problems = 0
-    for what, status, words, *variables in CASES:
+    cases = [(what, status, words, RUN, variables) for what, status, words, *variables in CASES]
+    cases += [(*case, []) for case in COMMANDS]
+    for what, status, words, command, variables in cases:
         environment = dict(os.environ, LD_LIBRARY_PATH=folder, FAKE_CUDA=what, DITRON_CACHE="0",
                            **dict(variable.split("=") for variable in variables))
-        result = subprocess.run([program, "run", "vector-add", "--backend", "nvidia", "--shape", "N=100"],
+        result = subprocess.run([program, *command, "--backend", "nvidia"],
                                 capture_output=True, text=True, env=environment, timeout=60)
         said = result.stderr + result.stdout
         missing = [word for word in words if word not in said]
         if result.returncode != status or missing:
             problems += 1
             print(f"{what}: exit status {result.returncode}, expected {status}; lacks {missing}:\n{said}")
-    print(f"{len(CASES) - problems} of {len(CASES)} as expected")
+    print(f"{len(cases) - problems} of {len(cases)} as expected")
     return 1 if problems else 0
 
 

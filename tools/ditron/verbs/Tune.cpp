@@ -164,6 +164,10 @@ Placement placementOf(const TuneArguments &arguments) {
   if (placement.transport != runtime::TransportKind::threads || placement.spawns)
     throw UsageError("ditron tune runs the ranks as threads of one process: expected neither "
                      "--procs nor another transport");
+  if (placement.devices > 0 && placement.ranks > 1)
+    throw UsageError(fmt::format("ditron tune takes kernels of one rank on backend '{}': found {} "
+                                 "ranks, expected 1",
+                                 placement.backend, placement.ranks));
   if (!arguments.repeat.empty() || !arguments.straggler.empty())
     throw UsageError(fmt::format("ditron tune takes no {}",
                                  arguments.repeat.empty() ? "--straggler" : "--repeat"));
