@@ -120,9 +120,11 @@ std::unique_ptr<llvm::Module> translate(ModuleOp kernel, const Target &target,
 
 /// The description of a lowered kernel.
 abi::KernelInfo infoOf(ModuleOp kernel, const CompileRequest &request) {
-  abi::KernelInfo info = lower::attachedInfo(kernel);
-  info.target = request.target;
-  return info;
+  std::vector<abi::KernelInfo> infos = lower::attachedInfos(kernel);
+  if (infos.size() != 1)
+    throw CompileError(fmt::format("the module has {} kernels, expected one", infos.size()));
+  infos[0].target = request.target;
+  return infos[0];
 }
 
 void addPipeline(OpPassManager &passes, const Target &target, const CompileRequest &request) {

@@ -56,13 +56,24 @@ FailureOr<abi::KernelInfo> describeKernel(func::FuncOp kernel) {
   }
 }
 
-void attachInfo(ModuleOp module, const abi::KernelInfo &info) {
-  module->setAttr(kInfoAttr, StringAttr::get(module.getContext(), abi::toText(info)));
+void attachInfos(ModuleOp module, ArrayRef<abi::KernelInfo> infos) {
+  SmallVector<Attribute> texts;
+  for (const abi::KernelInfo &info : infos)
+    texts.push_back(StringAttr::get(module.getContext(), abi::toText(info)));
+  module->setAttr(kInfoAttr, ArrayAttr::get(module.getContext(), texts));
+}
+
+std::vector<abi::KernelInfo> attachedInfos(ModuleOp module) {
+  std::vector<abi::KernelInfo> infos;
+  if (auto texts = module->getAttrOfType<ArrayAttr>(kInfoAttr))
+    for (auto text : texts.getAsRange<StringAttr>())
+      infos.push_back(abi::fromText(text.getValue()));
+  return infos;
 }
 
 abi::KernelInfo attachedInfo(ModuleOp module) {
-  auto text = module->getAttrOfType<StringAttr>(kInfoAttr);
-  return text ? abi::fromText(text.getValue()) : abi::KernelInfo();
+  std::vector<abi::KernelInfo> infos = attachedInfos(module);
+  return infos.empty() ? abi::KernelInfo() : infos.front();
 }
 
 void embedInfo(const abi::KernelInfo &info, llvm::Module &code, unsigned addressSpace) {

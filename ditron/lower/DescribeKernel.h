@@ -23,9 +23,10 @@ namespace ditron::lower {
 /// field's type.
 mlir::FailureOr<abi::KernelInfo> describeKernel(mlir::func::FuncOp kernel);
 
-/// The description goes with the module, as text, when the function becomes another one.
-void attachInfo(mlir::ModuleOp module, const abi::KernelInfo &info);
-/// The attached one; without: the default.
+/// The descriptions of a module's kernels go with it, as texts, when their functions become others.
+void attachInfos(mlir::ModuleOp module, llvm::ArrayRef<abi::KernelInfo> infos);
+std::vector<abi::KernelInfo> attachedInfos(mlir::ModuleOp module);
+/// The first of them; without: the default.
 abi::KernelInfo attachedInfo(mlir::ModuleOp module);
 
 /// Adds the text of the description to code, as the constant `ditron_kernel_info`, which lies where

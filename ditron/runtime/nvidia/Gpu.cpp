@@ -179,7 +179,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image
   if (status != 0 && log[0])
     throw RuntimeError(fmt::format("the driver refuses a kernel's code: {}", log.c_str()));
   cuda.check(status, "cuModuleLoadDataEx");
-  DITRON_CUDA(cuda, cuModuleGetFunction, &function_, module_, "ditron_kernel");
+  DITRON_CUDA(cuda, cuModuleGetFunction, &function_, module_, launch_.entry.c_str());
   DITRON_CUDA(cuda, cuFuncSetAttribute, function_, kDynamicSharedBytes, launch_.sharedBytes);
   DITRON_CUDA(cuda, cuFuncGetAttribute, &registers_, kRegisters, function_);
   cores_ = countCores();

@@ -148,10 +148,10 @@ class LoadedKernel {
 public:
   /// How each CTA is launched, and how many side by side.
   struct Launch {
+    std::string entry; ///< of the image
     int threads, sharedBytes;
     int cluster = 1;
-    bool dependentLaunch =
-        false; ///< begins before what it follows has ended, and waits for it itself
+    bool dependentLaunch = false; ///< begins before what it follows has ended, and waits for it
   };
   /// RuntimeError with the words of the driver's assembler where it refuses the image.
   LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch);

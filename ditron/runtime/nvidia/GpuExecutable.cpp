@@ -61,8 +61,9 @@ GpuExecutable::Variant GpuExecutable::load(const CompileRequest &request) {
   auto start = std::chrono::steady_clock::now();
   auto loaded = std::make_unique<LoadedKernel>(
       device_->driver(), compiled.kernel.code,
-      LoadedKernel::Launch{static_cast<int>(info.threads), static_cast<int>(info.sharedBytes),
-                           static_cast<int>(info.cluster), info.dependentLaunch});
+      LoadedKernel::Launch{info.entry, static_cast<int>(info.threads),
+                           static_cast<int>(info.sharedBytes), static_cast<int>(info.cluster),
+                           info.dependentLaunch});
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   compiled.report.assemblySeconds = passed.count();
   compiled.report.seconds += passed.count();

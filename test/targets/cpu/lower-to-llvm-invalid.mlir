@@ -24,11 +24,3 @@ func.func @buffer(%x: memref<?xf32>) attributes {tile.kernel} {
 
 // expected-error @+1 {{'elsewhere' has no body}}
 func.func private @elsewhere()
-
-// -----
-
-// expected-error @+1 {{has 2 functions, expected the kernel alone}}
-module {
-  func.func @one() attributes {tile.kernel} { return }
-  func.func @other() attributes {tile.kernel} { return }
-}

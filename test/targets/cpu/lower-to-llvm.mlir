@@ -5,7 +5,7 @@
 !sym = memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
 
 // What the launcher has to know, as text.
-// CHECK: dist.kernel_info = "{\22version\22:1,\22name\22:\22kernel\22,
+// CHECK: dist.kernel_info = ["{\22version\22:1,\22name\22:\22kernel\22,
 // CHECK-SAME: \22symmetric\22:[{\22name\22:\22full\22,\22kind\22:\22buffer\22,\22element_bytes\22:4,\22extents\22:[\22a3\22]}]
 // CHECK-SAME: \22scratch_bytes\22:0
 
@@ -37,5 +37,26 @@ func.func @kernel(%A: !v {tile.name = "A"}, %s: bf16, %t: f8E4M3FN, %n: index) a
   %d = tile.cast %b : tensor<1x16xf8E4M3FN> to tensor<1x16xf32>
   %e = arith.addf %c, %d : tensor<1x16xf32>
   tile.store %e, %A[%n, %n] : tensor<1x16xf32>, !v
+  return
+}
+
+// -----
+
+// Several kernels: an entry point and a description each.
+// CHECK: dist.kernel_info = ["{{.*}}\22entry\22:\22ditron_kernel_first\22{{.*}}", "{{.*}}\22entry\22:\22ditron_kernel_second\22
+// CHECK-DAG: llvm.func internal @first(
+// CHECK-DAG: llvm.func internal @second(
+// CHECK-DAG: llvm.func @ditron_kernel_first(
+// CHECK-DAG: llvm.func @ditron_kernel_second(
+func.func @first(%X: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %x = tile.load %X[%c0] : memref<?xf32, strided<[?], offset: ?>> -> tensor<128xf32>
+  tile.store %x, %X[%c0] : tensor<128xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}
+func.func @second(%X: memref<?xf32, strided<[?], offset: ?>>, %s: f32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %y = tensor.splat %s : tensor<256xf32>
+  tile.store %y, %X[%c0] : tensor<256xf32>, memref<?xf32, strided<[?], offset: ?>>
   return
 }

@@ -17,3 +17,24 @@ func.func @copy(%X: memref<?xf32, strided<[?], offset: ?>> {tile.name = "x"}, %s
   }
   return
 }
+
+// -----
+
+// Several kernels: an entry point and a description each.
+// CHECK: dist.kernel_info = ["{{.*}}\22entry\22:\22ditron_kernel_first\22{{.*}}", "{{.*}}\22entry\22:\22ditron_kernel_second\22
+// CHECK-DAG: llvm.func internal @first(
+// CHECK-DAG: llvm.func internal @second(
+// CHECK-DAG: llvm.func @ditron_kernel_first(
+// CHECK-DAG: llvm.func @ditron_kernel_second(
+func.func @first(%X: memref<?xf32, strided<[?], offset: ?>>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %x = tile.load %X[%c0] : memref<?xf32, strided<[?], offset: ?>> -> tensor<128xf32>
+  tile.store %x, %X[%c0] : tensor<128xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}
+func.func @second(%X: memref<?xf32, strided<[?], offset: ?>>, %s: f32) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %y = tensor.splat %s : tensor<256xf32>
+  tile.store %y, %X[%c0] : tensor<256xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}

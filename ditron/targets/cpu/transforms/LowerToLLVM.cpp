@@ -153,24 +153,35 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     for (func::FuncOp function : functions)
       if (failed(checkSignature(function, types)))
         return signalPassFailure();
-    if (functions.size() != 1) {
-      module.emitError() << "has " << functions.size() << " functions, expected the kernel alone";
-      return signalPassFailure();
+    if (failed(lowerKernels(module, functions, types)))
+      signalPassFailure();
+  }
+
+  /// One kernel's entry point has the usual name; those of several are named as they are.
+  static LogicalResult lowerKernels(ModuleOp module, ArrayRef<func::FuncOp> kernels,
+                                    LLVMTypeConverter &types) {
+    std::vector<abi::KernelInfo> infos;
+    SmallVector<std::pair<std::string, SmallVector<Type>>> callees;
+    for (func::FuncOp kernel : kernels) {
+      FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
+      if (failed(info))
+        return failure();
+      if (kernels.size() > 1)
+        info->entry += "_" + kernel.getName().str();
+      infos.push_back(*info);
+      callees.emplace_back(kernel.getName().str(), kernel.getArgumentTypes());
+      kernel.setPrivate();
     }
-    func::FuncOp kernel = functions[0];
-    FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
-    if (failed(info))
-      return signalPassFailure();
-    lower::attachInfo(module, *info);
-    std::string name = kernel.getName().str();
-    SmallVector<Type> arguments(kernel.getArgumentTypes());
-    kernel.setPrivate();
+    lower::attachInfos(module, infos);
     lower::defineIntegers(module);
     if (failed(simplify(module)) || failed(lower::convertToLLVM(module, types)))
-      return signalPassFailure();
-    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    callee.setLinkage(LLVM::Linkage::Internal);
-    EntryBuilder(callee, arguments, info->entry, types);
+      return failure();
+    for (auto [info, callee] : llvm::zip(infos, callees)) {
+      auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee.first);
+      function.setLinkage(LLVM::Linkage::Internal);
+      EntryBuilder(function, callee.second, info.entry, types);
+    }
+    return success();
   }
 };
 

@@ -60,7 +60,7 @@ public:
     bool hasUnitStride = false;
   };
 
-  LLVM::LLVMFuncOp build(ArrayRef<Argument> arguments) {
+  LLVM::LLVMFuncOp build(StringRef name, ArrayRef<Argument> arguments) {
     SmallVector<Type> parameters;
     for (const Argument &argument : arguments) {
       if (auto view = dyn_cast<MemRefType>(argument.type))
@@ -69,7 +69,7 @@ public:
         parameters.push_back(types_.convertType(argument.type));
     }
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b_.getContext()), parameters);
-    auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, "ditron_kernel", type);
+    auto entry = b_.create<LLVM::LLVMFuncOp>(loc_, name, type);
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     next_ = block->getArguments().begin();
@@ -185,8 +185,15 @@ private:
     return numbers;
   }
 
-  /// Attaches the description of the kernel to the module.
-  LogicalResult describe(func::FuncOp kernel, int64_t threads) {
+  /// What becomes of a kernel: the name of its function, and its entry point.
+  struct Entry {
+    std::string kernel;
+    abi::KernelInfo info;
+    SmallVector<EntryBuilder::Argument> arguments;
+    int64_t ctasPerSm;
+  };
+
+  static FailureOr<abi::KernelInfo> describe(func::FuncOp kernel, int64_t threads) {
     FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
     if (failed(info))
       return failure();
@@ -197,8 +204,24 @@ private:
         info->tensorMaps.push_back({map.getAs<IntegerAttr>("argument").getInt(),
                                     map.getAs<DenseI64ArrayAttr>("box").asArrayRef().vec(),
                                     map.contains("tf32")});
-    lower::attachInfo(getOperation(), *info);
-    return success();
+    return info;
+  }
+
+  static FailureOr<Entry> entryOf(func::FuncOp kernel, const GpuTarget &target) {
+    if (failed(requireLayouts(kernel)))
+      return failure();
+    auto info = describe(kernel, ownWarpsOf(kernel) * target.traits().lanes);
+    if (failed(info))
+      return failure();
+    Entry entry{kernel.getName().str(), *info, {}, ctasPerSmOf(kernel)};
+    for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
+      auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
+      entry.arguments.push_back({kernel.getArgument(n).getType(),
+                                 kernel.getArgAttr(n, kTensorMapAttr),
+                                 aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
+                                 aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
+    }
+    return entry;
   }
 
   /// However long it is: a call would put the registers of products into memory.
@@ -207,40 +230,54 @@ private:
     function.setPassthroughAttr(Builder(function).getStrArrayAttr({"alwaysinline"}));
   }
 
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    const GpuTarget *target = targetNamed(targetName, module);
-    if (!target)
-      return signalPassFailure();
-    func::FuncOp kernel = kernelOf(module);
-    if (!kernel || failed(requireLayouts(kernel)))
-      return signalPassFailure();
-    std::string name = kernel.getName().str();
-    SmallVector<EntryBuilder::Argument> arguments;
-    for (unsigned n = 0; n < kernel.getNumArguments(); ++n) {
-      auto aligned = kernel.getArgAttrOfType<IntegerAttr>(n, core::kAlignmentAttr);
-      arguments.push_back({kernel.getArgument(n).getType(), kernel.getArgAttr(n, kTensorMapAttr),
-                           aligned && hasRuns(kernel, n) ? aligned.getInt() : 0,
-                           aligned || kernel.getArgAttr(n, core::kUnitStrideAttr)});
-    }
-    int64_t ctasPerSm = ctasPerSmOf(kernel);
-    int64_t threads = ownWarpsOf(kernel) * target->traits().lanes;
-    if (failed(describe(kernel, threads)))
-      return signalPassFailure();
-    kernel.setPrivate();
-    LLVMTypeConverter types(&getContext(), mlir::LowerToLLVMOptions(&getContext()));
+  LogicalResult lower(ModuleOp module, LLVMTypeConverter &types, const GpuTarget &target) {
     types.addTypeAttributeConversion([](BaseMemRefType, device::SpaceAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
     lower::defineIntegers(module);
     module.walk([&](ShiftOp shift) { lowerShift(shift, types); });
-    if (failed(simplify(module, *target)) || failed(lower::convertToLLVM(module, types)))
-      return signalPassFailure();
+    if (failed(simplify(module, target)) || failed(lower::convertToLLVM(module, types)))
+      return failure();
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
       if (!function.isExternal())
         inlineAlways(function);
-    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    target->finishEntry(EntryBuilder(callee, types).build(arguments), threads, ctasPerSm);
+    return success();
+  }
+
+  /// One kernel's entry point has the usual name; those of several are named as they are.
+  LogicalResult lowerKernels(ModuleOp module, ArrayRef<func::FuncOp> kernels,
+                             const GpuTarget &target) {
+    std::vector<Entry> entries;
+    for (func::FuncOp kernel : kernels) {
+      FailureOr<Entry> entry = entryOf(kernel, target);
+      if (failed(entry))
+        return failure();
+      if (kernels.size() > 1)
+        entry->info.entry += "_" + entry->kernel;
+      kernel.setPrivate();
+      entries.push_back(std::move(*entry));
+    }
+    LLVMTypeConverter types(&getContext(), mlir::LowerToLLVMOptions(&getContext()));
+    if (failed(lower(module, types, target)))
+      return failure();
+    std::vector<abi::KernelInfo> infos;
+    for (const Entry &entry : entries) {
+      auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(entry.kernel);
+      target.finishEntry(EntryBuilder(callee, types).build(entry.info.entry, entry.arguments),
+                         entry.info.threads, entry.ctasPerSm);
+      infos.push_back(entry.info);
+    }
+    lower::attachInfos(module, infos);
+    return success();
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    const GpuTarget *target = targetNamed(targetName, module);
+    auto kernels = llvm::to_vector(llvm::make_filter_range(
+        module.getOps<func::FuncOp>(), [](func::FuncOp one) { return !isRegion(one); }));
+    if (!target || failed(lowerKernels(module, kernels, *target)))
+      signalPassFailure();
   }
 };
 
