@@ -126,7 +126,8 @@ void Instructions::barrier(bool ofAll) {
   if (threads == 0)
     b_.create<NVVM::Barrier0Op>(loc_);
   else
-    assemble(fmt::format("bar.sync {}, {};", ofAll ? kOfRegion : kOfConsumers, threads), "~{memory}", {}, {});
+    assemble(fmt::format("bar.sync {}, {};", ofAll ? kOfRegion : kOfConsumers, threads),
+             "~{memory}", {}, {});
 }
 
 void Instructions::arriveAtBarrier(Value number, int64_t threads) {
