@@ -71,11 +71,6 @@ std::vector<abi::KernelInfo> attachedInfos(ModuleOp module) {
   return infos;
 }
 
-abi::KernelInfo attachedInfo(ModuleOp module) {
-  std::vector<abi::KernelInfo> infos = attachedInfos(module);
-  return infos.empty() ? abi::KernelInfo() : infos.front();
-}
-
 void embedInfo(const abi::KernelInfo &info, llvm::Module &code, unsigned addressSpace) {
   auto *text = llvm::ConstantDataArray::getString(code.getContext(), abi::toText(info));
   new llvm::GlobalVariable(code, text->getType(), /*isConstant=*/true,

@@ -26,8 +26,6 @@ mlir::FailureOr<abi::KernelInfo> describeKernel(mlir::func::FuncOp kernel);
 /// The descriptions of a module's kernels go with it, as texts, when their functions become others.
 void attachInfos(mlir::ModuleOp module, llvm::ArrayRef<abi::KernelInfo> infos);
 std::vector<abi::KernelInfo> attachedInfos(mlir::ModuleOp module);
-/// The first of them; without: the default.
-abi::KernelInfo attachedInfo(mlir::ModuleOp module);
 
 /// Adds the text of the description to code, as the constant `ditron_kernel_info`, which lies where
 /// the target has constants.

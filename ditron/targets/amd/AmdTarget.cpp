@@ -103,11 +103,13 @@ std::string AmdTarget::object(llvm::Module &code, const abi::KernelInfo &,
   return object;
 }
 
-/// LDS of the size that the kernel takes: launches add none.
+/// LDS of the size that the kernels take at most: launches add none.
 static void fixShared(ModuleOp module) {
   auto shared = module.lookupSymbol<LLVM::GlobalOp>(gpu::kSharedSymbol);
-  auto bytes = static_cast<uint64_t>(lower::attachedInfo(module).sharedBytes);
-  auto type = LLVM::LLVMArrayType::get(Builder(module).getI8Type(), bytes);
+  int64_t bytes = 0;
+  for (const abi::KernelInfo &info : lower::attachedInfos(module))
+    bytes = std::max(bytes, info.sharedBytes);
+  auto type = LLVM::LLVMArrayType::get(Builder(module).getI8Type(), static_cast<uint64_t>(bytes));
   shared.setGlobalTypeAttr(TypeAttr::get(type));
   shared.setLinkage(LLVM::Linkage::Internal);
 }

@@ -258,10 +258,21 @@ private:
       return static_cast<uint64_t>(launch_.blocks);
     if (name == "ditron_shared")
       return kSharedBase;
+    if (name == "__local_depot0")
+      return reinterpret_cast<uint64_t>(localOf(static_cast<size_t>(warp.number * kLanes) + lane));
     auto parameter = program_.parameters.find(name);
     if (parameter == program_.parameters.end())
       throw Fault("unknown symbol: " + name);
     return kParameters + static_cast<uint64_t>(parameter->second);
+  }
+
+  /// The local memory of a thread.
+  uint8_t *localOf(size_t thread) const {
+    constexpr size_t kAlignment = 16;
+    size_t each = (program_.localBytes + kAlignment - 1) / kAlignment;
+    if (local_.empty())
+      local_.resize(each * static_cast<size_t>(launch_.threads));
+    return local_.at(thread * each).data();
   }
 
   //===-- Instructions ----------------------------------------------------------------------===//
@@ -561,6 +572,8 @@ private:
   std::vector<uint8_t> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::map<uint64_t, Barrier> barriers_;
+  struct alignas(16) Local : std::array<uint8_t, 16> {};
+  mutable std::vector<Local> local_; ///< of all threads, once one asks for it
   std::map<int, int> arrived_;
   std::map<int, int> expected_; ///< threads at it, by number
   std::vector<Transfer> transfers_;

@@ -64,6 +64,8 @@ public:
         isInside = true;
       else if (isInside && line == "}")
         break;
+      else if (isInside && line.find(".local ") == 0)
+        addLocal(line);
       else if (isInside && !line.empty() && line[0] != '.')
         addLine(line);
     }
@@ -80,6 +82,13 @@ private:
                     : name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
     int number = static_cast<int>(program_.parameters.size());
     program_.parameters[name] = number;
+  }
+
+  /// ".local .align 8 .b8 __local_depot0[16];": one a function.
+  void addLocal(const std::string &line) {
+    if (line.find("__local_depot0[") == std::string::npos)
+      throw Fault("local memory of another name: " + line);
+    program_.localBytes = std::stoul(line.substr(line.find('[') + 1));
   }
 
   void addLine(const std::string &line) {

@@ -35,6 +35,7 @@ struct Program {
   std::vector<Instruction> instructions;
   int registers = 0;
   std::map<std::string, int> parameters; ///< numbers by name
+  size_t localBytes = 0;                 ///< of a thread's local memory
 };
 
 /// The kernel `ditron_kernel` of a module.

@@ -31,17 +31,22 @@ float single(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(
 uint64_t bitsOfSingle(float value) { return std::bit_cast<uint32_t>(value); }
 
 template <class T> bool compare(const std::string &how, T a, T b) {
-  if (how == "eq")
-    return a == b;
+  bool areNumbers = a == a && b == b; // no NaN among them
+  if (how == "num" || how == "nan")
+    return areNumbers == (how == "num");
+  if (how == "eq" || how == "equ")
+    return a == b || (how == "equ" && !areNumbers);
   if (how == "ne" || how == "neu")
-    return a != b;
+    return a != b && (how == "neu" || areNumbers);
   if (how == "lt" || how == "ltu")
     return a < b || (how == "ltu" && !(a >= b));
   if (how == "le" || how == "leu")
     return a <= b || (how == "leu" && !(a > b));
   if (how == "gt" || how == "gtu")
     return a > b || (how == "gtu" && !(a <= b));
-  return a >= b || (how == "geu" && !(a < b));
+  if (how == "ge" || how == "geu")
+    return a >= b || (how == "geu" && !(a < b));
+  throw Fault("unknown comparison: " + how);
 }
 
 uint64_t setPredicate(const Instruction &i, uint64_t a, uint64_t b) {
@@ -90,7 +95,40 @@ uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
     return bitsOfSingle(1 / std::sqrt(a));
   if (name == "neg")
     return bitsOfSingle(-a);
+  if (name == "abs")
+    return bitsOfSingle(std::fabs(a));
+  if (name == "sqrt")
+    return bitsOfSingle(std::sqrt(a));
+  if (name == "lg2")
+    return bitsOfSingle(std::log2(a));
   throw Fault("unknown instruction: " + i.text);
+}
+
+/// To the integer of the mode that the instruction names.
+float rounded(const Instruction &i, float value) {
+  if (i.has("rmi"))
+    return std::floor(value);
+  if (i.has("rpi"))
+    return std::ceil(value);
+  if (i.has("rzi"))
+    return std::trunc(value);
+  if (i.has("rni"))
+    return std::nearbyint(value);
+  throw Fault("unknown conversion: " + i.text);
+}
+
+/// To an integer of a type such as "s16": the nearest that it has. What is not a number becomes 0.
+uint64_t toInteger(const Instruction &i, const std::string &to, float value) {
+  int bits = std::stoi(to.substr(1));
+  bool isSigned = to[0] == 's';
+  double number = std::isnan(value) ? 0 : rounded(i, value);
+  double most = std::ldexp(1.0, isSigned ? bits - 1 : bits), least = isSigned ? -most : 0;
+  if (number >= most)
+    return (isSigned ? ~uint64_t(0) >> 1 : ~uint64_t(0)) >> (64 - bits);
+  number = std::max(number, least);
+  uint64_t result = number < 0 ? static_cast<uint64_t>(static_cast<int64_t>(number))
+                               : static_cast<uint64_t>(number);
+  return bits == 64 ? result : result & ((uint64_t(1) << bits) - 1);
 }
 
 uint64_t convert(const Instruction &i, uint64_t value) {
@@ -103,6 +141,10 @@ uint64_t convert(const Instruction &i, uint64_t value) {
     return (value + 0x1000) & 0xffffe000;
   if (to == "f32" && (from[0] == 'u' || from[0] == 's'))
     return bitsOfSingle(static_cast<float>(integer(from, value)));
+  if (to == "f32" && from == "f32")
+    return bitsOfSingle(rounded(i, single(value)));
+  if (from == "f32" && (to[0] == 'u' || to[0] == 's'))
+    return toInteger(i, to, single(value));
   if (to[0] == 'f' || from[0] == 'f')
     throw Fault("unknown conversion: " + i.text);
   return truncated(static_cast<uint64_t>(integer(from, value)), bitsOf(to));

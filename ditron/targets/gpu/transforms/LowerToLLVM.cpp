@@ -261,13 +261,14 @@ private:
     if (failed(lower(module, types, target)))
       return failure();
     std::vector<abi::KernelInfo> infos;
+    for (const Entry &entry : entries)
+      infos.push_back(entry.info);
+    lower::attachInfos(module, infos); // finishEntry asks them
     for (const Entry &entry : entries) {
       auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(entry.kernel);
       target.finishEntry(EntryBuilder(callee, types).build(entry.info.entry, entry.arguments),
                          entry.info.threads, entry.ctasPerSm);
-      infos.push_back(entry.info);
     }
-    lower::attachInfos(module, infos);
     return success();
   }
 
