@@ -358,7 +358,7 @@ private:
     }
   }
 
-  /// Calls `fn` with what a place of so many bytes holds, which other processes may change.
+  /// Calls `fn` with the cell of `bytes` bytes at a place, which other processes may change.
   template <class Fn> static auto withCell(uint8_t *place, size_t bytes, Fn &&fn) {
     switch (bytes) {
     case 1:
