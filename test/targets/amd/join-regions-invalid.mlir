@@ -10,3 +10,11 @@ func.func @kernel(%n: index) {
 func.func private @small(%n: index) attributes {simt.region, simt.warps = 4 : i64} { return }
 // expected-error @+1 {{is a region of 8 warps behind one of 4, but on gfx942 all warps of a CTA meet: expected as many}}
 func.func private @large(%n: index) attributes {simt.region, simt.warps = 8 : i64} { return }
+
+// -----
+
+func.func @kernel(%n: index) {
+  // expected-error @+1 {{enters @elsewhere, expected a region}}
+  simt.enter @elsewhere(%n) : index
+  return
+}

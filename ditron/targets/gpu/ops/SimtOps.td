@@ -238,7 +238,7 @@ def Simt_EnterOp : Simt_Op<"enter", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The CTA executes a region of the kernel, a function that is planned by itself";
   let description = [{
     The region may have more arguments, behind these: tensor maps, which simt-join-regions passes on
-    when it makes a call of it.
+    when it makes a call of it. A region in which CTAs meet is entered once.
 
     Example:
     ```mlir

@@ -38,11 +38,21 @@ private:
     if (!target)
       return signalPassFailure();
     for (func::FuncOp kernel : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (!isRegion(kernel) && !regionsOf(kernel).empty() && failed(join(kernel, *target)))
+      if (!isRegion(kernel) && entersRegions(kernel) && failed(join(kernel, *target)))
         return signalPassFailure();
   }
 
+  static bool entersRegions(func::FuncOp kernel) {
+    return kernel.walk([](EnterOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  }
+
   LogicalResult join(func::FuncOp kernel, const GpuTarget &target) {
+    SmallVector<EnterOp> entries;
+    kernel.walk([&](EnterOp entry) { entries.push_back(entry); });
+    for (EnterOp entry : entries)
+      if (auto region = getOperation().lookupSymbol<func::FuncOp>(entry.getRegion());
+          !region || !isRegion(region))
+        return entry.emitOpError() << "enters @" << entry.getRegion() << ", expected a region";
     int64_t warps = 0, ctas = INT64_MAX;
     for (func::FuncOp region : regionsOf(kernel)) {
       if (warps && warps != ownWarpsOf(region) && !target.traits().meetsInPart)
@@ -53,8 +63,6 @@ private:
       ctas = std::min(ctas, ctasPerSmOf(region));
     }
     setCta(kernel, warps, ctas);
-    SmallVector<EnterOp> entries;
-    kernel.walk([&](EnterOp entry) { entries.push_back(entry); });
     for (EnterOp entry : entries) {
       auto region = getOperation().lookupSymbol<func::FuncOp>(entry.getRegion());
       guard(call(kernel, entry, region), ownWarpsOf(region), warps, target);
