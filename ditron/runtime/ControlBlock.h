@@ -18,6 +18,11 @@
 
 namespace ditron::runtime {
 
+/// Copies a text, cut to what there is room for.
+template <size_t N> void copyText(char (&to)[N], std::string_view from) {
+  to[from.copy(to, N - 1)] = 0;
+}
+
 /// What a rank brings to a meeting of all ranks. Every rank must bring the same.
 struct Request {
   enum Kind : uint32_t { barrier, allocate, free, launch };

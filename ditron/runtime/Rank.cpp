@@ -132,12 +132,6 @@ void Rank::barrier() { meet(Request{.kind = Request::barrier}); }
 
 void Rank::assemble() { meet(Request{.kind = Request::barrier}, true); }
 
-void Rank::assembleToLaunch(std::string_view kernel) {
-  Request request{.kind = Request::launch};
-  kernel.substr(0, sizeof(request.name) - 1).copy(request.name, sizeof(request.name) - 1);
-  meet(request, true);
-}
-
 std::vector<File> Rank::exchangeFiles(const File &own) {
   assemble();
   uint64_t tag = control_.recoveries() << 32 | meetings_; // the same on all ranks, and new

@@ -99,8 +99,6 @@ public:
   /// inputs does where many share few CPUs: the bound is on the time for which none of those that
   /// are missing has used a CPU. So who works is waited for, and who has stopped is not.
   void assemble();
-  /// The same where every rank launches this kernel. RuntimeError where one launches another one.
-  void assembleToLaunch(std::string_view kernel);
   /// The same, each rank bringing a request: see meet.
   void assemble(const Request &request) { meet(request, true); }
   /// Collective, bounded, where ranks are processes: hands every other rank an open file, and

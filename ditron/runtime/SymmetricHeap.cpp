@@ -10,15 +10,7 @@
 
 namespace ditron::runtime {
 
-namespace {
-
-template <size_t N> void copyText(char (&to)[N], std::string_view from) {
-  size_t length = std::min(from.size(), N - 1);
-  std::memcpy(to, from.data(), length);
-  to[length] = 0;
-}
-
-} // namespace
+namespace {} // namespace
 
 OffsetAllocator::OffsetAllocator(size_t capacity) : capacity_(capacity) {
   if (capacity > 0)

@@ -15,7 +15,7 @@ namespace ditron::runtime {
 
 namespace {
 
-template <size_t N> void copyText(char (&to)[N], std::string_view from) {
+template <size_t N> void copyEnd(char (&to)[N], std::string_view from) {
   size_t length = std::min(from.size(), N - 1);
   std::memcpy(to, from.data() + (from.size() - length), length); // of a path the end says most
   to[length] = 0;
@@ -37,8 +37,8 @@ uint32_t Watch::place(std::string_view role, std::string_view site) noexcept try
   if (number > RankRecord::kMostPlaces)
     return 0;
   known_.emplace(std::move(key), number);
-  copyText(table.texts[number].role, role);
-  copyText(table.texts[number].site, site);
+  copyEnd(table.texts[number].role, role);
+  copyEnd(table.texts[number].site, site);
   table.places.store(number, std::memory_order_release);
   return number;
 } catch (const std::exception &) { // no memory: the report knows one place less

@@ -186,10 +186,12 @@ void GpuDevice::launchTogether(std::string_view kernel, const std::function<void
   if (!group_->isShared())
     return enqueue();
   std::lock_guard guard(lock_);
-  rank_.assembleToLaunch(kernel);
+  Request request{.kind = Request::launch};
+  copyText(request.name, kernel);
+  rank_.assemble(request);
   enqueue();
   if (straggler_.rank < 0) // the others are not to wait for it here
-    rank_.assembleToLaunch(kernel);
+    rank_.assemble(request);
 }
 
 void GpuDevice::straggle() const {

@@ -56,9 +56,7 @@ void together(Rank &rank, Request request, const std::function<void()> &part) {
     part();
   } catch (const Error &error) {
     request.refused = 1;
-    std::string_view(error.what())
-        .substr(0, sizeof(request.text) - 1)
-        .copy(request.text, sizeof(request.text));
+    copyText(request.text, error.what());
   }
   rank.assemble(request);
 }
@@ -161,7 +159,7 @@ SymmetricMemory::SymmetricMemory(Rank &rank, const std::shared_ptr<Gpu> &device,
                                  std::string_view name, int64_t bytes, size_t granularity)
     : SymmetricMemory(std::vector(size_t(rank.size()), device), bytes, granularity) {
   Request request{.kind = Request::allocate, .bytes = stride_, .align = granularity};
-  name.substr(0, sizeof(request.name) - 1).copy(request.name, sizeof(request.name));
+  copyText(request.name, name);
   std::optional<Pages> own;
   File file;
   together(rank, request, [&] {
