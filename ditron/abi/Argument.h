@@ -43,6 +43,8 @@ inline size_t firstWord(std::span<const Argument> arguments, size_t number) {
 struct LaunchValues {
   std::span<const int64_t> words; ///< of the arguments
   int64_t ranks = 1;
+  int64_t rank = 0;
+  std::span<const int64_t> variables = {}; ///< of loops, the outermost first
 };
 
 } // namespace ditron::abi

@@ -126,6 +126,10 @@ Extent::Step Extent::stepOf(std::string_view word, std::span<const Argument> arg
     return {Kind::number, *number};
   if (word == "n")
     return {Kind::ranks};
+  if (word == "r")
+    return {Kind::rank};
+  if (std::optional<int64_t> loop = integerOf(word.substr(1)); word.starts_with('v') && loop)
+    return {Kind::variable, *loop};
   if (word == "select")
     return {Kind::select};
   auto known = std::find_if(std::begin(kOperations), std::end(kOperations),
@@ -135,11 +139,13 @@ Extent::Step Extent::stepOf(std::string_view word, std::span<const Argument> arg
   return argumentOf(word, arguments);
 }
 
-/// "a0.1" or "a2".
+/// "a0.1", "a0.s1" or "a2".
 Extent::Step Extent::argumentOf(std::string_view word, std::span<const Argument> arguments) const {
   size_t dot = std::min(word.find('.'), word.size());
   std::optional<int64_t> number = integerOf(word.substr(0, dot).substr(word.starts_with('a')));
-  std::optional<int64_t> dim = integerOf(word.substr(std::min(dot + 1, word.size())));
+  std::string_view part = word.substr(std::min(dot + 1, word.size()));
+  bool isStride = part.starts_with('s');
+  std::optional<int64_t> dim = integerOf(part.substr(isStride ? 1 : 0));
   bool isExtent = dot < word.size();
   if (!word.starts_with('a') || !number || (isExtent && !dim))
     refuse(fmt::format("has the unknown word '{}'", word));
@@ -153,7 +159,8 @@ Extent::Step Extent::argumentOf(std::string_view word, std::span<const Argument>
   if (isExtent && (*dim < 0 || *dim >= argument.rank))
     refuse(
         fmt::format("takes extent {} of '{}', which has {}", *dim, argument.name, argument.rank));
-  return {Kind::word, isExtent ? place + 1 + *dim : place};
+  int64_t strides = isStride ? argument.rank : 0;
+  return {Kind::word, isExtent ? place + 1 + strides + *dim : place};
 }
 
 int64_t Extent::evaluate(const LaunchValues &launch, std::string_view what) const {
@@ -172,6 +179,14 @@ int64_t Extent::evaluate(const LaunchValues &launch, std::string_view what) cons
       break;
     case Kind::ranks:
       stack[top++] = launch.ranks;
+      break;
+    case Kind::rank:
+      stack[top++] = launch.rank;
+      break;
+    case Kind::variable:
+      if (step.value < 0 || step.value >= static_cast<int64_t>(launch.variables.size()))
+        throw InternalError(fmt::format("extent '{}' takes a loop that does not run", text_));
+      stack[top++] = launch.variables[static_cast<size_t>(step.value)];
       break;
     case Kind::select:
       top -= 2;

@@ -6,7 +6,10 @@
 //   128       a number
 //   a0.1      extent 1 of argument 0, a view
 //   a2        argument 2, an index or an integer
+//   a0.s1     stride 1 of argument 0, in elements
 //   n         the number of ranks
+//   r         this rank, and
+//   v0        the variable of the outermost loop: of what copy engines do (CopyProgram.h)
 //   add sub mul div rem ceildiv floordiv min max and or xor eq ne lt le gt ge
 //             of the two values before it
 //   wrap      of a value and a number of bits: the integer of so many that it is stored as
@@ -37,7 +40,7 @@ public:
   bool operator==(const Extent &other) const { return text_ == other.text_; }
 
 private:
-  enum class Kind : uint8_t { number, word, ranks, operation, select };
+  enum class Kind : uint8_t { number, word, ranks, rank, variable, operation, select };
   struct Step {
     Kind kind;
     int64_t value = 0; ///< the number, the word's place, or which operation

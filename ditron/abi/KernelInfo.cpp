@@ -26,6 +26,9 @@ template <class T> constexpr bool kIsVector<std::vector<T>> = true;
 template <class T> constexpr std::nullptr_t kNames = nullptr;
 template <> constexpr std::array kNames<ArgumentKind> = {"view", "index", "scalar"};
 template <> constexpr std::array kNames<SymmetricKind> = {"buffer", "signals"};
+template <>
+constexpr std::array kNames<CopyKind> = {"put",  "notify add", "notify set", "wait",
+                                         "loop", "branch",     "require"};
 
 //===-- Writing -------------------------------------------------------------------------------===//
 
@@ -99,6 +102,7 @@ private:
       if (found == json.end())
         refuse(path, "is missing");
       read(*found, path, field);
+      isComplete_ |= path == "symmetric";
       known.insert(name);
     });
     for (const auto &[name, ignored] : json.items())
@@ -115,7 +119,7 @@ private:
 
   void readWord(const std::string &word, const std::string &place, Extent &extent) {
     try {
-      extent = Extent(word, info_.arguments);
+      extent = Extent(word, arguments());
     } catch (const RuntimeError &error) {
       refuse(place, fmt::format("is wrong: {}", error.what()));
     }
@@ -135,7 +139,18 @@ private:
     value = static_cast<T>(found - std::begin(kNames<T>));
   }
 
+  /// Those of the kernel, and its symmetric memory as views behind them.
+  std::vector<Argument> arguments() const {
+    std::vector<Argument> all = info_.arguments;
+    for (const Symmetric &one : info_.symmetric)
+      if (isComplete_)
+        all.push_back(
+            {one.name, ArgumentKind::view, DType::i64, static_cast<int64_t>(one.extents.size())});
+    return all;
+  }
+
   KernelInfo &info_;
+  bool isComplete_ = false; ///< symmetric memory has been read
 };
 
 Json parsed(std::string_view text) {
@@ -151,6 +166,27 @@ Json parsed(std::string_view text) {
   return json;
 }
 
+/// RuntimeError unless a step of copy engines has what its kind takes.
+template <class Check> void checkStep(const KernelInfo &info, size_t number, const Check &check) {
+  struct Shape {
+    size_t arguments, values;
+  };
+  static constexpr Shape kShapes[] = {{2, 3}, {1, 3}, {1, 3}, {1, 2}, {0, 3}, {0, 1}, {0, 1}};
+  const CopyStep &step = info.copyProgram[number];
+  Shape shape = kShapes[static_cast<size_t>(step.kind)];
+  size_t values = step.values.size();
+  bool hasValues = step.kind == CopyKind::put       ? values >= shape.values && values % 3 == 0
+                   : step.kind == CopyKind::require ? values >= shape.values
+                                                    : values == shape.values;
+  auto behind = static_cast<int64_t>(info.copyProgram.size() - number - 1);
+  if (step.arguments.size() != shape.arguments || !hasValues || step.body < 0 ||
+      step.otherwise < 0 || step.body > behind || step.otherwise > behind - step.body)
+    throw RuntimeError(
+        fmt::format("description of a kernel: copy_program[{}] is no step of its kind", number));
+  for (int64_t argument : step.arguments)
+    check("copy_program", argument);
+}
+
 /// RuntimeError unless numbers of arguments are of some that there are.
 void checkNumbers(const KernelInfo &info) {
   auto check = [count = info.arguments.size() + info.symmetric.size()](const char *field,
@@ -163,6 +199,8 @@ void checkNumbers(const KernelInfo &info) {
     check("read_singly", number);
   for (const TensorMap &map : info.tensorMaps)
     check("tensor_maps", map.argument);
+  for (size_t n = 0; n < info.copyProgram.size(); ++n)
+    checkStep(info, n, check);
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 // structure once.
 #pragma once
 #include "ditron/abi/Argument.h"
+#include "ditron/abi/CopyProgram.h"
 #include "ditron/abi/Extent.h"
 #include <cstdint>
 #include <string>
@@ -23,12 +24,15 @@ struct Symmetric {
   SymmetricKind kind = SymmetricKind::buffer;
   int64_t elementBytes = 8; ///< 8 of signals
   std::vector<Extent> extents;
+  /// Copy engines of GPUs write to it, read it or wait for it: it is at one place in all launches.
+  bool isFixed = false;
 
   template <class Self, class Visit> static void fields(Self &self, Visit &&visit) {
     visit("name", self.name);
     visit("kind", self.kind);
     visit("element_bytes", self.elementBytes);
     visit("extents", self.extents);
+    visit("fixed", self.isFixed);
   }
   bool operator==(const Symmetric &) const = default;
 };
@@ -89,6 +93,10 @@ struct KernelInfo {
   /// It has a workspace and takes the words of ranks (abi/LaunchWords.h).
   bool isDistributed = false;
   int64_t barriers = 0; ///< each of which takes two counters behind the signals
+  /// It has roles for copy engines: on a CPU a core of their own, behind the others, executes them.
+  bool copyEngines = false;
+  /// What they do, on a GPU.
+  std::vector<CopyStep> copyProgram;
   std::vector<Site> sites;
   std::vector<Requirement> requirements;
   int64_t threads = 1; ///< of a core
@@ -114,6 +122,8 @@ struct KernelInfo {
     visit("symmetric", self.symmetric);
     visit("distributed", self.isDistributed);
     visit("barriers", self.barriers);
+    visit("copy_engines", self.copyEngines);
+    visit("copy_program", self.copyProgram);
     visit("sites", self.sites);
     visit("requirements", self.requirements);
     visit("threads", self.threads);

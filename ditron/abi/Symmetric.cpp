@@ -38,6 +38,7 @@ std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValu
     SymmetricArray array{one.name, one.kind, one.elementBytes};
     for (const Extent &extent : one.extents)
       array.extents.push_back(extent.evaluate(launch, fmt::format("symmetric '{}'", one.name)));
+    array.isFixed = one.isFixed;
     checkShape(array);
     arrays.push_back(std::move(array));
   }
@@ -47,7 +48,8 @@ std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValu
 std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays) {
   std::string key = signature;
   for (const SymmetricArray &array : arrays)
-    key += fmt::format("|{}:{}[{}]", array.name, array.elementBytes, fmt::join(array.extents, ","));
+    key += fmt::format("|{}{}:{}[{}]", array.isFixed ? "fixed " : "", array.name,
+                       array.elementBytes, fmt::join(array.extents, ","));
   return key;
 }
 

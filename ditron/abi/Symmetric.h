@@ -16,6 +16,7 @@ struct SymmetricArray {
   SymmetricKind kind = SymmetricKind::buffer;
   int64_t elementBytes = 8;
   std::vector<int64_t> extents = {};
+  bool isFixed = false; ///< at one place in all launches
 
   static SymmetricArray buffer(std::string name, int64_t bytes) {
     return {std::move(name), SymmetricKind::buffer, 1, {bytes}};

@@ -14,21 +14,31 @@ WorkspaceLayout::WorkspaceLayout(std::vector<SymmetricArray> arrays,
     : arrays_(std::move(arrays)), signalStart_(Head::bytes(options.ranks)),
       bufferPages_(options.bufferPages) {
   std::vector<int64_t> within(arrays_.size());
+  int64_t fixedCells = 0;
   for (size_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].isSignals()) {
-      within[n] = 8 * cells_;
-      cells_ += arrays_[n].elements();
+    const SymmetricArray &array = arrays_[n];
+    if (array.isSignals()) {
+      int64_t &cells = array.isFixed ? fixedCells : cells_;
+      within[n] = 8 * cells;
+      cells += array.elements();
     } else {
-      within[n] = bufferPage_;
-      bufferPage_ += rounded(arrays_[n].bytes());
+      int64_t &bytes = array.isFixed ? fixedBytes_ : bufferPage_;
+      within[n] = bytes;
+      bytes += rounded(array.bytes());
     }
   }
   cells_ += 2 * options.barriers;
   signalPage_ = rounded(8 * cells_);
   stampDistance_ = options.hasStamps ? kSignalPages * signalPage_ : 0;
-  bufferStart_ = signalStart_ + kSignalPages * signalPage_ + stampDistance_;
-  for (size_t n = 0; n < arrays_.size(); ++n)
-    offsets_.push_back((arrays_[n].isSignals() ? signalStart_ : bufferStart_) + within[n]);
+  fixedSignalStart_ = signalStart_ + kSignalPages * signalPage_ + stampDistance_;
+  bufferStart_ = fixedSignalStart_ + rounded(8 * fixedCells);
+  int64_t fixedStart = bufferStart_ + bufferPages_ * bufferPage_;
+  for (size_t n = 0; n < arrays_.size(); ++n) {
+    bool isFixed = arrays_[n].isFixed;
+    int64_t start = arrays_[n].isSignals() ? (isFixed ? fixedSignalStart_ : signalStart_)
+                                           : (isFixed ? fixedStart : bufferStart_);
+    offsets_.push_back(start + within[n]);
+  }
 }
 
 static std::string nameOfCell(const std::string &array, const std::vector<int64_t> &extents,
@@ -43,7 +53,18 @@ static std::string nameOfCell(const std::string &array, const std::vector<int64_
 std::optional<std::string> WorkspaceLayout::nameOf(int64_t cell) const {
   for (size_t n = 0; n < arrays_.size(); ++n) {
     int64_t number = cell - (offsets_[n] - signalStart_) / 8;
-    if (arrays_[n].isSignals() && number >= 0 && number < arrays_[n].elements())
+    if (arrays_[n].isSignals() && !arrays_[n].isFixed && number >= 0 &&
+        number < arrays_[n].elements())
+      return nameOfCell(arrays_[n].name, arrays_[n].extents, number);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WorkspaceLayout::nameOfFixed(int64_t offset) const {
+  for (size_t n = 0; n < arrays_.size(); ++n) {
+    int64_t number = (offset - offsets_[n]) / 8;
+    if (arrays_[n].isSignals() && arrays_[n].isFixed && offset >= offsets_[n] &&
+        number < arrays_[n].elements())
       return nameOfCell(arrays_[n].name, arrays_[n].extents, number);
   }
   return std::nullopt;

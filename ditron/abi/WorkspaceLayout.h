@@ -21,6 +21,16 @@
 // from the head, its cores zero together, and the last one to end says so; hence the host need not
 // know the numbers, and launches can be captured in graphs.
 //
+// What copy engines of GPUs touch is fixed: it has one place in all launches and no pages, since
+// graphs freeze addresses and values, and a copy engine reads no epoch. Hence a rank may write to
+// another one only when that one is through with the launch before: it holds a credit of each other
+// rank, which its stream waits for and takes before its first operation to that rank, and which the
+// kernel there gives back at its end. When a rank's copy engines have done all that they do to a
+// rank in a launch, they note that in `copied` of its head. The kernel there waits for the notes of
+// all, and then, before it gives the credits, clears the notes and the fixed signals that its cores
+// have waited for. Fixed signals for which copy engines wait are cleared by them, as they are seen.
+// A launch that fails gives its own copy engines all that they wait for.
+//
 // A launch that fails on a GPU sets `aborted` in every rank's head. From then on no wait waits:
 // kernels run to their end on whatever they find, the launcher raises the error, and the workspace
 // is given up. On a CPU the runtime stops all ranks (runtime/ControlBlock.h) and the workspace starts
@@ -45,12 +55,19 @@ struct Head {
   static constexpr int64_t kCompleted = 64; ///< for each rank, the launch that it completed last
   /// Where the signals begin: its size for so many ranks.
   static constexpr int64_t bytes(int64_t ranks) {
-    return (kCompleted + 8 * ranks + kAlignment - 1) / kAlignment * kAlignment;
+    int64_t all = (kCompleted + 8 * ranks + kAlignment - 1) / kAlignment * kAlignment;
+    return all < kBytes ? kBytes : all;
   }
   static constexpr int64_t kAlignment = 1024;
   /// The most ranks of GPUs, whose code has the size of the head as a constant.
-  static constexpr int64_t kMostGpus = 64, kBytes = kAlignment;
-  static_assert(kCompleted + 8 * kMostGpus <= kBytes);
+  static constexpr int64_t kMostGpus = 64, kBytes = 2 * kAlignment;
+  /// GPUs: for each rank, 1 if this one's copy engines may write to it, and 1 if its copy engines
+  /// are through with this one.
+  static constexpr int64_t kCredits = kCompleted + 8 * kMostGpus,
+                           kCopied = kCredits + 8 * kMostGpus;
+  static_assert(kCopied + 8 * kMostGpus <= kBytes);
+  /// What a counter is set to so that no copy engine goes on waiting for it.
+  static constexpr int64_t kReleased = int64_t(1) << 62;
 };
 
 /// What a workspace has beside the memory that its kernel asks for.
@@ -77,15 +94,20 @@ public:
   int64_t cells() const { return cells_; } ///< of a page
   /// Bytes from a signal to its stamp; 0: there are none.
   int64_t stampDistance() const { return stampDistance_; }
-  int64_t bytes() const { return bufferStart_ + bufferPages_ * bufferPage_; }
+  /// Bytes in front of the buffers, from which the fixed signals begin.
+  int64_t fixedSignalStart() const { return fixedSignalStart_; }
+  int64_t bytes() const { return bufferStart_ + bufferPages_ * bufferPage_ + fixedBytes_; }
 
   /// What a counter is, by its number in a page: "'ready'[1, 0]"; none where it is a barrier's.
   std::optional<std::string> nameOf(int64_t cell) const;
+  /// The same of a fixed one, by its distance from the beginning of the workspace.
+  std::optional<std::string> nameOfFixed(int64_t offset) const;
 
 private:
   std::vector<SymmetricArray> arrays_;
   std::vector<int64_t> offsets_;
   int64_t cells_ = 0, signalStart_ = 0, signalPage_ = 0, stampDistance_ = 0;
+  int64_t fixedSignalStart_ = 0, fixedBytes_ = 0; ///< bytes: of fixed buffers
   int64_t bufferPage_ = 0, bufferStart_ = 0, bufferPages_ = kBufferPages;
 };
 

@@ -18,10 +18,11 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(device::createCheckEffects()); // refuse what cannot be right
   if (checks == Checks::explicitly)
-    kernel.addPass(lower::createCheckBounds());  // before what nobody uses goes unchecked
-  kernel.addPass(core::createPromoteVars());     // variables become values
-  kernel.addPass(core::createFuseDot());         // acc + dot(a, b) accumulates
-  kernel.addPass(device::createFusePutNotify()); // put, then notify: one operation
+    kernel.addPass(lower::createCheckBounds());   // before what nobody uses goes unchecked
+  kernel.addPass(core::createPromoteVars());      // variables become values
+  kernel.addPass(core::createFuseDot());          // acc + dot(a, b) accumulates
+  kernel.addPass(device::createCheckCopyRoles()); // refuse what copy engines cannot do
+  kernel.addPass(device::createFusePutNotify());  // put, then notify: one operation
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
 }
@@ -54,6 +55,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
+  kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
   kernel.addPass(createCanonicalizerPass());

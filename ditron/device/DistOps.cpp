@@ -67,6 +67,19 @@ std::optional<NotifyMode> notifyModeOf(Operation *op) {
   return put ? std::optional(put.getMode()) : std::nullopt;
 }
 
+SmallVector<RoleOp> copyRoles(Operation *kernel) {
+  SmallVector<RoleOp> roles;
+  for (Region &region : kernel->getRegions())
+    for (RoleOp role : region.getOps<RoleOp>())
+      if (role.getEngine() == Engine::copy)
+        roles.push_back(role);
+  return roles;
+}
+
+int64_t instances(Operation *kernel, int64_t cores) {
+  return cores + (copyRoles(kernel).empty() ? 0 : 1);
+}
+
 bool isOfRanks(Operation *kernel) {
   return kernel
       ->walk([](Operation *op) {

@@ -36,6 +36,13 @@ std::optional<SpaceKind> spaceOf(mlir::Type memref);
 using core::viewType;
 mlir::MemRefType viewType(int64_t rank, mlir::Type element, std::optional<SpaceKind> space);
 
+/// The roles of a kernel that copy engines execute; they stand at the top of it.
+llvm::SmallVector<RoleOp> copyRoles(mlir::Operation *kernel);
+
+/// How many instances of a kernel run on a rank with so many cores: one a core, and one for the
+/// copy engines where it has roles of theirs.
+int64_t instances(mlir::Operation *kernel, int64_t cores);
+
 /// Whether a kernel knows of ranks, so that all of them launch it together; each launches another
 /// one by itself.
 bool isOfRanks(mlir::Operation *kernel);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The product of every rank's rows of A with this rank's B. Some cores send the own rows to every
-// rank, the own one first; the others multiply rows as they arrive.
+// The product of every rank's rows of A with this rank's B. Copy engines, or some of the cores, send
+// the own rows to the other ranks, and the cores multiply rows as they arrive, the own ones first.
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
@@ -12,7 +12,31 @@
 
 namespace ditron::kernels {
 
-template <class T> static Kernel allGatherGemmOf(FusedGemmConfig cfg) {
+template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
+            auto [m, n, k, group] = cfg.tile;
+            auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
+            auto b = B.tiled(k, n);
+            auto c = C.split(numRanks()).tiled(m, n);
+            auto arrived = signals({numRanks()}, "arrived");
+
+            copyEngines().run("gather", [&] {
+              for (auto peer : peers()) {
+                put(A, full.on(peer).at(rank()));
+                notify(arrived.on(peer)(rank()));
+              }
+            });
+            for (auto [s, i, j] : c.tiles(order::ownShardFirstGrouped(group))) {
+              auto isOwn = s == rank();
+              wait(arrived(s), select(isOwn, 0, 1));
+              auto a = choose(isOwn, A, full.at(s)).tiled(m, k);
+              c(s, i, j) = cast<Y>(product(a, i, b, j));
+            }
+          }};
+}
+
+template <class T> static Kernel byCores(FusedGemmConfig cfg) {
   using Y = Product<T>;
   return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
             auto [m, n, k, group] = cfg.tile;
@@ -41,7 +65,9 @@ template <class T> static Kernel allGatherGemmOf(FusedGemmConfig cfg) {
 }
 
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
-  return DotTypes::dispatch(type, "ag-gemm", [&]<class T> { return allGatherGemmOf<T>(config); });
+  return DotTypes::dispatch(type, "ag-gemm", [&]<class T> {
+    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+  });
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
@@ -58,22 +84,40 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return result;
 }
 
+static std::vector<ConfigParameter> parameters() {
+  std::vector<ConfigParameter> parameters = fusedParameters();
+  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  return parameters;
+}
+
+static std::vector<CheckCase> checkCases() {
+  std::vector<CheckCase> cases = fusedCheckCases();
+  cases.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"});
+  return cases;
+}
+
+static Config defaults(const Problem &problem) {
+  Config config = fusedDefaults(problem, problem["M"]);
+  config.add({"engine", problem.target.isGpu() ? 1 : 0});
+  return config;
+}
+
 KernelEntry allGatherGemmEntry() {
   return {
       .name = "ag-gemm",
       .summary = "all-gather of A's rows, overlapped with their product with B",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"]); },
+      .parameters = parameters(),
+      .defaults = defaults,
       .make = [](DType type,
                  const Config &config) { return allGatherGemm(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
-      .checkCases = fusedCheckCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .checkCases = checkCases(),
+      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,engine=copy"},
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

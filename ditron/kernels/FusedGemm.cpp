@@ -22,7 +22,9 @@ Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
   return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
 }
 
-FusedGemmConfig fusedConfig(const Config &config) { return {gemmTile(config), config.get("comm")}; }
+FusedGemmConfig fusedConfig(const Config &config) {
+  return {gemmTile(config), config.get("comm"), config.valueOr("engine", 0) == 1};
+}
 
 std::vector<Dimensions> fusedTestShapes() {
   return {{{"M", 1}, {"N", 1}, {"K", 1}},

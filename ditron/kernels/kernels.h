@@ -139,7 +139,8 @@ Kernel allToAll(DType type, const ChunkConfig &config = {});
 
 struct FusedGemmConfig {
   GemmTile tile;
-  int commCores = 1; ///< cores that move data, of those of a rank
+  int commCores = 1;        ///< cores that move data, of those of a rank
+  bool copyEngines = false; ///< they move data instead (ag-gemm)
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows
 /// multiplied while others are under way.

@@ -63,6 +63,17 @@ void ranks::open() {
     item_ = rankOf(axis_, item_, where());
 }
 
+void peers::open() {
+  Trace &trace = Trace::current(where());
+  Index me = rank(Mesh::world, where()), all = numRanks(Mesh::world, where());
+  auto loop = trace.create<scf::ForOp>(where(), trace.constant(1, where()),
+                                       trace.value(all, where()), trace.constant(1, where()));
+  opened({loop.getOperation()});
+  Index step = trace.index(loop.getInductionVar());
+  IndexOperand end(all, where());
+  item_ = (IndexOperand(me, where()) + (end - IndexOperand(step, where()))) % end;
+}
+
 //===-- Symmetric memory ----------------------------------------------------------------------===//
 
 /// Symmetric allocations stand at the top of the kernel.
@@ -207,7 +218,7 @@ void Role::run(const char *name, const std::function<void()> &body, Location whe
   Trace &trace = Trace::current(where);
   Value first = trace.value(first_, where), count = trace.value(count_, where);
   auto role = trace.create<device::RoleOp>(where, trace.builder().getStringAttr(name), first, count,
-                                           device::Engine::core);
+                                           static_cast<device::Engine>(engine_));
   traceInto(trace, &role.getBody().emplaceBlock(), body);
 }
 

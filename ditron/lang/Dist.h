@@ -39,6 +39,19 @@ private:
   Index item_ = 0;
 };
 
+/// for (auto peer : peers()): the other ranks: the one before this one first, then the one before
+/// that. No two ranks start with the same peer, and a rank that takes shards in the order
+/// order::ownShardFirst is sent the one first that it needs first.
+class peers : public detail::Loop<peers> { // NOLINT(readability-identifier-naming): as range
+public:
+  explicit peers(Location where = Location::current()) : Loop(where) {}
+  void open();
+  Index item() const { return item_; }
+
+private:
+  Index item_ = 0;
+};
+
 //===-- Symmetric memory ----------------------------------------------------------------------===//
 
 namespace detail {
@@ -197,17 +210,29 @@ void waive(const char *name, const char *reason, const std::function<void()> &bo
 
 //===-- Roles ---------------------------------------------------------------------------------===//
 
-/// Some cores of the running role.
+/// What executes a role.
+enum class Engine { core, copy };
+
+/// Some cores of the running role, or the copy engines of the device.
 class Role {
 public:
-  Role(Index first, Index count) : first_(first), count_(count) {}
-  /// These cores execute the body, the others pass by.
+  Role(Index first, Index count, Engine engine = Engine::core)
+      : first_(first), count_(count), engine_(engine) {}
+  /// These execute the body, the others pass by.
   void run(const char *name, const std::function<void()> &body,
            Location where = Location::current()) const;
 
 private:
   Index first_, count_;
+  Engine engine_;
 };
+
+/// The copy engines of the device, which move data beside the cores and take none of their time.
+/// What they run stands at the top of the kernel, and begins when the launch does: puts, notifies
+/// and waits, in loops and branches that depend on extents, integer arguments and ranks alone, not
+/// on what lies in memory. A signal for which copy engines wait gets as many notifies in a launch
+/// as they wait for. On a CPU a thread beside those of the cores does it.
+inline Role copyEngines() { return {0, 1, Engine::copy}; }
 
 namespace detail {
 std::vector<Role> splitCores(const std::vector<int> &sizes, Location where);

@@ -116,6 +116,22 @@ ViewData onPeer(const ViewData &view, Index peer, Location where) {
   return theirs;
 }
 
+/// The view as one of plain memory.
+static Value inPlainMemory(Trace &trace, const ViewData &view, Location where) {
+  MemRefType type = typeOf(view);
+  if (!type.getMemorySpace())
+    return unwrap(view.view);
+  auto plain = device::viewType(type.getRank(), type.getElementType(), std::nullopt);
+  return trace.create<memref::MemorySpaceCastOp>(where, plain, unwrap(view.view));
+}
+
+ViewData chooseView(Bool condition, const ViewData &yes, const ViewData &no, Location where) {
+  Trace &trace = Trace::current(where);
+  return withView(yes, trace.create<arith::SelectOp>(where, unwrap(condition.handle()),
+                                                     inPlainMemory(trace, yes, where),
+                                                     inPlainMemory(trace, no, where)));
+}
+
 Tile readElement(const ViewData &view, const Index *at, int count, Location where) {
   Trace &trace = Trace::current(where);
   SmallVector<Value> indices;

@@ -31,6 +31,7 @@ ViewData sliceOf(const ViewData &view, int dim, Index first, Index count, Locati
 ViewData splitLeading(const ViewData &view, Index parts, Location where);
 ViewData transposeOf(const ViewData &view, Location where);
 ViewData onPeer(const ViewData &view, Index peer, Location where);
+ViewData chooseView(Bool condition, const ViewData &yes, const ViewData &no, Location where);
 Tile readElement(const ViewData &view, const Index *at, int count, Location where);
 void storeTile(const TileRefData &ref, Operand value);
 Tile atomicAddTile(const TileRefData &ref, Operand value);
@@ -364,6 +365,16 @@ public:
 private:
   detail::ViewData data_;
 };
+
+/// Where a kernel reads: in `yes` if the condition holds, in `no` if it does not. Tiles of the
+/// result are those of the one chosen, and edges are its edges.
+template <class T, int rank, Access accessYes, Access accessNo>
+  requires(canRead(accessYes) && canRead(accessNo))
+View<T, rank, Access::read> choose(Bool condition, const View<T, rank, accessYes> &yes,
+                                   const View<T, rank, accessNo> &no,
+                                   Location where = Location::current()) {
+  return View<T, rank, Access::read>(detail::chooseView(condition, yes.data(), no.data(), where));
+}
 
 /// Arguments of a kernel: read, written, or both. What an Out holds before it is written is
 /// undefined, and it is not read.

@@ -59,6 +59,9 @@ LogicalResult ExtentText::add(Value value) {
   if (matchPattern(value, m_ConstantInt(&constant)))
     return word(Twine(constant.getBitWidth() == 1 ? static_cast<int64_t>(constant.getZExtValue())
                                                   : constant.getSExtValue()));
+  if (names_)
+    if (auto named = names_->find(value); named != names_->end())
+      return word(named->second);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();
     if (!isa<FunctionOpInterface>(owner) || !value.getType().isIntOrIndex())
@@ -71,6 +74,8 @@ LogicalResult ExtentText::add(Value value) {
 LogicalResult ExtentText::addOperation(Operation *op) {
   if (isa<device::NumRanksOp>(op))
     return word("n");
+  if (isa<device::RankOp>(op) && names_)
+    return word("r");
   if (isa<CastOpInterface>(op))
     return addCast(op);
   if (auto dim = dyn_cast<memref::DimOp>(op))
@@ -133,6 +138,8 @@ LogicalResult ExtentText::addExtent(Value view, int64_t n, Operation *user) {
     auto from = transposed.getPermutation().getDimPosition(static_cast<unsigned>(n));
     return addExtent(transposed.getIn(), from, user);
   }
+  if (auto cast = view.getDefiningOp<memref::MemorySpaceCastOp>())
+    return addExtent(cast.getSource(), n, user);
   if (auto part = view.getDefiningOp<memref::SubViewOp>()) {
     llvm::SmallBitVector dropped = part.getDroppedDims();
     for (unsigned d = 0; d < dropped.size(); ++d)

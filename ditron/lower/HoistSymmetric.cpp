@@ -86,7 +86,8 @@ DictionaryAttr described(Operation *request) {
       {b.getNamedAttr("name", request->getAttr("name")),
        b.getNamedAttr("kind", b.getStringAttr(isSignals ? "signals" : "buffer")),
        b.getNamedAttr("element_bytes", b.getI64IntegerAttr(bytes)),
-       b.getNamedAttr("extents", b.getArrayAttr(extents))});
+       b.getNamedAttr("extents", b.getArrayAttr(extents)),
+       b.getNamedAttr("fixed", b.getBoolAttr(false))});
 }
 
 /// An argument as abi::Argument has it.

@@ -19,4 +19,8 @@ inline constexpr llvm::StringLiteral kArgumentsAttr = "dist.arguments";
 /// addresses: an array of dictionaries, as abi::Symmetric (attribute of the kernel).
 inline constexpr llvm::StringLiteral kSymmetricAttr = "dist.symmetric";
 
+/// The kernel has roles of copy engines (unit attribute), and what these do, as abi::CopyStep.
+inline constexpr llvm::StringLiteral kCopyEnginesAttr = "dist.copy_engines";
+inline constexpr llvm::StringLiteral kCopyProgramAttr = "dist.copy_program";
+
 } // namespace ditron::lower

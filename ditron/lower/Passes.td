@@ -17,4 +17,9 @@ def HoistSymmetric : Pass<"lower-hoist-symmetric", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def OutlineCopyRoles : Pass<"lower-outline-copy-roles", "::mlir::func::FuncOp"> {
+  let summary = "Turns roles of copy engines into a program that launches follow on the host";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 #endif

@@ -25,7 +25,10 @@ bool hasUnitStride(Value view) {
         cast<AffineDimExpr>(map.getResults().back()).getPosition() == map.getNumResults() - 1;
     return lastStays && hasUnitStride(transpose.getIn());
   }
-  if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, core::ChunkOp>(op))
+  if (auto choice = dyn_cast<arith::SelectOp>(op))
+    return hasUnitStride(choice.getTrueValue()) && hasUnitStride(choice.getFalseValue());
+  if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, memref::MemorySpaceCastOp,
+          core::ChunkOp>(op))
     return hasUnitStride(op->getOperand(0));
   // Of a backend: the same view elsewhere.
   auto same = dyn_cast<ViewLikeOpInterface>(op);

@@ -41,7 +41,19 @@ Outcome CoreMachine::step() {
   return isDone() ? Outcome::done : wait_ ? Outcome::blocked : Outcome::running;
 }
 
+/// Whether copy engines pass an op by: what has effects, and what depends on its values.
+bool CoreMachine::isForCores(mlir::Operation &op) const {
+  if (!isCopyEngine() || frames_.size() > 1 || mlir::isa<mlir::func::ReturnOp>(op))
+    return false;
+  bool isDeclaration = mlir::isa<device::RoleOp, device::SymmetricOp, device::SignalsOp>(op);
+  return (!isDeclaration && !mlir::isMemoryEffectFree(&op)) ||
+         llvm::any_of(op.getOperands(),
+                      [&](mlir::Value operand) { return !values_.contains(operand); });
+}
+
 void CoreMachine::execute(mlir::Operation &op) {
+  if (isForCores(op))
+    return;
   op_ = &op;
   try {
     meaningOf(op)(*this, &op);

@@ -13,6 +13,9 @@
 //     dist.tiles   once for every tile that is dealt to this core
 //     dist.role    once, if this core is one of the role's
 //
+// The copy engines of a rank are one more core, numbered behind the others. It executes the roles
+// that are theirs, and what these take that stands at the top of the kernel.
+//
 #pragma once
 #include "ditron/reference/World.h"
 #include "ditron/runtime/WaitReport.h"
@@ -69,6 +72,8 @@ public:
   World &world() const { return world_; }
   int64_t rank() const { return rank_; }
   int64_t core() const { return core_; } ///< on the rank
+  /// Whether it stands for the copy engines of the rank.
+  bool isCopyEngine() const { return core_ == world_.cores; }
   int64_t launch() const { return launch_; }
   const Role &role() const { return frames_.back().role; }
   /// What the core waits for, if it does.
@@ -127,6 +132,7 @@ private:
     Role role;
   };
 
+  bool isForCores(mlir::Operation &op) const;
   void execute(mlir::Operation &op);
   void acquire();
   void leave();

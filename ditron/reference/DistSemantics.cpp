@@ -181,8 +181,17 @@ void addMovement(Semantics &semantics) {
 
 //===-- Work ----------------------------------------------------------------------------------===//
 
+void runOnCopyEngine(CoreMachine &core, device::RoleOp op) {
+  auto once = [mine = core.isCopyEngine()](CoreMachine &, const Values &) mutable {
+    return std::exchange(mine, false);
+  };
+  core.enter(op.getBody().front(), once, {}, Role{op.getName().str(), op, core.world().cores, 1});
+}
+
 void runRole(CoreMachine &core, device::RoleOp op) {
   const Role &outer = core.role();
+  if (op.getEngine() == device::Engine::copy)
+    return runOnCopyEngine(core, op);
   int64_t first = core.integer(op.getFirst()), count = core.integer(op.getCount());
   std::string_view name = op.getName();
   if (first < 0 || count < 0 || count > outer.count - first)

@@ -81,7 +81,8 @@ void checkKernel(func::FuncOp kernel) {
 Interpreter::Interpreter(func::FuncOp kernel,
                          const std::vector<std::vector<ArgumentValue>> &arguments,
                          const Options &options)
-    : kernel_(kernel), world_(options.ranks, options.cores, options.nodes, options.observer),
+    : kernel_(kernel), instances_(device::instances(kernel, options.cores)),
+      world_(options.ranks, options.cores, options.nodes, options.observer),
       launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
   checkKernel(kernel);
   if (options.latePuts)
@@ -100,7 +101,7 @@ Interpreter::Interpreter(func::FuncOp kernel,
     Values &values = arguments_.emplace_back();
     for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
       values.push_back(valueOf(kernel, i, rank, arguments[rank][i]));
-    for (int64_t core = 0; core < options.cores; ++core)
+    for (int64_t core = 0; core < instances_; ++core)
       cores_.emplace_back(world_, rank, core);
   }
   startLaunches();
@@ -124,10 +125,10 @@ void Interpreter::startLaunches() {
 }
 
 void Interpreter::startLaunch(int64_t rank) {
-  for (int64_t core = 0; core < world_.cores; ++core)
-    cores_[rank * world_.cores + core].start(kernel_, arguments_[rank], launches_[rank]);
+  for (int64_t core = 0; core < instances_; ++core)
+    cores_[rank * instances_ + core].start(kernel_, arguments_[rank], launches_[rank]);
   ++launches_[rank];
-  unfinished_[rank] = world_.cores;
+  unfinished_[rank] = instances_;
 }
 
 bool Interpreter::isDone() const {

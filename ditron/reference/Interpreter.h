@@ -55,7 +55,8 @@ public:
 
   /// Whether every core has finished its last launch.
   bool isDone() const;
-  /// Numbers (rank * cores + core), ascending, of the cores that can step; empty when all are done.
+  /// Numbers (rank * instances + core), ascending, of the cores that can step, the copy engines of
+  /// a rank being one (device::instances); empty when all are done.
   /// RuntimeError if all unfinished cores wait: a deadlock, with what each of them waits for.
   const std::vector<size_t> &runnable();
   /// The same, but a deadlock is no error: then it is empty although not all are done.
@@ -78,6 +79,7 @@ private:
   [[noreturn]] void reportDeadlock() const;
 
   mlir::func::FuncOp kernel_;
+  int64_t instances_; ///< of each rank
   World world_;
   std::vector<CoreMachine> cores_;
   std::vector<Values> arguments_;   ///< of each rank

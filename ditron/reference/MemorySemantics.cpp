@@ -117,6 +117,9 @@ void addMemory(Semantics &semantics) {
   semantics.addPure<memref::ExpandShapeOp>(runExpandShape);
   semantics.addPure<memref::TransposeOp>(runTranspose);
   semantics.addPure<memref::CastOp>(runCast);
+  semantics.addPure<memref::MemorySpaceCastOp>([](CoreMachine &core, memref::MemorySpaceCastOp op) {
+    return core.get<View>(op.getSource());
+  });
   semantics.addPure<memref::DimOp>(runDim);
   semantics.add<memref::LoadOp>(runLoad);
   semantics.add<memref::StoreOp>(runStore);

@@ -22,7 +22,10 @@ size_t recordsOffset(int ranks, int cores) {
   return roundUp(barriersOffset(ranks) + cells * sizeof(uint64_t), alignof(RankRecord));
 }
 
-size_t recordBytes(int cores) { return sizeof(RankRecord) + size_t(cores) * sizeof(CoreRecord); }
+/// The copy engines have a record too.
+size_t recordBytes(int cores) {
+  return sizeof(RankRecord) + size_t(cores + 1) * sizeof(CoreRecord);
+}
 
 /// Writes the slot unless it is taken; then waits until its message can be read.
 void writeOnce(ErrorSlot &slot, std::string_view message) {

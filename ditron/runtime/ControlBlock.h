@@ -88,6 +88,7 @@ public:
   /// How often the cores [first, first + count) of `rank` have come to their barrier of all ranks.
   std::atomic<uint64_t> &barrierRounds(int first, int count, int rank) const;
   RankRecord &rankRecord(int rank) const;
+  /// Of a core, or, behind them all, of the copy engines.
   CoreRecord &coreRecord(int rank, int core) const;
 
   bool stopped() const { return block().stop.load(std::memory_order_acquire) != 0; }

@@ -74,10 +74,11 @@ bool takesCpuTime(const Rank &rank, const KernelCode &code) {
 /// Runs the kernel on all cores; what one of them throws becomes the error of the run.
 LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> arguments,
                      Workspace *workspace) {
-  std::vector<CoreStats> stats(size_t(rank.cores()));
+  int instances = rank.cores() + (code.copyEngines ? 1 : 0);
+  std::vector<CoreStats> stats(static_cast<size_t>(instances));
   bool cpuTime = takesCpuTime(rank, code);
   auto start = std::chrono::steady_clock::now();
-  rank.team().launch([&](int core) {
+  auto runCore = [&](int core) {
     CoreContext context{};
     prepare(context, rank, code, workspace);
     context.core = core;
@@ -98,13 +99,14 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     context.stats.cpuNs = context.log->cpuNs();
     context.record->set(CoreRecord::done);
     stats[size_t(core)] = context.stats;
-  });
+  };
+  rank.team().launch(runCore, code.copyEngines);
   LaunchStats result;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const CoreStats &core : stats)
     result.cores += core;
   std::vector<CoreSpan> spans;
-  for (int core = 0; core < rank.cores(); ++core)
+  for (int core = 0; core < instances; ++core)
     spans.emplace_back(rank.log(core));
   result.transfers = accountTransfers(spans);
   return result;

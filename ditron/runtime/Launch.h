@@ -16,7 +16,8 @@ struct KernelCode {
   size_t scratchBytes = 0; ///< that each core needs
   /// For request i of the workspace, the argument that takes its address in this launch.
   std::vector<size_t> symmetricArguments = {};
-  bool recorded = false; ///< compiled to be: the rank's observer is told of its launches
+  bool recorded = false;    ///< compiled to be: the rank's observer is told of its launches
+  bool copyEngines = false; ///< it has roles for them
 };
 
 /// Launches a kernel on this rank and returns when its cores are done. Ranks that share a workspace

@@ -57,7 +57,7 @@ Options checked(Options options) {
 
 std::vector<std::unique_ptr<EventLog>> makeLogs(const Options &options) {
   std::vector<std::unique_ptr<EventLog>> logs;
-  for (int core = 0; core < options.cores; ++core)
+  for (int core = 0; core <= options.cores; ++core)
     logs.push_back(std::make_unique<EventLog>(options.events));
   return logs;
 }

@@ -57,6 +57,8 @@ public:
   int rank() const { return rank_; }
   int size() const { return size_; }
   int cores() const { return options_.cores; }
+  /// The cores, and one for the copy engines.
+  int instances() const { return cores() + 1; }
   const MeshShape &mesh() const { return mesh_; }
   const Options &options() const { return options_; }
   std::string_view transport() const;

@@ -68,7 +68,7 @@ struct Stamp {
   uint64_t value = 0;
 
   uint64_t pack() const {
-    return rank << 54 | core << 44 | place << 35 | (epoch & 0x7FF) << 24 |
+    return rank << 54 | (core & 0x3FF) << 44 | place << 35 | (epoch & 0x7FF) << 24 |
            (value < kLargestValue ? value : kLargestValue);
   }
   static Stamp unpack(uint64_t word) {

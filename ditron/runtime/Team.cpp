@@ -30,22 +30,30 @@ void waitWhile(const std::atomic<uint32_t> &word, uint32_t old, bool crowded) {
 } // namespace
 
 Team::Team(int cores, bool crowded, const std::string &name)
-    : cores_(cores), crowded_(crowded), scratch_(size_t(cores)) {
+    : cores_(cores), active_(cores), crowded_(crowded), name_(name), scratch_(size_t(cores) + 1) {
   try {
-    for (int core = 1; core < cores; ++core) {
-      threads_.emplace_back([this, core] { work(core); });
-      pthread_setname_np(threads_.back().native_handle(),
-                         fmt::format("{}.{}", name, core).substr(0, 15).c_str());
-    }
-  } catch (const std::system_error &error) {
+    for (int core = 1; core < cores; ++core)
+      start(core);
+  } catch (const RuntimeError &) {
     ending_ = true;
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_all();
     for (std::thread &thread : threads_)
       thread.join();
-    throw RuntimeError(fmt::format("core thread {} of {} cannot be started: {}",
-                                   threads_.size() + 1, cores, error.what()));
+    throw;
   }
+}
+
+void Team::start(int core) {
+  uint32_t seen = round_.load(std::memory_order_relaxed);
+  try {
+    threads_.emplace_back([this, core, seen] { work(core, seen); });
+  } catch (const std::system_error &error) {
+    throw RuntimeError(fmt::format("core thread {} of {} cannot be started: {}",
+                                   threads_.size() + 1, cores_, error.what()));
+  }
+  pthread_setname_np(threads_.back().native_handle(),
+                     fmt::format("{}.{}", name_, core).substr(0, 15).c_str());
 }
 
 Team::~Team() {
@@ -66,21 +74,25 @@ void Team::call(int core) {
   }
 }
 
-void Team::work(int core) {
+void Team::work(int core, uint32_t seen) {
   prctl(PR_SET_TIMERSLACK, 1000); // ns: waits sleep in short steps
-  for (uint32_t seen = 0;; ++seen) {
+  for (;; ++seen) {
     waitWhile(round_, seen, crowded_);
     if (ending_)
       return;
-    call(core);
+    if (core < active_)
+      call(core);
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       running_.notify_all();
   }
 }
 
-void Team::launch(const std::function<void(int)> &body) {
+void Team::launch(const std::function<void(int)> &body, bool copyEngines) {
   body_ = &body;
-  running_.store(uint32_t(cores_ - 1), std::memory_order_relaxed);
+  active_ = cores_ + (copyEngines ? 1 : 0);
+  while (threads_.size() + 1 < size_t(active_))
+    start(static_cast<int>(threads_.size()) + 1);
+  running_.store(uint32_t(threads_.size()), std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
   call(0);

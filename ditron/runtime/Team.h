@@ -23,9 +23,10 @@ public:
   Team &operator=(const Team &) = delete;
 
   int cores() const { return cores_; }
-  /// Runs body(core) on all cores at once and returns when all are done. Rethrows the first
-  /// exception. Everything before the call happens before the bodies, and they before its return.
-  void launch(const std::function<void(int core)> &body);
+  /// Runs body(core) on all cores at once and returns when all are done; with `copyEngines` on one
+  /// more thread, as core cores(), which the first such launch starts. Rethrows the first exception.
+  /// Everything before the call happens before the bodies, and they before its return.
+  void launch(const std::function<void(int core)> &body, bool copyEngines = false);
 
   /// The scratch memory of a core, at least `bytes`, 64-byte aligned, kept from launch to launch.
   std::byte *scratch(int core, size_t bytes);
@@ -35,11 +36,14 @@ private:
     std::shared_ptr<std::byte> memory;
     size_t bytes = 0;
   };
-  void work(int core);
+  void start(int core);
+  void work(int core, uint32_t seen);
   void call(int core);
 
   int cores_;
+  int active_; ///< in the launch that runs
   bool crowded_;
+  std::string name_;
   std::vector<Scratch> scratch_;
   const std::function<void(int)> *body_ = nullptr;
   alignas(64) std::atomic<uint32_t> round_{0};

@@ -93,7 +93,7 @@ class Reporter {
 public:
   explicit Reporter(const Control &control) : control_(control) {
     for (int rank = 0; rank < control.ranks(); ++rank)
-      for (int core = 0; core < control.cores(); ++core)
+      for (int core = 0; core <= control.cores(); ++core)
         views_.emplace_back(control.coreRecord(rank, core));
   }
 
@@ -110,7 +110,7 @@ public:
 
 private:
   const CoreView &view(int rank, int64_t core) const {
-    return views_[size_t(rank) * size_t(control_.cores()) + size_t(core)];
+    return views_[size_t(rank) * size_t(control_.cores() + 1) + size_t(core)];
   }
 
   std::string kernelOf(int rank) const {
@@ -164,6 +164,8 @@ private:
     } else {
       for (int core = 0; core < control_.cores(); ++core)
         lines.push_back(coreLine(rank, core));
+      if (view(rank, control_.cores()).state == CoreRecord::signal)
+        lines.push_back(coreLine(rank, control_.cores()));
     }
   }
 

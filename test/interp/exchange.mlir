@@ -90,6 +90,39 @@ func.func @get(%A: memref<1x2xi32> {tile.readonly}, %C: memref<1x2xi32>)
   return
 }
 
+// CHECK-LABEL: kernel copy_engines
+// Copy engines put while the one core waits for what they put; the store at the top is the core's.
+// CHECK-NEXT: rank 0 argument 1
+// CHECK-NEXT: {{^}}  100 101
+// CHECK-NEXT: rank 1 argument 1
+// CHECK-NEXT: {{^}}  0 1
+// CHECK-NOT: warning
+func.func @copy_engines(%A: memref<1x2xi32> {tile.readonly}, %C: memref<1x2xi32>)
+    attributes {tile.kernel, ranks = 2, cores = 1, seed = 11} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %in = dist.symmetric "in"(%c1, %c2) : !sym
+  %out = dist.symmetric "out"(%c1, %c2) : !sym
+  %ready = dist.signals "ready"(%c1) : !dist.signals<1>
+  %arrived = dist.signals "arrived"(%c1) : !dist.signals<1>
+  %x = tile.load %A[%c0, %c0] : memref<1x2xi32> -> tensor<1x2xi32>
+  tile.store %x, %out[%c0, %c0] : tensor<1x2xi32>, !sym
+  dist.role "send" cores %c0 for %c1 on copy {
+    %me = dist.rank
+    %peer = arith.subi %c1, %me : index
+    %core = dist.core
+    dist.wait %ready[%core] >= %c1 : !dist.signals<1>
+    dist.put %out, %in on %peer : !sym, !sym
+    dist.notify %arrived[%core] on %peer add %c1 : !dist.signals<1>
+  }
+  dist.notify %ready[%c0] add %c1 : !dist.signals<1>
+  dist.wait %arrived[%c0] >= %c1 : !dist.signals<1>
+  %y = tile.load %in[%c0, %c0] : !sym -> tensor<1x2xi32>
+  tile.store %y, %C[%c0, %c0] : tensor<1x2xi32>, memref<1x2xi32>
+  return
+}
+
 // CHECK-LABEL: kernel barrier
 // Between barriers of a role all its cores add; the first core reads 3, 6, 9.
 // CHECK-NEXT: rank 0 argument 0

@@ -1,6 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-interpret %s | FileCheck %s
 
+// CHECK-LABEL: kernel choice
+// The view that the condition chooses, of plain or of symmetric memory.
+// CHECK-NEXT: rank 0 argument 1
+// CHECK-NEXT: {{^}}  0 1
+// CHECK-NEXT: {{^}}  7 7
+func.func @choice(%A: memref<?x?xf32, strided<[?, ?], offset: ?>> {interp.sizes = array<i64: 1, 2>, tile.readonly},
+                  %C: memref<2x2xf32>) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %sevens = arith.constant dense<7.0> : tensor<1x2xf32>
+  %S = dist.symmetric "S"(%c1, %c2) : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  tile.store %sevens, %S[%c0, %c0] : tensor<1x2xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+  %T = memref.memory_space_cast %S : memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+      to memref<?x?xf32, strided<[?, ?], offset: ?>>
+  scf.for %i = %c0 to %c2 step %c1 {
+    %first = arith.cmpi eq, %i, %c0 : index
+    %view = arith.select %first, %A, %T : memref<?x?xf32, strided<[?, ?], offset: ?>>
+    %t = tile.load %view[%c0, %c0] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<1x2xf32>
+    tile.store %t, %C[%i, %c0] : tensor<1x2xf32>, memref<2x2xf32>
+  }
+  return
+}
+
 // CHECK-LABEL: kernel views
 // [6, 4] split into [2, 3, 4], its second part, without its first row, transposed.
 // CHECK-NEXT: rank 0 argument 1

@@ -61,7 +61,7 @@ func.func @roles(%C: memref<5x2xi64> {interp.values = dense<-1> : tensor<5x2xi64
     %xn = arith.index_cast %on : index to i64
     memref.store %x, %C[%whole, %c0] : memref<5x2xi64>
     memref.store %xn, %C[%whole, %c1] : memref<5x2xi64>
-    dist.role "inner" cores %c1 for %c2 on copy {
+    dist.role "inner" cores %c1 for %c2 {
       %i = dist.core
       %in = dist.num_cores
       %y = arith.index_cast %i : index to i64

@@ -10,8 +10,8 @@
 // CHECK-SAME: %[[CELLS:[a-z0-9]+]]: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> {tile.name = "ready", tile.unit_stride}
 // CHECK-SAME: dist.arguments = [{kind = "view", name = "A", rank = 2 : i64, type = "f16"}, {kind = "index", name = "", rank = 0 : i64, type = "i64"}]
 // CHECK-SAME: dist.symmetric = [
-// CHECK-SAME: {element_bytes = 2 : i64, extents = ["n a0.0 mul", "a0.1"], kind = "buffer", name = "full"}
-// CHECK-SAME: {element_bytes = 8 : i64, extents = ["a1"], kind = "signals", name = "ready"}
+// CHECK-SAME: {element_bytes = 2 : i64, extents = ["n a0.0 mul", "a0.1"], fixed = false, kind = "buffer", name = "full"}
+// CHECK-SAME: {element_bytes = 8 : i64, extents = ["a1"], fixed = false, kind = "signals", name = "ready"}
 // CHECK-NOT: dist.symmetric
 // CHECK: %[[READY:.*]] = builtin.unrealized_conversion_cast %[[CELLS]]
 // CHECK-NOT: dist.signals "
@@ -56,11 +56,11 @@ func.func @helper(%n: index) {
 // and of symmetric memory that stands before; integers of any width.
 // CHECK-LABEL: func.func @forms(
 // CHECK-SAME: name = "width", rank = 0 : i64, type = "i32"
-// CHECK-SAME: extents = ["n", "a0.1 16 ceildiv"], kind = "buffer", name = "full"
-// CHECK-SAME: extents = ["a1 3 max"], kind = "signals", name = "ready"
-// CHECK-SAME: extents = ["a2 a2 add 32 wrap"], kind = "signals", name = "narrow"
-// CHECK-SAME: extents = ["a1 3 lt 1 xor n a0.0 select"], kind = "signals", name = "chosen"
-// CHECK-SAME: extents = ["a0.1", "a1", "a0.1 16 ceildiv"], kind = "signals", name = "views"
+// CHECK-SAME: extents = ["n", "a0.1 16 ceildiv"], fixed = false, kind = "buffer", name = "full"
+// CHECK-SAME: extents = ["a1 3 max"], fixed = false, kind = "signals", name = "ready"
+// CHECK-SAME: extents = ["a2 a2 add 32 wrap"], fixed = false, kind = "signals", name = "narrow"
+// CHECK-SAME: extents = ["a1 3 lt 1 xor n a0.0 select"], fixed = false, kind = "signals", name = "chosen"
+// CHECK-SAME: extents = ["a0.1", "a1", "a0.1 16 ceildiv"], fixed = false, kind = "signals", name = "views"
 func.func @forms(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %n: index, %width: i32 {tile.name = "width"}) attributes {tile.kernel} {
   %yes = arith.constant true
   %c0 = arith.constant 0 : index

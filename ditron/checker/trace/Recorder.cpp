@@ -119,14 +119,15 @@ void addForms(Event &event, Operation *op) {
 class Recorder {
 public:
   Recorder(const Subject &subject, const CheckOptions &options, const RunMode &mode)
-      : subject_(subject), options_(options), arguments_(subject, options),
+      : subject_(subject), options_(options),
+        cores_(device::instances(subject.function, options.cores)), arguments_(subject, options),
         interpreter_(subject.function, arguments_.values(), interpreterOptions(mode)),
         names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone) {
     Trace &trace = result_.trace;
-    trace.cores = options.cores;
+    trace.cores = cores_;
     trace.residentCores = options.residentCores;
     trace.nodes = options.nodes;
-    trace.threads.resize(options.ranks * options.cores);
+    trace.threads.resize(options.ranks * cores_);
     for (int64_t rank = 0; rank < options.ranks; ++rank)
       trace.counters.push_back({fmt::format("the end of launches on rank {}", rank),
                                 Trace::Counter::Kind::launch, rank});
@@ -202,9 +203,8 @@ private:
     ++steps_;
     try {
       if (interpreter_.step(thread) == Outcome::done && isAwaited(launches_[thread]))
-        push(thread,
-             eventOf(thread, Event::Kind::notifyAdd, static_cast<uint32_t>(thread / options_.cores),
-                     1, names_.site(subject_.function, "", {})));
+        push(thread, eventOf(thread, Event::Kind::notifyAdd, static_cast<uint32_t>(thread / cores_),
+                             1, names_.site(subject_.function, "", {})));
     } catch (const CompileError &error) {
       fail(thread, core, error.what());
     }
@@ -228,7 +228,7 @@ private:
 
   /// What the launcher has a rank wait for: see runtime/Workspace.h.
   void beginLaunch(uint32_t thread, const CoreMachine &core) {
-    int64_t launch = core.launch(), cores = options_.cores;
+    int64_t launch = core.launch(), cores = cores_;
     if (launches_[thread] == launch)
       return;
     launches_[thread] = launch;
@@ -243,7 +243,8 @@ private:
       waitForEnds(own, launch * cores);
     for (int64_t rank = 0; launch >= 2 && rank < options_.ranks; ++rank)
       waitForEnds(rank, (launch - 1) * cores);
-    if (options_.residentCores > 0 && core.core() >= options_.residentCores) // waitsForResidence
+    bool isResident = core.isCopyEngine() || core.core() < options_.residentCores;
+    if (options_.residentCores > 0 && !isResident) // waitsForResidence
       waitForEnds(own, launch * cores + core.core() - options_.residentCores + 1);
   }
 
@@ -303,7 +304,7 @@ private:
 
   void observe(const Action &action) {
     const CoreMachine &core = action.core;
-    auto thread = static_cast<uint32_t>(core.rank() * options_.cores + core.core());
+    auto thread = static_cast<uint32_t>(core.rank() * cores_ + core.core());
     uint32_t object = action.view      ? names_.footprint(*action.view)
                       : action.counter ? names_.counter(*action.counter, rankOfCounter(action))
                                        : 0;
@@ -386,6 +387,7 @@ private:
 
   const Subject &subject_;
   const CheckOptions &options_;
+  int64_t cores_; ///< of each rank, its copy engines being one
   ArgumentSet arguments_;
   reference::Interpreter interpreter_;
   Recording result_;
@@ -409,8 +411,8 @@ std::vector<std::string> Recorder::follow(const Schedule &schedule) {
           !interpreter_.core(segment.thread).canStep())
         throw CompileError(fmt::format("the schedule cannot be followed: core {} of rank {} stands "
                                        "at event {} and cannot go on to {}",
-                                       segment.thread % options_.cores,
-                                       segment.thread / options_.cores, before, segment.position));
+                                       segment.thread % cores_, segment.thread / cores_, before,
+                                       segment.position));
       step(segment.thread);
       if (result_.failure)
         return lines.push_back(result_.failure->message), lines;
@@ -436,13 +438,15 @@ Recording record(const Subject &subject, const CheckOptions &options, const RunM
   if (mode.isAlone)
     return recorder.runAlone();
   OneAfterTheOther inTurn;
-  ByPriority byPriority(mode.seed.value_or(0), static_cast<size_t>(options.ranks * options.cores));
+  int64_t cores = device::instances(subject.function, options.cores);
+  ByPriority byPriority(mode.seed.value_or(0), static_cast<size_t>(options.ranks * cores));
   return recorder.run(mode.seed ? static_cast<reference::Scheduler &>(byPriority) : inTurn);
 }
 
 std::vector<std::string> recordSchedule(const Subject &subject, const CheckOptions &options,
                                         std::string_view schedule) {
-  Schedule parsed = parseSchedule(schedule, options.ranks, options.cores);
+  Schedule parsed =
+      parseSchedule(schedule, options.ranks, device::instances(subject.function, options.cores));
   return Recorder(subject, options, {}).follow(parsed);
 }
 

@@ -10,6 +10,10 @@ def CheckEffects : Pass<"dist-check-effects", "::mlir::func::FuncOp"> {
   let summary = "Refuses kernels that write inputs, wait in vain or allocate unevenly";
 }
 
+def CheckCopyRoles : Pass<"dist-check-copy-roles", "::mlir::func::FuncOp"> {
+  let summary = "Refuses roles that copy engines cannot execute";
+}
+
 def FusePutNotify : Pass<"dist-fuse-put-notify", "::mlir::func::FuncOp"> {
   let summary = "Joins a put and the notify behind it";
 }

@@ -99,6 +99,7 @@ private:
     launched.recorded = source_->request(*device_).recorded;
     launched.scratchBytes = static_cast<size_t>(info.scratchBytes);
     launched.symmetricArguments = symmetric.addressWords;
+    launched.copyEngines = info.copyEngines;
     launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
     return runtime::launch(rank, launched, words, workspace);
   }

@@ -151,8 +151,9 @@ void Stream::waitFor(const Event &event) const {
   DITRON_CUDA(device_->use(), cuStreamWaitEvent, stream_, event.handle(), 0u);
 }
 
-Event::Event(std::shared_ptr<Gpu> device) : device_(std::move(device)) {
-  DITRON_CUDA(device_->use(), cuEventCreate, &event_, 0);
+Event::Event(std::shared_ptr<Gpu> device, bool isTimed) : device_(std::move(device)) {
+  constexpr unsigned kDisablesTiming = 2;
+  DITRON_CUDA(device_->use(), cuEventCreate, &event_, isTimed ? 0 : kDisablesTiming);
 }
 Event::~Event() { device_->use().cuEventDestroy_v2(event_); }
 void Event::record(const Stream &stream) const {

@@ -109,7 +109,8 @@ private:
 /// A point in a stream.
 class Event {
 public:
-  explicit Event(std::shared_ptr<Gpu> device);
+  /// Without `isTimed` it has no time, and costs less.
+  explicit Event(std::shared_ptr<Gpu> device, bool isTimed = true);
   ~Event();
   Event(const Event &) = delete;
   Event &operator=(const Event &) = delete;

@@ -107,8 +107,26 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
   int cores = coresOf(variant, launch);
   std::vector<int64_t> others = state_.words();
   words.insert(words.end(), others.begin(), others.end());
-  return {&variant, state_.workspace(), dropped,
-          LaunchParameters(std::move(words), std::move(maps)), cores};
+  CopyPlan copies;
+  if (variant.info->copyEngines) {
+    copies = CopyPlan(*variant.info, *state_.workspace(), device_->rank(), words);
+    cores = leavingRoom(copies, variant, cores);
+  }
+  return {&variant, state_.workspace(),
+          dropped,  LaunchParameters(std::move(words), std::move(maps)),
+          cores,    std::move(copies)};
+}
+
+/// Copies within a GPU may be made by a kernel of the driver: an SM is left for it.
+int GpuExecutable::leavingRoom(const CopyPlan &copies, const Variant &variant, int cores) const {
+  const RankGroup &group = *device_->group();
+  bool isNeeded =
+      copies.copiesTo([&, own = device_->rank()](int rank) { return group.areNear(own, rank); });
+  if (!isNeeded)
+    return cores;
+  int sms = device_->driver()->sms(), ofSm = (variant.loaded->cores() + sms - 1) / sms;
+  int cluster = static_cast<int>(variant.info->cluster);
+  return std::max(cores - std::max(ofSm, cluster), cluster);
 }
 
 /// The CTAs of a launch: as many as fit together, or one for each tile.
@@ -134,16 +152,25 @@ void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceS
                      "context that compiled it");
   std::lock_guard guard(lock_);
   const Binding &binding = bind(arguments);
-  auto enqueue = [&] {
-    device_->straggle();
-    gpu->note(shared_from_this());
-    state_.launched(binding.cores);
-    binding.variant->loaded->launch(binding.parameters, gpu->driver(), binding.cores);
-  };
   if (binding.variant->info->isDistributed && !gpu->isRecorded())
-    device_->launchTogether(name(), enqueue);
+    device_->launchTogether(name(), [&] { enqueue(binding, *gpu); });
   else
-    enqueue();
+    enqueue(binding, *gpu);
+}
+
+/// The kernel goes first: nothing that waits for it stands in front of it.
+void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream) {
+  device_->straggle();
+  stream.note(shared_from_this());
+  state_.launched(binding.cores);
+  bool copies = !binding.copies.isEmpty();
+  if (copies && !copyStream_)
+    copyStream_ = std::make_unique<CopyStream>(device_->driver());
+  if (copies)
+    copyStream_->fork(stream.driver());
+  binding.variant->loaded->launch(binding.parameters, stream.driver(), binding.cores);
+  if (copies)
+    copyStream_->follow(binding.copies, stream.driver());
 }
 
 const std::string &GpuExecutable::name() const { return source_->name(); }

@@ -3,6 +3,7 @@
 // A kernel on a GPU: its variants, and what launches with the same arguments share.
 #pragma once
 #include "ditron/runtime/device/KernelSource.h"
+#include "ditron/runtime/nvidia/CopyPlan.h"
 #include "ditron/runtime/nvidia/GpuDevice.h"
 #include "ditron/runtime/nvidia/LaunchState.h"
 #include <map>
@@ -48,6 +49,7 @@ private:
     int64_t dropped;                      ///< workspaces of the group, when this was made
     LaunchParameters parameters;
     int cores;
+    CopyPlan copies; ///< empty: the kernel has no roles of copy engines
   };
   /// Of the bits of arguments.
   struct Hash {
@@ -65,12 +67,15 @@ private:
   Variant &variantOf(const CompileRequest &given);
   Variant load(const CompileRequest &request);
   CompileRequest essential(CompileRequest which) const;
+  void enqueue(const Binding &binding, GpuStream &stream);
+  int leavingRoom(const CopyPlan &copies, const Variant &variant, int cores) const;
   int coresOf(const Variant &variant, const abi::LaunchValues &launch) const;
 
   std::shared_ptr<GpuDevice> device_;
   std::shared_ptr<KernelSource> source_;
   mutable std::mutex lock_; ///< of all that follows
   LaunchState state_;
+  std::unique_ptr<CopyStream> copyStream_;     ///< null: no launch has had copies yet
   std::map<CompileRequest, Variant> variants_; ///< by what is essential of them
   std::set<int64_t> readSingly_;               ///< as their code says
   std::vector<int64_t> elementBytes_;          ///< of the arguments, from the code

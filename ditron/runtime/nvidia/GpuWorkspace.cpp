@@ -12,6 +12,10 @@ namespace ditron::runtime::nvidia {
 //===-- Names ---------------------------------------------------------------------------------===//
 
 std::string nameOf(const abi::WorkspaceLayout &layout, int64_t offset) {
+  if (offset >= abi::Head::kCopied && offset < layout.signalStart())
+    return fmt::format("the copy engines of rank {}", (offset - abi::Head::kCopied) / 8);
+  if (offset >= layout.fixedSignalStart())
+    return fmt::format("signal {}", layout.nameOfFixed(offset).value_or("?"));
   if (offset < layout.signalStart())
     return fmt::format("rank {} to complete the launch before the last",
                        (offset - abi::Head::kCompleted) / 8);

@@ -51,6 +51,8 @@ MappedMemory LaunchState::mapped(const abi::KernelInfo &info, const abi::TensorM
   uint64_t base = workspace_ ? workspace_->memory().address(rank_) : 0;
   MappedMemory memory{base + uint64_t(layout.offset(number)), array.elementBytes, array.extents,
                       abi::denseStrides(array.extents)};
+  if (array.isFixed)
+    return memory;
   memory.extents.insert(memory.extents.begin(), abi::kBufferPages);
   memory.strides.insert(memory.strides.begin(), layout.bufferPage() / array.elementBytes);
   return memory;

@@ -23,12 +23,24 @@ static int64_t bytesOf(const abi::WorkspaceLayout &layout) {
 
 Workspace::Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout)
     : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, bytesOf(layout_)),
-      participants_(devices_.size()) {}
+      participants_(devices_.size()) {
+  for (int owner = 0; owner < ranks(); ++owner)
+    giveCredits(owner);
+}
 
 Workspace::Workspace(Rank &rank, const std::shared_ptr<Gpu> &device, std::string_view name,
                      abi::WorkspaceLayout layout, size_t granularity)
     : devices_(size_t(rank.size()), device), ownRank_(rank.rank()), layout_(std::move(layout)),
-      memory_(rank, device, name, bytesOf(layout_), granularity), participants_(devices_.size()) {}
+      memory_(rank, device, name, bytesOf(layout_), granularity), participants_(devices_.size()) {
+  giveCredits(ownRank_);
+}
+
+void Workspace::giveCredits(int rank) const {
+  std::vector<int64_t> credits(size_t(ranks()), 1);
+  DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyHtoD_v2,
+              memory_.address(rank) + uint64_t(abi::Head::kCredits), credits.data(),
+              credits.size() * sizeof(int64_t));
+}
 
 uint64_t Workspace::status(int rank) const {
   return memory_.address(rank) + uint64_t(statusStart(layout_));

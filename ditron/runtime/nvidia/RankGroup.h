@@ -69,6 +69,8 @@ public:
   void poison(int rank) const;
 
 private:
+  /// The first launch of a rank may write to all others.
+  void giveCredits(int rank) const;
   void awaitOthers() const;
   uint64_t read(int rank, uint64_t address) const;
 
@@ -101,6 +103,10 @@ public:
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
+  /// Whether two ranks are on one GPU.
+  bool areNear(int one, int other) const {
+    return numbers_[size_t(one)] == numbers_[size_t(other)];
+  }
   /// Whether some GPU has several ranks.
   bool isShared() const { return gpus() < ranks(); }
   /// The CTAs of a launch of a rank, of a kernel of which `fitting` fit its GPU. UnavailableError

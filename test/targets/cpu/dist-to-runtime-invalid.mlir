@@ -3,8 +3,8 @@
 
 func.func @copies(%n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{runs on engine copy, but the CPU target has cores only}}
-  dist.role "gather" cores %c0 for %n on copy {
+  // expected-error @below {{runs on engine nic, but the CPU target has cores and copy engines only}}
+  dist.role "gather" cores %c0 for %n on nic {
     dist.fence
   }
   return

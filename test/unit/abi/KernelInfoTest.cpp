@@ -26,6 +26,14 @@ KernelInfo example() {
   info.symmetric = {
       {"full", SymmetricKind::buffer, 2, {Extent("n", {}), Extent("a0.1", info.arguments)}},
       {"ready", SymmetricKind::signals, 8, {Extent("a1", info.arguments)}}};
+  info.symmetric[1].isFixed = true;
+  info.copyEngines = true;
+  std::vector<Argument> all = info.arguments;
+  all.push_back({"full", ArgumentKind::view, DType::i64, 2});
+  info.copyProgram = {
+      {CopyKind::loop, {}, {Extent("1", {}), Extent("n", {}), Extent("1", {})}, 1, 0, ""},
+      {CopyKind::put, {0, 3}, {Extent("v0", {}), Extent("r", {}), Extent("a3.1", all)}, 0, 0, ""},
+      {CopyKind::require, {}, {Extent("a3.s0 r lt", all)}, 0, 0, "a message"}};
   info.isDistributed = true;
   info.barriers = 2;
   info.sites = {{"gather/inner", "Gather.cpp", 31, "waits for"}};
@@ -106,6 +114,7 @@ TEST(KernelInfo, NamesEveryMember) {
   EXPECT_EQ(fieldsOf<TensorMap>(), membersOf<TensorMap>());
   EXPECT_EQ(fieldsOf<Site>(), membersOf<Site>());
   EXPECT_EQ(fieldsOf<Requirement>(), membersOf<Requirement>());
+  EXPECT_EQ(fieldsOf<CopyStep>(), membersOf<CopyStep>());
 }
 
 TEST(KernelInfo, PacksWithItsCode) {

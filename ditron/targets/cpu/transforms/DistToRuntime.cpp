@@ -14,6 +14,7 @@
 #include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
+#include "ditron/lower/Passes.h"
 #include "ditron/targets/cpu/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
@@ -67,12 +68,43 @@ public:
     b_.setInsertionPointToStart(&function_.getBody().front());
     core_ = field(Field::core);
     cores_ = field(Field::cores);
+    keepFromCopyEngines();
     findModes();
     findFirstWaits();
     return lowerBody();
   }
 
 private:
+  /// Copy engines are one more core, which executes the roles that are theirs: all else that has
+  /// effects, and what follows from it, is for the other cores.
+  void keepFromCopyEngines() {
+    SmallVector<device::RoleOp> roles = device::copyRoles(function_);
+    if (roles.empty())
+      return;
+    function_->setAttr(lower::kCopyEnginesAttr, b_.getUnitAttr());
+    llvm::SetVector<Operation *> forCores;
+    for (Operation &op : function_.front().without_terminator()) {
+      bool depends = llvm::any_of(op.getOperands(), [&](Value operand) {
+        return forCores.contains(operand.getDefiningOp());
+      });
+      bool isTheirs = isa<device::RoleOp>(op) && llvm::is_contained(roles, &op);
+      if (!isTheirs && (depends || !isMemoryEffectFree(&op)) && !isReadOfContext(&op))
+        forCores.insert(&op);
+    }
+    b_.setInsertionPoint(function_.front().getTerminator());
+    Value isCore = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::ult, core_, cores_);
+    auto branch = b_.create<scf::IfOp>(loc_, isCore, /*withElseRegion=*/false);
+    for (Operation *op : forCores)
+      op->moveBefore(branch.thenBlock()->getTerminator());
+    for (device::RoleOp role : roles)
+      role.getFirstMutable().assign(cores_);
+  }
+
+  /// Whether an op is part of what run() has begun with.
+  bool isReadOfContext(Operation *op) const {
+    return isa<LLVM::LoadOp>(op) && op->isBeforeInBlock(cores_.getDefiningOp()->getNextNode());
+  }
+
   //===-- Small things ------------------------------------------------------------------------===//
 
   Value word(int64_t value) {
@@ -261,9 +293,9 @@ private:
   Value firstOfRole() { return firsts_.empty() ? index(0) : firsts_.back(); }
 
   LogicalResult enterRole(device::RoleOp role) override {
-    if (role.getEngine() != device::Engine::core)
+    if (role.getEngine() == device::Engine::nic)
       return role.emitOpError() << "runs on engine " << device::stringifyEngine(role.getEngine())
-                                << ", but the CPU target has cores only";
+                                << ", but the CPU target has cores and copy engines only";
     firsts_.push_back(b_.create<arith::AddIOp>(loc_, firstOfRole(), role.getFirst()));
     call("ditron_role_enter",
          {context_, text(role.getName().str()), asWord(firsts_.back()), asWord(role.getCount())});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -27,8 +28,8 @@ Extent extentOf(Value view, unsigned dimension) {
   Operation *op = view.getDefiningOp();
   if (auto transpose = dyn_cast_or_null<memref::TransposeOp>(op))
     return extentOf(transpose.getIn(), permuted(transpose, dimension));
-  if (auto shift = dyn_cast_or_null<ShiftOp>(op))
-    return extentOf(shift.getSource(), dimension);
+  if (isa_and_nonnull<ShiftOp, memref::MemorySpaceCastOp>(op))
+    return extentOf(op->getOperand(0), dimension);
   auto subview = dyn_cast_or_null<memref::SubViewOp>(op);
   if (!subview)
     return {view, static_cast<int64_t>(dimension)};
@@ -120,6 +121,8 @@ std::optional<ArgumentView> ArgumentView::of(Value view) {
   Operation *op = view.getDefiningOp();
   if (auto shift = dyn_cast<ShiftOp>(op))
     return pageOf(shift);
+  if (auto cast = dyn_cast<memref::MemorySpaceCastOp>(op))
+    return of(cast.getSource());
   if (auto subview = dyn_cast<memref::SubViewOp>(op))
     if (auto split = subview.getSource().getDefiningOp<memref::ExpandShapeOp>())
       return partOfSplit(subview, split);
@@ -140,10 +143,16 @@ std::optional<ArgumentView> ArgumentView::of(Value view) {
   return part;
 }
 
+SmallVector<Value, 2> choicesOf(Value view) {
+  if (auto choice = view.getDefiningOp<arith::SelectOp>())
+    return {choice.getTrueValue(), choice.getFalseValue()};
+  return {view};
+}
+
 BlockArgument rootOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
-             memref::ExpandShapeOp, ShiftOp>(op))
+             memref::ExpandShapeOp, memref::MemorySpaceCastOp, ShiftOp>(op))
       return nullptr;
     view = op->getOperand(0);
   }
@@ -152,6 +161,8 @@ BlockArgument rootOf(Value view) {
 }
 
 int64_t accessBytes(Value view) {
+  if (SmallVector<Value, 2> choices = choicesOf(view); choices.size() > 1)
+    return std::min(accessBytes(choices[0]), accessBytes(choices[1]));
   BlockArgument argument = rootOf(view);
   if (!argument)
     return kAccessBytes;

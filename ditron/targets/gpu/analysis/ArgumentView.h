@@ -37,6 +37,9 @@ struct ArgumentView {
   static std::optional<ArgumentView> of(mlir::Value view);
 };
 
+/// The two views of one that is chosen by a condition; else the view alone.
+llvm::SmallVector<mlir::Value, 2> choicesOf(mlir::Value view);
+
 /// The function's argument that a view is part of, whatever part; null where that is not plain.
 mlir::BlockArgument rootOf(mlir::Value view);
 

@@ -163,16 +163,40 @@ def Simt_BeginOp : Simt_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
 }
 
-def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Ends a launch: the last CTA of the rank to come says so to every rank";
   let description = [{
+    With `copies`, the kernel has roles of copy engines: then it first waits until those of all ranks
+    are through with this rank, clears what they have `arrived` at (counters for which cores wait),
+    and gives each rank the credit to write here again. Counters are the address of the first and
+    how many there are.
+
     Example:
     ```mlir
     simt.end(%status, %rank) : !llvm.ptr, index
+    simt.end(%status, %rank) copies(3) arrived(%cells, %count) : !llvm.ptr, index
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$launch);
-  let assemblyFormat = "`(` $launch `)` attr-dict `:` type($launch)";
+  let arguments = (ins Variadic<AnyType>:$launch, OptionalAttr<I64Attr>:$copies,
+                       Variadic<Index>:$arrived);
+  let assemblyFormat = [{ `(` $launch `)` (`copies` `(` $copies^ `)`)? (`arrived` `(` $arrived^ `)`)?
+                          attr-dict `:` type($launch) }];
+}
+
+def Simt_ReleaseCopiesOp : Simt_Op<"release_copies", [MemoryEffects<[MemRead, MemWrite]>,
+                                                      AttrSizedOperandSegments]> {
+  let summary = "This thread gives this rank's copy engines all that they wait for, if the launch has failed";
+  let description = [{
+    `awaited`: the counters for which they wait, as in simt.end.
+
+    Example:
+    ```mlir
+    simt.release_copies(%status, %rank) awaited(%cells, %count) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$launch, Variadic<Index>:$awaited);
+  let assemblyFormat = [{ `(` $launch `)` (`awaited` `(` $awaited^ `)`)? attr-dict
+                          `:` type($launch) }];
 }
 
 def Simt_AbortOp : Simt_Op<"abort", [MemoryEffects<[MemWrite]>]> {

@@ -138,6 +138,8 @@ struct EndPattern : LaunchPattern<EndOp> {
       Value before =
           t.instructions->incrementAcquireRelease(talk.head(abi::Head::kArrived), last, "gpu");
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
+        if (op.getCopies())
+          endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getArrived());
         Value epoch =
             talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
         t.instructions->storeRelaxed(talk.head(abi::Head::kEpoch), epoch, "sys");
@@ -239,6 +241,7 @@ private:
 
 void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
+  addCopyPatterns(patterns, types, context);
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
                SyncPattern, MeetPattern>(types, patterns.getContext(), context);
 }

@@ -63,6 +63,21 @@ public:
 
   /// Tells every rank that the launch has failed.
   void abort();
+  /// A store of a word for all of the system, at an address.
+  void store(Value address, Value word) { t_.instructions->storeRelaxed(address, word, "sys"); }
+  /// The same, after all that this thread has seen.
+  void storeRelease(Value address, Value word) {
+    t_.instructions->storeRelease(address, word, "sys");
+  }
+  Value load(Value address) { return t_.instructions->loadRelaxed(address, "sys"); }
+  Value offset(Value base, Value number) { return t_.add(base, t_.mul(number, i64(8))); }
+  /// For each of `count` numbers from 0 on.
+  template <class Fn> void forEach(Value count, Fn &&body) {
+    auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, i64(0), count, i64(1));
+    mlir::OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
 
   /// Waits until the counter is at least `value`. `record`: which of the CTA's records tells of a
   /// wait that fails.
@@ -75,6 +90,12 @@ private:
   ThreadBuilder &t_;
   mlir::ValueRange launch_;
 };
+
+/// The end of a launch with roles of copy engines, by one thread: see abi/WorkspaceLayout.h.
+/// `arrived`: see simt.end. `site`: of the wait.
+void endCopies(Talk &talk, int64_t site, mlir::ValueRange arrived);
+void addCopyPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                     const ThreadContext &context);
 
 /// Error where an op does not have all words of the launch (abi/LaunchWords.h).
 mlir::LogicalResult checkLaunch(mlir::Operation *op, mlir::ValueRange launch);

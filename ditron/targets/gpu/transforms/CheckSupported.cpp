@@ -30,9 +30,8 @@ std::string reasonAgainst(Operation *op, const GpuTarget &target) {
   if (std::optional<std::string> form = device::formOutsideLanguage(op))
     return *form + " is a form for programs to be checked; expected counters that only grow, with "
                    "the order that the compiler picks";
-  if (auto role = dyn_cast<device::RoleOp>(op); role && role.getEngine() != device::Engine::core)
-    return "it runs on engine " + device::stringifyEngine(role.getEngine()).str() +
-           ", expected core";
+  if (auto role = dyn_cast<device::RoleOp>(op); role && role.getEngine() == device::Engine::nic)
+    return "it runs on engine nic, expected core or copy";
   if (isa<core::ScatterOp>(op))
     return "rows are scattered on backend 'cpu' only";
   if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)

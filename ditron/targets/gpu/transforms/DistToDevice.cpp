@@ -51,13 +51,15 @@ public:
     core_ = numberOf(ofCluster(instructions->block()));
     cores_ = numberOf(ofCluster(instructions->blocks()));
     noteSite("", function_, "begins a launch");
+    if (hasCopies_)
+      copiesSite_ = noteSite("", function_, "waits for");
     if (hasWorkspace_)
       begin();
     if (failed(lowerBody()))
       return failure();
     if (hasWorkspace_) {
       b_.setInsertionPoint(function_.front().getTerminator());
-      b_.create<EndOp>(loc_, launch_);
+      end();
     }
     function_->setAttr(kRequirementsAttr, b_.getArrayAttr(requirements_));
     function_->setAttr(kSitesAttr, b_.getArrayAttr(sites_));
@@ -81,6 +83,7 @@ private:
   void addLaunchWords() {
     ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
     requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
+    hasCopies_ = function_->hasAttr(lower::kCopyEnginesAttr);
     bool isDistributed = requests_ > 0 || device::isOfRanks(function_);
     function_.walk([&](device::BarrierOp) { ++barriers_; });
     hasWorkspace_ = isDistributed;
@@ -116,11 +119,61 @@ private:
       Value buffer = function_.getArgument(n);
       bool isSignals = llvm::any_of(
           buffer.getUsers(), [](Operation *user) { return isa<UnrealizedConversionCastOp>(user); });
-      if (isSignals || buffer.use_empty())
+      if (isSignals || buffer.use_empty() || isFixed(buffer))
         continue;
       auto paged = b_.create<ShiftOp>(loc_, buffer.getType(), buffer, shift, page);
       buffer.replaceAllUsesExcept(paged.getResult(), paged);
     }
+  }
+
+  void end() {
+    if (!hasCopies_)
+      return void(b_.create<EndOp>(loc_, launch_, IntegerAttr(), ValueRange()));
+    auto site = b_.getI64IntegerAttr(copiesSite_);
+    b_.create<EndOp>(loc_, launch_, site, fixedCells(/*awaitedByCopies=*/false));
+    b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true));
+  }
+
+  //===-- What copy engines touch -------------------------------------------------------------===//
+
+  /// Whether symmetric memory has one place in all launches.
+  bool isFixed(Value memory) const {
+    auto argument = dyn_cast<BlockArgument>(memory);
+    if (!argument || argument.getArgNumber() < parameters_)
+      return false;
+    auto requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
+    auto request = cast<DictionaryAttr>(requests[argument.getArgNumber() - parameters_]);
+    auto fixed = request.getAs<BoolAttr>("fixed");
+    return fixed && fixed.getValue();
+  }
+
+  /// Whether copy engines wait for these signals.
+  bool isAwaitedByCopies(unsigned argument) const {
+    auto steps = function_->getAttrOfType<ArrayAttr>(lower::kCopyProgramAttr);
+    return llvm::any_of(steps.getAsRange<DictionaryAttr>(), [&](DictionaryAttr step) {
+      auto arguments = step.getAs<DenseI64ArrayAttr>("arguments").asArrayRef();
+      return step.getAs<StringAttr>("kind").getValue() == "wait" && arguments[0] == argument;
+    });
+  }
+
+  /// The fixed signals for which copy engines wait, or the others: of each array the address of the
+  /// first counter, and how many there are.
+  SmallVector<Value> fixedCells(bool awaitedByCopies) {
+    SmallVector<Value> cells;
+    for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
+      Value memory = function_.getArgument(n);
+      auto requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
+      auto kind = cast<DictionaryAttr>(requests[n - parameters_]).getAs<StringAttr>("kind");
+      if (kind.getValue() != "signals" || !isFixed(memory) ||
+          isAwaitedByCopies(n) != awaitedByCopies)
+        continue;
+      cells.push_back(b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, memory));
+      Value count = index(1);
+      for (int64_t d = 0; d < cast<MemRefType>(memory.getType()).getRank(); ++d)
+        count = mul(count, b_.create<memref::DimOp>(loc_, memory, d));
+      cells.push_back(count);
+    }
+    return cells;
   }
 
   /// The number of a wait among those that reports name.
@@ -165,6 +218,8 @@ private:
       if (hasWorkspace_)
         b_.create<AbortOp>(loc_, launch_);
     }
+    if (hasCopies_)
+      b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true));
     target_.instructions(b_, loc_)->exit();
   }
 
@@ -184,11 +239,15 @@ private:
       number = add(mul(number, extent), at);
     }
     Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, counters);
-    return add(add(base, signalShift_), mul(number, index(8)));
+    if (!isFixed(counters))
+      base = add(base, signalShift_);
+    return add(base, mul(number, index(8)));
   }
 
-  static StringRef scopeOf(Operation *op) {
-    return device::scopeOf(op) <= device::Scope::device ? "gpu" : "sys";
+  /// Copy engines see what is done for all of the system.
+  StringRef scopeOf(Operation *op, Value signals) const {
+    Value counters = signals.getDefiningOp<UnrealizedConversionCastOp>().getOperand(0);
+    return device::scopeOf(op) <= device::Scope::device && !isFixed(counters) ? "gpu" : "sys";
   }
 
   /// The peer's instance of a view, which is mapped here.
@@ -209,13 +268,13 @@ private:
     if (notify.peer)
       cell = add(cell, distanceTo(notify.peer));
     b_.create<NotifyOp>(loc_, cell, notify.mode == device::NotifyMode::set ? "max" : "add",
-                        notify.value, scopeOf(notify.op));
+                        notify.value, scopeOf(notify.op, notify.signals));
   }
 
   void wait(device::WaitOp wait) override {
     int64_t site = noteSite(role_, wait, "waits for");
     b_.create<WaitOp>(loc_, cellOf(wait.getSignals(), wait.getIndices()), wait.getValue(), site,
-                      scopeOf(wait), launch_);
+                      scopeOf(wait, wait.getSignals()), launch_);
   }
 
   void fence() override { b_.create<SyncOp>(loc_, "sys"); }
@@ -247,7 +306,8 @@ private:
   const GpuTarget &target_;
   SmallVector<Value> launch_; ///< by abi::LaunchWord
   unsigned parameters_ = 0, requests_ = 0;
-  bool hasWorkspace_ = false;
+  bool hasWorkspace_ = false, hasCopies_ = false;
+  int64_t copiesSite_ = 0; ///< of the wait for the copy engines of all ranks
   Value signalShift_;
   std::string role_; ///< the running one, behind those around it
   SmallVector<std::string> outerRoles_;

@@ -198,12 +198,15 @@ private:
         !llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); }) ||
         !onlyReadByDots(load.getTile()))
       return false;
-    auto view = mapped(function_, load.getView());
-    if (!view)
-      return false;
-    auto row = static_cast<unsigned>(cast<MemRefType>(load.getView().getType()).getRank() - 2);
-    bool isClipped =
-        !view->dimensions[view->dimensionOf(row)].isWhole && !RowsBeyond(load).areDropped();
+    bool isClipped = false;
+    for (Value one : choicesOf(load.getView())) {
+      auto view = mapped(function_, one);
+      if (!view)
+        return false;
+      auto row = static_cast<unsigned>(cast<MemRefType>(one.getType()).getRank() - 2);
+      isClipped |=
+          !view->dimensions[view->dimensionOf(row)].isWhole && !RowsBeyond(load).areDropped();
+    }
     PipeLoads &pipe = pipeOf(load, dot);
     if (!llvm::any_of(pipe.tiles, [&](PipedTile &tile) { return tile.load == load; }))
       pipe.tiles.push_back({load, isClipped});
@@ -257,7 +260,8 @@ private:
     llvm::SmallPtrSet<Value, 4> loaded;
     for (PipeLoads &pipe : pipes_)
       for (PipedTile &tile : pipe.tiles)
-        loaded.insert(rootOf(tile.load.getView()));
+        for (Value view : choicesOf(tile.load.getView()))
+          loaded.insert(rootOf(view));
     WalkResult result = function_.walk([&](Operation *op) {
       Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
       if (auto move = dyn_cast<MoveOp>(op))

@@ -77,9 +77,10 @@ class TensorMaps {
 public:
   explicit TensorMaps(func::FuncOp function) : function_(function) {}
 
-  /// `ctas`: CTAs that load a part of the tile each, by multicast.
-  Value of(core::LoadOp load, int64_t ctas) {
-    ArgumentView view = *ArgumentView::of(load.getView());
+  /// `ctas`: CTAs that load a part of the tile each, by multicast. `choice`: one of those of the
+  /// load's view.
+  Value of(core::LoadOp load, Value choice, int64_t ctas) {
+    ArgumentView view = *ArgumentView::of(choice);
     RankedTensorType tile = tileOf(load.getTile());
     auto row = static_cast<unsigned>(load.getCoords().size()) - 2;
     return of(view.argument, tile.getElementType(), view.dimensionOf(row),
@@ -126,8 +127,8 @@ private:
 struct LoadedPipe {
   PipeLoads loads;
   Value pipe;
-  SmallVector<Value, 2> maps;
-  SmallVector<Value, 2> pages; ///< of symmetric memory; null for others
+  /// Of each load, for each choice of its view.
+  SmallVector<SmallVector<Value>, 0> maps;
   SmallVector<bool, 2> shared; ///< of each load: multicast to all CTAs of a cluster
   int64_t ctas = 1;            ///< CTAs that the pipe has tiles for
 };
@@ -238,9 +239,23 @@ private:
       SmallVector<Value> coords;
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
-      b_.create<TmaLoadOp>(load.getLoc(), mapped(load.getView()), coords, one.maps[n], one.pipe,
-                           slot, static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
-                           one.pages[n], one.shared[n]);
+      auto loadFrom = [&](Value view, Value map) {
+        b_.create<TmaLoadOp>(load.getLoc(), mapped(view), coords, map, one.pipe, slot,
+                             static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
+                             ArgumentView::of(view)->page, one.shared[n]);
+      };
+      auto choice = load.getView().getDefiningOp<arith::SelectOp>();
+      if (!choice) {
+        loadFrom(load.getView(), one.maps[n][0]);
+        continue;
+      }
+      auto branch = b_.create<scf::IfOp>(load.getLoc(), mapped(choice.getCondition()),
+                                         /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(branch.thenBlock());
+      loadFrom(choice.getTrueValue(), one.maps[n][0]);
+      b_.setInsertionPointToStart(branch.elseBlock());
+      loadFrom(choice.getFalseValue(), one.maps[n][1]);
     }
   }
 
@@ -330,8 +345,6 @@ private:
     return isSameInCluster(load) ? cluster.getInt() : 1;
   }
 
-  static Value pageOf(core::LoadOp load) { return ArgumentView::of(load.getView())->page; }
-
   static void arriveBehind(Operation *op, Value gate) {
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
@@ -380,12 +393,14 @@ private:
     SmallVector<int64_t> shared; // the number of the first pipe of the same tiles
     int64_t inner = 0, outer = 0;
     for (const PipeLoads &loads : plan.pipes) {
-      LoadedPipe one{loads, nullptr, {}, {}, {}};
+      LoadedPipe one{loads, nullptr, {}, {}};
       int64_t bytes = 0;
       for (const PipedTile &tile : loads.tiles) {
         int64_t sharers = sharersOf(tile.load);
-        one.maps.push_back(maps.of(tile.load, sharers));
-        one.pages.push_back(pageOf(tile.load));
+        auto &own = one.maps.emplace_back();
+        core::LoadOp load = tile.load;
+        for (Value view : choicesOf(load.getView()))
+          own.push_back(maps.of(load, view, sharers));
         one.shared.push_back(sharers > 1);
         one.ctas = std::max(one.ctas, sharers);
       }
