@@ -9,6 +9,9 @@
 
 namespace ditron::emulated {
 
+/// Handles are numbers: streams are looked at in the order in which they were made, run after run.
+/// Those below are streams of the driver itself, such as CU_STREAM_PER_THREAD.
+static constexpr uintptr_t kFirstHandle = 16;
 /// How long a thread sleeps before it looks again at words that others write.
 static constexpr auto kMoment = std::chrono::milliseconds(1);
 
@@ -37,7 +40,7 @@ void *Streams::create() {
   std::lock_guard guard(mutex_);
   auto made = std::make_shared<Stream>();
   made->number = ++created_;
-  void *handle = made.get();
+  void *handle = reinterpret_cast<void *>(kFirstHandle + uintptr_t(made->number));
   streams_[handle] = std::move(made);
   return handle;
 }

@@ -5,7 +5,13 @@
 #include "StreamCalls.h"
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/abi/LaunchWords.h"
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
 
 namespace ditron::drivertest {
 namespace {
@@ -131,10 +137,25 @@ protected:
   }
   void TearDown() override { cuda().cuModuleUnload(module_); }
 
+  /// Streams of a rank, and memory that it shares with processes that are forked.
   struct Rank {
+    Rank() { credit[0] = 1; }
+    ~Rank() { munmap(memory, kBytes); }
+    Rank(const Rank &) = delete;
+
+    void fill(uint64_t first) const { std::iota(input.begin(), input.end(), first); }
+    /// The output is a peer's input, which began with `first`, after the kernel of rank `number`.
+    bool hasResultOf(uint64_t first, int64_t number) const {
+      return std::ranges::equal(output, counting(kCount, first + 1 + uint64_t(number)));
+    }
+
+    static constexpr size_t kBytes = (3 * kCount + 3) * 8;
     Stream launches, copies;
-    Words input = Words(kCount), page = Words(kCount), output = Words(kCount), go{0}, done{0};
-    Words credit{1}; ///< 1: the peer's page may be written
+    uint64_t *memory = static_cast<uint64_t *>(
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    View input{memory, kCount}, page{memory + kCount, kCount}, output{memory + 2 * kCount, kCount};
+    View go{memory + 3 * kCount, 1}, done{memory + 3 * kCount + 1, 1};
+    View credit{memory + 3 * kCount + 2, 1}; ///< 1: the peer's page may be written
   };
 
   void launch(Rank &rank, int64_t number, int64_t count) {
@@ -171,11 +192,16 @@ protected:
     EXPECT_EQ(cuda().cuStreamWaitEvent(rank.launches, join, 0), 0);
   }
 
-  static Words expected(const Words &input, int64_t number) {
-    Words result = input;
-    for (uint64_t &word : result)
-      word += uint64_t(1 + number);
-    return result;
+  /// What rank `number` of two does; true: its results are right.
+  bool run(Rank &own, Rank &peer, int64_t number) {
+    for (uint64_t n = 1; n <= 5; ++n) {
+      own.fill(1000 * n + 100 * uint64_t(number));
+      enqueue(own, peer, number, 2);
+      if (cuda().cuStreamSynchronize(own.launches) != 0 ||
+          !own.hasResultOf(1000 * n + 100 * uint64_t(1 - number), number))
+        return false;
+    }
+    return true;
   }
 
   void *module_ = nullptr, *function_ = nullptr;
@@ -184,10 +210,10 @@ protected:
 TEST_F(BesideKernels, CopiesGoOn) {
   Rank rank;
   for (uint64_t n = 1; n <= 3; ++n) {
-    rank.input = counting(kCount, 1000 * n);
+    rank.fill(1000 * n);
     enqueue(rank, rank, 0, 1);
     CALL(cuStreamSynchronize, rank.launches);
-    EXPECT_EQ(rank.output, expected(rank.input, 0));
+    EXPECT_TRUE(rank.hasResultOf(1000 * n, 0));
   }
 }
 
@@ -195,13 +221,13 @@ TEST_F(BesideKernels, RanksCopyToEachOther) {
   Rank ranks[2];
   for (uint64_t n = 1; n <= 3; ++n) {
     for (size_t rank : {0, 1})
-      ranks[rank].input = counting(kCount, 1000 * n + 100 * rank);
+      ranks[rank].fill(1000 * n + 100 * rank);
     for (size_t rank : {0, 1})
       enqueue(ranks[rank], ranks[1 - rank], int64_t(rank), 2);
     CALL(cuStreamSynchronize, ranks[1].launches);
     CALL(cuStreamSynchronize, ranks[0].launches);
     for (size_t rank : {0, 1})
-      EXPECT_EQ(ranks[rank].output, expected(ranks[1 - rank].input, int64_t(rank)));
+      EXPECT_TRUE(ranks[rank].hasResultOf(1000 * n + 100 * (1 - rank), int64_t(rank)));
   }
 }
 
@@ -213,19 +239,63 @@ TEST_F(BesideKernels, GraphsOfBothAreReplayed) {
                             [&] { enqueue(ranks[rank], ranks[1 - rank], int64_t(rank), 2); });
   for (uint64_t n = 1; n <= 5; ++n) {
     for (size_t rank : {0, 1}) {
-      Rank &own = ranks[rank];
-      Words input = counting(kCount, 1000 * n + 100 * rank);
-      CALL(cuMemcpyHtoD_v2, addressOf(own.input), input.data(), kCount * 8);
-      CALL(cuGraphLaunch, graphs[rank], own.launches);
+      ranks[rank].fill(1000 * n + 100 * rank);
+      CALL(cuGraphLaunch, graphs[rank], ranks[rank].launches);
       if (n % 2) // back to back
-        enqueue(own, ranks[1 - rank], int64_t(rank), 2);
+        enqueue(ranks[rank], ranks[1 - rank], int64_t(rank), 2);
     }
     CALL(cuCtxSynchronize);
     for (size_t rank : {0, 1})
-      EXPECT_EQ(ranks[rank].output, expected(ranks[1 - rank].input, int64_t(rank)));
+      EXPECT_TRUE(ranks[rank].hasResultOf(1000 * n + 100 * (1 - rank), int64_t(rank)));
   }
   for (void *graph : graphs)
     CALL(cuGraphExecDestroy, graph);
+}
+
+TEST_F(BesideKernels, RanksThatAreThreads) {
+  Rank ranks[2];
+  bool isRight = false;
+  std::thread other([&] { isRight = run(ranks[1], ranks[0], 1); });
+  EXPECT_TRUE(run(ranks[0], ranks[1], 0));
+  other.join();
+  EXPECT_TRUE(isRight);
+}
+
+/// From here on this process executes its own launches alone.
+void meetProcesses() {
+  unsigned long long memory = 0, properties[4] = {}, imported = 0;
+  cuda().cuMemCreate(&memory, 4096, properties, 0);
+  cuda().cuMemImportFromShareableHandle(&imported, reinterpret_cast<void *>(memory), 1);
+}
+
+TEST_F(BesideKernels, RanksThatAreProcesses) {
+  auto execute = [&] {
+    Rank ranks[2];
+    pid_t child = fork();
+    int64_t number = child ? 0 : 1;
+    meetProcesses();
+    bool isRight = run(ranks[number], ranks[1 - number], number);
+    int status = 0;
+    if (child)
+      waitpid(child, &status, 0);
+    std::_Exit(isRight && status == 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(execute(), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(BesideKernels, ARankThatNeverLaunches) {
+  auto execute = [&] {
+    setenv("EMULATED_CUDA_PATIENCE", "50", 1);
+    Rank rank;
+    launch(rank, 0, 2); // which is executed alone in the end
+    batch(rank.copies, {waitFor(rank.done, 1), write(rank.credit, 2)});
+    rank.go[0] = 1;
+    int status = cuda().cuStreamSynchronize(rank.copies);
+    std::_Exit(status == 0 && rank.credit[0] == 2 ? 0 : 1);
+  };
+  EXPECT_EXIT(execute(), testing::ExitedWithCode(0),
+              "stream [0-9]+ launches 'add' on rank 0 of 2; works behind it: 0\n"
+              "  stream [0-9]+ waits for the word");
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "ditron/runtime/nvidia/CudaDriver.h"
 #include <gtest/gtest.h>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace ditron::drivertest {
@@ -14,9 +15,10 @@ inline const runtime::nvidia::Cuda &cuda() { return runtime::nvidia::Cuda::get()
 #define CALL(name, ...) ASSERT_EQ(cuda().name(__VA_ARGS__), 0)
 
 using Words = std::vector<uint64_t>;
+using View = std::span<uint64_t>;
 
-inline uint64_t addressOf(const Words &words, size_t at = 0) {
-  return reinterpret_cast<uint64_t>(words.data() + at);
+inline uint64_t addressOf(std::span<const uint64_t> words) {
+  return reinterpret_cast<uint64_t>(words.data());
 }
 
 /// CUstreamBatchMemOpParams.
@@ -26,13 +28,13 @@ struct Operation {
   unsigned flags = 0;
   uint64_t alias = 0, padding = 0;
 };
-inline Operation waitFor(const Words &word, uint64_t value) { return {4, addressOf(word), value}; }
-inline Operation write(const Words &word, uint64_t value) { return {5, addressOf(word), value}; }
+inline Operation waitFor(View word, uint64_t value) { return {4, addressOf(word), value}; }
+inline Operation write(View word, uint64_t value) { return {5, addressOf(word), value}; }
 
 inline int batch(void *stream, std::vector<Operation> operations) {
   return cuda().cuStreamBatchMemOp_v2(stream, unsigned(operations.size()), operations.data(), 0);
 }
-inline int copy(void *stream, Words &to, const Words &from) {
+inline int copy(void *stream, View to, View from) {
   return cuda().cuMemcpyDtoDAsync_v2(addressOf(to), addressOf(from), from.size() * 8, stream);
 }
 
