@@ -22,47 +22,64 @@ void execute(const std::string &ptx, const Launch &launch) {
   }
 }
 
-void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
-                     uint64_t tick) {
-  Program program = parse(ptx);
-  std::mt19937_64 random(launches.at(0).at(0).seed); // rank 0 launches
-  Block::tick = tick;
-  struct Rank {
-    size_t next = 0;
-    std::vector<std::unique_ptr<Block>> blocks;
-  };
-  std::vector<Rank> ranks(launches.size());
-  auto begin = [&](size_t rank) {
-    const Launch &launch = launches[rank].at(ranks[rank].next++);
+namespace {
+
+/// The launches of one rank, one after the other.
+struct Rank {
+  const std::vector<Launch> &launches;
+  size_t next = 0;
+  std::vector<std::unique_ptr<Block>> blocks; ///< that have not ended
+
+  bool isDone() const { return blocks.empty() && next == launches.size(); }
+
+  void begin(const Program &program) {
+    const Launch &launch = launches.at(next++);
     for (int block = 0; block < launch.blocks; ++block)
-      ranks[rank].blocks.push_back(std::make_unique<Block>(program, launch, block));
-  };
-  auto left =
-      std::count_if(launches.begin(), launches.end(), [](auto &own) { return !own.empty(); });
-  while (left > 0) {
-    size_t number = random() % ranks.size();
-    Rank &rank = ranks[number];
-    if (rank.blocks.empty() && rank.next == launches[number].size())
-      continue;
-    if (rank.blocks.empty()) {
-      begin(number);
-      continue;
-    }
-    auto block = rank.blocks.begin() + static_cast<int64_t>(random() % rank.blocks.size());
+      blocks.push_back(std::make_unique<Block>(program, launch, block));
+  }
+
+  /// Some block executes some instructions.
+  void advance(std::mt19937_64 &random) {
+    auto block = blocks.begin() + static_cast<int64_t>(random() % blocks.size());
     for (uint64_t turns = 1 + random() % 16; turns > 0 && !(*block)->isDone(); --turns)
       (*block)->advance();
     if (!(*block)->isDone())
-      continue;
+      return;
     (*block)->finish();
-    rank.blocks.erase(block);
-    if (rank.blocks.empty() && rank.next == launches[number].size())
-      --left;
+    blocks.erase(block);
+  }
+};
+
+} // namespace
+
+void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
+                     uint64_t tick, const Meanwhile &meanwhile) {
+  Program program = parse(ptx);
+  std::mt19937_64 random(launches.at(0).at(0).seed); // rank 0 launches
+  Block::tick = tick;
+  std::vector<Rank> ranks;
+  for (const std::vector<Launch> &own : launches)
+    ranks.push_back({own, 0, {}});
+  auto left = std::count_if(ranks.begin(), ranks.end(), [](auto &rank) { return !rank.isDone(); });
+  while (left > 0) {
+    Rank &rank = ranks[random() % ranks.size()];
+    if (rank.isDone())
+      continue;
+    if (rank.blocks.empty()) {
+      rank.begin(program);
+      continue;
+    }
+    rank.advance(random);
+    left -= rank.isDone();
+    if (meanwhile)
+      meanwhile();
   }
 }
 
-void executeAmongProcesses(const std::string &ptx, const Launch &launch) {
+void executeAmongProcesses(const std::string &ptx, const Launch &launch,
+                           const Meanwhile &meanwhile) {
   Block::peersAreProcesses = true;
-  executeTogether(ptx, {{launch}});
+  executeTogether(ptx, {{launch}}, 0, meanwhile);
 }
 
 } // namespace ditron::emulator

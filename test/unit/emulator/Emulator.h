@@ -15,6 +15,7 @@
 // every access is seen by all at once: what a program lacks in scopes and fences is not found here.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -49,13 +50,18 @@ struct Launch {
 /// under way.
 void execute(const std::string &ptx, const Launch &launch);
 
+/// What else goes on while kernels are executed, such as copies that they wait for: called every few
+/// hundred steps of them.
+using Meanwhile = std::function<void()>;
+
 /// Executes all blocks of several launches together. `launches`: of each rank those that follow one
 /// another. The clock goes on by `tick` ns a step of the program.
 void executeTogether(const std::string &ptx, const std::vector<std::vector<Launch>> &launches,
-                     uint64_t tick = 0);
+                     uint64_t tick = 0, const Meanwhile &meanwhile = {});
 
 /// Executes a launch of a rank whose peers are executed by other processes. The clock is the CPU time
 /// of this thread, so that a wait is as long for the peers, however few CPUs they all share.
-void executeAmongProcesses(const std::string &ptx, const Launch &launch);
+void executeAmongProcesses(const std::string &ptx, const Launch &launch,
+                           const Meanwhile &meanwhile = {});
 
 } // namespace ditron::emulator
