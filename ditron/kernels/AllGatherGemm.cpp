@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The product of every rank's rows of A with this rank's B. Some cores send the own rows to every
-// rank, the own one first; the others multiply rows as they arrive.
+// rank, the own one first; the others multiply rows as they arrive. The previous rank is the next
+// one that rows are sent to, since it multiplies them next.
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
@@ -14,48 +16,54 @@ namespace ditron::kernels {
 
 template <class T> static Kernel allGatherGemmOf(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group] = cfg.tile;
-            auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
-            auto a = full.tiled(m, k);
-            auto b = B.tiled(k, n);
-            auto c = C.split(numRanks()).tiled(m, n);
-            auto mine = A.tiled(m, kChunkColumns);
-            auto ready = signals({numRanks(), mine.rows()}, "ready");
-            auto [comm, compute] = splitRoles(cfg.commCores);
+  // Tiles of a group of rows are multiplied together, so they wait for it together.
+  int height = cfg.m * cfg.group, chunkRows = evenRows(height, cfg.chunkRows);
+  return {
+      signatureOf(cfg, cfg.transB ? "ag-gemm(A[M,K], B[N,K]" : "ag-gemm(A[M,K], B[K,N]", "[R*M,N]"),
+      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+          std::optional<Scalar<f32>> scale, Out<Y> C) {
+        auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
+        auto a = full.tiled(cfg.m, cfg.k);
+        auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
+        auto mine = A.tiled(chunkRows, kChunkColumns), groups = A.tiled(height, kChunkColumns);
+        auto ready = signals({numRanks(), groups.rows()}, "ready");
+        auto [comm, compute] = splitRoles(cfg.commCores);
 
-            comm.run("gather", [&] {
-              for (auto peer : ranks())
-                for (auto [i, part] : mine.tiles()) {
-                  put(mine(i, part), full.on(peer).tiled(m, kChunkColumns)(rank(), i, part));
-                  notify(ready.on(peer)(rank(), i));
-                }
-            });
-            compute.run("multiply", [&] {
-              for (auto [s, i, j] : c.tiles(order::ownShardFirstGrouped(group))) {
-                wait(ready(s, i), mine.cols());
-                c(s, i, j) = cast<Y>(product(a.at(s), i, b, j));
-              }
-            });
-          }};
+        comm.run("gather", [&] {
+          for (auto step : range(numRanks())) {
+            auto peer = (rank() + numRanks() - step) % numRanks();
+            for (auto [i, part] : mine.tiles()) {
+              put(mine(i, part), full.on(peer).tiled(chunkRows, kChunkColumns)(rank(), i, part));
+              notify(ready.on(peer)(rank(), i / (height / chunkRows)));
+            }
+          }
+        });
+        compute.run("multiply", [&] {
+          auto order = order::ownShardFirstGrouped(cfg.group);
+          for (auto [s, i, j] : c.tiles(paired(order, cfg.pairs))) {
+            auto g = i / cfg.group;
+            auto rows = min(A.rows() - g * height, height);
+            wait(ready(s, g), ceilDiv(rows, chunkRows) * mine.cols());
+            Var x = activated<Y>(cfg, productBy(cfg, a.at(s), i, B, j), j, bias, scale);
+            if (residual)
+              x += cast<f32>(residual->split(numRanks()).tiled(cfg.m, cfg.n)(s, i, j));
+            c.at(s)(i, j) = cast<Y>(x);
+          }
+        });
+      }};
 }
 
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
+  checkEpilogue(type, config, "ag-gemm");
   return DotTypes::dispatch(type, "ag-gemm", [&]<class T> { return allGatherGemmOf<T>(config); });
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
-  int64_t M = run.problem["M"];
-  std::vector<Expected> result;
-  for (int64_t column : row.columns) {
-    // The row of A is another rank's, B is this rank's.
-    ReferenceSum sum;
-    for (int64_t k = 0; k < run.problem["K"]; ++k)
-      sum.addProduct(run.inputs.at(row.row / M, 0, row.row % M, k),
-                     run.inputs.at(row.rank, 1, k, column));
-    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
-  }
-  return result;
+  // The row of A is another rank's, B is this rank's.
+  int64_t M = run.problem["M"], owner = row.row / M;
+  return finishedSums(run, row, [&](int64_t column) {
+    return productOfOperands(run, {owner, row.row % M}, {row.rank, 0}, column);
+  });
 }
 
 KernelEntry allGatherGemmEntry() {
@@ -65,7 +73,9 @@ KernelEntry allGatherGemmEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"]); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/false); },
+      .retile = [](const Problem &p,
+                   Config &config) { retileFused(p, config, p.ranks, /*sums=*/false); },
       .make = [](DType type,
                  const Config &config) { return allGatherGemm(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
@@ -73,7 +83,8 @@ KernelEntry allGatherGemmEntry() {
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
       .checkCases = fusedCheckCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .scalars = {{"scale", 0.375}},
+      .variants = fusedVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

@@ -2,27 +2,65 @@
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
+#include <algorithm>
 
 namespace ditron::kernels {
 
 std::vector<ConfigParameter> fusedParameters() {
-  std::vector<ConfigParameter> parameters = gemmParameters();
+  std::vector<ConfigParameter> parameters = epilogueParameters();
   parameters.push_back({"comm",
                         "cores that move data (0: all do, before or after they multiply)",
                         {0, 1, 2},
                         {},
                         0});
+  parameters.push_back({"chunk", "rows that move at a time", {}});
   return parameters;
 }
 
-Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
-  heuristics::GemmNeeds needs{.isStoredByThreads = true, .isSummed = sums};
-  GemmTile tile = heuristics::gemmTile(gemmShape(problem, rows), problem.target, needs);
-  int64_t comm = heuristics::communicatingCores(problem.cores, problem.target);
-  return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
+/// The tile, chosen for the SMs beside those that move data.
+static PairedTile tileOf(const Problem &problem, const Config &config, int64_t count, bool sums) {
+  heuristics::GemmNeeds needs = gemmNeeds(config);
+  if (sums)
+    needs.epilogue = {}, needs.isStoredByThreads = true;
+  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  shape.count = count;
+  DeviceTraits target = problem.target;
+  target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
+  return heuristics::gemmTile(shape, target, needs);
 }
 
-FusedGemmConfig fusedConfig(const Config &config) { return {gemmTile(config), config.get("comm")}; }
+Config fusedDefaults(const Problem &problem, int64_t count, bool sums) {
+  Config config = epilogueDefaults({});
+  config.add({"comm", heuristics::communicatingCores(problem.cores, problem.target)});
+  config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
+  setTile(config, tileOf(problem, config, count, sums));
+  return config;
+}
+
+void retileFused(const Problem &problem, Config &config, int64_t count, bool sums) {
+  setTile(config, tileOf(problem, config, count, sums));
+}
+
+FusedGemmConfig fusedConfig(const Config &config) {
+  return {gemmConfig(config), config.get("comm"), config.get("chunk")};
+}
+
+int evenRows(int rows, int most) {
+  int result = std::clamp(most, 1, rows);
+  while (rows % result)
+    --result;
+  return result;
+}
+
+double inputAlike(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
+                  int64_t element) {
+  return inputs.standard(argument < 2 ? rank : 0, argument, element);
+}
+
+std::vector<std::string> fusedVariants() {
+  return {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "transB=yes",
+          "bias=yes,activation=relu,residual=yes", "transB=yes,scale=yes,bias=yes,activation=silu"};
+}
 
 std::vector<Dimensions> fusedTestShapes() {
   return {{{"M", 1}, {"N", 1}, {"K", 1}},
