@@ -90,7 +90,7 @@ static void runAllGatherGemm(Context &ctx) {
   lesson::fill(A, [&](int64_t i, int64_t k) { return valueA(rank * M + i, k); });
   lesson::fill(B, [&](int64_t k, int64_t j) { return valueB(k, rank * N + j); });
   kernels::FusedGemmConfig config;
-  config.tile.m = config.tile.n = config.tile.k = 16;
+  config.m = config.n = config.k = 16;
   Program run = ctx.compile(kernels::allGatherGemm(DType::f32, config));
   LaunchStats stats = run.timed(A, B, C);
   if (!(stats.seconds > 0))

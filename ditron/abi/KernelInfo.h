@@ -103,6 +103,7 @@ struct KernelInfo {
   int64_t sharedBytes = 0;
   int64_t scratchBytes = 0; ///< of a core, in memory
   int64_t cluster = 1;      ///< CTAs that are launched side by side
+  int64_t leastCores = 1;   ///< cores of a launch: with fewer, other code is to be asked for
   /// Programmatic dependent launch: it may be launched before the launch that it follows has ended,
   /// and waits itself.
   bool dependentLaunch = false;
@@ -130,6 +131,7 @@ struct KernelInfo {
     visit("shared_bytes", self.sharedBytes);
     visit("scratch_bytes", self.scratchBytes);
     visit("cluster", self.cluster);
+    visit("least_cores", self.leastCores);
     visit("dependent_launch", self.dependentLaunch);
     visit("tiles", self.tiles);
     visit("tensor_maps", self.tensorMaps);

@@ -26,6 +26,10 @@ inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
 /// side. A hint: what is computed does not depend on it.
 inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
 
+/// On dist.tiles, an integer: so many cores with consecutive numbers execute each tile, all of them.
+/// Their number divides that of the cores of the role.
+inline constexpr llvm::StringLiteral kSharersAttr = "dist.sharers";
+
 /// How an op changes a signal; nothing of ops that notify nobody.
 std::optional<NotifyMode> notifyModeOf(mlir::Operation *op);
 

@@ -14,9 +14,17 @@ ChunkShape movedChunk(int64_t rows, int64_t columns, DType type) {
   return chunkOf(kBytes / static_cast<int64_t>(byteSize(type)), rows, columns);
 }
 
+constexpr int64_t kSummedElements = 8192;
+
 ChunkShape summedChunk(int64_t rows, int64_t columns) {
-  constexpr int64_t kElements = 8192;
-  return chunkOf(kElements, rows, columns);
+  return chunkOf(kSummedElements, rows, columns);
+}
+
+int64_t summedRows(int64_t rows, int64_t columns) {
+  int64_t most = std::clamp<int64_t>(kSummedElements / columns, 1, rows);
+  while (rows % most)
+    --most;
+  return most;
 }
 
 bool takesTwoShots(int64_t bytes) { return bytes >= 256 * 1024; }

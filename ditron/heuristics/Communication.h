@@ -22,6 +22,9 @@ ChunkShape summedChunk(int64_t rows, int64_t columns);
 /// one more exchange.
 bool takesTwoShots(int64_t bytes);
 
+/// Rows of a tile of `rows` x `columns` that a core sums at a time: they divide the tile's.
+int64_t summedRows(int64_t rows, int64_t columns);
+
 /// How many of a rank's cores move data beside those that multiply; 0: all do both.
 int64_t communicatingCores(int64_t cores, const DeviceTraits &target);
 

@@ -15,8 +15,8 @@ static bool isForWarpgroups(const GemmShape &shape, const DeviceTraits &target,
   bool isExact = !isFloat(shape.type);
   bool isType = bytes == 2 || (needs.isKMajor && bytes == 1 && !isExact && needs.isFast) ||
                 (needs.isKMajor && shape.M > kFewRows && (isExact || needs.isFast));
-  return isType && target.hasWarpgroups && !needs.isSummed && shape.K > 32 &&
-         shape.K * bytes % 16 == 0 && shape.N * bytes % 16 == 0;
+  return isType && target.hasWarpgroups && shape.K > 32 && shape.K * bytes % 16 == 0 &&
+         shape.N * bytes % 16 == 0;
 }
 
 /// Terms of a step: rows of 128 bytes, but 64 terms of 8-bit floats that are widened; where memory

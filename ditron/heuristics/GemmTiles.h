@@ -18,6 +18,7 @@ struct GemmShape {
   int64_t M, N, K;
   DType type;
   int64_t cores = 1;
+  int64_t count = 1; ///< of such products, side by side: the parts of a matrix that ranks have
 };
 
 /// What is done to a product before it is stored.
@@ -38,8 +39,6 @@ struct GemmNeeds {
   bool scalesRows = false;
   /// Tiles of the result are stored by threads, which exchange results for wide accesses.
   bool isStoredByThreads = false;
-  /// Tiles of the result are also summed over the ranks, from registers of the same threads.
-  bool isSummed = false;
 };
 
 /// The tile of a product.

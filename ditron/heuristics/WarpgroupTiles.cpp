@@ -25,7 +25,8 @@ static int64_t mostBeside(const GemmNeeds &needs) {
 WarpgroupTiles::WarpgroupTiles(const GemmShape &shape, const DeviceTraits &target,
                                const GemmNeeds &needs)
     : step_(needs.isStoredByThreads ? kExchangedColumns : kStep), rows_(shape.M), columns_(shape.N),
-      cores_(target.sms), most_(target.accumulator), mayPair_(!needs.scalesRows) {
+      count_(shape.count), cores_(target.sms), most_(target.accumulator),
+      mayPair_(!needs.scalesRows) {
   if (isFloat(shape.type) && byteSize(shape.type) == 1) {
     most_ = most_ * 2 / 3; // parts that are promoted are held twice
     isPromoted_ = true;
@@ -82,7 +83,7 @@ bool WarpgroupTiles::comesEvenly(int64_t m, int64_t n) const {
 /// How often all SMs, in groups that take `m` x `n` tiles together, multiply one tile each, times
 /// what that costs: its elements, and something for what it reads.
 double WarpgroupTiles::costOf(int64_t m, int64_t n, int64_t groupRows, int64_t groupColumns) const {
-  int64_t groups = tilesOf(rows_, m * groupRows) * tilesOf(columns_, n * groupColumns);
+  int64_t groups = count_ * tilesOf(rows_, m * groupRows) * tilesOf(columns_, n * groupColumns);
   int64_t rounds = tilesOf(groups, cores_ / (groupRows * groupColumns));
   int64_t cost = m * n + edge_ * (m + n) + part_ * partsOf(m, n);
   return static_cast<double>(rounds) * static_cast<double>(cost);

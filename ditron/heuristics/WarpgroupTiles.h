@@ -27,7 +27,7 @@ private:
   Pairs pairsFor(int64_t m, int64_t n) const;
 
   int64_t step_ = 8; ///< of widths
-  int64_t rows_, columns_, cores_, most_;
+  int64_t rows_, columns_, count_, cores_, most_;
   bool isPromoted_ = false; ///< their fp8 products, part by part, to fp32
   bool mayPair_ = true;
   /// What a row or column of a tile costs beside its elements, and a part of it, in elements:

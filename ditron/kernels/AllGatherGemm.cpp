@@ -1,24 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The product of every rank's rows of A with this rank's B. Copy engines, or some of the cores, send
-// the own rows to the other ranks, and the cores multiply rows as they arrive, the own ones first.
+// the own rows to the other ranks, the previous one first, since it multiplies them next. The cores
+// multiply rows as they arrive, the own ones first.
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 
+static std::string signature(const FusedGemmConfig &cfg) {
+  return signatureOf(cfg, cfg.transB ? "ag-gemm(A[M,K], B[N,K]" : "ag-gemm(A[M,K], B[K,N]",
+                     "[R*M,N]");
+}
+
+/// Tile (i, j) of shard s of the result.
+template <class Y>
+static Tile finish(const FusedGemmConfig &cfg, const Tile &sum, const std::array<Index, 3> &at,
+                   const Epilogue<Y, 2> &epilogue) {
+  Var x = activated<Y>(cfg, sum, at[2], epilogue.bias, epilogue.scale);
+  if (epilogue.residual)
+    x += cast<f32>(std::apply(epilogue.residual->split(numRanks()).tiled(cfg.m, cfg.n), at));
+  return x;
+}
+
 template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group] = cfg.tile;
+  return {signature(cfg), [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias,
+                              std::optional<In<Y>> residual, std::optional<Scalar<f32>> scale,
+                              Out<Y> C) {
             auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
-            auto b = B.tiled(k, n);
-            auto c = C.split(numRanks()).tiled(m, n);
+            auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
             auto arrived = signals({numRanks()}, "arrived");
 
             copyEngines().run("gather", [&] {
@@ -27,79 +44,69 @@ template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
                 notify(arrived.on(peer)(rank()));
               }
             });
-            for (auto [s, i, j] : c.tiles(order::ownShardFirstGrouped(group))) {
+            auto order = order::ownShardFirstGrouped(cfg.group);
+            for (auto at : c.tiles(paired(order, cfg.pairs))) {
+              auto [s, i, j] = at;
               auto isOwn = s == rank();
               wait(arrived(s), select(isOwn, 0, 1));
-              auto a = choose(isOwn, A, full.at(s)).tiled(m, k);
-              c(s, i, j) = cast<Y>(product(a, i, b, j));
+              auto a = choose(isOwn, A, full.at(s)).tiled(cfg.m, cfg.k);
+              auto sum = productBy(cfg, a, i, B, j);
+              c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
             }
           }};
 }
 
 template <class T> static Kernel byCores(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {"ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group] = cfg.tile;
-            auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
-            auto a = full.tiled(m, k);
-            auto b = B.tiled(k, n);
-            auto c = C.split(numRanks()).tiled(m, n);
-            auto mine = A.tiled(m, kChunkColumns);
-            auto ready = signals({numRanks(), mine.rows()}, "ready");
-            auto [comm, compute] = splitRoles(cfg.commCores);
+  // Tiles of a group of rows are multiplied together, so they wait for it together.
+  int height = cfg.m * cfg.group, chunkRows = evenRows(height, cfg.chunkRows);
+  return {
+      signature(cfg),
+      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+          std::optional<Scalar<f32>> scale, Out<Y> C) {
+        auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
+        auto a = full.tiled(cfg.m, cfg.k);
+        auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
+        auto mine = A.tiled(chunkRows, kChunkColumns), groups = A.tiled(height, kChunkColumns);
+        auto ready = signals({numRanks(), groups.rows()}, "ready");
+        auto [comm, compute] = splitRoles(cfg.commCores);
 
-            comm.run("gather", [&] {
-              for (auto peer : ranks())
-                for (auto [i, part] : mine.tiles()) {
-                  put(mine(i, part), full.on(peer).tiled(m, kChunkColumns)(rank(), i, part));
-                  notify(ready.on(peer)(rank(), i));
-                }
-            });
-            compute.run("multiply", [&] {
-              for (auto [s, i, j] : c.tiles(order::ownShardFirstGrouped(group))) {
-                wait(ready(s, i), mine.cols());
-                c(s, i, j) = cast<Y>(product(a.at(s), i, b, j));
-              }
-            });
-          }};
+        comm.run("gather", [&] {
+          for (auto step : range(numRanks())) {
+            auto peer = (rank() + numRanks() - step) % numRanks();
+            for (auto [i, part] : mine.tiles()) {
+              put(mine(i, part), full.on(peer).tiled(chunkRows, kChunkColumns)(rank(), i, part));
+              notify(ready.on(peer)(rank(), i / (height / chunkRows)));
+            }
+          }
+        });
+        compute.run("multiply", [&] {
+          auto order = order::ownShardFirstGrouped(cfg.group);
+          for (auto at : c.tiles(paired(order, cfg.pairs))) {
+            auto [s, i, j] = at;
+            auto g = i / cfg.group;
+            auto rows = min(A.rows() - g * height, height);
+            wait(ready(s, g), ceilDiv(rows, chunkRows) * mine.cols());
+            auto sum = productBy(cfg, a.at(s), i, B, j);
+            c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
+          }
+        });
+      }};
 }
 
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
+  checkEpilogue(type, config, "ag-gemm");
   return DotTypes::dispatch(type, "ag-gemm", [&]<class T> {
     return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
   });
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
-  int64_t M = run.problem["M"];
-  std::vector<Expected> result;
-  for (int64_t column : row.columns) {
-    // The row of A is another rank's, B is this rank's.
-    ReferenceSum sum;
-    for (int64_t k = 0; k < run.problem["K"]; ++k)
-      sum.addProduct(run.inputs.at(row.row / M, 0, row.row % M, k),
-                     run.inputs.at(row.rank, 1, k, column));
-    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
-  }
-  return result;
-}
-
-static std::vector<ConfigParameter> parameters() {
-  std::vector<ConfigParameter> parameters = fusedParameters();
-  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
-  return parameters;
-}
-
-static std::vector<CheckCase> checkCases() {
-  std::vector<CheckCase> cases = fusedCheckCases();
-  cases.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"});
-  return cases;
-}
-
-static Config defaults(const Problem &problem) {
-  Config config = fusedDefaults(problem, problem["M"]);
-  config.add({"engine", problem.target.isGpu() ? 1 : 0});
-  return config;
+  // The row of A is another rank's, B is this rank's.
+  int64_t M = run.problem["M"], owner = row.row / M;
+  return finishedSums(run, row, [&](int64_t column) {
+    return productOfOperands(run, {owner, row.row % M}, {row.rank, 0}, column);
+  });
 }
 
 KernelEntry allGatherGemmEntry() {
@@ -108,16 +115,19 @@ KernelEntry allGatherGemmEntry() {
       .summary = "all-gather of A's rows, overlapped with their product with B",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = parameters(),
-      .defaults = defaults,
+      .parameters = fusedParameters(),
+      .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/false); },
+      .retile = [](const Problem &p,
+                   Config &config) { retileFused(p, config, p.ranks, /*sums=*/false); },
       .make = [](DType type,
                  const Config &config) { return allGatherGemm(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
-      .checkCases = checkCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,engine=copy"},
+      .checkCases = fusedCheckCases(),
+      .scalars = {{"scale", 0.375}},
+      .variants = fusedVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

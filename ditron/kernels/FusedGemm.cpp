@@ -2,28 +2,77 @@
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
+#include <algorithm>
 
 namespace ditron::kernels {
 
 std::vector<ConfigParameter> fusedParameters() {
-  std::vector<ConfigParameter> parameters = gemmParameters();
+  std::vector<ConfigParameter> parameters = epilogueParameters();
   parameters.push_back({"comm",
                         "cores that move data (0: all do, before or after they multiply)",
                         {0, 1, 2},
                         {},
                         0});
+  parameters.push_back({"chunk", "rows that move at a time, by cores", {}});
+  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4}});
   return parameters;
 }
 
-Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
-  heuristics::GemmNeeds needs{.isStoredByThreads = true, .isSummed = sums};
-  GemmTile tile = heuristics::gemmTile(gemmShape(problem, rows), problem.target, needs);
-  int64_t comm = heuristics::communicatingCores(problem.cores, problem.target);
-  return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
+static bool byCopyEngines(const Config &config) { return config["engine"] == 1; }
+
+/// The tile, chosen for the SMs beside those that move data.
+static PairedTile tileOf(const Problem &problem, const Config &config, int64_t count, bool sums) {
+  heuristics::GemmNeeds needs = gemmNeeds(config);
+  if (sums)
+    needs.epilogue = {}, needs.isStoredByThreads = true;
+  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  shape.count = count;
+  DeviceTraits target = problem.target;
+  if (!byCopyEngines(config))
+    target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
+  return heuristics::gemmTile(shape, target, needs);
+}
+
+Config fusedDefaults(const Problem &problem, int64_t count, bool sums) {
+  Config config = epilogueDefaults({});
+  config.add({"comm", heuristics::communicatingCores(problem.cores, problem.target)});
+  config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
+  config.add({"engine", problem.target.isGpu() ? 1 : 0});
+  config.add({"chunks", sums ? 2 : 1});
+  setTile(config, tileOf(problem, config, count, sums));
+  return config;
+}
+
+void retileFused(const Problem &problem, Config &config, int64_t count, bool sums) {
+  setTile(config, tileOf(problem, config, count, sums));
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmTile(config), config.get("comm"), config.valueOr("engine", 0) == 1};
+  return {gemmConfig(config), config.get("comm"), config.get("chunk"),
+          byCopyEngines(config),
+          config.get("chunks")};
+}
+
+int evenRows(int rows, int most) {
+  int result = std::clamp(most, 1, rows);
+  while (rows % result)
+    --result;
+  return result;
+}
+
+double inputAlike(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
+                  int64_t element) {
+  return inputs.standard(argument < 2 ? rank : 0, argument, element);
+}
+
+std::vector<std::string> fusedVariants() {
+  return {"m=8,n=16,k=32",
+          "m=8,n=16,k=32,comm=1,engine=cores",
+          "m=8,n=16,k=32,engine=copy",
+          "transB=yes",
+          "bias=yes,activation=relu,residual=yes",
+          "transB=yes,scale=yes,bias=yes,activation=silu,engine=copy"};
 }
 
 std::vector<Dimensions> fusedTestShapes() {
@@ -35,10 +84,11 @@ std::vector<Dimensions> fusedTestShapes() {
 }
 
 std::vector<CheckCase> fusedCheckCases() {
-  return {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=0"},
-          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=1"},
-          {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=0"},
-          {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,comm=1"}};
+  return {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0"},
+          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=1"},
+          {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0"},
+          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"},
+          {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,engine=cores,comm=1"}};
 }
 
 } // namespace ditron::kernels

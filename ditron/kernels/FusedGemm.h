@@ -10,11 +10,18 @@ namespace ditron::kernels {
 /// Columns of A that ag-gemm sends at a time: contiguous runs that no cache holds twice.
 inline constexpr int kChunkColumns = 4096;
 
-/// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `rows` rows at a
-/// time. `sums`: tiles of the result are also summed, by the cores that move data.
+/// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `count` times
+/// `rows` rows. `sums`: results are summed over the ranks before the epilogue.
 std::vector<ConfigParameter> fusedParameters();
-Config fusedDefaults(const Problem &problem, int64_t rows, bool sums = false);
+Config fusedDefaults(const Problem &problem, int64_t count, bool sums);
+void retileFused(const Problem &problem, Config &config, int64_t count, bool sums);
 FusedGemmConfig fusedConfig(const Config &config);
+/// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
+int evenRows(int rows, int most);
+/// What ranks have alike: all but the operands.
+double inputAlike(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
+                  int64_t element);
+std::vector<std::string> fusedVariants();
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();
 

@@ -2,60 +2,146 @@
 //
 // The sum over the ranks of A * B, on every rank. The tiles of C belong to the ranks in turn. A
 // rank tells the owner of each tile that its part is there; the owner adds the parts in the order
-// of the ranks and tells everyone that the sum is there to be fetched.
+// of the ranks, does the epilogue, and tells everyone that the result is there to be fetched.
+#include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 
-template <class T> static Kernel gemmAllReduceOf(FusedGemmConfig cfg) {
-  using Y = Product<T>;
-  return {"gemm-ar(A[M,K], B[K,N]) -> C[M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group] = cfg.tile;
-            auto a = A.tiled(m, k), b = B.tiled(k, n);
-            auto c = C.tiled(m, n);
-            auto partial = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "partial");
-            auto incoming = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "incoming");
-            auto total = symmetric<Y>({C.rows(), C.cols()}, "total");
-            auto mine = partial.tiled(m, n), fetched = incoming.tiled(m, n);
-            auto sums = total.tiled(m, n);
-            auto done = signals({c.rows(), c.cols()}, "done");
-            auto ready = signals({c.rows(), c.cols()}, "ready");
-            auto ownerOf = [&](Index i, Index j) { return (i * c.cols() + j) % numRanks(); };
-            auto [comm, compute] = splitRoles(cfg.commCores);
+static std::string signature(const FusedGemmConfig &cfg) {
+  return signatureOf(cfg, cfg.transB ? "gemm-ar(A[M,K], B[N,K]" : "gemm-ar(A[M,K], B[K,N]",
+                     "[M,N]");
+}
 
-            compute.run("multiply", [&] {
-              for (auto [i, j] : c.tiles()) {
-                mine(i, j) = product(a, i, b, j);
-                notify(done.on(ownerOf(i, j))(i, j));
+template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  using P = Accumulator<T>; // sums on their way
+  return {signature(cfg), [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias,
+                              std::optional<In<Y>> residual, std::optional<Scalar<f32>> scale,
+                              Out<Y> C) {
+            auto a = A.tiled(cfg.m, cfg.k);
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto tiles = ceilDiv(c.rows(), numRanks()), rows = tiles * cfg.m; // of a shard
+            auto staged = symmetric<P>({numRanks(), rows, C.cols()}, "staged");
+            auto parts = symmetric<P>({numRanks(), rows, C.cols()}, "parts");
+            auto totals = symmetric<Y>({numRanks(), rows, C.cols()}, "totals");
+            auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
+            auto sums = totals.tiled(cfg.m, cfg.n);
+            RowChunks chunks(rows, cfg.m, cfg.chunks);
+            auto done = signals({numRanks(), chunks.count()}, "done");
+            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+            auto summed = signals(chunks.count(), "summed");
+            auto known = signals({numRanks(), chunks.count()}, "known");
+
+            copyEngines().run("exchange", [&] {
+              auto chunk = [&](const auto &view, Index q) {
+                return view.slice(0, chunks.first(q), chunks.rows(q));
+              };
+              for (auto owner : peers(Ring::next))
+                for (auto q : range(chunks.count())) {
+                  wait(done(owner, q), chunks.tiles(q) * c.cols());
+                  put(chunk(staged.at(owner), q), chunk(parts.on(owner).at(rank()), q));
+                  notify(arrived.on(owner)(rank(), q));
+                }
+              for (auto q : range(chunks.count())) {
+                wait(summed(q), chunks.tiles(q) * c.cols());
+                for (auto peer : peers()) {
+                  put(chunk(totals.at(rank()), q), chunk(totals.on(peer).at(rank()), q));
+                  notify(known.on(peer)(rank(), q));
+                }
               }
             });
-            comm.run("reduce", [&] {
-              // The tiles of this rank, dealt to the cores.
-              auto first = rank() + coreId() * numRanks(), step = numRanks() * numCores();
-              for (auto t : range(first, c.rows() * c.cols(), step)) {
-                auto i = t / c.cols(), j = t % c.cols();
-                wait(done(i, j), numRanks());
-                auto part = [&](Index r) { return partial.on(r).tiled(m, n)(i, j); };
-                sums(i, j) = cast<Y>(fetchSum(part, fetched(i, j)));
-                for (auto peer : ranks())
-                  notify(ready.on(peer)(i, j));
-              }
-              for (auto [i, j] : c.tiles()) {
-                wait(ready(i, j), 1);
-                get(total.on(ownerOf(i, j)).tiled(m, n)(i, j), c(i, j));
-              }
-            });
+            auto order = order::nextRankFirstGrouped(cfg.group);
+            for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
+              auto row = s * tiles + i, q = chunks.of(i);
+              auto sum = productBy(cfg, a, row, B, j);
+              auto add = [&] {
+                Var total = sum;
+                for (auto peer : peers()) {
+                  wait(arrived(peer, q), 1);
+                  total += cast<Accumulator<T>>(received(peer, i, j));
+                }
+                Tile y = cast<Y>(finished<Y, 2>(cfg, total, {row, j}, {bias, residual, scale}));
+                c(row, j) = y;
+                sums.at(s)(i, j) = y;
+                notify(summed(q));
+              };
+              auto send = [&] {
+                sent.at(s)(i, j) = cast<P>(sum);
+                notify(done(s, q));
+              };
+              when(s == rank(), add, send);
+            }
+            for (auto [s, i, j] : sums.tiles(order::ownShardFirst))
+              when(s != rank(), [&] {
+                wait(known(s, chunks.of(i)), 1);
+                c(s * tiles + i, j) = sums(s, i, j);
+              });
           }};
 }
 
+template <class T> static Kernel byCores(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  FusedGemmConfig part = cfg; // what is summed at a time
+  part.m = static_cast<int>(heuristics::summedRows(cfg.m, cfg.n));
+  int parts = cfg.m / part.m;
+  return {
+      signature(cfg),
+      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+          std::optional<Scalar<f32>> scale, Out<Y> C) {
+        auto a = A.tiled(cfg.m, cfg.k);
+        auto c = C.tiled(cfg.m, cfg.n);
+        auto partial = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "partial");
+        auto incoming = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "incoming");
+        auto total = symmetric<Y>({C.rows(), C.cols()}, "total");
+        auto mine = partial.tiled(cfg.m, cfg.n);
+        auto fetched = incoming.tiled(part.m, part.n);
+        auto sums = total.tiled(part.m, part.n);
+        auto done = signals({c.rows(), c.cols()}, "done");
+        auto ready = signals({c.rows(), c.cols()}, "ready");
+        auto ownerOf = [&](Index i, Index j) { return (i * c.cols() + j) % numRanks(); };
+        auto [comm, compute] = splitRoles(cfg.commCores);
+
+        compute.run("multiply", [&] {
+          for (auto [i, j] : c.tiles(tileOrder(cfg))) {
+            mine(i, j) = productBy(cfg, a, i, B, j);
+            notify(done.on(ownerOf(i, j))(i, j));
+          }
+        });
+        comm.run("reduce", [&] {
+          // The tiles of this rank, dealt to the cores.
+          auto first = rank() + coreId() * numRanks(), step = numRanks() * numCores();
+          for (auto t : range(first, c.rows() * c.cols(), step)) {
+            auto i = t / c.cols(), j = t % c.cols();
+            wait(done(i, j), numRanks());
+            for (auto p : range(i * parts, min((i + 1) * parts, sums.rows()))) {
+              auto from = [&](Index r) { return partial.on(r).tiled(part.m, part.n)(p, j); };
+              sums(p, j) = cast<Y>(finished<Y, 2>(part, fetchSum(from, fetched(p, j)), {p, j},
+                                                  {bias, residual, scale}));
+            }
+            for (auto peer : ranks())
+              notify(ready.on(peer)(i, j));
+          }
+          for (auto [i, j] : c.tiles()) {
+            wait(ready(i, j), 1);
+            get(total.on(ownerOf(i, j)).tiled(cfg.m, cfg.n)(i, j), c(i, j));
+          }
+        });
+      }};
+}
+
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
-  return DotTypes::dispatch(type, "gemm-ar", [&]<class T> { return gemmAllReduceOf<T>(config); });
+  checkEpilogue(type, config, "gemm-ar");
+  return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
+    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+  });
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
@@ -69,7 +155,8 @@ KernelEntry gemmAllReduceEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"], /*sums=*/true); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, 1, /*sums=*/true); },
+      .retile = [](const Problem &p, Config &config) { retileFused(p, config, 1, /*sums=*/true); },
       .make = [](DType type,
                  const Config &config) { return gemmAllReduce(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
@@ -77,9 +164,11 @@ KernelEntry gemmAllReduceEntry() {
       .benchShapes = {{{"M", 32}, {"N", 1280}, {"K", 6400}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
       .checkCases = fusedCheckCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .scalars = {{"scale", 0.375}},
+      .variants = fusedVariants(),
       .flops = [](const Problem &p, const Config &) { return 2.0 * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenReduce,
+      .input = inputAlike,
       .reference = reference,
   };
 }

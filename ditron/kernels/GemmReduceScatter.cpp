@@ -1,51 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The sum over the ranks of A * B, each rank's rows on that rank. A rank multiplies the next rank's
-// rows first and its own last, and tells the owner of each tile; the owner fetches a tile once all
-// ranks have it and adds in the order of the ranks.
+// rows first and its own last. Copy engines send what belongs to another rank there, and the owner
+// adds it to its own tiles, in the same order in every run; or some of the cores of the owner fetch
+// each tile once all ranks have it.
+#include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 
-template <class T> static Kernel gemmReduceScatterOf(FusedGemmConfig cfg) {
+static std::string signature(const FusedGemmConfig &cfg) {
+  return signatureOf(cfg, cfg.transB ? "gemm-rs(A[R*M,K], B[N,K]" : "gemm-rs(A[R*M,K], B[K,N]",
+                     "[M,N]");
+}
+
+template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {"gemm-rs(A[R*M,K], B[K,N]) -> C[M,N]", [=](In<T> A, In<T> B, Out<Y> C) {
-            auto [m, n, k, group] = cfg.tile;
-            auto a = A.split(numRanks()).tiled(m, k);
-            auto b = B.tiled(k, n);
-            auto c = C.tiled(m, n);
+  using P = Accumulator<T>; // sums on their way
+  return {signature(cfg), [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias,
+                              std::optional<In<Y>> residual, std::optional<Scalar<f32>> scale,
+                              Out<Y> C) {
+            auto a = A.split(numRanks()).tiled(cfg.m, cfg.k);
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto staged = symmetric<P>({numRanks(), C.rows(), C.cols()}, "staged");
+            auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
+            auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
+            RowChunks chunks(C.rows(), cfg.m, cfg.chunks);
+            auto done = signals({numRanks(), chunks.count()}, "done");
+            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+
+            copyEngines().run("scatter", [&] {
+              for (auto owner : peers(Ring::next))
+                for (auto q : range(chunks.count())) {
+                  auto part = [&](const auto &view) {
+                    return view.slice(0, chunks.first(q), chunks.rows(q));
+                  };
+                  wait(done(owner, q), chunks.tiles(q) * c.cols());
+                  put(part(staged.at(owner)), part(parts.on(owner).at(rank())));
+                  notify(arrived.on(owner)(rank(), q));
+                }
+            });
+            auto order = order::nextRankFirstGrouped(cfg.group);
+            for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
+              auto sum = productBy(cfg, a.at(s), i, B, j);
+              auto add = [&] {
+                Var total = sum;
+                for (auto peer : peers()) {
+                  wait(arrived(peer, chunks.of(i)), 1);
+                  total += cast<Accumulator<T>>(received(peer, i, j));
+                }
+                c(i, j) = cast<Y>(finished<Y, 2>(cfg, total, {i, j}, {bias, residual, scale}));
+              };
+              auto send = [&] {
+                sent.at(s)(i, j) = cast<P>(sum);
+                notify(done(s, chunks.of(i)));
+              };
+              when(s == rank(), add, send);
+            }
+          }};
+}
+
+template <class T> static Kernel byCores(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  FusedGemmConfig part = cfg; // what is summed at a time
+  part.m = static_cast<int>(heuristics::summedRows(cfg.m, cfg.n));
+  int parts = cfg.m / part.m;
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto a = A.split(numRanks()).tiled(cfg.m, cfg.k);
+            auto c = C.tiled(part.m, part.n);
             auto partial = symmetric<Accumulator<T>>({numRanks(), C.rows(), C.cols()}, "partial");
             auto incoming = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "incoming");
-            auto mine = partial.tiled(m, n);
-            auto fetched = incoming.tiled(m, n);
-            auto done = signals({c.rows(), c.cols()}, "done");
+            auto mine = partial.tiled(cfg.m, cfg.n);
+            auto fetched = incoming.tiled(part.m, part.n);
+            auto whole = C.tiled(cfg.m, cfg.n);
+            auto done = signals({whole.rows(), whole.cols()}, "done");
             auto [comm, compute] = splitRoles(cfg.commCores);
 
             compute.run("multiply", [&] {
-              for (auto [s, i, j] : mine.tiles(order::nextRankFirstGrouped(group))) {
-                mine(s, i, j) = product(a.at(s), i, b, j);
+              auto order = order::nextRankFirstGrouped(cfg.group);
+              for (auto [s, i, j] : mine.tiles(paired(order, cfg.pairs))) {
+                mine.at(s)(i, j) = productBy(cfg, a.at(s), i, B, j);
                 notify(done.on(s)(i, j));
               }
             });
             comm.run("reduce", [&] {
-              for (auto [i, j] : c.tiles(order::grouped(group))) {
-                wait(done(i, j), numRanks());
-                auto part = [&](Index r) { return partial.on(r).tiled(m, n)(rank(), i, j); };
-                c(i, j) = cast<Y>(fetchSum(part, fetched(i, j)));
+              for (auto at : c.tiles(order::grouped(cfg.group * parts))) {
+                auto [i, j] = at;
+                wait(done(i / parts, j), numRanks());
+                auto from = [&](Index r) {
+                  return partial.on(r).tiled(part.m, part.n)(rank(), i, j);
+                };
+                c(i, j) = cast<Y>(finished<Y, 2>(part, fetchSum(from, fetched(i, j)), at,
+                                                 {bias, residual, scale}));
               }
             });
           }};
 }
 
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config) {
-  return DotTypes::dispatch(type, "gemm-rs",
-                            [&]<class T> { return gemmReduceScatterOf<T>(config); });
+  checkEpilogue(type, config, "gemm-rs");
+  return DotTypes::dispatch(type, "gemm-rs", [&]<class T> {
+    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+  });
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
@@ -59,7 +124,9 @@ KernelEntry gemmReduceScatterEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"], /*sums=*/true); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/true); },
+      .retile = [](const Problem &p,
+                   Config &config) { retileFused(p, config, p.ranks, /*sums=*/true); },
       .make = [](DType type,
                  const Config &config) { return gemmReduceScatter(type, fusedConfig(config)); },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
@@ -67,7 +134,8 @@ KernelEntry gemmReduceScatterEntry() {
       .benchShapes = {{{"M", 512}, {"N", 1024}, {"K", 688}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
       .checkCases = fusedCheckCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .scalars = {{"scale", 0.375}},
+      .variants = fusedVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenScatter,

@@ -40,6 +40,53 @@ ConfigParameter accuracyParameter() {
   return {"accuracy", "what products look at of f32 and of 8-bit floats", {}, {"full", "fast"}, 0};
 }
 
+std::vector<ConfigParameter> epilogueParameters() {
+  std::vector<ConfigParameter> parameters = gemmParameters();
+  parameters.push_back(pairsParameter());
+  parameters.push_back({"transB", "B is given transposed, K-major: B[N,K]", {}, {"no", "yes"}});
+  parameters.push_back(accuracyParameter());
+  parameters.push_back({"scale", "multiplies the product by a scalar", {}, {"no", "yes"}});
+  parameters.push_back({"bias", "adds bias[N]", {}, {"no", "yes"}});
+  parameters.push_back({"activation", "applied to the sum", {}, {"none", "relu", "silu", "gelu"}});
+  parameters.push_back({"residual", "adds residual of C's shape, last", {}, {"no", "yes"}});
+  return parameters;
+}
+
+Config epilogueDefaults(const PairedTile &tile) {
+  return Config{{"m", tile.m},
+                {"n", tile.n},
+                {"k", tile.k},
+                {"group", tile.group},
+                {"pairs", static_cast<int64_t>(tile.pairs)},
+                {"transB", 0},
+                {"accuracy", 0},
+                {"scale", 0},
+                {"bias", 0},
+                {"activation", 0},
+                {"residual", 0}};
+}
+
+GemmConfig gemmConfig(const Config &config) {
+  return {pairedTile(config),
+          config["transB"] != 0,
+          config["bias"] != 0,
+          static_cast<Activation>(config["activation"]),
+          config["residual"] != 0,
+          config["scale"] != 0,
+          static_cast<Accuracy>(config["accuracy"])};
+}
+
+heuristics::GemmNeeds gemmNeeds(const Config &config) {
+  auto activation = static_cast<Activation>(config["activation"]);
+  return {.isFast = config["accuracy"] != 0,
+          .isKMajor = config["transB"] != 0,
+          .epilogue = {.scale = config["scale"] != 0,
+                       .bias = config["bias"] != 0,
+                       .residual = config["residual"] != 0,
+                       .activation = activation != Activation::none,
+                       .isErf = activation == Activation::gelu}};
+}
+
 heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows) {
   return {rows, problem["N"], problem["K"], problem.type, std::max<int64_t>(1, problem.cores)};
 }

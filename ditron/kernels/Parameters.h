@@ -23,6 +23,13 @@ void setTile(Config &config, const PairedTile &tile);
 /// The parameter of a kernel's Accuracy.
 ConfigParameter accuracyParameter();
 
+/// The parameters of a GemmConfig, a configuration of them without an epilogue, and what they make.
+std::vector<ConfigParameter> epilogueParameters();
+Config epilogueDefaults(const PairedTile &tile);
+GemmConfig gemmConfig(const Config &config);
+/// What the tile of such a product is chosen for.
+heuristics::GemmNeeds gemmNeeds(const Config &config);
+
 /// A problem's product of `rows` rows, as tiles are chosen for it.
 heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows);
 

@@ -35,12 +35,6 @@ Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation,
           magnitude + std::abs(residual), sum.terms};
 }
 
-ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
-                       int64_t column, int64_t K) {
-  return productWith(in, rank, row, K, Accuracy::full,
-                     [&](int64_t k) { return in.at(rank, 1, firstOfB + k, column); });
-}
-
 /// An f32 rounded to 10 bits of mantissa.
 static double roundedToTf32(double value) {
   int exponent = 0;
@@ -77,15 +71,41 @@ std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t 
   return result;
 }
 
-std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow) {
+ReferenceSum productOfOperands(const Case &run, Place row, Place matrix, int64_t column) {
+  int64_t K = run.problem["K"], N = run.problem["N"];
+  bool transB = run.config["transB"] != 0;
+  auto accuracy = static_cast<Accuracy>(run.config["accuracy"]);
+  return productWith(run.inputs, row.rank, row.number, K, accuracy, [&](int64_t k) {
+    return transB ? run.inputs.at(matrix.rank, 1, matrix.number * N + column, k)
+                  : run.inputs.at(matrix.rank, 1, matrix.number * K + k, column);
+  });
+}
+
+std::vector<Expected> finishedSums(const Case &run, const OutputRow &row,
+                                   const std::function<ReferenceSum(int64_t)> &sumOf) {
+  auto activation = static_cast<Activation>(run.config["activation"]);
+  size_t next = 2; // the arguments behind the operands are those that there are
+  size_t bias = run.config["bias"] ? next++ : 0, residual = run.config["residual"] ? next++ : 0;
+  double scale = run.config["scale"] ? run.inputs.scalar(next) : 1;
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
-    ReferenceSum sum;
-    for (int64_t r = 0; r < run.problem.ranks; ++r)
-      sum.add(productOf(run.inputs, r, inputRow, 0, column, run.problem["K"]));
-    result.push_back(expectedSum(sum, run.inputs.type(row.argument)));
+    ReferenceSum sum = sumOf(column);
+    sum.scaleBy(scale);
+    if (bias)
+      sum.add(run.inputs.at(row.rank, bias, column));
+    double more = residual ? run.inputs.at(row.rank, residual, row.row, column) : 0;
+    result.push_back(expectedSum(sum, run.inputs.type(row.argument), activation, more));
   }
   return result;
+}
+
+std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow) {
+  return finishedSums(run, row, [&](int64_t column) {
+    ReferenceSum sum;
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      sum.add(productOfOperands(run, {r, inputRow}, {r, 0}, column));
+    return sum;
+  });
 }
 
 } // namespace ditron::kernels

@@ -65,19 +65,29 @@ double roundTo(DType type, double value);
 Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation = Activation::none,
                      double residual = 0);
 
-/// One element of a product of two inputs, as Product<T>: row `row` of argument 0 of `rank` by
-/// column `column` of argument 1, whose row 0 is here `firstOfB`; K terms.
-ReferenceSum productOf(const Inputs &in, int64_t rank, int64_t row, int64_t firstOfB,
-                       int64_t column, int64_t K);
-
-/// The same of row `row` of argument 0 by ofB(k), k = 0 .. K-1: what a product of this accuracy may
-/// give.
+/// One element of a product, as Product<T>: row `row` of argument 0 of `rank` by ofB(k), k = 0 ..
+/// K-1. It is what a product of this accuracy may give.
 ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K, Accuracy accuracy,
                          const std::function<double(int64_t)> &ofB);
 
+/// A row of an operand, or a matrix of a batch of them, of a rank.
+struct Place {
+  int64_t rank, number;
+};
+
+/// A row of argument 0 by column `column` of a matrix of argument 1, which may be transposed: of the
+/// accuracy that the configuration asks for.
+ReferenceSum productOfOperands(const Case &run, Place row, Place matrix, int64_t column);
+
+/// A row of activation(scale * sum + bias) + residual, of what the configuration has: the arguments
+/// behind the operands.
+std::vector<Expected> finishedSums(const Case &run, const OutputRow &row,
+                                   const std::function<ReferenceSum(int64_t)> &sumOf);
+
 /// Row `inputRow` of argument 0, summed over the ranks.
 std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t inputRow);
-/// Row `inputRow` of every rank's argument 0 times its argument 1, summed over the ranks.
+/// Row `inputRow` of every rank's argument 0 times its argument 1, summed over the ranks, with the
+/// epilogue behind it.
 std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow);
 
 } // namespace ditron::kernels

@@ -137,18 +137,24 @@ Kernel allToAll(DType type, const ChunkConfig &config = {});
 
 //===-- Products across ranks -----------------------------------------------------------------===//
 
-struct FusedGemmConfig {
-  GemmTile tile;
-  int commCores = 1;        ///< cores that move data, of those of a rank
-  bool copyEngines = false; ///< they move data instead (ag-gemm)
+/// A product with its epilogue, and how it is spread.
+struct FusedGemmConfig : GemmConfig {
+  int commCores = 1; ///< cores that move data, of those of a rank
+  int chunkRows = 8; ///< rows that move at a time: of ag-gemm's A
+  bool copyEngines = false; ///< they move data, and all cores multiply
+  int chunks = 1;           ///< of a shard, that copy engines send one by one
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows
-/// multiplied while others are under way.
+/// multiplied while others are under way. The configuration's epilogue is gemm's, with
+/// residual[R*M,N]; with transB the operand is B[N,K].
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config = {});
 /// gemm-rs(A[R*M,K], B[K,N]) -> C[M,N]: the sum over the ranks of rows rank*M.. of their A * B; K
-/// is the rank's part of the summed dimension. Sums travel in the accumulator's type.
+/// is the rank's part of the summed dimension. Sums travel in the accumulator's type. The epilogue
+/// is done once, to the whole sum, by the owner of the rows: with bias[N] and residual[M,N].
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config = {});
-/// gemm-ar(A[M,K], B[K,N]) -> C[M,N]: the sum of every rank's A * B; K is the rank's part.
+/// gemm-ar(A[M,K], B[K,N]) -> C[M,N]: the sum of every rank's A * B; K is the rank's part. The
+/// epilogue is done to the whole sum, by one rank for each tile, with its own bias[N] and
+/// residual[M,N]: ranks have the same.
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config = {});
 
 } // namespace ditron::kernels

@@ -71,7 +71,8 @@ void peers::open() {
   opened({loop.getOperation()});
   Index step = trace.index(loop.getInductionVar());
   IndexOperand end(all, where());
-  item_ = (IndexOperand(me, where()) + (end - IndexOperand(step, where()))) % end;
+  Index distance = way_ == Ring::next ? step : end - IndexOperand(step, where());
+  item_ = (IndexOperand(me, where()) + IndexOperand(distance, where())) % end;
 }
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//

@@ -39,16 +39,22 @@ private:
   Index item_ = 0;
 };
 
+/// Which way round the ring of ranks.
+enum class Ring { previous, next };
+
 /// for (auto peer : peers()): the other ranks: the one before this one first, then the one before
 /// that. No two ranks start with the same peer, and a rank that takes shards in the order
-/// order::ownShardFirst is sent the one first that it needs first.
+/// order::ownShardFirst is sent the one first that it needs first. With Ring::next the one after
+/// this one comes first, as the tiles in order::nextRankFirst do.
 class peers : public detail::Loop<peers> { // NOLINT(readability-identifier-naming): as range
 public:
-  explicit peers(Location where = Location::current()) : Loop(where) {}
+  explicit peers(Ring way = Ring::previous, Location where = Location::current())
+      : Loop(where), way_(way) {}
   void open();
   Index item() const { return item_; }
 
 private:
+  Ring way_;
   Index item_ = 0;
 };
 

@@ -12,8 +12,10 @@
 // Slices and splits stay within their view, indices within their extents, roles within the running
 // one, both sides of a put or get have the same extents, and steps are 1 or more. What holds by
 // construction, such as the whole extent of a view, or an element that a loop over it counts, is
-// not required. The texts are those of the interpreter (ditron/reference). Tiles need nothing: what
-// is beyond the view is masked. test/lower/check-bounds.mlir shows it.
+// not required. What holds for the last tile of a grid holds for all that are counted with it: it is
+// required once, in front of the loop over tiles. The texts are those of the interpreter
+// (ditron/reference). Tiles need nothing: what is beyond the view is masked.
+// test/lower/check-bounds.mlir shows it.
 #include "ditron/device/Provenance.h"
 #include "ditron/lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -74,25 +76,114 @@ bool isExtentOf(OpFoldResult value, Value view, int64_t d) {
   return dim && dim.getSource() == view && dim.getConstantIndex() == d;
 }
 
-/// Whether both are one value, or the extents of one dimension of one view.
+/// Whether both are one value, the extents of one dimension of one view, or as many tiles of one
+/// height of it.
 bool areSame(Value x, Value y) {
+  auto tiles = x.getDefiningOp<arith::CeilDivSIOp>(),
+       others = y.getDefiningOp<arith::CeilDivSIOp>();
+  if (tiles && others && x != y) {
+    auto height = getConstantIntValue(tiles.getRhs());
+    return height && height == getConstantIntValue(others.getRhs()) &&
+           areSame(tiles.getLhs(), others.getLhs());
+  }
   auto one = x.getDefiningOp<memref::DimOp>(), other = y.getDefiningOp<memref::DimOp>();
   return x == y || (one && other && one.getSource() == other.getSource() &&
                     one.getConstantIndex() == other.getConstantIndex() && one.getConstantIndex());
 }
 
-/// Whether an index is that of a loop from 0 or more up to an extent.
+/// Whether an index is that of a loop from 0 or more up to an extent, or counts as many tiles.
 bool goesUpTo(Value index, Value extent) {
   auto argument = dyn_cast<BlockArgument>(index);
-  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : nullptr;
+  Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
+  if (auto tiles = dyn_cast_or_null<device::TilesOp>(parent))
+    return areSame(tiles.getExtents()[argument.getArgNumber()], extent);
+  auto loop = dyn_cast_or_null<scf::ForOp>(parent);
   return loop && loop.getInductionVar() == index && areSame(loop.getUpperBound(), extent) &&
          getConstantIntValue(loop.getLowerBound()).value_or(-1) >= 0;
 }
 
+/// Whether an index is 0 or more by construction.
+bool isNatural(Value value) {
+  if (auto number = getConstantIntValue(value))
+    return *number >= 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    return isa<device::TilesOp>(parent) ||
+           (loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound()));
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<memref::DimOp, device::RankOp, device::NumRanksOp, device::CoreOp, device::NumCoresOp>(
+          op))
+    return true;
+  return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::RemSIOp>(
+             op) &&
+         llvm::all_of(op->getOperands(), isNatural);
+}
+
+/// Whether a peer is what is left of a number divided by that of ranks.
+bool isRemainderOfRanks(Value peer) {
+  auto remainder = peer.getDefiningOp<arith::RemSIOp>();
+  auto ranks = remainder ? remainder.getRhs().getDefiningOp<device::NumRanksOp>() : nullptr;
+  return ranks && ranks.getAxis() == device::MeshAxis::world && isNatural(remainder.getLhs());
+}
+
+/// Numbers of a loop over tiles at its last tile. A number that grows with the coordinates, from 0
+/// or more, is the largest there.
+class LastTile {
+public:
+  /// Of the loop that an op stands in, executed for each tile; none if it stands elsewhere.
+  explicit LastTile(Operation *op) : loop_(dyn_cast<device::TilesOp>(op->getParentOp())) {}
+
+  device::TilesOp loop() const { return loop_; }
+  bool isOutside(Value value) { return !loop_->isAncestor(ownerOf(value)); }
+  /// Whether a number is the same for all tiles, or the largest at the last one.
+  bool knows(Value value) { return isOutside(value) || grows(value); }
+
+  Value of(Value value, ImplicitLocOpBuilder &b) {
+    if (isOutside(value))
+      return value;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Value one = b.create<arith::ConstantIndexOp>(1);
+      return b.createOrFold<arith::SubIOp>(loop_.getExtents()[argument.getArgNumber()], one);
+    }
+    auto divided = value.getDefiningOp<arith::DivSIOp>();
+    Value by = b.create<arith::ConstantIndexOp>(*getConstantIntValue(divided.getRhs()));
+    return b.createOrFold<arith::DivSIOp>(of(divided.getLhs(), b), by);
+  }
+
+  /// Whether the loop has no tile.
+  Value isEmpty(ImplicitLocOpBuilder &b) {
+    Value zero = b.create<arith::ConstantIndexOp>(0), result;
+    for (Value extent : loop_.getExtents()) {
+      Value none = b.createOrFold<arith::CmpIOp>(Predicate::sle, extent, zero);
+      result = result ? b.createOrFold<arith::OrIOp>(result, none) : none;
+    }
+    return result;
+  }
+
+private:
+  static Operation *ownerOf(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  }
+
+  /// A coordinate, or one divided by a number above 0.
+  bool grows(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return argument.getOwner()->getParentOp() == loop_;
+    auto divided = value.getDefiningOp<arith::DivSIOp>();
+    return divided && getConstantIntValue(divided.getRhs()).value_or(0) > 0 &&
+           grows(divided.getLhs());
+  }
+
+  device::TilesOp loop_;
+};
+
 /// Requires what one op needs, in front of it.
 class Requirements {
 public:
-  explicit Requirements(Operation *op) : op_(op), b_(op->getLoc(), op) {}
+  explicit Requirements(Operation *op) : op_(op), b_(op->getLoc(), op), last_(op) {}
 
   void add() {
     llvm::TypeSwitch<Operation *>(op_)
@@ -119,8 +210,10 @@ private:
       bool isDense = isConstantIntValue(strides[d], 1);
       if (isDense && isConstantIntValue(offsets[d], 0) && isExtentOf(sizes[d], view, d))
         continue;
-      Value first = value(offsets[d]), count = value(sizes[d]), apart = value(strides[d]);
-      Value extent = dim(view, d);
+      OpBuilder::InsertionGuard guard(b_);
+      SmallVector<Value> numbers{known(offsets[d]), known(sizes[d]), known(strides[d])};
+      toLastTile(numbers, {view, numbers[1], numbers[2]});
+      Value first = numbers[0], count = numbers[1], apart = numbers[2], extent = dim(view, d);
       // Of what is left from `first` on, `count` elements take all but apart - 1 of the last one's.
       Value room = sub(extent, first), taken = count;
       Value ok = both(atLeast(first, 0), atLeast(count, 0));
@@ -219,10 +312,13 @@ private:
   }
 
   void requirePeer(Value peer) {
-    if (peer.getDefiningOp<device::RankOp>())
+    if (peer.getDefiningOp<device::RankOp>() || isRemainderOfRanks(peer))
       return;
+    OpBuilder::InsertionGuard guard(b_);
+    SmallVector<Value> numbers{peer};
+    toLastTile(numbers);
     Value ranks = numRanks();
-    require(isIndex(peer, ranks), "on: names rank {} of {} ranks", {peer, ranks});
+    require(isIndex(numbers[0], ranks), "on: names rank {} of {} ranks", {numbers[0], ranks});
   }
 
   void requireSignal(const Observation &seen) {
@@ -231,11 +327,14 @@ private:
       return;
     StringRef verb = seen.effect == Observation::Effect::wait ? "wait" : "notify";
     std::string name = declared.getName().str();
+    OpBuilder::InsertionGuard guard(b_);
     SmallVector<Value> values(seen.indices);
     if (seen.peer)
       values.push_back(seen.peer->get());
+    if (!llvm::all_of_zip(seen.indices, declared.getExtents(), goesUpTo))
+      toLastTile(values, SmallVector<Value>(declared.getExtents()));
     requireIndices(
-        seen.indices, SmallVector<Value>(declared.getExtents()),
+        ArrayRef(values).take_front(seen.indices.size()), SmallVector<Value>(declared.getExtents()),
         [&](size_t rank) -> std::string {
           return llvm::formatv("{0} names signal '{1}'{2}{3}, but '{1}' has extents {2}", verb,
                                name, places(rank), seen.peer ? " of rank {}" : "");
@@ -317,6 +416,26 @@ private:
 
   //===-- Small things ------------------------------------------------------------------------===//
 
+  /// Where numbers grow with the tiles of a loop, and what else is needed stands before it: goes in
+  /// front of the loop, with the numbers of its last tile.
+  void toLastTile(MutableArrayRef<Value> numbers, ArrayRef<Value> others = {}) {
+    if (!last_.loop() ||
+        !llvm::all_of(numbers, [&](Value number) { return last_.knows(number); }) ||
+        !llvm::all_of(others, [&](Value other) { return last_.isOutside(other); }))
+      return;
+    b_.setInsertionPoint(last_.loop());
+    for (Value &number : numbers)
+      number = last_.of(number, b_);
+  }
+
+  /// A number that stands in front of the loop over tiles, if it is a constant.
+  Value known(OpFoldResult number) {
+    OpBuilder::InsertionGuard guard(b_);
+    if (last_.loop())
+      b_.setInsertionPoint(last_.loop());
+    return isa<Attribute>(number) ? value(number) : cast<Value>(number);
+  }
+
   Value constant(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
   Value constantTrue() { return b_.create<arith::ConstantIntOp>(1, 1); }
   Value value(OpFoldResult number) {
@@ -357,11 +476,14 @@ private:
   }
 
   void require(Value ok, const std::string &text, ValueRange values) {
+    if (last_.loop() && b_.getInsertionBlock() == last_.loop()->getBlock())
+      ok = b_.createOrFold<arith::OrIOp>(ok, last_.isEmpty(b_));
     b_.create<core::RequireOp>(ok, text, values);
   }
 
   Operation *op_;
   ImplicitLocOpBuilder b_;
+  LastTile last_;
 };
 
 class CheckBounds : public impl::CheckBoundsBase<CheckBounds> {

@@ -63,3 +63,18 @@ func.func @ranks(%s: !dist.signals<1>, %m: index, %n: index) {
   }
   return
 }
+
+// Two cores with consecutive numbers take each tile.
+// CHECK-LABEL: @sharers
+func.func @sharers(%s: !dist.signals<1>, %n: index) {
+  // CHECK-DAG: %[[CORE:.*]] = dist.core
+  // CHECK-DAG: %[[CORES:.*]] = dist.num_cores
+  // CHECK-DAG: %[[FIRST:.*]] = arith.divui %[[CORE]], %c2
+  // CHECK-DAG: %[[STEP:.*]] = arith.divui %[[CORES]], %c2
+  // CHECK: scf.for %{{.*}} = %[[FIRST]] to %{{.*}} step %[[STEP]]
+  // CHECK-NOT: dist.sharers
+  dist.tiles (%i, %j) of (%n, %n) order <"row-major"> {
+    dist.notify %s[%i] add %j : !dist.signals<1>
+  } {dist.sharers = 2}
+  return
+}

@@ -2,7 +2,7 @@
 // RUN: %opt %s --dist-print-tile-access --verify-diagnostics -o %t
 // RUN: ditron compile gemm --target x86-64 --emit ir --config m=128,n=64,k=32 -o %t.gemm
 // RUN: ditron-opt %t.gemm --dist-print-tile-access -o %t 2>&1 | FileCheck %s --check-prefix=GEMM
-// RUN: ditron compile ag-gemm --target x86-64 --emit ir --config m=128,n=64,k=32 -o %t.ag-gemm
+// RUN: ditron compile ag-gemm --target x86-64 --emit ir --config m=128,n=64,k=32,chunk=16 -o %t.ag-gemm
 // RUN: ditron-opt %t.ag-gemm --dist-print-tile-access -o %t 2>&1 | FileCheck %s --check-prefix=AG-GEMM
 // RUN: ditron compile gemm-rs --target x86-64 --emit ir --config m=128,n=64,k=32 -o %t.gemm-rs
 // RUN: ditron-opt %t.gemm-rs --dist-print-tile-access -o %t 2>&1 | FileCheck %s --check-prefix=GEMM-RS
@@ -19,8 +19,8 @@
 // GEMM: writes 'C'[t0 * 128 : 128, t1 * 64 : 64]
 
 // The shard is a coordinate of its own.
-// AG-GEMM: reads 'A'[t0 * 128 : 128, t1 * 4096 : 4096]
-// AG-GEMM: writes 'full'[rank : 1, t0 * 128 : 128, t1 * 4096 : 4096] of a peer
+// AG-GEMM: reads 'A'[t0 * 16 : 16, t1 * 4096 : 4096]
+// AG-GEMM: writes 'full'[rank : 1, t0 * 16 : 16, t1 * 4096 : 4096] of a peer
 // AG-GEMM: reads 'full'[t0 : 1, t1 * 128 : 128, sweep l0 * 32 : 32, reduction]
 // AG-GEMM: reads 'B'[sweep l0 * 32 : 32, reduction, t2 * 64 : 64]
 // AG-GEMM: writes 'C'[t0 : 1, t1 * 128 : 128, t2 * 64 : 64]

@@ -101,3 +101,27 @@ func.func @elements(%A: !v {tile.name = "A"}, %i: index) attributes {tile.kernel
   }
   return
 }
+
+// What grows with the coordinates of tiles is required of the last tile, in front of the loop; a peer that is what is
+// left of a division by the number of ranks needs nothing.
+// CHECK-LABEL: func.func @tiles(
+// CHECK-SAME: %[[M:[a-z0-9]+]]: index, %[[N:[a-z0-9]+]]: index
+// CHECK: %[[S:.*]] = dist.signals
+// CHECK: %[[LAST:.*]] = arith.subi %[[M]]
+// CHECK: %[[PART:.*]] = arith.divsi %[[LAST]]
+// CHECK: tile.require %{{.*}}, "notify names signal 's'[{}] of rank {}, but 's' has extents [{}]"
+// CHECK: dist.tiles
+// CHECK-NOT: tile.require
+// CHECK: return
+func.func @tiles(%m: index, %n: index, %k: index) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %s = dist.signals "s"(%k) : !dist.signals<1>
+  %rank = dist.rank
+  dist.tiles (%i, %j) of (%m, %n) order <"row-major"> {
+    %part = arith.divsi %i, %c4 : index
+    dist.notify %s[%part] on %rank add %c1 : !dist.signals<1>
+    dist.wait %s[%part] >= %c1 : !dist.signals<1>
+  }
+  return
+}

@@ -16,7 +16,8 @@
 //     }
 //
 // The coordinates of tile %t come from the functions of device/Order.h, which emit IR when given an
-// integer that does. test/device/deal-tiles.mlir shows the result.
+// integer that does. Cores that share tiles (kSharersAttr) count as one.
+// test/device/deal-tiles.mlir shows the result.
 //
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Order.h"
@@ -115,6 +116,17 @@ SmallVector<Value> coordinatesOf(TileIndex<Integer> tile, ArrayRef<Integer> exte
   return {coordinates.rbegin(), coordinates.rend()};
 }
 
+/// The number of this core and of cores, or of the groups that share tiles.
+std::pair<Value, Value> dealtTo(TilesOp tiles, ImplicitLocOpBuilder &builder) {
+  Value core = builder.create<CoreOp>(builder.getIndexType());
+  Value cores = builder.create<NumCoresOp>(builder.getIndexType());
+  auto sharers = llvm::dyn_cast_or_null<IntegerAttr>(tiles->removeAttr(kSharersAttr));
+  if (!sharers)
+    return {core, cores};
+  Value each = builder.create<arith::ConstantIndexOp>(sharers.getInt());
+  return {builder.create<arith::DivUIOp>(core, each), builder.create<arith::DivUIOp>(cores, each)};
+}
+
 void deal(TilesOp tiles) {
   ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
   auto integer = [&](Value value) { return Integer(builder, value); };
@@ -128,8 +140,8 @@ void deal(TilesOp tiles) {
   Place<Integer> place{integer(builder.create<RankOp>(index, MeshAxis::world)),
                        integer(builder.create<NumRanksOp>(index, MeshAxis::world))};
   Integer total = grid.batch * grid.rows * grid.cols;
-  auto loop = builder.create<scf::ForOp>(builder.create<CoreOp>(index), total.value(),
-                                         builder.create<NumCoresOp>(index));
+  auto [core, cores] = dealtTo(tiles, builder);
+  auto loop = builder.create<scf::ForOp>(core, total.value(), cores);
   loop->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
 
   builder.setInsertionPointToStart(loop.getBody());

@@ -36,6 +36,31 @@ inline std::array<Role, 2> splitRoles(int commCores) {
   return {Role(0, numCores()), Role(0, numCores())};
 }
 
+/// Rows of tiles of a shard, cut into chunks that copy engines move one by one; the last ones may
+/// have fewer rows, or none.
+class RowChunks {
+public:
+  /// Of a shard of `rows` rows, in tiles of `height`.
+  RowChunks(Index rows, int height, int count)
+      : rows_(rows), height_(height), tiles_(ceilDiv(rows, height)), size_(ceilDiv(tiles_, count)),
+        count_(count) {}
+
+  int count() const { return count_; }
+  /// The chunk of a row of tiles.
+  Index of(Index i) const { return i / size_; }
+  /// Rows of tiles in a chunk.
+  Index tiles(Index chunk) const { return max(min(size_, tiles_ - chunk * size_), 0); }
+  /// Its first row, and how many it has: view.slice(0, first(q), rows(q)).
+  Index first(Index chunk) const { return min(chunk * size_ * height_, rows_); }
+  Index rows(Index chunk) const { return min(size_ * height_, rows_ - first(chunk)); }
+
+private:
+  Index rows_;
+  int height_;
+  Index tiles_, size_;
+  int count_;
+};
+
 /// Elements of an extent that belong to no rank below `rank`, in equal parts of `size`, the last
 /// ones smaller or empty: the part of this rank is view.slice(0, first, count).
 struct Shard {

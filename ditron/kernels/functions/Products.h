@@ -36,10 +36,22 @@ Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 
   return acc;
 }
 
+/// Tile (i, j) of a * B, or of a times the transposed B.
+template <class T, Access accessA>
+Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i, const In<T> &B,
+               Index j) {
+  return config.transB ? productOfRows(a, i, B.tiled(config.n, config.k), j, config.accuracy)
+                       : product(a, i, B.tiled(config.k, config.n), j, config.accuracy);
+}
+
+/// An order, of tiles that pairs of cores take side by side.
+inline Order paired(const Order &order, Pairs pairs) {
+  return order.together(pairs == Pairs::rows ? 2 : 1, pairs == Pairs::columns ? 2 : 1);
+}
+
 /// The order of the tiles of C.
 inline Order tileOrder(const PairedTile &tile) {
-  return order::grouped(tile.group)
-      .together(tile.pairs == Pairs::rows ? 2 : 1, tile.pairs == Pairs::columns ? 2 : 1);
+  return paired(order::grouped(tile.group), tile.pairs);
 }
 
 } // namespace ditron::kernels

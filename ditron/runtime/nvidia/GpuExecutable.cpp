@@ -14,7 +14,8 @@ GpuExecutable::GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> so
       source_(std::move(source)),
       state_(device_->group(), device_->rank(), source_->name(), source_->signature()) {}
 
-/// The variant for these arguments: one that asks for tensor maps only where they can be had.
+/// The variant for these arguments: one that asks for tensor maps only where they can be had, and
+/// for clusters where there is room for as many as its roles take.
 GpuExecutable::Variant &GpuExecutable::variantFor(const std::vector<KernelArgument> &arguments,
                                                   const abi::LaunchValues &launch) {
   CompileRequest which = specialized(source_->request(*device_), arguments);
@@ -25,7 +26,8 @@ GpuExecutable::Variant &GpuExecutable::variantFor(const std::vector<KernelArgume
       return TensorMap::whyNot(state_.mapped(*found.info, map, launch).view()).empty();
     };
     const std::vector<abi::TensorMap> &maps = found.info->tensorMaps;
-    if (std::all_of(maps.begin(), maps.end(), isMapped))
+    bool hasRoom = state_.cores(*found.info, found.loaded->cores()) >= found.info->leastCores;
+    if (hasRoom && std::all_of(maps.begin(), maps.end(), isMapped))
       return found;
   }
   which.tensorMaps = false;

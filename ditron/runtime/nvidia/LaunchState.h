@@ -42,9 +42,10 @@ public:
   /// symmetric buffer, which has an address where it is prepared.
   MappedMemory mapped(const abi::KernelInfo &info, const abi::TensorMap &map,
                       const abi::LaunchValues &launch) const;
-  /// How many CTAs a launch has, of those that fit.
+  /// How many CTAs a launch has, of those that fit: whole clusters; 0 if there is no room for one.
   int cores(const abi::KernelInfo &info, int fitting) const {
-    return info.isDistributed ? group_->cores(rank_, fitting) : fitting;
+    int all = info.isDistributed ? group_->cores(rank_, fitting) : fitting;
+    return all - all % static_cast<int>(info.cluster);
   }
   /// A launch of `cores` CTAs is under way.
   void launched(int cores);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/NvidiaTarget.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "ditron/targets/nvidia/emit/Approximations.h"
 #include "ditron/targets/nvidia/emit/NvidiaCode.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"

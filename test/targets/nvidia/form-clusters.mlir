@@ -35,3 +35,79 @@ func.func @adds(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %C: memref<?x?x
   } {dist.together = array<i64: 1, 2>}
   return
 }
+
+!a = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Roles have whole clusters each, a launch two of them. What depends on the row of tiles is waited for only inside of
+// the grid; what does not, by both CTAs, which load a part of it each. The other loop is dealt to CTAs.
+// CHECK-LABEL: func.func @roles
+// CHECK-SAME: %[[ROWS:[a-z0-9]+]]: index, %[[COLUMNS:[a-z0-9]+]]: index, %[[R:[a-z0-9]+]]: index)
+// CHECK-SAME: simt.cluster = 2 : i64, simt.least_cores = 4 : i64
+// CHECK: %[[CORES:.*]] = dist.num_cores
+// CHECK: %[[CLUSTERS:.*]] = arith.divui
+// CHECK: %[[BORDER:.*]] = arith.minsi
+// CHECK: %[[COMM:.*]] = arith.muli
+// CHECK: dist.role "comm" cores %{{.*}} for %[[COMM]] {
+// CHECK-NEXT: dist.tiles (%{{.*}}, %{{.*}}) of (%[[ROWS]], %[[COLUMNS]]) order <"row-major"> {
+// CHECK: dist.role "compute" cores %{{.*}} for %{{.*}} {
+// CHECK: %[[PAIRS:.*]] = arith.ceildivsi %[[ROWS]]
+// CHECK: %[[ELEMENTS:.*]] = arith.muli %[[ROWS]]
+// CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[PAIRS]], %[[COLUMNS]]) order <"own-shard-first", 4 over batch> elements %[[ELEMENTS]] height 2 {
+// CHECK: %[[FIRST:.*]] = arith.muli %[[I]]
+// CHECK: %[[OWN:.*]] = arith.addi %[[FIRST]]
+// CHECK: %[[BELOW:.*]] = arith.cmpi slt, %[[OWN]], %[[ROWS]]
+// CHECK: %[[INSIDE:.*]] = arith.andi %[[BELOW]]
+// CHECK: scf.if %[[BELOW]] {
+// CHECK-NEXT: dist.wait %{{.*}}[%[[S]], %[[OWN]]]
+// CHECK-NEXT: }
+// CHECK-NEXT: dist.wait %{{.*}}[%[[S]], %{{.*}}]
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: scf.if %[[INSIDE]] {
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: }
+// CHECK-NEXT: scf.if %[[INSIDE]] {
+// CHECK-NEXT: dist.notify
+// CHECK-NEXT: }
+// CHECK-NEXT: } {dist.sharers = 2 : i64}
+func.func @roles(%A: !a, %C: !a, %m: index, %n: index, %r: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %ready = dist.signals "ready"(%r, %m) : !dist.signals<2>
+  %done = dist.signals "done"(%m) : !dist.signals<1>
+  %cores = dist.num_cores
+  %rest = arith.subi %cores, %c3 : index
+  dist.role "comm" cores %c0 for %c3 {
+    dist.tiles (%i, %j) of (%m, %n) order <"row-major"> {
+      dist.notify %done[%i] add %c1 : !dist.signals<1>
+    }
+  }
+  dist.role "compute" cores %c3 for %rest {
+    dist.tiles (%s, %i, %j) of (%r, %m, %n) order <"own-shard-first", 8 over batch> {
+      dist.wait %ready[%s, %i] >= %c1 : !dist.signals<2>
+      dist.wait %ready[%s, %c0] >= %c1 : !dist.signals<2>
+      %a = tile.load %A[%i, %j] : !a -> tensor<64x64xf32>
+      tile.store %a, %C[%i, %j] : tensor<64x64xf32>, !a
+      dist.notify %done[%i] add %c1 : !dist.signals<1>
+    } {dist.together = array<i64: 2, 1>}
+  }
+  return
+}
+
+// The number of cores that a signal counts is not that of a role with other borders: left alone.
+// CHECK-LABEL: func.func @counts
+// CHECK-NOT: nvidia.cluster_rank
+func.func @counts(%A: !a, %C: !a, %m: index, %n: index, %s: !dist.signals<1>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %cores = dist.num_cores
+  %rest = arith.subi %cores, %c1 : index
+  dist.role "compute" cores %c1 for %rest {
+    dist.tiles (%i, %j) of (%m, %n) order <"grouped", 8> {
+      dist.wait %s[%c0] >= %rest : !dist.signals<1>
+      %a = tile.load %A[%i, %j] : !a -> tensor<64x64xf32>
+      tile.store %a, %C[%i, %j] : tensor<64x64xf32>, !a
+    } {dist.together = array<i64: 2, 1>}
+  }
+  return
+}

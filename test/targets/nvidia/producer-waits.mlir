@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
+// RUN: %opt %s --simt-assign-layouts="tensor-maps=true tensor-stores=true" --nvidia-specialize-warps=tensor-stores=true | FileCheck %s --check-prefix=STORES
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
@@ -28,6 +29,14 @@
 // CHECK-NEXT: nvidia.receive
 // CHECK: tile.store
 // CHECK: simt.notify
+// TMA stores are complete before the notify behind them; the move before the loop waits for none.
+// STORES-LABEL: func.func @waits
+// STORES-NOT: nvidia.complete_stores
+// STORES: simt.move
+// STORES: nvidia.tma_store
+// STORES-NEXT: nvidia.complete_stores
+// STORES-NEXT: simt.notify
+// STORES-NOT: nvidia.complete_stores
 func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
                  %from: !bf16, %cell: index, %m: index, %n: index, %status: !llvm.ptr) {
   %c0 = arith.constant 0 : index

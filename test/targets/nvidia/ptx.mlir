@@ -22,7 +22,7 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 
-// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
+// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
@@ -35,7 +35,7 @@
 
 // The chip has warpgroups: a larger tile, a producer, registers from warps that need few. A pair of CTAs shares
 // B: each multicasts its part to both, and warps release slots in both. Results leave through shared memory.
-// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"dependent_launch":true,"tiles":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"read_singly":[]}
+// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"least_cores":2,"dependent_launch":true,"tiles":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"read_singly":[]}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384

@@ -112,6 +112,29 @@ TEST(Order, ShardsAreVisitedAroundTheRing) {
             }
 }
 
+/// Tiles that pairs take together: rows of them, or columns, as clusters are dealt a coarser grid.
+TEST(Order, PairsTakeEveryTileOnce) {
+  for (int64_t ranks : {1, 2, 3, 4, 7})
+    for (int64_t extent : {1, 5, 16, 37})
+      for (auto [tall, wide] : {std::pair{2, 1}, {1, 2}, {4, 2}})
+        for (int64_t rank = 0; rank < ranks; ++rank)
+          for (Sharded sharded : {Sharded::rows, Sharded::batch})
+            for (const Order<int64_t> &order : kOrders<int64_t>) {
+              constexpr int64_t kHeight = 3, kColumns = 5, kBatch = 2;
+              Grid<int64_t> tiles = gridOf(kBatch, extent, kHeight, kColumns, sharded);
+              Grid<int64_t> pairs =
+                  gridOf(kBatch, extent, kHeight * tall, (kColumns + wide - 1) / wide, sharded);
+              std::set<Tile> seen;
+              for (auto [batch, row, col] : visits(order, pairs, {rank, ranks}, 2))
+                for (int64_t cta = 0; cta < tall * wide; ++cta) {
+                  int64_t i = row * tall + cta / wide, j = col * wide + cta % wide;
+                  bool isInside = i < tiles.rows && j < tiles.cols;
+                  EXPECT_TRUE(!isInside || seen.emplace(batch, i, j).second) << order.name;
+                }
+              EXPECT_EQ(int64_t(seen.size()), tiles.batch * tiles.rows * tiles.cols) << order.name;
+            }
+}
+
 TEST(Order, AcceptanceShapes) {
   for (int64_t ranks : {2, 3, 4, 8})
     for (int64_t shard : {997, 4091})

@@ -92,11 +92,6 @@ struct Cluster {
 
 class Block {
 public:
-  /// A block by itself.
-  Block(const Program &program, const Launch &launch, int number)
-      : Block(program, launch, number,
-              std::make_unique<Cluster>(
-                  Cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(number)), {}})) {}
   Block(const Program &program, const Launch &launch, int number, Cluster &cluster)
       : program_(program), launch_(launch), number_(number), cluster_(cluster),
         random_(cluster.random), shared_(static_cast<size_t>(launch.sharedBytes), 0xff) {
@@ -134,17 +129,13 @@ public:
   }
 
 private:
-  Block(const Program &program, const Launch &launch, int number, std::unique_ptr<Cluster> own)
-      : Block(program, launch, number, *own) {
-    own_ = std::move(own);
-  }
-
   //===-- Threads ---------------------------------------------------------------------------===//
 
   /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
   /// others to come.
   int placeOf(const Warp &warp) const {
-    static const std::set<std::string> kTogether{"bar", "shfl", "wgmma", "mma", "ldmatrix"};
+    static const std::set<std::string> kTogether{"bar",   "barrier", "shfl",
+                                                 "wgmma", "mma",     "ldmatrix"};
     std::set<int> places(warp.at.begin(), warp.at.end());
     for (int place : places) {
       if (place < 0)
@@ -567,7 +558,6 @@ private:
   const Launch &launch_;
   int number_;
   Cluster &cluster_;
-  std::unique_ptr<Cluster> own_; ///< of a block by itself
   std::mt19937_64 &random_;
   std::vector<uint8_t> shared_;
   std::vector<std::unique_ptr<Warp>> warps_;

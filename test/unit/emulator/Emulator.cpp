@@ -4,21 +4,31 @@
 
 namespace ditron::emulator {
 
-static void run(Cluster &cluster) {
-  auto isDone = [](auto &block) { return block->isDone(); };
-  while (!std::all_of(cluster.blocks.begin(), cluster.blocks.end(), isDone))
-    cluster.blocks[cluster.random() % cluster.blocks.size()]->advance();
+static bool isEnded(const Cluster &cluster) {
+  return std::all_of(cluster.blocks.begin(), cluster.blocks.end(),
+                     [](auto &block) { return block->isDone(); });
+}
+
+static void finish(Cluster &cluster) {
   for (auto &block : cluster.blocks)
     block->finish();
+}
+
+static std::unique_ptr<Cluster> clusterOf(const Program &program, const Launch &launch, int first) {
+  auto cluster = std::make_unique<Cluster>(
+      Cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(first)), {}});
+  for (int cta = 0; cta < launch.cluster; ++cta)
+    cluster->blocks.push_back(std::make_unique<Block>(program, launch, first + cta, *cluster));
+  return cluster;
 }
 
 void execute(const std::string &ptx, const Launch &launch) {
   Program program = parse(ptx);
   for (int first = 0; first < launch.blocks; first += launch.cluster) {
-    Cluster cluster{std::mt19937_64(launch.seed + static_cast<uint64_t>(first)), {}};
-    for (int cta = 0; cta < launch.cluster; ++cta)
-      cluster.blocks.push_back(std::make_unique<Block>(program, launch, first + cta, cluster));
-    run(cluster);
+    auto cluster = clusterOf(program, launch, first);
+    while (!isEnded(*cluster))
+      cluster->blocks[cluster->random() % cluster->blocks.size()]->advance();
+    finish(*cluster);
   }
 }
 
@@ -28,25 +38,26 @@ namespace {
 struct Rank {
   const std::vector<Launch> &launches;
   size_t next = 0;
-  std::vector<std::unique_ptr<Block>> blocks; ///< that have not ended
+  std::vector<std::unique_ptr<Cluster>> clusters; ///< that have not ended
 
-  bool isDone() const { return blocks.empty() && next == launches.size(); }
+  bool isDone() const { return clusters.empty() && next == launches.size(); }
 
   void begin(const Program &program) {
     const Launch &launch = launches.at(next++);
-    for (int block = 0; block < launch.blocks; ++block)
-      blocks.push_back(std::make_unique<Block>(program, launch, block));
+    for (int first = 0; first < launch.blocks; first += launch.cluster)
+      clusters.push_back(clusterOf(program, launch, first));
   }
 
   /// Some block executes some instructions.
   void advance(std::mt19937_64 &random) {
-    auto block = blocks.begin() + static_cast<int64_t>(random() % blocks.size());
-    for (uint64_t turns = 1 + random() % 16; turns > 0 && !(*block)->isDone(); --turns)
-      (*block)->advance();
-    if (!(*block)->isDone())
+    auto cluster = clusters.begin() + static_cast<int64_t>(random() % clusters.size());
+    Block &block = *(*cluster)->blocks[random() % (*cluster)->blocks.size()];
+    for (uint64_t turns = 1 + random() % 16; turns > 0 && !block.isDone(); --turns)
+      block.advance();
+    if (!isEnded(**cluster))
       return;
-    (*block)->finish();
-    blocks.erase(block);
+    finish(**cluster);
+    clusters.erase(cluster);
   }
 };
 
@@ -65,7 +76,7 @@ void executeTogether(const std::string &ptx, const std::vector<std::vector<Launc
     Rank &rank = ranks[random() % ranks.size()];
     if (rank.isDone())
       continue;
-    if (rank.blocks.empty()) {
+    if (rank.clusters.empty()) {
       rank.begin(program);
       continue;
     }

@@ -155,8 +155,13 @@ private:
   }
 
   emulator::Launch launchOf(int rank, int launch, uint64_t seed, int64_t bound) {
-    emulator::Launch result{argumentWords(rank, launch), {},  run_.cores, int(code_.info.threads),
-                            int(code_.info.sharedBytes), seed};
+    emulator::Launch result{argumentWords(rank, launch),
+                            {},
+                            run_.cores,
+                            int(code_.info.threads),
+                            int(code_.info.sharedBytes),
+                            seed,
+                            int(code_.info.cluster)};
     std::vector<int64_t> words = abi::distributedWords(
         *layout_, {.status = reinterpret_cast<int64_t>(status_[size_t(rank)].data()),
                    .rank = rank,
@@ -242,7 +247,19 @@ TEST(Ranks, ProductsByRoles) {
       struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 72}, {"K", 136}}, 2),
                      "m=64,n=64,k=64,group=1," + std::string(cores)};
       run.launches = 2;
-      EXPECT_EQ(Ranks(run).code().info.tensorMaps.size(), 2u) << kernel << " has no roles";
+      EXPECT_EQ(Ranks(run).code().info.tensorMaps.size(), 3u) << kernel << " has no roles";
+      expectRight(run);
+    }
+}
+
+/// Pairs of CTAs multicast what they share, also where one of them has no tile of the grid.
+TEST(Ranks, ProductsOfPairs) {
+  for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
+    for (const char *pairs : {"pairs=rows,comm=1", "pairs=columns,comm=1", "pairs=rows,comm=0"}) {
+      struct Run run{kernel, problemOf(DType::bf16, {{"M", 72}, {"N", 136}, {"K", 72}}, 2),
+                     "m=64,n=64,k=64,group=2,transB=yes," + std::string(pairs)};
+      run.cores = 4, run.launches = 2;
+      EXPECT_EQ(Ranks(run).code().info.cluster, 2) << kernel << " has no clusters";
       expectRight(run);
     }
 }

@@ -41,7 +41,16 @@ TEST(GemmTiles, AreThoseOfWarpsWithoutWarpgroups) {
   PairedTile tile = gemmTile(shape, target);
   EXPECT_GT(tile.m * tile.n, 128 * 128);
   EXPECT_LE(tile.m * tile.n, target.accumulator);
-  EXPECT_EQ(extents(gemmTile(shape, target, {.isSummed = true})), (std::array{128, 128, 64}));
+}
+
+TEST(GemmTiles, AreChosenForAllPartsOfAMatrix) {
+  // 4 parts of 2048 rows are dealt to the SMs like 8192 rows.
+  DeviceTraits target = gpuOfWarpgroups();
+  target.sms = 116;
+  GemmShape part{2048, 2752, 4096, DType::bf16};
+  part.count = 4;
+  GemmShape whole{8192, 2752, 4096, DType::bf16};
+  EXPECT_EQ(extents(gemmTile(part, target)), extents(gemmTile(whole, target)));
 }
 
 TEST(GemmTiles, GiveAllSmsAsMuchToDo) {

@@ -48,8 +48,8 @@ public:
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
     auto instructions = target_.instructions(b_, loc_);
-    core_ = numberOf(ofCluster(instructions->block()));
-    cores_ = numberOf(ofCluster(instructions->blocks()));
+    core_ = numberOf(instructions->block());
+    cores_ = numberOf(instructions->blocks());
     noteSite("", function_, "begins a launch");
     if (hasCopies_)
       copiesSite_ = noteSite("", function_, "waits for");
@@ -68,15 +68,6 @@ public:
   }
 
 private:
-  /// The core that tiles are dealt to is a cluster where there are some.
-  Value ofCluster(Value block) {
-    auto cluster = function_->getAttrOfType<IntegerAttr>(kClusterAttr);
-    if (!cluster)
-      return block;
-    return b_.create<arith::DivUIOp>(loc_, block,
-                                     b_.create<arith::ConstantIntOp>(loc_, cluster.getInt(), 32));
-  }
-
   //===-- The launch --------------------------------------------------------------------------===//
 
   /// The status, and where the kernel asks for ranks, the rest.

@@ -36,9 +36,12 @@ inline int64_t ctasPerSmOf(mlir::func::FuncOp function) {
 inline constexpr llvm::StringLiteral kDeferredAttr = "simt.deferred";
 /// The producer warps, behind these (i64 attribute of the function; absent: no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "simt.producer_warps";
-/// The CTAs of a cluster, which tiles are dealt to together (i64 attribute of the function;
+/// The CTAs of a cluster, which tiles may be dealt to together (i64 attribute of the function;
 /// absent: 1).
 inline constexpr llvm::StringLiteral kClusterAttr = "simt.cluster";
+/// The CTAs that a launch has at least, so that each role has one or a cluster of them (i64
+/// attribute of the function; absent: 1).
+inline constexpr llvm::StringLiteral kLeastCoresAttr = "simt.least_cores";
 /// Programmatic dependent launch: a launch may begin while the one before it runs (unit attribute
 /// of the function).
 inline constexpr llvm::StringLiteral kDependentLaunchAttr = "simt.dependent_launch";

@@ -14,8 +14,7 @@ static Operation *inCommonBlock(Operation *op, Operation *other) {
   return nullptr;
 }
 
-/// Whether the first op may be executed before the second one.
-static bool precedes(Operation *first, Operation *second) {
+bool mayPrecede(Operation *first, Operation *second) {
   for (Operation *loop = first->getParentOp(); loop; loop = loop->getParentOp())
     if (isa<LoopLikeOpInterface>(loop) && loop->isProperAncestor(second))
       return true;
@@ -27,7 +26,7 @@ static bool precedes(Operation *first, Operation *second) {
 }
 
 bool Guards::precedesLoad(Operation *op) const {
-  return llvm::any_of(loads_, [&](Operation *load) { return precedes(op, load); });
+  return llvm::any_of(loads_, [&](Operation *load) { return mayPrecede(op, load); });
 }
 
 SmallVector<WaitOp> Guards::waits() const {

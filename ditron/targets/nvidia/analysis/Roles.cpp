@@ -4,6 +4,7 @@
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
+#include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -19,11 +20,6 @@ RankedTensorType inPanels(RankedTensorType tile) {
 }
 
 namespace {
-
-/// Whether an op is one of threads, this chip's or every GPU's.
-bool isOfThreads(Operation *op) {
-  return isa_and_present<gpu::SimtDialect, NvidiaDialect>(op->getDialect());
-}
 
 constexpr int64_t kMostWidth = 256; ///< columns of one wgmma, and extents of a TMA box
 
@@ -75,20 +71,6 @@ bool fitsWarpgroups(core::DotOp dot, int64_t warps, const Chip &share) {
          accumulators <= allowed.most &&
          (!product.run ||
           (lhs.getDimSize(1) <= product.run && promotedColumns(share, warps, rows, columns) > 0));
-}
-
-/// The argument of which TMA can load or store a tile: the view is a slice of it, whose rows are
-/// runs of the argument's last dimension and are cut off where the argument ends.
-std::optional<ArgumentView> mapped(func::FuncOp function, Value slice) {
-  auto view = ArgumentView::of(slice);
-  if (!view || view->argument.getOwner() != &function.front())
-    return std::nullopt;
-  auto rank = static_cast<int64_t>(view->dimensions.size());
-  int64_t last = cast<MemRefType>(slice.getType()).getRank() - 1;
-  bool isFit = rank >= 2 && rank + (view->page ? 1 : 0) <= 5 && last >= 1 &&
-               view->dimensions.back().ofView == last && view->dimensions.back().isWhole &&
-               function.getArgAttr(view->argument.getArgNumber(), core::kUnitStrideAttr);
-  return isFit ? view : std::nullopt;
 }
 
 /// Whether all that is computed of the rows of a load, which need not lie in its view, is dropped
@@ -146,14 +128,6 @@ private:
   llvm::DenseSet<std::pair<Value, unsigned>> seen_;
 };
 
-/// The memory that an op reads or writes as tiles; null where it does not.
-Value viewOf(Operation *op) {
-  return TypeSwitch<Operation *, Value>(op)
-      .Case<core::LoadOp, core::StoreOp, core::GatherOp, core::ScatterOp, core::AtomicAddOp>(
-          [](auto access) { return access.getView(); })
-      .Default([](Operation *) { return nullptr; });
-}
-
 bool isZero(std::optional<TypedAttr> padding, Type element) {
   return !padding || *padding == Builder(element.getContext()).getZeroAttr(element);
 }
@@ -200,7 +174,7 @@ private:
       return false;
     bool isClipped = false;
     for (Value one : choicesOf(load.getView())) {
-      auto view = mapped(function_, one);
+      auto view = mappedArgument(function_, one);
       if (!view)
         return false;
       auto row = static_cast<unsigned>(cast<MemRefType>(one.getType()).getRank() - 2);
@@ -319,60 +293,6 @@ private:
 };
 
 } // namespace
-
-/// Whether a value that the producer computes is the same for all CTAs of a cluster.
-static bool isSame(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return !loop || (loop.getInductionVar() == argument && isSame(loop.getLowerBound()) &&
-                     isSame(loop.getUpperBound()) && isSame(loop.getStep()));
-  }
-  Operation *op = value.getDefiningOp();
-  // Only a cluster's number is known to be the same: that of a block over the CTAs of one.
-  if (isa<NVVM::BlockIdXOp>(op))
-    return llvm::all_of(op->getUsers(), [](Operation *user) { return isa<arith::DivUIOp>(user); });
-  return !isa<ClusterRankOp>(op) && isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), isSame);
-}
-
-bool isSameInCluster(core::LoadOp load) {
-  for (Operation *parent = load->getParentOp(); !isa<func::FuncOp>(parent);
-       parent = parent->getParentOp()) {
-    if (auto loop = dyn_cast<scf::ForOp>(parent))
-      if (!isSame(loop.getInductionVar()))
-        return false;
-    if (auto branch = dyn_cast<scf::IfOp>(parent))
-      if (!isSame(branch.getCondition()))
-        return false;
-  }
-  return isSame(load.getView()) && llvm::all_of(load.getCoords(), isSame);
-}
-
-bool canStoreByTma(core::StoreOp store, int64_t warps) {
-  constexpr int64_t kNarrowest = 64;
-  auto function = store->getParentOfType<func::FuncOp>();
-  RankedTensorType tile = tileOf(store.getTile());
-  auto slice = mapped(function, store.getView());
-  if (isRegion(function) || tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
-      core::elementBytes(tile.getElementType()) != 2 || !slice || slice->page)
-    return false;
-  bool isWhole = tile.getDimSize(0) % (16 * warps) == 0;
-  if (!isWhole || core::layoutOf(tile) != warpgroupAccumulator(shapeOf(tile), warps).canonical())
-    return false;
-  // Nobody may wait for the stores before the kernel ends: no reader, and no one to notify.
-  WalkResult result = function.walk([&](Operation *op) {
-    bool isVerb = isa_and_present<device::DistDialect>(op->getDialect()) ||
-                  (isOfThreads(op) && !isMemoryEffectFree(op));
-    if (isVerb || isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op))
-      return WalkResult::interrupt();
-    Value view = viewOf(op);
-    if (!view || isa<core::StoreOp>(op))
-      return WalkResult::advance();
-    BlockArgument root = rootOf(view);
-    return root && root != slice->argument ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted();
-}
 
 Guards RolePlan::guards(func::FuncOp function) const {
   SmallVector<Operation *> loads;

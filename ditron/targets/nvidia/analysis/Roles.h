@@ -13,14 +13,6 @@ namespace ditron::nvidia {
 /// The tile as a pipe brings it: in whole panels, of which products read what is the tile's.
 mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
 
-/// Whether TMA may store what a kernel with roles writes here: a tile of 16-bit
-/// elements, at least 64 columns wide, in the layout of warpgroupAccumulator, to an argument that
-/// the kernel does not read, and that launches can describe.
-bool canStoreByTma(core::StoreOp store, int64_t warps);
-
-/// Whether a load, and how often it is reached, is the same for all CTAs of a cluster.
-bool isSameInCluster(core::LoadOp load);
-
 /// A tile that the producer loads. Clipped: rows beyond its view, which lie in the argument all
 /// the same, are to be made zero before products read them.
 struct PipedTile {

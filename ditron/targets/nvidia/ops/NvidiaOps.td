@@ -123,11 +123,13 @@ def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEf
   let hasVerifier = 1;
 }
 
-def Nvidia_TmaStoreOp : Nvidia_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Nvidia_TmaStoreOp : Nvidia_Op<"tma_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Stores a tile of accumulators to a view by TMA, as tile.store does";
   let description = [{
     The threads go on when the tile has left their registers; the copies are done when the kernel
-    ends. `map` describes the view's memory and blocks of 64 rows of 128 bytes to TMA.
+    ends, or at nvidia.complete_stores. `map` describes the view's memory and blocks of 64 rows of
+    128 bytes to TMA, with the pages of symmetric memory as one dimension more, of which `page` says
+    which.
 
     Example:
     ```mlir
@@ -135,9 +137,23 @@ def Nvidia_TmaStoreOp : Nvidia_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite
         : tensor<64x64xbf16>, memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr
     ```
   }];
-  let arguments = (ins Tile_Tile:$tile, Tile_View:$view, Variadic<Index>:$coords, AnyType:$map);
-  let assemblyFormat = "$tile `to` $view `[` $coords `]` `by` $map attr-dict `:` type($tile) `,` type($view) `,` type($map)";
+  let arguments = (ins Tile_Tile:$tile, Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Optional<Index>:$page);
+  let assemblyFormat = "$tile `to` $view `[` $coords `]` (`page` $page^)? `by` $map attr-dict `:` type($tile) `,` type($view) `,` type($map)";
   let hasVerifier = 1;
+}
+
+def Nvidia_CompleteStoresOp : Nvidia_Op<"complete_stores", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the TMA stores that this thread has issued are complete";
+  let description = [{
+    What they wrote is then as if the thread had written it: a barrier and a release behind it show
+    it to others.
+
+    Example:
+    ```mlir
+    nvidia.complete_stores
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -10,18 +10,32 @@
 //   %m = nvidia.cluster_rank
 //   dist.tiles (%I, %J) of (ceil(%rows / 2), %columns) order <"grouped", 8> {
 //     %i = %I * 2 + %m
-//     body(%i, %J), in which stores are made only if %i < %rows
-//   }
+//     body(%i, %J), in which stores and notifies are made only if %i < %rows
+//   } {dist.sharers = 2}
 //
-// From here on the "cores" that tiles are dealt to are clusters (simt-dist-to-device). All CTAs of
-// a cluster go the same ways, beyond the edge of the grid too, where tiles read as zeros and what
-// is stored is dropped; so nvidia-specialize-warps may multicast tiles that do not depend on %m to
-// all of them. Kernels that do more than read and write tiles are left as they are.
+// So are waits for what depends on %i. Others are taken by all CTAs, since each loads a part of what
+// they share.
+//
+// All CTAs of a cluster go the same ways, beyond the edge of the grid too, where tiles read as zeros
+// and what is stored is dropped; so nvidia-specialize-warps may multicast tiles that do not depend
+// on %m to all of them.
+//
+// The loop may stand in a role. A CTA belongs to a role by its number, so the borders of roles move
+// to the next whole cluster:
+//
+//   dist.role "comm" cores 0 for %c { ... }       ->  cores 0 for 2 * %b
+//   dist.role "compute" cores %c for %n { ... }   ->  cores 2 * %b for 2 * (%clusters - %b)
+//     %b = clamp(ceil(%c / 2), 1, %clusters - 1)
+//
+// A launch then has two clusters or more. Other loops are dealt to CTAs as before. A kernel is left
+// as it is if products stand outside of the loop, if tiles do more than to be read and written, or
+// if the number of its cores, which the borders come from, has another use.
 // test/targets/nvidia/form-clusters.mlir shows it.
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -42,40 +56,128 @@ struct ClusterShape {
 std::optional<ClusterShape> clusterShapeOf(device::TilesOp tiles) {
   constexpr int64_t kMost = 8; // that every chip with clusters has
   auto hint = tiles->getAttrOfType<DenseI64ArrayAttr>(device::kTogetherAttr);
-  StringRef order = tiles.getOrder().getName();
-  bool knowsRanks = order != "row-major" && order != "grouped";
-  if (!hint || hint.size() != 2 || knowsRanks || tiles.getExtents().size() < 2)
+  if (!hint || hint.size() != 2 || tiles.getExtents().size() < 2)
     return std::nullopt;
   ClusterShape result{hint[0], hint[1]};
   bool isPower = llvm::isPowerOf2_64(static_cast<uint64_t>(result.ctas()));
-  return isPower && result.ctas() <= kMost ? std::optional(result) : std::nullopt;
+  return isPower && result.ctas() > 1 && result.ctas() <= kMost ? std::optional(result)
+                                                                : std::nullopt;
 }
 
-/// Whether an op of a loop over tiles does nothing else but compute, and read and write tiles.
+/// What is made only for tiles of the grid.
+bool isGuarded(Operation *op) { return isa<core::StoreOp, device::WaitOp, device::NotifyOp>(op); }
+
+/// Whether an op of a loop over tiles does nothing else but compute, read and write tiles, and wait
+/// and notify for them.
 bool isPlain(Operation *op) {
-  return isa<core::LoadOp, core::StoreOp, core::GatherOp, scf::ForOp, scf::IfOp, scf::YieldOp>(
-             op) ||
-         isMemoryEffectFree(op);
+  return isa<core::LoadOp, core::GatherOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
+         isGuarded(op) || isMemoryEffectFree(op);
 }
 
-/// The one loop over tiles of a kernel that does not ask for the number of its CTA.
-device::TilesOp onlyLoop(func::FuncOp function) {
-  device::TilesOp loop;
-  WalkResult result = function.walk([&](Operation *op) {
-    if (auto tiles = dyn_cast<device::TilesOp>(op)) {
-      if (loop || tiles->getParentOp() != function)
-        return WalkResult::interrupt();
-      loop = tiles;
-      return WalkResult::advance();
-    }
-    bool isInside = op->getParentOfType<device::TilesOp>() != nullptr;
-    bool isVerb =
-        op->getName().getDialectNamespace() == device::DistDialect::getDialectNamespace() &&
-        !isa<device::RankOp, device::NumRanksOp>(op);
-    return isVerb || (isInside && !isPlain(op)) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted() ? nullptr : loop;
+bool isOnlyPlain(device::TilesOp loop) {
+  WalkResult result = loop.getBody().walk(
+      [](Operation *op) { return isPlain(op) ? WalkResult::advance() : WalkResult::interrupt(); });
+  return !result.wasInterrupted();
 }
+
+/// Whether numbers of cores, and what is computed from them, are the borders of roles and nothing
+/// else.
+bool onlyBounds(Value number) {
+  return llvm::all_of(number.getUsers(), [](Operation *user) {
+    if (isa<device::RoleOp, core::RequireOp>(user))
+      return true;
+    bool isTop = isa<func::FuncOp>(user->getParentOp());
+    return isTop && isMemoryEffectFree(user) && user->getNumRegions() == 0 &&
+           llvm::all_of(user->getResults(), onlyBounds);
+  });
+}
+
+bool isOfCores(Operation *op) {
+  auto role = dyn_cast<device::RoleOp>(op);
+  return role && role.getEngine() == device::Engine::core;
+}
+
+/// Whether the roles of a kernel, if it has some, can have whole clusters each.
+bool canRound(func::FuncOp function) {
+  int64_t roles = 0;
+  WalkResult result = function.walk([&](Operation *op) {
+    if (isOfCores(op) && (++roles > 2 || !isa<func::FuncOp>(op->getParentOp())))
+      return WalkResult::interrupt();
+    bool isTop = isa<func::FuncOp>(op->getParentOp());
+    return isTop && isa<device::NumCoresOp>(op) && !onlyBounds(op->getResult(0))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+/// The loop over tiles that a kernel has clusters for: all products are in it.
+device::TilesOp loopOf(func::FuncOp function) {
+  device::TilesOp loop;
+  int64_t outside = 0;
+  function.walk([&](device::TilesOp tiles) {
+    bool hasPlace = isa<func::FuncOp, device::RoleOp>(tiles->getParentOp());
+    if (!loop && hasPlace && clusterShapeOf(tiles))
+      loop = tiles;
+  });
+  function.walk([&](core::DotOp dot) { outside += !loop || !loop->isAncestor(dot); });
+  return outside == 0 && loop && isOnlyPlain(loop) && canRound(function) ? loop : nullptr;
+}
+
+/// Moves the borders of roles to whole clusters.
+class RoleRounder {
+public:
+  RoleRounder(func::FuncOp function, int64_t ctas)
+      : function_(function), b_(function.getLoc(), function), ctas_(ctas) {}
+
+  /// Whether some role has not all cores.
+  bool run() {
+    bool areSplit = false;
+    for (device::RoleOp role : function_.getOps<device::RoleOp>())
+      if (isOfCores(role) && !hasAll(role)) {
+        round(role);
+        areSplit = true;
+      }
+    return areSplit;
+  }
+
+private:
+  static bool hasAll(device::RoleOp role) {
+    auto count = role.getCount().getDefiningOp<device::NumCoresOp>();
+    return getConstantIntValue(role.getFirst()) == 0 && count &&
+           isa<func::FuncOp>(count->getParentOp());
+  }
+
+  void round(device::RoleOp role) {
+    b_.setInsertionPoint(role);
+    b_.setLoc(role.getLoc());
+    cores_ = b_.create<device::NumCoresOp>(b_.getIndexType());
+    Value first = border(role.getFirst());
+    Value end = border(b_.createOrFold<arith::AddIOp>(role.getFirst(), role.getCount()));
+    role.getFirstMutable().set(b_.createOrFold<arith::MulIOp>(first, index(ctas_)));
+    Value count = b_.createOrFold<arith::SubIOp>(end, first);
+    role.getCountMutable().set(b_.createOrFold<arith::MulIOp>(count, index(ctas_)));
+  }
+
+  Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
+  Value atMostOne(Value x) { return b_.createOrFold<arith::MinSIOp>(x, index(1)); }
+
+  /// The cluster at which a role begins or ends: 0 and the last end stay, others lie between.
+  Value border(Value core) {
+    if (getConstantIntValue(core) == 0)
+      return core;
+    Value clusters = b_.createOrFold<arith::DivUIOp>(cores_, index(ctas_));
+    Value behind = atMostOne(b_.createOrFold<arith::SubIOp>(cores_, core));
+    Value most = b_.createOrFold<arith::SubIOp>(clusters, behind);
+    Value whole = b_.createOrFold<arith::CeilDivSIOp>(core, index(ctas_));
+    return b_.createOrFold<arith::MinSIOp>(whole, most);
+  }
+
+  func::FuncOp function_;
+  ImplicitLocOpBuilder b_;
+  int64_t ctas_;
+  Value cores_;
+};
 
 class Former {
 public:
@@ -91,16 +193,21 @@ public:
     tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 2)].set(parts(rows, shape_.rows));
     tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 1)].set(parts(columns, shape_.columns));
     device::OrderAttr order = tiles_.getOrder();
+    bool knowsRanks = order.getName() != "row-major" && order.getName() != "grouped";
+    if (knowsRanks && !tiles_.getElements())
+      tiles_.getElementsMutable().assign(
+          b_.create<arith::MulIOp>(rows, index(static_cast<int64_t>(tiles_.getHeight()))));
     tiles_.setOrderAttr(device::OrderAttr::get(
         order.getContext(), order.getName(),
         std::max<int64_t>(1, order.getParameter() / shape_.rows), order.getSharded()));
     tiles_.setHeight(tiles_.getHeight() * static_cast<uint64_t>(shape_.rows));
+    tiles_->setAttr(device::kSharersAttr, b_.getI64IntegerAttr(shape_.ctas()));
     tiles_->removeAttr(device::kTogetherAttr);
     Block &body = tiles_.getBody().front();
     b_.setInsertionPointToStart(&body);
     Value i = spread(body.getArgument(static_cast<unsigned>(rank - 2)), shape_.rows, row);
     Value j = spread(body.getArgument(static_cast<unsigned>(rank - 1)), shape_.columns, column);
-    guard(body, b_.create<arith::AndIOp>(isBelow(i, rows), isBelow(j, columns)));
+    guard(body, {i, isBelow(i, rows), shape_.rows}, {j, isBelow(j, columns), shape_.columns});
   }
 
 private:
@@ -124,14 +231,47 @@ private:
     return own;
   }
 
-  /// Stores are made if a condition holds.
-  void guard(Block &body, Value condition) {
-    SmallVector<core::StoreOp> stores;
-    body.walk([&](core::StoreOp store) { stores.push_back(store); });
-    for (core::StoreOp store : stores) {
-      OpBuilder b(store);
-      auto branch = b.create<scf::IfOp>(store.getLoc(), condition);
-      store->moveBefore(branch.thenBlock()->getTerminator());
+  /// A coordinate of this CTA's tile, whether it is in the grid, and how many a cluster has of them.
+  struct Coordinate {
+    Value value, isInside;
+    int64_t ofCluster;
+  };
+
+  /// Whether an op's operands are computed from a value.
+  static bool dependsOn(Operation *op, Value value) {
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.omitBlockArguments = true;
+    for (Value operand : op->getOperands()) {
+      if (operand == value)
+        return true;
+      if (Operation *source = operand.getDefiningOp())
+        getBackwardSlice(source, &slice, options), slice.insert(source);
+    }
+    return llvm::any_of(
+        slice, [&](Operation *one) { return llvm::is_contained(one->getOperands(), value); });
+  }
+
+  /// Stores and notifies are made if the tile is in the grid, waits if what they name is.
+  void guard(Block &body, const Coordinate &row, const Coordinate &column) {
+    SmallVector<Operation *> guarded;
+    body.walk([&](Operation *op) {
+      if (isGuarded(op))
+        guarded.push_back(op);
+    });
+    Value isInside = b_.create<arith::AndIOp>(row.isInside, column.isInside);
+    for (Operation *op : guarded) {
+      OpBuilder b(op);
+      Value condition = isInside;
+      if (isa<device::WaitOp>(op)) {
+        bool byRow = row.ofCluster > 1 && dependsOn(op, row.value);
+        bool byColumn = column.ofCluster > 1 && dependsOn(op, column.value);
+        if (!byRow && !byColumn)
+          continue;
+        condition = byRow && byColumn ? isInside : byRow ? row.isInside : column.isInside;
+      }
+      auto branch = b.create<scf::IfOp>(op->getLoc(), condition);
+      op->moveBefore(branch.thenBlock()->getTerminator());
     }
   }
 
@@ -150,12 +290,15 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    device::TilesOp tiles = onlyLoop(function);
-    auto shape = tiles ? clusterShapeOf(tiles) : std::nullopt;
-    if (!chip->hasWarpgroups || !shape || shape->ctas() == 1)
+    device::TilesOp tiles = chip->hasWarpgroups ? loopOf(function) : nullptr;
+    if (!tiles)
       return;
-    function->setAttr(kClusterAttr, Builder(function).getI64IntegerAttr(shape->ctas()));
-    Former(tiles, *shape).run();
+    ClusterShape shape = *clusterShapeOf(tiles);
+    bool areSplit = RoleRounder(function, shape.ctas()).run();
+    Builder b(function);
+    function->setAttr(kClusterAttr, b.getI64IntegerAttr(shape.ctas()));
+    function->setAttr(kLeastCoresAttr, b.getI64IntegerAttr((areSplit ? 2 : 1) * shape.ctas()));
+    Former(tiles, shape).run();
   }
 };
 

@@ -46,12 +46,14 @@
 // Numbers that take a loop to find are found by the producer alone: Searches.h.
 // test/targets/nvidia/specialize-warps.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/nvidia/analysis/Clusters.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
+#include "ditron/targets/nvidia/warpspec/TensorMaps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Iterators.h"
@@ -71,57 +73,6 @@ int64_t rounded(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
 int64_t bytesOf(RankedTensorType tile) {
   return rounded(tile.getNumElements() * storageBytes(tile.getElementType()));
 }
-
-/// The tensor maps of a kernel: arguments, one for each argument and box.
-class TensorMaps {
-public:
-  explicit TensorMaps(func::FuncOp function) : function_(function) {}
-
-  /// `ctas`: CTAs that load a part of the tile each, by multicast. `choice`: one of those of the
-  /// load's view.
-  Value of(core::LoadOp load, Value choice, int64_t ctas) {
-    ArgumentView view = *ArgumentView::of(choice);
-    RankedTensorType tile = tileOf(load.getTile());
-    auto row = static_cast<unsigned>(load.getCoords().size()) - 2;
-    return of(view.argument, tile.getElementType(), view.dimensionOf(row),
-              tile.getDimSize(0) / ctas, view.page != nullptr);
-  }
-  Value of(core::StoreOp store) {
-    constexpr int64_t kRows = 64; // see TmaStorePatterns.cpp
-    ArgumentView view = *ArgumentView::of(store.getView());
-    auto row = static_cast<unsigned>(store.getCoords().size()) - 2;
-    return of(view.argument, tileOf(store.getTile()).getElementType(), view.dimensionOf(row),
-              kRows);
-  }
-
-private:
-  /// For boxes of `rows` rows, along dimension `row`, of 128 bytes. The pages of symmetric memory
-  /// are a first dimension.
-  Value of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages = false) {
-    Builder b(function_);
-    SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
-    box.back() = kPanelBytes / storageBytes(element);
-    box[row] = rows;
-    if (hasPages)
-      box.insert(box.begin(), 1);
-    SmallVector<NamedAttribute> fields{
-        b.getNamedAttr("argument", b.getI64IntegerAttr(view.getArgNumber())),
-        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
-    if (element.isF32()) // as products read them
-      fields.push_back(b.getNamedAttr("tf32", b.getUnitAttr()));
-    DictionaryAttr wanted = b.getDictionaryAttr(fields);
-    for (unsigned n = 0; n < function_.getNumArguments(); ++n)
-      if (function_.getArgAttr(n, kTensorMapAttr) == wanted)
-        return function_.getArgument(n);
-    unsigned n = function_.getNumArguments();
-    function_.insertArgument(n, LLVM::LLVMPointerType::get(function_.getContext()),
-                             b.getDictionaryAttr({b.getNamedAttr(kTensorMapAttr, wanted)}),
-                             function_.getLoc());
-    return function_.getArgument(n);
-  }
-
-  func::FuncOp function_;
-};
 
 /// The loads of a pipe, the pipe, and their tensor maps.
 struct LoadedPipe {
@@ -321,28 +272,13 @@ private:
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
   }
 
-  /// Stores of tiles as products leave them become TMA stores.
-  static void storeByTma(func::FuncOp function, int64_t warps, TensorMaps &maps) {
-    SmallVector<core::StoreOp> stores;
-    function.walk([&](core::StoreOp store) {
-      if (canStoreByTma(store, warps))
-        stores.push_back(store);
-    });
-    for (core::StoreOp store : stores) {
-      OpBuilder b(store);
-      b.create<TmaStoreOp>(store.getLoc(), store.getTile(), store.getView(), store.getCoords(),
-                           maps.of(store));
-      store.erase();
-    }
-  }
-
   /// CTAs that a load may be made for at once: those of the cluster, where all its CTAs take the
   /// same way to every load, and each has whole groups of 8 rows to load.
   static int64_t sharersOf(core::LoadOp load) {
     auto cluster = load->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(kClusterAttr);
     if (!cluster || tileOf(load.getTile()).getDimSize(0) % (8 * cluster.getInt()) != 0)
       return 1;
-    return isSameInCluster(load) ? cluster.getInt() : 1;
+    return ClusterValues(cluster.getInt()).canShare(load) ? cluster.getInt() : 1;
   }
 
   static void arriveBehind(Operation *op, Value gate) {

@@ -55,7 +55,7 @@ public:
     buffers_ = t.offset(buffers, t.mul(group_, t.i32(kBuffers * kBlockBytes)));
     isFirst_ = t.b.create<arith::AndIOp>(t.loc, equal(warp, 0), equal(t.context.lane, 0));
     lane_ = placeOfLane(warp);
-    place_ = t.placeOf(op.getView(), op.getCoords(), tileOf(op.getTile()).getShape());
+    place_ = t.placeOf(op.getView(), op.getCoords(), tileOf(op.getTile()).getShape(), op.getPage());
     ArgumentView view = *ArgumentView::of(op.getView());
     auto row = view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
     Value &outer = place_[view.dimensions.size() - 1 - row];
@@ -172,13 +172,20 @@ struct TmaStorePattern : EffectPattern<TmaStoreOp> {
   }
 };
 
+struct CompleteStoresPattern : EffectPattern<CompleteStoresOp> {
+  using EffectPattern::EffectPattern;
+  void write(CompleteStoresOp, OpAdaptor, ThreadBuilder &t) const override {
+    t.instructions.waitStores();
+  }
+};
+
 } // namespace
 
 int64_t tmaStoreBytes(int64_t warps) { return warps / kWarpgroup * kBuffers * kBlockBytes; }
 
 void addTmaStorePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                          const ThreadContext &context) {
-  patterns.add<TmaStorePattern>(types, patterns.getContext(), context);
+  patterns.add<TmaStorePattern, CompleteStoresPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia
