@@ -31,9 +31,9 @@ static Tile finish(const FusedGemmConfig &cfg, const Tile &sum, const std::array
 
 template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {signature(cfg), [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias,
-                              std::optional<In<Y>> residual, std::optional<Scalar<f32>> scale,
-                              Out<Y> C) {
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
             auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
             auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
             auto arrived = signals({numRanks()}, "arrived");
@@ -60,38 +60,38 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
   using Y = Product<T>;
   // Tiles of a group of rows are multiplied together, so they wait for it together.
   int height = cfg.m * cfg.group, chunkRows = evenRows(height, cfg.chunkRows);
-  return {
-      signature(cfg),
-      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
-          std::optional<Scalar<f32>> scale, Out<Y> C) {
-        auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
-        auto a = full.tiled(cfg.m, cfg.k);
-        auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
-        auto mine = A.tiled(chunkRows, kChunkColumns), groups = A.tiled(height, kChunkColumns);
-        auto ready = signals({numRanks(), groups.rows()}, "ready");
-        auto [comm, compute] = splitRoles(cfg.commCores);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto full = symmetric<T>({numRanks(), A.rows(), A.cols()}, "full");
+            auto a = full.tiled(cfg.m, cfg.k);
+            auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
+            auto mine = A.tiled(chunkRows, kChunkColumns), groups = A.tiled(height, kChunkColumns);
+            auto ready = signals({numRanks(), groups.rows()}, "ready");
+            auto [comm, compute] = splitRoles(cfg.commCores);
 
-        comm.run("gather", [&] {
-          for (auto step : range(numRanks())) {
-            auto peer = (rank() + numRanks() - step) % numRanks();
-            for (auto [i, part] : mine.tiles()) {
-              put(mine(i, part), full.on(peer).tiled(chunkRows, kChunkColumns)(rank(), i, part));
-              notify(ready.on(peer)(rank(), i / (height / chunkRows)));
-            }
-          }
-        });
-        compute.run("multiply", [&] {
-          auto order = order::ownShardFirstGrouped(cfg.group);
-          for (auto at : c.tiles(paired(order, cfg.pairs))) {
-            auto [s, i, j] = at;
-            auto g = i / cfg.group;
-            auto rows = min(A.rows() - g * height, height);
-            wait(ready(s, g), ceilDiv(rows, chunkRows) * mine.cols());
-            auto sum = productBy(cfg, a.at(s), i, B, j);
-            c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
-          }
-        });
-      }};
+            comm.run("gather", [&] {
+              for (auto step : range(numRanks())) {
+                auto peer = (rank() + numRanks() - step) % numRanks();
+                for (auto [i, part] : mine.tiles()) {
+                  put(mine(i, part),
+                      full.on(peer).tiled(chunkRows, kChunkColumns)(rank(), i, part));
+                  notify(ready.on(peer)(rank(), i / (height / chunkRows)));
+                }
+              }
+            });
+            compute.run("multiply", [&] {
+              auto order = order::ownShardFirstGrouped(cfg.group);
+              for (auto at : c.tiles(paired(order, cfg.pairs))) {
+                auto [s, i, j] = at;
+                auto g = i / cfg.group;
+                auto rows = min(A.rows() - g * height, height);
+                wait(ready(s, g), ceilDiv(rows, chunkRows) * mine.cols());
+                auto sum = productBy(cfg, a.at(s), i, B, j);
+                c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
+              }
+            });
+          }};
 }
 
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {

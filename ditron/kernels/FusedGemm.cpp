@@ -49,8 +49,7 @@ void retileFused(const Problem &problem, Config &config, int64_t count, bool sum
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmConfig(config), config.get("comm"), config.get("chunk"),
-          byCopyEngines(config),
+  return {gemmConfig(config), config.get("comm"), config.get("chunk"), byCopyEngines(config),
           config.get("chunks")};
 }
 

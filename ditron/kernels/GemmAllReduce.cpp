@@ -23,9 +23,9 @@ static std::string signature(const FusedGemmConfig &cfg) {
 template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
   using P = Accumulator<T>; // sums on their way
-  return {signature(cfg), [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias,
-                              std::optional<In<Y>> residual, std::optional<Scalar<f32>> scale,
-                              Out<Y> C) {
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
             auto a = A.tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             auto tiles = ceilDiv(c.rows(), numRanks()), rows = tiles * cfg.m; // of a shard
@@ -92,49 +92,48 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
   FusedGemmConfig part = cfg; // what is summed at a time
   part.m = static_cast<int>(heuristics::summedRows(cfg.m, cfg.n));
   int parts = cfg.m / part.m;
-  return {
-      signature(cfg),
-      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
-          std::optional<Scalar<f32>> scale, Out<Y> C) {
-        auto a = A.tiled(cfg.m, cfg.k);
-        auto c = C.tiled(cfg.m, cfg.n);
-        auto partial = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "partial");
-        auto incoming = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "incoming");
-        auto total = symmetric<Y>({C.rows(), C.cols()}, "total");
-        auto mine = partial.tiled(cfg.m, cfg.n);
-        auto fetched = incoming.tiled(part.m, part.n);
-        auto sums = total.tiled(part.m, part.n);
-        auto done = signals({c.rows(), c.cols()}, "done");
-        auto ready = signals({c.rows(), c.cols()}, "ready");
-        auto ownerOf = [&](Index i, Index j) { return (i * c.cols() + j) % numRanks(); };
-        auto [comm, compute] = splitRoles(cfg.commCores);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto a = A.tiled(cfg.m, cfg.k);
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto partial = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "partial");
+            auto incoming = symmetric<Accumulator<T>>({C.rows(), C.cols()}, "incoming");
+            auto total = symmetric<Y>({C.rows(), C.cols()}, "total");
+            auto mine = partial.tiled(cfg.m, cfg.n);
+            auto fetched = incoming.tiled(part.m, part.n);
+            auto sums = total.tiled(part.m, part.n);
+            auto done = signals({c.rows(), c.cols()}, "done");
+            auto ready = signals({c.rows(), c.cols()}, "ready");
+            auto ownerOf = [&](Index i, Index j) { return (i * c.cols() + j) % numRanks(); };
+            auto [comm, compute] = splitRoles(cfg.commCores);
 
-        compute.run("multiply", [&] {
-          for (auto [i, j] : c.tiles(tileOrder(cfg))) {
-            mine(i, j) = productBy(cfg, a, i, B, j);
-            notify(done.on(ownerOf(i, j))(i, j));
-          }
-        });
-        comm.run("reduce", [&] {
-          // The tiles of this rank, dealt to the cores.
-          auto first = rank() + coreId() * numRanks(), step = numRanks() * numCores();
-          for (auto t : range(first, c.rows() * c.cols(), step)) {
-            auto i = t / c.cols(), j = t % c.cols();
-            wait(done(i, j), numRanks());
-            for (auto p : range(i * parts, min((i + 1) * parts, sums.rows()))) {
-              auto from = [&](Index r) { return partial.on(r).tiled(part.m, part.n)(p, j); };
-              sums(p, j) = cast<Y>(finished<Y, 2>(part, fetchSum(from, fetched(p, j)), {p, j},
-                                                  {bias, residual, scale}));
-            }
-            for (auto peer : ranks())
-              notify(ready.on(peer)(i, j));
-          }
-          for (auto [i, j] : c.tiles()) {
-            wait(ready(i, j), 1);
-            get(total.on(ownerOf(i, j)).tiled(cfg.m, cfg.n)(i, j), c(i, j));
-          }
-        });
-      }};
+            compute.run("multiply", [&] {
+              for (auto [i, j] : c.tiles(tileOrder(cfg))) {
+                mine(i, j) = productBy(cfg, a, i, B, j);
+                notify(done.on(ownerOf(i, j))(i, j));
+              }
+            });
+            comm.run("reduce", [&] {
+              // The tiles of this rank, dealt to the cores.
+              auto first = rank() + coreId() * numRanks(), step = numRanks() * numCores();
+              for (auto t : range(first, c.rows() * c.cols(), step)) {
+                auto i = t / c.cols(), j = t % c.cols();
+                wait(done(i, j), numRanks());
+                for (auto p : range(i * parts, min((i + 1) * parts, sums.rows()))) {
+                  auto from = [&](Index r) { return partial.on(r).tiled(part.m, part.n)(p, j); };
+                  sums(p, j) = cast<Y>(finished<Y, 2>(part, fetchSum(from, fetched(p, j)), {p, j},
+                                                      {bias, residual, scale}));
+                }
+                for (auto peer : ranks())
+                  notify(ready.on(peer)(i, j));
+              }
+              for (auto [i, j] : c.tiles()) {
+                wait(ready(i, j), 1);
+                get(total.on(ownerOf(i, j)).tiled(cfg.m, cfg.n)(i, j), c(i, j));
+              }
+            });
+          }};
 }
 
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {

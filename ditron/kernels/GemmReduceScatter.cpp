@@ -24,9 +24,9 @@ static std::string signature(const FusedGemmConfig &cfg) {
 template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
   using P = Accumulator<T>; // sums on their way
-  return {signature(cfg), [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias,
-                              std::optional<In<Y>> residual, std::optional<Scalar<f32>> scale,
-                              Out<Y> C) {
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
             auto a = A.split(numRanks()).tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             auto staged = symmetric<P>({numRanks(), C.rows(), C.cols()}, "staged");

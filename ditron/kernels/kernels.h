@@ -139,8 +139,8 @@ Kernel allToAll(DType type, const ChunkConfig &config = {});
 
 /// A product with its epilogue, and how it is spread.
 struct FusedGemmConfig : GemmConfig {
-  int commCores = 1; ///< cores that move data, of those of a rank
-  int chunkRows = 8; ///< rows that move at a time: of ag-gemm's A
+  int commCores = 1;        ///< cores that move data, of those of a rank
+  int chunkRows = 8;        ///< rows that move at a time: of ag-gemm's A
   bool copyEngines = false; ///< they move data, and all cores multiply
   int chunks = 1;           ///< of a shard, that copy engines send one by one
 };

@@ -19,6 +19,7 @@
 // test/lower/outline-copy-roles.mlir shows it.
 #include "ditron/core/Place.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/lower/DistLowering.h"
 #include "ditron/lower/ExtentText.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/lower/Views.h"
@@ -338,6 +339,13 @@ class OutlineCopyRoles : public impl::OutlineCopyRolesBase<OutlineCopyRoles> {
     SmallVector<device::RoleOp> roles = device::copyRoles(kernel);
     if (roles.empty())
       return;
+    if (!kernel->hasAttr(kSymmetricAttr)) {
+      kernel.emitError() << "has roles of copy engines and symmetric memory that is no argument; "
+                            "expected what --lower-hoist-symmetric makes of it";
+      return signalPassFailure();
+    }
+    if (failed(requireSignalMemory(kernel)))
+      return signalPassFailure();
     ProgramWriter writer(kernel);
     for (device::RoleOp role : roles)
       if (failed(writer.write(role.getBody().front())))

@@ -6,7 +6,7 @@
 
 // What the launcher has to know, as text.
 // CHECK: dist.kernel_info = ["{\22version\22:1,\22name\22:\22kernel\22,
-// CHECK-SAME: \22symmetric\22:[{\22name\22:\22full\22,\22kind\22:\22buffer\22,\22element_bytes\22:4,\22extents\22:[\22a3\22]}]
+// CHECK-SAME: \22symmetric\22:[{\22name\22:\22full\22,\22kind\22:\22buffer\22,\22element_bytes\22:4,\22extents\22:[\22a3\22],\22fixed\22:false}]
 // CHECK-SAME: \22scratch_bytes\22:0
 
 // The kernel: an address, two extents and two strides of a view, a scalar's bits, an index; then the

@@ -2,8 +2,8 @@
 // RUN: %opt %s --simt-check-supported --verify-diagnostics
 
 func.func @copies(%n: index) {
-  // expected-error @+1 {{dist.role has no lowering to NVIDIA GPUs: it runs on engine copy, expected core}}
-  dist.role "copy" cores %n for %n on copy {
+  // expected-error @+1 {{dist.role has no lowering to NVIDIA GPUs: it runs on engine nic, expected core or copy}}
+  dist.role "copy" cores %n for %n on nic {
   }
   return
 }

@@ -34,6 +34,7 @@ KernelInfo example() {
       {CopyKind::loop, {}, {Extent("1", {}), Extent("n", {}), Extent("1", {})}, 1, 0, ""},
       {CopyKind::put, {0, 3}, {Extent("v0", {}), Extent("r", {}), Extent("a3.1", all)}, 0, 0, ""},
       {CopyKind::require, {}, {Extent("a3.s0 r lt", all)}, 0, 0, "a message"}};
+  info.leastCores = 4;
   info.isDistributed = true;
   info.barriers = 2;
   info.sites = {{"gather/inner", "Gather.cpp", 31, "waits for"}};

@@ -21,7 +21,10 @@ void endCopies(Talk &talk, int64_t site, ValueRange arrived) {
   Value copied = talk.head(abi::Head::kCopied);
   talk.forRanks([&](Value peer) {
     Value note = talk.offset(copied, peer);
-    talk.wait(note, talk.i64(1), site, "sys", 0);
+    // What ended a launch that has failed already stays in the records.
+    Value flag = talk.load(talk.head(abi::Head::kAborted));
+    talk.when(talk.compare(arith::CmpIPredicate::eq, flag, talk.i64(0)),
+              [&] { talk.wait(note, talk.i64(1), site, "sys", 0); });
     talk.store(note, talk.i64(0));
   });
   setAll(talk, arrived, 0);
