@@ -31,7 +31,7 @@ def free_values(example):
     for line in example.splitlines():
         results = re.match(rf"\s*((?:{VALUE}(?::\d+)?\s*,?\s*)+)=\s", line)
         defined.update(re.findall(VALUE, results.group(1)) if results else [])
-        block = re.match(rf"\s*dist\.tiles\s*\(([^)]*)\)", line)
+        block = re.match(rf"\s*(?:dist\.tiles\s*|\^\w+)\(([^)]*)\)", line)
         defined.update(re.findall(VALUE, block.group(1)) if block else [])
     used = dict.fromkeys(re.findall(VALUE, example))
     return [value for value in used if value not in defined]

@@ -211,10 +211,17 @@ void Instructions::storeRelaxed(Value address, Value value, ScopeName scope) {
   store(address, value, AtomicOrdering::monotonic, scope);
 }
 
-void Instructions::raiseRelease(Value address, StringRef mode, Value value, ScopeName scope) {
+void Instructions::raise(Value address, StringRef mode, Value value, AtomicOrdering ordering,
+                         ScopeName scope) {
   auto kind = mode == "max" ? LLVM::AtomicBinOp::umax : LLVM::AtomicBinOp::add;
-  b_.create<LLVM::AtomicRMWOp>(loc_, kind, globalPointer(address), value, AtomicOrdering::release,
+  b_.create<LLVM::AtomicRMWOp>(loc_, kind, globalPointer(address), value, ordering,
                                syncScope(scope));
+}
+void Instructions::raiseRelease(Value address, StringRef mode, Value value, ScopeName scope) {
+  raise(address, mode, value, AtomicOrdering::release, scope);
+}
+void Instructions::raiseRelaxed(Value address, StringRef mode, Value value, ScopeName scope) {
+  raise(address, mode, value, AtomicOrdering::monotonic, scope);
 }
 
 Value Instructions::addAcquireRelease(Value address, Value value, ScopeName scope) {

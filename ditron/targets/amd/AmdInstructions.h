@@ -22,6 +22,7 @@ public:
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
+  void meetInWarp() override {} // its lanes execute each instruction together
   void barrier(bool ofAll = false) override;
   void stay() override;
   void exit() override;
@@ -37,6 +38,7 @@ public:
   void storeRelease(Value address, Value value, ScopeName scope) override;
   void storeRelaxed(Value address, Value value, ScopeName scope) override;
   void raiseRelease(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
+  void raiseRelaxed(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
   Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
   Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
   void fence(ScopeName scope) override;
@@ -55,6 +57,8 @@ private:
   void fence(mlir::LLVM::AtomicOrdering ordering, ScopeName scope);
   Value load(Value address, mlir::LLVM::AtomicOrdering ordering, ScopeName scope);
   void store(Value address, Value value, mlir::LLVM::AtomicOrdering ordering, ScopeName scope);
+  void raise(Value address, llvm::StringRef mode, Value value, mlir::LLVM::AtomicOrdering ordering,
+             ScopeName scope);
 
   const Chip &chip_;
 };

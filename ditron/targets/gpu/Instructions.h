@@ -36,6 +36,8 @@ public:
   /// The threads that compute meet, and see each other's memory. `ofAll`: with the producer warps
   /// behind them.
   virtual void barrier(bool ofAll = false) = 0;
+  /// The lanes of a warp meet, and see each other's memory.
+  virtual void meetInWarp() = 0;
   /// No instruction, but an effect: the code around it is executed only where the program is.
   virtual void stay() = 0;
   /// Ends this thread; all others of the CTA come here too.
@@ -74,6 +76,7 @@ public:
   virtual void storeRelaxed(Value address, Value value, ScopeName scope) = 0;
   /// Release: `mode` is "add" or "max".
   virtual void raiseRelease(Value address, llvm::StringRef mode, Value value, ScopeName scope) = 0;
+  virtual void raiseRelaxed(Value address, llvm::StringRef mode, Value value, ScopeName scope) = 0;
   /// Adds: the value before.
   virtual Value addAcquireRelease(Value address, Value value, ScopeName scope) = 0;
   /// Adds 1 to 32 bits, from `last` (i32) to 0: the value before.

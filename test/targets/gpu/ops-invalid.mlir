@@ -23,3 +23,14 @@ func.func @scope() {
   simt.sync "warp"
   return
 }
+
+// -----
+
+func.func @each(%n: index, %cell: index) {
+  // expected-error @+1 {{'simt.notify_each' op expected a body that takes a number and computes what one relaxed simt.notify takes}}
+  simt.notify_each %n to %n scope "sys" {
+  ^bb0(%p: index):
+    simt.notify %cell "add" %n scope "sys"
+  }
+  return
+}

@@ -21,6 +21,8 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype bf16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
+// RUN: ditron compile ag-gemm --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=GATHERED
+// RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
 
 // BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
 // BF16: .target sm_80
@@ -124,10 +126,12 @@
 // RANKS: st.relaxed.gpu.global.u64
 // RANKS-DAG: ld.global.v4.b32
 // RANKS-DAG: st.global.v4.b32
-// RANKS-DAG: red.release.sys.global.add.u64
+// RANKS: fence.acq_rel.sys;
+// RANKS: red.relaxed.sys.global.add.u64
 // RANKS-DAG: ld.acquire.sys.global.u64
 // RANKS-DAG: atom.acq_rel.gpu.global.inc.u32
-// RANKS: st.release.sys.global.u64
+// RANKS: fence.acq_rel.sys;
+// RANKS: st.relaxed.sys.global.u64
 
 // Of aligned tensors no way element by element; exponentials and quotients without a branch; few warps that reduce.
 // ALIGNED: .reqntid 128
@@ -163,3 +167,16 @@
 // NORM-COUNT-2: ld.global.v4.b32
 // NORM-NOT: ld.global
 // NORM-COUNT-2: st.global.v4.b32
+
+// Where rows are gathered, tiles are multiplied as gemm does: by pairs of CTAs that multicast what they share, with TMA
+// stores. The producer sees by one load that rows are there; a fence of global memory shows them to TMA. The last CTA
+// releases to all ranks behind one fence.
+// GATHERED: "cluster":2,"least_cores":4
+// GATHERED-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+// GATHERED-DAG: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// GATHERED-DAG: fence.proxy.async.global;
+// GATHERED-DAG: atom.acq_rel.gpu.global.inc.u32
+// GATHERED-NOT: st.release
+
+// SCATTERED: "cluster":2,"least_cores":4
+// SCATTERED: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster

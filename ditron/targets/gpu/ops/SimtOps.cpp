@@ -82,6 +82,18 @@ LogicalResult NotifyOp::verify() {
     return failure();
   return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
 }
+LogicalResult NotifyEachOp::verify() {
+  Block &body = getBody().front();
+  auto notifies = body.getOps<NotifyOp>();
+  bool isOne =
+      std::distance(notifies.begin(), notifies.end()) == 1 && (*notifies.begin()).getRelaxed();
+  bool isPlain = llvm::all_of(
+      body, [](Operation &op) { return isa<NotifyOp>(op) || isMemoryEffectFree(&op); });
+  if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isIndex() || !isOne || !isPlain)
+    return emitOpError() << "expected a body that takes a number and computes what one relaxed "
+                            "simt.notify takes";
+  return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
+}
 LogicalResult SyncOp::verify() {
   return requireOneOf(*this, "scope", getScope(), {"cta", "gpu", "sys"});
 }

@@ -231,15 +231,37 @@ def Simt_WaitOp : Simt_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Raises a counter, which may be a peer's: release of all that the CTA did before";
   let description = [{
-    `mode` is what is done to the counter: "add" or "max".
+    `mode` is what is done to the counter: "add" or "max". One that is `relaxed` is of one thread,
+    and releases nothing itself: it stands in simt.notify_each.
 
     Example:
     ```mlir
     simt.notify %cell "add" %n scope "sys"
     ```
   }];
-  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope);
-  let assemblyFormat = "$cell $mode $value `scope` $scope attr-dict";
+  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope, UnitAttr:$relaxed);
+  let assemblyFormat = "$cell $mode $value `scope` $scope (`relaxed` $relaxed^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_NotifyEachOp : Simt_Op<"notify_each", [SingleBlock, NoTerminator, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Raises a counter for each number of a range: one release of all that the CTA did before";
+  let description = [{
+    The body takes a number, computes without effects, and raises one counter. It is executed by the
+    lanes of a warp, behind one fence of this scope.
+
+    Example:
+    ```mlir
+    simt.notify_each %zero to %ranks scope "sys" {
+    ^bb0(%p: index):
+      %there = arith.muli %p, %stride : index
+      simt.notify %there "add" %n scope "sys" relaxed
+    }
+    ```
+  }];
+  let arguments = (ins Index:$lower, Index:$upper, StrAttr:$scope);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$lower `to` $upper `scope` $scope $body attr-dict";
   let hasVerifier = 1;
 }
 

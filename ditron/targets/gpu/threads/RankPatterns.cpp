@@ -29,33 +29,35 @@ void Talk::abort() {
   });
 }
 
+// Where the counter is high enough at once, it is the only load.
 void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
   OpBuilder &b = t_.b;
   Type i64Type = b.getI64Type(), i1Type = b.getI1Type();
   Value no = b.create<arith::ConstantIntOp>(t_.loc, 0, 1);
-  // Carried: when the wait began, 0 before it is known, and whether it has outlived its bound.
-  auto loop = b.create<scf::WhileOp>(t_.loc, TypeRange{i64Type, i1Type}, ValueRange{i64(0), no});
+  // Carried: when the wait began, 0 before it is known, and whether it is to end; then what was seen.
+  auto loop =
+      b.create<scf::WhileOp>(t_.loc, TypeRange{i64Type, i1Type, i64Type}, ValueRange{i64(0), no});
   Block *before = b.createBlock(&loop.getBefore(), {}, {i64Type, i1Type}, {t_.loc, t_.loc});
   Value seen = t_.instructions->loadAcquire(cell, scope);
   Value isThere = compare(arith::CmpIPredicate::uge, seen, value);
+  Value ends = either(isThere, before->getArgument(1));
+  b.create<scf::ConditionOp>(t_.loc, invert(ends),
+                             ValueRange{before->getArgument(0), before->getArgument(1), seen});
+  Block *after =
+      b.createBlock(&loop.getAfter(), {}, {i64Type, i1Type, i64Type}, {t_.loc, t_.loc, t_.loc});
   Value flag = t_.instructions->loadRelaxed(head(abi::Head::kAborted), "sys");
   Value isAborted = compare(arith::CmpIPredicate::ne, flag, i64(0));
-  Value ends = either(either(isThere, isAborted), before->getArgument(1));
-  b.create<scf::ConditionOp>(t_.loc, invert(ends),
-                             ValueRange{before->getArgument(0), before->getArgument(1)});
-  Block *after = b.createBlock(&loop.getAfter(), {}, {i64Type, i1Type}, {t_.loc, t_.loc});
   Value now = t_.instructions->time(), began = after->getArgument(0);
   began = b.create<arith::SelectOp>(t_.loc, compare(arith::CmpIPredicate::eq, began, i64(0)), now,
                                     began);
   Value passed = b.create<arith::SubIOp>(t_.loc, now, began);
   Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(abi::kBound));
-  b.create<scf::YieldOp>(t_.loc, ValueRange{began, isLate});
+  b.create<scf::YieldOp>(t_.loc, ValueRange{began, either(isAborted, isLate)});
   b.setInsertionPointAfter(loop);
-  noteFailure(cell, value, site, scope, record);
+  noteFailure(cell, value, loop.getResult(2), site, record);
 }
 
-void Talk::noteFailure(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
-  Value seen = t_.instructions->loadRelaxed(cell, scope);
+void Talk::noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {
   when(compare(arith::CmpIPredicate::ult, seen, value), [&] {
     Value number = t_.add(t_.mul(core(), i64(2)), i64(record));
     Value first =
@@ -127,29 +129,50 @@ private:
   }
 };
 
+/// The last CTA releases to all ranks at once: by one fence of a warp, whose lanes store to a rank
+/// each.
 struct EndPattern : LaunchPattern<EndOp> {
   using LaunchPattern::LaunchPattern;
   void write(EndOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
     OpBuilder &b = t.b;
     mlir::Location loc = op.getLoc();
     t.instructions->barrier();
-    talk.when(talk.isFirstThread(), [&] {
+    talk.when(talk.isFirstWarp(), [&] {
       Value last = b.create<arith::SubIOp>(loc, talk.cores(), t.i32(1));
-      Value before =
-          t.instructions->incrementAcquireRelease(talk.head(abi::Head::kArrived), last, "gpu");
+      Value before = t.instructions->uniform(arrive(t, talk, last));
+      t.instructions->meetInWarp();
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
-        if (op.getCopies())
-          endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getArrived());
         Value epoch =
             talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
-        t.instructions->storeRelaxed(talk.head(abi::Head::kEpoch), epoch, "sys");
+        talk.when(talk.isFirstThread(), [&] {
+          if (op.getCopies())
+            endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getArrived());
+          t.instructions->storeRelaxed(talk.head(abi::Head::kEpoch), epoch, "sys");
+        });
+        t.instructions->meetInWarp();
         Value own = t.mul(talk.launch(abi::kRank), talk.i64(8));
-        talk.forRanks([&](Value peer) {
+        t.instructions->fence("sys");
+        talk.forRanksByLanes([&](Value peer) {
           Value cell = t.add(talk.headOf(peer, abi::Head::kCompleted), own);
-          t.instructions->storeRelease(cell, epoch, "sys");
+          t.instructions->storeRelaxed(cell, epoch, "sys");
         });
       });
     });
+  }
+
+private:
+  /// The CTAs that have ended before this one, in the first lane.
+  static Value arrive(ThreadBuilder &t, Talk &talk, Value last) {
+    auto first = t.b.create<scf::IfOp>(t.loc, TypeRange{t.b.getI32Type()}, talk.isFirstThread(),
+                                       /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(first.thenBlock());
+    Value before =
+        t.instructions->incrementAcquireRelease(talk.head(abi::Head::kArrived), last, "gpu");
+    t.b.create<scf::YieldOp>(t.loc, before);
+    t.b.setInsertionPointToStart(first.elseBlock());
+    t.b.create<scf::YieldOp>(t.loc, t.i32(0));
+    return first.getResult(0);
   }
 };
 
@@ -172,11 +195,33 @@ struct NotifyPattern : EffectPattern<NotifyOp> {
   using EffectPattern::EffectPattern;
   void write(NotifyOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
     Talk talk(t, {});
+    Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
+    if (op.getRelaxed())
+      return t.instructions->raiseRelaxed(cell, op.getMode(), value, op.getScope());
     t.instructions->barrier();
-    talk.when(talk.isFirstThread(), [&] {
-      t.instructions->raiseRelease(talk.asWord(adaptor.getCell()), op.getMode(),
-                                   talk.asWord(adaptor.getValue()), op.getScope());
-    });
+    talk.when(talk.isFirstThread(),
+              [&] { t.instructions->raiseRelease(cell, op.getMode(), value, op.getScope()); });
+  }
+};
+
+/// One fence of a warp, whose lanes take the numbers in turn.
+struct NotifyEachPattern : TilePattern<NotifyEachOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(NotifyEachOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, {});
+    t.instructions->barrier();
+    auto branch = b.create<scf::IfOp>(op.getLoc(), talk.isFirstWarp());
+    b.setInsertionPointToStart(branch.thenBlock());
+    t.instructions->fence(op.getScope());
+    Value lane = b.create<arith::IndexCastUIOp>(op.getLoc(), b.getIndexType(), context_.lane);
+    auto loop = b.create<scf::ForOp>(op.getLoc(), t.add(adaptor.getLower(), lane),
+                                     adaptor.getUpper(), t.index(context_.lanes));
+    b.inlineBlockBefore(&op.getBody().front(), loop.getBody()->getTerminator(),
+                        loop.getInductionVar());
+    b.eraseOp(op);
+    return success();
   }
 };
 
@@ -243,7 +288,7 @@ void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   addCopyPatterns(patterns, types, context);
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
-               SyncPattern, MeetPattern>(types, patterns.getContext(), context);
+               NotifyEachPattern, SyncPattern, MeetPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

@@ -41,6 +41,9 @@ public:
                                             t_.b.create<mlir::arith::ConstantIntOp>(t_.loc, 1, 1));
   }
   Value isFirstThread() { return compare(mlir::arith::CmpIPredicate::eq, t_.thread(), t_.i32(0)); }
+  Value isFirstWarp() {
+    return compare(mlir::arith::CmpIPredicate::eq, t_.context.warp, t_.i32(0));
+  }
   Value core() {
     return t_.b.create<mlir::arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), t_.instructions->block());
   }
@@ -54,13 +57,12 @@ public:
     body();
   }
   /// For each rank.
-  template <class Fn> void forRanks(Fn &&body) {
-    auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, i64(0), launch(abi::kRanks), i64(1));
-    mlir::OpBuilder::InsertionGuard guard(t_.b);
-    t_.b.setInsertionPointToStart(loop.getBody());
-    body(loop.getInductionVar());
+  template <class Fn> void forRanks(Fn &&body) { forRanks(i64(0), 1, body); }
+  /// The same by the lanes of a warp, one or more ranks each.
+  template <class Fn> void forRanksByLanes(Fn &&body) {
+    Value lane = t_.b.create<mlir::arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), t_.context.lane);
+    forRanks(lane, t_.context.lanes, body);
   }
-
   /// Tells every rank that the launch has failed.
   void abort();
   /// A store of a word for all of the system, at an address.
@@ -84,8 +86,16 @@ public:
   void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
 
 private:
-  /// Behind a wait: if it found no such value, all ranks are told, and the record says what it was.
-  void noteFailure(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
+  template <class Fn> void forRanks(Value first, int64_t step, Fn &&body) {
+    auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, first, launch(abi::kRanks), i64(step));
+    mlir::OpBuilder::InsertionGuard guard(t_.b);
+    t_.b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+
+  /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
+  /// says what it was.
+  void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record);
 
   ThreadBuilder &t_;
   mlir::ValueRange launch_;

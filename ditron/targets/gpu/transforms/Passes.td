@@ -34,6 +34,11 @@ def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
   let options = [TargetOption];
 }
 
+def MergeNotifies : Pass<"simt-merge-notifies", "::mlir::func::FuncOp"> {
+  let summary = "Notifies of several ranks in a row become one release";
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];
+}
+
 def OutlineRegions : Pass<"simt-outline-regions", "::mlir::ModuleOp"> {
   let summary = "Takes a kernel apart into regions that are planned by themselves, where roles ask for it";
   let dependentDialects = ["::ditron::gpu::SimtDialect"];

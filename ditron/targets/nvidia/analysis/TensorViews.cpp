@@ -36,8 +36,11 @@ bool isOfThreads(Operation *op) {
 }
 
 bool needsCompleteStores(Operation *op) {
-  auto sync = dyn_cast<SyncOp>(op);
-  return (sync && sync.getScope() != "cta") || isa<NotifyOp, MeetOp, EndOp, MoveOp>(op);
+  if (auto sync = dyn_cast<SyncOp>(op))
+    return sync.getScope() != "cta";
+  if (auto notify = dyn_cast<NotifyOp>(op))
+    return !notify.getRelaxed();
+  return isa<NotifyEachOp, MeetOp, EndOp, MoveOp>(op);
 }
 
 /// Whether an op of a kernel goes with TMA stores to an argument: it reads nothing of it but where
@@ -55,7 +58,8 @@ static bool goesWithStoresTo(BlockArgument argument, Operation *op) {
       isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op))
     return false;
   if (isOfThreads(op) && !isMemoryEffectFree(op))
-    return needsCompleteStores(op) || isa<BeginOp, WaitOp, AbortOp, ReleaseCopiesOp, SyncOp>(op);
+    return needsCompleteStores(op) ||
+           isa<BeginOp, WaitOp, AbortOp, SyncOp, NotifyOp, ReleaseCopiesOp>(op);
   Value view = isa<core::StoreOp>(op) ? nullptr : viewOf(op);
   return !view || isOther(view);
 }

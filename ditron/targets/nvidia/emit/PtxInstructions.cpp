@@ -70,6 +70,10 @@ Value Instructions::uniform(Value value) {
                                  constant(31), NVVM::ShflKind::idx, UnitAttr());
 }
 
+void Instructions::meetInWarp() {
+  b_.create<NVVM::SyncWarpOp>(loc_, b_.create<arith::ConstantIntOp>(loc_, -1, 32));
+}
+
 //===-- Global memory -------------------------------------------------------------------------===//
 
 // A register of 8 bits does not exist: such an element travels in one of 16.
@@ -390,6 +394,11 @@ void Instructions::raiseRelease(Value address, StringRef mode, Value value, Stri
            "l,l,~{memory}", {address, value}, {});
 }
 
+void Instructions::raiseRelaxed(Value address, StringRef mode, Value value, StringRef scope) {
+  assemble(fmt::format("red.relaxed.{}.global.{}.u64 [$0], $1;", scope.str(), mode.str()),
+           "l,l,~{memory}", {address, value}, {});
+}
+
 Value Instructions::addAcquireRelease(Value address, Value value, StringRef scope) {
   return assemble(fmt::format("atom.acq_rel.{}.global.add.u64 $0, [$1], $2;", scope.str()),
                   "=l,l,l,~{memory}", {address, value}, b_.getI64Type())[0];
@@ -404,7 +413,7 @@ void Instructions::fence(StringRef scope) {
   assemble(fmt::format("fence.acq_rel.{};", scope.str()), "~{memory}", {}, {});
 }
 
-void Instructions::fenceAsyncProxy() { assemble("fence.proxy.async;", "~{memory}", {}, {}); }
+void Instructions::fenceAsyncProxy() { assemble("fence.proxy.async.global;", "~{memory}", {}, {}); }
 
 void Instructions::waitForGridDependency() {
   assemble("griddepcontrol.launch_dependents; griddepcontrol.wait;", "~{memory}", {}, {});

@@ -18,6 +18,7 @@ public:
   Value block() override;
   Value blocks() override;
   Value uniform(Value value) override;
+  void meetInWarp() override;
   void barrier(bool ofAll = false) override;
   void stay() override;
   void exit() override;
@@ -33,6 +34,7 @@ public:
   void storeRelease(Value address, Value value, ScopeName scope) override;
   void storeRelaxed(Value address, Value value, ScopeName scope) override;
   void raiseRelease(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
+  void raiseRelaxed(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
   Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
   Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
   void fence(ScopeName scope) override;
@@ -143,7 +145,7 @@ public:
 
   //===-- Launches, and other roles ----------------------------------------------------------===//
 
-  /// fence.proxy.async: what this thread has acquired, or seen, TMA sees too.
+  /// fence.proxy.async: what this thread has acquired, or seen, of global memory TMA sees too.
   void fenceAsyncProxy();
   /// griddepcontrol: the next launch may begin; then, what was launched before is done and seen.
   void waitForGridDependency();

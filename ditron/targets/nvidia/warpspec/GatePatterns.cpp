@@ -12,7 +12,9 @@ using namespace mlir;
 namespace ditron::nvidia {
 namespace {
 
-/// A wait of the producer: takes precedence over that of all threads.
+/// A wait of the producer: takes precedence over that of all threads. It keeps the counter and the
+/// value that it has waited for last, in registers, and does not wait for them again: counters only
+/// grow, so what was there is there.
 class ProducerWaitPattern : public OpConversionPattern<WaitOp> {
 public:
   ProducerWaitPattern(const TypeConverter &types, MLIRContext *mlirContext,
@@ -28,13 +30,34 @@ public:
     ThreadBuilder t(b, op.getLoc(), context_);
     Talk talk(t, adaptor.getLaunch());
     Value cell = talk.asWord(adaptor.getCell()), value = talk.asWord(adaptor.getValue());
-    talk.wait(cell, value, static_cast<int64_t>(op.getSite()), op.getScope(), 1);
-    t.instructions.fenceAsyncProxy();
+    Value lastCell = remembered(t, op), lastValue = remembered(t, op);
+    Type word = b.getI64Type();
+    Value isOther = talk.compare(arith::CmpIPredicate::ne, cell,
+                                 b.create<LLVM::LoadOp>(op.getLoc(), word, lastCell));
+    Value isMore = talk.compare(arith::CmpIPredicate::ugt, value,
+                                b.create<LLVM::LoadOp>(op.getLoc(), word, lastValue));
+    talk.when(talk.either(isOther, isMore), [&] {
+      talk.wait(cell, value, static_cast<int64_t>(op.getSite()), op.getScope(), 1);
+      t.instructions.fenceAsyncProxy();
+      b.create<LLVM::StoreOp>(op.getLoc(), cell, lastCell);
+      b.create<LLVM::StoreOp>(op.getLoc(), value, lastValue);
+    });
     b.eraseOp(op);
     return success();
   }
 
 private:
+  /// A word of the thread, 0 at the beginning: an alloca, which LLVM promotes to a register.
+  static Value remembered(ThreadBuilder &t, WaitOp op) {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
+    auto pointer = LLVM::LLVMPointerType::get(t.b.getContext());
+    Value word = t.b.create<LLVM::AllocaOp>(t.loc, pointer, t.b.getI64Type(), t.i32(1));
+    Value zero = t.b.create<arith::ConstantIntOp>(t.loc, 0, 64);
+    t.b.create<LLVM::StoreOp>(t.loc, zero, word);
+    return word;
+  }
+
   const ThreadContext &context_;
 };
 

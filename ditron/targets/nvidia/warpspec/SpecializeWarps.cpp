@@ -246,11 +246,14 @@ private:
     if (tensorStores)
       storeByTma(function, plan->warps, maps);
     Searches searches(function);
-    int64_t available = share.sharedBytes - searches.bytes();
-    SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
+    constexpr int64_t kGate = 1024; // of shared memory
     Guards guards = plan->guards(function);
+    llvm::SetVector<Operation *> gated = guards.gates(plan->writers);
+    int64_t available =
+        share.sharedBytes - searches.bytes() - static_cast<int64_t>(gated.size()) * kGate;
+    SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
     llvm::DenseMap<Operation *, Value> gates;
-    for (Operation *op : guards.gates(plan->writers))
+    for (Operation *op : gated)
       gates[op] = b.create<GateOp>(GateType::get(b.getContext()));
     auto roles = b.create<RolesOp>();
     Block *producer = b.createBlock(&roles.getProducer()),
@@ -290,7 +293,7 @@ private:
   /// What the consumer receives next was loaded behind the same wait of the producer,
   /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
   static void leaveToProducer(WaitOp wait, ArrayRef<PipeLoads> pipes) {
-    Operation *next = wait->getNextNode();
+    Operation *place = branchOf(wait), *next = place->getNextNode();
     while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
       next = next->getNextNode();
     auto loop = dyn_cast_or_null<scf::ForOp>(next);
@@ -303,7 +306,17 @@ private:
     Value isEmpty = b.create<arith::CmpIOp>(wait.getLoc(), arith::CmpIPredicate::sge,
                                             loop.getLowerBound(), loop.getUpperBound());
     auto branch = b.create<scf::IfOp>(wait.getLoc(), isEmpty, /*withElseRegion=*/false);
-    wait->moveBefore(branch.thenBlock()->getTerminator());
+    place->moveBefore(branch.thenBlock()->getTerminator());
+  }
+
+  /// The branch that has a wait and nothing else; the wait itself where it is in none.
+  static Operation *branchOf(WaitOp wait) {
+    auto branch = dyn_cast<scf::IfOp>(wait->getParentOp());
+    bool isAlone =
+        branch && !branch.elseBlock() && llvm::all_of(*wait->getBlock(), [&](Operation &op) {
+          return &op == wait || isMemoryEffectFree(&op) || isa<scf::YieldOp>(op);
+        });
+    return isAlone ? branch.getOperation() : wait.getOperation();
   }
 
   static void rewriteConsumer(Region &consumer, ArrayRef<LoadedPipe> pipes, const Chip &share,
