@@ -26,6 +26,7 @@ def Dist_Dialect : Dialect {
   let dependentDialects = ["::ditron::core::TileDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
 }
 
 //===-- Types, attributes and enumerations ----------------------------------------------------===//
@@ -64,6 +65,31 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
       DefaultValuedParameter<EnumParameter<Dist_ShardedAxis>.cppType,
                              "::ditron::device::ShardedAxis::rows">:$sharded);
   let assemblyFormat = "`<` $name (`,` $parameter^)? (`over` $sharded^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Dist_PlacementKind
+    : I32EnumAttr<"PlacementKind", "how an argument relates to its parts on the ranks",
+                  [I32EnumAttrCase<"gathered", 0>,
+                   I32EnumAttrCase<"reduceScattered", 1, "reduce_scattered">,
+                   I32EnumAttrCase<"allReduced", 2, "all_reduced">]> {
+  let cppNamespace = "::ditron::device";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
+  let summary = "Where an argument of a kernel lives: `dist.placement` on an argument of its function";
+  let description = [{
+    The kernel is written for one device. `gathered dim d`: each rank has an equal part of dimension `d`, and the kernel
+    reads all of them. `reduce_scattered dim d`: each rank computes a summand of the result, and keeps the sum of an equal
+    part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
+    dist-place-results write the verbs. `cores`: the cores that move the data (0: all, before they compute).
+
+    Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
+  }];
+  let parameters = (ins EnumParameter<Dist_PlacementKind>:$kind,
+      DefaultValuedParameter<"int64_t", "-1">:$dim, DefaultValuedParameter<"int64_t", "1">:$cores);
+  let assemblyFormat = "`<` $kind (`dim` $dim^)? (`cores` $cores^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -110,14 +110,18 @@ KernelEntry allGatherGemmEntry() {
       .isDistributed = true,
       .parameters = parameters(),
       .defaults = defaults,
-      .make = [](DType type,
-                 const Config &config) { return allGatherGemm(type, fusedConfig(config)); },
+      .make =
+          [](DType type, const Config &config) {
+            return isPlaced(config) ? placedGemm(type, config, "A", gathered(0))
+                                    : allGatherGemm(type, fusedConfig(config));
+          },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
       .checkCases = checkCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,engine=copy"},
+      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,engine=copy",
+                   "m=8,n=16,k=32,comm=1,form=placed", "comm=0,form=placed"},
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

@@ -12,6 +12,11 @@ std::vector<ConfigParameter> fusedParameters() {
                         {0, 1, 2},
                         {},
                         0});
+  parameters.push_back({"form",
+                        "the verbs written in the kernel, or derived from where arguments live",
+                        {},
+                        {"explicit", "placed"},
+                        0});
   return parameters;
 }
 
@@ -19,11 +24,21 @@ Config fusedDefaults(const Problem &problem, int64_t rows, bool sums) {
   heuristics::GemmNeeds needs{.isStoredByThreads = true, .isSummed = sums};
   GemmTile tile = heuristics::gemmTile(gemmShape(problem, rows), problem.target, needs);
   int64_t comm = heuristics::communicatingCores(problem.cores, problem.target);
-  return {{"m", tile.m}, {"n", tile.n}, {"k", tile.k}, {"group", tile.group}, {"comm", comm}};
+  return {{"m", tile.m},         {"n", tile.n},  {"k", tile.k},
+          {"group", tile.group}, {"comm", comm}, {"form", 0}};
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
   return {gemmTile(config), config.get("comm"), config.valueOr("engine", 0) == 1};
+}
+
+bool isPlaced(const Config &config) { return config["form"] == 1; }
+
+Kernel placedGemm(DType type, const Config &config, const char *argument,
+                  const Placement &placement) {
+  GemmConfig gemmConfig;
+  static_cast<GemmTile &>(gemmConfig) = gemmTile(config);
+  return distribute(gemm(type, gemmConfig), {{argument, placement.cores(config.get("comm"))}});
 }
 
 std::vector<Dimensions> fusedTestShapes() {

@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Distribute.h"
 
 namespace ditron::kernels {
 
@@ -15,6 +16,10 @@ inline constexpr int kChunkColumns = 4096;
 std::vector<ConfigParameter> fusedParameters();
 Config fusedDefaults(const Problem &problem, int64_t rows, bool sums = false);
 FusedGemmConfig fusedConfig(const Config &config);
+/// Whether a configuration asks for `gemm` with a placed argument, and that kernel.
+bool isPlaced(const Config &config);
+Kernel placedGemm(DType type, const Config &config, const char *argument,
+                  const Placement &placement);
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();
 

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/device/transforms/LoopCutter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace ditron::device {
+namespace {
+
+/// The extents of a view, taken apart: where a box in it begins, and its sizes.
+struct Box {
+  SmallVector<OpFoldResult> offsets, sizes, strides;
+
+  Box(OpBuilder &builder, Location where, Value view) {
+    for (int64_t dim = 0, rank = cast<MemRefType>(view.getType()).getRank(); dim < rank; ++dim) {
+      offsets.push_back(builder.getIndexAttr(0));
+      sizes.push_back(builder.createOrFold<memref::DimOp>(where, view, dim));
+      strides.push_back(builder.getIndexAttr(1));
+    }
+  }
+};
+
+MemRefType typeWithRank(Value view, int64_t rank) {
+  auto type = cast<MemRefType>(view.getType());
+  return viewType(rank, type.getElementType(), spaceOf(type));
+}
+
+/// Shard number `shard` of an argument.
+Value shardOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
+  Box box(builder, where, whole.buffer);
+  box.offsets[whole.at] = shard;
+  box.sizes[whole.at] = builder.getIndexAttr(1);
+  MemRefType result =
+      typeWithRank(whole.buffer, cast<MemRefType>(whole.buffer.getType()).getRank() - 1);
+  return builder.create<memref::SubViewOp>(where, result, whole.buffer, box.offsets, box.sizes,
+                                           box.strides);
+}
+
+/// The view of `argument` again, of a shard of it. `dim` is the sharded dimension, followed from
+/// view to view.
+class Rebase {
+public:
+  Rebase(OpBuilder &builder, BlockArgument argument, Value shard, int64_t dim)
+      : builder_(builder), argument_(argument), shard_(shard), dim_(dim) {}
+
+  FailureOr<Value> view(Value view) {
+    if (view == argument_)
+      return shard_;
+    Operation *op = view.getDefiningOp();
+    return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
+        .Case([&](memref::SubViewOp op) { return slice(op); })
+        .Case([&](memref::TransposeOp op) { return transpose(op); })
+        .Default([](Operation *op) -> FailureOr<Value> {
+          return op->emitError("a view that cannot be taken of a part of the argument");
+        });
+  }
+
+private:
+  FailureOr<Value> slice(memref::SubViewOp op) {
+    FailureOr<Value> source = view(op.getSource());
+    if (failed(source))
+      return failure();
+    SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+    sizes[dim_] = builder_.createOrFold<memref::DimOp>(op.getLoc(), *source, dim_);
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    for (int64_t d = 0, before = dim_; d < before; ++d)
+      dim_ -= dropped[d];
+    Value result = builder_.create<memref::SubViewOp>(
+        op.getLoc(), typeWithRank(*source, op.getType().getRank()), *source, op.getMixedOffsets(),
+        sizes, op.getMixedStrides());
+    return result;
+  }
+
+  FailureOr<Value> transpose(memref::TransposeOp op) {
+    FailureOr<Value> source = view(op.getIn());
+    if (failed(source))
+      return failure();
+    for (auto [d, expr] : llvm::enumerate(op.getPermutation().getResults()))
+      if (cast<AffineDimExpr>(expr).getPosition() == dim_) {
+        dim_ = d;
+        break;
+      }
+    Value result = builder_.create<memref::TransposeOp>(op.getLoc(), *source,
+                                                        AffineMapAttr::get(op.getPermutation()));
+    return result;
+  }
+
+  OpBuilder &builder_;
+  BlockArgument argument_;
+  Value shard_;
+  int64_t dim_;
+};
+
+/// A store to the argument itself names the shard as one more coordinate, where it is none of the
+/// tile's.
+bool addCoordinate(const ShardedLoop::Use &use, const Sharded &whole, Value shard) {
+  auto store = dyn_cast<core::StoreOp>(use.op);
+  if (!store || use.view != use.buffer)
+    return false;
+  int64_t lead = store.getCoords().size() - store.getTile().getType().getRank();
+  if (whole.at > lead)
+    return false;
+  SmallVector<Value> coords(store.getCoords());
+  coords.insert(coords.begin() + whole.at, shard);
+  store.getViewMutable().assign(whole.buffer);
+  store.getCoordsMutable().assign(coords);
+  return true;
+}
+
+} // namespace
+
+Sharded splitArgument(OpBuilder &builder, BlockArgument argument, int64_t dim, Value ranks,
+                      Value extent) {
+  Location where = argument.getLoc();
+  SmallVector<OpFoldResult> shape;
+  SmallVector<ReassociationIndices> groups;
+  int64_t rank = cast<MemRefType>(argument.getType()).getRank();
+  for (int64_t d = 0; d < rank; ++d) {
+    int64_t part = static_cast<int64_t>(shape.size());
+    groups.push_back({part});
+    if (d == dim) {
+      shape.push_back(ranks);
+      groups.back().push_back(part + 1);
+    }
+    shape.push_back(d == dim ? OpFoldResult(extent)
+                             : builder.createOrFold<memref::DimOp>(where, argument, d));
+  }
+  Value split = builder.create<memref::ExpandShapeOp>(where, typeWithRank(argument, rank + 1),
+                                                      argument, groups, shape);
+  return {split, dim};
+}
+
+TilesOp withShards(TilesOp tiles, Value shards, ArrayRef<Value> extents, Value elements,
+                   StringRef order) {
+  OpBuilder builder(tiles);
+  SmallVector<Value> grid{shards};
+  for (auto [known, given] : llvm::zip_equal(tiles.getExtents(), extents))
+    grid.push_back(given ? given : known);
+  OrderAttr before = tiles.getOrder();
+  bool isGrouped = grid.size() > 2 && before.getName() == "grouped";
+  auto after = OrderAttr::get(tiles.getContext(), order, isGrouped ? before.getParameter() : 1,
+                              grid.size() > 2 ? ShardedAxis::batch : ShardedAxis::rows);
+  auto result = builder.create<TilesOp>(tiles.getLoc(), grid, grid.size() > 2 ? elements : Value(),
+                                        tiles.getHeightAttr(), after);
+  result->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
+  result.getBody().takeBody(tiles.getBody());
+  result.getBody().insertArgument(0u, builder.getIndexType(), tiles.getLoc());
+  tiles.erase();
+  return result;
+}
+
+LogicalResult LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
+  for (ShardedLoop::Use &use : loop.uses) {
+    const Sharded &whole = whole_.at(use.buffer);
+    if (addCoordinate(use, whole, shard))
+      continue;
+    // Views of a shard stand where the loop begins, so that all steps share them.
+    OpBuilder builder(use.op);
+    if (use.view == use.buffer && !shard.getDefiningOp())
+      builder.setInsertionPointToStart(cast<BlockArgument>(shard).getOwner());
+    else if (use.view == use.buffer)
+      builder.setInsertionPointAfterValue(shard);
+    Value part = shardOf(builder, use.op->getLoc(), whole, shard);
+    FailureOr<Value> view = Rebase(builder, use.buffer, part, use.dim).view(use.view);
+    if (failed(view))
+      return failure();
+    use.op->replaceUsesOfWith(use.view, *view);
+  }
+  return success();
+}
+
+FailureOr<LoopCutter::Cut> LoopCutter::cutTiles(ShardedLoop &loop, StringRef order) {
+  auto tiles = cast<TilesOp>(loop.loop);
+  ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
+  size_t rank = tiles.getExtents().size();
+  SmallVector<Value> extents(rank);
+  Value size = builder.create<arith::ConstantIndexOp>(loop.size);
+  extents[loop.variable] = builder.create<arith::CeilDivSIOp>(extent_, size);
+  bool isRows = rank >= 2 && loop.variable == rank - 2;
+  TilesOp cut = withShards(tiles, ranks_, extents, isRows ? extent_ : tiles.getElements(), order);
+  loop.loop = cut;
+  ++loop.variable;
+  Block &body = cut.getBody().front();
+  Value shard = body.getArgument(0);
+  if (failed(redirectUses(loop, shard)))
+    return failure();
+  return Cut{shard, loop.counter(), &body, body.begin()};
+}
+
+FailureOr<LoopCutter::Cut> LoopCutter::cutSweep(ShardedLoop &loop, Value rank) {
+  auto tiles = cast<scf::ForOp>(loop.loop);
+  ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
+  Value zero = builder.create<arith::ConstantIndexOp>(0);
+  Value one = builder.create<arith::ConstantIndexOp>(1);
+  Value size = builder.create<arith::ConstantIndexOp>(loop.size);
+  Value end = builder.create<arith::CeilDivSIOp>(extent_, size);
+  auto shards = builder.create<scf::ForOp>(zero, ranks_, one, tiles.getInitArgs());
+  tiles.replaceAllUsesWith(shards.getResults());
+  Block *body = shards.getBody();
+  builder.setInsertionPointToStart(body);
+  Value step = builder.create<arith::AddIOp>(rank, shards.getInductionVar());
+  Value shard = builder.create<arith::RemSIOp>(step, ranks_);
+  if (body->mightHaveTerminator())
+    body->getTerminator()->erase();
+  tiles->moveBefore(body, body->end());
+  tiles.setUpperBound(end);
+  tiles.getInitArgsMutable().assign(shards.getRegionIterArgs());
+  builder.setInsertionPointToEnd(body);
+  builder.create<scf::YieldOp>(tiles.getResults());
+  if (failed(redirectUses(loop, shard)))
+    return failure();
+  return Cut{shard, tiles.getInductionVar(), body, tiles->getIterator()};
+}
+
+} // namespace ditron::device
