@@ -7,8 +7,8 @@
 
 // Rows of A come from all ranks: tiles by shard, the own one first, each when its rows are there.
 // CHECK-LABEL: func @rows(
-// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32, {{.*}}> {tile.name = "A", tile.readonly}
-// CHECK-SAME: %[[C:[a-z0-9]+]]: memref<?x?xf32, {{.*}}> {tile.name = "C"}
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "A", tile.readonly}
+// CHECK-SAME: %[[C:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "C"}
 // CHECK-SAME: tile.extents = {{\[\[}}"M", "K"], ["K", "N"], ["N"], ["R*M", "N"]]
 func.func @rows(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist.placement<gathered dim 0 cores 2>},
                 %B: !v2 {tile.name = "B", tile.readonly}, %bias: !v1 {tile.name = "bias", tile.readonly},
