@@ -52,6 +52,8 @@ std::vector<Dimensions> fusedTestShapes() {
 std::vector<CheckCase> fusedCheckCases() {
   return {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=0"},
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=1"},
+          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=1,form=placed"},
+          {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=0,form=placed"},
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,comm=0"},
           {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,comm=1"}};
 }

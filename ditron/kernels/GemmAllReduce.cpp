@@ -70,14 +70,17 @@ KernelEntry gemmAllReduceEntry() {
       .isDistributed = true,
       .parameters = fusedParameters(),
       .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"], /*sums=*/true); },
-      .make = [](DType type,
-                 const Config &config) { return gemmAllReduce(type, fusedConfig(config)); },
+      .make =
+          [](DType type, const Config &config) {
+            return isPlaced(config) ? placedGemm(type, config, "C", allReduced())
+                                    : gemmAllReduce(type, fusedConfig(config));
+          },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 32}, {"N", 1280}, {"K", 6400}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
       .checkCases = fusedCheckCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,form=placed"},
       .flops = [](const Problem &p, const Config &) { return 2.0 * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenReduce,
       .reference = reference,

@@ -60,14 +60,17 @@ KernelEntry gemmReduceScatterEntry() {
       .isDistributed = true,
       .parameters = fusedParameters(),
       .defaults = [](const Problem &p) { return fusedDefaults(p, p["M"], /*sums=*/true); },
-      .make = [](DType type,
-                 const Config &config) { return gemmReduceScatter(type, fusedConfig(config)); },
+      .make =
+          [](DType type, const Config &config) {
+            return isPlaced(config) ? placedGemm(type, config, "C", reduceScattered(0))
+                                    : gemmReduceScatter(type, fusedConfig(config));
+          },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 1024}, {"K", 688}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
       .checkCases = fusedCheckCases(),
-      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1"},
+      .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,form=placed"},
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenScatter,

@@ -257,8 +257,7 @@ FailureOr<std::vector<Group>> findGroups(func::FuncOp kernel, ArrayRef<PlacedArg
   std::vector<Group> groups;
   for (auto &[name, group] : byName) {
     std::string text = placementText(group);
-    auto loops =
-        findShardedLoops(kernel, {name.getValue(), text}, [](const Access &) { return true; });
+    auto loops = findShardedLoops(kernel, {name.getValue(), text});
     if (failed(loops))
       return failure();
     group.loops = *loops;

@@ -74,15 +74,12 @@ private:
   /// The loop whose counter, times the size of a tile, is where the coordinate begins.
   static std::optional<ShardedLoop> loopOf(const Access &access, const Coordinate &at,
                                            int64_t size) {
-    auto isAt = [&](unsigned variable) {
-      return at.first == getAffineDimExpr(variable, access.op->getContext()) * size;
-    };
+    if (std::optional<unsigned> variable = tileCoordinate(access, at, size))
+      return ShardedLoop{TilesOp(access.tiles), *variable, size};
     unsigned firstLoop = access.numVariables() - access.loops.size();
-    for (unsigned variable = 0; variable < access.numVariables(); ++variable)
-      if (isAt(variable) && variable < firstLoop)
-        return ShardedLoop{TilesOp(access.tiles), variable, size};
-      else if (isAt(variable))
-        return ShardedLoop{scf::ForOp(access.loops[variable - firstLoop]), 0, size};
+    for (auto [number, loop] : llvm::enumerate(access.loops))
+      if (at.first == getAffineDimExpr(firstLoop + number, access.op->getContext()) * size)
+        return ShardedLoop{loop, 0, size};
     return std::nullopt;
   }
 
@@ -137,13 +134,8 @@ private:
   /// The grid has as many tiles as the dimension.
   LogicalResult checkGrid(ShardedLoop &loop) {
     auto tiles = cast<TilesOp>(loop.loop);
-    SmallVector<TileAccess::Symbol> list;
-    Symbols symbols(list);
-    AccessSpace space(symbols, tiles);
     const ShardedLoop::Use &use = loop.uses.front();
-    AffineExpr whole = space.windowOf(use.buffer).slotOf(use.dim).extent.expr;
-    Affine tilesOf = space.express(tiles.getExtents()[loop.variable]);
-    if (!tilesOf || tilesOf.expr != whole.ceilDiv(loop.size))
+    if (!coversDimension(tiles, loop.variable, use.buffer, use.dim, loop.size))
       return refuse(tiles) << "the grid of this loop does not have the tiles of " << extent_.name;
     if (tiles.getExtents().size() == kMostTileDims)
       return refuse(tiles) << "the grid of this loop has " << kMostTileDims
@@ -173,13 +165,30 @@ SmallVector<int64_t> dimsNamed(BlockArgument argument, StringRef name) {
   return dims;
 }
 
+std::optional<unsigned> tileCoordinate(const Access &access, const Coordinate &at, int64_t size) {
+  unsigned count = access.numVariables() - access.loops.size();
+  for (unsigned variable = 0; variable < count; ++variable)
+    if (at.first == getAffineDimExpr(variable, access.op->getContext()) * size)
+      return variable;
+  return std::nullopt;
+}
+
+bool coversDimension(TilesOp tiles, unsigned variable, BlockArgument argument, int64_t dim,
+                     int64_t size) {
+  SmallVector<TileAccess::Symbol> list;
+  Symbols symbols(list);
+  AccessSpace space(symbols, tiles);
+  AffineExpr whole = space.windowOf(argument).slotOf(dim).extent.expr;
+  Affine count = space.express(tiles.getExtents()[variable]);
+  return count && count.expr == whole.ceilDiv(size);
+}
+
 FailureOr<SmallVector<ShardedLoop>> findShardedLoops(func::FuncOp kernel,
-                                                     const ShardedExtent &extent,
-                                                     function_ref<bool(const Access &)> isCut) {
+                                                     const ShardedExtent &extent) {
   TileAccess analysis(kernel);
   Search search(kernel, extent);
   for (const Access &access : analysis.accesses())
-    if (isCut(access) && failed(search.add(access)))
+    if (failed(search.add(access)))
       return failure();
   return search.finish();
 }

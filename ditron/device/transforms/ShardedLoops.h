@@ -39,11 +39,18 @@ struct ShardedLoop {
 /// The dimensions of an argument that have this name.
 llvm::SmallVector<int64_t> dimsNamed(mlir::BlockArgument argument, mlir::StringRef name);
 
-/// The loops behind all accesses that `isCut` holds for to arguments with the dimension. Fails with
+/// The coordinate of dist.tiles that counts the tiles of `size` elements from the begin of a
+/// dimension, at which a coordinate of an access is; none if it is elsewhere.
+std::optional<unsigned> tileCoordinate(const Access &access, const Coordinate &at, int64_t size);
+/// Whether coordinate `variable` of a grid has as many tiles of `size` elements as dimension `dim`
+/// of `argument`.
+bool coversDimension(TilesOp tiles, unsigned variable, mlir::BlockArgument argument, int64_t dim,
+                     int64_t size);
+
+/// The loops behind all accesses to arguments with the dimension. Fails with
 /// an error at the access or the loop where one of them is no tile of the dimension, or the loop
 /// cannot be cut.
-mlir::FailureOr<llvm::SmallVector<ShardedLoop>>
-findShardedLoops(mlir::func::FuncOp kernel, const ShardedExtent &extent,
-                 mlir::function_ref<bool(const Access &)> isCut);
+mlir::FailureOr<llvm::SmallVector<ShardedLoop>> findShardedLoops(mlir::func::FuncOp kernel,
+                                                                 const ShardedExtent &extent);
 
 } // namespace ditron::device
