@@ -147,9 +147,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   checkNames(signature, options);
   Dimensions dims = options.shape;
   dims["R"] = options.ranks;
-  const TracedKernel &traced = kernel.traced();
-  ModuleOp module = traced.withVerbs ? traced.withVerbs.get() : traced.module.get();
-  Subject subject{kernel.name(), kernelOf(module, ""), {}};
+  Subject subject{kernel.name(), kernelOf(kernel.traced().meaning(), ""), {}};
   for (size_t n = 0; n < signature.arguments().size(); ++n) {
     const Argument &argument = signature.arguments()[n];
     const detail::Parameter &parameter = kernel.parameters()[n];

@@ -21,6 +21,8 @@ struct TracedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The same with the verbs of placed arguments; null where none is placed.
   mlir::OwningOpRef<mlir::ModuleOp> withVerbs = {};
+  /// What the kernel means as it stands, with all of its verbs.
+  mlir::ModuleOp meaning() const { return withVerbs ? withVerbs.get() : module.get(); }
   /// Held by whoever compiles it: a context is not for several threads.
   mutable std::mutex compiling = {};
 };

@@ -3,7 +3,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -46,52 +45,50 @@ public:
   Rebase(OpBuilder &builder, BlockArgument argument, Value shard, int64_t dim)
       : builder_(builder), argument_(argument), shard_(shard), dim_(dim) {}
 
-  FailureOr<Value> view(Value view) {
+  /// The slices made.
+  ArrayRef<Operation *> slices() const { return slices_; }
+
+  Value view(Value view) {
     if (view == argument_)
       return shard_;
-    Operation *op = view.getDefiningOp();
-    return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
-        .Case([&](memref::SubViewOp op) { return slice(op); })
-        .Case([&](memref::TransposeOp op) { return transpose(op); })
-        .Default([](Operation *op) -> FailureOr<Value> {
-          return op->emitError("a view that cannot be taken of a part of the argument");
-        });
+    if (auto op = view.getDefiningOp<memref::SubViewOp>())
+      return slice(op);
+    return transpose(cast<memref::TransposeOp>(view.getDefiningOp()));
   }
 
 private:
-  FailureOr<Value> slice(memref::SubViewOp op) {
-    FailureOr<Value> source = view(op.getSource());
-    if (failed(source))
-      return failure();
+  Value slice(memref::SubViewOp op) {
+    Value source = view(op.getSource());
     SmallVector<OpFoldResult> sizes = op.getMixedSizes();
-    sizes[dim_] = builder_.createOrFold<memref::DimOp>(op.getLoc(), *source, dim_);
     llvm::SmallBitVector dropped = op.getDroppedDims();
-    for (int64_t d = 0, before = dim_; d < before; ++d)
-      dim_ -= dropped[d];
-    Value result = builder_.create<memref::SubViewOp>(
-        op.getLoc(), typeWithRank(*source, op.getType().getRank()), *source, op.getMixedOffsets(),
-        sizes, op.getMixedStrides());
-    return result;
+    if (dim_ && !dropped[*dim_])
+      sizes[*dim_] = builder_.createOrFold<memref::DimOp>(op.getLoc(), source, *dim_);
+    if (dim_ && dropped[*dim_])
+      dim_.reset();
+    for (int64_t d = 0, before = dim_.value_or(0); d < before; ++d)
+      *dim_ -= dropped[d];
+    slices_.push_back(builder_.create<memref::SubViewOp>(
+        op.getLoc(), typeWithRank(source, op.getType().getRank()), source, op.getMixedOffsets(),
+        sizes, op.getMixedStrides()));
+    return slices_.back()->getResult(0);
   }
 
-  FailureOr<Value> transpose(memref::TransposeOp op) {
-    FailureOr<Value> source = view(op.getIn());
-    if (failed(source))
-      return failure();
-    for (auto [d, expr] : llvm::enumerate(op.getPermutation().getResults()))
-      if (cast<AffineDimExpr>(expr).getPosition() == dim_) {
-        dim_ = d;
-        break;
-      }
-    Value result = builder_.create<memref::TransposeOp>(op.getLoc(), *source,
-                                                        AffineMapAttr::get(op.getPermutation()));
-    return result;
+  Value transpose(memref::TransposeOp op) {
+    Value source = view(op.getIn());
+    auto from = llvm::enumerate(op.getPermutation().getResults());
+    auto to = llvm::find_if(
+        from, [&](auto pair) { return cast<AffineDimExpr>(pair.value()).getPosition() == dim_; });
+    if (dim_)
+      dim_ = (*to).index();
+    return builder_.create<memref::TransposeOp>(op.getLoc(), source,
+                                                AffineMapAttr::get(op.getPermutation()));
   }
 
   OpBuilder &builder_;
   BlockArgument argument_;
   Value shard_;
-  int64_t dim_;
+  std::optional<int64_t> dim_; ///< none behind a slice that drops it
+  SmallVector<Operation *> slices_;
 };
 
 /// A store to the argument itself names the shard as one more coordinate, where it is none of the
@@ -152,9 +149,17 @@ TilesOp withShards(TilesOp tiles, Value shards, ArrayRef<Value> extents, Value e
   return result;
 }
 
-LogicalResult LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
+void LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
+  llvm::DenseSet<Operation *> users; // what names tiles of shards
   for (ShardedLoop::Use &use : loop.uses) {
-    const Sharded &whole = whole_.at(use.buffer);
+    users.insert(use.op);
+    auto known = whole_.find(use.buffer);
+    if (known == whole_.end()) {
+      for (Value view = use.view; view != use.buffer; view = sourceOf(view))
+        users.insert(view.getDefiningOp());
+      continue;
+    }
+    const Sharded &whole = known->second;
     if (addCoordinate(use, whole, shard))
       continue;
     // Views of a shard stand where the loop begins, so that all steps share them.
@@ -164,15 +169,27 @@ LogicalResult LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
     else if (use.view == use.buffer)
       builder.setInsertionPointAfterValue(shard);
     Value part = shardOf(builder, use.op->getLoc(), whole, shard);
-    FailureOr<Value> view = Rebase(builder, use.buffer, part, use.dim).view(use.view);
-    if (failed(view))
-      return failure();
-    use.op->replaceUsesOfWith(use.view, *view);
+    Rebase rebase(builder, use.buffer, part, use.dim);
+    use.op->replaceUsesOfWith(use.view, rebase.view(use.view));
+    users.insert(rebase.slices().begin(), rebase.slices().end());
   }
-  return success();
+  if (loop.size == 1)
+    countElements(loop, shard, users);
 }
 
-FailureOr<LoopCutter::Cut> LoopCutter::cutTiles(ShardedLoop &loop, StringRef order) {
+/// What counts elements means those of all shards, but to those who name tiles of one.
+void LoopCutter::countElements(ShardedLoop &loop, Value shard,
+                               const llvm::DenseSet<Operation *> &users) {
+  BlockArgument counter = loop.counter();
+  auto b = ImplicitLocOpBuilder::atBlockBegin(loop.loop->getLoc(), counter.getOwner());
+  Value first = b.create<arith::MulIOp>(shard, extent_);
+  auto whole = b.create<arith::AddIOp>(first, counter);
+  counter.replaceUsesWithIf(whole, [&](OpOperand &use) {
+    return use.getOwner() != whole && !users.contains(use.getOwner());
+  });
+}
+
+LoopCutter::Cut LoopCutter::cutTiles(ShardedLoop &loop, StringRef order) {
   auto tiles = cast<TilesOp>(loop.loop);
   ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
   size_t rank = tiles.getExtents().size();
@@ -185,12 +202,11 @@ FailureOr<LoopCutter::Cut> LoopCutter::cutTiles(ShardedLoop &loop, StringRef ord
   ++loop.variable;
   Block &body = cut.getBody().front();
   Value shard = body.getArgument(0);
-  if (failed(redirectUses(loop, shard)))
-    return failure();
+  redirectUses(loop, shard);
   return Cut{shard, loop.counter(), &body, body.begin()};
 }
 
-FailureOr<LoopCutter::Cut> LoopCutter::cutSweep(ShardedLoop &loop, Value rank) {
+LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop, Value rank) {
   auto tiles = cast<scf::ForOp>(loop.loop);
   ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
   Value zero = builder.create<arith::ConstantIndexOp>(0);
@@ -210,8 +226,7 @@ FailureOr<LoopCutter::Cut> LoopCutter::cutSweep(ShardedLoop &loop, Value rank) {
   tiles.getInitArgsMutable().assign(shards.getRegionIterArgs());
   builder.setInsertionPointToEnd(body);
   builder.create<scf::YieldOp>(tiles.getResults());
-  if (failed(redirectUses(loop, shard)))
-    return failure();
+  redirectUses(loop, shard);
   return Cut{shard, tiles.getInductionVar(), body, tiles->getIterator()};
 }
 

@@ -15,6 +15,7 @@
 #pragma once
 #include "ditron/device/transforms/ShardedLoops.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ditron::device {
 
@@ -30,7 +31,8 @@ public:
   /// `ranks` shards of `extent` elements; both dominate the loops.
   LoopCutter(mlir::Value ranks, mlir::Value extent) : ranks_(ranks), extent_(extent) {}
 
-  /// From here on accesses to `argument` go to shards of `whole`.
+  /// From here on accesses to `argument` go to shards of `whole`. Other arguments are the part of
+  /// one shard already: accesses to them stay.
   void redirect(mlir::BlockArgument argument, Sharded whole) { whole_[argument] = whole; }
 
   struct Cut {
@@ -39,13 +41,15 @@ public:
     mlir::Block::iterator start; ///< where the body begins
   };
   /// A loop over tiles, with the shards in the order of that name (device/Order.h).
-  mlir::FailureOr<Cut> cutTiles(ShardedLoop &loop, mlir::StringRef order);
+  Cut cutTiles(ShardedLoop &loop, mlir::StringRef order);
   /// A sweep: the own shard first, then the next ranks'. `start` is before the loop over the
   /// tiles of the shard.
-  mlir::FailureOr<Cut> cutSweep(ShardedLoop &loop, mlir::Value rank);
+  Cut cutSweep(ShardedLoop &loop, mlir::Value rank);
 
 private:
-  mlir::LogicalResult redirectUses(ShardedLoop &loop, mlir::Value shard);
+  void redirectUses(ShardedLoop &loop, mlir::Value shard);
+  void countElements(ShardedLoop &loop, mlir::Value shard,
+                     const llvm::DenseSet<mlir::Operation *> &users);
 
   mlir::Value ranks_, extent_;
   llvm::DenseMap<mlir::Value, Sharded> whole_;

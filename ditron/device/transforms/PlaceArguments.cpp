@@ -97,9 +97,10 @@ void chooseChunks(Group &group, Gather &gather) {
   }
   gather.chunk = std::max<int64_t>(gather.chunk, 1);
   int64_t rank = cast<MemRefType>(gather.placed.value.getType()).getRank();
-  if (gather.dim() < rank - 2)
+  if (gather.dim() < rank - 2) {
+    gather.byShard |= gather.chunk != 1;
     gather.chunk = 1; // the leading dimensions are not tiled
-  gather.byShard |= gather.dim() < rank - 2;
+  }
   gather.shape = chunkShape(rank, gather.dim(), gather.chunk);
 }
 
@@ -108,7 +109,7 @@ public:
   GatherWriter(func::FuncOp kernel, MutableArrayRef<Group> groups)
       : kernel_(kernel), groups_(groups), top_(kernel.getLoc(), kernel.getContext()), math_(top_) {}
 
-  LogicalResult write() {
+  void write() {
     Block &body = kernel_.getBody().front();
     top_.setInsertionPointToStart(&body);
     ranks_ = math_.numRanks();
@@ -132,9 +133,7 @@ public:
       for (Gather &gather : group.gathers)
         send(gather, roles.move);
     for (Group &group : groups_)
-      if (failed(cut(group)))
-        return failure();
-    return success();
+      cut(group);
   }
 
 private:
@@ -199,7 +198,7 @@ private:
     b.create<NotifyOp>(gather.ready, counter, peer, NotifyMode::add, IndexMath(b).constant(1));
   }
 
-  LogicalResult cut(Group &group) {
+  void cut(Group &group) {
     const Gather &first = group.gathers.front();
     Value extent = math_.dim(first.placed.value, first.dim());
     LoopCutter cutter(ranks_, extent);
@@ -212,28 +211,23 @@ private:
                                              : splitArgument(top_, argument, dim, ranks_, extent));
       }
     for (ShardedLoop &loop : group.loops)
-      if (failed(cut(group, loop, cutter)))
-        return failure();
-    return success();
+      cut(group, loop, cutter);
   }
 
-  LogicalResult cut(Group &group, ShardedLoop &loop, LoopCutter &cutter) {
-    FailureOr<LoopCutter::Cut> cut =
+  void cut(Group &group, ShardedLoop &loop, LoopCutter &cutter) {
+    LoopCutter::Cut cut =
         loop.isSweep() ? cutter.cutSweep(loop, rank_) : cutter.cutTiles(loop, "own-shard-first");
-    if (failed(cut))
-      return failure();
     ImplicitLocOpBuilder b(loop.loop->getLoc(), kernel_.getContext());
-    b.setInsertionPoint(cut->block, cut->start);
+    b.setInsertionPoint(cut.block, cut.start);
     for (Gather &gather : group.gathers) {
       auto isRead = [&](auto &use) { return use.buffer == gather.placed.value; };
       if (llvm::none_of(loop.uses, isRead))
         continue;
-      SmallVector<Value> counter{cut->shard};
+      SmallVector<Value> counter{cut.shard};
       if (!gather.byShard)
-        counter.push_back(cut->tile);
+        counter.push_back(cut.tile);
       b.create<WaitOp>(gather.ready, counter, gather.expected);
     }
-    return success();
   }
 
   func::FuncOp kernel_;
@@ -311,9 +305,9 @@ private:
                                 << "' is gathered, but the kernel has verbs of its own: expected a "
                                    "kernel of one device";
     auto groups = findGroups(kernel, *placed);
-    if (failed(groups) || failed(checkArguments(kernel, *groups)) || failed(checkLoops(*groups)) ||
-        failed(GatherWriter(kernel, *groups).write()))
+    if (failed(groups) || failed(checkArguments(kernel, *groups)) || failed(checkLoops(*groups)))
       return failure();
+    GatherWriter(kernel, *groups).write();
     for (Group &group : *groups)
       finish(kernel, group);
     return success();

@@ -234,7 +234,6 @@ private:
         return LogicalResult(result_.refuse(use.op)
                              << "the sum, and what follows from it, both read this argument along "
                              << name);
-    llvm::erase_if(loop.uses, [&](auto &use) { return !whole.contains(use.buffer); });
     for (Value argument : part)
       multiplyExtent(cast<BlockArgument>(argument), partDim(argument), ranks_);
     measure();
@@ -245,12 +244,10 @@ private:
       cutter.redirect(argument, splitArgument(top_, argument, along, ranks_, extents_[dim()]));
       setWhole(kernel_, argument, along);
     }
-    auto cut = cutter.cutTiles(loop, "next-rank-first");
-    if (failed(cut))
-      return failure();
+    LoopCutter::Cut cut = cutter.cutTiles(loop, "next-rank-first");
     result_.tiles = cast<TilesOp>(loop.loop);
     SmallVector<Value> coords(result_.store.getCoords());
-    return TileAt{cut->shard, coords, coords};
+    return TileAt{cut.shard, coords, coords};
   }
 
   int64_t partDim(Value argument) {

@@ -3,6 +3,7 @@
 #include "ditron/device/AccessSpace.h"
 #include "ditron/device/Provenance.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -15,6 +16,16 @@ Value tileView(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<core::LoadOp, core::StoreOp, core::AtomicAddOp>([](auto op) { return op.getView(); })
       .Default([](Operation *) { return Value(); });
+}
+
+/// Whether a view is made from its buffer by slices and transposes alone.
+bool isOfSlices(Value view) {
+  while (Operation *op = view.getDefiningOp()) {
+    if (!isa<memref::SubViewOp, memref::TransposeOp>(op))
+      return false;
+    view = sourceOf(view);
+  }
+  return true;
 }
 
 /// Collects the loops along one dimension.
@@ -65,6 +76,8 @@ private:
     Value view = tileView(access.op);
     if (!size || !view)
       return refuseAccess(access, argument, "is not by a tile");
+    if (!isOfSlices(view))
+      return refuseAccess(access, argument, "is of a view other than slices and transposes");
     std::optional<ShardedLoop> walk = loopOf(access, *found, size.getValue());
     if (!walk)
       return refuseAccess(access, argument, "is not at the number of a tile");
@@ -107,12 +120,19 @@ private:
     return loop.isSweep() ? checkSweep(loop) : checkGrid(loop);
   }
 
-  /// What counts the tiles says where they are and nothing else.
+  /// What counts the tiles says where they are and nothing else: the tiles of a shard are not those
+  /// of the dimension where it has no whole number of them.
   LogicalResult checkCounter(ShardedLoop &loop) {
+    llvm::DenseSet<Operation *> views;
+    for (const ShardedLoop::Use &use : loop.uses)
+      for (Value view = use.view; view != use.buffer; view = sourceOf(view))
+        views.insert(view.getDefiningOp());
     for (OpOperand &use : loop.counter().getUses()) {
       Operation *user = use.getOwner();
       auto known = llvm::count_if(loop.uses, [&](auto &known) { return known.op == user; });
-      if (llvm::count(user->getOperands(), loop.counter()) > known)
+      known += views.contains(user);
+      // Whoever counts elements and names no tile can be given the number in the whole dimension.
+      if (llvm::count(user->getOperands(), loop.counter()) > known && (loop.size > 1 || known > 0))
         return refuse(user) << "the number of the tile along " << extent_.name
                             << " is used for more than to name tiles of arguments that have "
                             << extent_.name;
@@ -154,6 +174,10 @@ BlockArgument ShardedLoop::counter() const {
   if (auto sweep = dyn_cast<scf::ForOp>(loop))
     return cast<BlockArgument>(sweep.getInductionVar());
   return cast<TilesOp>(loop).getBody().getArgument(variable);
+}
+
+Value sourceOf(Value view) {
+  return cast<ViewLikeOpInterface>(view.getDefiningOp()).getViewSource();
 }
 
 SmallVector<int64_t> dimsNamed(BlockArgument argument, StringRef name) {

@@ -36,6 +36,8 @@ struct ShardedLoop {
   mlir::BlockArgument counter() const;
 };
 
+/// What a slice or transposed view is made of.
+mlir::Value sourceOf(mlir::Value view);
 /// The dimensions of an argument that have this name.
 llvm::SmallVector<int64_t> dimsNamed(mlir::BlockArgument argument, mlir::StringRef name);
 
