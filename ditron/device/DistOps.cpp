@@ -118,7 +118,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 }
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                    PlacementKind kind, int64_t dim, int64_t cores) {
+                                    PlacementKind kind, int64_t dim, int64_t cores, Engine engine) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
@@ -127,6 +127,11 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << ", expected none";
   if (cores < 0)
     return emitError() << "placement has " << cores << " cores, expected 0 or more";
+  bool isGathered = kind == PlacementKind::gathered;
+  if (engine == Engine::nic || (engine == Engine::copy && !isGathered))
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " is on "
+                       << stringifyEngine(engine) << ", expected core"
+                       << (isGathered ? " or copy" : ": only cores add");
   return success();
 }
 

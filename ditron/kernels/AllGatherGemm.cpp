@@ -93,6 +93,7 @@ static std::vector<ConfigParameter> parameters() {
 static std::vector<CheckCase> checkCases() {
   std::vector<CheckCase> cases = fusedCheckCases();
   cases.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"});
+  cases.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy,form=placed"});
   return cases;
 }
 
@@ -121,7 +122,8 @@ KernelEntry allGatherGemmEntry() {
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
       .checkCases = checkCases(),
       .variants = {"m=8,n=16,k=32", "m=8,n=16,k=32,comm=1", "m=8,n=16,k=32,engine=copy",
-                   "m=8,n=16,k=32,comm=1,form=placed", "comm=0,form=placed"},
+                   "m=8,n=16,k=32,comm=1,form=placed", "comm=0,form=placed",
+                   "m=8,n=16,k=32,engine=copy,form=placed"},
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

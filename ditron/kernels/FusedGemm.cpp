@@ -38,7 +38,9 @@ Kernel placedGemm(DType type, const Config &config, const char *argument,
                   const Placement &placement) {
   GemmConfig gemmConfig;
   static_cast<GemmTile &>(gemmConfig) = gemmTile(config);
-  return distribute(gemm(type, gemmConfig), {{argument, placement.cores(config.get("comm"))}});
+  Engine engine = config.valueOr("engine", 0) == 1 ? Engine::copy : Engine::core;
+  Placement where = placement.cores(config.get("comm")).on(engine);
+  return distribute(gemm(type, gemmConfig), {{argument, where}});
 }
 
 std::vector<Dimensions> fusedTestShapes() {

@@ -67,9 +67,10 @@ public:
     if (device::placementOf(function(), number))
       fail(fmt::format("'{}' is placed twice", entry.argument));
     const Placement &placement = entry.placement;
-    function().setArgAttr(number, device::kPlacementAttr,
-                          device::PlacementAttr::get(result_->context.get(), kindOf(placement.kind),
-                                                     placement.dim, placement.commCores));
+    auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
+    auto attribute = device::PlacementAttr::get(result_->context.get(), kindOf(placement.kind),
+                                                placement.dim, placement.commCores, engine);
+    function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
   /// The kernel, with the signature that its verbs give it.
@@ -129,6 +130,8 @@ private:
     if (placement.commCores < 0)
       fail(fmt::format("'{}' is moved by {} cores, expected 0 or more", argument.name,
                        placement.commCores));
+    if (placement.engine == Engine::copy && !isInput)
+      fail(what + "is summed, which copy engines cannot: expected Engine::core");
   }
 
   /// The signature with the extents of the kernel that has the verbs.

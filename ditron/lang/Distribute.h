@@ -24,9 +24,13 @@ struct Placement {
   enum class Kind { gathered, reduceScattered, allReduced } kind;
   int dim = -1;
   int commCores = 1;
+  Engine engine = Engine::core;
 
-  /// The same with `count` cores of each rank to move the data; 0: all do, before they compute.
-  constexpr Placement cores(int count) const { return {kind, dim, count}; }
+  /// The same with `count` cores of each rank to move the data; 0: all do, before they compute. Sums
+  /// are moved by the cores that compute them, whatever `count` is.
+  constexpr Placement cores(int count) const { return {kind, dim, count, engine}; }
+  /// The same with that engine to move the data of a gathered input.
+  constexpr Placement on(Engine mover) const { return {kind, dim, commCores, mover}; }
 };
 
 /// Each rank has an equal part of dimension `dim` of an input, the kernel reads all of them.

@@ -105,6 +105,7 @@ struct Form {
   Placement placement;
 };
 const Form kForms[] = {{"gather", "A", gathered(0)},
+                       {"gather by copy engine", "A", gathered(0).on(Engine::copy)},
                        {"scatter", "C", reduceScattered(0)},
                        {"reduce", "C", allReduced()}};
 
@@ -277,9 +278,11 @@ void expectSame(const Kernel &whole, const char *argument, int dim, Dimensions d
       context.sync();
       forEach(output.shape(), [&](const Place &at) { wanted[at] = output.at(at); });
     });
-    Kernel kernel = distribute(whole, {{argument, gathered(dim).cores(ranks - 1)}});
-    for (const char *backend : {"cpu", "reference"})
-      expectOutput(kernel, dims, {ranks, 2, backend}, collect, global, 1e-5);
+    for (Engine engine : {Engine::core, Engine::copy})
+      for (const char *backend : {"cpu", "reference"}) {
+        Kernel kernel = distribute(whole, {{argument, gathered(dim).cores(ranks - 1).on(engine)}});
+        expectOutput(kernel, dims, {ranks, 2, backend}, collect, global, 1e-5);
+      }
   }
 }
 
@@ -380,6 +383,9 @@ TEST(Placement, Refusals) {
               HasSubstr("it has 2 dimensions, expected one of 0 to 1"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0).cores(-1)}}),
               HasSubstr("'A' is moved by -1 cores, expected 0 or more"));
+  EXPECT_THAT(refusal(product, {{"C", allReduced().on(Engine::copy)}}),
+              HasSubstr("'C' cannot be allReduced(): it is summed, which copy engines cannot: "
+                        "expected Engine::core"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"A", gathered(1)}}),
               HasSubstr("'A' is placed twice"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"C", allReduced()}}),

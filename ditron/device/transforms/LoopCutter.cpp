@@ -27,17 +27,6 @@ MemRefType typeWithRank(Value view, int64_t rank) {
   return viewType(rank, type.getElementType(), spaceOf(type));
 }
 
-/// Shard number `shard` of an argument.
-Value shardOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
-  Box box(builder, where, whole.buffer);
-  box.offsets[whole.at] = shard;
-  box.sizes[whole.at] = builder.getIndexAttr(1);
-  MemRefType result =
-      typeWithRank(whole.buffer, cast<MemRefType>(whole.buffer.getType()).getRank() - 1);
-  return builder.create<memref::SubViewOp>(where, result, whole.buffer, box.offsets, box.sizes,
-                                           box.strides);
-}
-
 /// The view of `argument` again, of a shard of it. `dim` is the sharded dimension, followed from
 /// view to view.
 class Rebase {
@@ -109,6 +98,16 @@ bool addCoordinate(const ShardedLoop::Use &use, const Sharded &whole, Value shar
 
 } // namespace
 
+Value shardOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
+  Box box(builder, where, whole.buffer);
+  box.offsets[whole.at] = shard;
+  box.sizes[whole.at] = builder.getIndexAttr(1);
+  MemRefType result =
+      typeWithRank(whole.buffer, cast<MemRefType>(whole.buffer.getType()).getRank() - 1);
+  return builder.create<memref::SubViewOp>(where, result, whole.buffer, box.offsets, box.sizes,
+                                           box.strides);
+}
+
 Sharded splitArgument(OpBuilder &builder, BlockArgument argument, int64_t dim, Value ranks,
                       Value extent) {
   Location where = argument.getLoc();
@@ -149,6 +148,17 @@ TilesOp withShards(TilesOp tiles, Value shards, ArrayRef<Value> extents, Value e
   return result;
 }
 
+/// Shard number `shard`, from where it lies.
+Value LoopCutter::partOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
+  Value part = shardOf(builder, where, whole, shard);
+  if (!whole.own)
+    return part;
+  auto plain = cast<MemRefType>(whole.own.getType());
+  Value isOwn = builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, rank_);
+  Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
+  return builder.create<arith::SelectOp>(where, isOwn, whole.own, gathered);
+}
+
 void LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
   llvm::DenseSet<Operation *> users; // what names tiles of shards
   for (ShardedLoop::Use &use : loop.uses) {
@@ -168,7 +178,7 @@ void LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
       builder.setInsertionPointToStart(cast<BlockArgument>(shard).getOwner());
     else if (use.view == use.buffer)
       builder.setInsertionPointAfterValue(shard);
-    Value part = shardOf(builder, use.op->getLoc(), whole, shard);
+    Value part = partOf(builder, use.op->getLoc(), whole, shard);
     Rebase rebase(builder, use.buffer, part, use.dim);
     use.op->replaceUsesOfWith(use.view, rebase.view(use.view));
     users.insert(rebase.slices().begin(), rebase.slices().end());
@@ -206,7 +216,7 @@ LoopCutter::Cut LoopCutter::cutTiles(ShardedLoop &loop, StringRef order) {
   return Cut{shard, loop.counter(), &body, body.begin()};
 }
 
-LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop, Value rank) {
+LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop) {
   auto tiles = cast<scf::ForOp>(loop.loop);
   ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
   Value zero = builder.create<arith::ConstantIndexOp>(0);
@@ -217,7 +227,7 @@ LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop, Value rank) {
   tiles.replaceAllUsesWith(shards.getResults());
   Block *body = shards.getBody();
   builder.setInsertionPointToStart(body);
-  Value step = builder.create<arith::AddIOp>(rank, shards.getInductionVar());
+  Value step = builder.create<arith::AddIOp>(rank_, shards.getInductionVar());
   Value shard = builder.create<arith::RemSIOp>(step, ranks_);
   if (body->mightHaveTerminator())
     body->getTerminator()->erase();

@@ -23,13 +23,19 @@ namespace ditron::device {
 struct Sharded {
   mlir::Value buffer;
   int64_t at = 0;
+  mlir::Value own = {}; ///< where the shard of this rank lies instead, if not null
 };
+
+/// Shard number `shard` of `whole.buffer`.
+mlir::Value shardOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,
+                    mlir::Value shard);
 
 /// Cuts loops.
 class LoopCutter {
 public:
-  /// `ranks` shards of `extent` elements; both dominate the loops.
-  LoopCutter(mlir::Value ranks, mlir::Value extent) : ranks_(ranks), extent_(extent) {}
+  /// `ranks` shards of `extent` elements, of which `rank` is this one's; all dominate the loops.
+  LoopCutter(mlir::Value rank, mlir::Value ranks, mlir::Value extent)
+      : rank_(rank), ranks_(ranks), extent_(extent) {}
 
   /// From here on accesses to `argument` go to shards of `whole`. Other arguments are the part of
   /// one shard already: accesses to them stay.
@@ -44,14 +50,17 @@ public:
   Cut cutTiles(ShardedLoop &loop, mlir::StringRef order);
   /// A sweep: the own shard first, then the next ranks'. `start` is before the loop over the
   /// tiles of the shard.
-  Cut cutSweep(ShardedLoop &loop, mlir::Value rank);
+  Cut cutSweep(ShardedLoop &loop);
 
 private:
   void redirectUses(ShardedLoop &loop, mlir::Value shard);
   void countElements(ShardedLoop &loop, mlir::Value shard,
                      const llvm::DenseSet<mlir::Operation *> &users);
 
-  mlir::Value ranks_, extent_;
+  mlir::Value partOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,
+                     mlir::Value shard);
+
+  mlir::Value rank_, ranks_, extent_;
   llvm::DenseMap<mlir::Value, Sharded> whole_;
 };
 

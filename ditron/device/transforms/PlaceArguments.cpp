@@ -27,6 +27,20 @@
 //       }
 //     }
 //
+// By copy engines the own part stays where it is, and each of the others comes as a whole:
+//
+//       dist.role "gather" cores %c0 for %c1 on copy {
+//         for each other rank
+//           dist.put %A, %gathered[%rank] on %peer
+//           dist.notify %ready[%rank] on %peer add %c1
+//       }
+//       dist.tiles (%s, %i, %j) of ... {
+//         %own = arith.cmpi eq, %s, %rank
+//         dist.wait %ready[%s] >= (%own ? 0 : 1)
+//         %a = arith.select %own, %A, %gathered[%s]
+//         ... tile.load %a[%i, %k] ...
+//       }
+//
 // Arguments that share the name of the dimension are R times as large on every rank. The dimension
 // may also be swept by a loop, as K of a product is: then the loop visits the own shard first, and
 // waits for a whole shard at a time. test/device/place-arguments.mlir shows both, and
@@ -63,6 +77,7 @@ struct Gather {
   Value expected = {};          ///< notifies that a counter gets
 
   int64_t dim() const { return placed.placement.getDim(); }
+  bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
 };
 
 /// Arguments that are gathered along dimensions of one name, and the loops along them.
@@ -96,6 +111,7 @@ void chooseChunks(Group &group, Gather &gather) {
     gather.chunk = std::max(gather.chunk, loop.size);
   }
   gather.chunk = std::max<int64_t>(gather.chunk, 1);
+  gather.byShard |= !gather.isByCores(); // a copy engine moves all of the shard at once
   int64_t rank = cast<MemRefType>(gather.placed.value.getType()).getRank();
   if (gather.dim() < rank - 2) {
     gather.byShard |= gather.chunk != 1;
@@ -124,25 +140,44 @@ public:
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
         allocate(gather);
-    RolePair roles = makeRoles(top_, "gather", "compute", numCores());
+    makeRoles(original);
+    for (Group &group : groups_)
+      cut(group);
+  }
+
+private:
+  /// The cores that move data; none where only copy engines do.
+  std::optional<int64_t> numCores() const {
+    std::optional<int64_t> cores;
+    for (const Group &group : groups_)
+      for (const Gather &gather : group.gathers)
+        if (gather.isByCores())
+          cores = std::max(cores.value_or(0), gather.placed.placement.getCores());
+    return cores;
+  }
+
+  /// Who sends, and who computes what was the kernel.
+  void makeRoles(ArrayRef<Operation *> original) {
+    Value zero = math_.constant(0), one = math_.constant(1);
+    for (Group &group : groups_)
+      for (Gather &gather : group.gathers)
+        if (!gather.isByCores()) {
+          auto role = top_.create<RoleOp>(top_.getStringAttr("gather"), zero, one, Engine::copy);
+          role.getBody().emplaceBlock();
+          sendByCopyEngine(gather, role);
+        }
+    std::optional<int64_t> cores = numCores();
+    if (!cores)
+      return;
+    RolePair roles = ditron::device::makeRoles(top_, "gather", "compute", *cores);
     Block &compute = roles.compute.getBody().front();
     for (Operation *op : original)
       op->moveBefore(&compute, compute.end());
     top_.setInsertionPoint(roles.move);
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
-        send(gather, roles.move);
-    for (Group &group : groups_)
-      cut(group);
-  }
-
-private:
-  int64_t numCores() const {
-    int64_t cores = 0;
-    for (const Group &group : groups_)
-      for (const Gather &gather : group.gathers)
-        cores = std::max(cores, gather.placed.placement.getCores());
-    return cores;
+        if (gather.isByCores())
+          send(gather, roles.move);
   }
 
   /// The buffer that all parts go to, and the counters of what has come.
@@ -167,7 +202,7 @@ private:
         top_.getStringAttr(gather.placed.name + ".ready"), counters);
     gather.expected = math_.constant(1);
     for (auto [d, count] : llvm::enumerate(gather.grid))
-      if (gather.byShard || static_cast<int64_t>(d) != gather.dim())
+      if (gather.isByCores() && (gather.byShard || static_cast<int64_t>(d) != gather.dim()))
         gather.expected = math_.multiply(gather.expected, count);
   }
 
@@ -198,25 +233,38 @@ private:
     b.create<NotifyOp>(gather.ready, counter, peer, NotifyMode::add, IndexMath(b).constant(1));
   }
 
+  /// The own shard to every other rank; this one reads it where it is.
+  void sendByCopyEngine(Gather &gather, RoleOp role) {
+    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
+    b.setInsertionPointToEnd(&role.getBody().front());
+    Value peer = forEachPeer(b, /*withSelf=*/false);
+    b.create<PutOp>(gather.placed.value, shardOf(b, b.getLoc(), {gather.buffer, 0}, rank_), peer);
+    b.create<NotifyOp>(gather.ready, rank_, peer, NotifyMode::add, IndexMath(b).constant(1));
+  }
+
   void cut(Group &group) {
     const Gather &first = group.gathers.front();
     Value extent = math_.dim(first.placed.value, first.dim());
-    LoopCutter cutter(ranks_, extent);
+    LoopCutter cutter(rank_, ranks_, extent);
     for (BlockArgument argument : kernel_.getArguments())
       for (int64_t dim : dimsNamed(argument, group.extent.getValue())) {
         auto *gather = llvm::find_if(group.gathers,
                                      [&](Gather &known) { return known.placed.value == argument; });
         bool isGathered = gather != group.gathers.end();
-        cutter.redirect(argument, isGathered ? Sharded{gather->buffer, 0}
+        cutter.redirect(argument, isGathered ? wholeOf(*gather)
                                              : splitArgument(top_, argument, dim, ranks_, extent));
       }
     for (ShardedLoop &loop : group.loops)
       cut(group, loop, cutter);
   }
 
+  static Sharded wholeOf(const Gather &gather) {
+    return {gather.buffer, 0, gather.isByCores() ? Value() : Value(gather.placed.value)};
+  }
+
   void cut(Group &group, ShardedLoop &loop, LoopCutter &cutter) {
     LoopCutter::Cut cut =
-        loop.isSweep() ? cutter.cutSweep(loop, rank_) : cutter.cutTiles(loop, "own-shard-first");
+        loop.isSweep() ? cutter.cutSweep(loop) : cutter.cutTiles(loop, "own-shard-first");
     ImplicitLocOpBuilder b(loop.loop->getLoc(), kernel_.getContext());
     b.setInsertionPoint(cut.block, cut.start);
     for (Gather &gather : group.gathers) {
@@ -226,8 +274,16 @@ private:
       SmallVector<Value> counter{cut.shard};
       if (!gather.byShard)
         counter.push_back(cut.tile);
-      b.create<WaitOp>(gather.ready, counter, gather.expected);
+      b.create<WaitOp>(gather.ready, counter, expectedOf(b, gather, cut.shard));
     }
+  }
+
+  /// The notifies that a shard takes: none for the own one where it stays where it is.
+  Value expectedOf(ImplicitLocOpBuilder &b, const Gather &gather, Value shard) {
+    if (gather.isByCores())
+      return gather.expected;
+    Value isOwn = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, shard, rank_);
+    return b.create<arith::SelectOp>(isOwn, IndexMath(b).constant(0), gather.expected);
   }
 
   func::FuncOp kernel_;

@@ -237,7 +237,7 @@ private:
     for (Value argument : part)
       multiplyExtent(cast<BlockArgument>(argument), partDim(argument), ranks_);
     measure();
-    LoopCutter cutter(ranks_, extents_[dim()]);
+    LoopCutter cutter(rank_, ranks_, extents_[dim()]);
     for (Value value : whole) {
       auto argument = cast<BlockArgument>(value);
       int64_t along = dimsNamed(argument, name).front();
