@@ -148,3 +148,90 @@ func.func @extent(%x: !v1 {tile.name = "x", tile.readonly, dist.placement = #dis
   }
   return
 }
+
+// -----
+
+!v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Copy engines send all of the rows at once; the own ones stay where they are.
+// CHECK-LABEL: func @by_copy_engine(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "A", tile.readonly}
+func.func @by_copy_engine(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist.placement<gathered dim 0 on copy>},
+                          %C: !v2 {tile.name = "C"})
+    attributes {tile.kernel, tile.extents = [["M", "K"], ["M", "K"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %rows = memref.dim %C, %c0 : !v2
+  %columns = memref.dim %C, %c1 : !v2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j8 = arith.ceildivsi %columns, %c8 : index
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks
+  // CHECK-DAG: %[[ME:.*]] = dist.rank
+  // CHECK: %[[FULL:.*]] = dist.symmetric "A.gathered"
+  // CHECK: %[[READY:.*]] = dist.signals "A.ready"(%[[R]]) : !dist.signals<1>
+  // CHECK: dist.role "gather" cores %c0 for %c1 on copy {
+  // CHECK: scf.for %{{.*}} = %c1 to %[[R]]
+  // CHECK: %[[MINE:.*]] = memref.subview %[[FULL]][%[[ME]], 0, 0]
+  // CHECK: dist.put %[[A]], %[[MINE]] on %[[PEER:.*]] : 
+  // CHECK: dist.notify %[[READY]][%[[ME]]] on %[[PEER]] add %c1
+  // CHECK-NOT: dist.role
+  // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of
+  // CHECK: %[[OWN:.*]] = arith.cmpi eq, %[[S]], %[[ME]]
+  // CHECK: %[[COUNT:.*]] = arith.select %[[OWN]], %c0, %c1
+  // CHECK: dist.wait %[[READY]][%[[S]]] >= %[[COUNT]]
+  // CHECK: %[[PART:.*]] = memref.subview %[[FULL]][%[[S]], 0, 0]
+  // CHECK: %[[PLAIN:.*]] = memref.memory_space_cast %[[PART]]
+  // CHECK: %[[FROM:.*]] = arith.select %[[OWN]], %[[A]], %[[PLAIN]]
+  // CHECK: tile.load %[[FROM]][%[[I]], %[[J]]]
+  dist.tiles (%i, %j) of (%i8, %j8) order <"row-major"> {
+    %t = tile.load %A[%i, %j] : !v2 -> tensor<8x8xf32>
+    tile.store %t, %C[%i, %j] : tensor<8x8xf32>, !v2
+  }
+  return
+}
+
+// -----
+
+!v3 = memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>>
+
+// Whoever counts elements of the dimension gets their number in all of it, and views of a part are
+// made anew.
+// CHECK-LABEL: func @batch(
+// CHECK-SAME: tile.extents = {{\[\[}}"B", "M", "N"], ["R*B", "M", "N"]]
+func.func @batch(%x: !v3 {tile.name = "x", tile.readonly, dist.placement = #dist.placement<gathered dim 0>},
+                 %y: !v3 {tile.name = "y"})
+    attributes {tile.kernel, tile.extents = [["B", "M", "N"], ["B", "M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %batch = memref.dim %y, %c0 : !v3
+  %rows = memref.dim %y, %c1 : !v3
+  %columns = memref.dim %y, %c2 : !v3
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j8 = arith.ceildivsi %columns, %c8 : index
+  // CHECK: %[[B:.*]] = memref.dim %{{.*}}, %c0
+  // CHECK: %[[FULL:.*]] = dist.symmetric "x.gathered"
+  // CHECK: %[[READY:.*]] = dist.signals "x.ready"(%{{.*}}, %[[B]]) : !dist.signals<2>
+  // CHECK: tile.chunk {{.*}} shape [16, 4096]
+  // CHECK: dist.tiles (%[[S:.*]], %[[N:.*]], %[[I:.*]], %[[J:.*]]) of
+  // CHECK: dist.wait %[[READY]][%[[S]], %[[N]]]
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[B]]
+  // CHECK: %[[WHOLE:.*]] = arith.addi %[[FIRST]], %[[N]]
+  // CHECK-DAG: %[[PART:.*]] = memref.subview %[[FULL]][%[[S]], 0, 0, 0]
+  // CHECK-DAG: arith.index_cast %[[WHOLE]]
+  // CHECK: %[[MATRIX:.*]] = memref.subview %[[PART]][%[[N]], 0, 0]
+  // CHECK: tile.load %[[MATRIX]][%[[I]], %[[J]]]
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%[[S]], %[[N]], %[[I]], %[[J]]]
+  dist.tiles (%b, %i, %j) of (%batch, %i8, %j8) order <"row-major"> {
+    %number = arith.index_cast %b : index to i32
+    %scale = arith.sitofp %number : i32 to f32
+    %all = tensor.splat %scale : tensor<8x8xf32>
+    %matrix = memref.subview %x[%b, 0, 0] [1, %rows, %columns] [1, 1, 1] : !v3 to memref<?x?xf32, strided<[?, ?], offset: ?>>
+    %t = tile.load %matrix[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<8x8xf32>
+    %u = arith.mulf %t, %all : tensor<8x8xf32>
+    tile.store %u, %y[%b, %i, %j] : tensor<8x8xf32>, !v3
+  }
+  return
+}
