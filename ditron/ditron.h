@@ -5,4 +5,5 @@
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Distribute.h"
 #include "ditron/lang/Kernel.h"

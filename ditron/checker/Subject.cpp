@@ -147,7 +147,7 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   checkNames(signature, options);
   Dimensions dims = options.shape;
   dims["R"] = options.ranks;
-  Subject subject{kernel.name(), kernelOf(kernel.traced().module.get(), ""), {}};
+  Subject subject{kernel.name(), kernelOf(kernel.traced().meaning(), ""), {}};
   for (size_t n = 0; n < signature.arguments().size(); ++n) {
     const Argument &argument = signature.arguments()[n];
     const detail::Parameter &parameter = kernel.parameters()[n];

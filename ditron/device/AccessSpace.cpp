@@ -59,8 +59,7 @@ AffineExpr Symbols::of(Value fixed) {
   return getAffineSymbolExpr(number->second, fixed.getContext());
 }
 
-/// What the signature calls an extent of an argument; null if it does not say.
-static StringAttr extentName(BlockArgument argument, int64_t dim) {
+StringAttr extentName(BlockArgument argument, int64_t dim) {
   auto all = argument.getOwner()->getParentOp()->getAttrOfType<ArrayAttr>(core::kExtentsAttr);
   if (!all || argument.getArgNumber() >= all.size())
     return {};

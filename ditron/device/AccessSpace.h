@@ -20,6 +20,9 @@ struct Affine {
   std::optional<mlir::Location> where;
 };
 
+/// What the signature calls an extent of a kernel's argument; null if it does not say.
+mlir::StringAttr extentName(mlir::BlockArgument argument, int64_t dim);
+
 /// Values that are the same for all points of a launch on one rank, by number.
 class Symbols {
 public:

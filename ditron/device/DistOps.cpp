@@ -80,13 +80,27 @@ int64_t instances(Operation *kernel, int64_t cores) {
   return cores + (copyRoles(kernel).empty() ? 0 : 1);
 }
 
-bool isOfRanks(Operation *kernel) {
+PlacementAttr placementOf(func::FuncOp kernel, unsigned argument) {
+  return kernel.getArgAttrOfType<PlacementAttr>(argument, kPlacementAttr);
+}
+
+bool isPlaced(func::FuncOp kernel) {
+  return llvm::any_of(llvm::seq(kernel.getNumArguments()),
+                      [&](unsigned n) { return bool(placementOf(kernel, n)); });
+}
+
+bool hasVerbs(Operation *kernel) {
   return kernel
       ->walk([](Operation *op) {
         bool knows = isa<RankOp, NumRanksOp, SymmetricOp, SignalsOp, BarrierOp>(op);
         return knows ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+bool isOfRanks(Operation *kernel) {
+  auto function = dyn_cast<func::FuncOp>(kernel);
+  return (function && isPlaced(function)) || hasVerbs(kernel);
 }
 
 } // namespace ditron::device
@@ -100,6 +114,45 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
   if (parameter < 1)
     return emitError() << "order '" << name << "' has parameter " << parameter
                        << ", expected 1 or more";
+  return success();
+}
+
+LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                    PlacementKind kind, int64_t dim, int64_t cores, Engine engine) {
+  bool takesDim = kind != PlacementKind::allReduced;
+  if (takesDim && dim < 0)
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
+  if (!takesDim && dim != -1)
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " names dimension " << dim
+                       << ", expected none";
+  if (cores < 0)
+    return emitError() << "placement has " << cores << " cores, expected 0 or more";
+  bool isGathered = kind == PlacementKind::gathered;
+  if (engine == Engine::nic || (engine == Engine::copy && !isGathered))
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " is on "
+                       << stringifyEngine(engine) << ", expected core"
+                       << (isGathered ? " or copy" : ": only cores add");
+  return success();
+}
+
+/// The attributes of a kernel's arguments.
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argument,
+                                                    NamedAttribute attribute) {
+  if (attribute.getName() != kPlacementAttr)
+    return success();
+  auto placement = dyn_cast<PlacementAttr>(attribute.getValue());
+  if (!placement)
+    return op->emitError() << kPlacementAttr << " of argument " << argument << " is "
+                           << attribute.getValue() << ", expected #dist.placement";
+  Type type = cast<FunctionOpInterface>(op).getArgumentTypes()[argument];
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref)
+    return op->emitError() << "argument " << argument << " is placed but is of " << type
+                           << ", expected a memref";
+  if (placement.getDim() >= memref.getRank())
+    return op->emitError() << "argument " << argument << " is placed along dimension "
+                           << placement.getDim() << " but has " << memref.getRank()
+                           << " dimensions";
   return success();
 }
 

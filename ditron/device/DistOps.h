@@ -3,6 +3,7 @@
 // The dialect `dist`: see DistOps.td.
 #pragma once
 #include "ditron/core/TileOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "ditron/device/DistOpsDialect.h.inc"
 #include "ditron/device/DistOpsEnums.h.inc"
@@ -29,6 +30,14 @@ inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
 /// On dist.tiles, an integer: so many cores with consecutive numbers execute each tile, all of them.
 /// Their number divides that of the cores of the role.
 inline constexpr llvm::StringLiteral kSharersAttr = "dist.sharers";
+/// On an argument of a kernel's function, a PlacementAttr.
+inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";
+
+/// Where argument `argument` of a kernel is placed; null where it is this rank's alone.
+PlacementAttr placementOf(mlir::func::FuncOp kernel, unsigned argument);
+/// Whether an argument of the kernel is placed: dist-place-arguments and dist-place-results write
+/// the verbs.
+bool isPlaced(mlir::func::FuncOp kernel);
 
 /// How an op changes a signal; nothing of ops that notify nobody.
 std::optional<NotifyMode> notifyModeOf(mlir::Operation *op);
@@ -47,8 +56,10 @@ llvm::SmallVector<RoleOp> copyRoles(mlir::Operation *kernel);
 /// copy engines where it has roles of theirs.
 int64_t instances(mlir::Operation *kernel, int64_t cores);
 
+/// Whether a kernel has verbs or asks for ranks.
+bool hasVerbs(mlir::Operation *kernel);
 /// Whether a kernel knows of ranks, so that all of them launch it together; each launches another
-/// one by itself.
+/// one by itself. One with placed arguments does.
 bool isOfRanks(mlir::Operation *kernel);
 
 } // namespace ditron::device

@@ -26,6 +26,7 @@ def Dist_Dialect : Dialect {
   let dependentDialects = ["::ditron::core::TileDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasRegionArgAttrVerify = 1;
 }
 
 //===-- Types, attributes and enumerations ----------------------------------------------------===//
@@ -67,6 +68,40 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
   let genVerifyDecl = 1;
 }
 
+def Dist_Engine : I32EnumAttr<"Engine", "what executes a role",
+                              [I32EnumAttrCase<"core", 0>, I32EnumAttrCase<"copy", 1>,
+                               I32EnumAttrCase<"nic", 2>]> {
+  let cppNamespace = "::ditron::device";
+}
+
+def Dist_PlacementKind
+    : I32EnumAttr<"PlacementKind", "how an argument relates to its parts on the ranks",
+                  [I32EnumAttrCase<"gathered", 0>,
+                   I32EnumAttrCase<"reduceScattered", 1, "reduce_scattered">,
+                   I32EnumAttrCase<"allReduced", 2, "all_reduced">]> {
+  let cppNamespace = "::ditron::device";
+  let genSpecializedAttr = 0;
+}
+
+def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
+  let summary = "Where an argument of a kernel lives: `dist.placement` on an argument of its function";
+  let description = [{
+    The kernel is written for one device. `gathered dim d`: each rank has an equal part of dimension `d`, and the kernel
+    reads all of them. `reduce_scattered dim d`: each rank computes a summand of the result, and keeps the sum of an equal
+    part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
+    dist-place-results write the verbs. `on`: what moves the data of a gathered argument; `cores`: how many cores do (0: all,
+    before they compute).
+
+    Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
+  }];
+  let parameters = (ins EnumParameter<Dist_PlacementKind>:$kind,
+      DefaultValuedParameter<"int64_t", "-1">:$dim, DefaultValuedParameter<"int64_t", "1">:$cores,
+      DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
+                             "::ditron::device::Engine::core">:$engine);
+  let assemblyFormat = "`<` $kind (`dim` $dim^)? (`cores` $cores^)? (`on` $engine^)? `>`";
+  let genVerifyDecl = 1;
+}
+
 def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
   let mnemonic = "signals";
   let summary = "An array of 64-bit counters that only grow, of which every rank has an instance";
@@ -95,11 +130,6 @@ def Dist_Scope : I32EnumAttr<"Scope",
 def Dist_BarrierScope
     : I32EnumAttr<"BarrierScope",
                   "who meets", [I32EnumAttrCase<"cores", 0>, I32EnumAttrCase<"ranks", 1>]> {
-  let cppNamespace = "::ditron::device";
-}
-def Dist_Engine : I32EnumAttr<"Engine", "what executes a role",
-                              [I32EnumAttrCase<"core", 0>, I32EnumAttrCase<"copy", 1>,
-                               I32EnumAttrCase<"nic", 2>]> {
   let cppNamespace = "::ditron::device";
 }
 def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",

@@ -119,8 +119,11 @@ KernelEntry allGatherGemmEntry() {
       .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/false); },
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, p.ranks, /*sums=*/false); },
-      .make = [](DType type,
-                 const Config &config) { return allGatherGemm(type, fusedConfig(config)); },
+      .make =
+          [](DType type, const Config &config) {
+            return isPlaced(config) ? placedGemm(type, config, "A", gathered(0))
+                                    : allGatherGemm(type, fusedConfig(config));
+          },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},

@@ -16,6 +16,11 @@ std::vector<ConfigParameter> fusedParameters() {
   parameters.push_back({"chunk", "rows that move at a time, by cores", {}});
   parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4}});
+  parameters.push_back({"form",
+                        "the verbs written in the kernel, or derived from where arguments live",
+                        {},
+                        {"explicit", "placed"},
+                        0});
   return parameters;
 }
 
@@ -40,6 +45,7 @@ Config fusedDefaults(const Problem &problem, int64_t count, bool sums) {
   config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
   config.add({"engine", problem.target.isGpu() ? 1 : 0});
   config.add({"chunks", sums ? 2 : 1});
+  config.add({"form", 0});
   setTile(config, tileOf(problem, config, count, sums));
   return config;
 }
@@ -69,9 +75,20 @@ std::vector<std::string> fusedVariants() {
   return {"m=8,n=16,k=32",
           "m=8,n=16,k=32,comm=1,engine=cores",
           "m=8,n=16,k=32,engine=copy",
+          "m=8,n=16,k=32,comm=1,engine=cores,form=placed",
+          "bias=yes,activation=relu,residual=yes,form=placed",
           "transB=yes",
           "bias=yes,activation=relu,residual=yes",
           "transB=yes,scale=yes,bias=yes,activation=silu,engine=copy"};
+}
+
+bool isPlaced(const Config &config) { return config["form"] == 1; }
+
+Kernel placedGemm(DType type, const Config &config, const char *argument,
+                  const Placement &placement) {
+  Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
+  Placement where = placement.cores(config.get("comm")).on(engine);
+  return distribute(gemm(type, gemmConfig(config)), {{argument, where}});
 }
 
 std::vector<Dimensions> fusedTestShapes() {
@@ -87,6 +104,8 @@ std::vector<CheckCase> fusedCheckCases() {
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=1"},
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0"},
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"},
+          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=1,form=placed"},
+          {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0,form=placed"},
           {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,engine=cores,comm=1"}};
 }
 

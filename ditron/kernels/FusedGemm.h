@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Distribute.h"
 
 namespace ditron::kernels {
 
@@ -22,6 +23,10 @@ int evenRows(int rows, int most);
 double inputAlike(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                   int64_t element);
 std::vector<std::string> fusedVariants();
+/// Whether a configuration asks for `gemm` with a placed argument, and that kernel.
+bool isPlaced(const Config &config);
+Kernel placedGemm(DType type, const Config &config, const char *argument,
+                  const Placement &placement);
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();
 

@@ -156,8 +156,11 @@ KernelEntry gemmAllReduceEntry() {
       .parameters = fusedParameters(),
       .defaults = [](const Problem &p) { return fusedDefaults(p, 1, /*sums=*/true); },
       .retile = [](const Problem &p, Config &config) { retileFused(p, config, 1, /*sums=*/true); },
-      .make = [](DType type,
-                 const Config &config) { return gemmAllReduce(type, fusedConfig(config)); },
+      .make =
+          [](DType type, const Config &config) {
+            return isPlaced(config) ? placedGemm(type, config, "C", allReduced())
+                                    : gemmAllReduce(type, fusedConfig(config));
+          },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 32}, {"N", 1280}, {"K", 6400}},

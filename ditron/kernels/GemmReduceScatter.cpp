@@ -127,8 +127,11 @@ KernelEntry gemmReduceScatterEntry() {
       .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/true); },
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, p.ranks, /*sums=*/true); },
-      .make = [](DType type,
-                 const Config &config) { return gemmReduceScatter(type, fusedConfig(config)); },
+      .make =
+          [](DType type, const Config &config) {
+            return isPlaced(config) ? placedGemm(type, config, "C", reduceScattered(0))
+                                    : gemmReduceScatter(type, fusedConfig(config));
+          },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 1024}, {"K", 688}},

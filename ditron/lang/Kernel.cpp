@@ -72,14 +72,6 @@ static Type typeOf(MLIRContext *context, const Parameter &parameter) {
   return IndexType::get(context);
 }
 
-static std::unique_ptr<MLIRContext> makeContext() {
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  context->loadDialect<core::TileDialect, device::DistDialect, arith::ArithDialect,
-                       func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                       tensor::TensorDialect>();
-  return context;
-}
-
 /// The kernel's function: empty, with named arguments.
 static func::FuncOp makeFunction(OpBuilder &builder, mlir::Location where,
                                  const TracedKernel &kernel) {

@@ -80,6 +80,7 @@ template <class C, class... P> struct BodyTraits<void (C::*)(P...) const> {
 } // namespace detail
 
 struct TracedKernel; // the IR: lang/Trace.h
+class Placements;    // where arguments live: lang/Distribute.h
 
 /// A kernel, as a value. Launched alone it is a kernel; added to a task graph it is a node.
 class Kernel {
@@ -118,6 +119,7 @@ private:
   using Body = std::function<void(const std::vector<detail::Handle> &)>;
   Kernel(Signature signature, std::vector<detail::Parameter> parameters, const Body &body,
          Location where);
+  friend Kernel distribute(const Kernel &, const Placements &, Location);
   std::shared_ptr<const TracedKernel> traced_;
   std::vector<std::pair<size_t, size_t>> inPlace_; ///< outputs and inputs, by number
 };

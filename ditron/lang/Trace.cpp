@@ -2,6 +2,10 @@
 #include "ditron/lang/Trace.h"
 #include "ditron/core/ElementType.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
@@ -55,6 +59,14 @@ DType dtypeOf(mlir::Type element) {
   if (std::optional<DType> known = core::dtypeOf(element))
     return *known;
   throw InternalError("an element type that the language does not have");
+}
+
+std::unique_ptr<MLIRContext> makeContext() {
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  context->loadDialect<core::TileDialect, device::DistDialect, arith::ArithDialect,
+                       func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                       tensor::TensorDialect>();
+  return context;
 }
 
 void traceInto(Trace &trace, Block *block, const std::function<void()> &body) {

@@ -19,6 +19,10 @@ struct TracedKernel {
   std::vector<detail::Parameter> parameters;
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The same with the verbs of placed arguments; null where none is placed.
+  mlir::OwningOpRef<mlir::ModuleOp> withVerbs = {};
+  /// What the kernel means as it stands, with all of its verbs.
+  mlir::ModuleOp meaning() const { return withVerbs ? withVerbs.get() : module.get(); }
   /// Held by whoever compiles it: a context is not for several threads.
   mutable std::mutex compiling = {};
 };
@@ -79,6 +83,9 @@ DType dtypeOf(mlir::Type element);
 mlir::TypedAttr constantOf(mlir::Type element, const Number &number, Location where);
 /// The same as the padding of a load; null for 0.
 mlir::TypedAttr paddingOf(mlir::Type element, const Number &padding, Location where);
+
+/// A context with the dialects of the language.
+std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// Traces `body` inside of `block`, before its terminator if it has one.
 void traceInto(Trace &trace, mlir::Block *block, const std::function<void()> &body);

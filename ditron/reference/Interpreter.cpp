@@ -74,6 +74,10 @@ void checkKernel(func::FuncOp kernel) {
     throw CompileError(fmt::format("kernel '{}' has {} blocks, expected 1",
                                    std::string_view(kernel.getName()),
                                    kernel.getBody().getBlocks().size()));
+  if (device::isPlaced(kernel))
+    throw CompileError(fmt::format("kernel '{}' has placed arguments, expected its verbs: "
+                                   "dist-place-arguments and dist-place-results write them",
+                                   std::string_view(kernel.getName())));
 }
 
 } // namespace

@@ -314,3 +314,46 @@ func.func @mark_tile_coordinates(%n: index) {
   dist.mark_tile(%n, %n, %n, %n, %n)
   return
 }
+
+// -----
+
+!v1 = memref<?xf32, strided<[?], offset: ?>>
+
+// expected-error @+1 {{argument 0 is placed along dimension 1 but has 1 dimensions}}
+func.func @placement_dimension(%x: !v1 {dist.placement = #dist.placement<gathered dim 1>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 is placed but is of 'index', expected a memref}}
+func.func @placement_of_index(%n: index {dist.placement = #dist.placement<all_reduced>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{dist.placement of argument 0 is 1 : i64, expected #dist.placement}}
+func.func @placement_kind(%n: index {dist.placement = 1}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{placement gathered names no dimension}}
+func.func private @placement_without_dimension() attributes {x = #dist.placement<gathered>}
+
+// -----
+
+// expected-error @+1 {{placement all_reduced names dimension 0, expected none}}
+func.func private @placement_with_dimension() attributes {x = #dist.placement<all_reduced dim 0>}
+
+// -----
+
+// expected-error @+1 {{placement has -1 cores, expected 0 or more}}
+func.func private @placement_cores() attributes {x = #dist.placement<gathered dim 0 cores -1>}
+
+// -----
+
+// expected-error @+1 {{placement reduce_scattered is on copy, expected core: only cores add}}
+func.func private @placement_engine() attributes {x = #dist.placement<reduce_scattered dim 0 on copy>}

@@ -52,7 +52,7 @@ void interpretKernel(const Kernel &kernel, const Problem &problem, const Inputs 
   options.cores = problem.cores;
   options.seed = schedule;
   options.randomSchedule = schedule != 0;
-  auto function = *kernel.traced().module.get().getOps<mlir::func::FuncOp>().begin();
+  auto function = *kernel.traced().meaning().getOps<mlir::func::FuncOp>().begin();
   reference::Result result = reference::interpret(function, values, options);
   for (const std::string &warning : result.warnings)
     ADD_FAILURE() << warning;

@@ -18,6 +18,18 @@ def FusePutNotify : Pass<"dist-fuse-put-notify", "::mlir::func::FuncOp"> {
   let summary = "Joins a put and the notify behind it";
 }
 
+def PlaceArguments : Pass<"dist-place-arguments", "::mlir::func::FuncOp"> {
+  let summary = "Writes the verbs that gather arguments, and waits where loops use them";
+  let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def PlaceResults : Pass<"dist-place-results", "::mlir::func::FuncOp"> {
+  let summary = "Writes the verbs that sum results over the ranks";
+  let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
   let summary = "Notes in the timeline which tile each core works on";
 }

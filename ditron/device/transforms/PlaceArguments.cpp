@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PlaceArguments: an argument that every rank has a part of is gathered while the kernel runs.
+//
+//     func @gemm(%A {dist.placement = #dist.placement<gathered dim 0>}, %B, %C) {   A[M,K], C[M,N]
+//       dist.tiles (%i, %j) of (ceildiv(M, 128), %columns) order <"grouped", 8> {
+//         ... tile.load %A[%i, %k] ...
+//         tile.store %c, %C[%i, %j]
+//       }
+//     }
+//  ->
+//     func @gemm(%A, %B, %C) {                                                      C[R*M,N]
+//       %gathered = dist.symmetric "A.gathered"(%ranks, %m, %k)
+//       %ready = dist.signals "A.ready"(%ranks, ceildiv(%m, 128))
+//       dist.role "gather" cores %c0 for %c1 {
+//         for each peer, this rank first: for each chunk %i, %p of %A
+//           dist.put chunk, %gathered[%rank, %i, %p] on %peer
+//           dist.notify %ready[%rank, %i] on %peer add %c1
+//       }
+//       dist.role "compute" cores %c1 for %rest {
+//         dist.tiles (%s, %i, %j) of (%ranks, ceildiv(%m, 128), %columns)
+//             order <"own-shard-first", 8 over batch> {
+//           dist.wait %ready[%s, %i] >= %chunks
+//           ... tile.load %gathered[%s][%i, %k] ...
+//           tile.store %c, %C[%s, %i, %j]                                           C as [R,M,N]
+//         }
+//       }
+//     }
+//
+// By copy engines the own part stays where it is, and each of the others comes as a whole:
+//
+//       dist.role "gather" cores %c0 for %c1 on copy {
+//         for each other rank
+//           dist.put %A, %gathered[%rank] on %peer
+//           dist.notify %ready[%rank] on %peer add %c1
+//       }
+//       dist.tiles (%s, %i, %j) of ... {
+//         %own = arith.cmpi eq, %s, %rank
+//         dist.wait %ready[%s] >= (%own ? 0 : 1)
+//         %a = arith.select %own, %A, %gathered[%s]
+//         ... tile.load %a[%i, %k] ...
+//       }
+//
+// Arguments that share the name of the dimension are R times as large on every rank. The dimension
+// may also be swept by a loop, as K of a product is: then the loop visits the own shard first, and
+// waits for a whole shard at a time. test/device/place-arguments.mlir shows both, and
+// place-arguments-invalid.mlir what is refused.
+//
+#include "ditron/device/transforms/LoopCutter.h"
+#include "ditron/device/transforms/Passes.h"
+#include "ditron/device/transforms/PlacedKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ditron::device {
+#define GEN_PASS_DEF_PLACEARGUMENTS
+#include "ditron/device/transforms/Passes.h.inc"
+} // namespace ditron::device
+
+using namespace mlir;
+using namespace ditron::device;
+
+namespace {
+
+/// The most elements of a chunk along the dimensions that are not gathered, from the last on: a
+/// chunk is a run of memory, and as large as a core copies well.
+constexpr int64_t kChunkColumns = 4096, kChunkRows = 16;
+
+/// One argument on its way to all ranks.
+struct Gather {
+  PlacedArgument placed;
+  int64_t chunk = 0;    ///< elements along the gathered dimension
+  bool byShard = false; ///< one counter for each shard, not for each chunk along the dimension
+  SmallVector<int64_t> shape = {}; ///< of a chunk: its last dimensions
+  Value buffer = {}, ready = {};
+  SmallVector<Value> grid = {}; ///< chunks along each dimension
+  Value expected = {};          ///< notifies that a counter gets
+
+  int64_t dim() const { return placed.placement.getDim(); }
+  bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
+};
+
+/// Arguments that are gathered along dimensions of one name, and the loops along them.
+struct Group {
+  StringAttr extent;
+  SmallVector<Gather> gathers = {};
+  SmallVector<ShardedLoop> loops = {};
+};
+
+std::string placementText(const Group &group) {
+  return "'" + group.gathers.front().placed.name + "' is gathered along " +
+         group.extent.getValue().str();
+}
+
+/// How a chunk lies in the argument: `along` elements of the gathered dimension.
+SmallVector<int64_t> chunkShape(int64_t rank, int64_t dim, int64_t along) {
+  SmallVector<int64_t> shape;
+  for (int64_t d = std::max<int64_t>(rank - 2, 0); d < rank; ++d)
+    shape.push_back(d == dim ? along : d == rank - 1 ? kChunkColumns : kChunkRows);
+  return shape;
+}
+
+/// Chooses the chunks by the loops that read the argument.
+void chooseChunks(Group &group, Gather &gather) {
+  for (const ShardedLoop &loop : group.loops) {
+    bool reads =
+        llvm::any_of(loop.uses, [&](auto &use) { return use.buffer == gather.placed.value; });
+    if (!reads)
+      continue;
+    gather.byShard |= loop.isSweep() || (gather.chunk && gather.chunk != loop.size);
+    gather.chunk = std::max(gather.chunk, loop.size);
+  }
+  gather.chunk = std::max<int64_t>(gather.chunk, 1);
+  gather.byShard |= !gather.isByCores(); // a copy engine moves all of the shard at once
+  int64_t rank = cast<MemRefType>(gather.placed.value.getType()).getRank();
+  if (gather.dim() < rank - 2) {
+    gather.byShard |= gather.chunk != 1;
+    gather.chunk = 1; // the leading dimensions are not tiled
+  }
+  gather.shape = chunkShape(rank, gather.dim(), gather.chunk);
+}
+
+class GatherWriter {
+public:
+  GatherWriter(func::FuncOp kernel, MutableArrayRef<Group> groups)
+      : kernel_(kernel), groups_(groups), top_(kernel.getLoc(), kernel.getContext()), math_(top_) {}
+
+  void write() {
+    Block &body = kernel_.getBody().front();
+    top_.setInsertionPointToStart(&body);
+    ranks_ = math_.numRanks();
+    rank_ = math_.rank();
+    for (Group &group : groups_)
+      for (Gather &gather : group.gathers)
+        multiplyExtent(gather.placed.value, gather.dim(), ranks_);
+    SmallVector<Operation *> original;
+    for (Operation *op = rank_.getDefiningOp()->getNextNode(); op != body.getTerminator();
+         op = op->getNextNode())
+      original.push_back(op);
+    for (Group &group : groups_)
+      for (Gather &gather : group.gathers)
+        allocate(gather);
+    makeRoles(original);
+    for (Group &group : groups_)
+      cut(group);
+  }
+
+private:
+  /// The cores that move data; none where only copy engines do.
+  std::optional<int64_t> numCores() const {
+    std::optional<int64_t> cores;
+    for (const Group &group : groups_)
+      for (const Gather &gather : group.gathers)
+        if (gather.isByCores())
+          cores = std::max(cores.value_or(0), gather.placed.placement.getCores());
+    return cores;
+  }
+
+  /// Who sends, and who computes what was the kernel.
+  void makeRoles(ArrayRef<Operation *> original) {
+    Value zero = math_.constant(0), one = math_.constant(1);
+    for (Group &group : groups_)
+      for (Gather &gather : group.gathers)
+        if (!gather.isByCores()) {
+          auto role = top_.create<RoleOp>(top_.getStringAttr("gather"), zero, one, Engine::copy);
+          role.getBody().emplaceBlock();
+          sendByCopyEngine(gather, role);
+        }
+    std::optional<int64_t> cores = numCores();
+    if (!cores)
+      return;
+    RolePair roles = ditron::device::makeRoles(top_, "gather", "compute", *cores);
+    Block &compute = roles.compute.getBody().front();
+    for (Operation *op : original)
+      op->moveBefore(&compute, compute.end());
+    top_.setInsertionPoint(roles.move);
+    for (Group &group : groups_)
+      for (Gather &gather : group.gathers)
+        if (gather.isByCores())
+          send(gather, roles.move);
+  }
+
+  /// The buffer that all parts go to, and the counters of what has come.
+  void allocate(Gather &gather) {
+    Value source = gather.placed.value;
+    auto type = cast<MemRefType>(source.getType());
+    SmallVector<Value> extents{ranks_};
+    size_t lead = type.getRank() - gather.shape.size();
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      extents.push_back(math_.dim(source, d));
+      int64_t size = d < static_cast<int64_t>(lead) ? 1 : gather.shape[d - lead];
+      gather.grid.push_back(math_.ceilDiv(extents.back(), math_.constant(size)));
+    }
+    auto bufferType = viewType(type.getRank() + 1, type.getElementType(), SpaceKind::symmetric);
+    gather.buffer = top_.create<SymmetricOp>(
+        bufferType, top_.getStringAttr(gather.placed.name + ".gathered"), extents);
+    SmallVector<Value> counters{ranks_};
+    if (!gather.byShard)
+      counters.push_back(gather.grid[gather.dim()]);
+    gather.ready = top_.create<SignalsOp>(
+        SignalsType::get(top_.getContext(), static_cast<int64_t>(counters.size())),
+        top_.getStringAttr(gather.placed.name + ".ready"), counters);
+    gather.expected = math_.constant(1);
+    for (auto [d, count] : llvm::enumerate(gather.grid))
+      if (gather.isByCores() && (gather.byShard || static_cast<int64_t>(d) != gather.dim()))
+        gather.expected = math_.multiply(gather.expected, count);
+  }
+
+  /// Own chunks to every rank.
+  void send(Gather &gather, RoleOp role) {
+    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
+    b.setInsertionPointToEnd(&role.getBody().front());
+    Value peer = forEachPeer(b, /*withSelf=*/true);
+    auto tiles =
+        b.create<TilesOp>(gather.grid, Value(), b.getI64IntegerAttr(1),
+                          OrderAttr::get(b.getContext(), "row-major", 1, ShardedAxis::rows));
+    Block &body = tiles.getBody().emplaceBlock();
+    for (size_t d = 0; d < gather.grid.size(); ++d)
+      body.addArgument(b.getIndexType(), b.getLoc());
+    b.setInsertionPointToStart(&body);
+    SmallVector<Value> from(body.getArguments()), to{rank_};
+    llvm::append_range(to, from);
+    auto chunk = [&](Value view, ValueRange coords) -> Value {
+      auto type = cast<MemRefType>(view.getType());
+      auto part =
+          viewType(static_cast<int64_t>(gather.shape.size()), type.getElementType(), spaceOf(type));
+      return b.create<ditron::core::ChunkOp>(part, view, coords, gather.shape);
+    };
+    b.create<PutOp>(chunk(gather.placed.value, from), chunk(gather.buffer, to), peer);
+    SmallVector<Value> counter{rank_};
+    if (!gather.byShard)
+      counter.push_back(from[gather.dim()]);
+    b.create<NotifyOp>(gather.ready, counter, peer, NotifyMode::add, IndexMath(b).constant(1));
+  }
+
+  /// The own shard to every other rank; this one reads it where it is.
+  void sendByCopyEngine(Gather &gather, RoleOp role) {
+    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
+    b.setInsertionPointToEnd(&role.getBody().front());
+    Value peer = forEachPeer(b, /*withSelf=*/false);
+    b.create<PutOp>(gather.placed.value, shardOf(b, b.getLoc(), {gather.buffer, 0}, rank_), peer);
+    b.create<NotifyOp>(gather.ready, rank_, peer, NotifyMode::add, IndexMath(b).constant(1));
+  }
+
+  void cut(Group &group) {
+    const Gather &first = group.gathers.front();
+    Value extent = math_.dim(first.placed.value, first.dim());
+    LoopCutter cutter(rank_, ranks_, extent);
+    for (BlockArgument argument : kernel_.getArguments())
+      for (int64_t dim : dimsNamed(argument, group.extent.getValue())) {
+        auto *gather = llvm::find_if(group.gathers,
+                                     [&](Gather &known) { return known.placed.value == argument; });
+        bool isGathered = gather != group.gathers.end();
+        cutter.redirect(argument, isGathered ? wholeOf(*gather)
+                                             : splitArgument(top_, argument, dim, ranks_, extent));
+      }
+    for (ShardedLoop &loop : group.loops)
+      cut(group, loop, cutter);
+  }
+
+  static Sharded wholeOf(const Gather &gather) {
+    return {gather.buffer, 0, gather.isByCores() ? Value() : Value(gather.placed.value)};
+  }
+
+  void cut(Group &group, ShardedLoop &loop, LoopCutter &cutter) {
+    LoopCutter::Cut cut =
+        loop.isSweep() ? cutter.cutSweep(loop) : cutter.cutTiles(loop, "own-shard-first");
+    ImplicitLocOpBuilder b(loop.loop->getLoc(), kernel_.getContext());
+    b.setInsertionPoint(cut.block, cut.start);
+    for (Gather &gather : group.gathers) {
+      auto isRead = [&](auto &use) { return use.buffer == gather.placed.value; };
+      if (llvm::none_of(loop.uses, isRead))
+        continue;
+      SmallVector<Value> counter{cut.shard};
+      if (!gather.byShard)
+        counter.push_back(cut.tile);
+      b.create<WaitOp>(gather.ready, counter, expectedOf(b, gather, cut.shard));
+    }
+  }
+
+  /// The notifies that a shard takes: none for the own one where it stays where it is.
+  Value expectedOf(ImplicitLocOpBuilder &b, const Gather &gather, Value shard) {
+    if (gather.isByCores())
+      return gather.expected;
+    Value isOwn = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, shard, rank_);
+    return b.create<arith::SelectOp>(isOwn, IndexMath(b).constant(0), gather.expected);
+  }
+
+  func::FuncOp kernel_;
+  MutableArrayRef<Group> groups_;
+  ImplicitLocOpBuilder top_;
+  IndexMath math_;
+  Value ranks_, rank_;
+};
+
+/// What the groups are, and whether the kernel can be cut along them.
+FailureOr<std::vector<Group>> findGroups(func::FuncOp kernel, ArrayRef<PlacedArgument> placed) {
+  llvm::MapVector<StringAttr, Group> byName;
+  for (const PlacedArgument &argument : placed) {
+    if (!kernel.getArgAttr(argument.value.getArgNumber(), ditron::core::kReadOnlyAttr))
+      return kernel.emitError() << "'" << argument.name
+                                << "' is gathered, but the kernel writes it: expected an input";
+    Group &group = byName[argument.extent];
+    group.extent = argument.extent;
+    group.gathers.push_back({argument});
+  }
+  std::vector<Group> groups;
+  for (auto &[name, group] : byName) {
+    std::string text = placementText(group);
+    auto loops = findShardedLoops(kernel, {name.getValue(), text});
+    if (failed(loops))
+      return failure();
+    group.loops = *loops;
+    for (Gather &gather : group.gathers)
+      chooseChunks(group, gather);
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+/// Two dimensions that are cut share no loop and no gathered argument: the first cut would hide it
+/// from the second.
+LogicalResult checkArguments(func::FuncOp kernel, ArrayRef<Group> groups) {
+  for (const Group &group : groups)
+    for (const Group &other : groups)
+      for (const Gather &gather : other.gathers)
+        if (group.extent != other.extent &&
+            !dimsNamed(gather.placed.value, group.extent.getValue()).empty())
+          return kernel.emitError()
+                 << "'" << gather.placed.name << "' is gathered along " << other.extent.getValue()
+                 << " and has the dimension " << group.extent.getValue() << ", along which '"
+                 << group.gathers.front().placed.name << "' is gathered: expected one of them";
+  return success();
+}
+
+LogicalResult checkLoops(ArrayRef<Group> groups) {
+  llvm::DenseMap<Operation *, StringAttr> seen;
+  for (const Group &group : groups)
+    for (const ShardedLoop &loop : group.loops)
+      if (auto [known, isNew] = seen.try_emplace(loop.loop, group.extent); !isNew)
+        return loop.loop->emitError()
+               << "this loop walks along " << known->second.getValue() << " and "
+               << group.extent.getValue() << ", which are both gathered: expected one of them";
+  return success();
+}
+
+struct PlaceArguments : ditron::device::impl::PlaceArgumentsBase<PlaceArguments> {
+  void runOnOperation() override {
+    if (failed(place()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult place() {
+    func::FuncOp kernel = getOperation();
+    auto placed = placedArguments(kernel, {PlacementKind::gathered});
+    if (failed(placed) || placed->empty())
+      return LogicalResult(placed);
+    if (hasVerbs(kernel))
+      return kernel.emitError() << "'" << placed->front().name
+                                << "' is gathered, but the kernel has verbs of its own: expected a "
+                                   "kernel of one device";
+    auto groups = findGroups(kernel, *placed);
+    if (failed(groups) || failed(checkArguments(kernel, *groups)) || failed(checkLoops(*groups)))
+      return failure();
+    GatherWriter(kernel, *groups).write();
+    for (Group &group : *groups)
+      finish(kernel, group);
+    return success();
+  }
+
+  /// The signature of what is launched.
+  static void finish(func::FuncOp kernel, Group &group) {
+    for (BlockArgument argument : kernel.getArguments())
+      if (llvm::none_of(group.gathers, [&](auto &own) { return own.placed.value == argument; }))
+        for (int64_t dim : dimsNamed(argument, group.extent.getValue()))
+          setWhole(kernel, argument, dim);
+    for (Gather &gather : group.gathers)
+      kernel.removeArgAttr(gather.placed.value.getArgNumber(), kPlacementAttr);
+  }
+};
+
+} // namespace

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Overlap by placement. A kernel of one device, and where its arguments live on many: the compiler
+// derives chunks, transfers, signals, waits and the order of the tiles.
+//
+//     Kernel first = distribute(gemm(DType::bf16), {{"A", gathered(0)}});
+//         gemm(A[M,K], B[K,N]) -> C[R*M,N]: each rank has M rows of A and multiplies all of them
+//     Kernel second = distribute(gemm(DType::bf16), {{"C", reduceScattered(0)}});
+//         gemm(A[R*M,K], B[K,N]) -> C[M,N]: the sum over the ranks, each rank's rows on that rank
+//     Kernel third = distribute(gemm(DType::bf16), {{"C", allReduced()}});
+//         gemm(A[M,K], B[K,N]) -> C[M,N]: the sum over the ranks, on every rank
+//
+// `ditron compile --emit ir` shows the verbs, `ditron check` proves them.
+//
+#pragma once
+#include "ditron/lang/Kernel.h"
+#include <initializer_list>
+#include <string>
+
+namespace ditron {
+
+/// Where an argument of a kernel lives.
+struct Placement {
+  enum class Kind { gathered, reduceScattered, allReduced } kind;
+  int dim = -1;
+  int commCores = 1;
+  Engine engine = Engine::core;
+
+  /// The same with `count` cores of each rank to move the data; 0: all do, before they compute. Sums
+  /// are moved by the cores that compute them, whatever `count` is.
+  constexpr Placement cores(int count) const { return {kind, dim, count, engine}; }
+  /// The same with that engine to move the data of a gathered input.
+  constexpr Placement on(Engine mover) const { return {kind, dim, commCores, mover}; }
+};
+
+/// Each rank has an equal part of dimension `dim` of an input, the kernel reads all of them.
+constexpr Placement gathered(int dim) { return {Placement::Kind::gathered, dim}; }
+/// The output is summed over the ranks; each keeps an equal part of dimension `dim`. What follows
+/// the sum (bias, activation, residual) is applied once, by the rank that keeps the part: inputs
+/// that only it reads have the part's extent.
+constexpr Placement reduceScattered(int dim) { return {Placement::Kind::reduceScattered, dim}; }
+/// The output is summed over the ranks, and every rank has all of it.
+constexpr Placement allReduced() { return {Placement::Kind::allReduced}; }
+
+/// Arguments by name, and where they live.
+class Placements {
+public:
+  struct Entry {
+    std::string argument;
+    Placement placement;
+  };
+  Placements(std::initializer_list<Entry> entries) : entries_(entries) {}
+  const std::vector<Entry> &entries() const { return entries_; }
+
+private:
+  std::vector<Entry> entries_;
+};
+
+/// The kernel for ranks that have its arguments as `placements` say. Its signature has R (the number
+/// of ranks) where extents grow. CompileError at the caller's line where an argument is unknown or
+/// cannot be placed so, with the line of the kernel and the reason.
+Kernel distribute(const Kernel &kernel, const Placements &placements,
+                  Location where = Location::current());
+
+} // namespace ditron

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --dist-place-results --canonicalize --cse | FileCheck %s
+
+!v1 = memref<?xf32, strided<[?], offset: ?>>
+!v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// The sum goes to the rank that has the rows; bias, relu and residual are applied there.
+// CHECK-LABEL: func @scattered(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "A", tile.readonly}
+// CHECK-SAME: %[[B:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "B", tile.readonly}
+// CHECK-SAME: %[[BIAS:[a-z0-9]+]]: memref<?xf32, {{[^{]*}}{tile.name = "bias", tile.readonly}
+// CHECK-SAME: %[[D:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "D", tile.readonly}
+// CHECK-SAME: %[[C:[a-z0-9]+]]: memref<?x?xf32, {{[^{]*}}{tile.name = "C"}
+// CHECK-SAME: tile.extents = {{\[\[}}"R*M", "K"], ["K", "N"], ["N"], ["M", "N"], ["M", "N"]]
+func.func @scattered(%A: !v2 {tile.name = "A", tile.readonly}, %B: !v2 {tile.name = "B", tile.readonly},
+                     %bias: !v1 {tile.name = "bias", tile.readonly}, %D: !v2 {tile.name = "D", tile.readonly},
+                     %C: !v2 {tile.name = "C", dist.placement = #dist.placement<reduce_scattered dim 0>})
+    attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["N"], ["M", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %rows = memref.dim %C, %c0 : !v2
+  %columns = memref.dim %C, %c1 : !v2
+  %depth = memref.dim %A, %c1 : !v2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j8 = arith.ceildivsi %columns, %c8 : index
+  %k4 = arith.ceildivsi %depth, %c4 : index
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks
+  // CHECK-DAG: %[[ME:.*]] = dist.rank
+  // CHECK-DAG: %[[M:.*]] = memref.dim %[[C]], %c0
+  // CHECK-DAG: %[[N:.*]] = memref.dim %[[C]], %c1
+  // CHECK-DAG: %[[ROWS:.*]] = arith.ceildivsi %[[M]], %c8
+  // CHECK-DAG: %[[COLUMNS:.*]] = arith.ceildivsi %[[N]], %c8
+  // CHECK: %[[AS:.*]] = memref.expand_shape %[[A]] {{\[\[}}0, 1], [2]] output_shape [%[[R]], %[[M]], %{{.*}}]
+  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[M]], %[[N]])
+  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[M]], %[[N]])
+  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[ROWS]], %[[COLUMNS]]) : !dist.signals<2>
+  // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[ROWS]], %[[COLUMNS]]) order <"next-rank-first", 3 over batch> elements %[[M]] height 8
+  // CHECK: %[[PART:.*]] = memref.subview %[[AS]][%[[S]], 0, 0]
+  // CHECK: %[[SUM:.*]] = scf.for
+  // CHECK: tile.load %[[PART]][%[[I]], %{{.*}}]
+  // CHECK: %[[OWN:.*]] = arith.cmpi eq, %[[S]], %[[ME]]
+  // CHECK: scf.if %[[OWN]] {
+  // CHECK: %[[OTHERS:.*]] = arith.subi %[[R]], %c1
+  // CHECK: dist.wait %[[DONE]][%[[I]], %[[J]]] >= %[[OTHERS]]
+  // CHECK: %[[BEFORE:.*]] = scf.for %[[Q:.*]] = %c0 to %[[ME]]
+  // CHECK: tile.load %[[SUMMANDS]][%[[Q]], %[[I]], %[[J]]]
+  // CHECK: %[[HERE:.*]] = arith.addf %[[BEFORE]], %[[SUM]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[ME]], %c1
+  // CHECK: %[[TOTAL:.*]] = scf.for %{{.*}} = %[[NEXT]] to %[[R]] step %c1 iter_args(%{{.*}} = %[[HERE]])
+  // CHECK: tile.load %[[BIAS]][%[[J]]]
+  // CHECK: arith.addf %[[TOTAL]]
+  // CHECK: arith.maximumf
+  // CHECK: tile.load %[[D]][%[[I]], %[[J]]]
+  // CHECK: tile.store %{{.*}}, %[[C]][%[[I]], %[[J]]]
+  // CHECK: } else {
+  // CHECK: tile.store %[[SUM]], %[[STAGED]][%[[S]], %[[I]], %[[J]]]
+  // CHECK: %[[FROM:.*]] = tile.chunk %[[STAGED]][%[[S]], %[[I]], %[[J]]] shape [8, 8]
+  // CHECK: %[[TO:.*]] = tile.chunk %[[SUMMANDS]][%[[ME]], %[[I]], %[[J]]] shape [8, 8]
+  // CHECK: dist.put %[[FROM]], %[[TO]] on %[[S]]
+  // CHECK: dist.notify %[[DONE]][%[[I]], %[[J]]] on %[[S]] add %c1
+  // CHECK-NOT: tile.load
+  dist.tiles (%i, %j) of (%i8, %j8) order <"grouped", 3> elements %rows height 8 {
+    %sum = scf.for %k = %c0 to %k4 step %c1 iter_args(%acc = %zero) -> (tensor<8x8xf32>) {
+      %a = tile.load %A[%i, %k] : !v2 -> tensor<8x4xf32>
+      %b = tile.load %B[%k, %j] : !v2 -> tensor<4x8xf32>
+      %c = tile.dot %a, %b, %acc : tensor<8x4xf32>, tensor<4x8xf32> -> tensor<8x8xf32>
+      scf.yield %c : tensor<8x8xf32>
+    }
+    %row = tile.load %bias[%j] : !v1 -> tensor<8xf32>
+    %wide = tile.reshape %row : tensor<8xf32> -> tensor<1x8xf32>
+    %all = tile.broadcast %wide : tensor<1x8xf32> -> tensor<8x8xf32>
+    %biased = arith.addf %sum, %all : tensor<8x8xf32>
+    %relu = arith.maximumf %biased, %zero : tensor<8x8xf32>
+    %d = tile.load %D[%i, %j] : !v2 -> tensor<8x8xf32>
+    %y = arith.addf %relu, %d : tensor<8x8xf32>
+    tile.store %y, %C[%i, %j] : tensor<8x8xf32>, !v2
+  }
+  return
+}
+
+// -----
+
+!v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Every rank sums a share of the columns of tiles, and puts the sums to the others. Two sums, of
+// which one is of a sum along an axis, have buffers each.
+// CHECK-LABEL: func @reduced(
+// CHECK-SAME: tile.extents = {{\[\[}}"M", "N"], ["M", "N"]]
+func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
+                   %C: !v2 {tile.name = "C", dist.placement = #dist.placement<all_reduced>})
+    attributes {tile.kernel, tile.extents = [["M", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %rows = memref.dim %C, %c0 : !v2
+  %columns = memref.dim %C, %c1 : !v2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j8 = arith.ceildivsi %columns, %c8 : index
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks
+  // CHECK-DAG: %[[ME:.*]] = dist.rank
+  // CHECK-DAG: %[[SHARE:.*]] = arith.ceildivsi %{{.*}}, %[[R]]
+  // CHECK-DAG: %[[WIDTH:.*]] = arith.muli %[[SHARE]], %c8
+  // CHECK: dist.symmetric "C.staged"(%[[R]], %{{.*}}, %[[WIDTH]])
+  // CHECK: %[[ONE:.*]] = dist.symmetric "C.summands"(%[[R]], %{{.*}}, %[[WIDTH]])
+  // CHECK: dist.symmetric "C.staged2"
+  // CHECK: %[[TWO:.*]] = dist.symmetric "C.summands2"
+  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%{{.*}}, %[[SHARE]])
+  // CHECK: %[[SUMS:.*]] = dist.symmetric "C.sums"
+  // CHECK: %[[READY:.*]] = dist.signals "C.ready"
+  // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[Q:.*]]) of (%[[R]], %{{.*}}, %[[SHARE]]) order <"next-rank-first" over batch>
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[SHARE]]
+  // CHECK: %[[J:.*]] = arith.addi %[[FIRST]], %[[Q]]
+  // CHECK: tile.load %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: scf.if
+  // CHECK: dist.wait %[[DONE]][%[[I]], %[[Q]]]
+  // CHECK: tile.load %[[ONE]][%{{.*}}, %[[I]], %[[Q]]]
+  // CHECK: tile.load %[[TWO]][%{{.*}}, %[[I]], %[[Q]]]
+  // CHECK: %[[Y:.*]] = arith.mulf
+  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: tile.store %[[Y]], %[[SUMS]][%[[I]], %[[J]]]
+  // CHECK: scf.for %{{.*}} = %c1 to %[[R]]
+  // CHECK: dist.put
+  // CHECK: dist.notify %[[READY]][%[[I]], %[[J]]] on
+  // CHECK: } else {
+  // CHECK-COUNT-2: dist.put
+  // CHECK: dist.notify %[[DONE]][%[[I]], %[[Q]]] on %[[S]] add %c1
+  // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %{{.*}}) of (%[[R]], %{{.*}}, %[[SHARE]]) order <"own-shard-first" over batch>
+  // CHECK: %[[OTHER:.*]] = arith.cmpi ne, %[[S2]], %[[ME]]
+  // CHECK: scf.if %[[OTHER]]
+  // CHECK: dist.wait %[[READY]]
+  // CHECK: %[[SUM:.*]] = tile.load %[[SUMS]]
+  // CHECK: tile.store %[[SUM]]
+  dist.tiles (%i, %j) of (%i8, %j8) order <"row-major"> elements %rows height 8 {
+    %a = tile.load %A[%i, %j] : !v2 -> tensor<8x8xf32>
+    %c = tile.dot %a, %a, %zero : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+    %s = tile.reduce sum %a axis 1 : tensor<8x8xf32> -> tensor<8x1xf32>
+    %w = tile.broadcast %s : tensor<8x1xf32> -> tensor<8x8xf32>
+    %m = arith.negf %w : tensor<8x8xf32>
+    %y = arith.mulf %c, %m : tensor<8x8xf32>
+    tile.store %y, %C[%i, %j] : tensor<8x8xf32>, !v2
+  }
+  return
+}
