@@ -50,16 +50,18 @@ void addLimit(Json &json, const BenchResult &result, const KnownCalibration &cal
   json["of_limit"] = median(result.seconds) / *limit;
 }
 
-/// "; limit 503 us (product 503 us, link 86 us), 1.04 of it"
+/// "; limit 503 us (product 503 us, link 86 us): 1.04 of it"; of a collective "; 0.85 of the link"
 std::string limitText(const Json &json) {
   if (!json.contains("limit_s"))
     return "";
   const Json &product = json["product_median_s"];
-  double link = json["moved_bytes"].get<double>() / json["link_bytes_per_s"].get<double>();
-  return fmt::format(
-      "; limit {} ({}link {}), {:.2f} of it", formatSeconds(json["limit_s"].get<double>()),
-      product.is_null() ? "" : fmt::format("product {}, ", formatSeconds(product.get<double>())),
-      formatSeconds(link), json["of_limit"].get<double>());
+  double ofLimit = json["of_limit"].get<double>(), limit = json["limit_s"].get<double>();
+  double bandwidth = json["link_bytes_per_s"].get<double>();
+  if (product.is_null())
+    return fmt::format("; {:.2f} of the link's {:.4g} GB/s", 1 / ofLimit, bandwidth * 1e-9);
+  return fmt::format("; limit {} (product {}, link {}): {:.2f} of it", formatSeconds(limit),
+                     formatSeconds(product.get<double>()),
+                     formatSeconds(json["moved_bytes"].get<double>() / bandwidth), ofLimit);
 }
 
 } // namespace
