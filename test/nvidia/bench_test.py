@@ -17,6 +17,9 @@ SEQUENCES = {"ag-gemm": "ncclAllGather, cublasGemmEx", "gemm-rs": "cublasGemmEx,
              "reduce-scatter": "ncclReduceScatter", "all-reduce": "ncclAllReduce", "all-to-all": "ncclSend, ncclRecv"}
 
 
+ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_NCCL_DIR": LIBRARIES, "DITRON_CUBLAS_DIR": LIBRARIES}
+
+
 def shape(kernel):
     return "M=3,N=5,K=11" if "gemm" in kernel else "T=3,H=5" if kernel == "all-to-all" else "M=3,N=5"
 
@@ -30,8 +33,7 @@ def moved(kernel, ranks):
 
 def bench(kernel, *arguments, gpus=2, **variables):
     """Ranks, and what is given over them."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_NCCL_DIR": LIBRARIES, "DITRON_CUBLAS_DIR": LIBRARIES,
-                   "EMULATED_GPUS": str(gpus), **variables}
+    environment = {**ENVIRONMENT, "EMULATED_GPUS": str(gpus), **variables}
     command = [DITRON, "bench", kernel, "--backend", "nvidia", "--dtype", "bf16", "--shape", shape(kernel), "--repeat", "1",
                "--json", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
@@ -91,6 +93,20 @@ class Bench(unittest.TestCase):
                 file.write("copy_latency 1\nsignal_latency 1\n")
             explained = self.line(bench("gemm-rs", "--ranks", "2", "--explain", DITRON_CACHE_DIR=folder))["explained"]
             self.assertEqual((explained["calibrated"], explained["chosen"]["choice"]), (True, "sequence"))
+
+    def test_measured_calibration(self):
+        """Every number is measured between two GPUs, and bench takes them."""
+        with tempfile.TemporaryDirectory() as folder:
+            variables = {**ENVIRONMENT, "EMULATED_GPUS": "2", "DITRON_CACHE_DIR": folder}
+            result = subprocess.run([DITRON, "info", "--measure", "--json"], capture_output=True, text=True, timeout=100,
+                                    env=variables)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            found = json.loads(result.stdout)
+            self.assertEqual((found["device"], found["ranks"], found["notes"]), ("Emulated GPU", 2, []))
+            self.assertEqual([name for name, one in found["numbers"].items() if not one["measured"] or one["value"] <= 0], [])
+            line = self.line(bench("all-gather", "--ranks", "2", "--baseline", DITRON_CACHE_DIR=folder))
+        self.assertTrue(line["link_measured"])
+        self.assertAlmostEqual(line["link_bytes_per_s"] / found["numbers"]["copy_bandwidth"]["value"], 1, places=4)
 
     def test_damaged_calibration(self):
         with tempfile.TemporaryDirectory() as folder:

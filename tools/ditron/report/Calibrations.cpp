@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/report/Calibrations.h"
 #include "ditron/compiler/Cache.h"
+#include "ditron/driver/backends/Backends.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include "tools/ditron/report/Machine.h"
@@ -17,6 +18,11 @@ namespace fs = std::filesystem;
 static fs::path fileOf(const std::string &device) {
   fs::path folder = KernelCache::fromEnvironment().folder();
   return folder.empty() ? folder : folder / fmt::format("calibration-{}.txt", slugOf(device));
+}
+
+std::string calibratedDevice(const Placement &placement) {
+  return placement.traits.coresAreChosen ? Machine::inspect().slug()
+                                         : backends::find(placement.backend).deviceName();
 }
 
 KnownCalibration findCalibration(const std::string &device) {

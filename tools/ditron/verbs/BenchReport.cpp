@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/verbs/BenchReport.h"
-#include "ditron/driver/backends/Backends.h"
 #include "ditron/support/Error.h"
 #include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/report/Machine.h"
@@ -29,7 +28,7 @@ std::pair<double, const char *> rateOf(const Task &task) {
 
 /// What was measured of the device that the ranks run on.
 KnownCalibration calibrationOf(const Placement &placement) {
-  KnownCalibration known = findCalibration(backends::find(placement.backend).deviceName());
+  KnownCalibration known = findCalibration(calibratedDevice(placement));
   if (!known.problem.empty())
     printWarning(known.problem);
   return known;
