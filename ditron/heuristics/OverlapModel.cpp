@@ -76,14 +76,25 @@ double waves(const OverlapProblem &p, int64_t cores) {
   return double(tilesOf(tiles, std::max<int64_t>(cores, 1)));
 }
 
+/// Of the product's operands and result, once over the memory.
+double memorySeconds(const OverlapProblem &p, const Calibration &c) {
+  double bytes = double(p.operandBytes) * double(p.K) * double(p.rows + p.N) +
+                 double(p.resultBytes) * double(p.rows) * double(p.N);
+  return bytes / c.memoryBandwidth;
+}
+
 /// Of a tile on one core.
 double tileSeconds(const OverlapProblem &p, const Calibration &c) {
   double flops = 2.0 * double(p.tileM) * double(p.tileN) * double(p.K);
   double computed = flops / (c.flops / double(p.cores));
-  double bytes = double(p.operandBytes) * double(p.K) * double(p.rows + p.N) +
-                 double(p.resultBytes) * double(p.rows) * double(p.N);
   // Tiles that memory bounds share its bandwidth, whatever number of them runs.
-  return std::max(computed, bytes / c.memoryBandwidth / waves(p, p.cores));
+  return std::max(computed, memorySeconds(p, c) / waves(p, p.cores));
+}
+
+/// Of the library's product, which takes tiles of its own: at the full rate.
+double librarySeconds(const OverlapProblem &p, const Calibration &c) {
+  double computed = 2.0 * double(p.rows) * double(p.N) * double(p.K) / c.flops;
+  return std::max(computed, memorySeconds(p, c));
 }
 
 /// Replays the timelines; each function gives the time until all is done.
@@ -213,8 +224,8 @@ OverlapChoice chooseOverlap(const OverlapProblem &p, const Calibration &c, bool 
 }
 
 double limitOf(const OverlapProblem &p, const Calibration &c) {
-  double product = 2.0 * double(p.rows) * double(p.N) * double(p.K) / c.flops;
-  return std::max(product, movedBytes(p) / std::max(c.copyBandwidth, c.coreCopyBandwidth));
+  return std::max(librarySeconds(p, c),
+                  movedBytes(p) / std::max(c.copyBandwidth, c.coreCopyBandwidth));
 }
 
 } // namespace ditron::heuristics

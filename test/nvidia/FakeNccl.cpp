@@ -9,6 +9,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <mutex>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -108,12 +109,18 @@ const char *ncclGetErrorString(int) { return "the library's stand-in does not kn
 int ncclGetVersion(int *version) { return *version = 22809, 0; }
 int ncclGetUniqueId(UniqueId *id) {
   auto *group = new Group;
+  pid_t process = getpid();
   std::memcpy(id->bytes, &group, sizeof(group));
+  std::memcpy(id->bytes + sizeof(group), &process, sizeof(process));
   return std::getenv("NCCL_NVLS_ENABLE") && *std::getenv("NCCL_NVLS_ENABLE") == '0' ? 0 : 5;
 }
 int ncclCommInitRank(void **communicator, int ranks, UniqueId id, int rank) {
   Group *group = nullptr;
+  pid_t process = 0;
   std::memcpy(&group, id.bytes, sizeof(group));
+  std::memcpy(&process, id.bytes + sizeof(group), sizeof(process));
+  if (process != getpid())
+    return 5; // ranks of several processes
   {
     std::lock_guard guard(group->lock);
     group->from.resize(size_t(ranks));

@@ -203,6 +203,8 @@ void Communicator::exchange(const std::vector<Message> &sent, const std::vector<
   api_.check(api_.groupEnd(), "ncclGroupEnd");
 }
 
+void loadNccl() { Communicator::Api::load(); }
+
 bool isSummedByNccl(DType type) { return typeNumber(type) >= 0; }
 
 } // namespace ditron::baselines

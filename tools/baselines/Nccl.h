@@ -58,6 +58,10 @@ private:
   int ranks_;
 };
 
+/// Loads the library, if it is there, and turns multicast off in this process's environment. To be
+/// called while there is one thread: others may read the environment.
+void loadNccl();
+
 /// Whether the library adds elements of a type.
 bool isSummedByNccl(DType type);
 

@@ -91,6 +91,8 @@ private:
     result_.product = [made, operands](const ditron::Stream &stream) {
       made->product->launch(operands, driverOf(stream));
     };
+    // Choosing the product may have launched it, on no stream of the context.
+    DITRON_CUDA(device_->use(), cuCtxSynchronize);
     for (const char *name : {"bias", "activation", "residual"})
       result_.isSameWork &= work_.config.valueOr(name, 0) == 0;
   }

@@ -29,6 +29,35 @@ const Layer kLayers[] = {
     {Exchange::gather, 13312, 16384},      {Exchange::reduceScatter, 4096, 2752},
     {Exchange::reduceScatter, 8192, 7168}, {Exchange::reduceScatter, 16384, 13312}};
 
+/// Overlapped kernels that were measured on four GPUs, with the product alone in the same run.
+struct Measured {
+  Exchange exchange;
+  int64_t N, K, tileN;
+  double product, overlapped, sequence; ///< ms
+  int64_t chunks;                       ///< of the fastest
+};
+const Measured kMeasured[] = {
+    {Exchange::gather, 2752, 4096, 176, .2475, .2458, .438, 1},
+    {Exchange::gather, 3584, 4096, 256, .3213, .3260, .520, 1},
+    {Exchange::gather, 7168, 8192, 256, 1.385, 1.369, 1.759, 1},
+    {Exchange::gather, 13312, 16384, 256, 5.208, 5.184, 5.945, 1},
+    {Exchange::reduceScatter, 4096, 2752, 256, .2412, .2664, .427, 2},
+    {Exchange::reduceScatter, 4096, 3584, 256, .3139, .3273, .502, 2},
+};
+
+TEST(Overlap, PredictsWhatWasMeasured) {
+  for (const Measured &one : kMeasured) {
+    OverlapProblem p = problem(one.exchange, 8192, one.N, one.K, 4);
+    p.tileN = one.tileN;
+    Calibration run = kHost;
+    run.flops = 2.0 * 8192 * double(one.N) * double(one.K) / (one.product * 1e-3);
+    OverlapChoice choice = chooseOverlap(p, run);
+    EXPECT_EQ(choice, copies(one.chunks)) << one.N;
+    EXPECT_NEAR(predict(p, choice, run).seconds * 1e3, one.overlapped, 0.08 * one.overlapped);
+    EXPECT_NEAR(predict(p, sequence(), run).seconds * 1e3, one.sequence, 0.08 * one.sequence);
+  }
+}
+
 TEST(Overlap, HidesTransfersOfLargeLayers) {
   for (const Layer &layer : kLayers) {
     OverlapProblem p = problem(layer.exchange, 8192, layer.N, layer.K, 4);

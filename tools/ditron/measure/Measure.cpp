@@ -204,6 +204,8 @@ private:
 } // namespace
 
 Measurement measure(const Placement &placement) {
+  if (!placement.traits.coresAreChosen)
+    baselines::loadNccl();
   std::mutex lock;
   Measurement result;
   runOnRanks(runtimeOptions(placement), [&](Context &context) {

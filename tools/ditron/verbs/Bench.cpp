@@ -5,6 +5,7 @@
 #include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include "tools/baselines/HostBaseline.h"
+#include "tools/baselines/Nccl.h"
 #include "tools/ditron/launch/DeviceOperands.h"
 #include "tools/ditron/verbs/BenchReport.h"
 #include "tools/ditron/verbs/Explanation.h"
@@ -220,6 +221,8 @@ int benchKernel(const BenchArguments &arguments) {
     throw UsageError(fmt::format("backend '{}' says what a kernel means, not how fast it is: "
                                  "expected backend 'cpu'",
                                  placement.backend));
+  if (arguments.baseline && !placement.traits.coresAreChosen)
+    baselines::loadNccl();
   uint64_t seed = parseSeed(arguments);
   int status = kVerified;
   for (const std::string &shape : shapesOf(arguments))
