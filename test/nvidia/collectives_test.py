@@ -15,10 +15,13 @@ import unittest
 LIBRARIES, FOLDER, DITRON, SCRIPT = (sys.argv.pop() for _ in range(4))
 
 
+FAKE_TORCH = str(pathlib.Path(__file__).resolve().parent / "fake_torch")
+
+
 def collectives(*arguments, **variables):
     environment = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_NCCL_DIR": LIBRARIES, "DITRON_CUBLAS_DIR": LIBRARIES,
                    "EMULATED_GPUS": "2", **variables}
-    return subprocess.run([sys.executable, SCRIPT, "--program", DITRON, "--no-torch", "--no-measure", *arguments],
+    return subprocess.run([sys.executable, SCRIPT, "--program", DITRON, "--no-measure", *arguments],
                           capture_output=True, text=True, timeout=110, env=environment)
 
 
@@ -26,7 +29,7 @@ class Collectives(unittest.TestCase):
     def test_lines(self):
         with tempfile.TemporaryDirectory() as folder:
             result = collectives("--case", "gemm-ar M=3,N=5,K=2", "--case", "gemm-ar M=0,N=5,K=2", "--case", "all-gather M=1,N=3",
-                                 "--save", folder)
+                                 "--no-torch", "--save", folder)
             saved = (pathlib.Path(folder) / "2-x-emulated-gpu.jsonl").read_text().splitlines()
         self.assertEqual(result.returncode, 1, result.stderr)  # of the shape that is refused
         lines = [json.loads(line) for line in result.stdout.splitlines()]
@@ -36,6 +39,30 @@ class Collectives(unittest.TestCase):
         for line in lines:
             self.assertEqual((line["machine"], line["versions"]["NCCL"]), ("2 x Emulated GPU", "2.28.9"))
             self.assertGreater(line["ratio"], 0)
+
+    def test_async_tp(self):
+        """Beside the line of a product stands what PyTorch took; other kernels have no such peer."""
+        result = collectives("--case", "gemm-rs M=1,N=5,K=2", "--case", "all-gather M=1,N=3", "--graph", "both",
+                             PYTHONPATH=FAKE_TORCH)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(line["kernel"], line["graph"]) for line in lines],
+                         [("gemm-rs", False), ("gemm-rs", True), ("all-gather", False), ("all-gather", True)])
+        for line in lines:
+            self.assertEqual("async_tp_s" in line, line["kernel"] == "gemm-rs")
+            self.assertEqual("torch" in line["versions"], line["kernel"] == "gemm-rs")
+        self.assertAlmostEqual(lines[0]["over_async_tp"], lines[0]["async_tp_s"] / lines[0]["median_s"])
+        self.assertGreater(lines[0]["async_tp_s"], 150e-6)
+        self.assertGreater(lines[0]["torch_sequence_s"], 100e-6)
+
+    def test_async_tp_that_fails(self):
+        for how, what in (("refuses", "async-TP: ag-gemm M=1,N=5,K=2: no such operation\n"),
+                          ("ends", "the processes of PyTorch have ended, or say nothing; there is no async-TP from here on")):
+            result = collectives("--case", "ag-gemm M=1,N=5,K=2", PYTHONPATH=FAKE_TORCH, FAKE_TORCH=how)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(what, result.stderr)
+            line, = map(json.loads, result.stdout.splitlines())
+            self.assertNotIn("async_tp_s", line)
 
     def test_cases(self):
         cases = collectives("--list", "--ranks", "4").stdout.splitlines()
