@@ -68,6 +68,10 @@ Prediction predict(const OverlapProblem &problem, const OverlapChoice &choice,
 OverlapChoice chooseOverlap(const OverlapProblem &problem, const Calibration &calibration,
                             bool hostCopies = true);
 
+/// The same among the choices that overlap, the sequence left out.
+OverlapChoice chooseOverlapped(const OverlapProblem &problem, const Calibration &calibration,
+                               bool hostCopies = true);
+
 /// The time that no choice can beat: that of the product, or of the bytes over the link.
 double limitOf(const OverlapProblem &problem, const Calibration &calibration);
 

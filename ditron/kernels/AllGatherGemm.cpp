@@ -3,6 +3,7 @@
 // The product of every rank's rows of A with this rank's B. Copy engines, or some of the cores, send
 // the own rows to the other ranks, and the cores multiply rows as they arrive, the own ones first.
 #include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
@@ -97,8 +98,17 @@ static std::vector<CheckCase> checkCases() {
 }
 
 static Config defaults(const Problem &problem) {
+  using Engine = heuristics::OverlapChoice::Engine;
   Config config = fusedDefaults(problem, problem["M"]);
-  config.add({"engine", problem.target.isGpu() ? 1 : 0});
+  if (!problem.target.isGpu()) {
+    config.add({"engine", 0});
+    return config;
+  }
+  auto exchange = overlapProblem(problem, heuristics::Exchange::gather, config, problem.type);
+  auto choice = heuristics::chooseOverlapped(exchange, problem.calibration);
+  config.add({"engine", choice.engine == Engine::copy ? 1 : 0});
+  if (choice.engine == Engine::core)
+    config.set("comm", choice.commCores);
   return config;
 }
 

@@ -94,6 +94,15 @@ class Bench(unittest.TestCase):
             explained = self.line(bench("gemm-rs", "--ranks", "2", "--explain", DITRON_CACHE_DIR=folder))["explained"]
             self.assertEqual((explained["calibrated"], explained["chosen"]["choice"]), (True, "sequence"))
 
+    def test_chosen_engine(self):
+        """ag-gemm sends by what the calibration says is fast."""
+        for numbers, engine in (("copy_latency 1", "cores"), ("copy_latency 1e-9\nbandwidth_of_core 1", "copy")):
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "calibration-emulated-gpu.txt"), "w") as file:
+                    file.write(numbers)
+                line = self.line(bench("ag-gemm", "--ranks", "2", DITRON_CACHE_DIR=folder))
+            self.assertIn(f"engine={engine}", line["config"])
+
     def test_measured_calibration(self):
         """Every number is measured between two GPUs, and bench takes them."""
         with tempfile.TemporaryDirectory() as folder:

@@ -86,8 +86,11 @@ TEST(Overlap, TakesMoreChunksWhereTheLastOneIsWaitedFor) {
 TEST(Overlap, FallsBackToTheSequence) {
   Calibration slow = kHost;
   slow.copyLatency = slow.signalLatency = 10e-3;
-  for (Exchange exchange : {Exchange::gather, Exchange::reduceScatter, Exchange::allReduce})
-    EXPECT_FALSE(chooseOverlap(problem(exchange, 4096, 4096, 2048, 4), slow).isOverlapped);
+  for (Exchange exchange : {Exchange::gather, Exchange::reduceScatter, Exchange::allReduce}) {
+    OverlapProblem p = problem(exchange, 4096, 4096, 2048, 4);
+    EXPECT_FALSE(chooseOverlap(p, slow).isOverlapped);
+    EXPECT_TRUE(chooseOverlapped(p, slow).isOverlapped);
+  }
 }
 
 TEST(Overlap, TakesCoresWhereTheHostCopiesNothing) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/verbs/Explanation.h"
+#include "ditron/kernels/OverlapProblem.h"
 #include "tools/ditron/report/Report.h"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,19 +20,11 @@ std::optional<OverlapProblem> overlapOf(const Task &task) {
   bool scatters = baseline == Baseline::gemmThenScatter;
   if (!gathers && !scatters && baseline != Baseline::gemmThenReduce)
     return std::nullopt;
-  const kernels::Problem &problem = task.problem;
-  OverlapProblem result;
-  result.exchange = gathers    ? Exchange::gather
-                    : scatters ? Exchange::reduceScatter
-                               : Exchange::allReduce;
-  result.rows = problem["M"] * (gathers || scatters ? problem.ranks : 1);
-  result.N = problem["N"], result.K = problem["K"];
-  result.ranks = problem.ranks;
-  result.cores = problem.target.isGpu() ? problem.target.sms : problem.cores;
-  result.tileM = task.config.valueOr("m", 128), result.tileN = task.config.valueOr("n", 256);
-  result.operandBytes = int64_t(byteSize(problem.type));
-  result.resultBytes = int64_t(byteSize(task.kernel.parameters().back().dtype));
-  return result;
+  Exchange exchange = gathers    ? Exchange::gather
+                      : scatters ? Exchange::reduceScatter
+                                 : Exchange::allReduce;
+  return kernels::overlapProblem(task.problem, exchange, task.config,
+                                 task.kernel.parameters().back().dtype);
 }
 
 static std::string nameOf(const OverlapChoice &choice) {
