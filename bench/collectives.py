@@ -1,172 +1,336 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times ditron's kernels of several GPUs beside NCCL and cuBLAS in sequence, on this machine.
+"""Times ditron's kernels of several GPUs beside NCCL, cuBLAS and PyTorch's async-TP, on this machine.
 
-usage: collectives.py [--program build/bin/ditron] [--ranks R] [--save-to FOLDER] [--quick]
+    python3 collectives.py [--program bin/ditron] [--ranks R] [--filter REGEX] [--quick] [--graph stream|graph|both]
+                           [--save FOLDER] [--list] [--case 'KERNEL M=64,N=32']
 
-The baseline runs in PyTorch, one process a GPU: a collective of NCCL, then a product of cuBLAS, or the other way
-round, medians of launches timed by events, the slowest rank's. Beside them stands the speed-of-light: the product
-alone, or the bytes that a rank receives over its link, whichever takes longer. ditron's results are verified
-in its own run. One line of JSON a kernel and shape is printed, and with --save-to appended to FOLDER.
+`ditron bench --baseline` times a kernel, the libraries' sequence and the product alone, in turn in one process, and
+verifies the results. In the same run processes of PyTorch, one a GPU, time the fused operations of its symmetric memory
+(bench/async_tp.py). One statistic counts for all: the largest of the ranks' medians. Each result is a line of JSON on
+stdout, a line for people is on stderr, and --save appends the line to the file of this machine at once.
+
+--filter takes cases whose text (`--list` prints them) matches, such as 'gemm-rs.*K=4096' or '^all-'. cuBLAS and NCCL
+come from DITRON_CUBLAS_DIR and DITRON_NCCL_DIR, or from the packages that PyTorch brings. Without PyTorch there is no
+async-TP. Fails where a result is wrong or missing.
 """
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import statistics
+import re
+import select
 import subprocess
 import sys
+import tempfile
+import time
 
-LINK = 390e9  # bytes a second from one GPU to another, as copies reach them: docs/performance.md
-
-# Products as layers of models have them: M rows in all, N and K of the whole layer, of which a rank has a part.
-AG = [(8192, 11008, 4096), (8192, 14336, 4096), (8192, 28672, 8192), (8192, 29568, 8192)]
-RS = [(8192, 4096, 11008), (8192, 4096, 14336), (8192, 8192, 28672), (8192, 8192, 29568)]
-MOVED = [(8, 4096), (128, 4096), (2048, 4096), (8192, 4096)]
-
-
-def cases(ranks, quick):
-    """(kernel, shape of a rank, in bf16). Parts that do not come out even are padded, as models do."""
-    def part(extent):
-        return -(-extent // (32 * ranks)) * 32
-
-    for m, n, k in AG[:2] if quick else AG:
-        yield "ag-gemm", {"M": part(m), "N": part(n), "K": k}
-    for m, n, k in RS[:2] if quick else RS:
-        yield "gemm-rs", {"M": part(m), "N": n, "K": part(k)}
-    for m, n in MOVED[1:3] if quick else MOVED:
-        yield "all-gather", {"M": m, "N": n}
-        yield "all-reduce", {"M": m, "N": n}
-        yield "reduce-scatter", {"M": m, "N": n}
+# Layers of models, of which a rank has a part: rows of all ranks, N and K of the whole layer.
+GATHERED = [(8192, 11008, 4096), (8192, 14336, 4096), (8192, 28672, 8192), (8192, 53248, 16384), (8192, 29568, 8192),
+            (8192, 49152, 12288)]
+SUMMED = [(8192, 4096, 11008), (8192, 4096, 14336), (8192, 3584, 14336), (8192, 4608, 36864), (8192, 8192, 28672),
+          (8192, 8192, 29568)]
+SMALL_SCATTERED, DECODED = (4096, 4096, 8192), (32, 5120, 25600)
+RAGGED = [(4091, 5120, 1024), (997, 1031, 1009)]  # rows, N and K of a rank
+SIZES = [64 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20]  # bytes of the whole buffer
+EXCHANGED = (128 * 8, 7168)  # rows that a rank sends, and their length
+QUICK = {"ag-gemm": {0, 2}, "gemm-rs": {0, 4, 6}, "gemm-ar": {0, 6}, "all-gather": {0, 3}, "reduce-scatter": {0, 3},
+         "all-reduce": {0, 3}, "all-to-all": {0}}
+PER_CASE_S = 180  # a case that takes longer has failed
 
 
-def time_rank(rank, ranks, port, quick, out):
-    """One process of the baseline: times all cases, rank 0 writes them."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), NCCL_NVLS_ENABLE="0")
-    import torch
-    import torch.distributed as dist
-
-    torch.cuda.set_device(rank)
-    dist.init_process_group("nccl", rank=rank, world_size=ranks, device_id=torch.device("cuda", rank))
-
-    def tensor(*shape):
-        return torch.rand(*shape, device="cuda", dtype=torch.bfloat16) - 0.5
-
-    def median(work, launches=30):
-        for _ in range(5):
-            work()
-        torch.cuda.synchronize()
-        dist.barrier()
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(launches + 1)]
-        events[0].record()
-        for event in events[1:]:
-            work()
-            event.record()
-        torch.cuda.synchronize()
-        own = statistics.median(a.elapsed_time(b) * 1e-3 for a, b in zip(events[1:], events[2:]))
-        slowest = torch.tensor([own], device="cuda", dtype=torch.float64)
-        dist.all_reduce(slowest, dist.ReduceOp.MAX)
-        return slowest.item()
-
-    results = []
-    for kernel, shape in cases(ranks, quick):
-        m = shape["M"]
-        line = {"kernel": kernel, "shape": shape}
-        if kernel == "ag-gemm":
-            a, b = tensor(m, shape["K"]), tensor(shape["K"], shape["N"])
-            full, c = tensor(ranks * m, shape["K"]), tensor(ranks * m, shape["N"])
-
-            def gather():
-                dist.all_gather_into_tensor(full, a)
-
-            def multiply():
-                torch.matmul(full, b, out=c)
-
-            line["baseline"] = median(lambda: (gather(), multiply()))
-            line["gemm"], line["moved"] = median(multiply), (ranks - 1) * a.numel() * 2
-        elif kernel == "gemm-rs":
-            a, b = tensor(ranks * m, shape["K"]), tensor(shape["K"], shape["N"])
-            part, c = tensor(ranks * m, shape["N"]), tensor(m, shape["N"])
-
-            def multiply():
-                torch.matmul(a, b, out=part)
-
-            line["baseline"] = median(lambda: (multiply(), dist.reduce_scatter_tensor(c, part)))
-            line["gemm"], line["moved"] = median(multiply), (ranks - 1) * c.numel() * 2
-        elif kernel == "all-gather":
-            x, y = tensor(m, shape["N"]), tensor(ranks * m, shape["N"])
-            line["baseline"] = median(lambda: dist.all_gather_into_tensor(y, x))
-            line["moved"] = (ranks - 1) * x.numel() * 2
-        elif kernel == "reduce-scatter":
-            x, y = tensor(ranks * m, shape["N"]), tensor(m, shape["N"])
-            line["baseline"] = median(lambda: dist.reduce_scatter_tensor(y, x))
-            line["moved"] = (ranks - 1) * y.numel() * 2
-        else:
-            x = tensor(m, shape["N"])
-            line["baseline"] = median(lambda: dist.all_reduce(x))
-            line["moved"] = 2 * (ranks - 1) * x.numel() * 2 / ranks
-        results.append(line)
-    if rank == 0:
-        versions = {"torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))}
-        pathlib.Path(out).write_text(json.dumps({"results": results, "versions": versions}))
-    dist.destroy_process_group()
+def divided(extent, ranks, unit=1):
+    """A rank's part of an extent, in units, padded as models do where it does not come out even."""
+    return -(-extent // (unit * ranks)) * unit
 
 
-def time_baselines(ranks, quick):
-    out = f"/tmp/ditron-baselines-{os.getpid()}.json"
-    port = 20000 + os.getpid() % 20000
-    command = [sys.executable, __file__, "--rank-of", str(ranks), "--port", str(port), "--out", out]
-    processes = [subprocess.Popen(command + ["--rank", str(rank)] + ["--quick"] * quick) for rank in range(ranks)]
-    if any([process.wait() for process in processes]):
-        sys.exit("collectives.py: the baseline failed")
-    timed = json.loads(pathlib.Path(out).read_text())
-    pathlib.Path(out).unlink()
-    return timed
+def shapes(kernel, ranks):
+    """What a rank has, in bf16."""
+    def product(m, n, k):
+        return {"M": m, "N": n, "K": k}
+
+    if kernel == "ag-gemm":
+        layers = [product(divided(m, ranks), divided(n, ranks, 32), k) for m, n, k in GATHERED]
+        return layers + [product(*ragged) for ragged in RAGGED]
+    if kernel == "gemm-rs":
+        layers = [product(divided(m, ranks), n, divided(k, ranks, 32)) for m, n, k in SUMMED + [SMALL_SCATTERED]]
+        return layers + [product(*ragged) for ragged in RAGGED]
+    if kernel == "gemm-ar":
+        return [product(m, n, divided(k, ranks, 32)) for m, n, k in SUMMED + [DECODED]]
+    if kernel == "all-to-all":
+        return [{"T": EXCHANGED[0], "H": EXCHANGED[1]}]
+    result = []
+    for size in SIZES:
+        columns = 1024 if size <= 1 << 20 else 4096
+        rows = size // (2 * columns)
+        result.append({"M": rows if kernel == "all-reduce" else divided(rows, ranks), "N": columns})
+    return result
 
 
-def time_ditron(program, kernel, shape, ranks):
-    text = ",".join(f"{name}={extent}" for name, extent in shape.items())
-    result = subprocess.run([program, "bench", kernel, "--backend", "nvidia", "--ranks", str(ranks), "--dtype", "bf16",
-                             "--shape", text, "--json"], capture_output=True, text=True)
-    if result.returncode:
-        print(f"collectives.py: {kernel} {text}: {result.stderr.strip()}", file=sys.stderr)
-        return None
-    return json.loads(result.stdout)
+def text_of(kernel, shape):
+    return f"{kernel} " + ",".join(f"{name}={extent}" for name, extent in shape.items())
+
+
+def typed(texts):
+    """Cases as they were typed, "gemm-rs M=64,N=32,K=16", by kernel."""
+    result = {}
+    for text in texts:
+        kernel, _, extents = text.partition(" ")
+        shape = {name: int(extent) for name, _, extent in (part.partition("=") for part in extents.split(","))}
+        result.setdefault(kernel, []).append(shape)
+    return result.items()
+
+
+def cases(options, ranks):
+    """Each kernel with its shapes."""
+    if options.case:
+        return typed(options.case)
+    return chosen(options, ranks)
+
+
+def chosen(options, ranks):
+    for kernel, quick in QUICK.items():
+        found = [shape for n, shape in enumerate(shapes(kernel, ranks)) if not options.quick or n in quick]
+        found = [shape for shape in found if re.search(options.filter, text_of(kernel, shape))]
+        if found:
+            yield kernel, found
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Lines:
+    """The output of a process, line by line."""
+
+    def __init__(self, process):
+        self.file, self.rest = process.stdout.fileno(), b""
+
+    def next(self, seconds):
+        """The next line; None where the output ends or the line takes too long."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self.file], [], [], max(0, end - time.monotonic()))
+            more = os.read(self.file, 65536) if ready else b""
+            if not more:
+                return None
+            self.rest += more
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line.decode()
+
+
+# ---- libraries ------------------------------------------------------------------------------------
+
+def library_environment():
+    """Where cuBLAS and NCCL are, if nobody has said so: in Python's packages."""
+    found = dict(os.environ)
+    for folder in sys.path:
+        for variable, name in (("DITRON_CUBLAS_DIR", "libcublas.so.1[23]"), ("DITRON_NCCL_DIR", "libnccl.so.2")):
+            for library in sorted(pathlib.Path(folder or ".").glob(f"nvidia/*/lib/{name}"), reverse=True):
+                found.setdefault(variable, str(library.parent))
+    return found
+
+
+# ---- PyTorch --------------------------------------------------------------------------------------
+
+class AsyncTp:
+    """The processes of bench/async_tp.py. One that fails ends all of them, and what follows has no second peer."""
+
+    def __init__(self, ranks):
+        script = str(pathlib.Path(__file__).resolve().parent / "async_tp.py")
+        port = 20000 + os.getpid() % 20000
+        self.problem = None
+        self.processes = [subprocess.Popen([sys.executable, script, str(rank), str(ranks), str(port)], text=True, bufsize=1,
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) for rank in range(ranks)]
+        self.lines = Lines(self.processes[0])
+        self.versions = self.answer(120)
+
+    def answer(self, seconds):
+        line = self.lines.next(seconds)
+        try:
+            return json.loads(line or "null") or self.fail("the processes of PyTorch have ended, or say nothing")
+        except ValueError:
+            return self.fail(f"a process of PyTorch says {line.strip()!r}")
+
+    def fail(self, problem):
+        if not self.problem:
+            say(f"collectives.py: {problem}; there is no async-TP from here on")
+        self.problem = problem
+        self.end()
+        return {}
+
+    def time(self, kernel, shape, graph):
+        """What it took, in seconds; {} where it was not timed."""
+        if self.problem or kernel not in ("ag-gemm", "gemm-rs"):
+            return {}
+        try:
+            for process in self.processes:
+                print(json.dumps({"kernel": kernel, "shape": shape, "graph": graph}), file=process.stdin)
+        except OSError as error:
+            return self.fail(str(error))
+        answer = self.answer(PER_CASE_S)
+        if "error" in answer:
+            say(f"collectives.py: async-TP: {text_of(kernel, shape)}: {answer['error']}")
+            return {}
+        return answer
+
+    def end(self):
+        for process in self.processes:
+            try:
+                process.stdin.close()
+            except OSError:
+                pass  # it has ended
+        for process in self.processes:
+            try:
+                process.wait(0 if self.problem else 20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+# ---- ditron ---------------------------------------------------------------------------------------
+
+class Ditron:
+    """`ditron bench` of a kernel, at shapes of it one after another."""
+
+    def __init__(self, options, ranks, environment):
+        self.options, self.ranks, self.environment = options, ranks, environment
+
+    def start(self, kernel, pending, graph, folder):
+        command = [self.options.program, "bench", kernel, "--backend", "nvidia", "--ranks", str(self.ranks), "--dtype", "bf16",
+                   "--baseline", "--explain", "--json", "--save", "--save-to", folder] + ["--graph"] * graph
+        if self.options.config:
+            command += ["--config", self.options.config]
+        for shape in pending:
+            command += ["--shape", text_of("", shape).strip()]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, env=self.environment)
+
+    def time(self, kernel, pending, graph):
+        """Yields shapes with their lines; None for one that failed, behind which a new process goes on."""
+        while pending:
+            with tempfile.TemporaryDirectory() as folder:
+                process = self.start(kernel, pending, graph, folder)
+                lines = Lines(process)
+                while pending and (text := lines.next(PER_CASE_S)):
+                    line = json.loads(text)
+                    yield pending.pop(0), {**line, **self.saved(folder, line)}
+                if pending and process.poll() is None:
+                    say(f"collectives.py: no result of {text_of(kernel, pending[0])} in {PER_CASE_S} s")
+                    process.kill()
+                process.wait()
+            if pending:
+                yield pending.pop(0), None
+
+    @staticmethod
+    def saved(folder, line):
+        """Date, machine and versions, which the saved line has as soon as it is whole."""
+        for _ in range(100 if line["ok"] else 1):
+            for path in pathlib.Path(folder).glob("*.jsonl"):
+                last = path.read_text().splitlines()[-1:]
+                saved = json.loads(last[0]) if last and last[0].endswith("}") else {}
+                if saved.get("shape") == line["shape"]:
+                    return {key: saved[key] for key in ("date", "machine", "versions")}
+            time.sleep(0.05)
+        return {"date": None, "machine": "unknown", "versions": {}}
+
+
+def summary(line):
+    origin = " graph" if line["graph"] else ""
+    text = f"{text_of(line['kernel'], line['shape'])}{origin}: {line['median_s'] * 1e6:.1f} us"
+    for name, key in (("sequence", "ratio"), ("async-TP", "over_async_tp")):
+        text += f", {line[key]:.2f} over {name}" if line.get(key) else ""
+    if line.get("product_median_s"):
+        text += f", {line['of_limit']:.3f} of the limit {line['limit_s'] * 1e6:.1f} us"
+    elif line.get("limit_s"):
+        text += f", {1 / line['of_limit']:.3f} of the link's {line['link_bytes_per_s'] / 1e9:.0f} GB/s"
+    return text + ("" if line["ok"] else ", WRONG")
+
+
+def keep(line, folder):
+    name = re.sub("[^a-z0-9]+", "-", line["machine"].lower()).strip("-")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"{name}.jsonl", "a") as file:
+        file.write(json.dumps({key: value for key, value in line.items() if key != "explained"}) + "\n")
+
+
+def add_peer(line, peer, versions):
+    """What PyTorch took."""
+    if peer:
+        line.update(async_tp_s=peer["async_tp_s"], over_async_tp=peer["async_tp_s"] / line["median_s"],
+                    torch_sequence_s=peer["sequence_s"], versions={**line["versions"], **versions})
+
+
+def time_kernel(ditron, async_tp, kernel, found, graph, folder):
+    """How many cases failed."""
+    peers = [async_tp.time(kernel, shape, graph) if async_tp else {} for shape in found]
+    failed = 0
+    for (shape, line), peer in zip(ditron.time(kernel, list(found), graph), peers):
+        if line is None:
+            failed += 1
+            say(f"collectives.py: {text_of(kernel, shape)} failed")
+            continue
+        failed += not line["ok"]
+        add_peer(line, peer, async_tp.versions if async_tp else {})
+        say(summary(line))
+        print(json.dumps(line), flush=True)
+        if folder and line["ok"]:
+            keep(line, folder)
+    return failed
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = pathlib.Path(__file__).resolve().parent.parent
+    installed = root / "bin" / "ditron"
+    parser.add_argument("--program", default=str(installed if installed.exists() else root / "build" / "bin" / "ditron"))
+    parser.add_argument("--ranks", type=int, default=0, help="as many as there are GPUs")
+    parser.add_argument("--filter", default="", help="a regular expression of cases")
+    parser.add_argument("--case", action="append", help="a case of a rank's extents, 'all-gather M=64,N=32', instead of these")
+    parser.add_argument("--quick", action="store_true", help="two cases of a kernel")
+    parser.add_argument("--graph", choices=("stream", "graph", "both"), default="stream", help="where launches come from")
+    parser.add_argument("--config", default="", help="as of ditron bench")
+    parser.add_argument("--save", type=pathlib.Path, help="a folder of lines, such as bench/baselines")
+    parser.add_argument("--no-torch", action="store_true", help="without async-TP")
+    parser.add_argument("--no-measure", action="store_true", help="the link as measured before, or its default")
+    parser.add_argument("--list", action="store_true", help="print the cases")
+    return parser.parse_args()
+
+
+def gpus(program):
+    done = subprocess.run([program, "info", "--json"], capture_output=True, text=True)
+    info = json.loads(done.stdout)["nvidia"]
+    if not info["available"]:
+        say(f"skipped: {info['reason']}")
+        sys.exit(77)
+    return len(info["devices"])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser.add_argument("--program", default=str(root / "build" / "bin" / "ditron"))
-    parser.add_argument("--ranks", type=int, default=0, help="as many as there are GPUs")
-    parser.add_argument("--save-to")
-    parser.add_argument("--quick", action="store_true", help="fewer shapes")
-    for name, kind in (("rank", int), ("rank-of", int), ("port", int), ("out", str)):
-        parser.add_argument(f"--{name}", type=kind, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.rank is not None:
-        return time_rank(options.rank, options.rank_of, options.port, options.quick, options.out)
-    info = json.loads(subprocess.run([options.program, "info", "--json"], capture_output=True, text=True).stdout)["nvidia"]
-    if not info["available"]:
-        sys.exit(f"collectives.py: {info['reason']}")
-    ranks = options.ranks or len(info["devices"])
-    timed = time_baselines(ranks, options.quick)
-    for baseline in timed["results"]:
-        line = time_ditron(options.program, baseline["kernel"], baseline["shape"], ranks)
-        if line is None:
-            continue
-        limit = max(baseline.get("gemm", 0), baseline["moved"] / LINK)
-        line.update(baseline="NCCL + cuBLAS" if "gemm" in baseline else "NCCL", baseline_median_s=baseline["baseline"],
-                    ratio=baseline["baseline"] / line["median_s"], limit_s=limit,
-                    date=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                    machine=f"{ranks} x {info['devices'][0]['name']}", versions={"ditron": "0.1.0", **timed["versions"]})
-        print(json.dumps(line), flush=True)
-        if options.save_to:
-            name = line["machine"].lower().replace(" ", "-")
-            with open(pathlib.Path(options.save_to) / f"{name}.jsonl", "a") as file:
-                file.write(json.dumps(line) + "\n")
-    return 0
+    options = parse()
+    ranks = options.ranks or (2 if options.list else gpus(options.program))
+    if options.list:
+        for kernel, found in cases(options, ranks):
+            for shape in found:
+                print(text_of(kernel, shape))
+        return 0
+    environment = library_environment()
+    if not options.no_measure:
+        done = subprocess.run([options.program, "info", "--measure", "--backend", "nvidia", "--ranks", str(ranks)], text=True,
+                              capture_output=True, env=environment, timeout=PER_CASE_S)
+        say((done.stdout + done.stderr).strip())
+    hasTorch = not options.no_torch and subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0
+    if not hasTorch and not options.no_torch:
+        say("collectives.py: there is no PyTorch, so no async-TP")
+    async_tp = AsyncTp(ranks) if hasTorch else None
+    ditron, failed = Ditron(options, ranks, environment), 0
+    try:
+        for kernel, found in cases(options, ranks):
+            for graph in {"stream": [False], "graph": [True], "both": [False, True]}[options.graph]:
+                failed += time_kernel(ditron, async_tp, kernel, found, graph, options.save)
+    finally:
+        if async_tp and not async_tp.problem:
+            async_tp.end()
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

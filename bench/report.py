@@ -27,12 +27,16 @@ with the same number of threads. Every timed result was verified in that run, on
 | GPU | products | cuBLAS |
 | GPU | attention | the fastest backend of PyTorch (`bench/attention.py`) |
 | GPU | memory-bound kernels | a device copy of the bytes that the kernel reads and writes |
-| several GPUs | collectives, and products with collectives | NCCL, then cuBLAS, as PyTorch calls them (`bench/collectives.py`) |
+| several GPUs | collectives, and products with collectives | NCCL and cuBLAS, one after the other (`bench/collectives.py`) |
 
-On a GPU, kernel and baseline alternate in rounds. The operands are in no cache, and events measure the time.
+On a GPU, kernel and baseline alternate in rounds. The operands are in no cache, and events measure the time. On several GPUs the time
+is the largest of the ranks' medians, of the kernel and of everything beside it.
 
-The *speed-of-light* of a kernel on several GPUs is the longer of two times: that of the product alone, and that of the bytes
-which a rank receives at 390 GB/s. The tables give it over ditron's time, in parentheses.
+The *limit* of a product on several GPUs is the longer of two times: that of the product alone, and that of the bytes which a rank
+receives over its link. Parentheses give ditron's time over the limit. Of a collective they give the rate that it reaches, of the
+link's. Both are 1 at best. *Async-TP* is PyTorch's fused
+operation on symmetric memory, in the same run; its time over ditron's stands there too. The variant *graph* is launched from a
+CUDA graph.
 """
 
 # Choices of a configuration that the tables leave out: tile sizes and cluster multicast are the kernel's own choice.
@@ -66,14 +70,41 @@ def variant(line):
     """The choices of a line's configuration that are names, and not the usual ones."""
     choices = [part for part in (line.get("config") or "").split(",") if part.partition("=")[2].isalpha()]
     ranks = [f"{line['ranks']} GPUs"] if line["ranks"] > 1 else []
+    ranks += ["graph"] if line["ranks"] > 1 and line.get("graph") else []
     return " ".join(ranks + [part for part in choices if part.partition("=")[2] not in USUAL and not part.startswith(OWN)])
+
+
+def of_limit(line):
+    """Of products ditron's time over the limit, of collectives the link's time over ditron's; None where that is unknown."""
+    if not line.get("limit_s"):
+        return None
+    ratio = line["median_s"] / line["limit_s"]
+    return 1 / ratio if moves(line) else ratio
+
+
+def moves(line):
+    return line["unit"] == "GB/s"
+
+
+def mean(values):
+    return math.prod(values) ** (1 / len(values))
+
+
+def ratios(lines):
+    """The ratios of a line, or the geometric means of several; those beside the baseline where all lines have them."""
+    others = []
+    if all(line.get("over_async_tp") for line in lines):
+        others.append(f"{mean([line['over_async_tp'] for line in lines]):.2f} over async-TP")
+    if all(map(of_limit, lines)):
+        others.append(f"{mean([of_limit(line) for line in lines]):.2f} of the {'link' if moves(lines[0]) else 'limit'}")
+    beside = f" ({', '.join(others)})" if others else ""
+    return f"**{mean([line['ratio'] for line in lines]):.2f}**{beside}"
 
 
 def gpu_row(line):
     shape = " ".join(f"{name}={extent}" for name, extent in sorted(line["shape"].items()))
-    bound = f" ({line['limit_s'] / line['median_s']:.2f} of speed-of-light)" if "limit_s" in line else ""
     return (f"| {line['kernel']} | {line['dtype']} | {shape} | {variant(line)} | {duration(line['median_s'])} | "
-            f"{line['rate']:.4g} {line['unit']} | {line['baseline']} | **{line['ratio']:.2f}**{bound} | {line['date'][:10]} |")
+            f"{line['rate']:.4g} {line['unit']} | {line['baseline']} | {ratios([line])} | {line['date'][:10]} |")
 
 
 def gpu_rows(results):
@@ -84,8 +115,7 @@ def gpu_rows(results):
     for (kernel, dtype, choices), lines in sorted(groups.items()):
         yield from map(gpu_row, lines)
         if len(lines) > 1:
-            mean = math.prod(line["ratio"] for line in lines) ** (1 / len(lines))
-            yield f"| {kernel} | {dtype} | *geometric mean of {len(lines)} shapes* | {choices} | | | | **{mean:.2f}** | |"
+            yield f"| {kernel} | {dtype} | *geometric mean of {len(lines)} shapes* | {choices} | | | | {ratios(lines)} | |"
 
 
 def section(machine, results):

@@ -57,6 +57,7 @@ KernelEntry allGatherEntry() {
       .variants = {"rows=2,columns=5"},
       .bytes = [](const Problem &p) { return 1.0 * p["R"] * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
+      .collective = Collective::allGather,
       .reference = reference,
   };
 }

@@ -116,9 +116,9 @@ KernelEntry allGatherGemmEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/false); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::gather); },
       .retile = [](const Problem &p,
-                   Config &config) { retileFused(p, config, p.ranks, /*sums=*/false); },
+                   Config &config) { retileFused(p, config, Exchange::gather); },
       .make =
           [](DType type, const Config &config) {
             return isPlaced(config) ? placedGemm(type, config, "A", gathered(0))

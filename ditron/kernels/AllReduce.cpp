@@ -122,6 +122,7 @@ KernelEntry allReduceEntry() {
       .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
+      .collective = Collective::allReduce,
       .reference = reference,
   };
 }

@@ -125,6 +125,7 @@ KernelEntry allToAllEntry() {
       .variants = {"rows=2,columns=5"},
       .bytes = [](const Problem &p) { return 1.0 * p["T"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,
+      .collective = Collective::allToAll,
       .input = input,
       .reference = reference,
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/heuristics/Communication.h"
+#include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
 #include <algorithm>
 
@@ -27,31 +28,45 @@ std::vector<ConfigParameter> fusedParameters() {
 static bool byCopyEngines(const Config &config) { return config["engine"] == 1; }
 
 /// The tile, chosen for the SMs beside those that move data.
-static PairedTile tileOf(const Problem &problem, const Config &config, int64_t count, bool sums) {
+static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
   heuristics::GemmNeeds needs = gemmNeeds(config);
-  if (sums)
+  if (exchange != Exchange::gather) // the epilogue is that of whole sums
     needs.epilogue = {}, needs.isStoredByThreads = true;
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
-  shape.count = count;
+  shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
   DeviceTraits target = problem.target;
   if (!byCopyEngines(config))
     target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
   return heuristics::gemmTile(shape, target, needs);
 }
 
-Config fusedDefaults(const Problem &problem, int64_t count, bool sums) {
+/// Copy engines move what is gathered, or cores, as the model of time has it.
+static void chooseEngine(const Problem &problem, Config &config) {
+  auto exchange = overlapProblem(problem, Exchange::gather, config, problem.type);
+  auto choice = heuristics::chooseOverlapped(exchange, problem.calibration);
+  bool isCopy = choice.engine == heuristics::OverlapChoice::Engine::copy;
+  config.set("engine", isCopy ? 1 : 0);
+  if (!isCopy)
+    config.set("comm", choice.commCores);
+}
+
+Config fusedDefaults(const Problem &problem, Exchange exchange) {
   Config config = epilogueDefaults({});
   config.add({"comm", heuristics::communicatingCores(problem.cores, problem.target)});
   config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
   config.add({"engine", problem.target.isGpu() ? 1 : 0});
-  config.add({"chunks", sums ? 2 : 1});
+  config.add({"chunks", exchange == Exchange::gather ? 1 : 2});
   config.add({"form", 0});
-  setTile(config, tileOf(problem, config, count, sums));
+  retileFused(problem, config, exchange);
+  if (problem.target.isGpu() && exchange == Exchange::gather) {
+    chooseEngine(problem, config);
+    retileFused(problem, config, exchange);
+  }
   return config;
 }
 
-void retileFused(const Problem &problem, Config &config, int64_t count, bool sums) {
-  setTile(config, tileOf(problem, config, count, sums));
+void retileFused(const Problem &problem, Config &config, Exchange exchange) {
+  setTile(config, tileOf(problem, config, exchange));
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {

@@ -2,6 +2,7 @@
 //
 // What the entries of products across ranks share: parameters, defaults, shapes.
 #pragma once
+#include "ditron/heuristics/OverlapModel.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/lang/Distribute.h"
@@ -11,11 +12,12 @@ namespace ditron::kernels {
 /// Columns of A that ag-gemm sends at a time: contiguous runs that no cache holds twice.
 inline constexpr int kChunkColumns = 4096;
 
-/// The parameters of a FusedGemmConfig, and a good choice where a rank multiplies `count` times
-/// `rows` rows. `sums`: results are summed over the ranks before the epilogue.
+using heuristics::Exchange;
+
+/// The parameters of a FusedGemmConfig, and a good choice for a problem.
 std::vector<ConfigParameter> fusedParameters();
-Config fusedDefaults(const Problem &problem, int64_t count, bool sums);
-void retileFused(const Problem &problem, Config &config, int64_t count, bool sums);
+Config fusedDefaults(const Problem &problem, Exchange exchange);
+void retileFused(const Problem &problem, Config &config, Exchange exchange);
 FusedGemmConfig fusedConfig(const Config &config);
 /// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
 int evenRows(int rows, int most);

@@ -154,8 +154,9 @@ KernelEntry gemmAllReduceEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, 1, /*sums=*/true); },
-      .retile = [](const Problem &p, Config &config) { retileFused(p, config, 1, /*sums=*/true); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::allReduce); },
+      .retile = [](const Problem &p,
+                   Config &config) { retileFused(p, config, Exchange::allReduce); },
       .make =
           [](DType type, const Config &config) {
             return isPlaced(config) ? placedGemm(type, config, "C", allReduced())

@@ -124,9 +124,9 @@ KernelEntry gemmReduceScatterEntry() {
       .dtypes = DotTypes::list(),
       .isDistributed = true,
       .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, p.ranks, /*sums=*/true); },
+      .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::reduceScatter); },
       .retile = [](const Problem &p,
-                   Config &config) { retileFused(p, config, p.ranks, /*sums=*/true); },
+                   Config &config) { retileFused(p, config, Exchange::reduceScatter); },
       .make =
           [](DType type, const Config &config) {
             return isPlaced(config) ? placedGemm(type, config, "C", reduceScattered(0))

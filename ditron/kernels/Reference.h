@@ -4,6 +4,7 @@
 // rank, argument, element), so that no rank needs another one's memory to know what to expect; the
 // reference computes single rows of an output in double, so that large problems can be sampled.
 #pragma once
+#include "ditron/heuristics/Calibration.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/support/DeviceTraits.h"
 #include <functional>
@@ -19,8 +20,9 @@ struct Problem {
   Dimensions dims; ///< those of the signature, as one rank sees them; without R
   DType type = DType::f32;
   int64_t ranks = 1;
-  int64_t cores = 1;        ///< of a rank
-  DeviceTraits target = {}; ///< what its tiles are chosen by
+  int64_t cores = 1;                        ///< of a rank
+  DeviceTraits target = {};                 ///< what its tiles are chosen by
+  heuristics::Calibration calibration = {}; ///< what exchanges between ranks are chosen by
 
   /// The extent of a dimension, R being the number of ranks. UsageError if there is none.
   int64_t operator[](const std::string &name) const;

@@ -24,6 +24,9 @@ enum class Baseline {
   scaledGemm       ///< the library's product of 8-bit floats with scales; GPUs only
 };
 
+/// The collective that a kernel is, and nothing more.
+enum class Collective { none, allGather, reduceScatter, allReduce, allToAll };
+
 /// A default value of a scalar argument.
 struct ScalarDefault {
   std::string name;
@@ -66,6 +69,7 @@ struct KernelEntry {
   double (*flops)(const Problem &problem, const Config &config) = nullptr; ///< null: bytes count
   double (*bytes)(const Problem &problem) = nullptr;
   Baseline baseline = Baseline::none;
+  Collective collective = Collective::none;
 
   /// The element `element` (row-major) of an input, where it is not uniform random.
   double (*input)(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,

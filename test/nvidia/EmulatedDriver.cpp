@@ -6,6 +6,8 @@
 // Here are memory, code and launches. EmulatedCalls.cpp has the calls of streams, events and graphs,
 // EmulatedStreams.h says when work is done. The memory that processes share is a memory file.
 //
+// EMULATED_GPUS is the number of GPUs, 1 if it is not set; all have the memory of the host.
+//
 // FakeCalls.cpp has the calls of which nothing is expected but success.
 #include "EmulatedStreams.h"
 #include <cstdlib>
@@ -37,7 +39,16 @@ const emulator::TensorMap *keep(emulator::TensorMap map) {
 extern "C" {
 
 int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
-int cuDeviceGetCount(int *count) { return *count = 1, 0; }
+int cuDeviceGetCount(int *count) {
+  const char *variable = std::getenv("EMULATED_GPUS");
+  return *count = variable ? std::atoi(variable) : 1, 0;
+}
+int cuDeviceGet(int *device, int ordinal) { return *device = ordinal, 0; }
+int cuDeviceGetUuid_v2(void *uuid, int device) {
+  std::memset(uuid, device, 16);
+  return 0;
+}
+int cuDeviceCanAccessPeer(int *can, int, int) { return *can = 1, 0; }
 int cuDeviceGetName(char *name, int size, int) {
   std::strncpy(name, "Emulated GPU", size_t(size));
   return 0;

@@ -60,6 +60,32 @@ class Program(unittest.TestCase):
         self.assertEqual(info["cache"]["folder"], os.environ["DITRON_CACHE_DIR"])
         self.assertIn(info["versions"]["llvm"], call("info").stdout)
 
+    def testMeasure(self):
+        """Two ranks on CPUs; what is found is kept, and replaces the defaults in what bench explains."""
+        with tempfile.TemporaryDirectory() as folder:
+            measured, = jsonLines("info", "--measure", "--backend", "cpu", DITRON_CACHE_DIR=folder)
+            self.assertTrue(measured["path"].startswith(folder))
+            self.assertEqual((measured["backend"], measured["ranks"], measured["notes"]), ("cpu", 2, []))
+            units = {name: number["unit"] for name, number in measured["numbers"].items()}
+            self.assertEqual((units["copy_bandwidth"], units["signal_latency"], units["flops"]), ("B/s", "s", "op/s"))
+            for name, number in measured["numbers"].items():
+                self.assertTrue(number["measured"] and number["value"] > 0, name)
+            line, = jsonLines("bench", "ag-gemm", "--ranks", "2", "--cores", "1", "--shape", "M=16,N=16,K=16", "--explain",
+                              "--repeat", "2", DITRON_CACHE_DIR=folder)
+            self.assertTrue(line["explained"]["calibrated"])
+            self.assertNotIn("copies", line["explained"]["chosen"]["choice"])  # CPUs have no engines for them
+            one = call("info", "--measure", "--backend", "cpu", "--ranks", "1", DITRON_CACHE_DIR=folder).stdout
+            self.assertIn("one rank has no link: expected --ranks 2 or more for the rest", one)
+        self.assertIn("expected --measure too", call("info", "--ranks", "2", status=2).stderr)
+        self.assertIn("expected backend 'cpu' or 'nvidia'",
+                      call("info", "--measure", "--backend", "reference", status=2).stderr)
+        self.assertIn("expected DITRON_CACHE_DIR to name one",
+                      call("info", "--measure", "--backend", "cpu", status=2, DITRON_CACHE="0").stderr)
+
+    def testExplainOtherKernels(self):
+        result = call("bench", "softmax", "--shape", "T=8,H=8", "--repeat", "2", "--explain")
+        self.assertIn("the model is about products that are overlapped with a collective", result.stdout)
+
     def testRunFields(self):
         line, = jsonLines("run", "ag-gemm", "--ranks", "2", "--cores", "1", "--shape",
                           "M=64,N=48,K=96", "--dtype", "bf16", "--config", "m=32", "--repeat", "3")

@@ -6,6 +6,7 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
+#include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/report/Machine.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -229,7 +230,7 @@ Task Task::with(const kernels::Config &other) const {
 }
 
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              const std::string &target) {
+              const std::string &target, const heuristics::Calibration &calibration) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
@@ -239,6 +240,7 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
   problem.ranks = ranks;
   problem.cores = cores;
   problem.target = traitsOf(target);
+  problem.calibration = calibration;
   checkExtents(problem);
   if (entry.check)
     entry.check(problem);
@@ -261,7 +263,8 @@ tune::Records recordsOf(const Placement &placement) {
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement) {
   Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
-                       placement.cores, targetOf(placement));
+                       placement.cores, targetOf(placement),
+                       findCalibration(calibratedDevice(placement)).numbers);
   if (!placement.traits.timesMatter)
     return task;
   std::optional<std::string> tuned = recordsOf(placement).find(task.entry, task.problem);

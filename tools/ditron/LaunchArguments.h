@@ -84,7 +84,8 @@ struct Task {
 /// compile, that its configuration is chosen for. UsageError or CompileError where type,
 /// configuration or sizes do not fit the kernel.
 Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              const std::string &target = "x86-64");
+              const std::string &target = "x86-64",
+              const heuristics::Calibration &calibration = {});
 /// The same where it is to run: what --config leaves open is as ditron tune found it there, if it
 /// has searched.
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,

@@ -5,17 +5,15 @@
 #include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include "tools/baselines/HostBaseline.h"
+#include "tools/baselines/Nccl.h"
 #include "tools/ditron/launch/DeviceOperands.h"
-#include "tools/ditron/report/Machine.h"
+#include "tools/ditron/verbs/BenchReport.h"
+#include "tools/ditron/verbs/Explanation.h"
 #include "tools/ditron/verbs/Verbs.h"
-#include "llvm/Config/llvm-config.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <ctime>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -23,8 +21,6 @@
 namespace ditron::tools {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char *kFooter = R"(
 A launch is timed around the call that launches it, after the ranks have met; the slowest rank
@@ -181,104 +177,6 @@ BenchResult bench(const Task &task, const Placement &placement, const BenchArgum
   return result;
 }
 
-/// Operations or bytes of a launch on one rank, in the unit's millions of millions or thousands of
-/// millions.
-std::pair<double, const char *> rateOf(const Task &task) {
-  if (task.entry.flops)
-    return {task.entry.flops(task.problem, task.config) * 1e-12, "TFLOP/s"};
-  return {task.entry.bytes ? task.entry.bytes(task.problem) * 1e-9 : 0, "GB/s"};
-}
-
-Json jsonOf(const Task &task, const Placement &placement, const BenchResult &result) {
-  auto [least, most] = std::minmax_element(result.seconds.begin(), result.seconds.end());
-  double middle = median(result.seconds);
-  auto [work, unit] = rateOf(task);
-  const kernels::Verdict &verdict = result.findings.verdict;
-  Json json{{"kernel", task.entry.name},
-            {"backend", placement.backend},
-            {"ranks", placement.ranks},
-            {"shape", shapeJson(task.problem.dims)},
-            {"dtype", name(task.problem.type)},
-            {"median_s", middle},
-            {"min_s", *least},
-            {"max_s", *most},
-            {"rate", work / middle},
-            {"unit", unit},
-            {"baseline", nullptr},
-            {"baseline_median_s", nullptr},
-            {"ratio", nullptr},
-            {"ok", verdict.ok},
-            {"max_rel_error", verdict.error},
-            {"tolerance", verdict.tolerance},
-            {"coverage", result.findings.coverage()},
-            {"cores", placement.cores},
-            {"transport", placement.transportName()},
-            {"config", task.configText()},
-            {"seed", result.seed},
-            {"launches", result.seconds.size()},
-            {"compile_s", result.compileSeconds},
-            {"assembly_s", result.assemblySeconds},
-            {"from_cache", result.fromCache}};
-  if (result.launchSeconds) {
-    json["launch_s"] = *result.launchSeconds;
-    json["sets"] = result.sets;
-    json["batch"] = result.batch;
-  }
-  if (!result.baseline.empty()) {
-    double other = median(result.baselineSeconds);
-    json["baseline"] = result.baseline;
-    json["baseline_median_s"] = other;
-    json["ratio"] = other / middle;
-  }
-  return json;
-}
-
-std::string textOf(const Task &task, const Placement &placement, const BenchResult &result) {
-  auto [least, most] = std::minmax_element(result.seconds.begin(), result.seconds.end());
-  double middle = median(result.seconds);
-  auto [work, unit] = rateOf(task);
-  std::string text =
-      fmt::format("{} {} {}, {}: {} ({} to {}, {} launches), {:.4g} {} a rank", task.entry.name,
-                  name(task.problem.type), formatShape(task.problem.dims), placement.describe(),
-                  formatSeconds(middle), formatSeconds(*least), formatSeconds(*most),
-                  result.seconds.size(), work / middle, unit);
-  if (result.launchSeconds)
-    text += fmt::format(", {} to launch", formatSeconds(*result.launchSeconds));
-  if (!result.baseline.empty()) {
-    double other = median(result.baselineSeconds);
-    text += fmt::format("; {} {}: {:.2f} of its speed", result.baseline, formatSeconds(other),
-                        other / middle);
-  }
-  return text + (result.findings.verdict.ok ? ", verified" : ", WRONG");
-}
-
-/// Appends the line to the file of this machine.
-void save(Json line, const BenchResult &result, const std::string &folder) {
-  Machine machine = Machine::inspect();
-  char date[32];
-  std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  std::strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  line["date"] = date;
-  line["machine"] = result.machine.empty() ? fmt::format("{}, {} CPUs", machine.cpu, machine.usable)
-                                           : result.machine;
-  line["versions"] = {{"ditron", DITRON_VERSION}, {"llvm", LLVM_VERSION_STRING}};
-  if (!result.driver.empty())
-    line["versions"]["driver"] = result.driver;
-  if (!result.baselineVersion.empty() && result.machine.empty())
-    line["versions"][result.baseline] = result.baselineVersion;
-  else if (!result.baselineVersion.empty())
-    line["versions"]["cuBLAS"] = result.baselineVersion;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  std::string path = fmt::format("{}/{}.jsonl", folder,
-                                 result.machine.empty() ? machine.slug() : slugOf(result.machine));
-  std::ofstream file(path, std::ios::app);
-  file << line.dump() + "\n" << std::flush;
-  if (!file)
-    throw RuntimeError(fmt::format("'{}' cannot be written", path));
-}
-
 int benchShape(const BenchArguments &arguments, const Placement &placement,
                const std::string &shape, uint64_t seed) {
   Task task = makeTask(arguments, shape, placement);
@@ -290,14 +188,16 @@ int benchShape(const BenchArguments &arguments, const Placement &placement,
   if (placement.reports()) {
     for (const std::string &warning : result.warnings)
       printWarning(warning);
-    Json line = jsonOf(task, placement, result);
+    nlohmann::ordered_json line = jsonOf(task, placement, arguments, result);
     if (arguments.json)
       printJson(line);
-    printText(textOf(task, placement, result), arguments.json);
+    printText(textOf(task, placement, result, line), arguments.json);
+    if (arguments.explain)
+      printText(textOfExplanation(line["explained"]), arguments.json);
     if (!verdict.ok)
       printFailure(verdict.failure);
     else if (arguments.save)
-      save(line, result, arguments.folder);
+      saveLine(line, result, arguments.folder);
   }
   return verdict.ok ? kVerified : kFailed;
 }
@@ -321,6 +221,8 @@ int benchKernel(const BenchArguments &arguments) {
     throw UsageError(fmt::format("backend '{}' says what a kernel means, not how fast it is: "
                                  "expected backend 'cpu'",
                                  placement.backend));
+  if (arguments.baseline && !placement.traits.coresAreChosen)
+    baselines::loadNccl();
   uint64_t seed = parseSeed(arguments);
   int status = kVerified;
   for (const std::string &shape : shapesOf(arguments))
@@ -330,6 +232,10 @@ int benchKernel(const BenchArguments &arguments) {
   std::vector<std::string> command = commandLine("bench", arguments, seed);
   if (arguments.baseline)
     command.push_back("--baseline");
+  if (arguments.graph)
+    command.push_back("--graph");
+  if (arguments.explain)
+    command.push_back("--explain");
   if (arguments.save)
     command.insert(command.end(), {"--save", "--save-to", arguments.folder});
   return spawnProcesses(placement, std::move(command));
@@ -343,6 +249,8 @@ Verb addBench(CLI::App &program) {
   addLaunchOptions(*verb, *arguments);
   verb->add_flag("--baseline", arguments->baseline, "time what it competes with, in turn");
   verb->add_flag("--graph", arguments->graph, "launch from a recorded graph");
+  verb->add_flag("--explain", arguments->explain,
+                 "tell what the model of time chooses and predicts");
   verb->add_flag("--save", arguments->save, "append the lines to the file of this machine");
   verb->add_option("--save-to", arguments->folder, "the folder of that file (bench/baselines)");
   verb->footer(kFooter);

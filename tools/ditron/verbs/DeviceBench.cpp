@@ -5,11 +5,8 @@
 // A kernel of one rank and its baseline take turns in rounds, each first in every second one. A
 // round takes the operands from the next of several equal sets, which together no cache holds.
 // Launches too short for events to time well are timed several at a time.
-//
-// Kernels of several ranks are launched back to back: the time is from the end of one launch to the
-// end of the next.
+// RanksBench.cpp has kernels of several ranks.
 #include "ditron/interop/Cuda.h"
-#include "ditron/runtime/Gather.h"
 #include "tools/baselines/GpuBaseline.h"
 #include "tools/ditron/launch/DeviceOperands.h"
 #include "tools/ditron/verbs/Bench.h"
@@ -38,20 +35,6 @@ size_t setsOf(const Task &task, const Context &context) {
   return size_t(std::max(1.0, std::min(wanted, room)));
 }
 
-std::string driverVersion() {
-  int version = cuda::driverVersion();
-  std::string text = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
-  std::string own;
-  std::getline(std::ifstream("/sys/module/nvidia/version"), own);
-  return own.empty() ? text : fmt::format("{} ({})", own, text);
-}
-
-void noteCompilation(const CompileReport &report, BenchResult &result) {
-  result.compileSeconds = report.seconds;
-  result.assemblySeconds = report.assemblySeconds;
-  result.fromCache = report.fromCache;
-}
-
 /// A kernel of one rank.
 class DeviceBench {
 public:
@@ -61,7 +44,7 @@ public:
         program_(context.compile(task.kernel, task.schedule())) {
     result_.seed = seed;
     result_.machine = context.deviceName();
-    result_.driver = driverVersion();
+    result_.driver = gpuDriverVersion();
     host_.fill(inputs_, 0);
     for (size_t n = setsOf(task, context); n > 0; --n)
       sets_.push_back(std::make_unique<DeviceOperands>(context, host_));
@@ -77,7 +60,7 @@ public:
     time();
     result_.launchSeconds = launchSeconds();
     verifyKernel();
-    noteCompilation(program_.report(), result_);
+    result_.note(program_.report());
     if (std::string problem = program_.report().cacheProblem; !problem.empty())
       result_.warnings.push_back(problem);
     return std::move(result_);
@@ -180,113 +163,19 @@ private:
   BenchResult result_;
 };
 
-/// One rank of a kernel of several.
-class DeviceRankBench {
-public:
-  DeviceRankBench(Context &context, const Task &task, const BenchArguments &arguments,
-                  uint64_t seed, Progress &progress)
-      : context_(context), rank_(context.runtimeRank()), task_(task), arguments_(arguments),
-        seed_(seed), progress_(progress), inputs_(task.entry, task.kernel, task.problem, seed),
-        host_(task), operands_(context, host_),
-        program_(context.compile(task.kernel, task.schedule())) {}
-
-  BenchResult run() {
-    show("making inputs");
-    host_.fill(inputs_, context_.rank());
-    values_ = operands_.arguments();
-    show("compiling");
-    program_.prepare(values_);
-    if (arguments_.graph)
-      graph_.emplace(
-          context_.record([&](const Stream &stream) { program_.launch(values_, stream); }));
-    Findings findings = verifyKernel();
-    show("warming up");
-    double one = runtime::slowest(rank_, {median(time(10))})[0];
-    int launches = parseRepeat(arguments_, int(std::clamp(0.5 / std::max(one, 1e-7), 10.0, 200.0)));
-    seconds_ = time(launches);
-    findings.merge(verifyKernel());
-    return summary(findings);
-  }
-
-private:
-  void show(const std::string &what) {
-    rank_.enter();
-    if (context_.rank() == 0)
-      progress_.show(
-          fmt::format("{} {}: {}", task_.entry.name, formatShape(task_.problem.dims), what));
-  }
-
-  void launch() { graph_ ? graph_->launch() : program_.launch(values_); }
-
-  Findings verifyKernel() {
-    show("verifying");
-    return verifyOnce(task_, inputs_, context_.rank(), host_, operands_, [&] {
-      context_.assemble();
-      program_.poison();
-      context_.assemble();
-      launch();
-    });
-  }
-
-  /// Of launches back to back, from the end of one to the end of the next.
-  std::vector<double> time(int launches) {
-    std::vector<Event> ends;
-    context_.assemble();
-    for (int n = 0; n <= launches + 1; ++n) {
-      launch();
-      ends.push_back(context_.stream().record());
-    }
-    context_.sync();
-    std::vector<double> seconds;
-    for (size_t n = 2; n < ends.size(); ++n) // the first ones have begun at different times
-      seconds.push_back(ends[n].secondsSince(ends[n - 1]));
-    return seconds;
-  }
-
-  BenchResult summary(const Findings &findings) {
-    BenchResult result;
-    result.findings = mergeFindings(rank_, findings);
-    result.seed = seed_;
-    result.seconds = runtime::slowest(rank_, seconds_);
-    CompileReport compiled = program_.report();
-    noteCompilation(compiled, result);
-    result.compileSeconds = runtime::slowest(rank_, {compiled.seconds})[0];
-    result.assemblySeconds = runtime::slowest(rank_, {compiled.assemblySeconds})[0];
-    if (std::string problem = mergeCacheProblems(rank_, compiled.cacheProblem); !problem.empty())
-      result.warnings.push_back(problem);
-    return result;
-  }
-
-  Context &context_;
-  runtime::Rank &rank_;
-  const Task &task_;
-  const BenchArguments &arguments_;
-  uint64_t seed_;
-  Progress &progress_;
-  kernels::Inputs inputs_;
-  Operands host_;
-  DeviceOperands operands_;
-  Program program_;
-  std::optional<Graph> graph_;
-  std::vector<KernelArgument> values_;
-  std::vector<double> seconds_;
-};
-
 } // namespace
+
+std::string gpuDriverVersion() {
+  int version = cuda::driverVersion();
+  std::string text = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+  std::string own;
+  std::getline(std::ifstream("/sys/module/nvidia/version"), own);
+  return own.empty() ? text : fmt::format("{} ({})", own, text);
+}
 
 BenchResult benchDevice(Context &context, const Task &task, const BenchArguments &arguments,
                         uint64_t seed) {
   return DeviceBench(context, task, arguments, seed).run();
-}
-
-BenchResult benchDevices(Context &context, const Task &task, const Placement &placement,
-                         const BenchArguments &arguments, uint64_t seed, Progress &progress) {
-  if (arguments.baseline)
-    throw UsageError("--baseline: what kernels of several GPUs compete with is timed by "
-                     "bench/collectives.py");
-  BenchResult result = DeviceRankBench(context, task, arguments, seed, progress).run();
-  result.machine = fmt::format("{} x {}", placement.devices, context.deviceName());
-  return result;
 }
 
 } // namespace ditron::tools

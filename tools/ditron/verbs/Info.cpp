@@ -4,9 +4,13 @@
 #include "ditron/compiler/Cache.h"
 #include "ditron/driver/Compile.h"
 #include "ditron/driver/Context.h"
+#include "ditron/driver/backends/Backends.h"
 #include "ditron/interop/Cuda.h"
 #include "ditron/runtime/Bootstrap.h"
+#include "ditron/support/Error.h"
 #include "tools/baselines/OpenBlas.h"
+#include "tools/ditron/measure/Measure.h"
+#include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/report/Machine.h"
 #include "tools/ditron/report/Report.h"
 #include "tools/ditron/verbs/Verbs.h"
@@ -159,20 +163,88 @@ std::string textOf(const Json &info) {
   return text;
 }
 
+struct InfoArguments {
+  bool json = false, measures = false;
+  std::string backend, ranks;
+};
+
+/// What --measure measures where nobody says: the GPUs of this machine, or two ranks on its CPUs.
+Placement placementOf(const InfoArguments &arguments) {
+  LaunchArguments launch;
+  launch.backend = arguments.backend;
+  launch.ranks = arguments.ranks;
+  if (launch.backend.empty())
+    launch.backend = backends::find("nvidia").whyNot().empty() ? "nvidia" : "cpu";
+  if (launch.ranks.empty())
+    launch.ranks = launch.backend == "nvidia" ? std::to_string(cuda::devices().size()) : "2";
+  launch.transport = "threads";
+  Placement placement = parsePlacement(launch);
+  if (!placement.traits.timesMatter)
+    throw UsageError(fmt::format("--measure: backend '{}' says what a kernel means, not how fast "
+                                 "it is: expected backend 'cpu' or 'nvidia'",
+                                 placement.backend));
+  return placement;
+}
+
+std::string withUnit(double value, const std::string &unit) {
+  if (unit == "s")
+    return value < 1e-6 ? fmt::format("{:.3g} ns", value * 1e9) : formatSeconds(value);
+  return unit == "op/s" ? fmt::format("{:.4g} TFLOP/s", value * 1e-12)
+                        : fmt::format("{:.4g} GB/s", value * 1e-9);
+}
+
+void printMeasurement(const Measurement &found, const Placement &placement, const std::string &path,
+                      bool asJson) {
+  Json numbers = Json::object();
+  std::string text = fmt::format("{}: {}\n", found.device, placement.describe());
+  for (const heuristics::Calibration::Field &field : heuristics::Calibration::fields()) {
+    bool isMeasured = found.measured.count(field.name) != 0;
+    double value = found.numbers.*field.value;
+    numbers[field.name] = {{"value", value}, {"unit", field.unit}, {"measured", isMeasured}};
+    text += fmt::format("{:<21} {:<16} {}{}\n", field.name, withUnit(value, field.unit),
+                        field.meaning, isMeasured ? "" : " (not measured)");
+  }
+  for (const std::string &note : found.notes)
+    text += note + "\n";
+  if (asJson)
+    printJson({{"device", found.device},
+               {"backend", placement.backend},
+               {"ranks", placement.ranks},
+               {"numbers", numbers},
+               {"notes", found.notes},
+               {"path", path}});
+  printText(text + "kept in " + path, asJson);
+}
+
+int info(const InfoArguments &arguments) {
+  if (!arguments.measures) {
+    if (!arguments.backend.empty() || !arguments.ranks.empty())
+      throw UsageError("--backend and --ranks say what --measure measures: expected --measure too");
+    Json found = inspect();
+    if (arguments.json)
+      printJson(found);
+    else
+      printText(textOf(found), false);
+    return kVerified;
+  }
+  Placement placement = placementOf(arguments);
+  Measurement found = measure(placement);
+  printMeasurement(found, placement, keepCalibration(found.device, found.numbers), arguments.json);
+  return kVerified;
+}
+
 } // namespace
 
 Verb addInfo(CLI::App &program) {
   CLI::App *verb = program.add_subcommand("info", "this machine, and what ditron finds on it");
-  auto json = std::make_shared<bool>(false);
-  verb->add_flag("--json", *json, "one JSON object on stdout");
-  return {verb, [json] {
-            Json info = inspect();
-            if (*json)
-              printJson(info);
-            else
-              printText(textOf(info), false);
-            return int(kVerified);
-          }};
+  auto arguments = std::make_shared<InfoArguments>();
+  verb->add_flag("--json", arguments->json, "one JSON object on stdout");
+  verb->add_flag("--measure", arguments->measures,
+                 "measure links, signals and products, and keep the numbers for bench --explain");
+  verb->add_option("--backend", arguments->backend,
+                   "whose (nvidia where there are GPUs, else cpu)");
+  verb->add_option("--ranks", arguments->ranks, "between which (the GPUs, or 2)");
+  return {verb, [arguments] { return info(*arguments); }};
 }
 
 } // namespace ditron::tools

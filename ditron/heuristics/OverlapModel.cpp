@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/heuristics/OverlapModel.h"
+#include "ditron/heuristics/Extents.h"
+#include <algorithm>
+#include <vector>
+
+namespace ditron::heuristics {
+
+namespace {
+
+/// Rows of the product, as many shards as ranks and each cut into chunks: the last shards, and the
+/// last chunks of a shard, have fewer rows or none.
+struct Shards {
+  int64_t rows, shard, chunk;
+
+  Shards(const OverlapProblem &p, int64_t chunks)
+      : rows(p.rows), shard(tilesOf(p.rows, p.ranks)),
+        chunk(tilesOf(tilesOf(shard, p.tileM), chunks) * p.tileM) {}
+
+  int64_t chunks() const { return tilesOf(shard, chunk); }
+  /// Rows of a full shard's chunk. Ranks differ in the last shard alone; the longest one counts.
+  int64_t rowsOf(int64_t c) const { return std::min(chunk, shard - c * chunk); }
+};
+
+/// The cores that multiply, which take tiles as the kernel deals them: core n of P has tiles n,
+/// n + P, ...
+class Cores {
+public:
+  Cores(int64_t count, double tileSeconds)
+      : free_(size_t(std::max<int64_t>(count, 1)), 0.0), tile_(tileSeconds) {}
+
+  /// The next tile begins at `ready` at the earliest; when it is done.
+  double run(double ready) {
+    double &core = free_[next_++ % free_.size()];
+    return core = std::max(core, ready) + tile_;
+  }
+  /// The same of a tile that is done at `parts` at the earliest.
+  double runUntil(double parts) {
+    double &core = free_[next_++ % free_.size()];
+    return core = std::max(core + tile_, parts);
+  }
+  double end() const { return *std::max_element(free_.begin(), free_.end()); }
+
+private:
+  std::vector<double> free_; ///< when each is done
+  double tile_;
+  size_t next_ = 0;
+};
+
+/// What sends, one chunk after another.
+class Link {
+public:
+  Link(const OverlapChoice &choice, const Calibration &c) {
+    bool isCopy = choice.engine == OverlapChoice::Engine::copy;
+    latency_ = isCopy ? c.copyLatency : c.signalLatency;
+    signal_ = c.signalLatency;
+    bandwidth_ = isCopy
+                     ? c.copyBandwidth
+                     : std::min(c.coreCopyBandwidth,
+                                double(std::max<int64_t>(choice.commCores, 1)) * c.bandwidthOfCore);
+  }
+  /// When bytes that are ready at `ready` have arrived.
+  double send(double ready, double bytes) {
+    free_ = std::max(free_, ready) + latency_ + bytes / bandwidth_;
+    return last_ = free_ + signal_;
+  }
+  double last() const { return last_; }
+
+private:
+  double latency_, signal_, bandwidth_, free_ = 0, last_ = 0;
+};
+
+/// How many tiles the busiest of the cores takes.
+double waves(const OverlapProblem &p, int64_t cores) {
+  int64_t tiles = tilesOf(p.rows, p.tileM) * tilesOf(p.N, p.tileN);
+  return double(tilesOf(tiles, std::max<int64_t>(cores, 1)));
+}
+
+/// Of the product's operands and result, once over the memory.
+double memorySeconds(const OverlapProblem &p, const Calibration &c) {
+  double bytes = double(p.operandBytes) * double(p.K) * double(p.rows + p.N) +
+                 double(p.resultBytes) * double(p.rows) * double(p.N);
+  return bytes / c.memoryBandwidth;
+}
+
+/// Of a tile on one core.
+double tileSeconds(const OverlapProblem &p, const Calibration &c) {
+  double flops = 2.0 * double(p.tileM) * double(p.tileN) * double(p.K);
+  double computed = flops / (c.flops / double(p.cores));
+  // Tiles that memory bounds share its bandwidth, whatever number of them runs.
+  return std::max(computed, memorySeconds(p, c) / waves(p, p.cores));
+}
+
+/// Of the library's product, which takes tiles of its own: at the full rate.
+double librarySeconds(const OverlapProblem &p, const Calibration &c) {
+  double computed = 2.0 * double(p.rows) * double(p.N) * double(p.K) / c.flops;
+  return std::max(computed, memorySeconds(p, c));
+}
+
+/// Replays the timelines; each function gives the time until all is done.
+class Replay {
+public:
+  Replay(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c)
+      : p_(p), shards_(p, choice.chunks),
+        cores_(p.cores - (choice.engine == OverlapChoice::Engine::core ? choice.commCores : 0),
+               tileSeconds(p, c)),
+        link_(choice, c), columns_(tilesOf(p.N, p.tileN)) {}
+
+  double gather() {
+    tilesOfShard([](int64_t) { return 0.0; });
+    std::vector<double> arrived(size_t(shards_.chunks()));
+    for (int64_t d = 1; d < p_.ranks; ++d) {
+      for (int64_t c = 0; c < shards_.chunks(); ++c)
+        arrived[size_t(c)] =
+            link_.send(0, double(shards_.rowsOf(c)) * double(p_.K) * double(p_.operandBytes));
+      tilesOfShard([&](int64_t c) { return arrived[size_t(c)]; });
+    }
+    return cores_.end();
+  }
+
+  double scatter() {
+    std::vector<double> parts(size_t(shards_.chunks()), 0.0);
+    for (int64_t d = 1; d < p_.ranks; ++d)
+      for (int64_t c = 0; c < shards_.chunks(); ++c)
+        parts[size_t(c)] = link_.send(tilesOfChunk(c, 0), bytesOfSums(c));
+    for (int64_t c = 0; c < shards_.chunks(); ++c) {
+      double done = 0;
+      for (int64_t n = tilesInChunk(c); n > 0; --n)
+        done = std::max(done, cores_.runUntil(parts[size_t(c)]));
+      sums_.push_back(done);
+    }
+    return cores_.end();
+  }
+
+  double reduce() {
+    double end = scatter();
+    for (int64_t c = 0; c < shards_.chunks(); ++c)
+      for (int64_t d = 1; d < p_.ranks; ++d)
+        end = std::max(end, link_.send(sums_[size_t(c)], bytesOfSums(c)));
+    return end;
+  }
+
+  double lastArrival() const { return link_.last(); }
+
+private:
+  int64_t tilesInChunk(int64_t c) const { return tilesOf(shards_.rowsOf(c), p_.tileM) * columns_; }
+  double bytesOfSums(int64_t c) const {
+    return double(shards_.rowsOf(c)) * double(p_.N) * double(p_.resultBytes);
+  }
+  /// The tiles of a chunk; when the last one is done.
+  double tilesOfChunk(int64_t c, double ready) {
+    double done = 0;
+    for (int64_t n = tilesInChunk(c); n > 0; --n)
+      done = std::max(done, cores_.run(ready));
+    return done;
+  }
+  template <class Ready> void tilesOfShard(const Ready &ready) {
+    for (int64_t c = 0; c < shards_.chunks(); ++c)
+      tilesOfChunk(c, ready(c));
+  }
+
+  const OverlapProblem &p_;
+  Shards shards_;
+  Cores cores_;
+  Link link_;
+  int64_t columns_;
+  std::vector<double> sums_; ///< when the own chunks are done
+};
+
+/// Bytes that a rank receives.
+double movedBytes(const OverlapProblem &p) {
+  double others = double(p.ranks - 1) / double(p.ranks) * double(p.rows);
+  if (p.exchange == Exchange::gather)
+    return others * double(p.K) * double(p.operandBytes);
+  double sums = others * double(p.N) * double(p.resultBytes);
+  return p.exchange == Exchange::allReduce ? 2 * sums : sums;
+}
+
+} // namespace
+
+Prediction predict(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c) {
+  Prediction result;
+  double tile = tileSeconds(p, c);
+  if (!choice.isOverlapped) {
+    result.product = waves(p, p.cores) * tile;
+    result.transfer = p.ranks > 1 ? c.collectiveLatency + movedBytes(p) / c.collectiveBandwidth : 0;
+    result.seconds = result.product + result.transfer;
+  } else {
+    Replay replay(p, choice, c);
+    result.seconds = p.exchange == Exchange::gather          ? replay.gather()
+                     : p.exchange == Exchange::reduceScatter ? replay.scatter()
+                                                             : replay.reduce();
+    bool isCore = choice.engine == OverlapChoice::Engine::core;
+    result.product = waves(p, p.cores - (isCore ? choice.commCores : 0)) * tile;
+    result.transfer = replay.lastArrival();
+  }
+  result.stall = std::max(0.0, result.seconds - result.product);
+  return result;
+}
+
+/// The one that takes least; of those within 1 % of it, the first of fewest chunks.
+static OverlapChoice best(const OverlapProblem &p, const Calibration &c,
+                          const std::vector<OverlapChoice> &choices) {
+  constexpr double kAlike = 1.01;
+  std::vector<double> seconds;
+  for (const OverlapChoice &one : choices)
+    seconds.push_back(predict(p, one, c).seconds);
+  double least = *std::min_element(seconds.begin(), seconds.end());
+  size_t best = 0;
+  for (size_t n = 0; n < choices.size(); ++n) {
+    bool isBetter = seconds[best] > kAlike * least || choices[n].chunks < choices[best].chunks;
+    if (seconds[n] <= kAlike * least && isBetter)
+      best = n;
+  }
+  return choices[best];
+}
+
+OverlapChoice chooseOverlapped(const OverlapProblem &p, const Calibration &c, bool hostCopies) {
+  using Engine = OverlapChoice::Engine;
+  std::vector<OverlapChoice> choices;
+  int64_t most = std::clamp<int64_t>(tilesOf(tilesOf(p.rows, p.ranks), p.tileM), 1, 16);
+  for (int64_t chunks = 1; chunks <= most; chunks *= 2) {
+    if (hostCopies)
+      choices.push_back({true, Engine::copy, chunks, 0});
+    for (int64_t comm : {1, 8, 16})
+      if (comm < std::max<int64_t>(p.cores, 2)) // one core does both in turn
+        choices.push_back({true, Engine::core, chunks, comm});
+  }
+  return best(p, c, choices);
+}
+
+OverlapChoice chooseOverlap(const OverlapProblem &p, const Calibration &c, bool hostCopies) {
+  return best(p, c, {{.isOverlapped = false}, chooseOverlapped(p, c, hostCopies)});
+}
+
+double limitOf(const OverlapProblem &p, const Calibration &c) {
+  return std::max(librarySeconds(p, c),
+                  movedBytes(p) / std::max(c.copyBandwidth, c.coreCopyBandwidth));
+}
+
+} // namespace ditron::heuristics
