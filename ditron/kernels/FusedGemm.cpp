@@ -17,6 +17,10 @@ std::vector<ConfigParameter> fusedParameters() {
   parameters.push_back({"chunk", "rows that move at a time, by cores", {}});
   parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4}});
+  parameters.push_back({"partials",
+                        "the type in which a rank's sums travel to be added, by copy engines",
+                        {},
+                        {"accumulator", "result"}});
   parameters.push_back({"form",
                         "the verbs written in the kernel, or derived from where arguments live",
                         {},
@@ -56,6 +60,7 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
   config.add({"engine", problem.target.isGpu() ? 1 : 0});
   config.add({"chunks", exchange == Exchange::gather ? 1 : 2});
+  config.add({"partials", 0});
   config.add({"form", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && exchange == Exchange::gather) {
@@ -71,7 +76,7 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
 
 FusedGemmConfig fusedConfig(const Config &config) {
   return {gemmConfig(config), config.get("comm"), config.get("chunk"), byCopyEngines(config),
-          config.get("chunks")};
+          config.get("chunks"), config.get("partials") == 1};
 }
 
 int evenRows(int rows, int most) {
@@ -79,11 +84,6 @@ int evenRows(int rows, int most) {
   while (rows % result)
     --result;
   return result;
-}
-
-double inputAlike(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
-                  int64_t element) {
-  return inputs.standard(argument < 2 ? rank : 0, argument, element);
 }
 
 std::vector<std::string> fusedVariants() {

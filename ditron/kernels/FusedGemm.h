@@ -21,9 +21,6 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange);
 FusedGemmConfig fusedConfig(const Config &config);
 /// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
 int evenRows(int rows, int most);
-/// What ranks have alike: all but the operands.
-double inputAlike(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
-                  int64_t element);
 std::vector<std::string> fusedVariants();
 /// Whether a configuration asks for `gemm` with a placed argument, and that kernel.
 bool isPlaced(const Config &config);

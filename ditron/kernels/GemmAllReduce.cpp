@@ -20,9 +20,9 @@ static std::string signature(const FusedGemmConfig &cfg) {
                      "[M,N]");
 }
 
-template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
+/// P: the type of sums on their way.
+template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  using P = Accumulator<T>; // sums on their way
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
@@ -35,10 +35,10 @@ template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
             auto sums = totals.tiled(cfg.m, cfg.n);
             RowChunks chunks(rows, cfg.m, cfg.chunks);
-            auto done = signals({numRanks(), chunks.count()}, "done");
-            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
-            auto summed = signals(chunks.count(), "summed");
-            auto known = signals({numRanks(), chunks.count()}, "known");
+            auto done = signals({numRanks(), chunks.most()}, "done");
+            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
+            auto summed = signals(chunks.most(), "summed");
+            auto known = signals({numRanks(), chunks.most()}, "known");
 
             copyEngines().run("exchange", [&] {
               auto chunk = [&](const auto &view, Index q) {
@@ -139,7 +139,10 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-ar");
   return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
-    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+    if (!config.copyEngines)
+      return byCores<T>(config);
+    return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
+                                 : byCopyEngines<T, Accumulator<T>>(config);
   });
 }
 
@@ -171,7 +174,7 @@ KernelEntry gemmAllReduceEntry() {
       .variants = fusedVariants(),
       .flops = [](const Problem &p, const Config &) { return 2.0 * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenReduce,
-      .input = inputAlike,
+      .sharedFrom = 2,
       .reference = reference,
   };
 }

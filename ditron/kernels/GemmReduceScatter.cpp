@@ -21,9 +21,9 @@ static std::string signature(const FusedGemmConfig &cfg) {
                      "[M,N]");
 }
 
-template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
+/// P: the type of sums on their way.
+template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  using P = Accumulator<T>; // sums on their way
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
@@ -33,8 +33,8 @@ template <class T> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
             RowChunks chunks(C.rows(), cfg.m, cfg.chunks);
-            auto done = signals({numRanks(), chunks.count()}, "done");
-            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+            auto done = signals({numRanks(), chunks.most()}, "done");
+            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
 
             copyEngines().run("scatter", [&] {
               for (auto owner : peers(Ring::next))
@@ -109,7 +109,10 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-rs");
   return DotTypes::dispatch(type, "gemm-rs", [&]<class T> {
-    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+    if (!config.copyEngines)
+      return byCores<T>(config);
+    return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
+                                 : byCopyEngines<T, Accumulator<T>>(config);
   });
 }
 

@@ -68,7 +68,10 @@ Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &pr
       return input(problem, self, rank, argument, element);
     };
   else
-    value_ = &Inputs::standard;
+    value_ = [shared = entry.sharedFrom](const Inputs &self, int64_t rank, size_t argument,
+                                         int64_t element) {
+      return self.standard(argument < shared ? rank : 0, argument, element);
+    };
 }
 
 Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem,

@@ -71,6 +71,8 @@ struct KernelEntry {
   Baseline baseline = Baseline::none;
   Collective collective = Collective::none;
 
+  /// Inputs from this one on are the same on all ranks.
+  size_t sharedFrom = SIZE_MAX;
   /// The element `element` (row-major) of an input, where it is not uniform random.
   double (*input)(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                   int64_t element) = nullptr;

@@ -36,8 +36,8 @@ inline std::array<Role, 2> splitRoles(int commCores) {
   return {Role(0, numCores()), Role(0, numCores())};
 }
 
-/// Rows of tiles of a shard, cut into chunks that copy engines move one by one; the last ones may
-/// have fewer rows, or none.
+/// Rows of tiles of a shard, cut into chunks that copy engines move one by one; the last one may
+/// have fewer rows.
 class RowChunks {
 public:
   /// Of a shard of `rows` rows, in tiles of `height`.
@@ -45,7 +45,9 @@ public:
       : rows_(rows), height_(height), tiles_(ceilDiv(rows, height)), size_(ceilDiv(tiles_, count)),
         count_(count) {}
 
-  int count() const { return count_; }
+  /// How many there can be, and how many have rows.
+  int most() const { return count_; }
+  Index count() const { return ceilDiv(tiles_, size_); }
   /// The chunk of a row of tiles.
   Index of(Index i) const { return i / size_; }
   /// Rows of tiles in a chunk.
