@@ -40,14 +40,32 @@ func.func @reads(%A: !v) {
   return
 }
 
-// A kernel of several ranks waits for others, whose place the next launch is not to take.
+// A kernel of several ranks waits for others, whose place the next launch is not to take before this one ends.
 // CHECK-LABEL: func.func @ranks
-// CHECK-NOT: nvidia.grid_dependency_wait
-func.func @ranks(%A: !v) attributes {simt.distributed} {
+// CHECK: nvidia.grid_dependency_wait only
+// CHECK-NEXT: simt.begin
+// CHECK: simt.await
+// CHECK-NEXT: nvidia.grid_dependency_release
+// CHECK-NEXT: simt.end
+func.func @ranks(%status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
+  simt.begin(%status, %rank) : !llvm.ptr, index
   nvidia.roles producer {
     simt.commit
   } consumer {
     simt.await 0
+    simt.end(%status, %rank) : !llvm.ptr, index
+  }
+  return
+}
+
+// Where the end waits for copy engines, nobody begins before it.
+// CHECK-LABEL: func.func @copies
+// CHECK-NOT: nvidia.grid_dependency
+func.func @copies(%status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
+  nvidia.roles producer {
+    simt.commit
+  } consumer {
+    simt.end(%status, %rank) copies(3) : !llvm.ptr, index
   }
   return
 }

@@ -416,7 +416,11 @@ void Instructions::fence(StringRef scope) {
 void Instructions::fenceAsyncProxy() { assemble("fence.proxy.async.global;", "~{memory}", {}, {}); }
 
 void Instructions::waitForGridDependency() {
-  assemble("griddepcontrol.launch_dependents; griddepcontrol.wait;", "~{memory}", {}, {});
+  assemble("griddepcontrol.wait;", "~{memory}", {}, {});
+}
+
+void Instructions::releaseGridDependents() {
+  assemble("griddepcontrol.launch_dependents;", "~{memory}", {}, {});
 }
 
 Value Instructions::time() {

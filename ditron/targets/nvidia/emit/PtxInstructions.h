@@ -147,8 +147,9 @@ public:
 
   /// fence.proxy.async: what this thread has acquired, or seen, of global memory TMA sees too.
   void fenceAsyncProxy();
-  /// griddepcontrol: the next launch may begin; then, what was launched before is done and seen.
+  /// griddepcontrol: what was launched before is done and seen; and the next launch may begin.
   void waitForGridDependency();
+  void releaseGridDependents();
 
 private:
   /// Assembly through which values pass in the registers where they are, in pieces; `isLast`: the

@@ -298,11 +298,25 @@ def Nvidia_GridDependencyWaitOp : Nvidia_Op<"grid_dependency_wait", [MemoryEffec
   let summary = "Programmatic dependent launch: waits for the launches before this one, and lets the next one begin";
   let description = [{
     What earlier launches wrote is seen from here on. The next launch of the stream may begin when all
-    CTAs of this one have come here, if it waits here too.
+    CTAs of this one have come here, if it waits here too; with `only`, not yet: see
+    nvidia.grid_dependency_release.
 
     Example:
     ```mlir
     nvidia.grid_dependency_wait
+    nvidia.grid_dependency_wait only
+    ```
+  }];
+  let arguments = (ins UnitAttr:$only);
+  let assemblyFormat = "(`only` $only^)? attr-dict";
+}
+
+def Nvidia_GridDependencyReleaseOp : Nvidia_Op<"grid_dependency_release", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Programmatic dependent launch: the next launch may begin when all CTAs have come here";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.grid_dependency_release
     ```
   }];
   let assemblyFormat = "attr-dict";

@@ -11,8 +11,18 @@
 //   nvidia.grid_dependency_wait
 //   nvidia.roles producer { ... } consumer { ... }
 //
-// Kernels of several ranks are not among them: while one waits for a peer's, which may be launched
-// on the same GPU, the next would take the place of that. They let nobody begin before they end.
+// While a kernel of several ranks waits for a peer's, which may be launched on the same GPU, the next
+// launch would take the place of that. So it lets nobody begin before its CTAs have waited for the
+// last time: where simt.end stands.
+//
+//   simt.end(...)
+// becomes
+//   nvidia.grid_dependency_release
+//   simt.end(...)
+//
+// A rank has then one launch at most whose CTAs may wait for others, and room for one of each rank
+// is there. An end that waits for copy engines of other ranks is no such place: those kernels let
+// nobody begin.
 // test/targets/nvidia/dependent-launch.mlir shows it.
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/Chip.h"
@@ -34,6 +44,16 @@ bool isOfCore(Operation &op) {
   return isa<PipeOp, QueueOp, GateOp, RingOp>(op) || isMemoryEffectFree(&op);
 }
 
+/// Lets the next launch begin where the kernel ends; false where that waits, or is not found.
+bool releaseAtEnd(func::FuncOp function) {
+  EndOp end;
+  function.walk([&](EndOp op) { end = op; });
+  if (!end || end.getCopies())
+    return false;
+  OpBuilder(end).create<GridDependencyReleaseOp>(end.getLoc());
+  return true;
+}
+
 class DependentLaunch : public impl::DependentLaunchBase<DependentLaunch> {
 public:
   using DependentLaunchBase::DependentLaunchBase;
@@ -44,13 +64,15 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    if (!chip->hasDependentLaunch || function.getOps<RolesOp>().empty() ||
-        function->hasAttr(kDistributedAttr) || isRegion(function))
+    if (!chip->hasDependentLaunch || function.getOps<RolesOp>().empty() || isRegion(function))
+      return;
+    bool isDistributed = function->hasAttr(kDistributedAttr);
+    if (isDistributed && !releaseAtEnd(function))
       return;
     Block &body = function.front();
     Operation &first =
         *llvm::find_if(body.without_terminator(), [](Operation &op) { return !isOfCore(op); });
-    OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc());
+    OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(), /*only=*/isDistributed);
     function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));
   }
 };

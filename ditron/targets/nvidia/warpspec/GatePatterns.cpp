@@ -63,8 +63,17 @@ private:
 
 struct GridDependencyWaitPattern : EffectPattern<GridDependencyWaitOp> {
   using EffectPattern::EffectPattern;
-  void write(GridDependencyWaitOp, OpAdaptor, ThreadBuilder &t) const override {
+  void write(GridDependencyWaitOp op, OpAdaptor, ThreadBuilder &t) const override {
+    if (!op.getOnly())
+      t.instructions.releaseGridDependents();
     t.instructions.waitForGridDependency();
+  }
+};
+
+struct GridDependencyReleasePattern : EffectPattern<GridDependencyReleaseOp> {
+  using EffectPattern::EffectPattern;
+  void write(GridDependencyReleaseOp, OpAdaptor, ThreadBuilder &t) const override {
+    t.instructions.releaseGridDependents();
   }
 };
 
@@ -121,7 +130,8 @@ struct GateWaitPattern : EffectPattern<GateWaitOp> {
 void addGatePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   patterns.add<ProducerWaitPattern, GatePattern, GateArrivePattern, GateWaitPattern,
-               GridDependencyWaitPattern>(types, patterns.getContext(), context);
+               GridDependencyWaitPattern, GridDependencyReleasePattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia
