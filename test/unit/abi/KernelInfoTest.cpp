@@ -43,6 +43,7 @@ KernelInfo example() {
   info.sharedBytes = 65536;
   info.scratchBytes = 4096;
   info.cluster = 2;
+  info.leastCores = 4;
   info.dependentLaunch = true;
   info.tiles = {Extent("a0.0 128 ceildiv", info.arguments)};
   info.tensorMaps = {{0, {64, 128}, true}, {3, {1, 64, 64}, false}};
