@@ -117,8 +117,7 @@ KernelEntry allGatherGemmEntry() {
       .isDistributed = true,
       .parameters = fusedParameters(),
       .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::gather); },
-      .retile = [](const Problem &p,
-                   Config &config) { retileFused(p, config, Exchange::gather); },
+      .retile = [](const Problem &p, Config &config) { retileFused(p, config, Exchange::gather); },
       .make =
           [](DType type, const Config &config) {
             return isPlaced(config) ? placedGemm(type, config, "A", gathered(0))

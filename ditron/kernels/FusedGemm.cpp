@@ -60,7 +60,8 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
   config.add({"engine", problem.target.isGpu() ? 1 : 0});
   config.add({"chunks", exchange == Exchange::gather ? 1 : 2});
-  config.add({"partials", 0});
+  bool isNarrow = problem.target.isGpu() && isFloat(problem.type) && byteSize(problem.type) == 2;
+  config.add({"partials", isNarrow ? 1 : 0});
   config.add({"form", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && exchange == Exchange::gather) {
@@ -75,8 +76,8 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmConfig(config), config.get("comm"), config.get("chunk"), byCopyEngines(config),
-          config.get("chunks"), config.get("partials") == 1};
+  return {gemmConfig(config),    config.get("comm"),   config.get("chunk"),
+          byCopyEngines(config), config.get("chunks"), config.get("partials") == 1};
 }
 
 int evenRows(int rows, int most) {
@@ -90,6 +91,7 @@ std::vector<std::string> fusedVariants() {
   return {"m=8,n=16,k=32",
           "m=8,n=16,k=32,comm=1,engine=cores",
           "m=8,n=16,k=32,engine=copy",
+          "m=8,n=16,k=32,engine=copy,partials=result",
           "m=8,n=16,k=32,comm=1,engine=cores,form=placed",
           "bias=yes,activation=relu,residual=yes,form=placed",
           "transB=yes",

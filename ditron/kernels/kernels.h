@@ -143,7 +143,8 @@ struct FusedGemmConfig : GemmConfig {
   int chunkRows = 8;        ///< rows that move at a time: of ag-gemm's A
   bool copyEngines = false; ///< they move data, and all cores multiply
   int chunks = 1;           ///< of a shard, that copy engines send one by one
-  bool narrowPartials = false; ///< sums of a rank travel in C's type, and are added in the accumulator's
+  bool narrowPartials =
+      false; ///< sums of a rank travel in C's type, and are added in the accumulator's
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows
 /// multiplied while others are under way. The configuration's epilogue is gemm's, with

@@ -73,8 +73,8 @@ class Processes(unittest.TestCase):
         error = "".join(error for _, error, _ in ended)
         self.assertEqual(error.count("ditron: "), 1, error)  # the others know that it was told
         self.assertIn("kernel 'ag-gemm': a wait outlived its bound of 300 ms\n", error)
-        self.assertRegex(error, r"\n  ranks? [02].*, core.*, AllGatherGemm.cpp:\d+: waits for signal 'arrived'\[1\]: "
-                                r"expected 1, seen 0\n")
+        self.assertRegex(error, r"\n  ranks? [02].*, core.*, role 'multiply', AllGatherGemm.cpp:\d+: waits for signal "
+                                r"'ready'\[1, 0\]: expected \d, seen 0\n")
         self.assertRegex(error, r"\n  rank 1: has not completed launch 1\n")
         self.assertLess(time.monotonic() - begin, 60)
 

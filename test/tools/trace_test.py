@@ -19,7 +19,7 @@ import unittest
 
 DITRON = sys.argv.pop(1)
 PARTS = ("compute_s", "transfer_s", "wait_s", "absent_s", "unknown_s")
-SMALL = ["--shape", "M=64,N=96,K=64", "--config", "m=16,n=32,k=32,comm=1"]
+SMALL = ["--shape", "M=64,N=96,K=64", "--config", "m=16,n=32,k=32,comm=1,group=1,chunk=16"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 CPUS = len(os.sched_getaffinity(0))
 

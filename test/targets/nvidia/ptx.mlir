@@ -22,7 +22,7 @@
 // RUN: ditron compile layer-norm --target sm_90a --dtype f16 --shape T=4096,H=8192 --alignment 16 --emit asm | FileCheck %s --check-prefix=NORM
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 // RUN: ditron compile ag-gemm --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows,engine=cores --emit asm | FileCheck %s --check-prefix=GATHERED
-// RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
+// RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
 
 // BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
 // BF16: .target sm_80
