@@ -39,6 +39,8 @@ struct GemmNeeds {
   bool scalesRows = false;
   /// Tiles of the result are stored by threads, which exchange results for wide accesses.
   bool isStoredByThreads = false;
+  /// Tiles of other ranks are added to those of the result, which takes registers.
+  bool isSummed = false;
 };
 
 /// The tile of a product.

@@ -17,6 +17,8 @@ static int64_t mostBeside(const GemmNeeds &needs) {
   bool isPlain = !epilogue.activation && !epilogue.bias && !epilogue.scale;
   if (needs.scalesRows)
     return 128 * 224;
+  if (needs.isSummed)
+    return 128 * 256;
   if (epilogue.residual)
     return isPlain ? 128 * 192 : 128 * 128;
   return isPlain ? INT64_MAX : 128 * 256;

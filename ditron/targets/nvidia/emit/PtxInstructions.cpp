@@ -259,6 +259,9 @@ void Instructions::storeTensor(Value shared, Value map, ArrayRef<Value> coords, 
       fmt::format("@$0 cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group [$2, {}], [$1];",
                   coords.size(), operandList(3, coords.size()));
   assemble(text, "b,r,l," + repeated("r", coords.size()) + "~{memory}", operands, {});
+}
+
+void Instructions::commitStores(Value mask) {
   assemble("@$0 cp.async.bulk.commit_group;", "b,~{memory}", {mask}, {});
 }
 

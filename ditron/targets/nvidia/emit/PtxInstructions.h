@@ -84,9 +84,11 @@ public:
 
   /// Shared memory that this thread sees is what TMA sees from here on.
   void fenceCopies();
-  /// cp.async.bulk.tensor: the box in shared memory to these coordinates, as copyTensor; part of a
-  /// group of this thread's. All if the mask holds.
+  /// cp.async.bulk.tensor: the box in shared memory to these coordinates, as copyTensor; part of
+  /// this thread's next group. All if the mask holds.
   void storeTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value mask);
+  /// Ends a group of this thread's, of none or more stores, if the mask holds.
+  void commitStores(Value mask);
   /// Waits until at most `pending` groups of this thread's have something left to read in shared
   /// memory, if the mask holds.
   void waitStoresRead(int64_t pending, Value mask);

@@ -105,15 +105,22 @@ private:
     SmallVector<Value> place(place_);
     place[0] = t_.add(place[0], t_.i32(column));
     place[row_] = t_.add(place[row_], t_.i32(row));
-    if (!slice_)
-      return instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
+    if (slice_)
+      storeInView(buffer, place, row, column);
+    else
+      instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
+    instructions.commitStores(isFirst_); // a group for each buffer, by which the next one waits
+  }
+
+  /// Stores a block whose view may end within it.
+  void storeInView(Value buffer, ArrayRef<Value> place, int64_t row, int64_t column) {
     OpBuilder::InsertionGuard guard(t_.b);
     Value first = t_.add(t_.mul(group_, t_.i32(rows_)), t_.i32(row));
     Value isWhole = t_.b.create<arith::CmpIOp>(
         t_.loc, arith::CmpIPredicate::sge, slice_->rowsLeft(), t_.add(first, t_.i32(kBlockRows)));
     auto branch = t_.b.create<scf::IfOp>(t_.loc, isWhole, /*withElseRegion=*/true);
     t_.b.setInsertionPointToStart(branch.thenBlock());
-    instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
+    t_.instructions.storeTensor(buffer, op_.getMap(), place, isFirst_);
     t_.b.setInsertionPointToStart(branch.elseBlock());
     storeRows(buffer, first, column);
   }
