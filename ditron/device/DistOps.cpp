@@ -118,7 +118,8 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 }
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                    PlacementKind kind, int64_t dim, int64_t cores, Engine engine) {
+                                    PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
+                                    int64_t chunks, bool rounded) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
@@ -127,11 +128,18 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << ", expected none";
   if (cores < 0)
     return emitError() << "placement has " << cores << " cores, expected 0 or more";
-  bool isGathered = kind == PlacementKind::gathered;
-  if (engine == Engine::nic || (engine == Engine::copy && !isGathered))
-    return emitError() << "placement " << stringifyPlacementKind(kind) << " is on "
-                       << stringifyEngine(engine) << ", expected core"
-                       << (isGathered ? " or copy" : ": only cores add");
+  if (engine == Engine::nic)
+    return emitError() << "placement on nic, expected core or copy";
+  bool isGathered = kind == PlacementKind::gathered,
+       isChunked = !isGathered && engine == Engine::copy;
+  if (chunks < 1)
+    return emitError() << "placement has " << chunks << " chunks, expected 1 or more";
+  if (chunks > 1 && !isChunked)
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " on "
+                       << stringifyEngine(engine) << " has " << chunks
+                       << " chunks, expected 1, or a sum on copy";
+  if (rounded && isGathered)
+    return emitError() << "placement gathered is rounded, expected a sum";
   return success();
 }
 

@@ -89,16 +89,20 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
     The kernel is written for one device. `gathered dim d`: each rank has an equal part of dimension `d`, and the kernel
     reads all of them. `reduce_scattered dim d`: each rank computes a summand of the result, and keeps the sum of an equal
     part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
-    dist-place-results write the verbs. `on`: what moves the data of a gathered argument; `cores`: how many cores do (0: all,
-    before they compute).
+    dist-place-results write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
+    before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `rounded`: summands travel
+    in the type of the result, not in that of the sum.
 
     Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
   }];
   let parameters = (ins EnumParameter<Dist_PlacementKind>:$kind,
       DefaultValuedParameter<"int64_t", "-1">:$dim, DefaultValuedParameter<"int64_t", "1">:$cores,
       DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
-                             "::ditron::device::Engine::core">:$engine);
-  let assemblyFormat = "`<` $kind (`dim` $dim^)? (`cores` $cores^)? (`on` $engine^)? `>`";
+                             "::ditron::device::Engine::core">:$engine,
+      DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded);
+  let assemblyFormat = [{
+    `<` $kind (`dim` $dim^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)? (`rounded` $rounded^)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 

@@ -95,7 +95,9 @@ std::vector<std::string> fusedVariants() {
           "m=8,n=16,k=32,engine=copy",
           "m=8,n=16,k=32,engine=copy,partials=result",
           "m=8,n=16,k=32,comm=1,engine=cores,form=placed",
+          "m=8,n=16,k=32,engine=copy,chunks=2,form=placed",
           "bias=yes,activation=relu,residual=yes,form=placed",
+          "transB=yes,scale=yes,bias=yes,engine=copy,chunks=4,form=placed",
           "transB=yes",
           "bias=yes,activation=relu,residual=yes",
           "transB=yes,scale=yes,bias=yes,activation=silu,engine=copy"};
@@ -107,6 +109,8 @@ Kernel placedGemm(DType type, const Config &config, const char *argument,
                   const Placement &placement) {
   Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
   Placement where = placement.cores(config.get("comm")).on(engine);
+  if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
+    where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   return distribute(gemm(type, gemmConfig(config)), {{argument, where}});
 }
 
@@ -125,6 +129,7 @@ std::vector<CheckCase> fusedCheckCases() {
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"},
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=1,form=placed"},
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0,form=placed"},
+          {{{"M", 10}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy,chunks=2,form=placed"},
           {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,engine=cores,comm=1"}};
 }
 

@@ -69,7 +69,8 @@ public:
     const Placement &placement = entry.placement;
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(result_->context.get(), kindOf(placement.kind),
-                                                placement.dim, placement.commCores, engine);
+                                                placement.dim, placement.commCores, engine,
+                                                placement.chunkCount, placement.isRounded);
     function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
@@ -130,8 +131,15 @@ private:
     if (placement.commCores < 0)
       fail(fmt::format("'{}' is moved by {} cores, expected 0 or more", argument.name,
                        placement.commCores));
-    if (placement.engine == Engine::copy && !isInput)
-      fail(what + "is summed, which copy engines cannot: expected Engine::core");
+    if (placement.chunkCount < 1)
+      fail(fmt::format("'{}' moves in {} chunks, expected 1 or more", argument.name,
+                       placement.chunkCount));
+    bool isChunked = !isInput && placement.engine == Engine::copy;
+    if (placement.chunkCount > 1 && !isChunked)
+      fail(fmt::format("{}moves in {} chunks, expected 1, or a sum on Engine::copy", what,
+                       placement.chunkCount));
+    if (placement.isRounded && isInput)
+      fail(what + "is rounded on its way, expected a sum");
   }
 
   /// The signature with the extents of the kernel that has the verbs.

@@ -25,12 +25,28 @@ struct Placement {
   int dim = -1;
   int commCores = 1;
   Engine engine = Engine::core;
+  int chunkCount = 1;
+  bool isRounded = false;
 
-  /// The same with `count` cores of each rank to move the data; 0: all do, before they compute. Sums
-  /// are moved by the cores that compute them, whatever `count` is.
-  constexpr Placement cores(int count) const { return {kind, dim, count, engine}; }
-  /// The same with that engine to move the data of a gathered input.
-  constexpr Placement on(Engine mover) const { return {kind, dim, commCores, mover}; }
+  /// The same with `count` cores of each rank to move a gathered input; 0: all do, before they
+  /// compute. Sums are moved by the cores that compute them, whatever `count` is.
+  constexpr Placement cores(int count) const { return with(&Placement::commCores, count); }
+  /// The same with that engine to move the data. What copy engines sum is dealt to the ranks by
+  /// rows, and each sends a rank's part once all tiles of it are computed.
+  constexpr Placement on(Engine mover) const { return with(&Placement::engine, mover); }
+  /// The same with each rank's part of a sum in `count` chunks, 1 or more, that copy engines send
+  /// one by one: the first while tiles of the second are computed.
+  constexpr Placement chunks(int count) const { return with(&Placement::chunkCount, count); }
+  /// The same with summands that travel in the type of the result, not in that of the sum, a float
+  /// both: fewer bytes, and one rounding for each rank. They are added in the type of the sum.
+  constexpr Placement rounded(bool yes = true) const { return with(&Placement::isRounded, yes); }
+
+private:
+  template <class T> constexpr Placement with(T Placement::*member, T value) const {
+    Placement result = *this;
+    result.*member = value;
+    return result;
+  }
 };
 
 /// Each rank has an equal part of dimension `dim` of an input, the kernel reads all of them.

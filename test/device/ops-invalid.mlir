@@ -355,5 +355,20 @@ func.func private @placement_cores() attributes {x = #dist.placement<gathered di
 
 // -----
 
-// expected-error @+1 {{placement reduce_scattered is on copy, expected core: only cores add}}
-func.func private @placement_engine() attributes {x = #dist.placement<reduce_scattered dim 0 on copy>}
+// expected-error @+1 {{placement on nic, expected core or copy}}
+func.func private @placement_engine() attributes {x = #dist.placement<reduce_scattered dim 0 on nic>}
+
+// -----
+
+// expected-error @+1 {{placement has 0 chunks, expected 1 or more}}
+func.func private @placement_no_chunks() attributes {x = #dist.placement<all_reduced on copy chunks 0>}
+
+// -----
+
+// expected-error @+1 {{placement reduce_scattered on core has 2 chunks, expected 1, or a sum on copy}}
+func.func private @placement_chunks() attributes {x = #dist.placement<reduce_scattered dim 0 chunks 2>}
+
+// -----
+
+// expected-error @+1 {{placement gathered is rounded, expected a sum}}
+func.func private @placement_rounded() attributes {x = #dist.placement<gathered dim 0 rounded true>}

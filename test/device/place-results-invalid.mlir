@@ -408,3 +408,27 @@ func.func @two_results(%D: !v2 {tile.name = "D", dist.placement = #dist.placemen
     attributes {tile.kernel, tile.extents = [["M", "N"], ["M", "N"]]} {
   return
 }
+
+// -----
+
+!b2 = memref<?x?xi8, strided<[?, ?], offset: ?>>
+
+func.func @rounded_integers(%A: !b2 {tile.name = "A", tile.readonly}, %C: !b2 {tile.name = "C", dist.placement = #dist.placement<all_reduced rounded true>})
+    attributes {tile.kernel, tile.extents = [["M", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0> : tensor<8x8xi32>
+  %rows = memref.dim %C, %c0 : !b2
+  %columns = memref.dim %C, %c1 : !b2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j8 = arith.ceildivsi %columns, %c8 : index
+  dist.tiles (%i, %j) of (%i8, %j8) order <"row-major"> {
+    %a = tile.load %A[%i, %j] : !b2 -> tensor<8x8xi8>
+    // expected-error @+1 {{'C' is all-reduced, but summands of 'i32' cannot travel as 'i8': expected floats}}
+    %c = tile.dot %a, %a, %zero : tensor<8x8xi8>, tensor<8x8xi8> -> tensor<8x8xi32>
+    %y = tile.cast %c : tensor<8x8xi32> to tensor<8x8xi8>
+    tile.store %y, %C[%i, %j] : tensor<8x8xi8>, !b2
+  }
+  return
+}

@@ -105,8 +105,8 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
   // CHECK-DAG: %[[SHARE:.*]] = arith.ceildivsi %{{.*}}, %[[R]]
   // CHECK-DAG: %[[WIDTH:.*]] = arith.muli %[[SHARE]], %c8
   // CHECK: dist.symmetric "C.staged"(%[[R]], %{{.*}}, %[[WIDTH]])
-  // CHECK: %[[ONE:.*]] = dist.symmetric "C.summands"(%[[R]], %{{.*}}, %[[WIDTH]])
   // CHECK: dist.symmetric "C.staged2"
+  // CHECK: %[[ONE:.*]] = dist.symmetric "C.summands"(%[[R]], %{{.*}}, %[[WIDTH]])
   // CHECK: %[[TWO:.*]] = dist.symmetric "C.summands2"
   // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%{{.*}}, %[[SHARE]])
   // CHECK: %[[SUMS:.*]] = dist.symmetric "C.sums"
@@ -142,6 +142,135 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
     %m = arith.negf %w : tensor<8x8xf32>
     %y = arith.mulf %c, %m : tensor<8x8xf32>
     tile.store %y, %C[%i, %j] : tensor<8x8xf32>, !v2
+  }
+  return
+}
+
+// -----
+
+!h2 = memref<?x?xf16, strided<[?, ?], offset: ?>>
+
+// Copy engines send chunks of a part once all its tiles are there; the owner waits for a rank's chunk
+// and adds a tile of it, the previous rank's first. Summands travel rounded.
+// CHECK-LABEL: func @scattered_by_copy_engines(
+func.func @scattered_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
+    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<reduce_scattered dim 0 on copy chunks 2 rounded true>})
+    attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+  %c16 = arith.constant 16 : index
+  %rows = memref.dim %C, %c0 : !h2
+  %columns = memref.dim %C, %c1 : !h2
+  %depth = memref.dim %A, %c1 : !h2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j16 = arith.ceildivsi %columns, %c16 : index
+  %k8 = arith.ceildivsi %depth, %c8 : index
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks
+  // CHECK-DAG: %[[ME:.*]] = dist.rank
+  // CHECK-DAG: %[[M:.*]] = memref.dim %[[C:.*]], %c0
+  // CHECK-DAG: %[[ROWS:.*]] = arith.ceildivsi %[[M]], %c8
+  // CHECK-DAG: %[[COLUMNS:.*]] = arith.ceildivsi %{{.*}}, %c16
+  // CHECK: %[[SIZE:.*]] = arith.ceildivsi %[[ROWS]], %c2
+  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf16
+  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf16
+  // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[R]], %c2)
+  // CHECK: %[[ARRIVED:.*]] = dist.signals "C.arrived"(%[[R]], %c2)
+  // CHECK: dist.role "exchange" cores %c0 for %c1 on copy {
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[ME]], %{{.*}}
+  // CHECK: %[[PEER:.*]] = arith.remsi %[[NEXT]], %[[R]]
+  // CHECK: %[[COUNT:.*]] = arith.ceildivsi %[[ROWS]], %[[SIZE]]
+  // CHECK: scf.for %[[Q:.*]] = %c0 to %[[COUNT]]
+  // CHECK: %[[REST:.*]] = arith.subi %[[ROWS]], %{{.*}}
+  // CHECK: %[[MOST:.*]] = arith.minsi %[[SIZE]], %[[REST]]
+  // CHECK: %[[TILES:.*]] = arith.muli %[[MOST]], %[[COLUMNS]]
+  // CHECK: dist.wait %[[DONE]][%[[PEER]], %[[Q]]] >= %[[TILES]]
+  // CHECK: %[[FROM:.*]] = memref.subview %[[STAGED]][%[[PEER]], 0, 0]
+  // CHECK: %[[TO:.*]] = memref.subview %[[SUMMANDS]][%[[ME]], 0, 0]
+  // CHECK: dist.put %{{.*}}, %{{.*}} on %[[PEER]]
+  // CHECK: dist.notify %[[ARRIVED]][%[[ME]], %[[Q]]] on %[[PEER]] add %c1
+  // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[ROWS]], %[[COLUMNS]]) order <"next-rank-first", 3 over batch> elements %[[M]] height 8
+  // CHECK: %[[SUM:.*]] = scf.for
+  // CHECK: scf.if
+  // CHECK: scf.for %{{.*}} = %c1 to %[[R]] step %c1 iter_args(%[[SOFAR:.*]] = %[[SUM]])
+  // CHECK: %[[FROM:.*]] = arith.remsi %{{.*}}, %[[R]]
+  // CHECK: %[[CHUNK:.*]] = arith.divsi %[[I]], %[[SIZE]]
+  // CHECK: dist.wait %[[ARRIVED]][%[[FROM]], %[[CHUNK]]] >= %c1
+  // CHECK: %[[SUMMAND:.*]] = tile.load %[[SUMMANDS]][%[[FROM]], %[[I]], %[[J]]]
+  // CHECK: %[[WIDE:.*]] = tile.cast %[[SUMMAND]] : tensor<8x16xf16> to tensor<8x16xf32>
+  // CHECK: arith.addf %[[SOFAR]], %[[WIDE]]
+  // CHECK: tile.store %{{.*}}, %[[C]][%[[I]], %[[J]]]
+  // CHECK: } else {
+  // CHECK: %[[NARROW:.*]] = tile.cast %[[SUM]]
+  // CHECK: tile.store %[[NARROW]], %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: dist.notify %[[DONE]][%[[S]], %{{.*}}] add %c1
+  dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
+    %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
+      %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>
+      %b = tile.load %B[%k, %j] : !h2 -> tensor<8x16xf16>
+      %d = tile.dot %a, %b, %acc : tensor<8x8xf16>, tensor<8x16xf16> -> tensor<8x16xf32>
+      scf.yield %d : tensor<8x16xf32>
+    }
+    %y = tile.cast %sum : tensor<8x16xf32> to tensor<8x16xf16>
+    tile.store %y, %C[%i, %j] : tensor<8x16xf16>, !h2
+  }
+  return
+}
+
+// -----
+
+!h2 = memref<?x?xf16, strided<[?, ?], offset: ?>>
+
+// Rows of tiles are dealt to the ranks, and copy engines send the sums on. Summands travel as the sum
+// has them.
+// CHECK-LABEL: func @reduced_by_copy_engines(
+func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
+    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced on copy>})
+    attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+  %c16 = arith.constant 16 : index
+  %rows = memref.dim %C, %c0 : !h2
+  %columns = memref.dim %C, %c1 : !h2
+  %depth = memref.dim %A, %c1 : !h2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j16 = arith.ceildivsi %columns, %c16 : index
+  %k8 = arith.ceildivsi %depth, %c8 : index
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks
+  // CHECK-DAG: %[[ME:.*]] = dist.rank
+  // CHECK: %[[SHARE:.*]] = arith.ceildivsi %{{.*}}, %[[R]]
+  // CHECK: %[[M:.*]] = arith.muli %[[SHARE]], %c8
+  // CHECK: dist.symmetric "C.staged"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf32
+  // CHECK: %[[SUMS:.*]] = dist.symmetric "C.sums"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf16
+  // CHECK: %[[SUMMED:.*]] = dist.signals "C.summed"(%c1)
+  // CHECK: %[[KNOWN:.*]] = dist.signals "C.known"(%[[R]], %c1)
+  // CHECK: dist.role "exchange"
+  // CHECK: dist.notify
+  // CHECK: dist.wait %[[SUMMED]][%[[Q:.*]]] >=
+  // CHECK: dist.put %{{.*}} on %[[PEER:.*]] :
+  // CHECK: dist.notify %[[KNOWN]][%[[ME]], %[[Q]]] on %[[PEER]] add %c1
+  // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"next-rank-first", 3 over batch> elements %[[M]] height 8
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[SHARE]]
+  // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]]
+  // CHECK: tile.load %{{.*}}[%[[ROW]], %{{.*}}]
+  // CHECK: tile.store %[[Y:.*]], %[[C:.*]][%[[ROW]], %[[J]]]
+  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: dist.notify %[[SUMMED]][%{{.*}}] add %c1
+  // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %[[J2:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first" over batch>
+  // CHECK: dist.wait %[[KNOWN]][%[[S2]], %{{.*}}] >= %c1
+  // CHECK: tile.load %[[SUMS]][%[[S2]], %[[I2]], %[[J2]]]
+  dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
+    %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
+      %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>
+      %b = tile.load %B[%k, %j] : !h2 -> tensor<8x16xf16>
+      %d = tile.dot %a, %b, %acc : tensor<8x8xf16>, tensor<8x16xf16> -> tensor<8x16xf32>
+      scf.yield %d : tensor<8x16xf32>
+    }
+    %y = tile.cast %sum : tensor<8x16xf32> to tensor<8x16xf16>
+    tile.store %y, %C[%i, %j] : tensor<8x16xf16>, !h2
   }
   return
 }

@@ -104,10 +104,13 @@ struct Form {
   const char *name, *argument;
   Placement placement;
 };
-const Form kForms[] = {{"gather", "A", gathered(0)},
-                       {"gather by copy engine", "A", gathered(0).on(Engine::copy)},
-                       {"scatter", "C", reduceScattered(0)},
-                       {"reduce", "C", allReduced()}};
+const Form kForms[] = {
+    {"gather", "A", gathered(0)},
+    {"gather by copy engine", "A", gathered(0).on(Engine::copy)},
+    {"scatter", "C", reduceScattered(0)},
+    {"scatter by copy engine", "C", reduceScattered(0).on(Engine::copy).chunks(2)},
+    {"reduce", "C", allReduced()},
+    {"reduce by copy engine", "C", allReduced().on(Engine::copy).chunks(3)}};
 
 struct Variant {
   std::string name;
@@ -333,10 +336,19 @@ TEST(Placement, BothSidesOfAProduct) {
 TEST(Placement, SumsOfBatches) {
   Kernel batched = batchedGemm(DType::f32, tiled({.bias = true}));
   Dimensions dims{{"B", 2}, {"M", 11}, {"N", 21}, {"K", 5}};
-  for (int dim : {-1, 0, 1, 2})
+  for (auto [dim, engine] : {std::pair(-1, Engine::core),
+                             {0, Engine::core},
+                             {1, Engine::core},
+                             {2, Engine::core},
+                             {-1, Engine::copy},
+                             {0, Engine::copy},
+                             {1, Engine::copy},
+                             {2, Engine::copy}})
     for (int ranks : {1, 2, 3}) {
-      Kernel kernel = distribute(batched, {{"C", dim < 0 ? allReduced() : reduceScattered(dim)}});
-      auto expected = [&](int64_t rank, Place at) {
+      Placement placement = dim < 0 ? allReduced() : reduceScattered(dim);
+      placement = placement.on(engine).chunks(engine == Engine::copy ? 2 : 1);
+      Kernel kernel = distribute(batched, {{"C", placement}});
+      auto expected = [&, dim = dim](int64_t rank, Place at) {
         double sum = element(dim < 0 ? 0 : rank, 2, {at[2]});
         if (dim >= 0)
           at[dim] += rank * dims.at(std::string(1, "BMN"[dim]));
@@ -345,7 +357,7 @@ TEST(Placement, SumsOfBatches) {
             sum += element(r, 0, {at[0], at[1], k}) * element(r, 1, {at[0], k, at[2]});
         return sum;
       };
-      auto input = [&](int64_t rank, size_t n, const Place &at) {
+      auto input = [&, dim = dim](int64_t rank, size_t n, const Place &at) {
         return element(n == 2 && dim < 0 ? 0 : rank, n, at);
       };
       for (const char *backend : {"cpu", "reference"})
@@ -383,9 +395,16 @@ TEST(Placement, Refusals) {
               HasSubstr("it has 2 dimensions, expected one of 0 to 1"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0).cores(-1)}}),
               HasSubstr("'A' is moved by -1 cores, expected 0 or more"));
-  EXPECT_THAT(refusal(product, {{"C", allReduced().on(Engine::copy)}}),
-              HasSubstr("'C' cannot be allReduced(): it is summed, which copy engines cannot: "
-                        "expected Engine::core"));
+  EXPECT_THAT(refusal(product, {{"C", allReduced().on(Engine::copy).chunks(0)}}),
+              HasSubstr("'C' moves in 0 chunks, expected 1 or more"));
+  EXPECT_THAT(refusal(product, {{"C", allReduced().chunks(2)}}),
+              HasSubstr("'C' cannot be allReduced(): it moves in 2 chunks, expected 1, or a sum on "
+                        "Engine::copy"));
+  EXPECT_THAT(refusal(product, {{"A", gathered(0).on(Engine::copy).chunks(2)}}),
+              HasSubstr("'A' cannot be gathered(0): it moves in 2 chunks, expected 1, or a sum on "
+                        "Engine::copy"));
+  EXPECT_THAT(refusal(product, {{"A", gathered(0).rounded()}}),
+              HasSubstr("'A' cannot be gathered(0): it is rounded on its way, expected a sum"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"A", gathered(1)}}),
               HasSubstr("'A' is placed twice"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"C", allReduced()}}),

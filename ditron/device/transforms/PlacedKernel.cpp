@@ -109,6 +109,7 @@ Value IndexMath::add(Value x, Value y) { return b_.createOrFold<arith::AddIOp>(x
 Value IndexMath::subtract(Value x, Value y) { return b_.createOrFold<arith::SubIOp>(x, y); }
 Value IndexMath::multiply(Value x, Value y) { return b_.createOrFold<arith::MulIOp>(x, y); }
 Value IndexMath::ceilDiv(Value x, Value y) { return b_.createOrFold<arith::CeilDivSIOp>(x, y); }
+Value IndexMath::divide(Value x, Value y) { return b_.createOrFold<arith::DivSIOp>(x, y); }
 Value IndexMath::remainder(Value x, Value y) { return b_.createOrFold<arith::RemSIOp>(x, y); }
 Value IndexMath::least(Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); }
 Value IndexMath::most(Value x, Value y) { return b_.createOrFold<arith::MaxSIOp>(x, y); }
@@ -137,13 +138,15 @@ RolePair makeRoles(ImplicitLocOpBuilder &builder, StringRef move, StringRef comp
   return {mover, role(compute, first, computing)};
 }
 
-Value forEachPeer(ImplicitLocOpBuilder &builder, bool withSelf) {
+Value forEachPeer(ImplicitLocOpBuilder &builder, bool withSelf, Ring way) {
   IndexMath math(builder);
   Value ranks = math.numRanks(), self = math.rank();
   auto loop = builder.create<scf::ForOp>(math.constant(withSelf ? 0 : 1), ranks, math.constant(1));
   builder.setInsertionPointToStart(loop.getBody());
-  Value back = math.subtract(math.add(self, ranks), loop.getInductionVar());
-  return math.remainder(back, ranks);
+  Value step = loop.getInductionVar();
+  if (way == Ring::next)
+    return math.remainder(math.add(self, step), ranks);
+  return math.remainder(math.subtract(math.add(self, ranks), step), ranks);
 }
 
 } // namespace ditron::device

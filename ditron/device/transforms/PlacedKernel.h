@@ -37,6 +37,7 @@ public:
   mlir::Value subtract(mlir::Value x, mlir::Value y);
   mlir::Value multiply(mlir::Value x, mlir::Value y);
   mlir::Value ceilDiv(mlir::Value x, mlir::Value y);
+  mlir::Value divide(mlir::Value x, mlir::Value y);
   mlir::Value remainder(mlir::Value x, mlir::Value y);
   mlir::Value least(mlir::Value x, mlir::Value y);
   mlir::Value most(mlir::Value x, mlir::Value y);
@@ -55,9 +56,13 @@ struct RolePair {
 RolePair makeRoles(mlir::ImplicitLocOpBuilder &builder, mlir::StringRef move,
                    mlir::StringRef compute, int64_t cores);
 
-/// for (peer : ranks): this rank first where `withSelf`, then the one before it, and so on round
-/// the ring, so that no two ranks serve the same peer at a time. Returns the peer; the builder is
-/// in the body.
-mlir::Value forEachPeer(mlir::ImplicitLocOpBuilder &builder, bool withSelf);
+/// Which way round the ring of ranks.
+enum class Ring { previous, next };
+
+/// for (peer : ranks): this rank first where `withSelf`, then the one before or after it, and so on
+/// round the ring, so that no two ranks serve the same peer at a time. Returns the peer; the builder
+/// is in the body.
+mlir::Value forEachPeer(mlir::ImplicitLocOpBuilder &builder, bool withSelf,
+                        Ring way = Ring::previous);
 
 } // namespace ditron::device

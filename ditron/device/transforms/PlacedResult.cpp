@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/device/transforms/PlacedResult.h"
+#include "ditron/device/transforms/ShardedLoops.h"
+
+using namespace mlir;
+
+namespace ditron::device {
+
+int64_t PlacedResult::dim() const {
+  if (isScattered())
+    return placed.placement.getDim();
+  auto rank = static_cast<int64_t>(sizes.size());
+  return isByCores() ? rank - 1 : std::max<int64_t>(rank - 2, 0);
+}
+
+Type PlacedResult::travelType(Value sum) const {
+  auto result = cast<MemRefType>(placed.value.getType());
+  return placed.placement.getRounded() ? result.getElementType() : getElementTypeOrSelf(sum);
+}
+
+InFlightDiagnostic PlacedResult::refuse(Operation *op) const {
+  return op->emitError() << text << ", but ";
+}
+
+namespace {
+
+/// The kernel is one loop over tiles, which stores the result once.
+LogicalResult findLoop(func::FuncOp kernel, PlacedResult &result) {
+  bool isRight = true;
+  kernel.walk([&](Operation *op) {
+    auto tiles = dyn_cast<TilesOp>(op);
+    if (tiles && std::exchange(result.tiles, tiles) && std::exchange(isRight, false))
+      result.refuse(tiles) << "this is a second loop over tiles: expected one, which stores it";
+  });
+  if (!isRight)
+    return failure();
+  if (!result.tiles)
+    return result.refuse(kernel) << "the kernel has no loop over tiles";
+  return success();
+}
+
+/// Nothing else has effects: another rank would not see them, or see them twice.
+LogicalResult findStore(func::FuncOp kernel, PlacedResult &result) {
+  bool isRight = true;
+  kernel.walk([&](Operation *op) {
+    auto store = dyn_cast<core::StoreOp>(op);
+    bool isStore = store && store.getView() == result.placed.value &&
+                   store->getBlock() == &result.tiles.getBody().front() && !result.store;
+    bool isQuiet =
+        op == kernel || op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+        isMemoryEffectFree(op) ||
+        isa<core::LoadOp, core::GatherOp, memref::LoadOp, core::RequireOp, NumCoresOp, CoreOp>(op);
+    if (isStore)
+      result.store = store;
+    else if (!isQuiet && !op->hasTrait<OpTrait::IsTerminator>() && std::exchange(isRight, false))
+      result.refuse(op) << "this " << op->getName()
+                        << " is not its one store, in the loop over tiles and in no other loop or "
+                           "branch";
+  });
+  if (isRight && !result.store)
+    return result.refuse(result.tiles) << "nothing in this loop stores it";
+  return success(isRight);
+}
+
+/// The loop stores each tile of the result once.
+LogicalResult checkTiles(func::FuncOp kernel, PlacedResult &result) {
+  TileAccess analysis(kernel);
+  const auto *access = llvm::find_if(
+      analysis.accesses(), [&](const Access &access) { return access.op == result.store; });
+  for (const Coordinate &at : access->coordinates) {
+    auto size = dyn_cast_or_null<AffineConstantExpr>(at.size);
+    std::optional<unsigned> variable;
+    if (size && at.kind == Coordinate::Kind::point)
+      variable = tileCoordinate(*access, at, size.getValue());
+    if (!variable || llvm::is_contained(result.variables, *variable) ||
+        !coversDimension(result.tiles, *variable, result.placed.value, at.dim, size.getValue()))
+      return result.refuse(result.store)
+             << "the loop does not store each tile of dimension " << at.dim << " once";
+    result.variables.push_back(*variable);
+    result.sizes.push_back(size.getValue());
+  }
+  size_t rank = result.tiles.getExtents().size();
+  if (rank != result.variables.size())
+    return result.refuse(result.tiles)
+           << "the grid of this loop has " << rank << " dimensions, expected those of the result";
+  if (rank == kMostTileDims)
+    return result.refuse(result.tiles) << "the grid of this loop has " << rank
+                                       << " dimensions, and needs one more to count the ranks";
+  return success();
+}
+
+/// A summand is a tile of the result.
+LogicalResult checkSums(PlacedResult &result) {
+  ArrayRef<int64_t> stored = result.store.getTile().getType().getShape();
+  for (Value sum : result.cut.sums)
+    if (auto type = dyn_cast<RankedTensorType>(sum.getType()); !type || type.getShape() != stored)
+      return result.refuse(sum.getDefiningOp())
+             << "this sum is of " << sum.getType() << ", expected the shape of the stored "
+             << result.store.getTile().getType();
+  if (!result.placed.placement.getRounded())
+    return success();
+  for (Value sum : result.cut.sums) {
+    Type from = getElementTypeOrSelf(sum), to = result.travelType(sum);
+    if (from != to && !(isa<FloatType>(from) && isa<FloatType>(to)))
+      return result.refuse(sum.getDefiningOp())
+             << "summands of " << from << " cannot travel as " << to << ": expected floats";
+  }
+  return success();
+}
+
+} // namespace
+
+FailureOr<PlacedResult> findResult(func::FuncOp kernel, const PlacedArgument &placed) {
+  PlacedResult result{placed, "'" + placed.name + "' is "};
+  result.text +=
+      placed.extent ? "reduce-scattered along " + placed.extent.getValue().str() : "all-reduced";
+  if (hasVerbs(kernel))
+    return LogicalResult(result.refuse(kernel)
+                         << "the kernel has verbs of its own, or another argument is gathered: "
+                            "expected a kernel of one device");
+  if (failed(findLoop(kernel, result)) || failed(findStore(kernel, result)) ||
+      failed(checkTiles(kernel, result)))
+    return failure();
+  auto cut = cutAtSums(result.store, result.text);
+  if (failed(cut))
+    return failure();
+  result.cut = *cut;
+  return failed(checkSums(result)) ? FailureOr<PlacedResult>(failure()) : result;
+}
+
+} // namespace ditron::device
