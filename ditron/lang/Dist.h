@@ -45,7 +45,7 @@ enum class Ring { previous, next };
 /// for (auto peer : peers()): the other ranks: the one before this one first, then the one before
 /// that. No two ranks start with the same peer, and a rank that takes shards in the order
 /// order::ownShardFirst is sent the one first that it needs first. With Ring::next the one after
-/// this one comes first, as the tiles in order::nextRankFirst do.
+/// this one comes first, as tiles of scattered results do.
 class peers : public detail::Loop<peers> { // NOLINT(readability-identifier-naming): as range
 public:
   explicit peers(Ring way = Ring::previous, Location where = Location::current())
