@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/Extents.h"
+#include <algorithm>
+#include <cmath>
 
 namespace ditron::heuristics {
 
@@ -25,6 +27,32 @@ int64_t summedRows(int64_t rows, int64_t columns) {
   while (rows % most)
     --most;
   return most;
+}
+
+ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores) {
+  constexpr int64_t kFewest = 2048;
+  int64_t share = rows * columns / std::max<int64_t>(1, cores);
+  return chunkOf(std::clamp(share, kFewest, kSummedElements), rows, columns);
+}
+
+/// Seconds between copies of one stream, with the signal behind each.
+constexpr double kBetweenCopies = 2e-6;
+/// Of the bandwidth of cores, what kernels reach that also wait and notify.
+constexpr double kOfCores = 0.6;
+constexpr double kMostChunks = 16;
+
+TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
+  int64_t peers = traffic.ranks - 1;
+  if (peers < 1)
+    return {};
+  double local = double(traffic.local) / calibration.memoryBandwidth;
+  double between = kBetweenCopies * double(peers);
+  double chunks = std::clamp(std::round(std::sqrt(local / between)), 1.0, kMostChunks);
+  double sent = double(traffic.sent);
+  double engines = 2 * calibration.copyLatency + (chunks - 1) * between +
+                   sent / calibration.copyBandwidth + local / chunks;
+  double cores = 2 * calibration.signalLatency + sent / (kOfCores * calibration.coreCopyBandwidth);
+  return {engines < cores, static_cast<int64_t>(chunks)};
 }
 
 bool takesTwoShots(int64_t bytes) { return bytes >= 256 * 1024; }

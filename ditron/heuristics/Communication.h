@@ -2,6 +2,7 @@
 //
 // What kernels of several ranks choose: chunks, exchanges, and how many cores move data.
 #pragma once
+#include "ditron/heuristics/Calibration.h"
 #include "ditron/support/DType.h"
 #include "ditron/support/DeviceTraits.h"
 #include <cstdint>
@@ -17,6 +18,28 @@ struct ChunkShape {
 ChunkShape movedChunk(int64_t rows, int64_t columns, DType type);
 /// Chunks of a matrix that is summed: a sum stays in a core's cache while the parts go by.
 ChunkShape summedChunk(int64_t rows, int64_t columns);
+
+/// A collective, as one rank sees it. Bytes are 1 or more, or 0 where there are no other ranks.
+struct Traffic {
+  int64_t sent;      ///< bytes that the rank sends to others
+  int64_t local;     ///< bytes that its cores read and write at home when they have what they need
+  int64_t ranks = 1; ///< that take part
+};
+
+/// How the bytes of a collective are moved.
+struct TransferChoice {
+  bool byCopyEngines = false;
+  int64_t chunks = 1; ///< of a shard, that copy engines send one by one
+};
+
+/// Copy engines move many bytes: they fill the link, and take some microseconds a launch and a copy.
+/// What arrived is worked on chunk by chunk beside them: the chunks are as many as make the sum of
+/// the copies' latencies and of the work on the last chunk least.
+TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration);
+
+/// Chunks of a matrix that GPUs move or sum with few cores' time each: as many as there are cores,
+/// of 4 KB to 16 KB in elements of 16 bits.
+ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores);
 
 /// Whether an all-reduce of `bytes` bytes sums shards first and then gathers them: less traffic for
 /// one more exchange.

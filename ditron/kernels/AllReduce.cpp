@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums over the ranks, on every rank. In one shot everyone sends everything to everyone and adds:
-// one exchange, for small messages. In two shots each rank adds one shard of the rows, then all
-// fetch the shards: R/2 times less traffic. Both add in the order of the ranks, so both give the
-// same bits on every rank.
+// Sums over the ranks, on every rank. In one shot everyone sends everything to everyone and adds in
+// the order of the ranks: one exchange, for small messages. In two shots each rank adds one shard of
+// the rows, its own part first, and sends the sums to all: R/2 times less traffic. Copy engines do
+// so in rounds: a chunk of the shards is summed while the next one moves. Each element is added in
+// one order only, so all ranks have the same bits.
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
@@ -14,75 +15,175 @@
 
 namespace ditron::kernels {
 
-template <class T> static Kernel oneShot(ChunkConfig cfg) {
-  return {"all-reduce(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
+static constexpr const char *kSignature = "all-reduce(x[M,N]) -> y[M,N]";
+
+template <class T> static Kernel oneShot(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
             auto mine = x.tiled(cfg.rows, cfg.columns);
             auto sums = y.tiled(cfg.rows, cfg.columns);
             auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
-            auto parts = slots.tiled(cfg.rows, cfg.columns);
             auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
 
             for (auto [i, j] : mine.tiles())
-              for (auto peer : ranks()) {
+              for (auto peer : peers()) {
                 put(mine(i, j), slots.on(peer).tiled(cfg.rows, cfg.columns)(rank(), i, j));
                 notify(arrived.on(peer)(i, j));
               }
             for (auto [i, j] : sums.tiles()) {
-              wait(arrived(i, j), numRanks());
-              sums(i, j) = cast<T>(sumOverRanks(parts, i, j));
+              wait(arrived(i, j), numRanks() - 1);
+              Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
+              for (auto r : range(numRanks())) {
+                auto part = choose(r == rank(), x, slots.at(r)).tiled(cfg.rows, cfg.columns);
+                total += cast<Accumulator<T>>(part(i, j));
+              }
+              sums(i, j) = cast<T>(total);
             }
           }};
 }
 
-template <class T> static Kernel twoShot(ChunkConfig cfg) {
-  return {
-      "all-reduce(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
-        // Shards have `size` rows, the last ones fewer or none.
-        auto size = ceilDiv(x.rows(), numRanks());
-        auto shardOf = [&](const auto &view, Index owner) {
-          Shard shard(owner, size, x.rows());
-          return view.slice(0, shard.first, shard.count).tiled(cfg.rows, cfg.columns);
-        };
-        // What such a shard takes of a buffer for one.
-        auto roomFor = [&](const auto &view, Index owner) {
-          return view.slice(0, 0, Shard(owner, size, x.rows()).count).tiled(cfg.rows, cfg.columns);
-        };
-        auto slots = symmetric<T>({numRanks(), size, x.cols()}, "slots");
-        auto parts = slots.tiled(cfg.rows, cfg.columns);
-        auto shared = symmetric<T>({size, x.cols()}, "sums");
-        auto sums = shared.tiled(cfg.rows, cfg.columns);
-        auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
-        auto ready = signals({numRanks(), sums.rows(), sums.cols()}, "ready");
+template <class T> static Kernel twoShot(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            Shards shards(x.rows());
+            auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+            auto slots = symmetric<T>({numRanks(), shards.size(), x.cols()}, "slots");
+            auto sums = symmetric<T>({numRanks(), shards.size(), x.cols()}, "sums");
+            auto parts = tiled(slots), totals = tiled(sums);
+            auto arrived = signals({parts.rows(), parts.cols()}, "arrived");
+            auto known = signals({numRanks(), parts.rows(), parts.cols()}, "known");
 
-        for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
-          auto sent = shardOf(x, owner);
-          when(i < sent.rows(), [&] {
-            put(sent(i, j), roomFor(slots.on(owner).at(rank()), owner)(i, j));
-            notify(arrived.on(owner)(i, j));
-          });
-        }
-        // Of the slots of a smaller shard only the first rows are written.
-        auto filled =
-            slots.slice(1, 0, Shard(rank(), size, x.rows()).count).tiled(cfg.rows, cfg.columns);
-        for (auto [i, j] : shardOf(x, rank()).tiles()) {
-          wait(arrived(i, j), numRanks());
-          sums(i, j) = cast<T>(sumOverRanks(filled, i, j));
-          for (auto peer : ranks())
-            notify(ready.on(peer)(rank(), i, j));
-        }
-        for (auto [owner, i, j] : parts.tiles(order::ownShardFirst)) {
-          auto received = shardOf(y, owner);
-          when(i < received.rows(), [&] {
-            wait(ready(owner, i, j), 1);
-            get(roomFor(shared.on(owner), owner)(i, j), received(i, j));
-          });
-        }
-      }};
+            for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
+              auto sent = tiled(shards.of(x, owner));
+              when(owner != rank() && i < sent.rows(), [&] {
+                put(sent(i, j), tiled(shards.room(slots.on(owner).at(rank()), owner))(i, j));
+                notify(arrived.on(owner)(i, j));
+              });
+            }
+            auto mine = tiled(shards.of(x, rank()));
+            auto result = tiled(shards.of(y, rank()));
+            auto total = tiled(shards.room(sums.at(rank()), rank()));
+            auto filled = tiled(shards.room(slots, rank()));
+            for (auto [i, j] : mine.tiles()) {
+              wait(arrived(i, j), numRanks() - 1);
+              Tile sum = cast<T>(sumWithPeers(mine(i, j), filled, i, j, [](const Index &) {}));
+              result(i, j) = sum;
+              total(i, j) = sum;
+              for (auto peer : peers()) {
+                put(total(i, j), tiled(shards.room(sums.on(peer).at(rank()), rank()))(i, j));
+                notify(known.on(peer)(rank(), i, j));
+              }
+            }
+            for (auto [owner, i, j] : totals.tiles(order::ownShardFirst)) {
+              auto received = tiled(shards.of(y, owner));
+              when(owner != rank() && i < received.rows(), [&] {
+                wait(known(owner, i, j), 1);
+                received(i, j) = tiled(shards.room(sums.at(owner), owner))(i, j);
+              });
+            }
+          }};
+}
+
+/// What a rank does when copy engines move the data. They send chunk q of the shards to its owners,
+/// then the sums of chunk q-1; the cores add chunk q, then take the sums of chunk q-2.
+template <class T> class Rounds {
+public:
+  Rounds(const TransferConfig &cfg, const In<T> &x, const Out<T> &y)
+      : cfg_(cfg), x_(x), y_(y), shards_(x.rows()), chunks_(shards_.size(), cfg.rows, cfg.chunks),
+        slots_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "slots")),
+        sums_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "sums")),
+        arrived_(signals({numRanks(), chunks_.most()}, "arrived")),
+        summed_(signals(chunks_.most(), "summed")),
+        known_(signals({numRanks(), chunks_.most()}, "known")) {}
+
+  Index count() const { return chunks_.count(); }
+  void sendParts(Index q) const {
+    for (auto owner : peers(Ring::next))
+      when(rowsOf(owner, q) > 0, [&] {
+        put(part(x_, owner, q), room(slots_.on(owner).at(rank()), owner, q));
+        notify(arrived_.on(owner)(rank(), q));
+      });
+  }
+  void sendSums(Index q) const {
+    auto sums = room(sums_.at(rank()), rank(), q);
+    auto tiles = tiled(sums);
+    when(rowsOf(rank(), q) > 0, [&] {
+      wait(summed_(q), tiles.rows() * tiles.cols());
+      for (auto peer : peers()) {
+        put(sums, room(sums_.on(peer).at(rank()), rank(), q));
+        notify(known_.on(peer)(rank(), q));
+      }
+    });
+  }
+  void add(Index q) const {
+    auto mine = tiled(part(x_, rank(), q));
+    auto result = tiled(part(y_, rank(), q));
+    auto sums = tiled(room(sums_.at(rank()), rank(), q));
+    auto received = tiled(room(slots_, rank(), q));
+    auto arrives = [&](const Index &peer) { wait(arrived_(peer, q), 1); };
+    for (auto [i, j] : mine.tiles()) {
+      Tile sum = cast<T>(sumWithPeers(mine(i, j), received, i, j, arrives));
+      result(i, j) = sum;
+      sums(i, j) = sum;
+      notify(summed_(q));
+    }
+  }
+  void receiveSums(Index q) const {
+    auto all = tiled(sums_.slice(1, chunks_.first(q), chunks_.rows(q)));
+    for (auto [owner, i, j] : all.tiles(order::ownShardFirst)) {
+      auto received = tiled(part(y_, owner, q));
+      when(owner != rank() && i < received.rows(), [&] {
+        wait(known_(owner, q), 1);
+        received(i, j) = tiled(room(sums_.at(owner), owner, q))(i, j);
+      });
+    }
+  }
+
+private:
+  auto tiled(const auto &view) const { return view.tiled(cfg_.rows, cfg_.columns); }
+  Index rowsOf(Index owner, Index q) const {
+    return shards_.rowsOf(owner, chunks_.first(q), chunks_.rows(q));
+  }
+  auto part(const auto &matrix, Index owner, Index q) const {
+    return shards_.of(matrix, owner, chunks_.first(q), chunks_.rows(q));
+  }
+  auto room(const auto &buffer, Index owner, Index q) const {
+    return shards_.room(buffer, owner, chunks_.first(q), chunks_.rows(q));
+  }
+
+  TransferConfig cfg_;
+  In<T> x_;
+  Out<T> y_;
+  Shards shards_;
+  RowChunks chunks_;
+  Symmetric<T, 3> slots_, sums_; ///< one shard of each rank: parts of the own one, and sums
+  SignalArray<2, false> arrived_;
+  SignalArray<1, false> summed_;
+  SignalArray<2, false> known_;
+};
+
+template <class T> static Kernel inRounds(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            Rounds<T> rounds(cfg, x, y);
+            copyEngines().run("exchange", [&] {
+              for (auto step : range(rounds.count() + 1)) {
+                when(step < rounds.count(), [&] { rounds.sendParts(step); });
+                when(step > 0, [&] { rounds.sendSums(step - 1); });
+              }
+            });
+            for (auto step : range(rounds.count() + 2)) {
+              when(step < rounds.count(), [&] { rounds.add(step); });
+              when(step > 1, [&] { rounds.receiveSums(step - 2); });
+            }
+          }};
 }
 
 Kernel allReduce(DType type, const AllReduceConfig &config) {
+  if (config.copyEngines && !config.twoShot)
+    throw CompileError(
+        "all-reduce: in one shot cores move the data: engine is copy, expected cores");
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
-    return config.twoShot ? twoShot<T>(config.chunk) : oneShot<T>(config.chunk);
+    if (config.copyEngines)
+      return inRounds<T>(config);
+    return config.twoShot ? twoShot<T>(config) : oneShot<T>(config);
   });
 }
 
@@ -94,12 +195,22 @@ static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
   bool twoShot = heuristics::takesTwoShots(bytes);
   int64_t rows = twoShot ? (p["M"] + p.ranks - 1) / p.ranks : p["M"];
-  ChunkConfig chunk = chunkConfig(summedChunks(rows, p["N"]));
-  return {{"rows", chunk.rows}, {"columns", chunk.columns}, {"shots", twoShot ? 1 : 0}};
+  // Of each shard a rank sends its part and, when it is the owner, the sums.
+  int64_t sent = 2 * (p.ranks - 1) * bytes / p.ranks, local = (3 * p.ranks + 1) * bytes / p.ranks;
+  Config config = transferDefaults(p, rows, p["N"], {twoShot ? sent : 0, local, p.ranks},
+                                   summedChunks(rows, p["N"]));
+  config.add({"shots", twoShot ? 1 : 0});
+  return config;
+}
+
+/// Copy engines take two shots where no number is given.
+static void retile(const Problem &, Config &config) {
+  if (config["engine"] == 1)
+    config.set("shots", 1);
 }
 
 KernelEntry allReduceEntry() {
-  std::vector<ConfigParameter> parameters = chunkParameters();
+  std::vector<ConfigParameter> parameters = transferParameters();
   parameters.push_back(
       {"shots", "exchanges: everything to everyone, or sums first", {0, 1}, {"one", "two"}});
   return {
@@ -109,17 +220,21 @@ KernelEntry allReduceEntry() {
       .isDistributed = true,
       .parameters = parameters,
       .defaults = defaults,
+      .retile = retile,
       .make =
           [](DType type, const Config &config) {
-            return allReduce(type, {chunkConfig(config), config["shots"] != 0});
+            return allReduce(type, {transferConfig(config), config["shots"] != 0});
           },
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 32}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
-      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,shots=one"},
-                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,shots=two"},
-                     {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,shots=two"}},
-      .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two"},
+      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=one"},
+                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=two"},
+                     {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=cores,shots=two"},
+                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"},
+                     {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=copy,chunks=3,shots=two"}},
+      .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two",
+                   "engine=copy,shots=two", "rows=2,columns=5,engine=copy,chunks=3,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::allReduce,

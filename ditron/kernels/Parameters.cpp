@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/Parameters.h"
-#include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/RowTiles.h"
 
 namespace ditron::kernels {
@@ -130,6 +129,30 @@ Config summedChunks(int64_t rows, int64_t columns) {
 
 ChunkConfig chunkConfig(const Config &config) {
   return {config.get("rows"), config.get("columns")};
+}
+
+std::vector<ConfigParameter> transferParameters() {
+  std::vector<ConfigParameter> parameters = chunkParameters();
+  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4, 8}});
+  return parameters;
+}
+
+Config transferDefaults(const Problem &problem, int64_t rows, int64_t columns,
+                        const heuristics::Traffic &traffic, const Config &chunk) {
+  Config config = chunk;
+  heuristics::TransferChoice choice;
+  if (problem.target.isGpu()) {
+    config = configOf(heuristics::spreadChunk(rows, columns, problem.target.sms));
+    choice = heuristics::chooseTransfer(traffic, problem.calibration);
+  }
+  config.add({"engine", choice.byCopyEngines ? 1 : 0});
+  config.add({"chunks", choice.chunks});
+  return config;
+}
+
+TransferConfig transferConfig(const Config &config) {
+  return {chunkConfig(config), config["engine"] == 1, config.get("chunks")};
 }
 
 } // namespace ditron::kernels

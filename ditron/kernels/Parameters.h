@@ -3,6 +3,7 @@
 // The choices that several kernels have: their parameters, what is chosen where nothing is given
 // (ditron/heuristics knows), and the configuration of a kernel that they make.
 #pragma once
+#include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/GemmTiles.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/kernels/Reference.h"
@@ -50,5 +51,13 @@ std::vector<ConfigParameter> chunkParameters();
 Config movedChunks(const Problem &problem, int64_t rows, int64_t columns);
 Config summedChunks(int64_t rows, int64_t columns);
 ChunkConfig chunkConfig(const Config &config);
+
+/// The parameters of a TransferConfig: those of chunks, what moves the data, and in how many parts.
+std::vector<ConfigParameter> transferParameters();
+/// A good choice of them for chunks of a matrix of `rows` x `columns`, of which a rank sends some.
+/// `chunk`: what is good on a CPU.
+Config transferDefaults(const Problem &problem, int64_t rows, int64_t columns,
+                        const heuristics::Traffic &traffic, const Config &chunk);
+TransferConfig transferConfig(const Config &config);
 
 } // namespace ditron::kernels

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums over the ranks, each rank's rows on that rank. Every rank sends the rows of the others to
-// slots of their own there; the owner adds the slots in the order of the ranks, whichever came
-// first.
+// slots of their own there; the owner adds them to its own rows, those of the next rank first,
+// whichever came first. Cores send few bytes chunk by chunk, to all owners at once; copy engines
+// send many, in chunks of the rows, of which all ranks' are added while the next ones move.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
@@ -12,29 +13,72 @@
 
 namespace ditron::kernels {
 
-template <class T> static Kernel reduceScatterOf(ChunkConfig cfg) {
-  return {"reduce-scatter(x[R*M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
-            auto sent = x.split(numRanks()).tiled(cfg.rows, cfg.columns);
+static constexpr const char *kSignature = "reduce-scatter(x[R*M,N]) -> y[M,N]";
+
+template <class T> static Kernel byCores(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            auto mine = x.split(numRanks()).tiled(cfg.rows, cfg.columns);
             auto sums = y.tiled(cfg.rows, cfg.columns);
             auto slots = symmetric<T>({numRanks(), y.rows(), y.cols()}, "slots");
             auto parts = slots.tiled(cfg.rows, cfg.columns);
             auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
 
-            for (auto [owner, i, j] : sent.tiles(order::nextRankFirst)) {
-              auto theirs = slots.on(owner).tiled(cfg.rows, cfg.columns);
-              put(sent(owner, i, j), theirs(rank(), i, j));
-              notify(arrived.on(owner)(i, j));
-            }
+            for (auto [i, j] : sums.tiles())
+              for (auto owner : peers(Ring::next)) {
+                auto theirs = slots.on(owner).tiled(cfg.rows, cfg.columns);
+                put(mine(owner, i, j), theirs(rank(), i, j));
+                notify(arrived.on(owner)(i, j));
+              }
             for (auto [i, j] : sums.tiles()) {
-              wait(arrived(i, j), numRanks());
-              sums(i, j) = cast<T>(sumOverRanks(parts, i, j));
+              wait(arrived(i, j), numRanks() - 1);
+              sums(i, j) =
+                  cast<T>(sumWithPeers(mine(rank(), i, j), parts, i, j, [](const Index &) {}));
             }
           }};
 }
 
-Kernel reduceScatter(DType type, const ChunkConfig &config) {
-  return Sums::dispatch(type, "reduce-scatter",
-                        [&]<class T> { return reduceScatterOf<T>(config); });
+template <class T> static Kernel byCopyEngines(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            auto shards = x.split(numRanks());
+            auto mine = shards.at(rank()).tiled(cfg.rows, cfg.columns);
+            auto sums = y.tiled(cfg.rows, cfg.columns);
+            auto slots = symmetric<T>({numRanks(), y.rows(), y.cols()}, "slots");
+            auto parts = slots.tiled(cfg.rows, cfg.columns);
+            RowChunks chunks(y.rows(), cfg.rows, cfg.chunks);
+            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
+
+            copyEngines().run("scatter", [&] {
+              for (auto q : range(chunks.count())) {
+                auto part = [&](const auto &view) {
+                  return view.slice(0, chunks.first(q), chunks.rows(q));
+                };
+                for (auto owner : peers(Ring::next)) {
+                  put(part(shards.at(owner)), part(slots.on(owner).at(rank())));
+                  notify(arrived.on(owner)(rank(), q));
+                }
+              }
+            });
+            for (auto at : sums.tiles()) {
+              auto [i, j] = at;
+              auto chunk = chunks.of(i);
+              auto arrives = [&](const Index &peer) { wait(arrived(peer, chunk), 1); };
+              sums(i, j) = cast<T>(sumWithPeers(mine(i, j), parts, i, j, arrives));
+            }
+          }};
+}
+
+Kernel reduceScatter(DType type, const TransferConfig &config) {
+  return Sums::dispatch(type, "reduce-scatter", [&]<class T> {
+    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+  });
+}
+
+/// A rank sends rows to each of the others, and reads as many sums' terms as there are ranks.
+static Config defaults(const Problem &p) {
+  int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
+  return transferDefaults(p, p["M"], p["N"],
+                          {(p.ranks - 1) * bytes, (p.ranks + 1) * bytes, p.ranks},
+                          summedChunks(p["M"], p["N"]));
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
@@ -47,16 +91,18 @@ KernelEntry reduceScatterEntry() {
       .summary = "sums over the ranks, each rank's rows on that rank",
       .dtypes = Sums::list(),
       .isDistributed = true,
-      .parameters = chunkParameters(),
-      .defaults = [](const Problem &p) { return summedChunks(p["M"], p["N"]); },
+      .parameters = transferParameters(),
+      .defaults = defaults,
       .make = [](DType type,
-                 const Config &config) { return reduceScatter(type, chunkConfig(config)); },
+                 const Config &config) { return reduceScatter(type, transferConfig(config)); },
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 32}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
-      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4"},
-                     {{{"M", 5}, {"N", 3}}, "rows=2,columns=4"}},
-      .variants = {"rows=2,columns=5"},
+      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores"},
+                     {{{"M", 5}, {"N", 3}}, "rows=2,columns=4,engine=cores"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"},
+                     {{{"M", 3}, {"N", 2}}, "rows=2,columns=4,engine=copy,chunks=3"}},
+      .variants = {"rows=2,columns=5", "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
       .bytes = [](const Problem &p) { return 1.0 * p["R"] * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::reduceScatter,

@@ -116,15 +116,20 @@ Kernel flashAttention(DType type, const AttentionConfig &config = {});
 struct ChunkConfig {
   int rows = 16, columns = 4096;
 };
+/// And what moves it.
+struct TransferConfig : ChunkConfig {
+  bool copyEngines = false; ///< they move data beside the cores
+  int chunks = 1;           ///< of a shard, that copy engines send one by one
+};
 /// all-gather(x[M,N]) -> y[R*M,N]: y is every rank's x, rank after rank.
-Kernel allGather(DType type, const ChunkConfig &config = {});
-/// reduce-scatter(x[R*M,N]) -> y[M,N]: y is the sum over the ranks of rows rank*M.. of their x.
-Kernel reduceScatter(DType type, const ChunkConfig &config = {});
+Kernel allGather(DType type, const TransferConfig &config = {});
+/// reduce-scatter(x[R*M,N]) -> y[M,N]: y is the sum over the ranks of rows rank*M.. of their x:
+/// the own ones first, then those of the next rank, and so on.
+Kernel reduceScatter(DType type, const TransferConfig &config = {});
 
-struct AllReduceConfig {
-  ChunkConfig chunk;
+struct AllReduceConfig : TransferConfig {
   /// Every rank sums shards of the rows, then all gather them: less traffic, one more exchange. In
-  /// one shot, every rank sends everything to all.
+  /// one shot, every rank sends everything to all. Copy engines take two.
   bool twoShot = true;
 };
 /// all-reduce(x[M,N]) -> y[M,N]: y is the sum of every rank's x.

@@ -17,6 +17,19 @@ Tile sumOverRanks(const Tiled<T, 3, 2, access> &parts, Index i, Index j) {
   return total;
 }
 
+/// Tile (i, j) of the own part, to which those of the other ranks are added, the next one's first.
+/// `parts` counts the ranks; `arrived(peer)` waits until that rank's is there.
+template <class T, Access own, Access access>
+Tile sumWithPeers(const TileRef<T, own> &mine, const Tiled<T, 3, 2, access> &parts, Index i,
+                  Index j, const auto &arrived) {
+  Var total = cast<Accumulator<T>>(mine);
+  for (auto peer : peers(Ring::next)) {
+    arrived(peer);
+    total += cast<Accumulator<T>>(parts(peer, i, j));
+  }
+  return total;
+}
+
 /// The same of tiles that lie on the ranks: from(r) is rank r's, fetched into `incoming`.
 template <class T, Access access>
 Tile fetchSum(const auto &from, const TileRef<T, access> &incoming) {
@@ -69,6 +82,35 @@ struct Shard {
   Index first, count;
   Shard(Index rank, Index size, Index extent)
       : first(min(rank * size, extent)), count(min(size, extent - first)) {}
+};
+
+/// The rows of a matrix in shards, one a rank; the last ones have fewer rows, or none.
+class Shards {
+public:
+  explicit Shards(Index rows) : rows_(rows), size_(ceilDiv(rows, numRanks())) {}
+
+  /// Rows of a shard, the last ones aside.
+  Index size() const { return size_; }
+  /// How many rows lie in rows `first` .. `first + count` of the owner's shard.
+  Index rowsOf(Index owner, Index first, Index count) const {
+    return min(count, rows_ - min(owner * size_ + first, rows_));
+  }
+  /// These rows of the matrix, or of another one of its shape.
+  auto of(const auto &matrix, Index owner, Index first, Index count) const {
+    Index from = min(owner * size_ + first, rows_);
+    return matrix.slice(0, from, rowsOf(owner, first, count));
+  }
+  auto of(const auto &matrix, Index owner) const { return of(matrix, owner, 0, size_); }
+  /// What they take of a buffer for a shard, or for one of each rank.
+  template <class T, int rank, Access access>
+  View<T, rank, access> room(const View<T, rank, access> &buffer, Index owner, Index first,
+                             Index count) const {
+    return buffer.slice(rank - 2, first, rowsOf(owner, first, count));
+  }
+  auto room(const auto &buffer, Index owner) const { return room(buffer, owner, 0, size_); }
+
+private:
+  Index rows_, size_;
 };
 
 } // namespace ditron::kernels
