@@ -32,7 +32,7 @@ private:
   bool mayPair_ = true;
   /// What a row or column of a tile costs beside its elements, and a part of it, in elements:
   /// fitted to the rates of tiles of 16-bit, and above of 8-bit floats on an H200.
-  int64_t edge_ = 8, part_ = 0;
+  int64_t edge_ = 9, part_ = 0;
 };
 
 } // namespace ditron::heuristics

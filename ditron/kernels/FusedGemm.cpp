@@ -35,9 +35,7 @@ static bool byCopyEngines(const Config &config) { return config["engine"] == 1; 
 static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
   heuristics::GemmNeeds needs = gemmNeeds(config);
   if (exchange != Exchange::gather) // the epilogue is that of whole sums
-    needs.epilogue = {}, needs.isSummed = true;
-  if (exchange != Exchange::gather && !(byCopyEngines(config) && config["partials"]))
-    needs.isStoredByThreads = true;
+    needs.epilogue = {}, needs.isStoredByThreads = needs.isSummed = true;
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
   shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
   DeviceTraits target = problem.target;
