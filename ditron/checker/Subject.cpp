@@ -147,6 +147,8 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   checkNames(signature, options);
   Dimensions dims = options.shape;
   dims["R"] = options.ranks;
+  dims["R_node"] = options.nodes;
+  dims["R_local"] = options.ranks / options.nodes;
   Subject subject{kernel.name(), kernelOf(kernel.traced().meaning(), ""), {}};
   for (size_t n = 0; n < signature.arguments().size(); ++n) {
     const Argument &argument = signature.arguments()[n];

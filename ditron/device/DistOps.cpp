@@ -119,7 +119,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                     PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
-                                    int64_t chunks, bool rounded) {
+                                    int64_t chunks, bool rounded, MeshAxis) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";

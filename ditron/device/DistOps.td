@@ -74,6 +74,12 @@ def Dist_Engine : I32EnumAttr<"Engine", "what executes a role",
   let cppNamespace = "::ditron::device";
 }
 
+def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",
+                                [I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>,
+                                 I32EnumAttrCase<"local", 2>]> {
+  let cppNamespace = "::ditron::device";
+}
+
 def Dist_PlacementKind
     : I32EnumAttr<"PlacementKind", "how an argument relates to its parts on the ranks",
                   [I32EnumAttrCase<"gathered", 0>,
@@ -91,7 +97,8 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
     part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
     dist-place-results write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `rounded`: summands travel
-    in the type of the result, not in that of the sum.
+    in the type of the result, not in that of the sum; `along`: the axis of the mesh whose ranks have the parts, each line
+    of them by itself.
 
     Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
   }];
@@ -99,9 +106,12 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
       DefaultValuedParameter<"int64_t", "-1">:$dim, DefaultValuedParameter<"int64_t", "1">:$cores,
       DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
                              "::ditron::device::Engine::core">:$engine,
-      DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded);
+      DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded,
+      DefaultValuedParameter<EnumParameter<Dist_MeshAxis>.cppType,
+                             "::ditron::device::MeshAxis::world">:$axis);
   let assemblyFormat = [{
-    `<` $kind (`dim` $dim^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)? (`rounded` $rounded^)? `>`
+    `<` $kind (`dim` $dim^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
+        (`rounded` $rounded^)? `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -134,11 +144,6 @@ def Dist_Scope : I32EnumAttr<"Scope",
 def Dist_BarrierScope
     : I32EnumAttr<"BarrierScope",
                   "who meets", [I32EnumAttrCase<"cores", 0>, I32EnumAttrCase<"ranks", 1>]> {
-  let cppNamespace = "::ditron::device";
-}
-def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",
-                                [I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>,
-                                 I32EnumAttrCase<"local", 2>]> {
   let cppNamespace = "::ditron::device";
 }
 

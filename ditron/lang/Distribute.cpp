@@ -68,9 +68,9 @@ public:
       fail(fmt::format("'{}' is placed twice", entry.argument));
     const Placement &placement = entry.placement;
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
-    auto attribute = device::PlacementAttr::get(result_->context.get(), kindOf(placement.kind),
-                                                placement.dim, placement.commCores, engine,
-                                                placement.chunkCount, placement.isRounded);
+    auto attribute = device::PlacementAttr::get(
+        result_->context.get(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
+        placement.chunkCount, placement.isRounded, static_cast<device::MeshAxis>(placement.axis));
     function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 

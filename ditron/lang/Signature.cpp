@@ -313,7 +313,8 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
 std::vector<std::string> Signature::dimensionNames() const {
   std::vector<std::string> names;
   auto add = [&](const std::string &factor) {
-    if (factor != "R" && !isNumber(factor) &&
+    bool countsRanks = factor == "R" || factor == "R_node" || factor == "R_local";
+    if (!countsRanks && !isNumber(factor) &&
         std::find(names.begin(), names.end(), factor) == names.end())
       names.push_back(factor);
   };

@@ -47,10 +47,11 @@ func.func @rows(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist.
   // CHECK: dist.role "compute"
   // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[ROWS]], %{{.*}}) order <"own-shard-first", 3 over batch> elements %[[M]] height 8
   // CHECK-NEXT: dist.wait %[[READY]][%[[S]], %[[I]]] >= %[[PARTS]]
-  // CHECK: %[[PART:.*]] = memref.subview %[[FULL]][%[[S]], 0, 0]
+  // CHECK-DAG: %[[PART:.*]] = memref.subview %[[FULL]][%[[S]], 0, 0]
+  // CHECK-DAG: %[[CPART:.*]] = memref.subview %[[CS]][%[[S]], 0, 0]
   // CHECK: scf.for %[[STEP:.*]] = %c0
   // CHECK: tile.load %[[PART]][%[[I]], %[[STEP]]]
-  // CHECK: tile.store %{{.*}}, %[[CS]][%[[S]], %[[I]], %[[J]]]
+  // CHECK: tile.store %{{.*}}, %[[CPART]][%[[I]], %[[J]]]
   dist.tiles (%i, %j) of (%i8, %j8) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k4 step %c1 iter_args(%acc = %zero) -> (tensor<8x8xf32>) {
       %a = tile.load %A[%i, %k] : !v2 -> tensor<8x4xf32>
@@ -223,7 +224,7 @@ func.func @batch(%x: !v3 {tile.name = "x", tile.readonly, dist.placement = #dist
   // CHECK-DAG: arith.index_cast %[[WHOLE]]
   // CHECK: %[[MATRIX:.*]] = memref.subview %[[PART]][%[[N]], 0, 0]
   // CHECK: tile.load %[[MATRIX]][%[[I]], %[[J]]]
-  // CHECK: tile.store %{{.*}}, %{{.*}}[%[[S]], %[[N]], %[[I]], %[[J]]]
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%[[N]], %[[I]], %[[J]]]
   dist.tiles (%b, %i, %j) of (%batch, %i8, %j8) order <"row-major"> {
     %number = arith.index_cast %b : index to i32
     %scale = arith.sitofp %number : i32 to f32
@@ -232,6 +233,45 @@ func.func @batch(%x: !v3 {tile.name = "x", tile.readonly, dist.placement = #dist
     %t = tile.load %matrix[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<8x8xf32>
     %u = arith.mulf %t, %all : tensor<8x8xf32>
     tile.store %u, %y[%b, %i, %j] : tensor<8x8xf32>, !v3
+  }
+  return
+}
+
+// -----
+
+!v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// The ranks of a node have the parts. The loop visits their shards from the own one on, and peers are
+// named by their numbers in the mesh.
+// CHECK-LABEL: func @along_local(
+// CHECK-SAME: tile.extents = {{\[\[}}"M", "N"], ["R_local*M", "N"]]
+func.func @along_local(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist.placement<gathered dim 0 along local on copy>},
+                       %C: !v2 {tile.name = "C"})
+    attributes {tile.kernel, tile.extents = [["M", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %rows = memref.dim %C, %c0 : !v2
+  %columns = memref.dim %C, %c1 : !v2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j8 = arith.ceildivsi %columns, %c8 : index
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks along local
+  // CHECK-DAG: %[[ME:.*]] = dist.rank along local
+  // CHECK: dist.role "gather"
+  // CHECK: %[[PLACE:.*]] = arith.remsi %{{.*}}, %[[R]]
+  // CHECK: %[[NODE:.*]] = dist.rank along node
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[NODE]], %[[R]]
+  // CHECK: %[[PEER:.*]] = arith.addi %[[FIRST]], %[[PLACE]]
+  // CHECK: dist.put %{{.*}} on %[[PEER]]
+  // CHECK: dist.notify %{{.*}}[%[[ME]]] on %[[PEER]]
+  // CHECK: tile.require %{{.*}}, "dimension 0 of argument 'C' has {} elements, expected {} of each of {} ranks along axis local"
+  // CHECK: dist.tiles (%[[V:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %{{.*}}, %{{.*}}) order <"grouped", 3 over batch>
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[ME]], %[[V]]
+  // CHECK: %[[S:.*]] = arith.remsi %[[NEXT]], %[[R]]
+  // CHECK: dist.wait %{{.*}}[%[[S]]]
+  dist.tiles (%i, %j) of (%i8, %j8) order <"grouped", 3> elements %rows height 8 {
+    %a = tile.load %A[%i, %j] : !v2 -> tensor<8x8xf32>
+    tile.store %a, %C[%i, %j] : tensor<8x8xf32>, !v2
   }
   return
 }

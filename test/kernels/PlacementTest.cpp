@@ -43,6 +43,7 @@ template <class Fn> void forEach(const Place &shape, const Fn &fn) {
 struct Run {
   int ranks = 1, cores = 1;
   std::string backend = "cpu";
+  int nodes = 1;
 };
 
 /// What element `at` of the output of a rank is to be.
@@ -58,9 +59,12 @@ void expectOutput(const Kernel &kernel, Dimensions dims, const Run &run,
   SCOPED_TRACE(fmt::format("{} on {}, {} ranks x {} cores", kernel.signature().text(), run.backend,
                            run.ranks, run.cores));
   dims["R"] = run.ranks;
+  dims["R_node"] = run.nodes;
+  dims["R_local"] = run.ranks / run.nodes;
   Options options;
   options.ranks = run.ranks;
   options.cores = run.cores;
+  options.mesh = {run.nodes, 0};
   options.backend = run.backend;
   options.heapBytes = size_t(1) << 24;
   options.poison = true;
@@ -240,6 +244,10 @@ TEST(Placement, Signatures) {
   EXPECT_EQ(text(residual, "C", allReduced()), "gemm(A[M,K], B[K,N], residual[M,N]) -> C[M,N]");
   EXPECT_EQ(text(residual, "B", gathered(1)), "gemm(A[M,K], B[K,N], residual[M,R*N]) -> C[M,R*N]");
   EXPECT_EQ(text(tiled({}), "A", gathered(1)), "gemm(A[M,K], B[R*K,N]) -> C[M,N]");
+  EXPECT_EQ(text(tiled({}), "A", gathered(0).along(Mesh::local)),
+            "gemm(A[M,K], B[K,N]) -> C[R_local*M,N]");
+  EXPECT_EQ(text(tiled({}), "C", reduceScattered(0).along(Mesh::node)),
+            "gemm(A[R_node*M,K], B[K,N]) -> C[M,N]");
 }
 
 //===-- Other dimensions, other kernels -------------------------------------------------------===//
@@ -365,6 +373,72 @@ TEST(Placement, SumsOfBatches) {
     }
 }
 
+//===-- Along an axis of the mesh -------------------------------------------------------------===//
+
+/// Ranks of a mesh of nodes of 3 ranks that differ along one axis only.
+struct Line {
+  Mesh axis;
+  int nodes;
+  int64_t count() const { return axis == Mesh::node ? nodes : 3; }
+  int64_t placeOf(int64_t rank) const { return axis == Mesh::node ? rank / 3 : rank % 3; }
+  int64_t rankAt(int64_t rank, int64_t place) const {
+    return axis == Mesh::node ? place * 3 + rank % 3 : rank / 3 * 3 + place;
+  }
+};
+
+const Dimensions kLineShape{{"M", 11}, {"N", 18}, {"K", 9}};
+
+/// What a product of the ranks of a line is to be.
+double lineProduct(const Form &form, const Line &line, int64_t rank, const Place &at) {
+  auto product = [&](int64_t rankA, int64_t row, int64_t rankB) {
+    double sum = 0;
+    for (int64_t k = 0; k < kLineShape.at("K"); ++k)
+      sum += element(rankA, 0, {row, k}) * element(rankB, 1, {k, at[1]});
+    return sum;
+  };
+  int64_t M = kLineShape.at("M");
+  if (form.placement.kind == Placement::Kind::gathered)
+    return product(line.rankAt(rank, at[0] / M), at[0] % M, rank);
+  bool isScatter = form.placement.kind == Placement::Kind::reduceScattered;
+  double sum = 0;
+  for (int64_t place = 0; place < line.count(); ++place) {
+    int64_t peer = line.rankAt(rank, place);
+    sum += product(peer, isScatter ? line.placeOf(rank) * M + at[0] : at[0], peer);
+  }
+  return sum;
+}
+
+TEST(Placement, AlongAnAxis) {
+  for (const Form &form : kForms)
+    for (Mesh axis : {Mesh::node, Mesh::local})
+      for (int nodes : {1, 2})
+        for (const char *backend : {"cpu", "reference"}) {
+          Line line{axis, nodes};
+          Kernel kernel = distribute(gemm(DType::f32, tiled({})),
+                                     {{form.argument, form.placement.along(axis)}});
+          expectOutput(
+              kernel, kLineShape, {3 * nodes, 2, backend, nodes},
+              [&](int64_t rank, const Place &at) { return lineProduct(form, line, rank, at); });
+        }
+}
+
+TEST(Placement, AlongAnAxisIsProved) {
+  for (const Form &form : kForms)
+    for (Mesh axis : {Mesh::node, Mesh::local}) {
+      SCOPED_TRACE(std::string(form.name) + (axis == Mesh::node ? " along node" : " along local"));
+      Kernel kernel =
+          distribute(gemm(DType::f32, tiled({})), {{form.argument, form.placement.along(axis)}});
+      CheckOptions options;
+      options.ranks = 4;
+      options.nodes = 2;
+      options.cores = 2;
+      options.shape = {{"M", 12}, {"N", 20}, {"K", 5}};
+      Verdict verdict = check(kernel, options);
+      EXPECT_TRUE(verdict.clean());
+      EXPECT_EQ(verdict.method, Method::proved);
+    }
+}
+
 //===-- Refusals ------------------------------------------------------------------------------===//
 
 std::string refusal(const Kernel &kernel, const Placements &placements) {
@@ -405,6 +479,8 @@ TEST(Placement, Refusals) {
                         "Engine::copy"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0).rounded()}}),
               HasSubstr("'A' cannot be gathered(0): it is rounded on its way, expected a sum"));
+  EXPECT_THAT(refusal(product, {{"A", gathered(1).along(Mesh::node)}, {"B", gathered(0)}}),
+              HasSubstr("'A' and 'B' are gathered along K over different axes of the mesh"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"A", gathered(1)}}),
               HasSubstr("'A' is placed twice"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"C", allReduced()}}),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/transforms/LoopCutter.h"
+#include "ditron/device/Provenance.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -80,22 +82,6 @@ private:
   SmallVector<Operation *> slices_;
 };
 
-/// A store to the argument itself names the shard as one more coordinate, where it is none of the
-/// tile's.
-bool addCoordinate(const ShardedLoop::Use &use, const Sharded &whole, Value shard) {
-  auto store = dyn_cast<core::StoreOp>(use.op);
-  if (!store || use.view != use.buffer)
-    return false;
-  int64_t lead = store.getCoords().size() - store.getTile().getType().getRank();
-  if (whole.at > lead)
-    return false;
-  SmallVector<Value> coords(store.getCoords());
-  coords.insert(coords.begin() + whole.at, shard);
-  store.getViewMutable().assign(whole.buffer);
-  store.getCoordsMutable().assign(coords);
-  return true;
-}
-
 } // namespace
 
 Value shardOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
@@ -129,23 +115,56 @@ Sharded splitArgument(OpBuilder &builder, BlockArgument argument, int64_t dim, V
   return {split, dim};
 }
 
-TilesOp withShards(TilesOp tiles, Value shards, ArrayRef<Value> extents, Value elements,
-                   StringRef order) {
+Value shardAt(OpBuilder &builder, Location where, const ShardRing &ring, StringRef order,
+              Value visit) {
+  if (ring.axis == MeshAxis::world)
+    return visit;
+  Value place = builder.create<arith::AddIOp>(where, ring.rank, visit);
+  if (order == "next-rank-first") {
+    Value one = builder.create<arith::ConstantIndexOp>(where, 1);
+    place = builder.create<arith::AddIOp>(where, place, one);
+  }
+  return builder.create<arith::RemSIOp>(where, place, ring.ranks);
+}
+
+StringRef orderOver(const ShardRing &ring, StringRef order) {
+  return ring.axis == MeshAxis::world ? order : "grouped";
+}
+
+ShardedTiles withShards(TilesOp tiles, const ShardRing &ring, ArrayRef<Value> extents,
+                        Value elements, StringRef order) {
   OpBuilder builder(tiles);
-  SmallVector<Value> grid{shards};
+  SmallVector<Value> grid{ring.ranks};
   for (auto [known, given] : llvm::zip_equal(tiles.getExtents(), extents))
     grid.push_back(given ? given : known);
   OrderAttr before = tiles.getOrder();
   bool isGrouped = grid.size() > 2 && before.getName() == "grouped";
-  auto after = OrderAttr::get(tiles.getContext(), order, isGrouped ? before.getParameter() : 1,
+  auto after = OrderAttr::get(tiles.getContext(), orderOver(ring, order),
+                              isGrouped ? before.getParameter() : 1,
                               grid.size() > 2 ? ShardedAxis::batch : ShardedAxis::rows);
   auto result = builder.create<TilesOp>(tiles.getLoc(), grid, grid.size() > 2 ? elements : Value(),
                                         tiles.getHeightAttr(), after);
   result->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
   result.getBody().takeBody(tiles.getBody());
-  result.getBody().insertArgument(0u, builder.getIndexType(), tiles.getLoc());
+  Value visit = result.getBody().insertArgument(0u, builder.getIndexType(), tiles.getLoc());
   tiles.erase();
-  return result;
+  builder.setInsertionPointToStart(&result.getBody().front());
+  return {result, shardAt(builder, result.getLoc(), ring, order, visit)};
+}
+
+void requireParts(OpBuilder &builder, BlockArgument argument, int64_t dim, const ShardRing &ring,
+                  Value extent) {
+  if (ring.axis == MeshAxis::world)
+    return;
+  ImplicitLocOpBuilder b(argument.getLoc(), builder);
+  Value found = b.create<memref::DimOp>(argument, dim);
+  Value expected = b.create<arith::MulIOp>(ring.ranks, extent);
+  Value isRight = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, found, expected);
+  std::string message = llvm::formatv("dimension {0} of {1} has {{} elements, expected {{} of each "
+                                      "of {{} ranks along axis {2}",
+                                      dim, describe(argument), stringifyMeshAxis(ring.axis));
+  b.create<core::RequireOp>(isRight, b.getStringAttr(message),
+                            ValueRange{found, extent, ring.ranks});
 }
 
 /// Shard number `shard`, from where it lies.
@@ -154,7 +173,7 @@ Value LoopCutter::partOf(OpBuilder &builder, Location where, const Sharded &whol
   if (!whole.own)
     return part;
   auto plain = cast<MemRefType>(whole.own.getType());
-  Value isOwn = builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, rank_);
+  Value isOwn = builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, ring_.rank);
   Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
   return builder.create<arith::SelectOp>(where, isOwn, whole.own, gathered);
 }
@@ -170,8 +189,6 @@ void LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
       continue;
     }
     const Sharded &whole = known->second;
-    if (addCoordinate(use, whole, shard))
-      continue;
     // Views of a shard stand where the loop begins, so that all steps share them.
     OpBuilder builder(use.op);
     if (use.view == use.buffer && !shard.getDefiningOp())
@@ -207,13 +224,14 @@ LoopCutter::Cut LoopCutter::cutTiles(ShardedLoop &loop, StringRef order) {
   Value size = builder.create<arith::ConstantIndexOp>(loop.size);
   extents[loop.variable] = builder.create<arith::CeilDivSIOp>(extent_, size);
   bool isRows = rank >= 2 && loop.variable == rank - 2;
-  TilesOp cut = withShards(tiles, ranks_, extents, isRows ? extent_ : tiles.getElements(), order);
+  auto [cut, shard] =
+      withShards(tiles, ring_, extents, isRows ? extent_ : tiles.getElements(), order);
   loop.loop = cut;
   ++loop.variable;
   Block &body = cut.getBody().front();
-  Value shard = body.getArgument(0);
   redirectUses(loop, shard);
-  return Cut{shard, loop.counter(), &body, body.begin()};
+  Operation *first = shard.getDefiningOp();
+  return Cut{shard, loop.counter(), &body, first ? std::next(first->getIterator()) : body.begin()};
 }
 
 LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop) {
@@ -223,12 +241,12 @@ LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop) {
   Value one = builder.create<arith::ConstantIndexOp>(1);
   Value size = builder.create<arith::ConstantIndexOp>(loop.size);
   Value end = builder.create<arith::CeilDivSIOp>(extent_, size);
-  auto shards = builder.create<scf::ForOp>(zero, ranks_, one, tiles.getInitArgs());
+  auto shards = builder.create<scf::ForOp>(zero, ring_.ranks, one, tiles.getInitArgs());
   tiles.replaceAllUsesWith(shards.getResults());
   Block *body = shards.getBody();
   builder.setInsertionPointToStart(body);
-  Value step = builder.create<arith::AddIOp>(rank_, shards.getInductionVar());
-  Value shard = builder.create<arith::RemSIOp>(step, ranks_);
+  Value step = builder.create<arith::AddIOp>(ring_.rank, shards.getInductionVar());
+  Value shard = builder.create<arith::RemSIOp>(step, ring_.ranks);
   if (body->mightHaveTerminator())
     body->getTerminator()->erase();
   tiles->moveBefore(body, body->end());

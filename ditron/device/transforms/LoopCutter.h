@@ -30,12 +30,17 @@ struct Sharded {
 mlir::Value shardOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,
                     mlir::Value shard);
 
+/// The ranks that have the shards: all of them, or those along an axis of the mesh.
+struct ShardRing {
+  mlir::Value rank, ranks; ///< this rank's place among them, and their number
+  MeshAxis axis = MeshAxis::world;
+};
+
 /// Cuts loops.
 class LoopCutter {
 public:
-  /// `ranks` shards of `extent` elements, of which `rank` is this one's; all dominate the loops.
-  LoopCutter(mlir::Value rank, mlir::Value ranks, mlir::Value extent)
-      : rank_(rank), ranks_(ranks), extent_(extent) {}
+  /// A shard of `extent` elements for each rank of `ring`; all dominate the loops.
+  LoopCutter(const ShardRing &ring, mlir::Value extent) : ring_(ring), extent_(extent) {}
 
   /// From here on accesses to `argument` go to shards of `whole`. Other arguments are the part of
   /// one shard already: accesses to them stay.
@@ -60,7 +65,8 @@ private:
   mlir::Value partOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,
                      mlir::Value shard);
 
-  mlir::Value rank_, ranks_, extent_;
+  ShardRing ring_;
+  mlir::Value extent_;
   llvm::DenseMap<mlir::Value, Sharded> whole_;
 };
 
@@ -68,9 +74,25 @@ private:
 Sharded splitArgument(mlir::OpBuilder &builder, mlir::BlockArgument argument, int64_t dim,
                       mlir::Value ranks, mlir::Value extent);
 
-/// A new loop over tiles in place of `tiles`, with `shards` as the leading extent; its body is that
-/// of `tiles`, which is erased. Extents of null stay.
-TilesOp withShards(TilesOp tiles, mlir::Value shards, llvm::ArrayRef<mlir::Value> extents,
-                   mlir::Value elements, mlir::StringRef order);
+/// The order of a loop over tiles of all shards, and the shard of its leading coordinate `visit`:
+/// orders of that name know the place in the whole mesh, and along an axis the shard is computed.
+mlir::StringRef orderOver(const ShardRing &ring, mlir::StringRef order);
+mlir::Value shardAt(mlir::OpBuilder &builder, mlir::Location where, const ShardRing &ring,
+                    mlir::StringRef order, mlir::Value visit);
+
+/// Along an axis, ends a launch where dimension `dim` of `argument` is not a shard of `extent`
+/// elements for each rank of `ring`; for all ranks the signature says so.
+void requireParts(mlir::OpBuilder &builder, mlir::BlockArgument argument, int64_t dim,
+                  const ShardRing &ring, mlir::Value extent);
+
+/// A loop over the tiles of all shards, and the shard that it is at.
+struct ShardedTiles {
+  TilesOp tiles;
+  mlir::Value shard;
+};
+/// A new loop over tiles in place of `tiles`, with the shards as the leading extent; its body is
+/// that of `tiles`, which is erased. Extents of null stay.
+ShardedTiles withShards(TilesOp tiles, const ShardRing &ring, llvm::ArrayRef<mlir::Value> extents,
+                        mlir::Value elements, mlir::StringRef order);
 
 } // namespace ditron::device

@@ -76,7 +76,11 @@ struct Gather {
   SmallVector<Value> grid = {}; ///< chunks along each dimension
   Value expected = {};          ///< notifies that a counter gets
 
+  Value rank = {}, ranks = {}; ///< this rank's place along the axis, and how many have parts
+
   int64_t dim() const { return placed.placement.getDim(); }
+  MeshAxis axis() const { return placed.placement.getAxis(); }
+  ShardRing ring() const { return {rank, ranks, axis()}; }
   bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
 };
 
@@ -127,15 +131,16 @@ public:
 
   void write() {
     Block &body = kernel_.getBody().front();
-    top_.setInsertionPointToStart(&body);
-    ranks_ = math_.numRanks();
-    rank_ = math_.rank();
+    Operation *first = &body.front();
+    top_.setInsertionPoint(first);
     for (Group &group : groups_)
-      for (Gather &gather : group.gathers)
-        multiplyExtent(gather.placed.value, gather.dim(), ranks_);
+      for (Gather &gather : group.gathers) {
+        gather.ranks = math_.numRanks(gather.axis());
+        gather.rank = math_.rank(gather.axis());
+        multiplyExtent(gather.placed.value, gather.dim(), gather.ranks);
+      }
     SmallVector<Operation *> original;
-    for (Operation *op = rank_.getDefiningOp()->getNextNode(); op != body.getTerminator();
-         op = op->getNextNode())
+    for (Operation *op = first; op != body.getTerminator(); op = op->getNextNode())
       original.push_back(op);
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
@@ -184,7 +189,7 @@ private:
   void allocate(Gather &gather) {
     Value source = gather.placed.value;
     auto type = cast<MemRefType>(source.getType());
-    SmallVector<Value> extents{ranks_};
+    SmallVector<Value> extents{gather.ranks};
     size_t lead = type.getRank() - gather.shape.size();
     for (int64_t d = 0; d < type.getRank(); ++d) {
       extents.push_back(math_.dim(source, d));
@@ -194,7 +199,7 @@ private:
     auto bufferType = viewType(type.getRank() + 1, type.getElementType(), SpaceKind::symmetric);
     gather.buffer = top_.create<SymmetricOp>(
         bufferType, top_.getStringAttr(gather.placed.name + ".gathered"), extents);
-    SmallVector<Value> counters{ranks_};
+    SmallVector<Value> counters{gather.ranks};
     if (!gather.byShard)
       counters.push_back(gather.grid[gather.dim()]);
     gather.ready = top_.create<SignalsOp>(
@@ -210,7 +215,8 @@ private:
   void send(Gather &gather, RoleOp role) {
     ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
     b.setInsertionPointToEnd(&role.getBody().front());
-    Value peer = forEachPeer(b, /*withSelf=*/true);
+    Value place = forEachPeer(b, gather.axis(), /*withSelf=*/true);
+    Value peer = IndexMath(b).rankAt(gather.axis(), place);
     auto tiles =
         b.create<TilesOp>(gather.grid, Value(), b.getI64IntegerAttr(1),
                           OrderAttr::get(b.getContext(), "row-major", 1, ShardedAxis::rows));
@@ -218,7 +224,7 @@ private:
     for (size_t d = 0; d < gather.grid.size(); ++d)
       body.addArgument(b.getIndexType(), b.getLoc());
     b.setInsertionPointToStart(&body);
-    SmallVector<Value> from(body.getArguments()), to{rank_};
+    SmallVector<Value> from(body.getArguments()), to{gather.rank};
     llvm::append_range(to, from);
     auto chunk = [&](Value view, ValueRange coords) -> Value {
       auto type = cast<MemRefType>(view.getType());
@@ -227,7 +233,7 @@ private:
       return b.create<ditron::core::ChunkOp>(part, view, coords, gather.shape);
     };
     b.create<PutOp>(chunk(gather.placed.value, from), chunk(gather.buffer, to), peer);
-    SmallVector<Value> counter{rank_};
+    SmallVector<Value> counter{gather.rank};
     if (!gather.byShard)
       counter.push_back(from[gather.dim()]);
     b.create<NotifyOp>(gather.ready, counter, peer, NotifyMode::add, IndexMath(b).constant(1));
@@ -237,22 +243,28 @@ private:
   void sendByCopyEngine(Gather &gather, RoleOp role) {
     ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
     b.setInsertionPointToEnd(&role.getBody().front());
-    Value peer = forEachPeer(b, /*withSelf=*/false);
-    b.create<PutOp>(gather.placed.value, shardOf(b, b.getLoc(), {gather.buffer, 0}, rank_), peer);
-    b.create<NotifyOp>(gather.ready, rank_, peer, NotifyMode::add, IndexMath(b).constant(1));
+    Value place = forEachPeer(b, gather.axis(), /*withSelf=*/false);
+    Value peer = IndexMath(b).rankAt(gather.axis(), place);
+    Value slot = shardOf(b, b.getLoc(), {gather.buffer, 0}, gather.rank);
+    b.create<PutOp>(gather.placed.value, slot, peer);
+    b.create<NotifyOp>(gather.ready, gather.rank, peer, NotifyMode::add, IndexMath(b).constant(1));
   }
 
   void cut(Group &group) {
     const Gather &first = group.gathers.front();
     Value extent = math_.dim(first.placed.value, first.dim());
-    LoopCutter cutter(rank_, ranks_, extent);
+    ShardRing ring = first.ring();
+    LoopCutter cutter(ring, extent);
     for (BlockArgument argument : kernel_.getArguments())
       for (int64_t dim : dimsNamed(argument, group.extent.getValue())) {
         auto *gather = llvm::find_if(group.gathers,
                                      [&](Gather &known) { return known.placed.value == argument; });
         bool isGathered = gather != group.gathers.end();
-        cutter.redirect(argument, isGathered ? wholeOf(*gather)
-                                             : splitArgument(top_, argument, dim, ranks_, extent));
+        if (!isGathered)
+          requireParts(top_, argument, dim, ring, extent);
+        cutter.redirect(argument, isGathered
+                                      ? wholeOf(*gather)
+                                      : splitArgument(top_, argument, dim, ring.ranks, extent));
       }
     for (ShardedLoop &loop : group.loops)
       cut(group, loop, cutter);
@@ -282,7 +294,7 @@ private:
   Value expectedOf(ImplicitLocOpBuilder &b, const Gather &gather, Value shard) {
     if (gather.isByCores())
       return gather.expected;
-    Value isOwn = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, shard, rank_);
+    Value isOwn = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, shard, gather.rank);
     return b.create<arith::SelectOp>(isOwn, IndexMath(b).constant(0), gather.expected);
   }
 
@@ -290,7 +302,6 @@ private:
   MutableArrayRef<Group> groups_;
   ImplicitLocOpBuilder top_;
   IndexMath math_;
-  Value ranks_, rank_;
 };
 
 /// What the groups are, and whether the kernel can be cut along them.
@@ -303,6 +314,11 @@ FailureOr<std::vector<Group>> findGroups(func::FuncOp kernel, ArrayRef<PlacedArg
     Group &group = byName[argument.extent];
     group.extent = argument.extent;
     group.gathers.push_back({argument});
+    if (group.gathers.front().axis() != group.gathers.back().axis())
+      return kernel.emitError() << "'" << group.gathers.front().placed.name << "' and '"
+                                << argument.name << "' are gathered along "
+                                << argument.extent.getValue()
+                                << " over different axes of the mesh: expected one";
   }
   std::vector<Group> groups;
   for (auto &[name, group] : byName) {
@@ -374,7 +390,7 @@ private:
     for (BlockArgument argument : kernel.getArguments())
       if (llvm::none_of(group.gathers, [&](auto &own) { return own.placed.value == argument; }))
         for (int64_t dim : dimsNamed(argument, group.extent.getValue()))
-          setWhole(kernel, argument, dim);
+          setWhole(kernel, argument, dim, group.gathers.front().axis());
     for (Gather &gather : group.gathers)
       kernel.removeArgAttr(gather.placed.value.getArgNumber(), kPlacementAttr);
   }

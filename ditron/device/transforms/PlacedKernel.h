@@ -21,8 +21,9 @@ struct PlacedArgument {
 mlir::FailureOr<llvm::SmallVector<PlacedArgument>>
 placedArguments(mlir::func::FuncOp kernel, llvm::ArrayRef<PlacementKind> kinds);
 
-/// Says that dimension `dim` of `argument` is `name` on each rank, R times that in all.
-void setWhole(mlir::func::FuncOp kernel, mlir::BlockArgument argument, int64_t dim);
+/// Says that dimension `dim` of `argument` is `name` on each rank, R times that in all, or R_node or
+/// R_local times where the ranks along that axis have the parts.
+void setWhole(mlir::func::FuncOp kernel, mlir::BlockArgument argument, int64_t dim, MeshAxis axis);
 
 /// What asks for extent `dim` of `argument` means `ranks` times as many elements.
 void multiplyExtent(mlir::BlockArgument argument, int64_t dim, mlir::Value ranks);
@@ -41,8 +42,10 @@ public:
   mlir::Value remainder(mlir::Value x, mlir::Value y);
   mlir::Value least(mlir::Value x, mlir::Value y);
   mlir::Value most(mlir::Value x, mlir::Value y);
-  mlir::Value rank();
-  mlir::Value numRanks();
+  mlir::Value rank(MeshAxis axis = MeshAxis::world);
+  mlir::Value numRanks(MeshAxis axis = MeshAxis::world);
+  /// The number of the rank at `place` along an axis, at this rank's place along the other one.
+  mlir::Value rankAt(MeshAxis axis, mlir::Value place);
 
 private:
   mlir::ImplicitLocOpBuilder &b_;
@@ -60,9 +63,9 @@ RolePair makeRoles(mlir::ImplicitLocOpBuilder &builder, mlir::StringRef move,
 enum class Ring { previous, next };
 
 /// for (peer : ranks): this rank first where `withSelf`, then the one before or after it, and so on
-/// round the ring, so that no two ranks serve the same peer at a time. Returns the peer; the builder
-/// is in the body.
-mlir::Value forEachPeer(mlir::ImplicitLocOpBuilder &builder, bool withSelf,
+/// round the ring, so that no two ranks serve the same peer at a time. Returns the peer's place along
+/// the axis; the builder is in the body.
+mlir::Value forEachPeer(mlir::ImplicitLocOpBuilder &builder, MeshAxis axis, bool withSelf,
                         Ring way = Ring::previous);
 
 } // namespace ditron::device

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/transforms/ResultWriter.h"
-#include "ditron/device/transforms/LoopCutter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -16,8 +15,8 @@ ResultWriter::ResultWriter(func::FuncOp kernel, PlacedResult &result)
 
 LogicalResult ResultWriter::write() {
   top_.setInsertionPointToStart(&kernel_.getBody().front());
-  ranks_ = math_.numRanks();
-  rank_ = math_.rank();
+  ranks_ = math_.numRanks(axis());
+  rank_ = math_.rank(axis());
   FailureOr<TileAt> at = result_.isScattered() ? cutShards() : dealTiles();
   if (failed(at))
     return failure();
@@ -64,12 +63,13 @@ FailureOr<TileAt> ResultWriter::cutShards() {
   for (Value argument : part)
     multiplyExtent(cast<BlockArgument>(argument), partDim(argument), ranks_);
   measure();
-  LoopCutter cutter(rank_, ranks_, extents_[dim()]);
+  LoopCutter cutter(ring(), extents_[dim()]);
   for (Value value : whole) {
     auto argument = cast<BlockArgument>(value);
     int64_t along = dimsNamed(argument, name).front();
     cutter.redirect(argument, splitArgument(top_, argument, along, ranks_, extents_[dim()]));
-    setWhole(kernel_, argument, along);
+    requireParts(top_, argument, along, ring(), extents_[dim()]);
+    setWhole(kernel_, argument, along, axis());
   }
   LoopCutter::Cut cut = cutter.cutTiles(loop, "next-rank-first");
   result_.tiles = cast<TilesOp>(loop.loop);
@@ -95,10 +95,12 @@ TileAt ResultWriter::dealTiles() {
   grid[variable] = tileCounts_[dim()];
   bool isRows = rank >= 2 && variable == rank - 2;
   Value elements = isRows ? extents_[dim()] : before.getElements();
-  result_.tiles = withShards(before, ranks_, grid, elements, "next-rank-first");
+  auto [tiles, shard] = withShards(before, ring(), grid, elements, "next-rank-first");
+  result_.tiles = tiles;
   Block &body = result_.tiles.getBody().front();
-  Value shard = body.getArgument(0), dealt = body.getArgument(variable + 1);
+  Value dealt = body.getArgument(variable + 1);
   auto b = Builder::atBlockBegin(result_.tiles.getLoc(), &body);
+  b.setInsertionPointAfterValue(shard);
   Value first = b.create<arith::MulIOp>(shard, tileCounts_[dim()]);
   auto whole = b.create<arith::AddIOp>(first, dealt);
   dealt.replaceAllUsesExcept(whole, whole);
@@ -181,14 +183,15 @@ void ResultWriter::copySums() {
   TilesOp tiles = result_.tiles;
   Builder b(tiles.getLoc(), tiles->getContext());
   b.setInsertionPointAfter(tiles);
-  auto order = OrderAttr::get(b.getContext(), "own-shard-first", 1, tiles.getOrder().getSharded());
+  auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"), 1,
+                              tiles.getOrder().getSharded());
   auto copies =
       b.create<TilesOp>(tiles.getExtents(), tiles.getElements(), tiles.getHeightAttr(), order);
   Block &body = copies.getBody().emplaceBlock();
   for (size_t d = 0; d < tiles.getExtents().size(); ++d)
     body.addArgument(b.getIndexType(), b.getLoc());
   b.setInsertionPointToStart(&body);
-  TileAt at{body.getArgument(0), {}, {}};
+  TileAt at{shardAt(b, b.getLoc(), ring(), "own-shard-first", body.getArgument(0)), {}, {}};
   for (unsigned variable : result_.variables)
     at.local.push_back(body.getArgument(variable + 1));
   at.whole = at.local;

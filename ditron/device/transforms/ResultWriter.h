@@ -5,6 +5,7 @@
 // the sum over the ranks. How summands and sums travel is that of the two kinds of writers: by the
 // cores that compute them (ResultsByCores.cpp), or by copy engines (ResultsByCopyEngines.cpp).
 #pragma once
+#include "ditron/device/transforms/LoopCutter.h"
 #include "ditron/device/transforms/PlacedResult.h"
 #include <memory>
 
@@ -39,6 +40,7 @@ protected:
   /// all_reduced: a tile that another rank has published.
   virtual mlir::Value published(Builder &b, const TileAt &at) = 0;
 
+  MeshAxis axis() const { return result_.placed.placement.getAxis(); }
   unsigned dim() const { return static_cast<unsigned>(result_.dim()); }
   mlir::Value buffer(const llvm::Twine &name, mlir::Type element,
                      llvm::ArrayRef<mlir::Value> extents);
@@ -57,10 +59,11 @@ protected:
   Builder top_;
   IndexMath math_;
   mlir::Type tileType_;
-  mlir::Value ranks_, rank_;
+  mlir::Value ranks_, rank_;    ///< of the ranks that add, and this one's place among them
   Values extents_, tileCounts_; ///< of the part that a rank sums
 
 private:
+  ShardRing ring() const { return {rank_, ranks_, axis()}; }
   mlir::FailureOr<TileAt> cutShards();
   TileAt dealTiles();
   void measure();

@@ -24,7 +24,6 @@
 //
 // Sums of an all-reduce travel in the same chunks ("C.sums", "C.summed", "C.known"), behind all
 // summands of this rank.
-#include "ditron/device/transforms/LoopCutter.h"
 #include "ditron/device/transforms/ResultWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -116,10 +115,11 @@ private:
 
   void exchangeSummands(Builder &b) {
     OpBuilder::InsertionGuard guard(b);
-    Value peer = forEachPeer(b, /*withSelf=*/false, Ring::next), chunk = forEachChunk(b);
-    awaitTiles(b, done_, {peer, chunk});
+    Value place = forEachPeer(b, axis(), /*withSelf=*/false, Ring::next);
+    Value peer = IndexMath(b).rankAt(axis(), place), chunk = forEachChunk(b);
+    awaitTiles(b, done_, {place, chunk});
     for (auto [from, to] : llvm::zip_equal(staged_, summands_))
-      b.create<PutOp>(rowsOf(b, from, peer, chunk), rowsOf(b, to, rank_, chunk), peer);
+      b.create<PutOp>(rowsOf(b, from, place, chunk), rowsOf(b, to, rank_, chunk), peer);
     notify(b, arrived_, {rank_, chunk}, peer);
   }
 
@@ -127,7 +127,8 @@ private:
     OpBuilder::InsertionGuard guard(b);
     Value chunk = forEachChunk(b);
     awaitTiles(b, summed_, chunk);
-    Value peer = forEachPeer(b, /*withSelf=*/false);
+    Value place = forEachPeer(b, axis(), /*withSelf=*/false);
+    Value peer = IndexMath(b).rankAt(axis(), place);
     Value rows = rowsOf(b, sums_, rank_, chunk);
     b.create<PutOp>(rows, rows, peer);
     notify(b, known_, {rank_, chunk}, peer);

@@ -39,11 +39,12 @@ private:
 
   void send(Builder &b, const TileAt &at) override {
     Values from = behind(at.shard, at.local), to = behind(rank_, at.local);
+    Value peer = IndexMath(b).rankAt(axis(), at.shard);
     for (auto [n, sum] : llvm::enumerate(result_.cut.sums)) {
       b.create<core::StoreOp>(forTravel(b, sum, sum), staged_[n], from);
-      b.create<PutOp>(chunk(b, staged_[n], from), chunk(b, summands_[n], to), at.shard);
+      b.create<PutOp>(chunk(b, staged_[n], from), chunk(b, summands_[n], to), peer);
     }
-    b.create<NotifyOp>(done_, at.local, at.shard, NotifyMode::add, IndexMath(b).constant(1));
+    b.create<NotifyOp>(done_, at.local, peer, NotifyMode::add, IndexMath(b).constant(1));
   }
 
   /// In the order of the ranks.
@@ -75,7 +76,8 @@ private:
 
   void publish(Builder &b, Value tile, const TileAt &at) override {
     b.create<core::StoreOp>(tile, sums_, at.whole);
-    Value peer = forEachPeer(b, /*withSelf=*/false);
+    Value place = forEachPeer(b, axis(), /*withSelf=*/false);
+    Value peer = IndexMath(b).rankAt(axis(), place);
     b.create<PutOp>(chunk(b, sums_, at.whole), chunk(b, sums_, at.whole), peer);
     b.create<NotifyOp>(ready_, at.whole, peer, NotifyMode::add, IndexMath(b).constant(1));
   }
