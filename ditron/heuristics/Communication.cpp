@@ -29,10 +29,10 @@ int64_t summedRows(int64_t rows, int64_t columns) {
   return most;
 }
 
-ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores) {
+ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most) {
   constexpr int64_t kFewest = 2048;
   int64_t share = rows * columns / std::max<int64_t>(1, cores);
-  return chunkOf(std::clamp(share, kFewest, kSummedElements), rows, columns);
+  return chunkOf(std::clamp(share, kFewest, most), rows, columns);
 }
 
 /// Seconds between copies of one stream, with the signal behind each.

@@ -197,8 +197,7 @@ static Config defaults(const Problem &p) {
   int64_t rows = twoShot ? (p["M"] + p.ranks - 1) / p.ranks : p["M"];
   // Of each shard a rank sends its part and, when it is the owner, the sums.
   int64_t sent = 2 * (p.ranks - 1) * bytes / p.ranks, local = (3 * p.ranks + 1) * bytes / p.ranks;
-  Config config = transferDefaults(p, rows, p["N"], {twoShot ? sent : 0, local, p.ranks},
-                                   summedChunks(rows, p["N"]));
+  Config config = summedTransfer(p, rows, p["N"], {twoShot ? sent : 0, local, p.ranks});
   config.add({"shots", twoShot ? 1 : 0});
   return config;
 }
