@@ -42,8 +42,9 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
 
 /// Whether an all-reduce of `bytes` bytes sums shards first and then gathers them: less traffic for
-/// one more exchange.
-bool takesTwoShots(int64_t bytes);
+/// one more exchange, unless there are two ranks, and on CPUs fewer additions.
+bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,
+                   const Calibration &calibration);
 
 /// Rows of a tile of `rows` x `columns` that a core sums at a time: they divide the tile's.
 int64_t summedRows(int64_t rows, int64_t columns);

@@ -129,7 +129,7 @@ Kernel reduceScatter(DType type, const TransferConfig &config = {});
 
 struct AllReduceConfig : TransferConfig {
   /// Every rank sums shards of the rows, then all gather them: less traffic, one more exchange. In
-  /// one shot, every rank sends everything to all. Copy engines take two.
+  /// one shot, every rank sends everything to all.
   bool twoShot = true;
 };
 /// all-reduce(x[M,N]) -> y[M,N]: y is the sum of every rank's x.

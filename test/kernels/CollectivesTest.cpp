@@ -4,7 +4,6 @@
 // choice of engines and chunks.
 #include "Harness.h"
 #include "ditron/heuristics/Communication.h"
-#include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,17 +46,19 @@ TEST(Collectives, APipelineWithoutARing) {
         expectRight(backend, entry, {{{"M", 7}, {"N", 13}}, DType::f32, ranks, 2}, engine);
 }
 
-TEST(Collectives, CopyEnginesTakeTwoShots) {
-  const KernelEntry &entry = findKernel("all-reduce");
-  Problem problem{{{"M", 4}, {"N", 4}}, DType::f32, 2, 1};
-  EXPECT_EQ(entry.configure(problem, "engine=copy")["shots"], 1);
-  try {
-    allReduce(DType::f32, {{{2, 2}, true, 1}, false});
-    FAIL() << "no error";
-  } catch (const CompileError &error) {
-    EXPECT_STREQ(error.what(), "all-reduce: in one shot cores move the data: engine is copy, "
-                               "expected cores");
-  }
+TEST(Collectives, SumsOfManyRanksTakeTwoShots) {
+  DeviceTraits cpu, gpu;
+  gpu.sms = 132;
+  auto twoShots = [](int64_t bytes, int64_t ranks, const DeviceTraits &target) {
+    return heuristics::takesTwoShots(bytes, ranks, target, {});
+  };
+  EXPECT_FALSE(twoShots(64 << 10, 2, cpu));
+  EXPECT_TRUE(twoShots(1 << 20, 2, cpu));
+  EXPECT_FALSE(twoShots(256 << 20, 1, gpu));
+  EXPECT_FALSE(twoShots(256 << 20, 2, gpu)) << "the traffic is the same";
+  EXPECT_FALSE(twoShots(64 << 10, 4, gpu));
+  EXPECT_TRUE(twoShots(8 << 20, 4, gpu));
+  EXPECT_TRUE(twoShots(8 << 20, 8, gpu));
 }
 
 TEST(Collectives, ManyBytesTakeCopyEngines) {
