@@ -35,7 +35,8 @@ RAGGED = [(4091, 5120, 1024), (997, 1031, 1009)]  # rows, N and K of a rank
 SIZES = [64 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20]  # bytes of the whole buffer
 EXCHANGED = (128 * 8, 7168)  # rows that a rank sends, and their length
 QUICK = {"ag-gemm": {0, 2}, "gemm-rs": {0, 4, 6}, "gemm-ar": {0, 6}, "all-gather": {0, 3}, "reduce-scatter": {0, 3},
-         "all-reduce": {0, 3}, "all-to-all": {0}}
+         "all-reduce": {0, 3}, "all-to-all": {0}, "dense-all-to-all": {0, 3}, "broadcast": {0, 3}, "send-recv": {0, 3}}
+WHOLE = ("all-reduce", "broadcast", "send-recv")  # a rank has all of the buffer
 PER_CASE_S = 180  # a case that takes longer has failed
 
 
@@ -63,7 +64,7 @@ def shapes(kernel, ranks):
     for size in SIZES:
         columns = 1024 if size <= 1 << 20 else 4096
         rows = size // (2 * columns)
-        result.append({"M": rows if kernel == "all-reduce" else divided(rows, ranks), "N": columns})
+        result.append({"M": rows if kernel in WHOLE else divided(rows, ranks), "N": columns})
     return result
 
 

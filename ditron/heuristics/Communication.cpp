@@ -29,10 +29,10 @@ int64_t summedRows(int64_t rows, int64_t columns) {
   return most;
 }
 
-ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores) {
+ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most) {
   constexpr int64_t kFewest = 2048;
   int64_t share = rows * columns / std::max<int64_t>(1, cores);
-  return chunkOf(std::clamp(share, kFewest, kSummedElements), rows, columns);
+  return chunkOf(std::clamp(share, kFewest, most), rows, columns);
 }
 
 /// Seconds between copies of one stream, with the signal behind each.
@@ -55,7 +55,14 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
   return {engines < cores, static_cast<int64_t>(chunks)};
 }
 
-bool takesTwoShots(int64_t bytes) { return bytes >= 256 * 1024; }
+bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,
+                   const Calibration &calibration) {
+  if (!target.isGpu())
+    return bytes >= 256 * 1024;
+  double more = double(ranks - 1) - 2 * double(ranks - 1) / double(ranks); // times the bytes
+  double exchange = 3 * calibration.signalLatency;                         // put, notify, wait
+  return double(bytes) * more > exchange * kOfCores * calibration.coreCopyBandwidth;
+}
 
 int64_t communicatingCores(int64_t cores, const DeviceTraits &target) {
   if (target.isGpu())

@@ -37,13 +37,14 @@ struct TransferChoice {
 /// the copies' latencies and of the work on the last chunk least.
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration);
 
-/// Chunks of a matrix that GPUs move or sum with few cores' time each: as many as there are cores,
-/// of 4 KB to 16 KB in elements of 16 bits.
-ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores);
+/// Chunks of a matrix that cores of a GPU move or sum: one for each of `cores`, of 2048 to `most`
+/// elements.
+ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
 
 /// Whether an all-reduce of `bytes` bytes sums shards first and then gathers them: less traffic for
-/// one more exchange.
-bool takesTwoShots(int64_t bytes);
+/// one more exchange, unless there are two ranks, and on CPUs fewer additions.
+bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,
+                   const Calibration &calibration);
 
 /// Rows of a tile of `rows` x `columns` that a core sums at a time: they divide the tile's.
 int64_t summedRows(int64_t rows, int64_t columns);

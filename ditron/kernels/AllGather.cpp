@@ -1,79 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rank's rows on every rank. A rank sends its rows to the others, which copy what has arrived
-// into their result. The own rows are sent nowhere. Cores push few bytes chunk by chunk, to all
-// peers at once; copy engines push many, to one peer after the other, the previous one first, since
-// it takes them first.
+// into their result. The own rows are sent nowhere.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/Registry.h"
-#include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/Exchange.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
 
-static constexpr const char *kSignature = "all-gather(x[M,N]) -> y[R*M,N]";
-
-template <class T> static Kernel byCores(TransferConfig cfg) {
-  return {kSignature, [=](In<T> x, Out<T> y) {
-            auto mine = x.tiled(cfg.rows, cfg.columns);
-            auto gathered = y.split(numRanks()).tiled(cfg.rows, cfg.columns);
-            auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
-            auto sent = slots.tiled(cfg.rows, cfg.columns);
-            auto on = [&](Index peer) { return slots.on(peer).tiled(cfg.rows, cfg.columns); };
-            auto arrived = signals({numRanks(), mine.rows(), mine.cols()}, "arrived");
-
-            for (auto [i, j] : mine.tiles())
-              for (auto peer : peers()) {
-                put(mine(i, j), on(peer)(rank(), i, j));
-                notify(arrived.on(peer)(rank(), i, j));
-              }
-            for (auto at : gathered.tiles(order::ownShardFirst)) {
-              auto [s, i, j] = at;
-              auto keep = [&] { gathered(s, i, j) = mine(i, j); };
-              auto receive = [&] {
-                wait(arrived(s, i, j), 1);
-                gathered(s, i, j) = sent(s, i, j);
-              };
-              when(s == rank(), keep, receive);
-            }
-          }};
-}
-
-template <class T> static Kernel byCopyEngines(TransferConfig cfg) {
-  return {kSignature, [=](In<T> x, Out<T> y) {
-            auto mine = x.tiled(cfg.rows, cfg.columns);
-            auto gathered = y.split(numRanks()).tiled(cfg.rows, cfg.columns);
-            auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
-            auto sent = slots.tiled(cfg.rows, cfg.columns);
-            RowChunks chunks(x.rows(), cfg.rows, cfg.chunks);
-            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
-
-            copyEngines().run("gather", [&] {
-              for (auto peer : peers())
-                for (auto q : range(chunks.count())) {
-                  auto part = [&](const auto &view) {
-                    return view.slice(0, chunks.first(q), chunks.rows(q));
-                  };
-                  put(part(x), part(slots.on(peer).at(rank())));
-                  notify(arrived.on(peer)(rank(), q));
-                }
-            });
-            for (auto at : gathered.tiles(order::ownShardFirst)) {
-              auto [s, i, j] = at;
-              auto keep = [&] { gathered(s, i, j) = mine(i, j); };
-              auto receive = [&] {
-                wait(arrived(s, chunks.of(i)), 1);
-                gathered(s, i, j) = sent(s, i, j);
-              };
-              when(s == rank(), keep, receive);
-            }
-          }};
-}
-
 Kernel allGather(DType type, const TransferConfig &config) {
   return Any::dispatch(type, "all-gather", [&]<class T> {
-    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+    return Kernel("all-gather(x[M,N]) -> y[R*M,N]", [=](In<T> x, Out<T> y) {
+      exchange<T>(config, [&](const Index &) { return x; }, y);
+    });
   });
 }
 
@@ -81,8 +22,7 @@ Kernel allGather(DType type, const TransferConfig &config) {
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
   int64_t moved = (p.ranks - 1) * bytes;
-  return transferDefaults(p, p["M"], p["N"], {moved, 2 * moved, p.ranks},
-                          movedChunks(p, p["M"], p["N"]));
+  return movedTransfer(p, p["M"], p["N"], {moved, 2 * moved, p.ranks});
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

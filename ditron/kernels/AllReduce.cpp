@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums over the ranks, on every rank. In one shot everyone sends everything to everyone and adds in
-// the order of the ranks: one exchange, for small messages. In two shots each rank adds one shard of
-// the rows, its own part first, and sends the sums to all: R/2 times less traffic. Copy engines do
+// the order of the ranks: one exchange, for small messages and for two ranks. In two shots each rank
+// adds one shard of the rows, its own part first, and sends the sums to all: R/2 times less traffic. Copy engines do
 // so in rounds: a chunk of the shards is summed while the next one moves. Each element is added in
 // one order only, so all ranks have the same bits.
 #include "ditron/heuristics/Communication.h"
@@ -34,6 +34,38 @@ template <class T> static Kernel oneShot(TransferConfig cfg) {
               Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
               for (auto r : range(numRanks())) {
                 auto part = choose(r == rank(), x, slots.at(r)).tiled(cfg.rows, cfg.columns);
+                total += cast<Accumulator<T>>(part(i, j));
+              }
+              sums(i, j) = cast<T>(total);
+            }
+          }};
+}
+
+template <class T> static Kernel oneShotByCopyEngines(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            auto sums = y.tiled(cfg.rows, cfg.columns);
+            auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
+            RowChunks chunks(x.rows(), cfg.rows, cfg.chunks);
+            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+
+            copyEngines().run("send", [&] {
+              for (auto q : range(chunks.used())) {
+                auto part = [&](const auto &view) {
+                  return view.slice(0, chunks.first(q), chunks.rows(q));
+                };
+                for (auto peer : peers(Ring::next)) {
+                  put(part(x), part(slots.on(peer).at(rank())));
+                  notify(arrived.on(peer)(rank(), q));
+                }
+              }
+            });
+            for (auto at : sums.tiles()) {
+              auto [i, j] = at;
+              Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
+              for (auto r : range(numRanks())) {
+                auto isOwn = r == rank();
+                wait(arrived(r, chunks.of(i)), select(isOwn, 0, 1));
+                auto part = choose(isOwn, x, slots.at(r)).tiled(cfg.rows, cfg.columns);
                 total += cast<Accumulator<T>>(part(i, j));
               }
               sums(i, j) = cast<T>(total);
@@ -90,11 +122,11 @@ public:
       : cfg_(cfg), x_(x), y_(y), shards_(x.rows()), chunks_(shards_.size(), cfg.rows, cfg.chunks),
         slots_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "slots")),
         sums_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "sums")),
-        arrived_(signals({numRanks(), chunks_.most()}, "arrived")),
-        summed_(signals(chunks_.most(), "summed")),
-        known_(signals({numRanks(), chunks_.most()}, "known")) {}
+        arrived_(signals({numRanks(), chunks_.count()}, "arrived")),
+        summed_(signals(chunks_.count(), "summed")),
+        known_(signals({numRanks(), chunks_.count()}, "known")) {}
 
-  Index count() const { return chunks_.count(); }
+  Index count() const { return chunks_.used(); }
   void sendParts(Index q) const {
     for (auto owner : peers(Ring::next))
       when(rowsOf(owner, q) > 0, [&] {
@@ -177,12 +209,9 @@ template <class T> static Kernel inRounds(TransferConfig cfg) {
 }
 
 Kernel allReduce(DType type, const AllReduceConfig &config) {
-  if (config.copyEngines && !config.twoShot)
-    throw CompileError(
-        "all-reduce: in one shot cores move the data: engine is copy, expected cores");
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
     if (config.copyEngines)
-      return inRounds<T>(config);
+      return config.twoShot ? inRounds<T>(config) : oneShotByCopyEngines<T>(config);
     return config.twoShot ? twoShot<T>(config) : oneShot<T>(config);
   });
 }
@@ -191,22 +220,22 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return sumOfRanks(run, row, row.row);
 }
 
-static Config defaults(const Problem &p) {
+/// What a rank sends, and what its cores read and write.
+static heuristics::Traffic trafficOf(const Problem &p, bool twoShot) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  bool twoShot = heuristics::takesTwoShots(bytes);
-  int64_t rows = twoShot ? (p["M"] + p.ranks - 1) / p.ranks : p["M"];
+  if (!twoShot)
+    return {(p.ranks - 1) * bytes, (p.ranks + 1) * bytes, p.ranks};
   // Of each shard a rank sends its part and, when it is the owner, the sums.
-  int64_t sent = 2 * (p.ranks - 1) * bytes / p.ranks, local = (3 * p.ranks + 1) * bytes / p.ranks;
-  Config config = transferDefaults(p, rows, p["N"], {twoShot ? sent : 0, local, p.ranks},
-                                   summedChunks(rows, p["N"]));
-  config.add({"shots", twoShot ? 1 : 0});
-  return config;
+  return {2 * (p.ranks - 1) * bytes / p.ranks, (3 * p.ranks + 1) * bytes / p.ranks, p.ranks};
 }
 
-/// Copy engines take two shots where no number is given.
-static void retile(const Problem &, Config &config) {
-  if (config["engine"] == 1)
-    config.set("shots", 1);
+static Config defaults(const Problem &p) {
+  int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
+  bool twoShot = heuristics::takesTwoShots(bytes, p.ranks, p.target, p.calibration);
+  int64_t rows = twoShot ? (p["M"] + p.ranks - 1) / p.ranks : p["M"];
+  Config config = summedTransfer(p, rows, p["N"], trafficOf(p, twoShot));
+  config.add({"shots", twoShot ? 1 : 0});
+  return config;
 }
 
 KernelEntry allReduceEntry() {
@@ -220,7 +249,6 @@ KernelEntry allReduceEntry() {
       .isDistributed = true,
       .parameters = parameters,
       .defaults = defaults,
-      .retile = retile,
       .make =
           [](DType type, const Config &config) {
             return allReduce(type, {transferConfig(config), config["shots"] != 0});
@@ -231,10 +259,12 @@ KernelEntry allReduceEntry() {
       .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=one"},
                      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=two"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=cores,shots=two"},
-                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"},
+                     {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=two"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=one"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=copy,chunks=3,shots=two"}},
       .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two",
-                   "engine=copy,shots=two", "rows=2,columns=5,engine=copy,chunks=3,shots=two"},
+                   "engine=copy,shots=one", "engine=copy,shots=two",
+                   "rows=2,columns=5,engine=copy,chunks=3,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::allReduce,

@@ -2,7 +2,7 @@
 //
 // Rows to the ranks they are for, how many being known only at run time: the exchange of a mixture
 // of experts. A sender announces a count to each rank and sends that many rows, chunk by chunk; a
-// receiver waits for the announcement, then for as many chunks as it says.
+// receiver waits for the announcement, then for as many chunks as it says. The own rows are copied.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/ElementTypes.h"
@@ -23,8 +23,9 @@ template <class T> static Kernel allToAllOf(ChunkConfig cfg) {
               Index count = min(max(toIndex(counts.read({to})), 0), capacity - first);
               return x.slice(0, first, count);
             };
+            auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
             auto slots = symmetric<T>({numRanks(), capacity, x.cols()}, "slots");
-            auto grid = slots.tiled(cfg.rows, cfg.columns);
+            auto grid = tiled(slots);
             auto sizes = symmetric<i32>({numRanks()}, "sizes");
             auto announced = signals(numRanks(), "announced");
             auto arrived = signals({numRanks(), grid.rows(), grid.cols()}, "arrived");
@@ -36,29 +37,31 @@ template <class T> static Kernel allToAllOf(ChunkConfig cfg) {
               put(outgoingSizes(to), sizes.on(to).tiled(1)(rank()));
               notify(announced.on(to)(rank()));
             }
-            for (auto [to, i, j] : grid.tiles(order::nextRankFirst)) {
+            for (auto to : peers(Ring::next)) {
               auto rows = rowsFor(to);
-              auto mine = rows.tiled(cfg.rows, cfg.columns);
-              when(i < mine.rows(), [&] {
-                auto slot = slots.on(to).at(rank()).slice(0, 0, rows.rows());
-                put(mine(i, j), slot.tiled(cfg.rows, cfg.columns)(i, j));
+              auto mine = tiled(rows);
+              auto slot = tiled(slots.on(to).at(rank()).slice(0, 0, rows.rows()));
+              for (auto [i, j] : mine.tiles()) {
+                put(mine(i, j), slot(i, j));
                 notify(arrived.on(to)(rank(), i, j));
-              });
+              }
             }
 
             auto parts = y.split(numRanks());
-            for (auto [from, i, j] : grid.tiles(order::ownShardFirst)) {
+            auto kept = rowsFor(rank());
+            auto own = tiled(kept);
+            auto ownPart = tiled(parts.at(rank()).slice(0, 0, kept.rows()));
+            for (auto [i, j] : own.tiles())
+              ownPart(i, j) = own(i, j);
+            for (auto from : peers()) {
               wait(announced(from), 1);
               auto size = toIndex(sizes.read({from}));
-              auto cut = [&](const auto &view) {
-                return view.at(from).slice(0, 0, size).tiled(cfg.rows, cfg.columns);
-              };
-              auto part = cut(parts);
-              auto slot = cut(slots.on(rank()));
-              when(i < part.rows(), [&] {
+              auto part = tiled(parts.at(from).slice(0, 0, size));
+              auto slot = tiled(slots.at(from).slice(0, 0, size));
+              for (auto [i, j] : part.tiles()) {
                 wait(arrived(from, i, j), 1);
-                get(slot(i, j), part(i, j));
-              });
+                part(i, j) = slot(i, j);
+              }
             }
             auto numbers = received.tiled(1);
             auto known = sizes.tiled(1);
@@ -115,7 +118,7 @@ KernelEntry allToAllEntry() {
       .dtypes = Any::list(),
       .isDistributed = true,
       .parameters = chunkParameters(),
-      .defaults = [](const Problem &p) { return movedChunks(p, p["T"], p["H"]); },
+      .defaults = [](const Problem &p) { return spreadChunks(p, p["T"], p["H"]); },
       .make = [](DType type, const Config &config) { return allToAll(type, chunkConfig(config)); },
       .shape = {{"T", 128}, {"H", 1024}},
       .testShapes = {{{"T", 1}, {"H", 1}}, {{"T", 7}, {"H", 13}}, {{"T", 64}, {"H", 48}}},

@@ -35,22 +35,22 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
             auto sums = totals.tiled(cfg.m, cfg.n);
             RowChunks chunks(rows, cfg.m, cfg.chunks);
-            auto done = signals({numRanks(), chunks.most()}, "done");
-            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
-            auto summed = signals(chunks.most(), "summed");
-            auto known = signals({numRanks(), chunks.most()}, "known");
+            auto done = signals({numRanks(), chunks.count()}, "done");
+            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+            auto summed = signals(chunks.count(), "summed");
+            auto known = signals({numRanks(), chunks.count()}, "known");
 
             copyEngines().run("exchange", [&] {
               auto chunk = [&](const auto &view, Index q) {
                 return view.slice(0, chunks.first(q), chunks.rows(q));
               };
               for (auto owner : peers(Ring::next))
-                for (auto q : range(chunks.count())) {
+                for (auto q : range(chunks.used())) {
                   wait(done(owner, q), chunks.tiles(q) * c.cols());
                   put(chunk(staged.at(owner), q), chunk(parts.on(owner).at(rank()), q));
                   notify(arrived.on(owner)(rank(), q));
                 }
-              for (auto q : range(chunks.count())) {
+              for (auto q : range(chunks.used())) {
                 wait(summed(q), chunks.tiles(q) * c.cols());
                 for (auto peer : peers()) {
                   put(chunk(totals.at(rank()), q), chunk(totals.on(peer).at(rank()), q));

@@ -33,12 +33,12 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
             RowChunks chunks(C.rows(), cfg.m, cfg.chunks);
-            auto done = signals({numRanks(), chunks.most()}, "done");
-            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
+            auto done = signals({numRanks(), chunks.count()}, "done");
+            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
 
             copyEngines().run("scatter", [&] {
               for (auto owner : peers(Ring::next))
-                for (auto q : range(chunks.count())) {
+                for (auto q : range(chunks.used())) {
                   auto part = [&](const auto &view) {
                     return view.slice(0, chunks.first(q), chunks.rows(q));
                   };

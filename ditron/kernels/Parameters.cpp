@@ -123,6 +123,15 @@ Config movedChunks(const Problem &problem, int64_t rows, int64_t columns) {
   return configOf(heuristics::movedChunk(rows, columns, problem.type));
 }
 
+/// Elements of a chunk that a core moves or adds where latency counts.
+constexpr int64_t kQuickElements = 8192;
+
+Config spreadChunks(const Problem &problem, int64_t rows, int64_t columns) {
+  if (!problem.target.isGpu())
+    return movedChunks(problem, rows, columns);
+  return configOf(heuristics::spreadChunk(rows, columns, problem.target.sms, 2 * kQuickElements));
+}
+
 Config summedChunks(int64_t rows, int64_t columns) {
   return configOf(heuristics::summedChunk(rows, columns));
 }
@@ -138,17 +147,34 @@ std::vector<ConfigParameter> transferParameters() {
   return parameters;
 }
 
-Config transferDefaults(const Problem &problem, int64_t rows, int64_t columns,
-                        const heuristics::Traffic &traffic, const Config &chunk) {
+/// `chunk`: on a CPU; `most`: elements of a tile beside copy engines, of which a core works on one at
+/// a time.
+static Config transferDefaults(const Problem &problem, heuristics::ChunkShape matrix,
+                               const heuristics::Traffic &traffic, const Config &chunk,
+                               int64_t most) {
   Config config = chunk;
   heuristics::TransferChoice choice;
   if (problem.target.isGpu()) {
-    config = configOf(heuristics::spreadChunk(rows, columns, problem.target.sms));
     choice = heuristics::chooseTransfer(traffic, problem.calibration);
+    most = choice.byCopyEngines ? most : std::min(most, kQuickElements);
+    config =
+        configOf(heuristics::spreadChunk(matrix.rows, matrix.columns, problem.target.sms, most));
   }
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
   config.add({"chunks", choice.chunks});
   return config;
+}
+
+Config movedTransfer(const Problem &problem, int64_t rows, int64_t columns,
+                     const heuristics::Traffic &traffic) {
+  return transferDefaults(problem, {rows, columns}, traffic, movedChunks(problem, rows, columns),
+                          65536 / static_cast<int64_t>(byteSize(problem.type)));
+}
+
+Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
+                      const heuristics::Traffic &traffic) {
+  return transferDefaults(problem, {rows, columns}, traffic, summedChunks(rows, columns),
+                          2 * kQuickElements);
 }
 
 TransferConfig transferConfig(const Config &config) {

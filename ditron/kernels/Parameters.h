@@ -49,15 +49,18 @@ RowConfig rowConfig(const Config &config);
 /// it or to sum it.
 std::vector<ConfigParameter> chunkParameters();
 Config movedChunks(const Problem &problem, int64_t rows, int64_t columns);
+/// The same for a matrix of which cores move a part that is known only at run time.
+Config spreadChunks(const Problem &problem, int64_t rows, int64_t columns);
 Config summedChunks(int64_t rows, int64_t columns);
 ChunkConfig chunkConfig(const Config &config);
 
 /// The parameters of a TransferConfig: those of chunks, what moves the data, and in how many parts.
 std::vector<ConfigParameter> transferParameters();
-/// A good choice of them for chunks of a matrix of `rows` x `columns`, of which a rank sends some.
-/// `chunk`: what is good on a CPU.
-Config transferDefaults(const Problem &problem, int64_t rows, int64_t columns,
-                        const heuristics::Traffic &traffic, const Config &chunk);
+/// A good choice of them to move a matrix of `rows` x `columns`, or to sum it.
+Config movedTransfer(const Problem &problem, int64_t rows, int64_t columns,
+                     const heuristics::Traffic &traffic);
+Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
+                      const heuristics::Traffic &traffic);
 TransferConfig transferConfig(const Config &config);
 
 } // namespace ditron::kernels

@@ -45,10 +45,10 @@ template <class T> static Kernel byCopyEngines(TransferConfig cfg) {
             auto slots = symmetric<T>({numRanks(), y.rows(), y.cols()}, "slots");
             auto parts = slots.tiled(cfg.rows, cfg.columns);
             RowChunks chunks(y.rows(), cfg.rows, cfg.chunks);
-            auto arrived = signals({numRanks(), chunks.most()}, "arrived");
+            auto arrived = signals({numRanks(), chunks.count()}, "arrived");
 
             copyEngines().run("scatter", [&] {
-              for (auto q : range(chunks.count())) {
+              for (auto q : range(chunks.used())) {
                 auto part = [&](const auto &view) {
                   return view.slice(0, chunks.first(q), chunks.rows(q));
                 };
@@ -76,9 +76,7 @@ Kernel reduceScatter(DType type, const TransferConfig &config) {
 /// A rank sends rows to each of the others, and reads as many sums' terms as there are ranks.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  return transferDefaults(p, p["M"], p["N"],
-                          {(p.ranks - 1) * bytes, (p.ranks + 1) * bytes, p.ranks},
-                          summedChunks(p["M"], p["N"]));
+  return summedTransfer(p, p["M"], p["N"], {(p.ranks - 1) * bytes, (p.ranks + 1) * bytes, p.ranks});
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

@@ -25,7 +25,16 @@ enum class Baseline {
 };
 
 /// The collective that a kernel is, and nothing more.
-enum class Collective { none, allGather, reduceScatter, allReduce, allToAll };
+enum class Collective {
+  none,
+  allGather,
+  reduceScatter,
+  allReduce,
+  allToAll,
+  denseAllToAll,
+  broadcast,
+  sendReceive
+};
 
 /// A default value of a scalar argument.
 struct ScalarDefault {

@@ -129,11 +129,28 @@ Kernel reduceScatter(DType type, const TransferConfig &config = {});
 
 struct AllReduceConfig : TransferConfig {
   /// Every rank sums shards of the rows, then all gather them: less traffic, one more exchange. In
-  /// one shot, every rank sends everything to all. Copy engines take two.
+  /// one shot, every rank sends everything to all.
   bool twoShot = true;
 };
 /// all-reduce(x[M,N]) -> y[M,N]: y is the sum of every rank's x.
 Kernel allReduce(DType type, const AllReduceConfig &config = {});
+struct BroadcastConfig : TransferConfig {
+  int root = 0; ///< a rank; another number ends the launch with a RuntimeError
+};
+/// broadcast(x[M,N]) -> y[M,N]: y is the root's x. Every rank has an x, of which only the root's is
+/// read.
+Kernel broadcast(DType type, const BroadcastConfig &config = {});
+
+struct SendReceiveConfig : TransferConfig {
+  bool ring = true; ///< the last rank sends to the first
+};
+/// send-recv(x[M,N]) -> y[M,N]: y is the x of the rank before this one. Without a ring the last rank
+/// sends nowhere, and the y of the first one is not written.
+Kernel sendReceive(DType type, const SendReceiveConfig &config = {});
+
+/// dense-all-to-all(x[R*M,N]) -> y[R*M,N]: rows r*M.. of x go to rank r, and rows s*M.. of y come
+/// from rank s.
+Kernel denseAllToAll(DType type, const TransferConfig &config = {});
 /// all-to-all(x[T,H], counts[R]) -> y[R*T,H], received[R]: the first counts[0] rows of x go to rank
 /// 0, the next counts[1] to rank 1, and so on; rows from rank s arrive at y[s*T..], received[s] of
 /// them, and the rest of that part is undefined. Counts are 0 or more, together at most T; what is

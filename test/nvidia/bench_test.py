@@ -14,7 +14,8 @@ import unittest
 LIBRARIES, FOLDER, DITRON = (sys.argv.pop() for _ in range(3))
 SEQUENCES = {"ag-gemm": "ncclAllGather, cublasGemmEx", "gemm-rs": "cublasGemmEx, ncclReduceScatter",
              "gemm-ar": "cublasGemmEx, ncclAllReduce", "all-gather": "ncclAllGather",
-             "reduce-scatter": "ncclReduceScatter", "all-reduce": "ncclAllReduce", "all-to-all": "ncclSend, ncclRecv"}
+             "reduce-scatter": "ncclReduceScatter", "all-reduce": "ncclAllReduce", "all-to-all": "ncclSend, ncclRecv",
+             "dense-all-to-all": "ncclSend, ncclRecv", "broadcast": "ncclBroadcast", "send-recv": "ncclSend, ncclRecv"}
 
 
 ENVIRONMENT = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_NCCL_DIR": LIBRARIES, "DITRON_CUBLAS_DIR": LIBRARIES}
@@ -28,7 +29,7 @@ def moved(kernel, ranks):
     """Bytes of bf16 that a rank receives from others."""
     gathered, summed = 3 * 11 * 2, 3 * 5 * 2
     return {"ag-gemm": (ranks - 1) * gathered, "gemm-ar": 2 * (ranks - 1) / ranks * summed,
-            "all-reduce": 2 * (ranks - 1) / ranks * summed}.get(kernel, (ranks - 1) * summed)
+            "all-reduce": 2 * (ranks - 1) / ranks * summed, "broadcast": summed, "send-recv": summed}.get(kernel, (ranks - 1) * summed)
 
 
 def bench(kernel, *arguments, gpus=2, **variables):
@@ -49,7 +50,7 @@ class Bench(unittest.TestCase):
     def test_sequences(self):
         """Each kernel beside the libraries' calls, whose results are verified: no warning says otherwise."""
         for kernel, baseline in SEQUENCES.items():
-            for ranks in (3,) if kernel in ("gemm-rs", "all-to-all") else (2,):
+            for ranks in (3,) if kernel in ("gemm-rs", "all-to-all", "dense-all-to-all") else (2,):
                 with self.subTest(kernel=kernel, ranks=ranks):
                     result = bench(kernel, "--ranks", str(ranks), "--baseline", gpus=ranks)
                     line = self.line(result)

@@ -69,6 +69,8 @@ class Collectives(unittest.TestCase):
         self.assertIn("ag-gemm M=2048,N=2752,K=4096", cases)
         self.assertIn("gemm-rs M=1024,N=4096,K=2048", cases)
         self.assertIn("all-to-all T=1024,H=7168", cases)
+        self.assertIn("dense-all-to-all M=8,N=1024", cases)
+        self.assertIn("broadcast M=32,N=1024", cases)
         quick = collectives("--list", "--quick", "--filter", "^gemm").stdout.splitlines()
         self.assertTrue(quick and all(case.startswith("gemm-") for case in quick))
         for ranks in range(1, 9):

@@ -14,7 +14,7 @@ import unittest
 
 FOLDER, DRIVER_TEST, DITRON = (sys.argv.pop() for _ in range(3))
 SMALL = {"ag-gemm": "M=16,N=16,K=16", "gemm-rs": "M=16,N=16,K=16", "all-gather": "M=7,N=13",
-         "all-reduce": "M=7,N=13", "all-to-all": "T=7,H=13"}
+         "all-reduce": "M=7,N=13", "all-to-all": "T=7,H=13", "broadcast": "M=7,N=13"}
 
 
 def environment(**more):

@@ -42,7 +42,8 @@ class Program(unittest.TestCase):
         names = {kernel["name"] for kernel in self.kernels}
         self.assertLessEqual({"vector-add", "gemm", "grouped-gemm", "fp8-gemm", "softmax", "rms-norm",
                               "layer-norm", "silu-mul", "rope", "flash-attention", "all-gather",
-                              "reduce-scatter", "all-reduce", "all-to-all", "ag-gemm", "gemm-rs",
+                              "reduce-scatter", "all-reduce", "all-to-all", "dense-all-to-all",
+                              "broadcast", "send-recv", "ag-gemm", "gemm-rs",
                               "gemm-ar"}, names)
         text = call("list").stdout
         for kernel in self.kernels:

@@ -61,6 +61,8 @@ struct Communicator::Api {
                        void *communicator, void *stream);
   int (*allReduce)(const void *from, void *to, size_t count, int type, int operation,
                    void *communicator, void *stream);
+  int (*broadcast)(const void *from, void *to, size_t count, int type, int root, void *communicator,
+                   void *stream);
   int (*send)(const void *from, size_t count, int type, int peer, void *communicator, void *stream);
   int (*receive)(void *to, size_t count, int type, int peer, void *communicator, void *stream);
   int (*groupStart)();
@@ -99,6 +101,7 @@ private:
     get("ncclAllGather", allGather);
     get("ncclReduceScatter", reduceScatter);
     get("ncclAllReduce", allReduce);
+    get("ncclBroadcast", broadcast);
     get("ncclSend", send);
     get("ncclRecv", receive);
     get("ncclGroupStart", groupStart);
@@ -185,6 +188,13 @@ void Communicator::allReduce(uint64_t from, uint64_t to, int64_t count, DType ty
   api_.check(api_.allReduce(at(from), at(to), size_t(count), typeNumber(type), kSum, handle_,
                             stream.handle()),
              "ncclAllReduce");
+}
+
+void Communicator::broadcast(uint64_t from, uint64_t to, int64_t count, DType type, int root,
+                             const Stream &stream) const {
+  api_.check(api_.broadcast(at(from), at(to), size_t(count) * byteSize(type), kBytes, root, handle_,
+                            stream.handle()),
+             "ncclBroadcast");
 }
 
 void Communicator::exchange(const std::vector<Message> &sent, const std::vector<Message> &received,

@@ -38,6 +38,10 @@ public:
   void allReduce(uint64_t from, uint64_t to, int64_t count, DType type,
                  const runtime::nvidia::Stream &stream) const;
 
+  /// The root's `count` elements.
+  void broadcast(uint64_t from, uint64_t to, int64_t count, DType type, int root,
+                 const runtime::nvidia::Stream &stream) const;
+
   /// What goes to a peer, or comes from it.
   struct Message {
     int peer;

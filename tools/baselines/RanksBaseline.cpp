@@ -157,8 +157,22 @@ private:
   void makeCollective() {
     if (work_.entry.collective == Collective::none)
       return;
-    if (work_.entry.collective == Collective::allToAll)
+    switch (work_.entry.collective) {
+    case Collective::allToAll:
       return makeExchange();
+    case Collective::denseAllToAll:
+      return makeDenseExchange();
+    case Collective::broadcast:
+      return makeBroadcast();
+    case Collective::sendReceive:
+      return makeSendReceive();
+    default:
+      return makeOfAll();
+    }
+  }
+
+  /// A collective in which all ranks do the same.
+  void makeOfAll() {
     int64_t count = dim("M") * dim("N");
     double moved = double(R_ - 1) * double(count) * byteSize(type_);
     uint64_t x = addressOf(operands_, 0), y = addressOf(operands_, outputOf(work_.kernel));
@@ -176,6 +190,57 @@ private:
         nccl->reduceScatter(x, y, count, type, driverOf(stream));
       else
         nccl->allReduce(x, y, count, type, driverOf(stream));
+    };
+  }
+
+  int64_t bytesOfMatrix() const { return dim("M") * dim("N") * int64_t(byteSize(type_)); }
+
+  void makeBroadcast() {
+    uint64_t x = addressOf(operands_, 0), y = addressOf(operands_, outputOf(work_.kernel));
+    int64_t count = dim("M") * dim("N");
+    result_.movedBytes = R_ > 1 ? double(bytesOfMatrix()) : 0;
+    if (!nccl_)
+      return;
+    result_.name = "ncclBroadcast";
+    auto root = int(work_.config["root"]);
+    result_.sequence = [=, nccl = nccl_, type = type_](const ditron::Stream &stream) {
+      nccl->broadcast(x, y, count, type, root, driverOf(stream));
+    };
+  }
+
+  void makeSendReceive() {
+    uint64_t x = addressOf(operands_, 0), y = addressOf(operands_, outputOf(work_.kernel));
+    auto R = int(R_), rank = context_.rank();
+    bool isRing = work_.config["ring"] != 0;
+    std::vector<Communicator::Message> out, in;
+    if (isRing || rank + 1 < R)
+      out.push_back({(rank + 1) % R, x, bytesOfMatrix()});
+    if (isRing || rank > 0)
+      in.push_back({(rank + R - 1) % R, y, bytesOfMatrix()});
+    result_.movedBytes = R > 1 ? double(bytesOfMatrix()) : 0;
+    enqueueExchange(std::move(out), std::move(in));
+  }
+
+  void makeDenseExchange() {
+    uint64_t x = addressOf(operands_, 0), y = addressOf(operands_, outputOf(work_.kernel));
+    int64_t bytes = bytesOfMatrix();
+    std::vector<Communicator::Message> out, in;
+    for (int peer = 0; peer < R_; ++peer) {
+      out.push_back({peer, x + uint64_t(peer * bytes), bytes});
+      in.push_back({peer, y + uint64_t(peer * bytes), bytes});
+    }
+    result_.movedBytes = double(R_ - 1) * double(bytes);
+    enqueueExchange(std::move(out), std::move(in));
+  }
+
+  void enqueueExchange(std::vector<Communicator::Message> out,
+                       std::vector<Communicator::Message> in) {
+    if (!nccl_)
+      return;
+    result_.name = "ncclSend, ncclRecv";
+    result_.sequence = [out = std::move(out), in = std::move(in),
+                        nccl = nccl_](const ditron::Stream &stream) {
+      nccl->exchange(out, in, driverOf(stream));
     };
   }
 
@@ -206,12 +271,7 @@ private:
         result_.movedBytes += double(theirs * rowBytes);
     }
     result_.movedBytes = runtime::slowest(context_.runtimeRank(), {result_.movedBytes})[0];
-    if (!nccl_)
-      return;
-    result_.name = "ncclSend, ncclRecv";
-    result_.sequence = [=, nccl = nccl_](const ditron::Stream &stream) {
-      nccl->exchange(out, in, driverOf(stream));
-    };
+    enqueueExchange(std::move(out), std::move(in));
   }
 
   Context &context_;

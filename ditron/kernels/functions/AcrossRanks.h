@@ -58,9 +58,9 @@ public:
       : rows_(rows), height_(height), tiles_(ceilDiv(rows, height)), size_(ceilDiv(tiles_, count)),
         count_(count) {}
 
-  /// How many there can be, and how many have rows.
-  int most() const { return count_; }
-  Index count() const { return ceilDiv(tiles_, size_); }
+  int count() const { return count_; }
+  /// How many have rows: these come first.
+  Index used() const { return ceilDiv(tiles_, size_); }
   /// The chunk of a row of tiles.
   Index of(Index i) const { return i / size_; }
   /// Rows of tiles in a chunk.

@@ -118,7 +118,7 @@
 
 // A launch begins once all ranks have completed the one before the last; signals are raised with release and waited for
 // with acquire, of the whole system, chunks are copied 16 bytes at a time, and the last core says that it was the last.
-// RANKS: // ditron {"version":1,"name":"all-gather",{{.*}}"symmetric":[{"name":"shared","kind":"buffer","element_bytes":2,"extents":["a0.0","a0.1"],"fixed":false},{"name":"ready","kind":"signals","element_bytes":8,"extents":["n",{{.*}}],"fixed":false}],"distributed":true,"barriers":0,"copy_engines":false,"copy_program":[],"sites":[{{.*}}"what":"waits for"}],"requirements":
+// RANKS: // ditron {"version":1,"name":"all-gather",{{.*}}"symmetric":[{"name":"slots","kind":"buffer","element_bytes":2,"extents":["n","a1.0 n div","a1.1"],"fixed":false},{"name":"arrived","kind":"signals","element_bytes":8,"extents":["n",{{.*}}],"fixed":false}],"distributed":true,"barriers":0,"copy_engines":false,"copy_program":[],"sites":[{{.*}}"what":"waits for"}],"requirements":
 // RANKS: .entry ditron_kernel
 // RANKS: ld.acquire.sys.global.u64
 // RANKS: globaltimer

@@ -233,6 +233,12 @@ TEST(Ranks, AllToAll) {
         {"all-to-all", problemOf(DType::f32, {{"T", 5}, {"H", 12}}, R), "rows=2,columns=8"});
 }
 
+TEST(Ranks, Exchanges) {
+  for (const char *kernel : {"dense-all-to-all", "broadcast", "send-recv"})
+    for (int64_t R : {2, 3})
+      expectRight({kernel, problemOf(DType::f32, {{"M", 5}, {"N", 12}}, R), "rows=2,columns=8"});
+}
+
 /// By the older way, without tensor maps: products of each thread for the elements that it holds.
 TEST(Ranks, Products) {
   for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
@@ -273,7 +279,7 @@ TEST(Ranks, BoundedWaits) {
   const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
   EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
   EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
-            "signal 'ready'[1, 0, 0]");
+            "signal 'arrived'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
   for (int rank : {0, 1})

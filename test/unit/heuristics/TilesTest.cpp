@@ -97,8 +97,8 @@ TEST(AttentionTiles, FitTheRegisters) {
 }
 
 TEST(Communication, SmallSumsTakeOneExchange) {
-  EXPECT_FALSE(takesTwoShots(4096));
-  EXPECT_TRUE(takesTwoShots(1 << 20));
+  EXPECT_FALSE(takesTwoShots(4096, 4, {}, {}));
+  EXPECT_TRUE(takesTwoShots(1 << 20, 4, {}, {}));
 }
 
 TEST(Communication, CoresThatMoveDataAreFew) {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The root's matrix on every rank. Cores of the root push few bytes to all at once. Copy engines move
+// many along a chain, so that no link carries them twice: each rank sends chunk q on to the next one
+// while chunk q+1 arrives.
+#include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
+
+namespace ditron::kernels {
+
+template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
+  auto mine = x.tiled(cfg.rows, cfg.columns);
+  auto result = y.tiled(cfg.rows, cfg.columns);
+  auto slot = symmetric<T>({x.rows(), x.cols()}, "slot");
+  auto received = slot.tiled(cfg.rows, cfg.columns);
+  auto arrived = signals({mine.rows(), mine.cols()}, "arrived");
+
+  for (auto at : mine.tiles()) {
+    auto [i, j] = at;
+    auto send = [&] {
+      for (auto peer : peers()) {
+        put(mine(i, j), slot.on(peer).tiled(cfg.rows, cfg.columns)(i, j));
+        notify(arrived.on(peer)(i, j));
+      }
+      result(i, j) = mine(i, j);
+    };
+    auto receive = [&] {
+      wait(arrived(i, j), 1);
+      result(i, j) = received(i, j);
+    };
+    when(rank() == cfg.root, send, receive);
+  }
+}
+
+template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
+  auto mine = x.tiled(cfg.rows, cfg.columns);
+  auto result = y.tiled(cfg.rows, cfg.columns);
+  auto slot = symmetric<T>({x.rows(), x.cols()}, "slot");
+  auto received = slot.tiled(cfg.rows, cfg.columns);
+  RowChunks chunks(x.rows(), cfg.rows, cfg.chunks);
+  auto arrived = signals(chunks.count(), "arrived"),
+       forwarded = signals(chunks.count(), "forwarded");
+  auto next = (rank() + 1) % numRanks();
+  auto isRoot = rank() == cfg.root, isLast = next == cfg.root % numRanks();
+
+  copyEngines().run("forward", [&] {
+    when(!isLast, [&] {
+      for (auto q : range(chunks.used())) {
+        auto part = [&](const auto &view) {
+          return view.slice(0, chunks.first(q), chunks.rows(q));
+        };
+        auto send = [&] { put(part(x), part(slot.on(next))); };
+        auto forward = [&] {
+          wait(forwarded(q), 1);
+          put(part(slot), part(slot.on(next)));
+        };
+        when(isRoot, send, forward);
+        notify(arrived.on(next)(q));
+        when((next + 1) % numRanks() != cfg.root, [&] { notify(forwarded.on(next)(q)); });
+      }
+    });
+  });
+  for (auto at : result.tiles()) {
+    auto [i, j] = at;
+    auto keep = [&] { result(i, j) = mine(i, j); };
+    auto receive = [&] {
+      wait(arrived(chunks.of(i)), 1);
+      result(i, j) = received(i, j);
+    };
+    when(isRoot, keep, receive);
+  }
+}
+
+Kernel broadcast(DType type, const BroadcastConfig &config) {
+  return Any::dispatch(type, "broadcast", [&]<class T> {
+    return Kernel("broadcast(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
+      require(numRanks() > config.root, "the root is rank {}, expected one below {}",
+              {config.root, numRanks()});
+      if (config.copyEngines)
+        byCopyEngines<T>(config, x, y);
+      else
+        byCores<T>(config, x, y);
+    });
+  });
+}
+
+static Config defaults(const Problem &p) {
+  int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
+  Config config = movedTransfer(p, p["M"], p["N"], {bytes, 2 * bytes, p.ranks});
+  config.add({"root", 0});
+  return config;
+}
+
+static std::vector<ConfigParameter> parameters() {
+  std::vector<ConfigParameter> result = transferParameters();
+  result.push_back({"root", "the rank whose matrix it is", {}, {}, 0});
+  return result;
+}
+
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  std::vector<Expected> result;
+  for (int64_t column : row.columns)
+    result.push_back(Expected::exact(run.inputs.at(run.config["root"], 0, row.row, column)));
+  return result;
+}
+
+KernelEntry broadcastEntry() {
+  return {
+      .name = "broadcast",
+      .summary = "one rank's matrix on every rank",
+      .dtypes = Any::list(),
+      .isDistributed = true,
+      .parameters = parameters(),
+      .defaults = defaults,
+      .make =
+          [](DType type, const Config &config) {
+            return broadcast(type, {transferConfig(config), config.get("root")});
+          },
+      .shape = {{"M", 256}, {"N", 1024}},
+      .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
+      .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
+      .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"}},
+      .variants = {"rows=2,columns=5", "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
+      .baseline = Baseline::copy,
+      .collective = Collective::broadcast,
+      .reference = reference,
+  };
+}
+
+} // namespace ditron::kernels

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device functions that move one part of a matrix from every rank to every other one.
+#pragma once
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/kernels.h"
+
+namespace ditron::kernels {
+
+/// Part s of `y`, [R*M,N], becomes what rank s has for this rank: `partFor(peer)`, [M,N], is what
+/// this rank has for a peer. Cores push it tile by tile, to all peers at once; what is for the rank
+/// itself is copied.
+template <class T>
+void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
+  auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+  auto parts = y.split(numRanks());
+  auto result = tiled(parts);
+  auto own = tiled(partFor(rank()));
+  auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
+  auto received = tiled(slots);
+  auto arrived = signals({numRanks(), received.rows(), received.cols()}, "arrived");
+
+  for (auto [i, j] : own.tiles())
+    for (auto peer : peers()) {
+      put(tiled(partFor(peer))(i, j), tiled(slots.on(peer))(rank(), i, j));
+      notify(arrived.on(peer)(rank(), i, j));
+    }
+  for (auto at : result.tiles(order::ownShardFirst)) {
+    auto [s, i, j] = at;
+    auto keep = [&] { result(s, i, j) = own(i, j); };
+    auto receive = [&] {
+      wait(arrived(s, i, j), 1);
+      result(s, i, j) = received(s, i, j);
+    };
+    when(s == rank(), keep, receive);
+  }
+}
+
+/// The same by copy engines, to one peer after the other: to the previous one first, since it takes
+/// this rank's part first. Cores copy a chunk while the next one moves.
+template <class T>
+void exchangeByCopyEngines(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
+  auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+  auto parts = y.split(numRanks());
+  auto result = tiled(parts);
+  auto own = tiled(partFor(rank()));
+  auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
+  auto received = tiled(slots);
+  RowChunks chunks(parts.rows(), cfg.rows, cfg.chunks);
+  auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+
+  copyEngines().run("send", [&] {
+    for (auto peer : peers())
+      for (auto q : range(chunks.used())) {
+        auto chunk = [&](const auto &view) {
+          return view.slice(0, chunks.first(q), chunks.rows(q));
+        };
+        put(chunk(partFor(peer)), chunk(slots.on(peer).at(rank())));
+        notify(arrived.on(peer)(rank(), q));
+      }
+  });
+  for (auto at : result.tiles(order::ownShardFirst)) {
+    auto [s, i, j] = at;
+    auto keep = [&] { result(s, i, j) = own(i, j); };
+    auto receive = [&] {
+      wait(arrived(s, chunks.of(i)), 1);
+      result(s, i, j) = received(s, i, j);
+    };
+    when(s == rank(), keep, receive);
+  }
+}
+
+/// One of the two.
+template <class T> void exchange(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
+  if (cfg.copyEngines)
+    exchangeByCopyEngines<T>(cfg, partFor, y);
+  else
+    exchangeByCores<T>(cfg, partFor, y);
+}
+
+} // namespace ditron::kernels

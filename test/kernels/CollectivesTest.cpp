@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the entries of the collectives do not vary: roots, pipelines without a ring, refusals, and the
+// choice of engines and chunks.
+#include "Harness.h"
+#include "ditron/heuristics/Communication.h"
+#include "ditron/support/Error.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ditron::kernels {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Collectives, EveryRankMayBeTheRoot) {
+  const KernelEntry &entry = findKernel("broadcast");
+  for (const char *engine : {",engine=cores", ",engine=copy,chunks=3,rows=2"})
+    for (int root : {0, 1, 2, 3})
+      for (Backend backend : {Backend::reference, Backend::cpu}) {
+        Problem problem{{{"M", 7}, {"N", 13}}, DType::f32, 4, 2};
+        expectRight(backend, entry, problem, "root=" + std::to_string(root) + engine);
+      }
+}
+
+TEST(Collectives, ARootThatIsNoRank) {
+  const KernelEntry &entry = findKernel("broadcast");
+  Problem problem{{{"M", 3}, {"N", 5}}, DType::f32, 2, 1};
+  Config config = entry.configure(problem, "root=2");
+  Kernel kernel = entry.kernel(problem.type, config);
+  Inputs inputs(entry, kernel, problem, 1);
+  Outputs arguments = makeArguments(kernel, problem, inputs);
+  try {
+    launchKernel(kernel, problem, inputs, arguments);
+    FAIL() << "no error";
+  } catch (const RuntimeError &error) {
+    EXPECT_THAT(error.what(), HasSubstr("the root is rank 2, expected one below 2"));
+  }
+}
+
+TEST(Collectives, APipelineWithoutARing) {
+  const KernelEntry &entry = findKernel("send-recv");
+  for (const char *engine : {"ring=no,engine=cores", "ring=no,engine=copy,chunks=2,rows=2"})
+    for (int64_t ranks : {2, 3})
+      for (Backend backend : {Backend::reference, Backend::cpu})
+        expectRight(backend, entry, {{{"M", 7}, {"N", 13}}, DType::f32, ranks, 2}, engine);
+}
+
+TEST(Collectives, SumsOfManyRanksTakeTwoShots) {
+  DeviceTraits cpu, gpu;
+  gpu.sms = 132;
+  auto twoShots = [](int64_t bytes, int64_t ranks, const DeviceTraits &target) {
+    return heuristics::takesTwoShots(bytes, ranks, target, {});
+  };
+  EXPECT_FALSE(twoShots(64 << 10, 2, cpu));
+  EXPECT_TRUE(twoShots(1 << 20, 2, cpu));
+  EXPECT_FALSE(twoShots(256 << 20, 1, gpu));
+  EXPECT_FALSE(twoShots(256 << 20, 2, gpu)) << "the traffic is the same";
+  EXPECT_FALSE(twoShots(64 << 10, 4, gpu));
+  EXPECT_TRUE(twoShots(8 << 20, 4, gpu));
+  EXPECT_TRUE(twoShots(8 << 20, 8, gpu));
+}
+
+TEST(Collectives, ManyBytesTakeCopyEngines) {
+  heuristics::Calibration calibration;
+  auto choose = [&](int64_t bytes, int64_t ranks) {
+    return heuristics::chooseTransfer({bytes, 2 * bytes, ranks}, calibration);
+  };
+  EXPECT_FALSE(choose(0, 1).byCopyEngines);
+  EXPECT_FALSE(choose(32 << 10, 2).byCopyEngines);
+  EXPECT_FALSE(choose(512 << 10, 4).byCopyEngines);
+  EXPECT_TRUE(choose(32 << 20, 2).byCopyEngines);
+  EXPECT_TRUE(choose(192 << 20, 4).byCopyEngines);
+  EXPECT_EQ(choose(1 << 20, 2).chunks, 1);
+  EXPECT_GE(choose(128 << 20, 2).chunks, 4) << "the last chunk's copy stays short";
+  EXPECT_LE(choose(int64_t(1) << 40, 2).chunks, 16);
+}
+
+TEST(Collectives, FewBytesAreSpreadOverFewCores) {
+  heuristics::ChunkShape few = heuristics::spreadChunk(16, 1024, 132, 8192);
+  EXPECT_EQ(few.rows * few.columns, 2048);
+  heuristics::ChunkShape many = heuristics::spreadChunk(8192, 4096, 132, 8192);
+  EXPECT_EQ(many.rows * many.columns, 8192);
+}
+
+} // namespace
+} // namespace ditron::kernels
