@@ -2,6 +2,7 @@
 #include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/Extents.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace ditron::heuristics {
@@ -31,7 +32,8 @@ int64_t summedRows(int64_t rows, int64_t columns) {
 
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most) {
   constexpr int64_t kFewest = 2048;
-  int64_t share = rows * columns / std::max<int64_t>(1, cores);
+  auto share = static_cast<int64_t>(
+      std::bit_ceil(static_cast<uint64_t>(rows * columns / std::max<int64_t>(1, cores))));
   return chunkOf(std::clamp(share, kFewest, most), rows, columns);
 }
 

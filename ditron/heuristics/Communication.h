@@ -37,8 +37,8 @@ struct TransferChoice {
 /// the copies' latencies and of the work on the last chunk least.
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration);
 
-/// Chunks of a matrix that cores of a GPU move or sum: one for each of `cores`, of 2048 to `most`
-/// elements.
+/// Chunks of a matrix that cores of a GPU move or sum: about one for each of `cores`, of 2048 to
+/// `most` elements, in powers of two.
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
 
 /// Whether an all-reduce of `bytes` bytes sums shards first and then gathers them: less traffic for

@@ -231,7 +231,9 @@ static heuristics::Traffic trafficOf(const Problem &p, bool twoShot) {
 
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  bool twoShot = heuristics::takesTwoShots(bytes, p.ranks, p.target, p.calibration);
+  // Fewer rows than ranks make shards of which some ranks have none.
+  bool twoShot =
+      p["M"] >= p.ranks && heuristics::takesTwoShots(bytes, p.ranks, p.target, p.calibration);
   int64_t rows = twoShot ? (p["M"] + p.ranks - 1) / p.ranks : p["M"];
   Config config = summedTransfer(p, rows, p["N"], trafficOf(p, twoShot));
   config.add({"shots", twoShot ? 1 : 0});

@@ -8,6 +8,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
+#include <algorithm>
 
 namespace ditron::kernels {
 
@@ -87,9 +88,13 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
   });
 }
 
+/// A rank sends to one other. Behind the last chunk come its way along the chain and its copy.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  Config config = movedTransfer(p, p["M"], p["N"], {bytes, 2 * bytes, p.ranks});
+  auto hops = double(std::max<int64_t>(0, p.ranks - 2));
+  double chain = hops * p.calibration.memoryBandwidth / p.calibration.copyBandwidth;
+  auto last = static_cast<int64_t>((2 + chain) * double(bytes));
+  Config config = movedTransfer(p, p["M"], p["N"], {bytes, last, std::min<int64_t>(2, p.ranks)});
   config.add({"root", 0});
   return config;
 }

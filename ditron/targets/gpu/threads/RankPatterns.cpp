@@ -138,12 +138,13 @@ struct EndPattern : LaunchPattern<EndOp> {
     mlir::Location loc = op.getLoc();
     t.instructions->barrier();
     talk.when(talk.isFirstWarp(), [&] {
+      // Read before it is needed: only the last CTA changes it.
+      Value epoch =
+          talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
       Value last = b.create<arith::SubIOp>(loc, talk.cores(), t.i32(1));
       Value before = t.instructions->uniform(arrive(t, talk, last));
       t.instructions->meetInWarp();
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
-        Value epoch =
-            talk.asWord(b.create<EpochOp>(loc, b.getIndexType(), adaptor.getLaunch()[abi::kHead]));
         talk.when(talk.isFirstThread(), [&] {
           if (op.getCopies())
             endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getArrived());
