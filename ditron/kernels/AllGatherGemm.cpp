@@ -120,7 +120,7 @@ KernelEntry allGatherGemmEntry() {
       .retile = [](const Problem &p, Config &config) { retileFused(p, config, Exchange::gather); },
       .make =
           [](DType type, const Config &config) {
-            return isPlaced(config) ? placedGemm(type, config, "A", gathered(0))
+            return isPlaced(config) ? placedGemm("ag-gemm", type, config, "A", gathered(0))
                                     : allGatherGemm(type, fusedConfig(config));
           },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},

@@ -3,9 +3,13 @@
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
+#include "ditron/kernels/functions/Epilogues.h"
 #include <algorithm>
 
 namespace ditron::kernels {
+
+/// Values of `form`.
+static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
 
 std::vector<ConfigParameter> fusedParameters() {
   std::vector<ConfigParameter> parameters = epilogueParameters();
@@ -22,9 +26,10 @@ std::vector<ConfigParameter> fusedParameters() {
                         {},
                         {"accumulator", "result"}});
   parameters.push_back({"form",
-                        "the verbs written in the kernel, or derived from where arguments live",
+                        "the verbs written in the kernel, or derived from where arguments live "
+                        "(either: derived where copy engines move the data)",
                         {},
-                        {"explicit", "placed"},
+                        {"explicit", "placed", "either"},
                         0});
   return parameters;
 }
@@ -62,7 +67,7 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"chunks", exchange == Exchange::gather ? 1 : 2});
   bool isNarrow = problem.target.isGpu() && isFloat(problem.type) && byteSize(problem.type) == 2;
   config.add({"partials", isNarrow ? 1 : 0});
-  config.add({"form", 0});
+  config.add({"form", kEitherForm});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && exchange == Exchange::gather) {
     chooseEngine(problem, config);
@@ -90,26 +95,31 @@ int evenRows(int rows, int most) {
 std::vector<std::string> fusedVariants() {
   return {"m=8,n=16,k=32",
           "m=8,n=16,k=32,comm=1,engine=cores",
-          "m=8,n=16,k=32,engine=copy",
-          "m=8,n=16,k=32,engine=copy,partials=result",
+          "m=8,n=16,k=32,engine=copy,form=explicit",
+          "m=8,n=16,k=32,engine=copy,partials=result,form=explicit",
+          "m=8,n=16,k=32,engine=copy,chunks=2,partials=result,form=placed",
           "m=8,n=16,k=32,comm=1,engine=cores,form=placed",
           "m=8,n=16,k=32,engine=copy,chunks=2,form=placed",
           "bias=yes,activation=relu,residual=yes,form=placed",
           "transB=yes,scale=yes,bias=yes,engine=copy,chunks=4,form=placed",
           "transB=yes",
           "bias=yes,activation=relu,residual=yes",
-          "transB=yes,scale=yes,bias=yes,activation=silu,engine=copy"};
+          "transB=yes,scale=yes,bias=yes,activation=silu,engine=copy,form=explicit"};
 }
 
-bool isPlaced(const Config &config) { return config["form"] == 1; }
+bool isPlaced(const Config &config) {
+  return config["form"] == kEitherForm ? byCopyEngines(config) : config["form"] == kPlacedForm;
+}
 
-Kernel placedGemm(DType type, const Config &config, const char *argument,
+Kernel placedGemm(const char *name, DType type, const Config &config, const char *argument,
                   const Placement &placement) {
   Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
   Placement where = placement.cores(config.get("comm")).on(engine);
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
-  return distribute(gemm(type, gemmConfig(config)), {{argument, where}});
+  GemmConfig product = gemmConfig(config);
+  checkEpilogue(type, product, name);
+  return distribute(name, gemm(type, product), {{argument, where}});
 }
 
 std::vector<Dimensions> fusedTestShapes() {
@@ -124,7 +134,7 @@ std::vector<CheckCase> fusedCheckCases() {
   return {{{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0"},
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=1"},
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0"},
-          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy"},
+          {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy,form=explicit"},
           {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=1,form=placed"},
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0,form=placed"},
           {{{"M", 10}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy,chunks=2,form=placed"},

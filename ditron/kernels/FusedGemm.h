@@ -22,9 +22,9 @@ FusedGemmConfig fusedConfig(const Config &config);
 /// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
 int evenRows(int rows, int most);
 std::vector<std::string> fusedVariants();
-/// Whether a configuration asks for `gemm` with a placed argument, and that kernel.
+/// Whether a configuration asks for `gemm` with a placed argument, and that kernel, called `name`.
 bool isPlaced(const Config &config);
-Kernel placedGemm(DType type, const Config &config, const char *argument,
+Kernel placedGemm(const char *name, DType type, const Config &config, const char *argument,
                   const Placement &placement);
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();

@@ -162,7 +162,7 @@ KernelEntry gemmAllReduceEntry() {
                    Config &config) { retileFused(p, config, Exchange::allReduce); },
       .make =
           [](DType type, const Config &config) {
-            return isPlaced(config) ? placedGemm(type, config, "C", allReduced())
+            return isPlaced(config) ? placedGemm("gemm-ar", type, config, "C", allReduced())
                                     : gemmAllReduce(type, fusedConfig(config));
           },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},

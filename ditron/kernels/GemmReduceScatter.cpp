@@ -132,7 +132,7 @@ KernelEntry gemmReduceScatterEntry() {
                    Config &config) { retileFused(p, config, Exchange::reduceScatter); },
       .make =
           [](DType type, const Config &config) {
-            return isPlaced(config) ? placedGemm(type, config, "C", reduceScattered(0))
+            return isPlaced(config) ? placedGemm("gemm-rs", type, config, "C", reduceScattered(0))
                                     : gemmReduceScatter(type, fusedConfig(config));
           },
       .shape = {{"M", 256}, {"N", 512}, {"K", 512}},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/device/LoopCarry.h"
 #include "ditron/device/Order.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -40,6 +41,9 @@ LoopBase::~LoopBase() {
 }
 
 range::range(Index end, Location where) : range(0, end, 1, where) {}
+range::range(Index end, Location where, bool isInAnyOrder) : range(0, end, 1, where) {
+  isInAnyOrder_ = isInAnyOrder;
+}
 range::range(Index first, Index end, Location where) : range(first, end, 1, where) {}
 range::range(Index first, Index end, Index step, Location where)
     : Loop(where), first_(first), end_(end), step_(step), item_(0) {
@@ -48,11 +52,15 @@ range::range(Index first, Index end, Index step, Location where)
                        where);
 }
 
+range inAnyOrder(Index end, Location where) { return range(end, where, /*isInAnyOrder=*/true); }
+
 void range::open() {
   Trace &trace = Trace::current(where());
   Value first = trace.value(first_, where()), end = trace.value(end_, where());
   Value step = trace.value(step_, where());
   auto loop = trace.create<scf::ForOp>(where(), first, end, step);
+  if (isInAnyOrder_)
+    loop->setAttr(device::kReorderableAttr, trace.builder().getUnitAttr());
   opened({loop.getOperation()});
   item_ = trace.index(loop.getInductionVar());
 }

@@ -65,8 +65,16 @@ public:
   Index item() const { return item_; }
 
 private:
+  friend range inAnyOrder(Index end, Location where);
+  range(Index end, Location where, bool isInAnyOrder);
   Index first_, end_, step_, item_;
+  bool isInAnyOrder_ = false;
 };
+
+/// for (auto k : inAnyOrder(n)): as range(n), and says that what the loop computes does not depend on
+/// the order of its steps, as with the running softmax of attention. Sums and extrema need no such
+/// word. A loop over a dimension that is gathered takes what is there first (Distribute.h).
+range inAnyOrder(Index end, Location where = Location::current());
 
 /// A branch taken at run time; both bodies are traced.
 void when(detail::BoolOperand condition, const std::function<void()> &then);

@@ -41,7 +41,8 @@ device::PlacementKind kindOf(Placement::Kind kind) {
 /// Places arguments of one kernel.
 class Distributor {
 public:
-  Distributor(const Signature &signature, Location where) : signature_(signature), where_(where) {}
+  Distributor(std::string name, const Signature &signature, Location where)
+      : name_(std::move(name)), signature_(signature), where_(where) {}
 
   /// A copy of the kernel in a context of its own.
   void copy(const TracedKernel &kernel) {
@@ -59,6 +60,7 @@ public:
       throw InternalError("the text of a traced kernel cannot be parsed");
     if (device::isOfRanks(function()))
       fail("it is a kernel of several ranks already, expected one of one device");
+    function().setName(name_);
   }
 
   void mark(const Placements::Entry &entry) {
@@ -160,10 +162,10 @@ private:
                          ? argument.name
                          : fmt::format("{}[{}]", argument.name, fmt::join(dims, ",")));
     }
-    return fmt::format("{}({}) -> {}", signature_.name(), fmt::join(inputs, ", "),
-                       fmt::join(outputs, ", "));
+    return fmt::format("{}({}) -> {}", name_, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
   }
 
+  std::string name_;
   const Signature &signature_;
   Location where_;
   std::shared_ptr<TracedKernel> result_ = std::make_shared<TracedKernel>();
@@ -172,7 +174,12 @@ private:
 } // namespace
 
 Kernel distribute(const Kernel &kernel, const Placements &placements, Location where) {
-  Distributor distributor(kernel.signature(), where);
+  return distribute(kernel.name(), kernel, placements, where);
+}
+
+Kernel distribute(const std::string &name, const Kernel &kernel, const Placements &placements,
+                  Location where) {
+  Distributor distributor(name, kernel.signature(), where);
   distributor.copy(kernel.traced());
   for (const Placements::Entry &entry : placements.entries())
     distributor.mark(entry);

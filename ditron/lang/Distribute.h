@@ -81,5 +81,8 @@ private:
 /// cannot be placed so, with the line of the kernel and the reason.
 Kernel distribute(const Kernel &kernel, const Placements &placements,
                   Location where = Location::current());
+/// The same, called `name` in messages, traces and signatures.
+Kernel distribute(const std::string &name, const Kernel &kernel, const Placements &placements,
+                  Location where = Location::current());
 
 } // namespace ditron

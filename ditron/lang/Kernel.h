@@ -119,7 +119,7 @@ private:
   using Body = std::function<void(const std::vector<detail::Handle> &)>;
   Kernel(Signature signature, std::vector<detail::Parameter> parameters, const Body &body,
          Location where);
-  friend Kernel distribute(const Kernel &, const Placements &, Location);
+  friend Kernel distribute(const std::string &, const Kernel &, const Placements &, Location);
   std::shared_ptr<const TracedKernel> traced_;
   std::vector<std::pair<size_t, size_t>> inPlace_; ///< outputs and inputs, by number
 };

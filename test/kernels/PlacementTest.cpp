@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <mutex>
 
 namespace ditron::kernels {
@@ -373,6 +374,75 @@ TEST(Placement, SumsOfBatches) {
     }
 }
 
+//===-- Attention -----------------------------------------------------------------------------===//
+
+constexpr int kHead = 16;
+
+/// softmax(q * k^T + bias) * v of one head, tiles of keys in the order of `keys`.
+template <class Keys> Kernel attention(const Keys &keys) {
+  return {"attention(q[T,D], k[S,D], v[S,D], bias[S]) -> o[T,D]",
+          [&](In<f32> q, In<f32> k, In<f32> v, In<f32, 1> bias, Out<f32> o) {
+            auto qs = q.tiled(8, kHead), ks = k.tiled(8, kHead), vs = v.tiled(8, kHead);
+            auto os = o.tiled(8, kHead);
+            auto biases = bias.tiled(8);
+            for (auto [i, column] : os.tiles()) {
+              Tile mine = qs(i, 0);
+              Var top = full<f32>({8, 1}, std::numeric_limits<f32>::lowest());
+              Var total = zeros<f32>(8, 1), sums = zeros<f32>(8, kHead);
+              for (auto j : keys(ks.rows())) {
+                auto scores = dot(mine, transpose(ks(j, 0))) + Tile(biases(j).padded(-INFINITY));
+                auto next = maximum(top, max(scores, 1)), fading = exp(top - next);
+                auto weights = exp(scores - next);
+                total = total * fading + sum(weights, 1);
+                sums = sums * fading + dot(weights, vs(j, 0));
+                top = next;
+              }
+              os(i, column) = sums / total;
+            }
+          }};
+}
+
+double attentionInput(int64_t rank, size_t argument, const Place &at) {
+  return element(rank, argument, at) / 4;
+}
+
+/// What query `at[0]` of a rank sees of the keys of all ranks, `part` of each.
+double attended(int64_t ranks, int64_t part, int64_t rank, const Place &at) {
+  double total = 0, sum = 0;
+  for (int64_t key = 0; key < ranks * part; ++key) {
+    int64_t owner = key / part, j = key % part;
+    double score = attentionInput(owner, 3, {j});
+    for (int64_t d = 0; d < kHead; ++d)
+      score += attentionInput(rank, 0, {at[0], d}) * attentionInput(owner, 1, {j, d});
+    total += std::exp(score);
+    sum += std::exp(score) * attentionInput(owner, 2, {j, at[1]});
+  }
+  return sum / total;
+}
+
+/// Keys and values of all ranks pass by each rank's queries, its own first.
+TEST(Placement, Attention) {
+  Kernel whole = attention([](Index count) { return inAnyOrder(count); });
+  for (Engine engine : {Engine::core, Engine::copy}) {
+    Placement keys = gathered(0).on(engine);
+    Kernel kernel = distribute(whole, {{"k", keys}, {"v", keys}, {"bias", keys}});
+    EXPECT_EQ(kernel.signature().text(), "attention(q[T,D], k[S,D], v[S,D], bias[S]) -> o[T,D]");
+    for (int ranks : {1, 2, 3})
+      for (const char *backend : {"cpu", "reference"})
+        expectOutput(
+            kernel, {{"T", 21}, {"S", 19}, {"D", kHead}}, {ranks, 2, backend},
+            [&](int64_t rank, const Place &at) { return attended(ranks, 19, rank, at); },
+            attentionInput, 1e-5);
+    CheckOptions options;
+    options.ranks = 3;
+    options.cores = 2;
+    options.shape = {{"T", 12}, {"S", 10}, {"D", kHead}};
+    Verdict verdict = check(kernel, options);
+    EXPECT_TRUE(verdict.clean());
+    EXPECT_EQ(verdict.method, Method::proved);
+  }
+}
+
 //===-- Along an axis of the mesh -------------------------------------------------------------===//
 
 /// Ranks of a mesh of nodes of 3 ranks that differ along one axis only.
@@ -503,6 +573,10 @@ TEST(Placement, RefusalsOfLoops) {
               HasSubstr("is not its one store, in the loop over tiles"));
   EXPECT_THAT(refusal(vectorAdd(DType::f32), {{"z", allReduced()}}),
               HasSubstr("there is nothing to add over the ranks"));
+  Kernel ordered = attention([](Index count) { return range(count); });
+  EXPECT_THAT(refusal(ordered, {{"k", gathered(0)}, {"v", gathered(0)}, {"bias", gathered(0)}}),
+              HasSubstr("'k' is gathered along S, but what this loop over S carries depends on the "
+                        "order of its steps"));
   Kernel shifted("shifted(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
     auto xs = x.tiled(8, 8);
     auto ys = y.tiled(8, 8);

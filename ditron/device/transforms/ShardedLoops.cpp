@@ -143,9 +143,10 @@ private:
   LogicalResult checkSweep(ShardedLoop &loop) {
     auto sweep = cast<scf::ForOp>(loop.loop);
     if (!isReorderable(carryOf(sweep)))
-      return refuse(sweep) << "what this loop over " << extent_.name
-                           << " carries depends on the order of its steps, and parts arrive in "
-                              "another order on each rank: expected a sum, or another reduction";
+      return refuse(sweep)
+             << "what this loop over " << extent_.name
+             << " carries depends on the order of its steps, and parts arrive in "
+                "another order on each rank: expected a sum or another reduction, or inAnyOrder()";
     if (!isConstantIntValue(sweep.getStep(), 1))
       return refuse(sweep) << "this loop over " << extent_.name << " does not count tiles";
     return success();
