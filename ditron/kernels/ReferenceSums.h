@@ -47,8 +47,8 @@ struct ReferenceSum {
   /// What products of operands rounded to tf32, ties either way, may lose of it: of each term 2^-9
   /// of what terms are on average.
   void allowTf32() { magnitude *= 1 + 16384 / static_cast<double>(std::max<int64_t>(terms, 1)); }
-  /// What it may lose where it is one of the parts of a sum of `all` terms that are rounded to a type
-  /// of so many significant bits before they are added.
+  /// What it may lose where it is one of the parts of a sum of `all` terms, and the parts are rounded
+  /// to `bits` significant bits before they are added.
   void allowRounding(int bits, int64_t all) {
     double lost = std::ldexp(std::abs(value), -bits);
     magnitude += lost / (std::sqrt(static_cast<double>(all)) * std::ldexp(1.0, -23));

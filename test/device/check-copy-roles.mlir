@@ -90,12 +90,28 @@ func.func @shares_signals(%n: index) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   %s = dist.signals "s"(%n) : !dist.signals<1>
   dist.role "send" cores %c0 for %c1 on copy {
-    // expected-note @below {{copy engines wait here}}
+    // expected-note @below {{copy engines do it here}}
     dist.wait %s[%c0] >= %n : !dist.signals<1>
   }
   dist.notify %s[%c0] add %n : !dist.signals<1>
   // expected-error @below {{signal 's' is waited for by copy engines and by cores, expected signals of their own}}
   dist.wait %s[%c0] >= %n : !dist.signals<1>
+  return
+}
+
+// -----
+
+func.func @shares_notifies(%n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = dist.signals "s"(%n) : !dist.signals<1>
+  dist.role "send" cores %c0 for %c1 on copy {
+    // expected-note @below {{copy engines do it here}}
+    dist.notify %s[%c0] on %c0 add %c1 : !dist.signals<1>
+  }
+  // expected-error @below {{signal 's' is notified by copy engines and by cores, expected signals of their own}}
+  dist.notify %s[%c0] on %c0 add %c1 : !dist.signals<1>
+  dist.wait %s[%c0] >= %c1 : !dist.signals<1>
   return
 }
 

@@ -6,6 +6,7 @@
 //     tile.load in a role on copy           copy engines put, notify and wait
 //     dist.put of a chunk at %loaded        depends on tensor.extract, which reads memory
 //     dist.wait %s in a role and outside    signal 's' is waited for by copy engines and by cores
+//     dist.notify, likewise                 signal 's' is notified by copy engines and by cores
 //
 // A launch executes these roles on the host (abi/CopyProgram.h), so all that they do follows from
 // extents, integer arguments and ranks. Nothing is rewritten. The messages stand in
@@ -92,25 +93,42 @@ LogicalResult checkPlace(RoleOp role) {
                           << ", expected the top of the kernel: they begin when the launch does";
 }
 
-/// Copy engines take off what they have waited for, so nobody else waits for it.
-LogicalResult checkSignals(func::FuncOp kernel) {
-  llvm::DenseMap<Value, WaitOp> byEngines;
-  kernel.walk([&](WaitOp wait) {
-    if (isOfCopyRole(wait))
-      byEngines.try_emplace(originOf(wait.getSignals()), wait);
-  });
-  WalkResult result = kernel.walk([&](WaitOp wait) {
-    auto found = byEngines.find(originOf(wait.getSignals()));
-    if (isOfCopyRole(wait) || found == byEngines.end())
+/// Signals that copy engines use in one way and cores in the same: an error at the cores' op.
+LogicalResult checkShared(func::FuncOp kernel, core::Observation::Effect effect, StringRef used) {
+  llvm::DenseMap<Value, Operation *> byEngines;
+  auto forEach = [&](llvm::function_ref<WalkResult(Operation *, Value)> visit) {
+    return kernel.walk([&](Operation *op) {
+      for (const core::Observation &seen : core::observationsOf(op))
+        if (seen.isSignal() && seen.effect == effect)
+          return visit(op, originOf(seen.object));
       return WalkResult::advance();
-    auto declaration = found->first.getDefiningOp<SignalsOp>();
-    auto error = wait.emitError() << "signal '" << (declaration ? declaration.getName() : "")
-                                  << "' is waited for by copy engines and by cores, expected "
-                                     "signals of their own";
-    error.attachNote(found->second.getLoc()) << "copy engines wait here";
+    });
+  };
+  forEach([&](Operation *op, Value signals) {
+    if (isOfCopyRole(op))
+      byEngines.try_emplace(signals, op);
+    return WalkResult::advance();
+  });
+  WalkResult result = forEach([&](Operation *op, Value signals) {
+    auto found = byEngines.find(signals);
+    if (isOfCopyRole(op) || found == byEngines.end())
+      return WalkResult::advance();
+    auto declaration = signals.getDefiningOp<SignalsOp>();
+    auto error = op->emitError() << "signal '" << (declaration ? declaration.getName() : "")
+                                 << "' is " << used
+                                 << " by copy engines and by cores, expected signals of their own";
+    error.attachNote(found->second->getLoc()) << "copy engines do it here";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+/// Copy engines take off what they have waited for, so nobody else waits for it; and they write
+/// words and cannot add, so nobody else notifies what they notify.
+LogicalResult checkSignals(func::FuncOp kernel) {
+  using Effect = core::Observation::Effect;
+  return success(succeeded(checkShared(kernel, Effect::wait, "waited for")) &&
+                 succeeded(checkShared(kernel, Effect::notify, "notified")));
 }
 
 struct CheckCopyRoles : device::impl::CheckCopyRolesBase<CheckCopyRoles> {

@@ -120,6 +120,11 @@ private:
     int64_t cell = action.values[isWait ? 0 : 1], value = action.values.back();
     uint64_t address = addressOf(step.arguments[0], peer) + 8 * static_cast<uint64_t>(cell);
     if (isWait && value > 0) {
+      if (!awaited_.insert(address).second)
+        throw CompileError(fmt::format(
+            "copy engines wait twice for counter {} of signal '{}' in a launch: they clear it as "
+            "they see it, expected one wait for all of its notifies",
+            cell, signalOf(step).name));
       addWord(WordOperation::waitAtLeast, address, value);
       addWord(WordOperation::write, address, 0);
     } else if (!isWait) {
@@ -197,11 +202,14 @@ private:
   }
 
   [[noreturn]] void refuse(const CopyAction &action, int first, int second) const {
-    auto signals = static_cast<size_t>(action.step->arguments[0]) - info_.arguments.size();
     throw CompileError(fmt::format(
         "the copy engines of ranks {} and {} notify counter {} of signal '{}' on rank {}: they "
         "write words and cannot add, expected a counter for each rank",
-        first, second, action.values[1], info_.symmetric[signals].name, action.values[0]));
+        first, second, action.values[1], signalOf(*action.step).name, action.values[0]));
+  }
+
+  const abi::Symmetric &signalOf(const abi::CopyStep &step) const {
+    return info_.symmetric[static_cast<size_t>(step.arguments[0]) - info_.arguments.size()];
   }
 
   const abi::KernelInfo &info_;
@@ -210,6 +218,7 @@ private:
   std::span<const int64_t> words_;
   std::vector<CopyPlan::Operation> operations_;
   std::set<int> targets_;              ///< of puts
+  std::set<uint64_t> awaited_;         ///< counters
   std::set<int> credits_;              ///< of peers, that have been taken
   std::map<uint64_t, int64_t> values_; ///< of counters, as notified so far in this launch
 };

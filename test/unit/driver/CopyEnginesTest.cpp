@@ -98,5 +98,33 @@ TEST(CopyEngines, GraphsReplayWithOtherData) {
     });
 }
 
+/// On a GPU they clear a counter as they see it.
+TEST(CopyEngines, WaitOnceForACounter) {
+  Context ctx = Context::init();
+  if (ctx.backend() != "nvidia")
+    GTEST_SKIP() << "counters stay as they are on backend " << ctx.backend();
+  Program run = ctx.compile(Kernel("twice(x[N]) -> y[N]", [](In<f32, 1> x, Out<f32, 1> y) {
+    auto done = signals(1, "done");
+    copyEngines().run("wait", [&] {
+      wait(done(0), 1);
+      wait(done(0), 2);
+    });
+    auto xs = x.tiled(64);
+    auto ys = y.tiled(64);
+    for (auto [i] : ys.tiles()) {
+      ys(i) = xs(i);
+      notify(done(0));
+    }
+  }));
+  try {
+    run.prepare({numbersOf(ctx), ctx.tensor<f32>({kCount})});
+    FAIL() << "no error";
+  } catch (const CompileError &error) {
+    EXPECT_NE(std::string(error.what()).find("wait twice for counter 0 of signal 'done'"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 } // namespace
 } // namespace ditron

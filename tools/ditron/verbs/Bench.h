@@ -38,8 +38,8 @@ struct BenchResult {
   bool fromCache = false;
   std::vector<std::string> warnings;
 
-  /// The seconds that nothing can beat: of the product alone, or of the bytes over a link of so many
-  /// bytes a second. Nothing where neither is known.
+  /// The seconds that nothing can beat: of the product alone, or of the bytes over a link of
+  /// `bandwidth` bytes a second. Nothing where neither is known.
   std::optional<double> limit(double bandwidth) const;
 
   void note(const runtime::CompileReport &report) {
