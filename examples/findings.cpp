@@ -163,6 +163,22 @@ Kernel unevenAllocation() {
   });
 }
 
+// Each rank's copy engines notify the same counter of a peer.
+Kernel severalSenders() {
+  return kernel([](In<f32> x, Out<f32> y) {
+    auto slots = symmetric<f32>({numRanks(), x.rows(), x.cols()}, "slots");
+    auto arrived = signals(1, "arrived");
+    copyEngines().run("send", [&] {
+      for (auto peer : peers()) {
+        put(x, slots.on(peer).at(rank()));
+        notify(arrived.on(peer)(0));
+      }
+    });
+    wait(arrived(0), numRanks() - 1);
+    y.tiled(4, 8)(0, 0) = x.tiled(4, 8)(0, 0);
+  });
+}
+
 // A counter is either added to or set.
 Kernel invalidProgram() {
   return kernel([](In<f32> x, Out<f32> y) {
@@ -193,6 +209,7 @@ static const Example kExamples[] = {
     {FindingKind::uninitializedRead, uninitializedRead, {.ranks = 1, .cores = 1}},
     {FindingKind::outOfBounds, outOfBounds},
     {FindingKind::unevenAllocation, unevenAllocation},
+    {FindingKind::severalSenders, severalSenders, {.ranks = 3, .cores = 1}},
     {FindingKind::invalidProgram, invalidProgram, {.ranks = 1, .cores = 1}},
 };
 

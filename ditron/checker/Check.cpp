@@ -88,6 +88,8 @@ private:
       add(trace, explainRace(trace, causality, race));
     for (const ScopeFault &fault : findNarrowScopes(trace, causality))
       add(trace, explainScope(trace, fault));
+    for (const SenderFault &fault : findSeveralSenders(trace))
+      add(trace, explainSenders(trace, fault));
     addRest(recording, races);
     bool dependsOnAtomics = races.hasUnorderedAtomics && decision_;
     if (dependsOnAtomics)

@@ -67,6 +67,7 @@ enum class FindingKind {
                ///< extents
   unevenAllocation, ///< symmetric memory whose extents differ between ranks
   narrowScope,      ///< a signal whose scope does not reach who observes it
+  severalSenders,   ///< a counter that the copy engines of several ranks notify
   invalidProgram    ///< anything else that the interpreter refuses
 };
 /// In kebab case: "data-race".

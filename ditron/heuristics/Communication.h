@@ -29,7 +29,8 @@ struct Traffic {
 /// How the bytes of a collective are moved.
 struct TransferChoice {
   bool byCopyEngines = false;
-  int64_t chunks = 1; ///< of a shard, that copy engines send one by one
+  int64_t chunks = 1;  ///< of a shard, that copy engines send one by one
+  int64_t senders = 0; ///< cores that only send; 0: all send, then receive
 };
 
 /// Copy engines move many bytes: they fill the link, and take some microseconds a launch and a copy.

@@ -24,20 +24,25 @@ template <class T> static Kernel oneShot(TransferConfig cfg) {
             auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
             auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
 
-            for (auto [i, j] : mine.tiles())
-              for (auto peer : peers()) {
-                put(mine(i, j), slots.on(peer).tiled(cfg.rows, cfg.columns)(rank(), i, j));
-                notify(arrived.on(peer)(i, j));
+            auto send = [&] {
+              for (auto [i, j] : mine.tiles())
+                for (auto peer : peers()) {
+                  put(mine(i, j), slots.on(peer).tiled(cfg.rows, cfg.columns)(rank(), i, j));
+                  notify(arrived.on(peer)(i, j));
+                }
+            };
+            auto add = [&] {
+              for (auto [i, j] : sums.tiles()) {
+                wait(arrived(i, j), numRanks() - 1);
+                Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
+                for (auto r : range(numRanks())) {
+                  auto part = choose(r == rank(), x, slots.at(r)).tiled(cfg.rows, cfg.columns);
+                  total += cast<Accumulator<T>>(part(i, j));
+                }
+                sums(i, j) = cast<T>(total);
               }
-            for (auto [i, j] : sums.tiles()) {
-              wait(arrived(i, j), numRanks() - 1);
-              Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
-              for (auto r : range(numRanks())) {
-                auto part = choose(r == rank(), x, slots.at(r)).tiled(cfg.rows, cfg.columns);
-                total += cast<Accumulator<T>>(part(i, j));
-              }
-              sums(i, j) = cast<T>(total);
-            }
+            };
+            sendAndReceive(cfg.senders, send, add);
           }};
 }
 
@@ -83,34 +88,39 @@ template <class T> static Kernel twoShot(TransferConfig cfg) {
             auto arrived = signals({parts.rows(), parts.cols()}, "arrived");
             auto known = signals({numRanks(), parts.rows(), parts.cols()}, "known");
 
-            for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
-              auto sent = tiled(shards.of(x, owner));
-              when(owner != rank() && i < sent.rows(), [&] {
-                put(sent(i, j), tiled(shards.room(slots.on(owner).at(rank()), owner))(i, j));
-                notify(arrived.on(owner)(i, j));
-              });
-            }
-            auto mine = tiled(shards.of(x, rank()));
-            auto result = tiled(shards.of(y, rank()));
-            auto total = tiled(shards.room(sums.at(rank()), rank()));
-            auto filled = tiled(shards.room(slots, rank()));
-            for (auto [i, j] : mine.tiles()) {
-              wait(arrived(i, j), numRanks() - 1);
-              Tile sum = cast<T>(sumWithPeers(mine(i, j), filled, i, j, [](const Index &) {}));
-              result(i, j) = sum;
-              total(i, j) = sum;
-              for (auto peer : peers()) {
-                put(total(i, j), tiled(shards.room(sums.on(peer).at(rank()), rank()))(i, j));
-                notify(known.on(peer)(rank(), i, j));
+            auto send = [&] {
+              for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
+                auto sent = tiled(shards.of(x, owner));
+                when(owner != rank() && i < sent.rows(), [&] {
+                  put(sent(i, j), tiled(shards.room(slots.on(owner).at(rank()), owner))(i, j));
+                  notify(arrived.on(owner)(i, j));
+                });
               }
-            }
-            for (auto [owner, i, j] : totals.tiles(order::ownShardFirst)) {
-              auto received = tiled(shards.of(y, owner));
-              when(owner != rank() && i < received.rows(), [&] {
-                wait(known(owner, i, j), 1);
-                received(i, j) = tiled(shards.room(sums.at(owner), owner))(i, j);
-              });
-            }
+            };
+            auto add = [&] {
+              auto mine = tiled(shards.of(x, rank()));
+              auto result = tiled(shards.of(y, rank()));
+              auto total = tiled(shards.room(sums.at(rank()), rank()));
+              auto filled = tiled(shards.room(slots, rank()));
+              for (auto [i, j] : mine.tiles()) {
+                wait(arrived(i, j), numRanks() - 1);
+                Tile sum = cast<T>(sumWithPeers(mine(i, j), filled, i, j, [](const Index &) {}));
+                result(i, j) = sum;
+                total(i, j) = sum;
+                for (auto peer : peers()) {
+                  put(total(i, j), tiled(shards.room(sums.on(peer).at(rank()), rank()))(i, j));
+                  notify(known.on(peer)(rank(), i, j));
+                }
+              }
+              for (auto [owner, i, j] : totals.tiles(order::ownShardFirst)) {
+                auto received = tiled(shards.of(y, owner));
+                when(owner != rank() && i < received.rows(), [&] {
+                  wait(known(owner, i, j), 1);
+                  received(i, j) = tiled(shards.room(sums.at(owner), owner))(i, j);
+                });
+              }
+            };
+            sendAndReceive(cfg.senders, send, add);
           }};
 }
 

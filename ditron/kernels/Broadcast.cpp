@@ -19,21 +19,27 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
   auto received = slot.tiled(cfg.rows, cfg.columns);
   auto arrived = signals({mine.rows(), mine.cols()}, "arrived");
 
-  for (auto at : mine.tiles()) {
-    auto [i, j] = at;
-    auto send = [&] {
-      for (auto peer : peers()) {
-        put(mine(i, j), slot.on(peer).tiled(cfg.rows, cfg.columns)(i, j));
-        notify(arrived.on(peer)(i, j));
-      }
-      result(i, j) = mine(i, j);
-    };
-    auto receive = [&] {
-      wait(arrived(i, j), 1);
-      result(i, j) = received(i, j);
-    };
-    when(rank() == cfg.root, send, receive);
-  }
+  auto send = [&] {
+    when(rank() == cfg.root, [&] {
+      for (auto [i, j] : mine.tiles())
+        for (auto peer : peers()) {
+          put(mine(i, j), slot.on(peer).tiled(cfg.rows, cfg.columns)(i, j));
+          notify(arrived.on(peer)(i, j));
+        }
+    });
+  };
+  auto receive = [&] {
+    for (auto at : result.tiles()) {
+      auto [i, j] = at;
+      auto keep = [&] { result(i, j) = mine(i, j); };
+      auto take = [&] {
+        wait(arrived(i, j), 1);
+        result(i, j) = received(i, j);
+      };
+      when(rank() == cfg.root, keep, take);
+    }
+  };
+  sendAndReceive(cfg.senders, send, receive);
 }
 
 template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x, Out<T> y) {

@@ -144,6 +144,11 @@ std::vector<ConfigParameter> transferParameters() {
   std::vector<ConfigParameter> parameters = chunkParameters();
   parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4, 8}});
+  parameters.push_back({"senders",
+                        "cores that only send, where cores move data (0: all send, then receive)",
+                        {0, 16, 32, 64},
+                        {},
+                        0});
   return parameters;
 }
 
@@ -162,6 +167,7 @@ static Config transferDefaults(const Problem &problem, heuristics::ChunkShape ma
   }
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
   config.add({"chunks", choice.chunks});
+  config.add({"senders", choice.senders});
   return config;
 }
 
@@ -178,7 +184,7 @@ Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
 }
 
 TransferConfig transferConfig(const Config &config) {
-  return {chunkConfig(config), config["engine"] == 1, config.get("chunks")};
+  return {chunkConfig(config), config["engine"] == 1, config.get("chunks"), config.get("senders")};
 }
 
 } // namespace ditron::kernels

@@ -23,17 +23,22 @@ template <class T> static Kernel byCores(TransferConfig cfg) {
             auto parts = slots.tiled(cfg.rows, cfg.columns);
             auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
 
-            for (auto [i, j] : sums.tiles())
-              for (auto owner : peers(Ring::next)) {
-                auto theirs = slots.on(owner).tiled(cfg.rows, cfg.columns);
-                put(mine(owner, i, j), theirs(rank(), i, j));
-                notify(arrived.on(owner)(i, j));
+            auto send = [&] {
+              for (auto [i, j] : sums.tiles())
+                for (auto owner : peers(Ring::next)) {
+                  auto theirs = slots.on(owner).tiled(cfg.rows, cfg.columns);
+                  put(mine(owner, i, j), theirs(rank(), i, j));
+                  notify(arrived.on(owner)(i, j));
+                }
+            };
+            auto add = [&] {
+              for (auto [i, j] : sums.tiles()) {
+                wait(arrived(i, j), numRanks() - 1);
+                sums(i, j) =
+                    cast<T>(sumWithPeers(mine(rank(), i, j), parts, i, j, [](const Index &) {}));
               }
-            for (auto [i, j] : sums.tiles()) {
-              wait(arrived(i, j), numRanks() - 1);
-              sums(i, j) =
-                  cast<T>(sumWithPeers(mine(rank(), i, j), parts, i, j, [](const Index &) {}));
-            }
+            };
+            sendAndReceive(cfg.senders, send, add);
           }};
 }
 

@@ -29,18 +29,23 @@ template <class T> static void byCores(const SendReceiveConfig &cfg, In<T> x, Ou
   auto arrived = signals({mine.rows(), mine.cols()}, "arrived");
   Neighbours ranks(cfg.ring);
 
-  when(ranks.sends, [&] {
-    for (auto [i, j] : mine.tiles()) {
-      put(mine(i, j), slot.on(ranks.next).tiled(cfg.rows, cfg.columns)(i, j));
-      notify(arrived.on(ranks.next)(i, j));
-    }
-  });
-  when(ranks.receives, [&] {
-    for (auto [i, j] : result.tiles()) {
-      wait(arrived(i, j), 1);
-      result(i, j) = received(i, j);
-    }
-  });
+  auto send = [&] {
+    when(ranks.sends, [&] {
+      for (auto [i, j] : mine.tiles()) {
+        put(mine(i, j), slot.on(ranks.next).tiled(cfg.rows, cfg.columns)(i, j));
+        notify(arrived.on(ranks.next)(i, j));
+      }
+    });
+  };
+  auto receive = [&] {
+    when(ranks.receives, [&] {
+      for (auto [i, j] : result.tiles()) {
+        wait(arrived(i, j), 1);
+        result(i, j) = received(i, j);
+      }
+    });
+  };
+  sendAndReceive(cfg.senders, send, receive);
 }
 
 template <class T> static void byCopyEngines(const SendReceiveConfig &cfg, In<T> x, Out<T> y) {

@@ -120,6 +120,7 @@ struct ChunkConfig {
 struct TransferConfig : ChunkConfig {
   bool copyEngines = false; ///< they move data beside the cores
   int chunks = 1;           ///< of a shard, that copy engines send one by one
+  int senders = 0;          ///< cores that only send; 0: all send, then receive
 };
 /// all-gather(x[M,N]) -> y[R*M,N]: y is every rank's x, rank after rank.
 Kernel allGather(DType type, const TransferConfig &config = {});

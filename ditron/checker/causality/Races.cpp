@@ -241,4 +241,23 @@ std::vector<ScopeFault> findNarrowScopes(const Trace &trace, const Causality &ca
   return faults;
 }
 
+std::vector<SenderFault> findSeveralSenders(const Trace &trace) {
+  std::map<uint32_t, Position> senders; // of counters
+  std::map<std::pair<uint32_t, uint32_t>, SenderFault> found;
+  for (uint32_t t = 0; t < trace.threads.size(); ++t)
+    for (uint32_t i = 0; trace.isCopyEngine(t) && i < trace.threads[t].size(); ++i) {
+      const Event &event = trace.threads[t][i];
+      if (!event.isRelease() || trace.counters[event.object].kind != Trace::Counter::Kind::signal)
+        continue;
+      Position first = senders.try_emplace(event.object, Position{t, i}).first->second;
+      if (first.thread != t)
+        found.try_emplace({trace.siteOf(trace.at(first)).op, trace.siteOf(event).op},
+                          SenderFault{first, {t, i}});
+    }
+  std::vector<SenderFault> faults;
+  for (const auto &[ops, fault] : found)
+    faults.push_back(fault);
+  return faults;
+}
+
 } // namespace ditron::checker

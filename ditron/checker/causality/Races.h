@@ -33,4 +33,13 @@ struct ScopeFault {
 /// One for every pair of operations.
 std::vector<ScopeFault> findNarrowScopes(const Trace &trace, const Causality &causality);
 
+/// Notifies of one counter by the copy engines of two ranks.
+struct SenderFault {
+  Position first, second;
+};
+
+/// One for every pair of operations. Copy engines write words and cannot add, so a counter that they
+/// notify has one sender.
+std::vector<SenderFault> findSeveralSenders(const Trace &trace);
+
 } // namespace ditron::checker

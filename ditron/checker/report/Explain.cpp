@@ -259,4 +259,22 @@ Explained explainScope(const Trace &trace, const ScopeFault &fault) {
   return result;
 }
 
+//===-- Copy engines --------------------------------------------------------------------------===//
+
+Explained explainSenders(const Trace &trace, const SenderFault &fault) {
+  Explained result;
+  result.finding.kind = FindingKind::severalSenders;
+  for (Position at : {fault.first, fault.second}) {
+    result.finding.parties.push_back(partyOf(trace, at.thread, trace.at(at)));
+    result.ops.push_back(opNumber(trace, at));
+  }
+  const Event &notify = trace.at(fault.second);
+  result.finding.message =
+      fmt::format("{}: the copy engines of ranks {} and {} notify {}: they write words and cannot "
+                  "add, expected a counter for each sender",
+                  result.finding.parties.back().source(), trace.rankOf(fault.first.thread),
+                  trace.rankOf(fault.second.thread), trace.counters[notify.object].name);
+  return result;
+}
+
 } // namespace ditron::checker

@@ -42,6 +42,8 @@ Explained describeUndefined(const Trace &trace, const UndefinedRead &read);
 Explained explainUndefined(const Trace &trace, const UndefinedRead &read);
 /// A scope that does not reach: see findNarrowScopes.
 Explained explainScope(const Trace &trace, const ScopeFault &fault);
+/// A counter of several senders: see findSeveralSenders.
+Explained explainSenders(const Trace &trace, const SenderFault &fault);
 /// Without a schedule.
 Explained describeFailure(const Trace &trace, const Failure &failure);
 Explained explainFailure(const Trace &trace, const Failure &failure);

@@ -34,6 +34,8 @@ std::string_view name(FindingKind kind) {
     return "uneven-allocation";
   case FindingKind::narrowScope:
     return "narrow-scope";
+  case FindingKind::severalSenders:
+    return "several-senders";
   case FindingKind::invalidProgram:
     break;
   }

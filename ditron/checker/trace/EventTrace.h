@@ -100,6 +100,7 @@ struct Trace {
 
   int64_t cores = 1;           ///< of each rank: thread = rank * cores + core
   int64_t residentCores = 0;   ///< of each rank, that run at a time; 0: all
+  bool hasCopyEngines = false; ///< the last core of each rank stands for them
   int64_t nodes = 1;           ///< into which the ranks divide
   std::vector<Thread> threads; ///< of the events executed
   std::vector<Op> ops;
@@ -131,6 +132,7 @@ struct Trace {
   }
 
   int64_t rankOf(uint32_t thread) const { return thread / cores; }
+  bool isCopyEngine(uint32_t thread) const { return hasCopyEngines && thread % cores == cores - 1; }
   /// The scope that spans a thread and any other one of a rank.
   Scope toRank(uint32_t thread, int64_t rank) const {
     int64_t local = static_cast<int64_t>(threads.size()) / cores / nodes, own = rankOf(thread);

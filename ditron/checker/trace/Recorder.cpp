@@ -125,6 +125,7 @@ public:
         names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone) {
     Trace &trace = result_.trace;
     trace.cores = cores_;
+    trace.hasCopyEngines = cores_ > options.cores;
     trace.residentCores = options.residentCores;
     trace.nodes = options.nodes;
     trace.threads.resize(options.ranks * cores_);

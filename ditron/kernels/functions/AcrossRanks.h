@@ -49,6 +49,19 @@ inline std::array<Role, 2> splitRoles(int commCores) {
   return {Role(0, numCores()), Role(0, numCores())};
 }
 
+/// What cores send and receive: some of them only send while the others receive, or all send first
+/// (`senders` 0).
+inline void sendAndReceive(int senders, const auto &send, const auto &receive) {
+  if (senders == 0) {
+    send();
+    receive();
+    return;
+  }
+  auto [sending, receiving] = splitCores(senders);
+  sending.run("send", send);
+  receiving.run("receive", receive);
+}
+
 /// Rows of tiles of a shard, cut into chunks that copy engines move one by one; the last one may
 /// have fewer rows.
 class RowChunks {

@@ -20,20 +20,25 @@ void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T
   auto received = tiled(slots);
   auto arrived = signals({numRanks(), received.rows(), received.cols()}, "arrived");
 
-  for (auto [i, j] : own.tiles())
-    for (auto peer : peers()) {
-      put(tiled(partFor(peer))(i, j), tiled(slots.on(peer))(rank(), i, j));
-      notify(arrived.on(peer)(rank(), i, j));
+  auto send = [&] {
+    for (auto [i, j] : own.tiles())
+      for (auto peer : peers()) {
+        put(tiled(partFor(peer))(i, j), tiled(slots.on(peer))(rank(), i, j));
+        notify(arrived.on(peer)(rank(), i, j));
+      }
+  };
+  auto receive = [&] {
+    for (auto at : result.tiles(order::ownShardFirst)) {
+      auto [s, i, j] = at;
+      auto keep = [&] { result(s, i, j) = own(i, j); };
+      auto take = [&] {
+        wait(arrived(s, i, j), 1);
+        result(s, i, j) = received(s, i, j);
+      };
+      when(s == rank(), keep, take);
     }
-  for (auto at : result.tiles(order::ownShardFirst)) {
-    auto [s, i, j] = at;
-    auto keep = [&] { result(s, i, j) = own(i, j); };
-    auto receive = [&] {
-      wait(arrived(s, i, j), 1);
-      result(s, i, j) = received(s, i, j);
-    };
-    when(s == rank(), keep, receive);
-  }
+  };
+  sendAndReceive(cfg.senders, send, receive);
 }
 
 /// The same by copy engines, to one peer after the other: to the previous one first, since it takes

@@ -334,6 +334,28 @@ TEST(Findings, UnevenAllocation) {
   expectFinding(broken, {.cores = 1}, FindingKind::unevenAllocation, line);
 }
 
+/// Ranks that send each other a word by copy engines; `several`: all of them to one counter of a peer.
+static Kernel senders(bool several, int &line) {
+  return kernel([&line, several](In<f32> x, Out<f32> y) {
+    auto slots = symmetric<f32>({numRanks(), x.rows(), x.cols()}, "slots");
+    auto arrived = signals({numRanks()}, "arrived");
+    copyEngines().run("send", [&] {
+      for (auto peer : peers()) {
+        put(x, slots.on(peer).at(rank()));
+        notify(arrived.on(peer)(several ? Index(0) : rank())), line = __LINE__;
+      }
+    });
+  });
+}
+
+TEST(Findings, SeveralSenders) {
+  int line = 0;
+  Kernel broken = senders(true, line);
+  expectFinding(broken, {.ranks = 3, .cores = 1}, FindingKind::severalSenders, line);
+  EXPECT_TRUE(checked(senders(true, line), {.ranks = 2, .cores = 1}).clean()); // one other rank
+  EXPECT_TRUE(checked(senders(false, line), {.ranks = 3, .cores = 1}).clean());
+}
+
 //===-- Waivers, text, reproduction -----------------------------------------------------------===//
 
 TEST(Waivers, AreListedWithWhatTheyWaive) {

@@ -81,46 +81,78 @@ private:
     return t_.b.create<arith::AndIOp>(t_.loc, dense, equal(bits, i64(0)));
   }
 
-  /// The addresses of access `number`, of `width` accesses a row that are so far apart.
-  std::pair<Value, Value> at(Value number, Value width, Value fromStep, Value toStep) {
-    Value rest = number, from = from_.address, to = to_.address;
-    for (size_t dim = extents_.size(); dim-- > 0;) {
-      bool isLast = dim + 1 == extents_.size();
-      Value extent = isLast ? width : extents_[dim], place = rest;
-      if (dim > 0) {
-        place = t_.b.create<arith::RemUIOp>(t_.loc, rest, extent);
-        rest = t_.b.create<arith::DivUIOp>(t_.loc, rest, extent);
-      }
-      from = t_.add(from, t_.mul(place, isLast ? fromStep : from_.strides[dim]));
-      to = t_.add(to, t_.mul(place, isLast ? toStep : to_.strides[dim]));
+  /// `number` in digits of these extents, the last one least; the first has no limit.
+  SmallVector<Value> digitsOf(Value number, ArrayRef<Value> extents) {
+    SmallVector<Value> digits(extents.size());
+    for (size_t dim = extents.size(); dim-- > 0;) {
+      digits[dim] = number;
+      if (dim == 0)
+        break;
+      digits[dim] = t_.b.create<arith::RemUIOp>(t_.loc, number, extents[dim]);
+      number = t_.b.create<arith::DivUIOp>(t_.loc, number, extents[dim]);
     }
-    return {from, to};
+    return digits;
   }
 
-  /// All threads take accesses of `size` bytes in turn, several under way at a time.
+  /// The sum of two numbers in digits.
+  SmallVector<Value> sum(ArrayRef<Value> x, ArrayRef<Value> y, ArrayRef<Value> extents) {
+    OpBuilder &b = t_.b;
+    SmallVector<Value> digits(extents.size());
+    Value carry;
+    for (size_t dim = extents.size(); dim-- > 0;) {
+      Value digit = t_.add(x[dim], y[dim]);
+      if (carry)
+        digit = t_.add(digit, b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), carry));
+      if (dim > 0) {
+        carry = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::uge, digit, extents[dim]);
+        Value less = b.create<arith::SubIOp>(t_.loc, digit, extents[dim]);
+        digit = b.create<arith::SelectOp>(t_.loc, carry, less, digit);
+      }
+      digits[dim] = digit;
+    }
+    return digits;
+  }
+
+  static Value addressOf(ThreadBuilder &t, const Side &side, ArrayRef<Value> digits, Value step) {
+    Value address = t.add(side.address, t.mul(digits.back(), step));
+    for (auto [digit, stride] : llvm::zip(digits.drop_back(), side.strides))
+      address = t.add(address, t.mul(digit, stride));
+    return address;
+  }
+
+  /// All threads take accesses of `size` bytes in turn, `width` a row that are so far apart, several
+  /// under way at a time. Only the first one's place takes divisions.
   void copy(Value width, Value fromStep, Value toStep, int64_t size) {
     OpBuilder &b = t_.b;
     int64_t threads = t_.context.threads().count();
-    Value total = width;
-    for (Value extent : ArrayRef(extents_).drop_back())
+    SmallVector<Value> extents(extents_);
+    extents.back() = width;
+    Value total = i64(1);
+    for (Value &extent : extents) {
       total = t_.mul(total, extent);
-    Value thread = t_.thread();
-    Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), thread);
-    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(kAtATime * threads));
+      extent = b.create<arith::MaxUIOp>(t_.loc, extent, i64(1)); // of nothing, divisions are by 1
+    }
+    Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), t_.thread());
+    SmallVector<Value> step = digitsOf(i64(threads), extents);
+    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(kAtATime * threads),
+                                     digitsOf(first, extents));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Type carrier = size < 4 ? b.getIntegerType(static_cast<unsigned>(8 * size)) : b.getI32Type();
     Value zero = b.create<arith::ConstantOp>(t_.loc, b.getIntegerAttr(carrier, 0));
     SmallVector<Value> zeros(static_cast<size_t>(std::max<int64_t>(1, size / 4)), zero);
     SmallVector<std::tuple<SmallVector<Value>, Value, Value>> underWay;
+    SmallVector<Value> digits(loop.getRegionIterArgs());
     for (int64_t n = 0; n < kAtATime; ++n) {
       Value number = t_.add(loop.getInductionVar(), i64(n * threads));
       Value exists = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ult, number, total);
-      auto [from, to] = at(number, width, fromStep, toStep);
+      Value from = addressOf(t_, from_, digits, fromStep), to = addressOf(t_, to_, digits, toStep);
       underWay.emplace_back(t_.instructions->loadGlobal(from, size, exists, zeros), to, exists);
+      digits = sum(digits, step, extents);
     }
     for (auto &[values, to, exists] : underWay)
       t_.instructions->storeGlobal(to, values, exists);
+    b.create<scf::YieldOp>(t_.loc, digits);
   }
 
   ThreadBuilder &t_;
