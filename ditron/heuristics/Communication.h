@@ -31,6 +31,7 @@ struct TransferChoice {
   bool byCopyEngines = false;
   int64_t chunks = 1;  ///< of a shard, that copy engines send one by one
   int64_t senders = 0; ///< cores that only send; 0: all send, then receive
+  int64_t batch = 1;   ///< chunks that they send at a time
 };
 
 /// Copy engines move many bytes: they fill the link, and take some microseconds a launch and a copy.

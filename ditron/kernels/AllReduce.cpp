@@ -19,21 +19,22 @@ static constexpr const char *kSignature = "all-reduce(x[M,N]) -> y[M,N]";
 
 template <class T> static Kernel oneShot(TransferConfig cfg) {
   return {kSignature, [=](In<T> x, Out<T> y) {
-            auto mine = x.tiled(cfg.rows, cfg.columns);
+            int height = cfg.rows * cfg.batch;
+            auto batches = x.tiled(height, cfg.columns);
             auto sums = y.tiled(cfg.rows, cfg.columns);
             auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
-            auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
+            auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
 
             auto send = [&] {
-              for (auto [i, j] : mine.tiles())
+              for (auto [i, j] : batches.tiles())
                 for (auto peer : peers()) {
-                  put(mine(i, j), slots.on(peer).tiled(cfg.rows, cfg.columns)(rank(), i, j));
+                  put(batches(i, j), slots.on(peer).tiled(height, cfg.columns)(rank(), i, j));
                   notify(arrived.on(peer)(i, j));
                 }
             };
             auto add = [&] {
               for (auto [i, j] : sums.tiles()) {
-                wait(arrived(i, j), numRanks() - 1);
+                wait(arrived(i / cfg.batch, j), numRanks() - 1);
                 Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
                 for (auto r : range(numRanks())) {
                   auto part = choose(r == rank(), x, slots.at(r)).tiled(cfg.rows, cfg.columns);
@@ -82,17 +83,21 @@ template <class T> static Kernel twoShot(TransferConfig cfg) {
   return {kSignature, [=](In<T> x, Out<T> y) {
             Shards shards(x.rows());
             auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+            auto batched = [&](const auto &view) {
+              return view.tiled(cfg.rows * cfg.batch, cfg.columns);
+            };
             auto slots = symmetric<T>({numRanks(), shards.size(), x.cols()}, "slots");
             auto sums = symmetric<T>({numRanks(), shards.size(), x.cols()}, "sums");
-            auto parts = tiled(slots), totals = tiled(sums);
-            auto arrived = signals({parts.rows(), parts.cols()}, "arrived");
-            auto known = signals({numRanks(), parts.rows(), parts.cols()}, "known");
+            auto batches = batched(slots);
+            auto totals = tiled(sums);
+            auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
+            auto known = signals({numRanks(), totals.rows(), totals.cols()}, "known");
 
             auto send = [&] {
-              for (auto [owner, i, j] : parts.tiles(order::nextRankFirst)) {
-                auto sent = tiled(shards.of(x, owner));
+              for (auto [owner, i, j] : batches.tiles(order::nextRankFirst)) {
+                auto sent = batched(shards.of(x, owner));
                 when(owner != rank() && i < sent.rows(), [&] {
-                  put(sent(i, j), tiled(shards.room(slots.on(owner).at(rank()), owner))(i, j));
+                  put(sent(i, j), batched(shards.room(slots.on(owner).at(rank()), owner))(i, j));
                   notify(arrived.on(owner)(i, j));
                 });
               }
@@ -103,7 +108,7 @@ template <class T> static Kernel twoShot(TransferConfig cfg) {
               auto total = tiled(shards.room(sums.at(rank()), rank()));
               auto filled = tiled(shards.room(slots, rank()));
               for (auto [i, j] : mine.tiles()) {
-                wait(arrived(i, j), numRanks() - 1);
+                wait(arrived(i / cfg.batch, j), numRanks() - 1);
                 Tile sum = cast<T>(sumWithPeers(mine(i, j), filled, i, j, [](const Index &) {}));
                 result(i, j) = sum;
                 total(i, j) = sum;

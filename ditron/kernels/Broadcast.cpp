@@ -17,13 +17,14 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
   auto result = y.tiled(cfg.rows, cfg.columns);
   auto slot = symmetric<T>({x.rows(), x.cols()}, "slot");
   auto received = slot.tiled(cfg.rows, cfg.columns);
-  auto arrived = signals({mine.rows(), mine.cols()}, "arrived");
+  auto batches = x.tiled(cfg.rows * cfg.batch, cfg.columns);
+  auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
 
   auto send = [&] {
     when(rank() == cfg.root, [&] {
-      for (auto [i, j] : mine.tiles())
+      for (auto [i, j] : batches.tiles())
         for (auto peer : peers()) {
-          put(mine(i, j), slot.on(peer).tiled(cfg.rows, cfg.columns)(i, j));
+          put(batches(i, j), slot.on(peer).tiled(cfg.rows * cfg.batch, cfg.columns)(i, j));
           notify(arrived.on(peer)(i, j));
         }
     });
@@ -33,7 +34,7 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
       auto [i, j] = at;
       auto keep = [&] { result(i, j) = mine(i, j); };
       auto take = [&] {
-        wait(arrived(i, j), 1);
+        wait(arrived(i / cfg.batch, j), 1);
         result(i, j) = received(i, j);
       };
       when(rank() == cfg.root, keep, take);

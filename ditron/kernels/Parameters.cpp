@@ -146,9 +146,11 @@ std::vector<ConfigParameter> transferParameters() {
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4, 8}});
   parameters.push_back({"senders",
                         "cores that only send, where cores move data (0: all send, then receive)",
-                        {0, 16, 32, 64},
+                        {0, 32, 64, 80},
                         {},
                         0});
+  parameters.push_back(
+      {"batch", "chunks, one below the other, that cores send at a time", {1, 2, 4}});
   return parameters;
 }
 
@@ -168,6 +170,7 @@ static Config transferDefaults(const Problem &problem, heuristics::ChunkShape ma
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
   config.add({"chunks", choice.chunks});
   config.add({"senders", choice.senders});
+  config.add({"batch", choice.batch});
   return config;
 }
 
@@ -184,7 +187,8 @@ Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
 }
 
 TransferConfig transferConfig(const Config &config) {
-  return {chunkConfig(config), config["engine"] == 1, config.get("chunks"), config.get("senders")};
+  return {chunkConfig(config), config["engine"] == 1, config.get("chunks"), config.get("senders"),
+          config.get("batch")};
 }
 
 } // namespace ditron::kernels

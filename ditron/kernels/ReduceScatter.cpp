@@ -21,19 +21,21 @@ template <class T> static Kernel byCores(TransferConfig cfg) {
             auto sums = y.tiled(cfg.rows, cfg.columns);
             auto slots = symmetric<T>({numRanks(), y.rows(), y.cols()}, "slots");
             auto parts = slots.tiled(cfg.rows, cfg.columns);
-            auto arrived = signals({sums.rows(), sums.cols()}, "arrived");
+            int height = cfg.rows * cfg.batch;
+            auto batches = x.split(numRanks()).tiled(height, cfg.columns);
+            auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
 
             auto send = [&] {
-              for (auto [i, j] : sums.tiles())
+              for (auto [i, j] : y.tiled(height, cfg.columns).tiles())
                 for (auto owner : peers(Ring::next)) {
-                  auto theirs = slots.on(owner).tiled(cfg.rows, cfg.columns);
-                  put(mine(owner, i, j), theirs(rank(), i, j));
+                  auto theirs = slots.on(owner).tiled(height, cfg.columns);
+                  put(batches(owner, i, j), theirs(rank(), i, j));
                   notify(arrived.on(owner)(i, j));
                 }
             };
             auto add = [&] {
               for (auto [i, j] : sums.tiles()) {
-                wait(arrived(i, j), numRanks() - 1);
+                wait(arrived(i / cfg.batch, j), numRanks() - 1);
                 sums(i, j) =
                     cast<T>(sumWithPeers(mine(rank(), i, j), parts, i, j, [](const Index &) {}));
               }

@@ -22,17 +22,18 @@ struct Neighbours {
 };
 
 template <class T> static void byCores(const SendReceiveConfig &cfg, In<T> x, Out<T> y) {
-  auto mine = x.tiled(cfg.rows, cfg.columns);
+  int height = cfg.rows * cfg.batch;
+  auto batches = x.tiled(height, cfg.columns);
   auto result = y.tiled(cfg.rows, cfg.columns);
   auto slot = symmetric<T>({x.rows(), x.cols()}, "slot");
   auto received = slot.tiled(cfg.rows, cfg.columns);
-  auto arrived = signals({mine.rows(), mine.cols()}, "arrived");
+  auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
   Neighbours ranks(cfg.ring);
 
   auto send = [&] {
     when(ranks.sends, [&] {
-      for (auto [i, j] : mine.tiles()) {
-        put(mine(i, j), slot.on(ranks.next).tiled(cfg.rows, cfg.columns)(i, j));
+      for (auto [i, j] : batches.tiles()) {
+        put(batches(i, j), slot.on(ranks.next).tiled(height, cfg.columns)(i, j));
         notify(arrived.on(ranks.next)(i, j));
       }
     });
@@ -40,7 +41,7 @@ template <class T> static void byCores(const SendReceiveConfig &cfg, In<T> x, Ou
   auto receive = [&] {
     when(ranks.receives, [&] {
       for (auto [i, j] : result.tiles()) {
-        wait(arrived(i, j), 1);
+        wait(arrived(i / cfg.batch, j), 1);
         result(i, j) = received(i, j);
       }
     });

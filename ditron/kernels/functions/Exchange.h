@@ -18,12 +18,14 @@ void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T
   auto own = tiled(partFor(rank()));
   auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
   auto received = tiled(slots);
-  auto arrived = signals({numRanks(), received.rows(), received.cols()}, "arrived");
+  auto batched = [&](const auto &view) { return view.tiled(cfg.rows * cfg.batch, cfg.columns); };
+  auto batches = batched(slots);
+  auto arrived = signals({numRanks(), batches.rows(), batches.cols()}, "arrived");
 
   auto send = [&] {
-    for (auto [i, j] : own.tiles())
+    for (auto [i, j] : batched(partFor(rank())).tiles())
       for (auto peer : peers()) {
-        put(tiled(partFor(peer))(i, j), tiled(slots.on(peer))(rank(), i, j));
+        put(batched(partFor(peer))(i, j), batched(slots.on(peer))(rank(), i, j));
         notify(arrived.on(peer)(rank(), i, j));
       }
   };
@@ -32,7 +34,7 @@ void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T
       auto [s, i, j] = at;
       auto keep = [&] { result(s, i, j) = own(i, j); };
       auto take = [&] {
-        wait(arrived(s, i, j), 1);
+        wait(arrived(s, i / cfg.batch, j), 1);
         result(s, i, j) = received(s, i, j);
       };
       when(s == rank(), keep, take);
