@@ -28,14 +28,14 @@
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: nvidia.receive
 // CHECK: tile.store
-// CHECK: simt.notify
+// CHECK: nvidia.post
 // TMA stores are complete before the notify behind them; the move before the loop waits for none.
 // STORES-LABEL: func.func @waits
 // STORES-NOT: nvidia.complete_stores
 // STORES: simt.move
 // STORES: nvidia.tma_store
 // STORES-NEXT: nvidia.complete_stores
-// STORES-NEXT: simt.notify
+// STORES-NEXT: nvidia.post
 // STORES-NOT: nvidia.complete_stores
 func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
                  %from: !bf16, %cell: index, %m: index, %n: index, %status: !llvm.ptr) {
