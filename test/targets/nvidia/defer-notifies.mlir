@@ -18,7 +18,7 @@
 // CHECK-NEXT: simt.sync "gpu"
 // CHECK-NEXT: nvidia.close %[[OUTBOX]]
 // CHECK-NEXT: } notifier {
-// CHECK-NEXT: nvidia.deliver %[[OUTBOX]] in "sys"
+// CHECK-NEXT: nvidia.notify_posts %[[OUTBOX]] in "sys"
 func.func @deferred(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride}, %cell: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

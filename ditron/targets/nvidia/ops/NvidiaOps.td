@@ -437,14 +437,14 @@ def Nvidia_CloseOp : Nvidia_Op<"close", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$outbox attr-dict";
 }
 
-def Nvidia_DeliverOp : Nvidia_Op<"deliver", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Nvidia_NotifyPostsOp : Nvidia_Op<"notify_posts", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The notifier makes what is posted, in order, until the outbox is closed";
   let description = [{
     Each notify is a release in `scope`.
 
     Example:
     ```mlir
-    nvidia.deliver %outbox in "sys"
+    nvidia.notify_posts %outbox in "sys"
     ```
   }];
   let arguments = (ins Nvidia_OutboxType:$outbox, StrAttr:$scope);

@@ -49,7 +49,7 @@ void deferNotifies(RolesOp roles, ImplicitLocOpBuilder &b) {
   auto end = OpBuilder::atBlockEnd(&roles.getConsumer().front());
   end.create<CloseOp>(roles.getLoc(), outbox);
   auto notifier = OpBuilder::atBlockEnd(&roles.getNotifier().emplaceBlock());
-  notifier.create<DeliverOp>(roles.getLoc(), outbox, scope);
+  notifier.create<NotifyPostsOp>(roles.getLoc(), outbox, scope);
 }
 
 } // namespace ditron::nvidia

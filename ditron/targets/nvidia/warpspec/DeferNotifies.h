@@ -21,7 +21,7 @@
 //     simt.end
 //     nvidia.close %outbox
 //   } notifier {
-//     nvidia.deliver %outbox in "sys"
+//     nvidia.notify_posts %outbox in "sys"
 //   }
 //
 // A release takes until all that came before it is done everywhere, a microsecond or more after the

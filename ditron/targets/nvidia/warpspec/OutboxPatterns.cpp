@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Notifies from the consumer to the notifier: nvidia.outbox, post, flush, close and deliver.
+// Notifies from the consumer to the notifier: nvidia.outbox, post, flush, close and notify_posts.
 //
 // In shared memory an outbox is its slots, a counter's address and what to add in each, then two
 // mbarriers a slot: `full`, on which each consumer warp arrives when its lanes are through with what
@@ -134,9 +134,9 @@ struct FlushPattern : EffectPattern<FlushOp> {
   }
 };
 
-struct DeliverPattern : EffectPattern<DeliverOp> {
+struct NotifyPostsPattern : EffectPattern<NotifyPostsOp> {
   using EffectPattern::EffectPattern;
-  void write(DeliverOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+  void write(NotifyPostsOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
     OpBuilder &b = t.b;
     Type word = b.getI64Type();
     Talk talk(t, {});
@@ -163,7 +163,7 @@ struct DeliverPattern : EffectPattern<DeliverOp> {
 
 void addOutboxPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
-  patterns.add<OutboxPattern, PostPattern, ClosePattern, FlushPattern, DeliverPattern>(
+  patterns.add<OutboxPattern, PostPattern, ClosePattern, FlushPattern, NotifyPostsPattern>(
       types, patterns.getContext(), context);
 }
 
