@@ -7,8 +7,8 @@
 
 // Whole tiles are stored and loaded, and rows of tiles are put: both buffers have one order.
 // CHECK-LABEL: func @sums(
-// CHECK: tile.store %{{.*}}, %{{.*}} {dist.packed = 0 : i64}
-// CHECK: tile.load %{{.*}} {dist.packed = 0 : i64}
+// CHECK: tile.store %{{.*}}, %{{.*}} {dist.packed = array<i64: 0, 2>}
+// CHECK: tile.load %{{.*}} {dist.packed = array<i64: 0, 2>}
 // CHECK: tile.store %{{[^{]*$}}
 func.func @sums(%A: !v2 {tile.readonly}, %C: !v2) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -83,8 +83,7 @@ func.func @kept(%C: !v2) attributes {tile.kernel} {
 !v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !s2 = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 
-// So do columns of tiles, buffers that a get reads or an argument is put into, and tiles that are
-// stored in one statement and loaded in another.
+// So do columns of tiles, and buffers that a get reads or an argument is put into.
 // CHECK-LABEL: func @seen(
 // CHECK-NOT: dist.packed
 func.func @seen(%A: !v2 {tile.readonly}, %C: !v2) attributes {tile.kernel} {
@@ -105,13 +104,5 @@ func.func @seen(%A: !v2 {tile.readonly}, %C: !v2) attributes {tile.kernel} {
   %g = tile.load %given[%c0, %c0] : !s2 -> tensor<8x8xf32>
   tile.store %g, %C[%c0, %c0] : tensor<8x8xf32>, !v2
   dist.put %A, %given on %c0 : !v2, !s2
-  %apart = dist.symmetric "apart"(%c16, %c16) : !s2
-  dist.tiles (%i, %j) of (%c1, %c1) order <"row-major", 1> {
-    tile.store %zero, %apart[%i, %j] : tensor<8x8xf32>, !s2
-  }
-  dist.tiles (%i, %j) of (%c1, %c1) order <"row-major", 1> {
-    %u = tile.load %apart[%i, %j] : !s2 -> tensor<8x8xf32>
-    tile.store %u, %C[%i, %j] : tensor<8x8xf32>, !v2
-  }
   return
 }

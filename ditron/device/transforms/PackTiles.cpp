@@ -9,8 +9,8 @@
 //     %u = tile.load %parts[%peer, %i, %j]
 //     dist.put %staged[%s] rows %q * 128 for %p * 128, %parts[%rank] the same rows on %s
 //  ->
-//     tile.store %t, %staged[%s, %i, %j] {dist.packed = 0}
-//     %u = tile.load %parts[%peer, %i, %j] {dist.packed = 0}
+//     tile.store %t, %staged[%s, %i, %j] {dist.packed = array<i64: 0, 2>}
+//     %u = tile.load %parts[%peer, %i, %j] {dist.packed = array<i64: 0, 2>}
 //
 // A row of tiles takes the same run of memory whether its elements or its tiles follow one another.
 // So where rows of tiles move as a whole, and all else that touches the buffer are loads and stores
@@ -179,10 +179,6 @@ private:
     return cast<RankedTensorType>(cast<core::StoreOp>(access).getTile().getType());
   }
 
-  Operation *statementOf(Operation *access) {
-    return kernel_.getBody().front().findAncestorOpInBlock(*access);
-  }
-
   bool canPack(ArrayRef<Operation *> buffers) {
     SmallVector<Operation *> tiles;
     for (Operation *buffer : buffers) {
@@ -192,9 +188,7 @@ private:
       tiles.append(found->second.tiles);
     }
     RankedTensorType type = tileOf(tiles.front());
-    bool areAlike = llvm::all_of(tiles, [&](Operation *access) {
-      return tileOf(access) == type && statementOf(access) == statementOf(tiles.front());
-    });
+    bool areAlike = llvm::all_of(tiles, [&](Operation *access) { return tileOf(access) == type; });
     return areAlike && llvm::all_of(buffers, [&](Operation *buffer) {
              return areWhole(cast<SymmetricOp>(buffer), accesses_[buffer], type);
            });
@@ -209,10 +203,12 @@ private:
   }
 
   void mark(ArrayRef<Operation *> buffers, int64_t number) {
-    Builder b(kernel_);
+    SmallVector<Operation *> tiles;
     for (Operation *buffer : buffers)
-      for (Operation *access : accesses_[buffer].tiles)
-        access->setAttr(kPackedAttr, b.getI64IntegerAttr(number));
+      tiles.append(accesses_[buffer].tiles);
+    auto count = static_cast<int64_t>(tiles.size());
+    for (Operation *access : tiles)
+      access->setAttr(kPackedAttr, Builder(kernel_).getDenseI64ArrayAttr({number, count}));
   }
 
   func::FuncOp kernel_;

@@ -8,17 +8,22 @@ using namespace mlir;
 namespace ditron::gpu {
 
 std::optional<int64_t> packedNumber(Operation *op) {
-  auto number = op->getAttrOfType<IntegerAttr>(device::kPackedAttr);
-  return number ? std::optional(number.getInt()) : std::nullopt;
+  auto packed = op->getAttrOfType<DenseI64ArrayAttr>(device::kPackedAttr);
+  return packed ? std::optional(packed[0]) : std::nullopt;
 }
 
 PackedTiles packedTiles(func::FuncOp function) {
   PackedTiles tiles;
+  std::map<int64_t, int64_t> counts;
   function.walk([&](Operation *op) {
     if (auto number = packedNumber(op)) {
       auto store = dyn_cast<core::StoreOp>(op);
       tiles[*number].push_back(store ? Value(store.getTile()) : op->getResult(0));
+      counts[*number] = op->getAttrOfType<DenseI64ArrayAttr>(device::kPackedAttr)[1];
     }
+  });
+  std::erase_if(tiles, [&](const auto &one) {
+    return static_cast<int64_t>(one.second.size()) != counts[one.first];
   });
   return tiles;
 }

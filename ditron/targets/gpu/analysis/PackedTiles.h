@@ -14,7 +14,8 @@
 
 namespace ditron::gpu {
 
-/// The tiles that are loaded or stored by accesses of one number of dist.packed.
+/// The tiles that are loaded or stored by accesses of one number of dist.packed. Of a function that
+/// has not all of them, as regions of a kernel may, there are none.
 using PackedTiles = std::map<int64_t, llvm::SmallVector<mlir::Value>>;
 PackedTiles packedTiles(mlir::func::FuncOp function);
 

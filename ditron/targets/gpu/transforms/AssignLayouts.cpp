@@ -226,7 +226,7 @@ private:
     } else if (auto atomic = dyn_cast<core::AtomicAddOp>(op)) {
       unify({atomic.getTile(), atomic.getOld()});
     } else if (auto number = packedNumber(op)) {
-      unify(packed_[*number]);
+      unify(packed_[*number]); // none, where some are elsewhere
     } else {
       relateShapes(op);
     }
