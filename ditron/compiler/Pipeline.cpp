@@ -55,6 +55,8 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
   passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
+  passes.nest<func::FuncOp>().addPass(
+      device::createPackTiles());                // tiles that nobody sees inside of
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host

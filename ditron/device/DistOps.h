@@ -27,6 +27,12 @@ inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
 /// side. A hint: what is computed does not depend on it.
 inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
 
+/// On tile.load and tile.store of symmetric memory, two integers, a number and a count: the tile may
+/// be packed, its elements in any order of the target's in one run of memory, a row of tiles in that
+/// of its rows. So many accesses of the kernel have this number, and share the order
+/// (PackTiles.cpp).
+inline constexpr llvm::StringLiteral kPackedAttr = "dist.packed";
+
 /// On dist.tiles, an integer: so many cores with consecutive numbers execute each tile, all of them.
 /// Their number divides that of the cores of the role.
 inline constexpr llvm::StringLiteral kSharersAttr = "dist.sharers";

@@ -29,9 +29,10 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             auto a = A.tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             auto tiles = ceilDiv(c.rows(), numRanks()), rows = tiles * cfg.m; // of a shard
-            auto staged = symmetric<P>({numRanks(), rows, C.cols()}, "staged");
-            auto parts = symmetric<P>({numRanks(), rows, C.cols()}, "parts");
-            auto totals = symmetric<Y>({numRanks(), rows, C.cols()}, "totals");
+            auto columns = c.cols() * cfg.n; // of whole tiles: see gemm-rs
+            auto staged = symmetric<P>({numRanks(), rows, columns}, "staged");
+            auto parts = symmetric<P>({numRanks(), rows, columns}, "parts");
+            auto totals = symmetric<Y>({numRanks(), rows, columns}, "totals");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
             auto sums = totals.tiled(cfg.m, cfg.n);
             RowChunks chunks(rows, cfg.m, cfg.chunks);

@@ -29,10 +29,12 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
               std::optional<Scalar<f32>> scale, Out<Y> C) {
             auto a = A.split(numRanks()).tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
-            auto staged = symmetric<P>({numRanks(), C.rows(), C.cols()}, "staged");
-            auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
+            // Whole tiles, so that a target may choose the order in which their elements lie.
+            auto rows = c.rows() * cfg.m, columns = c.cols() * cfg.n;
+            auto staged = symmetric<P>({numRanks(), rows, columns}, "staged");
+            auto parts = symmetric<P>({numRanks(), rows, columns}, "parts");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
-            RowChunks chunks(C.rows(), cfg.m, cfg.chunks);
+            RowChunks chunks(rows, cfg.m, cfg.chunks);
             auto done = signals({numRanks(), chunks.count()}, "done");
             auto arrived = signals({numRanks(), chunks.count()}, "arrived");
 

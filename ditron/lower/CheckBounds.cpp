@@ -76,9 +76,35 @@ bool isExtentOf(OpFoldResult value, Value view, int64_t d) {
   return dim && dim.getSource() == view && dim.getConstantIndex() == d;
 }
 
-/// Whether both are one value, the extents of one dimension of one view, or as many tiles of one
-/// height of it.
+/// The extent that a symmetric buffer, or a part of a split, was made with; null of other views.
+Value extentMade(Value view, int64_t d) {
+  if (auto buffer = view.getDefiningOp<device::SymmetricOp>())
+    return buffer.getExtents()[static_cast<size_t>(d)];
+  auto split = view.getDefiningOp<memref::ExpandShapeOp>();
+  if (!split || !ShapedType::isDynamic(split.getStaticOutputShape()[static_cast<size_t>(d)]))
+    return nullptr;
+  auto before = split.getStaticOutputShape().take_front(static_cast<size_t>(d));
+  return split.getOutputShape()[static_cast<size_t>(llvm::count_if(before, ShapedType::isDynamic))];
+}
+
+/// An extent of a view as it was made, where that is known.
+Value madeWith(Value extent) {
+  auto dim = extent.getDefiningOp<memref::DimOp>();
+  std::optional<int64_t> d = dim ? dim.getConstantIndex() : std::nullopt;
+  Value made = d ? extentMade(dim.getSource(), *d) : nullptr;
+  return made ? made : extent;
+}
+
+/// Whether both are one value, one constant, the number of ranks, the extents of one dimension of
+/// one view, or as many tiles of one height of it.
 bool areSame(Value x, Value y) {
+  x = madeWith(x), y = madeWith(y);
+  auto ranks = x.getDefiningOp<device::NumRanksOp>(),
+       alsoRanks = y.getDefiningOp<device::NumRanksOp>();
+  if (ranks && alsoRanks)
+    return ranks.getAxis() == alsoRanks.getAxis();
+  if (auto number = getConstantIntValue(x))
+    return number == getConstantIntValue(y);
   auto tiles = x.getDefiningOp<arith::CeilDivSIOp>(),
        others = y.getDefiningOp<arith::CeilDivSIOp>();
   if (tiles && others && x != y) {
@@ -91,8 +117,17 @@ bool areSame(Value x, Value y) {
                     one.getConstantIndex() == other.getConstantIndex() && one.getConstantIndex());
 }
 
-/// Whether an index is that of a loop from 0 or more up to an extent, or counts as many tiles.
+bool isNatural(Value value);
+
+/// Whether an index is the number of the chunk that one of `n` things belongs to, if they are cut
+/// into `extent` chunks; or what is left of a division by the extent.
+bool isPartOf(Value index, Value extent);
+
+/// Whether an index is that of a loop from 0 or more up to an extent, counts as many tiles, or is a
+/// part of it.
 bool goesUpTo(Value index, Value extent) {
+  if (isPartOf(index, extent))
+    return true;
   auto argument = dyn_cast<BlockArgument>(index);
   Operation *parent = argument ? argument.getOwner()->getParentOp() : nullptr;
   if (auto tiles = dyn_cast_or_null<device::TilesOp>(parent))
@@ -100,6 +135,15 @@ bool goesUpTo(Value index, Value extent) {
   auto loop = dyn_cast_or_null<scf::ForOp>(parent);
   return loop && loop.getInductionVar() == index && areSame(loop.getUpperBound(), extent) &&
          getConstantIntValue(loop.getLowerBound()).value_or(-1) >= 0;
+}
+
+bool isPartOf(Value index, Value extent) {
+  if (auto rest = index.getDefiningOp<arith::RemSIOp>())
+    return areSame(rest.getRhs(), extent) && isNatural(rest.getLhs());
+  auto chunk = index.getDefiningOp<arith::DivSIOp>();
+  auto size = chunk ? chunk.getRhs().getDefiningOp<arith::CeilDivSIOp>() : nullptr;
+  return size && getConstantIntValue(size.getRhs()).value_or(0) > 0 &&
+         areSame(size.getRhs(), extent) && goesUpTo(chunk.getLhs(), size.getLhs());
 }
 
 /// Whether an index is 0 or more by construction.
@@ -113,12 +157,27 @@ bool isNatural(Value value) {
            (loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound()));
   }
   Operation *op = value.getDefiningOp();
-  if (isa<memref::DimOp, device::RankOp, device::NumRanksOp, device::CoreOp, device::NumCoresOp>(
-          op))
+  if (isa_and_present<memref::DimOp, device::RankOp, device::NumRanksOp, device::CoreOp,
+                      device::NumCoresOp>(op))
     return true;
-  return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::RemSIOp>(
-             op) &&
+  if (auto difference = dyn_cast_or_null<arith::SubIOp>(op))
+    return goesUpTo(difference.getRhs(), difference.getLhs());
+  return isa_and_present<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::CeilDivSIOp,
+                         arith::RemSIOp>(op) &&
          llvm::all_of(op->getOperands(), isNatural);
+}
+
+/// Whether a number is the extent of dimension d of a view.
+bool isAllOf(OpFoldResult number, Value view, int64_t d) {
+  Value extent = extentMade(view, d);
+  return isExtentOf(number, view, d) ||
+         (extent && isa<Value>(number) && areSame(cast<Value>(number), extent));
+}
+
+/// Whether a number is an index along dimension d of a view that was made with a known extent.
+bool isElementOf(OpFoldResult number, Value view, int64_t d) {
+  Value extent = extentMade(view, d);
+  return extent && isa<Value>(number) && goesUpTo(cast<Value>(number), extent);
 }
 
 /// Whether a peer is what is left of a number divided by that of ranks.
@@ -208,7 +267,8 @@ private:
                               strides = op.getMixedStrides();
     for (int64_t d = 0, rank = op.getSourceType().getRank(); d < rank; ++d) {
       bool isDense = isConstantIntValue(strides[d], 1);
-      if (isDense && isConstantIntValue(offsets[d], 0) && isExtentOf(sizes[d], view, d))
+      if (isDense && ((isConstantIntValue(offsets[d], 0) && isAllOf(sizes[d], view, d)) ||
+                      (isConstantIntValue(sizes[d], 1) && isElementOf(offsets[d], view, d))))
         continue;
       OpBuilder::InsertionGuard guard(b_);
       SmallVector<Value> numbers{known(offsets[d]), known(sizes[d]), known(strides[d])};

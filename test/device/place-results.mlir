@@ -172,9 +172,11 @@ func.func @scattered_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %
   // CHECK-DAG: %[[M:.*]] = memref.dim %[[C:.*]], %c0
   // CHECK-DAG: %[[ROWS:.*]] = arith.ceildivsi %[[M]], %c8
   // CHECK-DAG: %[[COLUMNS:.*]] = arith.ceildivsi %{{.*}}, %c16
-  // CHECK: %[[SIZE:.*]] = arith.ceildivsi %[[ROWS]], %c2
-  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf16
-  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf16
+  // CHECK-DAG: %[[WHOLE:.*]] = arith.muli %[[ROWS]], %c8
+  // CHECK-DAG: %[[WIDTH:.*]] = arith.muli %[[COLUMNS]], %c16
+  // CHECK-DAG: %[[SIZE:.*]] = arith.ceildivsi %[[ROWS]], %c2
+  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[WHOLE]], %[[WIDTH]]) : memref<?x?x?xf16
+  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[WHOLE]], %[[WIDTH]]) : memref<?x?x?xf16
   // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[R]], %c2)
   // CHECK: %[[ARRIVED:.*]] = dist.signals "C.arrived"(%[[R]], %c2)
   // CHECK: dist.role "exchange" cores %c0 for %c1 on copy {

@@ -125,3 +125,61 @@ func.func @tiles(%m: index, %n: index, %k: index) attributes {tile.kernel} {
   }
   return
 }
+
+// What is left of a division by the extent is within it; so is the number of the chunk of a tile, if
+// the tiles are cut into as many chunks as there are counters, and a rank of a buffer with a part for
+// each.
+// CHECK-LABEL: func.func @chunks(
+// CHECK-NOT: tile.require
+// CHECK: return
+func.func @chunks(%A: !v {tile.name = "A"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %r = dist.num_ranks
+  %me = dist.rank
+  %m = memref.dim %A, %c0 : !v
+  %n = memref.dim %A, %c1 : !v
+  %tiles = arith.ceildivsi %m, %c8 : index
+  %size = arith.ceildivsi %tiles, %c3 : index
+  %staged = dist.symmetric "staged"(%r, %m, %n) : memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>, #dist.space<symmetric>>
+  %done = dist.signals "done"(%r, %c3) : !dist.signals<2>
+  dist.tiles (%s, %i) of (%r, %tiles) order <"row-major", 1> {
+    %chunk = arith.divsi %i, %size : index
+    %own = arith.cmpi eq, %s, %me : index
+    scf.if %own {
+      scf.for %k = %c1 to %r step %c1 {
+        %back = arith.subi %r, %k : index
+        %behind = arith.addi %me, %back : index
+        %peer = arith.remsi %behind, %r : index
+        dist.wait %done[%peer, %chunk] >= %c1 : !dist.signals<2>
+      }
+    } else {
+      %part = memref.subview %staged[%s, 0, 0] [1, %m, %n] [1, 1, 1]
+          : memref<?x?x?xf32, strided<[?, ?, ?], offset: ?>, #dist.space<symmetric>> to !sym
+      %t = tile.load %part[%i, %c0] : !sym -> tensor<8x8xf32>
+      tile.store %t, %A[%i, %c0] : tensor<8x8xf32>, !v
+      dist.notify %done[%s, %chunk] add %c1 : !dist.signals<2>
+    }
+  }
+  return
+}
+
+// A tile cut into fewer chunks than it names is required to be within the counters.
+// CHECK-LABEL: func.func @other_chunks(
+// CHECK: tile.require %{{.*}}, "wait names signal 'done'[{}], but 'done' has extents [{}]"
+func.func @other_chunks(%A: !v {tile.name = "A"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %tiles = memref.dim %A, %c0 : !v
+  %size = arith.ceildivsi %tiles, %c4 : index
+  %done = dist.signals "done"(%c3) : !dist.signals<1>
+  dist.tiles (%i) of (%tiles) order <"row-major", 1> {
+    %chunk = arith.divsi %i, %size : index
+    dist.wait %done[%chunk] >= %c1 : !dist.signals<1>
+  }
+  return
+}

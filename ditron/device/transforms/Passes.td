@@ -30,6 +30,10 @@ def PlaceResults : Pass<"dist-place-results", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def PackTiles : Pass<"dist-pack-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Finds symmetric buffers whose tiles may lie in any order of elements";
+}
+
 def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
   let summary = "Notes in the timeline which tile each core works on";
 }

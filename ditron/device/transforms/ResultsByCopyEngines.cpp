@@ -3,7 +3,7 @@
 // Sums over the ranks that copy engines move. A part of the result is sent in chunks along its first
 // dimension, each a run of memory, once all its tiles are there.
 //
-//     %staged, %summands = dist.symmetric "C.staged", "C.summands"(%ranks, %m, %n)
+//     %staged, %summands = dist.symmetric "C.staged", "C.summands"(%ranks, %m, %n) of whole tiles
 //     %done, %arrived = dist.signals "C.done", "C.arrived"(%ranks, %chunks)
 //     dist.role "exchange" cores %c0 for %c1 on copy {
 //       for each other rank %peer, the next one first: for each chunk %q
@@ -60,6 +60,9 @@ public:
 
 private:
   void allocate() override {
+    for (auto [d, size] :
+         llvm::enumerate(result_.sizes)) // whole tiles, in an order of the target's
+      extents_[d] = math_.multiply(tileCounts_[d], math_.constant(size));
     Value most = math_.constant(result_.placed.placement.getChunks());
     chunks_ = {extents_[0], tileCounts_[0], math_.ceilDiv(tileCounts_[0], most), result_.sizes[0]};
     staged_ = summandBuffers("staged");

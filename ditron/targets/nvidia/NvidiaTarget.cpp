@@ -155,11 +155,13 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
                                      const ThreadContext &context) const {
   types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
   types.addConversion([](GateType gate) -> Type { return pipeType(gate.getContext()); });
+  types.addConversion([](OutboxType outbox) -> Type { return pipeType(outbox.getContext()); });
   types.addConversion([](QueueType queue) -> Type { return pipeType(queue.getContext()); });
   legal.addIllegalDialect<NvidiaDialect>();
   addDotPatterns(patterns, types, context);
   addRolePatterns(patterns, types, context);
   addQueuePatterns(patterns, types, context);
+  addOutboxPatterns(patterns, types, context);
   addGatePatterns(patterns, types, context);
   addTmaStorePatterns(patterns, types, context);
   addWarpgroupPatterns(patterns, types, context);

@@ -3,6 +3,7 @@
 // RUN: %opt %s --simt-assign-layouts="tensor-maps=true tensor-stores=true" --nvidia-specialize-warps=tensor-stores=true | FileCheck %s --check-prefix=STORES
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!sym = memref<?x?xbf16, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 
 // The producer waits before the tiles that the wait guards; the consumer, which receives them, waits only where there
 // is nothing to receive. What the CTA itself copies to memory that the producer loads is loaded behind a gate.
@@ -28,17 +29,17 @@
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: nvidia.receive
 // CHECK: tile.store
-// CHECK: simt.notify
-// TMA stores are complete before the notify behind them; the move before the loop waits for none.
+// CHECK: nvidia.post
+// TMA stores to symmetric memory are complete before the notify behind them; the move before the loop waits for none.
 // STORES-LABEL: func.func @waits
 // STORES-NOT: nvidia.complete_stores
 // STORES: simt.move
-// STORES: nvidia.tma_store
+// STORES-COUNT-2: nvidia.tma_store
 // STORES-NEXT: nvidia.complete_stores
-// STORES-NEXT: simt.notify
+// STORES-NEXT: nvidia.post
 // STORES-NOT: nvidia.complete_stores
-func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
-                 %from: !bf16, %cell: index, %m: index, %n: index, %status: !llvm.ptr) {
+func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !sym {tile.unit_stride},
+                 %from: !bf16, %own: !bf16 {tile.unit_stride}, %cell: index, %m: index, %n: index, %status: !llvm.ptr) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
@@ -53,9 +54,36 @@ func.func @waits(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
       scf.yield %d : tensor<64x64xf32>
     }
     %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
-    tile.store %c, %C[%i, %c0] : tensor<64x64xbf16>, !bf16
+    tile.store %c, %C[%i, %c0] : tensor<64x64xbf16>, !sym
+    tile.store %c, %own[%i, %c0] : tensor<64x64xbf16>, !bf16
     simt.notify %cell "add" %c1 scope "sys"
   }
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// Nobody reads the result before the kernel ends: the notify waits for no TMA store.
+// STORES-LABEL: func.func @result
+// STORES: nvidia.tma_store
+// STORES-NEXT: nvidia.post
+// STORES-NOT: nvidia.complete_stores
+func.func @result(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
+                  %cell: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %x = tile.load %A[%c0, %k] : !bf16 -> tensor<64x64xbf16>
+    %y = tile.load %B[%k, %c0] : !bf16 -> tensor<64x64xbf16>
+    %d = tile.dot %x, %y, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %c, %C[%c0, %c0] : tensor<64x64xbf16>, !bf16
+  simt.notify %cell "add" %c1 scope "sys"
   return
 }
 

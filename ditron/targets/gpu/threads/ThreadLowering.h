@@ -10,6 +10,7 @@
 //   TilesToThreads.cpp    the pass, the types, loops and branches
 //   ElementPatterns.cpp   what each register computes by itself, and what only renames registers
 //   MemoryPatterns.cpp    loads and stores of global memory
+//   PackedPatterns.cpp    the same of tiles that lie as threads hold them
 //   ConvertPatterns.cpp   from one layout to another
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
 //   RingPatterns.cpp      software pipelining: tiles prefetched into rings
@@ -177,6 +178,8 @@ private:
 void addElementPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                         const ThreadContext &context);
 void addMemoryPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                       const ThreadContext &context);
+void addPackedPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
 void addConvertPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                         const ThreadContext &context);

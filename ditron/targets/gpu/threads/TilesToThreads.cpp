@@ -179,6 +179,7 @@ private:
     RewritePatternSet patterns(mlirContext);
     addElementPatterns(patterns, types, context);
     addMemoryPatterns(patterns, types, context);
+    addPackedPatterns(patterns, types, context);
     addConvertPatterns(patterns, types, context);
     addReducePatterns(patterns, types, context);
     addRingPatterns(patterns, types, context);

@@ -18,8 +18,10 @@
 // tile.convert_layout is put in. Tiles that only products read are put into shared memory as they
 // are loaded. What products want, the target says (Products of GpuTarget.h).
 // docs/rationale/gpu-layouts.md argues for this; test/targets/gpu/assign-layouts.mlir shows it.
+#include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/CoreSize.h"
+#include "ditron/targets/gpu/analysis/PackedTiles.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -96,6 +98,7 @@ public:
 
   void run(func::FuncOp function) {
     SmallVector<Value> tiles = tilesOf(function);
+    packed_ = packedTiles(function);
     function.walk([&](core::DotOp dot) { shareOperands(dot); });
     function.walk([&](core::DotOp dot) { anchor(dot); });
     std::multimap<std::tuple<bool, int64_t>, Value, std::greater<>> byWeight;
@@ -222,6 +225,8 @@ private:
       unify({scan.getSource(), scan.getResult()});
     } else if (auto atomic = dyn_cast<core::AtomicAddOp>(op)) {
       unify({atomic.getTile(), atomic.getOld()});
+    } else if (auto number = packedNumber(op)) {
+      unify(packed_[*number]); // none, where some are elsewhere
     } else {
       relateShapes(op);
     }
@@ -257,6 +262,7 @@ private:
 
   Threads threads_;
   const Products &products_;
+  PackedTiles packed_;
   llvm::DenseMap<Value, Layout> layouts_;
   llvm::SetVector<Operation *> queue_;
 };
@@ -271,6 +277,7 @@ public:
         b_(function.getContext()) {}
 
   void run() {
+    choosePacked();
     function_.walk([&](Operation *op) {
       for (Region &region : op->getRegions())
         for (Value argument : region.getArguments())
@@ -287,6 +294,19 @@ public:
   }
 
 private:
+  /// Packed tiles lie as the threads hold them; those that threads hold several times do not.
+  void choosePacked() {
+    for (auto &[number, tiles] : packedTiles(function_)) {
+      const Layout &layout = assignment_.of(tiles.front());
+      if (canPack(layout, tileOf(tiles.front()), threads_))
+        packed_.insert({number, layout});
+    }
+    function_.walk([&](Operation *op) {
+      if (auto number = packedNumber(op); number && !packed_.contains(*number))
+        op->removeAttr(device::kPackedAttr);
+    });
+  }
+
   void setType(Value value) {
     if (isTile(value))
       value.setType(core::withLayout(tileOf(value), assignment_.of(value)));
@@ -368,6 +388,8 @@ private:
   void fitStore(OpOperand &operand) {
     RankedTensorType tile = tileOf(operand.get());
     auto store = cast<core::StoreOp>(operand.getOwner());
+    if (auto number = packedNumber(store))
+      return fit(operand, packed_.at(*number));
     if (products_.stores(store, threads_))
       return;
     int64_t vector = vectorOf(tile, accessBytes(store.getView()));
@@ -419,7 +441,9 @@ private:
   }
 
   void fitOthers(Operation *op) {
-    if (isa<core::ReduceOp, core::ReduceIndexOp>(op)) {
+    if (auto number = packedNumber(op))
+      fitResult(op, packed_.at(*number));
+    else if (isa<core::ReduceOp, core::ReduceIndexOp>(op)) {
       RankedTensorType source = tileOf(op->getOperand(0));
       int64_t axis = op->getAttrOfType<IntegerAttr>("axis").getInt();
       fitResult(op, *collapsed(core::layoutOf(source), shapeOf(source), axis));
@@ -440,6 +464,7 @@ private:
   const Assignment &assignment_;
   Threads threads_;
   const Products &products_;
+  std::map<int64_t, Layout> packed_; ///< of packed tiles, by their number
   OpBuilder b_;
 };
 

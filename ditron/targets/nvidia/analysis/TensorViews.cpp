@@ -69,8 +69,8 @@ bool canStoreByTma(core::StoreOp store, int64_t warps) {
   auto function = store->getParentOfType<func::FuncOp>();
   RankedTensorType tile = tileOf(store.getTile());
   auto slice = mappedArgument(function, store.getView());
-  if (isRegion(function) || tile.getRank() != 2 || tile.getDimSize(1) < kNarrowest ||
-      core::elementBytes(tile.getElementType()) != 2 || !slice)
+  if (store->hasAttr(device::kPackedAttr) || isRegion(function) || tile.getRank() != 2 ||
+      tile.getDimSize(1) < kNarrowest || core::elementBytes(tile.getElementType()) != 2 || !slice)
     return false;
   bool isWhole = tile.getDimSize(0) % (16 * warps) == 0;
   if (!isWhole || core::layoutOf(tile) != warpgroupAccumulator(shapeOf(tile), warps).canonical())

@@ -23,8 +23,8 @@ bool isOfThreads(mlir::Operation *op);
 /// and that the kernel reads only by copies of chunks.
 bool canStoreByTma(core::StoreOp store, int64_t warps);
 
-/// Whether TMA stores made before have to be complete for an op: it releases them to other CTAs or
-/// ranks, or copies what they may have written.
+/// Whether TMA stores made before, of what is read while the kernel runs, have to be complete for an
+/// op: it releases them to other CTAs or ranks, or copies what they may have written.
 bool needsCompleteStores(mlir::Operation *op);
 
 } // namespace ditron::nvidia

@@ -70,7 +70,8 @@ def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> 
   let summary = "The code of the producer thread and that of the consumer warps";
   let description = [{
     The first region is executed by one thread of warps that come behind those of the kernel, the
-    second by the kernel's warps.
+    second by the kernel's warps. A third one, if it is there, is executed by a thread of the
+    producer's next warp.
 
     Example:
     ```mlir
@@ -81,8 +82,10 @@ def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> 
     }
     ```
   }];
-  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
-  let assemblyFormat = "`producer` $producer `consumer` $consumer attr-dict";
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer,
+                 MaxSizedRegion<1>:$notifier);
+  let assemblyFormat =
+      "`producer` $producer `consumer` $consumer (`notifier` $notifier^)? attr-dict";
 }
 
 def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -374,6 +377,78 @@ def Nvidia_DequeueOp : Nvidia_Op<"dequeue", [MemoryEffects<[MemRead, MemWrite]>]
   let results = (outs Variadic<AnyType>:$numbers);
   let assemblyFormat = "$queue attr-dict `:` type($queue) `->` type($numbers)";
   let hasVerifier = 1;
+}
+
+//===-- Deferred notifies ---------------------------------------------------------------------===//
+
+def Nvidia_OutboxType : TypeDef<Nvidia_Dialect, "Outbox"> {
+  let mnemonic = "outbox";
+  let summary = "Notifies that the consumer hands to another thread";
+}
+
+def Nvidia_OutboxOp : Nvidia_Op<"outbox", [MemoryEffects<[MemAlloc, MemWrite]>]> {
+  let summary = "Makes an outbox, for all warps of the CTA";
+  let description = [{
+    Example:
+    ```mlir
+    %outbox = nvidia.outbox : !nvidia.outbox
+    ```
+  }];
+  let results = (outs Nvidia_OutboxType:$outbox);
+  let assemblyFormat = "attr-dict `:` qualified(type($outbox))";
+}
+
+def Nvidia_PostOp : Nvidia_Op<"post", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All consumer warps hand a notify to the notifier";
+  let description = [{
+    The notifier will add `value` to the counter at the address `cell`, behind all that the consumer
+    has done before. The consumer goes on at once, unless the notifier is some posts behind.
+
+    Example:
+    ```mlir
+    nvidia.post %outbox, %cell, %value
+    ```
+  }];
+  let arguments = (ins Nvidia_OutboxType:$outbox, Index:$cell, Index:$value);
+  let assemblyFormat = "$outbox `,` $cell `,` $value attr-dict";
+}
+
+def Nvidia_FlushOp : Nvidia_Op<"flush", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The consumer waits until the notifier has made all that was posted";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.flush %outbox
+    ```
+  }];
+  let arguments = (ins Nvidia_OutboxType:$outbox);
+  let assemblyFormat = "$outbox attr-dict";
+}
+
+def Nvidia_CloseOp : Nvidia_Op<"close", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The consumer posts nothing more, and the notifier ends";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.close %outbox
+    ```
+  }];
+  let arguments = (ins Nvidia_OutboxType:$outbox);
+  let assemblyFormat = "$outbox attr-dict";
+}
+
+def Nvidia_NotifyPostsOp : Nvidia_Op<"notify_posts", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The notifier makes what is posted, in order, until the outbox is closed";
+  let description = [{
+    Each notify is a release in `scope`.
+
+    Example:
+    ```mlir
+    nvidia.notify_posts %outbox in "sys"
+    ```
+  }];
+  let arguments = (ins Nvidia_OutboxType:$outbox, StrAttr:$scope);
+  let assemblyFormat = "$outbox `in` $scope attr-dict";
 }
 
 //===-- Order between roles -------------------------------------------------------------------===//

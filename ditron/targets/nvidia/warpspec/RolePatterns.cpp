@@ -201,6 +201,7 @@ struct RolesPattern : TilePattern<RolesOp> {
     if (inRegion) // TMA sees what other regions wrote
       t.instructions.fenceAsyncProxy();
     b.inlineBlockBefore(&op.getProducer().front(), thread.thenBlock()->getTerminator());
+    inlineNotifier(t, op, thread);
     b.setInsertionPointToStart(roles.elseBlock());
     if (registers.areHanded())
       t.instructions.takeRegisters(registers.computing);
@@ -225,6 +226,16 @@ struct RolesPattern : TilePattern<RolesOp> {
   }
 
 private:
+  /// A thread of the warp behind the producer's notifies.
+  void inlineNotifier(ThreadBuilder &t, RolesOp op, scf::IfOp producer) const {
+    if (op.getNotifier().empty())
+      return;
+    t.b.setInsertionPointAfter(producer);
+    auto thread = t.b.create<scf::IfOp>(t.loc, isThread(t, context_.warps + 1));
+    static_cast<ConversionPatternRewriter &>(t.b).inlineBlockBefore(
+        &op.getNotifier().front(), thread.thenBlock()->getTerminator());
+  }
+
   /// All warps meet, and have as many registers again: those of a warpgroup must have met since they
   /// handed some over.
   static void leaveRegion(ThreadBuilder &t, scf::IfOp roles, const RoleRegisters &registers) {

@@ -43,7 +43,8 @@
 // first one's result, is begun in the next iteration (OverlapProducts.cpp). What one product reads
 // comes together, and loads of the same tiles of an argument share a pipe; a tile that is read
 // outside of the loops whose products take it comes by itself and stays until they are done.
-// Numbers that take a loop to find are found by the producer alone: Searches.h.
+// Numbers that take a loop to find are found by the producer alone: Searches.h. Notifies are made by
+// a thread of their own: DeferNotifies.h.
 // test/targets/nvidia/specialize-warps.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/nvidia/analysis/Clusters.h"
@@ -52,6 +53,7 @@
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
+#include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
 #include "mlir/IR/IRMapping.h"
@@ -249,8 +251,9 @@ private:
     constexpr int64_t kGate = 1024; // of shared memory
     Guards guards = plan->guards(function);
     llvm::SetVector<Operation *> gated = guards.gates(plan->writers);
+    int64_t outbox = outboxBytes(function, plan->first);
     int64_t available =
-        share.sharedBytes - searches.bytes() - static_cast<int64_t>(gated.size()) * kGate;
+        share.sharedBytes - searches.bytes() - outbox - static_cast<int64_t>(gated.size()) * kGate;
     SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
     llvm::DenseMap<Operation *, Value> gates;
     for (Operation *op : gated)
@@ -273,6 +276,8 @@ private:
     rewriteConsumer(roles.getConsumer(), pipes, share, plan->warps);
     b.setInsertionPoint(roles);
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
+    if (outbox)
+      deferNotifies(roles, b);
   }
 
   /// CTAs that a load may be made for at once: those of the cluster, where all its CTAs take the

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
+#include "ditron/device/DistOps.h"
+#include "ditron/lower/Passes.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Guards.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
@@ -53,6 +55,36 @@ Value TensorMaps::of(BlockArgument view, Type element, unsigned row, int64_t row
   return function_.getArgument(n);
 }
 
+/// Whether others than the host may read, while the kernel runs, what it stores to an argument: it
+/// is symmetric memory, or the kernel or its copy engines read it.
+static bool isReadWithin(func::FuncOp function, BlockArgument argument) {
+  if (device::spaceOf(argument.getType()))
+    return true;
+  if (auto steps = function->getAttrOfType<ArrayAttr>(lower::kCopyProgramAttr))
+    for (auto step : steps.getAsRange<DictionaryAttr>())
+      if (llvm::is_contained(step.getAs<DenseI64ArrayAttr>("arguments").asArrayRef(),
+                             argument.getArgNumber()))
+        return true;
+  WalkResult result = function.walk([&](Operation *op) {
+    auto move = dyn_cast<MoveOp>(op);
+    Value view = move ? move.getSource() : isa<core::StoreOp>(op) ? nullptr : viewOf(op);
+    bool isOther = !view || llvm::all_of(choicesOf(view), [&](Value one) {
+      BlockArgument root = rootOf(one);
+      return root && root != argument;
+    });
+    return isOther ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether a store made by TMA has to be complete for an op behind it.
+static bool mustPrecede(core::StoreOp store, Operation *reader) {
+  if (!mayPrecede(store, reader))
+    return false;
+  auto function = store->getParentOfType<func::FuncOp>();
+  return isa<EndOp>(reader) || isReadWithin(function, ArgumentView::of(store.getView())->argument);
+}
+
 void storeByTma(func::FuncOp function, int64_t warps, TensorMaps &maps) {
   SmallVector<core::StoreOp> stores;
   SmallVector<Operation *> readers;
@@ -63,7 +95,7 @@ void storeByTma(func::FuncOp function, int64_t warps, TensorMaps &maps) {
       readers.push_back(op);
   });
   for (Operation *reader : readers)
-    if (llvm::any_of(stores, [&](core::StoreOp store) { return mayPrecede(store, reader); }))
+    if (llvm::any_of(stores, [&](core::StoreOp store) { return mustPrecede(store, reader); }))
       OpBuilder(reader).create<CompleteStoresOp>(reader->getLoc());
   for (core::StoreOp store : stores) {
     OpBuilder b(store);

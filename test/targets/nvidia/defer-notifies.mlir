@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --split-input-file --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps | FileCheck %s
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// A thread of its own makes the notifies, at the widest scope that one has; what else releases waits for them.
+// CHECK-LABEL: func.func @deferred
+// CHECK: %[[OUTBOX:.*]] = nvidia.outbox
+// CHECK: nvidia.roles producer {
+// CHECK-NOT: nvidia.post
+// CHECK: } consumer {
+// CHECK: tile.store
+// CHECK-NEXT: nvidia.post %[[OUTBOX]], %[[CELL:.*]], %[[ONE:.*]]{{$}}
+// CHECK: nvidia.flush %[[OUTBOX]]
+// CHECK-NEXT: simt.notify %[[CELL]] "max" %{{.*}} scope "gpu"
+// CHECK: nvidia.post %[[OUTBOX]], %[[CELL]], %[[ONE]]
+// CHECK: nvidia.flush %[[OUTBOX]]
+// CHECK-NEXT: simt.sync "gpu"
+// CHECK-NEXT: nvidia.close %[[OUTBOX]]
+// CHECK-NEXT: } notifier {
+// CHECK-NEXT: nvidia.notify_posts %[[OUTBOX]] in "sys"
+func.func @deferred(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride}, %cell: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
+      %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+    %c = tile.cast %acc : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %c, %C[%i, %c0] : tensor<128x128xbf16>, !bf16
+    simt.notify %cell "add" %c1 scope "gpu"
+    simt.notify %cell "max" %c1 scope "gpu"
+    simt.notify %cell "add" %c1 scope "sys"
+  }
+  simt.sync "gpu"
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// Nobody would close the outbox of a kernel that ends early.
+// CHECK-LABEL: func.func @leaves
+// CHECK-NOT: nvidia.outbox
+// CHECK: simt.notify
+func.func @leaves(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride}, %cell: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<128x128xf32>) {
+      %a = tile.load %A[%i, %k] : !bf16 -> tensor<128x64xbf16>
+      %b = tile.load %B[%k, %c0] : !bf16 -> tensor<64x128xbf16>
+      %d = tile.dot %a, %b, %sum : tensor<128x64xbf16>, tensor<64x128xbf16> -> tensor<128x128xf32>
+      scf.yield %d : tensor<128x128xf32>
+    }
+    %bad = arith.cmpi eq, %i, %cell : index
+    scf.if %bad {
+      llvm.inline_asm has_side_effects "exit;", "" : () -> ()
+    }
+    %c = tile.cast %acc : tensor<128x128xf32> to tensor<128x128xbf16>
+    tile.store %c, %C[%i, %c0] : tensor<128x128xbf16>, !bf16
+    simt.notify %cell "add" %c1 scope "sys"
+  }
+  return
+}
