@@ -42,6 +42,11 @@ constexpr double kBetweenCopies = 2e-6;
 /// Of the bandwidth of cores, what kernels reach that also wait and notify.
 constexpr double kOfCores = 0.6;
 constexpr double kMostChunks = 16;
+/// Trips over the link, or as long, of data that is put, notified and waited for, to the end of the
+/// launch.
+constexpr double kTrips = 4;
+/// The bytes that travel for one of data where each access has a flag.
+constexpr double kFlagged = 1.5;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;
@@ -53,8 +58,12 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
   double sent = double(traffic.sent);
   double engines = 2 * calibration.copyLatency + (chunks - 1) * between +
                    sent / calibration.copyBandwidth + local / chunks;
-  double cores = 2 * calibration.signalLatency + sent / (kOfCores * calibration.coreCopyBandwidth);
-  return {engines < cores, static_cast<int64_t>(chunks)};
+  double ofCores = kOfCores * calibration.coreCopyBandwidth;
+  double cores = kTrips * calibration.signalLatency + sent / ofCores;
+  double flagged = calibration.signalLatency + sent * kFlagged / ofCores;
+  if (flagged <= std::min(cores, engines))
+    return {false, true, static_cast<int64_t>(chunks)};
+  return {engines < cores, false, static_cast<int64_t>(chunks)};
 }
 
 bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,

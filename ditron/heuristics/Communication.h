@@ -29,7 +29,8 @@ struct Traffic {
 /// How the bytes of a collective are moved.
 struct TransferChoice {
   bool byCopyEngines = false;
-  int64_t chunks = 1; ///< of a shard, that copy engines send one by one
+  bool isLowLatency = false; ///< by cores, each access with a flag: fewer trips, more bytes
+  int64_t chunks = 1;        ///< of a shard, that copy engines send one by one
 };
 
 /// Copy engines move many bytes: they fill the link, and take some microseconds a launch and a copy.

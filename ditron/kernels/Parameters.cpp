@@ -143,6 +143,7 @@ ChunkConfig chunkConfig(const Config &config) {
 std::vector<ConfigParameter> transferParameters() {
   std::vector<ConfigParameter> parameters = chunkParameters();
   parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  parameters.push_back({"protocol", "how cores hand over data", {}, {"simple", "ll"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4, 8}});
   return parameters;
 }
@@ -161,6 +162,7 @@ static Config transferDefaults(const Problem &problem, heuristics::ChunkShape ma
         configOf(heuristics::spreadChunk(matrix.rows, matrix.columns, problem.target.sms, most));
   }
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
+  config.add({"protocol", choice.isLowLatency ? 1 : 0});
   config.add({"chunks", choice.chunks});
   return config;
 }
@@ -178,7 +180,8 @@ Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
 }
 
 TransferConfig transferConfig(const Config &config) {
-  return {chunkConfig(config), config["engine"] == 1, config.get("chunks")};
+  return {chunkConfig(config), config["engine"] == 1,
+          config["protocol"] == 1 ? Protocol::ll : Protocol::simple, config.get("chunks")};
 }
 
 } // namespace ditron::kernels

@@ -117,7 +117,7 @@ func.func @size_of_float(%x: f32 {tile.name = "scale"}) {
 func.func @same_name(%n: index) {
   // expected-note @+1 {{the first one is here}}
   %a = dist.symmetric "x"(%n) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
-  // expected-error @+1 {{two symmetric buffers or signals are named 'x'}}
+  // expected-error @+1 {{two symmetric buffers, signals or inboxes are named 'x'}}
   %s = dist.signals "x"(%n) : !dist.signals<1>
   return
 }

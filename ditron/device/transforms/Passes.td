@@ -30,6 +30,11 @@ def PlaceResults : Pass<"dist-place-results", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def ExpandInboxes : Pass<"dist-expand-inboxes", "::mlir::func::FuncOp"> {
+  let summary = "Turns inboxes into symmetric buffers and signals";
+  let dependentDialects = ["::ditron::core::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
   let summary = "Notes in the timeline which tile each core works on";
 }

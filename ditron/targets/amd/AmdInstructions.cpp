@@ -234,6 +234,37 @@ Value Instructions::incrementAcquireRelease(Value address, Value last, ScopeName
                                       last, AtomicOrdering::acq_rel, syncScope(scope));
 }
 
+Value Instructions::countArrival(Value address, Value last, Value mask, ScopeName scope) {
+  auto branch = b_.create<scf::IfOp>(loc_, TypeRange{b_.getI32Type()}, mask, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  b_.create<scf::YieldOp>(loc_, incrementAcquireRelease(address, last, scope));
+  b_.setInsertionPointToStart(branch.elseBlock());
+  b_.create<scf::YieldOp>(loc_, i32(0));
+  return branch.getResult(0);
+}
+
+void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
+  auto type = VectorType::get({static_cast<int64_t>(words.size())}, b_.getI32Type());
+  Value packet = b_.create<vector::FromElementsOp>(loc_, type, words);
+  if (!mask)
+    mask = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+  auto branch = b_.create<scf::IfOp>(loc_, mask);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  b_.create<LLVM::StoreOp>(loc_, packet, globalPointer(address), 16u, /*isVolatile=*/true);
+}
+
+SmallVector<Value> Instructions::loadPacket(Value address) {
+  auto type = VectorType::get({4}, b_.getI32Type());
+  Value packet =
+      b_.create<LLVM::LoadOp>(loc_, type, globalPointer(address), 16u, /*isVolatile=*/true);
+  SmallVector<Value> words;
+  for (int64_t n = 0; n < 4; ++n)
+    words.push_back(b_.create<vector::ExtractOp>(loc_, packet, n));
+  return words;
+}
+
 void Instructions::fence(AtomicOrdering ordering, ScopeName scope) {
   b_.create<LLVM::FenceOp>(loc_, ordering, syncScope(scope));
 }

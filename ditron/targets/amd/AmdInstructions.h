@@ -41,6 +41,9 @@ public:
   void raiseRelaxed(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
   Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
   Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
+  Value countArrival(Value address, Value last, Value mask, ScopeName scope) override;
+  void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) override;
+  llvm::SmallVector<Value> loadPacket(Value address) override;
   void fence(ScopeName scope) override;
   Value time() override;
   void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;

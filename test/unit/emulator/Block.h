@@ -339,13 +339,16 @@ private:
     uint64_t address = value(warp, memory, lane);
     if (address % (bytes * parts.size()) != 0)
       throw Fault("a misaligned access: " + i.text);
-    for (size_t n = 0; n < parts.size(); ++n, address += bytes) {
-      auto *place =
-          i.has("shared") ? inShared(address, bytes) : reinterpret_cast<uint8_t *>(address);
+    // Written first to last and read last to first: who sees a last word that another process has
+    // written sees what it wrote before that, as if it were one access.
+    for (size_t n = 0; n < parts.size(); ++n) {
+      size_t part = loads ? parts.size() - 1 - n : n;
+      uint64_t at = address + part * bytes;
+      auto *place = i.has("shared") ? inShared(at, bytes) : reinterpret_cast<uint8_t *>(at);
       if (loads)
-        write(warp, parts[n].reg, lane, load(place, bytes));
+        write(warp, parts[part].reg, lane, load(place, bytes));
       else
-        store(place, bytes, value(warp, parts[n], lane));
+        store(place, bytes, value(warp, parts[part], lane));
     }
   }
 

@@ -412,6 +412,30 @@ Value Instructions::incrementAcquireRelease(Value address, Value last, StringRef
                   "=r,l,r,~{memory}", {address, last}, b_.getI32Type())[0];
 }
 
+Value Instructions::countArrival(Value address, Value last, Value mask, StringRef scope) {
+  Value none = b_.create<arith::ConstantIntOp>(loc_, 0, 32);
+  return assemble(fmt::format("@$2 atom.acq_rel.{}.global.inc.u32 $0, [$3], $4;", scope.str()),
+                  "=r,0,b,l,r,~{memory}", {none, mask, address, last}, b_.getI32Type())[0];
+}
+
+// One access of 16 aligned bytes is one of memory and of NVLink.
+void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
+  SmallVector<Value> operands{address};
+  operands.append(words.begin(), words.end());
+  std::string text = "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};";
+  if (mask) {
+    operands.push_back(mask);
+    text = "@$5 " + text;
+  }
+  assemble(text, mask ? "l,r,r,r,r,b,~{memory}" : "l,r,r,r,r,~{memory}", operands, {});
+}
+
+SmallVector<Value> Instructions::loadPacket(Value address) {
+  SmallVector<Type> words(4, b_.getI32Type());
+  return assemble("ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}",
+                  {address}, words);
+}
+
 void Instructions::fence(StringRef scope) {
   assemble(fmt::format("fence.acq_rel.{};", scope.str()), "~{memory}", {}, {});
 }
