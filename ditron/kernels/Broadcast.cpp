@@ -41,17 +41,18 @@ template <class T> static void inInboxes(const BroadcastConfig &cfg, In<T> x, Ou
   auto mine = x.tiled(cfg.rows, cfg.columns);
   auto result = y.tiled(cfg.rows, cfg.columns);
   auto box = inbox<T>({mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
-  for (auto at : mine.tiles()) {
-    auto [i, j] = at;
-    auto spread = [&] {
+  when(rank() == cfg.root, [&] {
+    for (auto [i, j] : mine.tiles()) {
       Tile tile = mine(i, j);
       for (auto peer : peers())
         send(tile, box.on(peer)(i, j));
       result(i, j) = tile;
-    };
-    auto take = [&] { result(i, j) = receive(box(i, j)); };
-    when(rank() == cfg.root, spread, take);
-  }
+    }
+  });
+  when(rank() != cfg.root, [&] {
+    for (auto [i, j] : result.tiles())
+      result(i, j) = receive(box(i, j));
+  });
 }
 
 template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x, Out<T> y) {

@@ -235,14 +235,36 @@ Value Instructions::incrementAcquireRelease(Value address, Value last, ScopeName
 }
 
 Value Instructions::countArrival(Value address, Value last, Value mask, ScopeName scope) {
-  auto branch = b_.create<scf::IfOp>(loc_, TypeRange{b_.getI32Type()}, mask, true);
+  return where(mask, i32(0), [&]() -> Value {
+    return b_.create<LLVM::AtomicRMWOp>(loc_, LLVM::AtomicBinOp::uinc_wrap, globalPointer(address),
+                                        last, AtomicOrdering::monotonic, syncScope(scope));
+  });
+}
+
+Value Instructions::loadWhere(Value address, Value mask, Value otherwise, ScopeName scope) {
+  return where(mask, otherwise, [&] { return loadRelaxed(address, scope); });
+}
+
+Value Instructions::where(Value mask, Value otherwise, llvm::function_ref<Value()> value) {
+  auto branch = b_.create<scf::IfOp>(loc_, TypeRange{otherwise.getType()}, mask, true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(branch.thenBlock());
-  b_.create<scf::YieldOp>(loc_, incrementAcquireRelease(address, last, scope));
+  b_.create<scf::YieldOp>(loc_, value());
   b_.setInsertionPointToStart(branch.elseBlock());
-  b_.create<scf::YieldOp>(loc_, i32(0));
+  b_.create<scf::YieldOp>(loc_, otherwise);
   return branch.getResult(0);
 }
+
+Value Instructions::holdsInWarp(Value condition) {
+  Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+  Value fails = b_.create<arith::XOrIOp>(loc_, condition, yes);
+  Value lanes = intrinsic("llvm.amdgcn.ballot.i64", b_.getI64Type(), {fails});
+  return b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, lanes,
+                                  b_.create<arith::ConstantIntOp>(loc_, 0, 64));
+}
+
+// Its instructions wait for loads in order.
+void Instructions::need(Value) { fence(AtomicOrdering::acq_rel, "gpu"); }
 
 void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
   auto type = VectorType::get({static_cast<int64_t>(words.size())}, b_.getI32Type());

@@ -293,6 +293,8 @@ private:
       return copyAsync(warp, i, mask), true;
     if (name == "shfl")
       return requireAll(i, mask), shuffle(warp, i), true;
+    if (name == "vote")
+      return requireAll(i, mask), vote(warp, i), true;
     if (name == "stmatrix")
       return requireAll(i, mask), storeMatrices(warp, i), true;
     if (name == "ldmatrix")
@@ -419,6 +421,15 @@ private:
     }
     for (size_t lane = 0; lane < kLanes; ++lane)
       write(warp, i.operands[0].reg, lane, result[lane]);
+  }
+
+  /// Whether a predicate holds in all lanes.
+  void vote(Warp &warp, const Instruction &i) {
+    uint64_t all = 1;
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      all &= value(warp, i.operands[1], lane);
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      write(warp, i.operands[0].reg, lane, all & 1);
   }
 
   /// Row r of matrix m is 16 bytes where lane 8 m + r points; lane 4 r + c holds two elements of

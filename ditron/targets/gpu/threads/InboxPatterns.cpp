@@ -58,6 +58,17 @@ namespace {
 
 //===-- Launches ------------------------------------------------------------------------------===//
 
+/// Where a rank has noted which launch it has completed.
+Value noteOf(ThreadBuilder &t, Talk &talk, Value rank) {
+  return t.add(talk.head(abi::Head::kCompleted), t.mul(rank, talk.i64(8)));
+}
+
+/// What all ranks have completed before launch `epoch` sends.
+Value wantedBefore(ThreadBuilder &t, Talk &talk, Value epoch) {
+  Value before = t.b.create<arith::SubIOp>(t.loc, epoch, talk.i64(2));
+  return t.b.create<arith::MaxSIOp>(t.loc, before, talk.i64(0));
+}
+
 struct OpenPattern : TilePattern<OpenOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(OpenOp op, OpAdaptor adaptor,
@@ -66,17 +77,33 @@ struct OpenPattern : TilePattern<OpenOp> {
       return failure();
     ThreadBuilder t(b, op.getLoc(), context_);
     Talk talk(t, adaptor.getLaunch());
-    Value epoch = talk.asWord(adaptor.getEpoch());
-    Value thread = b.create<arith::ExtUIOp>(op.getLoc(), b.getI64Type(), t.thread());
-    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
-    sayBegun(t, talk, adaptor.getBoxes(), epoch, thread, isOne);
-    talk.when(isOne, [&] {
-      Value cell = t.add(talk.head(abi::Head::kCompleted), t.mul(thread, talk.i64(8)));
-      Value before = b.create<arith::SubIOp>(op.getLoc(), epoch, talk.i64(2));
-      before = b.create<arith::MaxSIOp>(op.getLoc(), before, talk.i64(0));
-      talk.wait(cell, before, abi::kBeginSite, "sys", 0);
+    // Lane r knows of rank r, and of those 32 further on.
+    Value lane = talk.laneWord(), ranks = talk.launch(abi::kRanks);
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, lane, ranks);
+    Value far = t.instructions->loadWhere(noteOf(t, talk, lane), isOne, talk.i64(INT64_MAX), "sys");
+    Value next = t.add(lane, talk.i64(context_.lanes));
+    talk.when(talk.compare(arith::CmpIPredicate::ult, next, ranks), [&] {
+      Value epoch = talk.asWord(adaptor.getEpoch());
+      talk.wait(noteOf(t, talk, next), wantedBefore(t, talk, epoch), abi::kBeginSite, "sys", 0);
     });
-    t.instructions->barrier(/*ofAll=*/true);
+    b.replaceOp(op, far);
+    return success();
+  }
+};
+
+struct ArrivePattern : TilePattern<ArriveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    // The last CTA to come changes the epoch: no thread is still reading it.
+    Value epoch = talk.asWord(adaptor.getEpoch());
+    t.instructions->need(epoch);
+    t.instructions->barrier();
+    sayBegun(t, talk, adaptor.getBoxes(), epoch);
     Value last = b.create<arith::SubIOp>(op.getLoc(), talk.cores(), t.i32(1));
     b.replaceOp(op, t.instructions->countArrival(talk.head(abi::Head::kArrived), last,
                                                  talk.isFirstThread(), "gpu"));
@@ -85,15 +112,15 @@ struct OpenPattern : TilePattern<OpenOp> {
 
 private:
   /// The first CTA: the launch before this one is over, and its page of inboxes is clear.
-  void sayBegun(ThreadBuilder &t, Talk &talk, ValueRange boxes, Value epoch, Value thread,
-                Value isOne) const {
+  void sayBegun(ThreadBuilder &t, Talk &talk, ValueRange boxes, Value epoch) const {
+    Value thread = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI64Type(), t.thread());
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
     Value isFirst = talk.compare(arith::CmpIPredicate::eq, talk.core(), talk.i64(0));
     talk.when(isFirst, [&] {
-      int64_t size = (context_.warps + context_.producerWarps) * context_.lanes;
       Value over = t.b.create<arith::SubIOp>(t.loc, epoch, talk.i64(1));
       talk.when(clears(talk, t, over), [&] {
-        clearInboxes(talk, t, boxes, over, thread, size);
-        t.instructions->barrier(/*ofAll=*/true);
+        clearInboxes(talk, t, boxes, over, thread, context_.warps * context_.lanes);
+        t.instructions->barrier();
         t.instructions->fence("sys");
       });
       talk.when(isOne, [&] {
@@ -199,8 +226,11 @@ struct SendPattern : EffectPattern<SendOp> {
   using EffectPattern::EffectPattern;
   void write(SendOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
     RankedTensorType tile = tileOf(op.getTile());
-    Talk talk(t, {});
-    Packets packets(t, talk, tile, talk.asWord(adaptor.getSlot()), talk.asWord(adaptor.getEpoch()));
+    Talk talk(t, adaptor.getLaunch());
+    Value epoch = talk.asWord(adaptor.getEpoch());
+    Packets packets(t, talk, tile, talk.asWord(adaptor.getSlot()), epoch);
+    if (Value notes = adaptor.getNotes())
+      awaitRanks(t, talk, notes, epoch);
     Value stored = t.stored(adaptor.getTile(), tile.getElementType());
     Value isOwner = t.isFirst(core::layoutOf(tile));
     for (int64_t group = 0; group < packets.groups(); ++group) {
@@ -212,6 +242,19 @@ struct SendPattern : EffectPattern<SendOp> {
         t.instructions->storePacket(packets.at(group, n), packet, isOwner);
       }
     }
+  }
+
+private:
+  /// A page that a peer may still read is not written. Almost always all is known by now.
+  static void awaitRanks(ThreadBuilder &t, Talk &talk, Value notes, Value epoch) {
+    Value wanted = wantedBefore(t, talk, epoch);
+    Value areThere = talk.compare(arith::CmpIPredicate::uge, notes, wanted);
+    talk.when(talk.invert(t.instructions->holdsInWarp(areThere)), [&] {
+      Value lane = talk.laneWord();
+      talk.when(talk.compare(arith::CmpIPredicate::ult, lane, talk.launch(abi::kRanks)),
+                [&] { talk.wait(noteOf(t, talk, lane), wanted, abi::kBeginSite, "sys", 0); });
+      t.instructions->meetInWarp();
+    });
   }
 };
 
@@ -322,8 +365,8 @@ private:
 
 void addInboxPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                       const ThreadContext &context) {
-  patterns.add<OpenPattern, ClosePattern, SendPattern, ReceivePattern>(types, patterns.getContext(),
-                                                                       context);
+  patterns.add<OpenPattern, ArrivePattern, ClosePattern, SendPattern, ReceivePattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

@@ -108,7 +108,7 @@ private:
   void begin() {
     if (onlyInboxes_) {
       epoch_ = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[abi::kHead]);
-      opened_ = b_.create<OpenOp>(loc_, b_.getI32Type(), epoch_, boxes(), launch_);
+      notes_ = b_.create<OpenOp>(loc_, b_.getI64Type(), epoch_, launch_);
       return;
     }
     b_.create<BeginOp>(loc_, launch_);
@@ -130,7 +130,7 @@ private:
 
   void end() {
     if (onlyInboxes_)
-      return void(b_.create<CloseOp>(loc_, epoch_, opened_, launch_));
+      return close();
     if (!hasCopies_)
       return void(b_.create<EndOp>(loc_, launch_, IntegerAttr(), ValueRange(), boxes()));
     auto site = b_.getI64IntegerAttr(copiesSite_);
@@ -179,6 +179,19 @@ private:
     boxShift_ = mul(page, launch_[abi::kBufferPage]);
   }
 
+  /// Counts the CTA while what it sends is under way: where the kernel first receives.
+  void close() {
+    Operation *end = function_.front().getTerminator();
+    auto receives = [](Operation &op) {
+      return op.walk([](ReceiveOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    };
+    auto first = llvm::find_if(function_.front(), receives);
+    b_.setInsertionPoint(first == function_.front().end() ? end : &*first);
+    Value before = b_.create<ArriveOp>(loc_, b_.getI32Type(), epoch_, boxes(), launch_);
+    b_.setInsertionPoint(end);
+    b_.create<CloseOp>(loc_, epoch_, before, launch_);
+  }
+
   /// The address of a slot of this launch. Slots are row-major.
   Value slotOf(Value inbox, ValueRange indices) {
     auto cast = inbox.getDefiningOp<UnrealizedConversionCastOp>();
@@ -195,7 +208,8 @@ private:
 
   bool send(device::SendOp send) override {
     Value slot = add(slotOf(send.getInbox(), send.getIndices()), distanceTo(send.getPeer()));
-    b_.create<SendOp>(loc_, send.getTile(), slot, epoch_);
+    b_.create<SendOp>(loc_, send.getTile(), slot, epoch_, notes_,
+                      notes_ ? ValueRange(launch_) : ValueRange());
     return true;
   }
 
@@ -380,7 +394,7 @@ private:
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false, hasCopies_ = false;
   bool hasInboxes_ = false, onlyInboxes_ = false; ///< no other symmetric memory
-  Value epoch_, opened_, boxShift_;
+  Value epoch_, notes_, boxShift_;
   int64_t copiesSite_ = 0; ///< of the wait for the copy engines of all ranks
   Value signalShift_;
   std::string role_; ///< the running one, behind those around it

@@ -38,6 +38,9 @@ public:
   Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
   Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
   Value countArrival(Value address, Value last, Value mask, ScopeName scope) override;
+  Value loadWhere(Value address, Value mask, Value otherwise, ScopeName scope) override;
+  Value holdsInWarp(Value condition) override;
+  void need(Value value) override;
   void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) override;
   llvm::SmallVector<Value> loadPacket(Value address) override;
   void fence(ScopeName scope) override;
