@@ -151,3 +151,16 @@ func.func @fine(%A: !view {tile.name = "A", tile.readonly}, %C: !view {tile.name
   tile.store %t, %C[%c0, %c0] : tensor<8x8xf32>, !view
   return
 }
+
+// -----
+
+func.func @inboxes(%n: index, %t: tensor<4xf32>) attributes {tile.kernel} {
+  // expected-error @+1 {{inbox 'sent' is sent to but nothing receives from it}}
+  %sent = dist.inbox "sent"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  // expected-error @+1 {{inbox 'received' is received from but nothing sends to it}}
+  %received = dist.inbox "received"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  %me = dist.rank
+  dist.send %t to %sent[%n] on %me : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %u = dist.receive %received[%n] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  return
+}

@@ -58,7 +58,7 @@ public:
       copiesSite_ = noteSite("", function_, "waits for");
     if (hasWorkspace_)
       begin();
-    if (hasInboxes_)
+    if (!inboxes_.empty())
       findInboxes();
     if (failed(lowerBody()))
       return failure();
@@ -84,7 +84,7 @@ private:
     function_.walk([&](device::BarrierOp) { ++barriers_; });
     hasWorkspace_ = isDistributed;
     parameters_ = function_.getNumArguments() - requests_;
-    countInboxes();
+    collectInboxes();
     auto add = [&](Type type) {
       unsigned n = function_.getNumArguments();
       function_.insertArgument(n, type, b_.getDictionaryAttr({}), loc_);
@@ -140,30 +140,25 @@ private:
 
   //===-- Inboxes ---------------------------------------------------------------------------===//
 
-  /// The inbox that an argument holds the words of; null: none.
-  static UnrealizedConversionCastOp inboxOf(Value memory) {
-    for (Operation *user : memory.getUsers())
-      if (auto cast = dyn_cast<UnrealizedConversionCastOp>(user))
-        if (isa<device::InboxType>(cast.getResult(0).getType()))
-          return cast;
-    return {};
+  /// Whether a value is the words of an inbox.
+  static bool isOfInbox(Value memory) {
+    return llvm::any_of(memory.getUsers(), [](Operation *user) {
+      auto cast = dyn_cast<UnrealizedConversionCastOp>(user);
+      return cast && isa<device::InboxType>(cast.getResult(0).getType());
+    });
   }
 
-  void countInboxes() {
-    unsigned count = 0;
+  void collectInboxes() {
     for (unsigned n = parameters_; n < parameters_ + requests_; ++n)
-      count += bool(inboxOf(function_.getArgument(n)));
-    hasInboxes_ = count > 0;
-    onlyInboxes_ = hasInboxes_ && count == requests_ && barriers_ == 0 && !hasCopies_;
+      if (isOfInbox(function_.getArgument(n)))
+        inboxes_.push_back(function_.getArgument(n));
+    onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_ && barriers_ == 0;
   }
 
   /// Of each inbox the address in the first page, and the words.
   SmallVector<Value> boxes() {
     SmallVector<Value> result;
-    for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
-      Value memory = function_.getArgument(n);
-      if (!inboxOf(memory))
-        continue;
+    for (Value memory : inboxes_) {
       result.push_back(b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, memory));
       Value words = index(1);
       for (int64_t d = 0; d < cast<MemRefType>(memory.getType()).getRank(); ++d)
@@ -393,7 +388,8 @@ private:
   SmallVector<Value> launch_; ///< by abi::LaunchWord
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false, hasCopies_ = false;
-  bool hasInboxes_ = false, onlyInboxes_ = false; ///< no other symmetric memory
+  SmallVector<Value> inboxes_; ///< the words of each
+  bool onlyInboxes_ = false;   ///< no other symmetric memory
   Value epoch_, notes_, boxShift_;
   int64_t copiesSite_ = 0; ///< of the wait for the copy engines of all ranks
   Value signalShift_;
