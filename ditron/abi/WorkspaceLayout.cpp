@@ -70,4 +70,20 @@ std::optional<std::string> WorkspaceLayout::nameOfFixed(int64_t offset) const {
   return std::nullopt;
 }
 
+std::optional<std::string> WorkspaceLayout::nameOfRow(int64_t offset) const {
+  if (offset < bufferStart_ || offset >= bufferStart_ + bufferPages_ * bufferPage_)
+    return std::nullopt;
+  int64_t within = bufferStart_ + (offset - bufferStart_) % bufferPage_;
+  for (size_t n = 0; n < arrays_.size(); ++n) {
+    const SymmetricArray &array = arrays_[n];
+    int64_t bytes = within - offsets_[n];
+    if (array.isSignals() || array.isFixed || array.extents.empty() || bytes < 0 ||
+        bytes >= array.bytes())
+      continue;
+    std::vector<int64_t> rows(array.extents.begin(), array.extents.end() - 1);
+    return nameOfCell(array.name, rows, bytes / (array.extents.back() * array.elementBytes));
+  }
+  return std::nullopt;
+}
+
 } // namespace ditron::abi

@@ -21,6 +21,11 @@
 // from the head, its cores zero together, and the last one to end says so; hence the host need not
 // know the numbers, and launches can be captured in graphs.
 //
+// On a GPU, a kernel whose ranks exchange nothing but tiles in inboxes (device/DistOps.td) says that
+// launch e-1 is over when it begins e, not when it ends e-1: the last CTA that knows the number of the
+// launch, not the last one that ends, counts it. Rank p has completed e-2 if it has begun e-1, so what
+// is said is the same, and a launch of such a kernel waits for other ranks to begin the one before.
+//
 // What copy engines of GPUs touch is fixed: it has one place in all launches and no pages, since
 // graphs freeze addresses and values, and a copy engine reads no epoch. Hence a rank may write to
 // another one only when that one is through with the launch before: it holds a credit of each other
@@ -102,6 +107,9 @@ public:
   std::optional<std::string> nameOf(int64_t cell) const;
   /// The same of a fixed one, by its distance from the beginning of the workspace.
   std::optional<std::string> nameOfFixed(int64_t offset) const;
+  /// What lies in a buffer that has pages, at a distance from the beginning of the workspace: the
+  /// buffer, and the indices of all dimensions but the last: "'box'[1, 0]" of [R, tiles, words].
+  std::optional<std::string> nameOfRow(int64_t offset) const;
 
 private:
   std::vector<SymmetricArray> arrays_;

@@ -3,6 +3,7 @@
 #include "ditron/checker/CheckSubject.h"
 #include "ditron/checker/Dependence.h"
 #include "ditron/checker/explore/Explorer.h"
+#include "ditron/device/LowerInboxes.h"
 #include "ditron/device/Placement.h"
 #include "ditron/device/Scope.h"
 #include "ditron/support/Error.h"
@@ -268,7 +269,8 @@ Parsed::Parsed(const TextualIR &ir)
     return success();
   });
   module_ = parseSourceString<ModuleOp>(ir.text, &prepare(*context_), ir.file);
-  if (!module_ || failed(device::lowerPlacements(*module_)))
+  if (!module_ || failed(device::lowerPlacements(*module_)) ||
+      failed(device::lowerInboxes(*module_)))
     throw CompileError(message);
   try {
     kernelNames(*module_);

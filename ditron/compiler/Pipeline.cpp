@@ -32,6 +32,9 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
 void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
                     const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
+  OpPassManager &front = passes.nest<func::FuncOp>();
+  front.addPass(device::createExpandInboxes()); // buffers and signals are as fast here
+  front.addPass(device::createFusePutNotify());
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   if (request.recorded)

@@ -92,7 +92,7 @@ bool isPlaced(func::FuncOp kernel) {
 bool hasVerbs(Operation *kernel) {
   return kernel
       ->walk([](Operation *op) {
-        bool knows = isa<RankOp, NumRanksOp, SymmetricOp, SignalsOp, BarrierOp>(op);
+        bool knows = isa<RankOp, NumRanksOp, SymmetricOp, SignalsOp, InboxOp, BarrierOp>(op);
         return knows ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -170,6 +170,18 @@ LogicalResult SignalsType::verify(function_ref<InFlightDiagnostic()> emitError, 
   return success();
 }
 
+LogicalResult InboxType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rank,
+                                RankedTensorType tile) {
+  if (rank < 0 || rank > 4)
+    return emitError() << "an inbox has " << rank << " dimensions, expected 0 to 4";
+  if (!core::isTile(tile) || tile.getRank() > 2)
+    return emitError() << "an inbox has slots for " << tile
+                       << ", expected tiles of 1 or 2 dimensions";
+  if (tile.getEncoding() || tile.getElementType().isInteger(1))
+    return emitError() << "an inbox has slots for " << tile << ", expected no layout and no i1";
+  return success();
+}
+
 //===-- Symmetric memory ----------------------------------------------------------------------===//
 
 /// Symmetric allocations stand at the top of a kernel: their sizes are known before the launch.
@@ -205,6 +217,14 @@ LogicalResult SignalsOp::verify() {
   return failed(checkName(*this, getName())) ? failure() : checkAtTop(*this);
 }
 
+LogicalResult InboxOp::verify() {
+  auto type = cast<InboxType>(getInbox().getType());
+  if (type.getRank() != static_cast<int64_t>(getExtents().size()))
+    return emitOpError() << "has " << getExtents().size() << " extents but " << type << " has "
+                         << type.getRank() << " dimensions";
+  return failed(checkName(*this, getName())) ? failure() : checkAtTop(*this);
+}
+
 //===-- What others observe -------------------------------------------------------------------===//
 
 using core::Observation;
@@ -232,6 +252,10 @@ Observations PutNotifyOp::observations() {
 }
 
 Observations WaitOp::observations() { return {{Effect::wait, getSignals(), getIndices()}}; }
+Observations SendOp::observations() {
+  return {{Effect::notify, getInbox(), getIndices(), &getPeerMutable()}};
+}
+Observations ReceiveOp::observations() { return {{Effect::wait, getInbox(), getIndices()}}; }
 Observations FenceOp::observations() { return {{Effect::order}}; }
 Observations QuietOp::observations() { return {{Effect::order}}; }
 Observations BarrierOp::observations() { return {{Effect::order}}; }
@@ -290,6 +314,22 @@ LogicalResult PutNotifyOp::verify() {
 LogicalResult WaitOp::verify() {
   return checkIndices(*this, getSignals().getType(), getIndices().size());
 }
+
+/// A slot is named by as many indices as the inbox has dimensions, and takes one kind of tile.
+template <class Op> static LogicalResult checkSlot(Op op) {
+  auto type = cast<InboxType>(op.getInbox().getType());
+  auto tile = cast<RankedTensorType>(op.getTile().getType());
+  if (type.getRank() != static_cast<int64_t>(op.getIndices().size()))
+    return op.emitOpError() << "has " << op.getIndices().size() << " indices but " << type
+                            << " has " << type.getRank() << " dimensions";
+  if (tile.getShape() != type.getTile().getShape() ||
+      tile.getElementType() != type.getTile().getElementType())
+    return op.emitOpError() << "has " << tile << " but the slots are for " << type.getTile();
+  return success();
+}
+
+LogicalResult SendOp::verify() { return checkSlot(*this); }
+LogicalResult ReceiveOp::verify() { return checkSlot(*this); }
 
 //===-- Work ----------------------------------------------------------------------------------===//
 

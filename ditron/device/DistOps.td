@@ -124,6 +124,14 @@ def Dist_SignalsType : TypeDef<Dist_Dialect, "Signals"> {
   let genVerifyDecl = 1;
 }
 
+def Dist_InboxType : TypeDef<Dist_Dialect, "Inbox"> {
+  let mnemonic = "inbox";
+  let summary = "An array of slots for one tile each, of which every rank has an instance";
+  let parameters = (ins "int64_t":$rank, "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $rank `of` $tile `>`";
+  let genVerifyDecl = 1;
+}
+
 def Dist_NotifyMode : I32EnumAttr<"NotifyMode", "how a notify changes the counter",
                                   [I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"set", 1>,
                                    I32EnumAttrCase<"subtract", 2>, I32EnumAttrCase<"store", 3>]> {
@@ -240,6 +248,24 @@ def Dist_SignalsOp : Dist_Op<"signals", [MemoryEffects<[MemAlloc]>]> {
   let arguments = (ins StrAttr:$name, Variadic<Index>:$extents);
   let results = (outs Dist_SignalsType:$signals);
   let assemblyFormat = "$name `(` $extents `)` attr-dict `:` qualified(type($signals))";
+  let hasVerifier = 1;
+}
+
+def Dist_InboxOp : Dist_Op<"inbox", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "An array of slots that every rank has, each for one tile in a launch";
+  let description = [{
+    All slots are empty when a launch starts. dist.send fills one, of this rank or a peer, and dist.receive
+    takes the tile. Extents as in dist.symmetric; without any it is one slot. How a tile lies in its slot is
+    up to the backend.
+
+    Example:
+    ```mlir
+    %box = dist.inbox "box"(%r, %rows) : !dist.inbox<2 of tensor<8x128xf16>>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<Index>:$extents);
+  let results = (outs Dist_InboxType:$inbox);
+  let assemblyFormat = "$name `(` $extents `)` attr-dict `:` qualified(type($inbox))";
   let hasVerifier = 1;
 }
 
@@ -365,6 +391,40 @@ def Dist_WaitOp : Dist_Verb<"wait"> {
     build($_builder, $_state, signals, indices, WaitTest::atLeast, value, /*take=*/false,
           /*relaxed=*/false, ScopeAttr());
   }]>];
+  let hasVerifier = 1;
+}
+
+def Dist_SendOp : Dist_Verb<"send"> {
+  let summary = "Fills a slot of a peer's inbox with a tile";
+  let description = [{
+    The peer may be this rank. A slot takes one tile in a launch. The tile is all that is handed over:
+    nothing else that this core did is ordered before what the receiver does. dist-expand-inboxes says
+    the same in other verbs.
+
+    Example:
+    ```mlir
+    dist.send %t to %box[%s, %i] on %peer : tensor<8x128xf16>, !dist.inbox<2 of tensor<8x128xf16>>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile, Dist_InboxType:$inbox, Variadic<Index>:$indices, Index:$peer);
+  let assemblyFormat = [{ $tile `to` $inbox `[` $indices `]` `on` $peer attr-dict
+                          `:` type($tile) `,` qualified(type($inbox)) }];
+  let hasVerifier = 1;
+}
+def Dist_ReceiveOp : Dist_Verb<"receive"> {
+  let summary = "Waits until a slot of this rank is filled: its tile";
+  let description = [{
+    Bounded like a wait. A slot may be received several times; it stays filled until the launch ends.
+
+    Example:
+    ```mlir
+    %t = dist.receive %box[%s, %i] : !dist.inbox<2 of tensor<8x128xf16>> -> tensor<8x128xf16>
+    ```
+  }];
+  let arguments = (ins Dist_InboxType:$inbox, Variadic<Index>:$indices);
+  let results = (outs Tile_Tile:$tile);
+  let assemblyFormat = [{ $inbox `[` $indices `]` attr-dict `:` qualified(type($inbox))
+                          `->` type($tile) }];
   let hasVerifier = 1;
 }
 

@@ -37,24 +37,38 @@ ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t mos
   return chunkOf(std::clamp(share, kFewest, most), rows, columns);
 }
 
-/// Seconds between copies of one stream, with the signal behind each.
-constexpr double kBetweenCopies = 2e-6;
-/// Of the bandwidth of cores, what kernels reach that also wait and notify.
-constexpr double kOfCores = 0.6;
 constexpr double kMostChunks = 16;
+/// Of a launch whose copy engines send one chunk, and of each chunk more, in copies' latencies.
+constexpr double kCopyLaunch = 3, kCopyChunk = 1;
+/// Of a launch that puts, notifies and waits, to its end, and of one in inboxes, in trips over the
+/// link.
+constexpr double kPutLaunch = 10, kInboxLaunch = 3.3;
+/// The bytes that travel for one of data where each access has a flag.
+constexpr double kFlagged = 1.5;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;
   if (peers < 1)
     return {};
   double local = double(traffic.local) / calibration.memoryBandwidth;
-  double between = kBetweenCopies * double(peers);
+  double between = kCopyChunk * calibration.copyLatency * double(peers);
   double chunks = std::clamp(std::round(std::sqrt(local / between)), 1.0, kMostChunks);
-  double sent = double(traffic.sent);
-  double engines = 2 * calibration.copyLatency + (chunks - 1) * between +
+  double sent = double(traffic.sent), byCores = sent / calibration.coreCopyBandwidth;
+  double engines = kCopyLaunch * calibration.copyLatency + (chunks - 1) * between +
                    sent / calibration.copyBandwidth + local / chunks;
-  double cores = 2 * calibration.signalLatency + sent / (kOfCores * calibration.coreCopyBandwidth);
-  return {engines < cores, static_cast<int64_t>(chunks)};
+  double cores = kPutLaunch * calibration.signalLatency + byCores;
+  double flagged = kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
+  if (flagged <= std::min(cores, engines))
+    return {false, true, static_cast<int64_t>(chunks)};
+  return {engines < cores, false, static_cast<int64_t>(chunks)};
+}
+
+Senders chooseSenders(int64_t chunks, int64_t cores) {
+  int64_t half = cores / 2 / 8 * 8, fewer = half * 3 / 4;
+  if (half == 0 || chunks < 4 * half)
+    return {};
+  // Few take longer for a put, and each of many bytes is worth its wait for the link.
+  return chunks < 16 * half ? Senders{half, 2} : Senders{fewer, 4};
 }
 
 bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,
@@ -63,7 +77,7 @@ bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,
     return bytes >= 256 * 1024;
   double more = double(ranks - 1) - 2 * double(ranks - 1) / double(ranks); // times the bytes
   double exchange = 3 * calibration.signalLatency;                         // put, notify, wait
-  return double(bytes) * more > exchange * kOfCores * calibration.coreCopyBandwidth;
+  return double(bytes) * more > exchange * calibration.coreCopyBandwidth;
 }
 
 int64_t communicatingCores(int64_t cores, const DeviceTraits &target) {

@@ -29,15 +29,24 @@ struct Traffic {
 /// How the bytes of a collective are moved.
 struct TransferChoice {
   bool byCopyEngines = false;
-  int64_t chunks = 1;  ///< of a shard, that copy engines send one by one
-  int64_t senders = 0; ///< cores that only send; 0: all send, then receive
-  int64_t batch = 1;   ///< chunks that they send at a time
+  bool isLowLatency = false; ///< by cores, each access with a flag: fewer trips, more bytes
+  int64_t chunks = 1;        ///< of a shard, that copy engines send one by one
 };
 
 /// Copy engines move many bytes: they fill the link, and take some microseconds a launch and a copy.
 /// What arrived is worked on chunk by chunk beside them: the chunks are as many as make the sum of
 /// the copies' latencies and of the work on the last chunk least.
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration);
+
+/// Cores that only send, while the others receive.
+struct Senders {
+  int64_t cores = 0; ///< 0: all send, then receive
+  int64_t batch = 1; ///< chunks that one sends at a time, before it tells
+};
+
+/// Of a GPU with so many cores, for a matrix of so many chunks to each of the other ranks: about half
+/// of the cores fill the link where each has several puts.
+Senders chooseSenders(int64_t chunks, int64_t cores);
 
 /// Chunks of a matrix that cores of a GPU move or sum: about one for each of `cores`, of 2048 to
 /// `most` elements, in powers of two.

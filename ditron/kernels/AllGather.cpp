@@ -1,18 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rank's rows on every rank. A rank sends its rows to the others, which copy what has arrived
-// into their result. The own rows are sent nowhere.
+// into their result. The own rows are sent nowhere. Few bytes travel in inboxes.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Exchange.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
+
+template <class T> static void inInboxes(const TransferConfig &cfg, In<T> x, Out<T> y) {
+  auto mine = x.tiled(cfg.rows, cfg.columns);
+  auto result = y.split(numRanks()).tiled(cfg.rows, cfg.columns);
+  auto box = inbox<T>({numRanks(), mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
+  for (auto [i, j] : mine.tiles()) {
+    Tile tile = mine(i, j);
+    for (auto peer : peers())
+      send(tile, box.on(peer)(rank(), i, j));
+    result(rank(), i, j) = tile;
+  }
+  for (auto [i, j] : mine.tiles())
+    for (auto peer : peers())
+      result(peer, i, j) = receive(box(peer, i, j));
+}
 
 Kernel allGather(DType type, const TransferConfig &config) {
   return Any::dispatch(type, "all-gather", [&]<class T> {
     return Kernel("all-gather(x[M,N]) -> y[R*M,N]", [=](In<T> x, Out<T> y) {
+      if (!config.copyEngines && config.protocol == Protocol::ll)
+        return inInboxes<T>(config, x, y);
       exchange<T>(config, [&](const Index &) { return x; }, y);
     });
   });
@@ -47,9 +65,12 @@ KernelEntry allGatherEntry() {
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
       .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"},
                      {{{"M", 3}, {"N", 2}}, "rows=2,columns=4,engine=copy,chunks=3"}},
-      .variants = {"rows=2,columns=5", "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .variants = {"rows=2,columns=5", "protocol=ll,engine=cores",
+                   "rows=2,columns=5,protocol=ll,engine=cores", "engine=copy",
+                   "rows=2,columns=5,engine=copy,chunks=3"},
       .bytes = [](const Problem &p) { return 1.0 * p["R"] * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::allGather,

@@ -12,6 +12,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
 
@@ -44,6 +45,35 @@ template <class T> static Kernel oneShot(TransferConfig cfg) {
               }
             };
             sendAndReceive(cfg.senders, send, add);
+          }};
+}
+
+/// Tile (i, j) of all ranks added up, in their order: the own one and those in `box`.
+template <class T>
+static Tile sumInInbox(const Tiled<T, 2, 2, Access::read> &mine, const InboxArray<3, false> &box,
+                       Index i, Index j) {
+  Var total = zeros<Accumulator<T>>(mine.height(), mine.width());
+  for (auto r : range(numRanks())) {
+    auto keep = [&] { total += cast<Accumulator<T>>(mine(i, j)); };
+    auto take = [&] { total += cast<Accumulator<T>>(receive(box(r, i, j))); };
+    when(r == rank(), keep, take);
+  }
+  return total;
+}
+
+template <class T> static Kernel oneShotInInboxes(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            auto mine = x.tiled(cfg.rows, cfg.columns);
+            auto sums = y.tiled(cfg.rows, cfg.columns);
+            auto box =
+                inbox<T>({numRanks(), mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
+            for (auto [i, j] : mine.tiles()) {
+              Tile tile = mine(i, j);
+              for (auto peer : peers())
+                send(tile, box.on(peer)(rank(), i, j));
+            }
+            for (auto [i, j] : sums.tiles())
+              sums(i, j) = cast<T>(sumInInbox<T>(mine, box, i, j));
           }};
 }
 
@@ -227,7 +257,9 @@ Kernel allReduce(DType type, const AllReduceConfig &config) {
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
     if (config.copyEngines)
       return config.twoShot ? inRounds<T>(config) : oneShotByCopyEngines<T>(config);
-    return config.twoShot ? twoShot<T>(config) : oneShot<T>(config);
+    if (config.twoShot)
+      return twoShot<T>(config);
+    return config.protocol == Protocol::ll ? oneShotInInboxes<T>(config) : oneShot<T>(config);
   });
 }
 
@@ -274,13 +306,15 @@ KernelEntry allReduceEntry() {
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 32}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
       .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=one"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,shots=one"},
                      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=two"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=cores,shots=two"},
                      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=two"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=one"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=copy,chunks=3,shots=two"}},
-      .variants = {"shots=two", "rows=2,columns=5", "rows=2,columns=5,shots=two",
-                   "engine=copy,shots=one", "engine=copy,shots=two",
+      .variants = {"shots=two", "protocol=ll,engine=cores,shots=one",
+                   "rows=2,columns=5,protocol=ll,engine=cores,shots=one", "rows=2,columns=5",
+                   "rows=2,columns=5,shots=two", "engine=copy,shots=one", "engine=copy,shots=two",
                    "rows=2,columns=5,engine=copy,chunks=3,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,

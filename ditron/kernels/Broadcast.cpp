@@ -8,6 +8,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Inbox.h"
 #include <algorithm>
 
 namespace ditron::kernels {
@@ -41,6 +42,24 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
     }
   };
   sendAndReceive(cfg.senders, send, receive);
+}
+
+template <class T> static void inInboxes(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
+  auto mine = x.tiled(cfg.rows, cfg.columns);
+  auto result = y.tiled(cfg.rows, cfg.columns);
+  auto box = inbox<T>({mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
+  when(rank() == cfg.root, [&] {
+    for (auto [i, j] : mine.tiles()) {
+      Tile tile = mine(i, j);
+      for (auto peer : peers())
+        send(tile, box.on(peer)(i, j));
+      result(i, j) = tile;
+    }
+  });
+  when(rank() != cfg.root, [&] {
+    for (auto [i, j] : result.tiles())
+      result(i, j) = receive(box(i, j));
+  });
 }
 
 template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
@@ -89,6 +108,8 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
               {config.root, numRanks()});
       if (config.copyEngines)
         byCopyEngines<T>(config, x, y);
+      else if (config.protocol == Protocol::ll)
+        inInboxes<T>(config, x, y);
       else
         byCores<T>(config, x, y);
     });
@@ -135,8 +156,11 @@ KernelEntry broadcastEntry() {
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
       .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"}},
-      .variants = {"rows=2,columns=5", "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .variants = {"rows=2,columns=5", "protocol=ll,engine=cores",
+                   "rows=2,columns=5,protocol=ll,engine=cores", "engine=copy",
+                   "rows=2,columns=5,engine=copy,chunks=3"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::broadcast,

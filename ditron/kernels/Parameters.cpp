@@ -143,6 +143,7 @@ ChunkConfig chunkConfig(const Config &config) {
 std::vector<ConfigParameter> transferParameters() {
   std::vector<ConfigParameter> parameters = chunkParameters();
   parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  parameters.push_back({"protocol", "how cores hand over data", {}, {"simple", "ll"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4, 8}});
   parameters.push_back({"senders",
                         "cores that only send, where cores move data (0: all send, then receive)",
@@ -154,40 +155,47 @@ std::vector<ConfigParameter> transferParameters() {
   return parameters;
 }
 
-/// `chunk`: on a CPU; `most`: elements of a tile beside copy engines, of which a core works on one at
-/// a time.
+/// `chunk`: on a CPU.
 static Config transferDefaults(const Problem &problem, heuristics::ChunkShape matrix,
-                               const heuristics::Traffic &traffic, const Config &chunk,
-                               int64_t most) {
+                               const heuristics::Traffic &traffic, const Config &chunk) {
   Config config = chunk;
   heuristics::TransferChoice choice;
+  heuristics::Senders senders;
   if (problem.target.isGpu()) {
+    constexpr int64_t kBytes = 65536; // of a chunk where bandwidth counts
     choice = heuristics::chooseTransfer(traffic, problem.calibration);
-    most = choice.byCopyEngines ? most : std::min(most, kQuickElements);
-    config =
-        configOf(heuristics::spreadChunk(matrix.rows, matrix.columns, problem.target.sms, most));
+    int64_t most =
+        choice.isLowLatency ? kQuickElements : kBytes / static_cast<int64_t>(byteSize(problem.type));
+    auto tile = heuristics::spreadChunk(matrix.rows, matrix.columns, problem.target.sms, most);
+    config = configOf(tile);
+    int64_t chunks = matrix.rows / tile.rows * (matrix.columns / tile.columns);
+    if (!choice.byCopyEngines && !choice.isLowLatency)
+      senders = heuristics::chooseSenders(chunks, problem.target.sms);
   }
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
+  config.add({"protocol", choice.isLowLatency ? 1 : 0});
   config.add({"chunks", choice.chunks});
-  config.add({"senders", choice.senders});
-  config.add({"batch", choice.batch});
+  config.add({"senders", senders.cores});
+  config.add({"batch", senders.batch});
   return config;
 }
 
 Config movedTransfer(const Problem &problem, int64_t rows, int64_t columns,
                      const heuristics::Traffic &traffic) {
-  return transferDefaults(problem, {rows, columns}, traffic, movedChunks(problem, rows, columns),
-                          65536 / static_cast<int64_t>(byteSize(problem.type)));
+  return transferDefaults(problem, {rows, columns}, traffic, movedChunks(problem, rows, columns));
 }
 
 Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
                       const heuristics::Traffic &traffic) {
-  return transferDefaults(problem, {rows, columns}, traffic, summedChunks(rows, columns),
-                          2 * kQuickElements);
+  return transferDefaults(problem, {rows, columns}, traffic, summedChunks(rows, columns));
 }
 
 TransferConfig transferConfig(const Config &config) {
-  return {chunkConfig(config), config["engine"] == 1, config.get("chunks"), config.get("senders"),
+  return {chunkConfig(config),
+          config["engine"] == 1,
+          config["protocol"] == 1 ? Protocol::ll : Protocol::simple,
+          config.get("chunks"),
+          config.get("senders"),
           config.get("batch")};
 }
 

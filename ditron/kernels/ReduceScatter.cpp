@@ -2,7 +2,7 @@
 //
 // Sums over the ranks, each rank's rows on that rank. Every rank sends the rows of the others to
 // slots of their own there; the owner adds them to its own rows, those of the next rank first,
-// whichever came first. Cores send few bytes chunk by chunk, to all owners at once; copy engines
+// whichever came first. Cores send the fewest in inboxes, and few bytes chunk by chunk, to all owners at once; copy engines
 // send many, in chunks of the rows, of which all ranks' are added while the next ones move.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
@@ -10,6 +10,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
 
@@ -41,6 +42,24 @@ template <class T> static Kernel byCores(TransferConfig cfg) {
               }
             };
             sendAndReceive(cfg.senders, send, add);
+          }};
+}
+
+template <class T> static Kernel inInboxes(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            auto mine = x.split(numRanks()).tiled(cfg.rows, cfg.columns);
+            auto sums = y.tiled(cfg.rows, cfg.columns);
+            auto box =
+                inbox<T>({numRanks(), sums.rows(), sums.cols()}, {cfg.rows, cfg.columns}, "box");
+            for (auto [i, j] : sums.tiles())
+              for (auto owner : peers(Ring::next))
+                send(mine(owner, i, j), box.on(owner)(rank(), i, j));
+            for (auto [i, j] : sums.tiles()) {
+              Var total = cast<Accumulator<T>>(mine(rank(), i, j));
+              for (auto peer : peers(Ring::next))
+                total += cast<Accumulator<T>>(receive(box(peer, i, j)));
+              sums(i, j) = cast<T>(total);
+            }
           }};
 }
 
@@ -76,7 +95,9 @@ template <class T> static Kernel byCopyEngines(TransferConfig cfg) {
 
 Kernel reduceScatter(DType type, const TransferConfig &config) {
   return Sums::dispatch(type, "reduce-scatter", [&]<class T> {
-    return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
+    if (config.copyEngines)
+      return byCopyEngines<T>(config);
+    return config.protocol == Protocol::ll ? inInboxes<T>(config) : byCores<T>(config);
   });
 }
 
@@ -104,10 +125,13 @@ KernelEntry reduceScatterEntry() {
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 32}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 1024}}, {{"M", 2048}, {"N", 4096}}},
       .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll"},
                      {{{"M", 5}, {"N", 3}}, "rows=2,columns=4,engine=cores"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"},
                      {{{"M", 3}, {"N", 2}}, "rows=2,columns=4,engine=copy,chunks=3"}},
-      .variants = {"rows=2,columns=5", "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .variants = {"rows=2,columns=5", "protocol=ll,engine=cores",
+                   "rows=2,columns=5,protocol=ll,engine=cores", "engine=copy",
+                   "rows=2,columns=5,engine=copy,chunks=3"},
       .bytes = [](const Problem &p) { return 1.0 * p["R"] * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::reduceScatter,

@@ -7,6 +7,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
 
@@ -47,6 +48,21 @@ template <class T> static void byCores(const SendReceiveConfig &cfg, In<T> x, Ou
     });
   };
   sendAndReceive(cfg.senders, send, receive);
+}
+
+template <class T> static void inInboxes(const SendReceiveConfig &cfg, In<T> x, Out<T> y) {
+  auto mine = x.tiled(cfg.rows, cfg.columns);
+  auto result = y.tiled(cfg.rows, cfg.columns);
+  auto box = inbox<T>({mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
+  Neighbours ranks(cfg.ring);
+  when(ranks.sends, [&] {
+    for (auto [i, j] : mine.tiles())
+      send(mine(i, j), box.on(ranks.next)(i, j));
+  });
+  when(ranks.receives, [&] {
+    for (auto [i, j] : result.tiles())
+      result(i, j) = receive(box(i, j));
+  });
 }
 
 template <class T> static void byCopyEngines(const SendReceiveConfig &cfg, In<T> x, Out<T> y) {
@@ -91,6 +107,8 @@ Kernel sendReceive(DType type, const SendReceiveConfig &config) {
     return Kernel("send-recv(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       if (config.copyEngines)
         byCopyEngines<T>(config, x, y);
+      else if (config.protocol == Protocol::ll)
+        inInboxes<T>(config, x, y);
       else
         byCores<T>(config, x, y);
       if (config.ring)
@@ -139,9 +157,12 @@ KernelEntry sendReceiveEntry() {
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
       .checkCases = {{{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,ring=no"},
+                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,ring=no"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,ring=yes"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,ring=yes"}},
-      .variants = {"rows=2,columns=5", "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .variants = {"rows=2,columns=5", "protocol=ll,engine=cores",
+                   "rows=2,columns=5,protocol=ll,engine=cores", "engine=copy",
+                   "rows=2,columns=5,engine=copy,chunks=3"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::sendReceive,

@@ -116,12 +116,18 @@ Kernel flashAttention(DType type, const AttentionConfig &config = {});
 struct ChunkConfig {
   int rows = 16, columns = 4096;
 };
+/// How cores hand over data.
+enum class Protocol {
+  simple, ///< put, then notify
+  ll      ///< low latency: in inboxes, each access with a flag, for small messages
+};
 /// And what moves it.
 struct TransferConfig : ChunkConfig {
-  bool copyEngines = false; ///< they move data beside the cores
-  int chunks = 1;           ///< of a shard, that copy engines send one by one
-  int senders = 0;          ///< cores that only send; 0: all send, then receive
-  int batch = 1;            ///< chunks, one below the other, that cores send at a time
+  bool copyEngines = false;             ///< they move data beside the cores
+  Protocol protocol = Protocol::simple; ///< of cores
+  int chunks = 1;                       ///< of a shard, that copy engines send one by one
+  int senders = 0;                      ///< cores that only send; 0: all send, then receive
+  int batch = 1; ///< chunks, one below the other, that cores send at a time
 };
 /// all-gather(x[M,N]) -> y[R*M,N]: y is every rank's x, rank after rank.
 Kernel allGather(DType type, const TransferConfig &config = {});

@@ -77,9 +77,8 @@ void peers::open() {
 
 //===-- Symmetric memory ----------------------------------------------------------------------===//
 
-/// Symmetric allocations stand at the top of the kernel.
-static void checkAtTop(Trace &trace, const char *what, Location where) {
-  Operation *parent = trace.builder().getInsertionBlock()->getParentOp();
+void detail::checkAtTop(const char *what, Location where) {
+  Operation *parent = Trace::current(where).builder().getInsertionBlock()->getParentOp();
   if (!isa<func::FuncOp>(parent))
     throw CompileError(fmt::format("{} stands in a loop, a branch or a role: every rank allocates "
                                    "it before the launch, so it stands at the top of the kernel",
@@ -94,15 +93,14 @@ static SmallVector<Value> valuesOf(Trace &trace, ArrayRef<Index> indices, Locati
   return values;
 }
 
-/// The name given, or the place of the declaration.
-static std::string nameOr(const char *name, Location where) {
+std::string detail::nameOr(const char *name, Location where) {
   return *name ? std::string(name) : describe(where);
 }
 
 ViewData detail::symmetricBuffer(DType type, std::vector<Index> extents, const char *name,
                                  Location where) {
   Trace &trace = Trace::current(where);
-  checkAtTop(trace, "symmetric", where);
+  checkAtTop("symmetric", where);
   auto view = device::viewType(extents.size(), elementType(trace.context(), type),
                                device::SpaceKind::symmetric);
   return {wrap(trace.create<device::SymmetricOp>(where, view, nameOr(name, where),
@@ -112,7 +110,7 @@ ViewData detail::symmetricBuffer(DType type, std::vector<Index> extents, const c
 
 Handle detail::symmetricSignals(std::vector<Index> extents, const char *name, Location where) {
   Trace &trace = Trace::current(where);
-  checkAtTop(trace, "signals", where);
+  checkAtTop("signals", where);
   auto type = device::SignalsType::get(trace.context(), extents.size());
   return wrap(trace.create<device::SignalsOp>(where, type, nameOr(name, where),
                                               valuesOf(trace, extents, where)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Distribute.h"
 #include "ditron/core/Place.h"
+#include "ditron/device/LowerInboxes.h"
 #include "ditron/device/Placement.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Parser/Parser.h"
@@ -84,7 +85,8 @@ public:
       return success();
     });
     result_->withVerbs = result_->module->clone();
-    if (failed(device::lowerPlacements(*result_->withVerbs)))
+    if (failed(device::lowerPlacements(*result_->withVerbs)) ||
+        failed(device::lowerInboxes(*result_->withVerbs)))
       fail(problems.empty() ? "it cannot be placed" : problems);
     func::FuncOp kernel = *result_->withVerbs->getOps<func::FuncOp>().begin();
     auto extents = kernel->getAttrOfType<ArrayAttr>(core::kExtentsAttr);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/device/LowerInboxes.h"
 #include "ditron/lang/Trace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -141,6 +142,11 @@ Kernel::Kernel(Signature signature, std::vector<Parameter> parameters, const Bod
   trace.checkClosed();
   builder.create<func::ReturnOp>(at);
   verifyIR(*kernel->module);
+  if (!function.front().getOps<device::InboxOp>().empty()) {
+    kernel->withVerbs = kernel->module->clone();
+    if (failed(device::lowerInboxes(*kernel->withVerbs)))
+      throw InternalError("the inboxes of a traced kernel cannot be expanded");
+  }
   traced_ = std::move(kernel);
 }
 

@@ -140,16 +140,15 @@ Tile readElement(const ViewData &view, const Index *at, int count, Location wher
   return Tile(wrap(trace.create<memref::LoadOp>(where, unwrap(view.view), indices)));
 }
 
-/// `value` as a tile of the shape and type of a place in memory.
-static Value fit(Operand value, ArrayRef<int64_t> shape, Type element, const char *op) {
+Value fit(Operand value, ArrayRef<int64_t> shape, Type element, const char *op, const char *place) {
   Location where = value.where();
   std::vector<int64_t> extents(shape.begin(), shape.end());
   if (value.isNumber())
     return unwrap(splat(dtypeOf(element), extents, value.number(), where).handle());
   Tile tile = value.read();
   if (elementType(element.getContext(), tile.dtype()) != element)
-    throw CompileError(fmt::format("{}: the tile is of {} but the view is of {}: cast it", op,
-                                   name(tile.dtype()), name(dtypeOf(element))),
+    throw CompileError(fmt::format("{}: the tile is of {} but the {} is of {}: cast it", op,
+                                   name(tile.dtype()), place, name(dtypeOf(element))),
                        where);
   return unwrap(broadcast({tile, where}, extents).handle());
 }

@@ -19,7 +19,8 @@ struct TracedKernel {
   std::vector<detail::Parameter> parameters;
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The same with the verbs of placed arguments; null where none is placed.
+  /// The same with the verbs of placed arguments, and what inboxes stand for; null where there are
+  /// neither.
   mlir::OwningOpRef<mlir::ModuleOp> withVerbs = {};
   /// What the kernel means as it stands, with all of its verbs.
   mlir::ModuleOp meaning() const { return withVerbs ? withVerbs.get() : module.get(); }
@@ -86,6 +87,14 @@ mlir::TypedAttr paddingOf(mlir::Type element, const Number &padding, Location wh
 
 /// A context with the dialects of the language.
 std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// `value` as a tile of the shape and type of a place, which messages call `place`.
+mlir::Value fit(Operand value, llvm::ArrayRef<int64_t> shape, mlir::Type element, const char *op,
+                const char *place = "view");
+/// CompileError unless the trace is at the top of the kernel, as symmetric memory is allocated there.
+void checkAtTop(const char *what, Location where);
+/// The name given, or the place of the declaration.
+std::string nameOr(const char *name, Location where);
 
 /// Traces `body` inside of `block`, before its terminator if it has one.
 void traceInto(Trace &trace, mlir::Block *block, const std::function<void()> &body);

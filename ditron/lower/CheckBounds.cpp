@@ -382,22 +382,26 @@ private:
   }
 
   void requireSignal(const Observation &seen) {
-    auto declared = seen.object.getDefiningOp<device::SignalsOp>();
-    if (!declared)
+    Operation *declared = seen.object.getDefiningOp();
+    if (!isa_and_present<device::SignalsOp, device::InboxOp>(declared))
       return;
-    StringRef verb = seen.effect == Observation::Effect::wait ? "wait" : "notify";
-    std::string name = declared.getName().str();
+    bool isInbox = isa<device::InboxOp>(declared);
+    bool isOwn = seen.effect == Observation::Effect::wait;
+    StringRef verb = isInbox ? (isOwn ? "receive" : "send") : isOwn ? "wait" : "notify";
+    StringRef what = isInbox ? "inbox" : "signal";
+    std::string name = declared->getAttrOfType<StringAttr>("name").str();
+    SmallVector<Value> extents(declared->getOperands());
     OpBuilder::InsertionGuard guard(b_);
     SmallVector<Value> values(seen.indices);
     if (seen.peer)
       values.push_back(seen.peer->get());
-    if (!llvm::all_of_zip(seen.indices, declared.getExtents(), goesUpTo))
-      toLastTile(values, SmallVector<Value>(declared.getExtents()));
+    if (!llvm::all_of_zip(seen.indices, extents, goesUpTo))
+      toLastTile(values, extents);
     requireIndices(
-        ArrayRef(values).take_front(seen.indices.size()), SmallVector<Value>(declared.getExtents()),
+        ArrayRef(values).take_front(seen.indices.size()), extents,
         [&](size_t rank) -> std::string {
-          return llvm::formatv("{0} names signal '{1}'{2}{3}, but '{1}' has extents {2}", verb,
-                               name, places(rank), seen.peer ? " of rank {}" : "");
+          return llvm::formatv("{0} names {4} '{1}'{2}{3}, but '{1}' has extents {2}", verb, name,
+                               places(rank), seen.peer ? " of rank {}" : "", what);
         },
         values);
   }

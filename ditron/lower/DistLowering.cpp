@@ -12,9 +12,11 @@ namespace ditron::lower {
 LogicalResult requireSignalMemory(func::FuncOp function) {
   WalkResult result = function.walk([](Operation *op) {
     for (Value operand : op->getOperands())
-      if (isa<device::SignalsType>(operand.getType()) &&
+      if (isa<device::SignalsType, device::InboxType>(operand.getType()) &&
           !operand.getDefiningOp<UnrealizedConversionCastOp>()) {
-        op->emitOpError() << "takes signals without memory; expected those that "
+        bool isInbox = isa<device::InboxType>(operand.getType());
+        op->emitOpError() << "takes " << (isInbox ? "an inbox" : "signals")
+                          << " without memory; expected those that "
                           << "--lower-hoist-symmetric makes arguments";
         return WalkResult::interrupt();
       }
@@ -115,7 +117,7 @@ bool DistLowering::lowerOp(Operation *op) {
       .Case([&](device::CoreOp) { return replaceBy(core_); })
       .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
       .Case([&](UnrealizedConversionCastOp cast) {
-        return isa<device::SignalsType>(cast.getResult(0).getType()) && later();
+        return isa<device::SignalsType, device::InboxType>(cast.getResult(0).getType()) && later();
       })
       .Case([&](core::ChunkOp chunk) { return replaceBy(partOf(b_, chunk)); })
       .Case([&](core::RequireOp op) { return require(op), true; })
@@ -133,6 +135,11 @@ bool DistLowering::lowerOp(Operation *op) {
         return true;
       })
       .Case([&](device::WaitOp op) { return wait(op), true; })
+      .Case([&](device::SendOp op) { return send(op); })
+      .Case([&](device::ReceiveOp op) {
+        Value tile = receive(op);
+        return tile && replaceBy(tile);
+      })
       .Case([&](device::FenceOp) { return fence(), true; })
       .Case([&](device::QuietOp) { return quiet(), true; })
       .Case([&](device::BarrierOp op) { return barrier(op), true; })

@@ -12,8 +12,8 @@
 
 namespace ditron::lower {
 
-/// Whether all signals that a function uses have memory, as `lower-hoist-symmetric` gives it to
-/// them; an error at the first op whose signals have none.
+/// Whether all signals and inboxes that a function uses have memory, as `lower-hoist-symmetric`
+/// gives it to them; an error at the first op where they have none.
 mlir::LogicalResult requireSignalMemory(mlir::func::FuncOp function);
 
 class DistLowering {
@@ -44,6 +44,9 @@ protected:
   virtual void get(device::GetOp get) = 0;
   virtual void notify(const Notify &notify) = 0;
   virtual void wait(device::WaitOp wait) = 0;
+  /// A backend that has no inboxes leaves them, and has dist-expand-inboxes run before.
+  virtual bool send(device::SendOp) { return false; }
+  virtual mlir::Value receive(device::ReceiveOp) { return {}; }
   virtual void fence() = 0;
   virtual void quiet() = 0;
   virtual void barrier(device::BarrierOp barrier) = 0;

@@ -13,11 +13,12 @@
 //                   dist.symmetric = [{name = "full", kind = "buffer", element_bytes = 2,
 //                                      extents = ["a0.0 128 ceildiv"]}], ...}
 //
-// A launch evaluates the extents (abi/Extent.h); a kernel whose extents need more than that form
+// An inbox becomes a buffer of words, with the words of a slot (Packets.h) as last dimension. A launch evaluates the extents (abi/Extent.h); a kernel whose extents need more than that form
 // has is refused at the op that does. test/lower/hoist-symmetric.mlir shows it.
 #include "ditron/core/ElementType.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/ExtentText.h"
+#include "ditron/lower/Packets.h"
 #include "ditron/lower/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,7 +36,7 @@ namespace {
 SmallVector<Operation *> requestsOf(func::FuncOp kernel) {
   SmallVector<Operation *> requests;
   for (Operation &op : kernel.getBody().front())
-    if (isa<device::SymmetricOp, device::SignalsOp>(op))
+    if (isa<device::SymmetricOp, device::SignalsOp, device::InboxOp>(op))
       requests.push_back(&op);
   return requests;
 }
@@ -82,6 +83,12 @@ DictionaryAttr described(Operation *request) {
     if (!extents.back())
       return nullptr;
   }
+  if (auto box = dyn_cast<device::InboxOp>(request)) {
+    bytes = kPacketBytes / kPacketWords;
+    auto type = cast<device::InboxType>(box.getInbox().getType());
+    int64_t words = PacketLayout(type.getTile()).all() * kPacketWords;
+    extents.push_back(b.getStringAttr(std::to_string(words)));
+  }
   return b.getDictionaryAttr(
       {b.getNamedAttr("name", request->getAttr("name")),
        b.getNamedAttr("kind", b.getStringAttr(isSignals ? "signals" : "buffer")),
@@ -108,17 +115,18 @@ DictionaryAttr described(func::FuncOp kernel, BlockArgument argument) {
 void hoist(func::FuncOp kernel, Operation *request) {
   OpBuilder b(request);
   Type type = request->getResult(0).getType();
-  bool isSignals = isa<device::SignalsOp>(request);
-  if (isSignals)
+  bool isSignals = isa<device::SignalsOp>(request), isInbox = isa<device::InboxOp>(request);
+  if (isSignals || isInbox)
     type =
-        device::viewType(request->getNumOperands(), b.getI64Type(), device::SpaceKind::symmetric);
+        device::viewType(request->getNumOperands() + isInbox,
+                         isInbox ? b.getI32Type() : b.getI64Type(), device::SpaceKind::symmetric);
   auto attributes =
       b.getDictionaryAttr({b.getNamedAttr(core::kUnitStrideAttr, b.getUnitAttr()),
                            b.getNamedAttr(core::kNameAttr, request->getAttr("name"))});
   unsigned n = kernel.getNumArguments();
   kernel.insertArgument(n, type, attributes, request->getLoc());
   Value argument = kernel.getArgument(n);
-  if (isSignals)
+  if (isSignals || isInbox)
     argument = b.create<UnrealizedConversionCastOp>(request->getLoc(),
                                                     request->getResult(0).getType(), argument)
                    .getResult(0);

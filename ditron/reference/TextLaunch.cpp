@@ -2,6 +2,7 @@
 #include "ditron/reference/TextLaunch.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/device/LowerInboxes.h"
 #include "ditron/reference/Interpreter.h"
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +31,8 @@ ParsedKernel::ParsedKernel(const std::string &ir) : impl_(std::make_unique<Impl>
   impl_->module = parseSourceString<ModuleOp>(ir, &impl_->context);
   if (!impl_->module)
     throw InternalError("the text of a traced kernel cannot be parsed");
+  if (failed(device::lowerInboxes(*impl_->module)))
+    throw InternalError("the inboxes of a traced kernel cannot be expanded");
   auto functions = impl_->module->getOps<func::FuncOp>();
   if (functions.empty())
     throw InternalError("the text of a traced kernel has no function");

@@ -117,7 +117,7 @@ func.func @size_of_float(%x: f32 {tile.name = "scale"}) {
 func.func @same_name(%n: index) {
   // expected-note @+1 {{the first one is here}}
   %a = dist.symmetric "x"(%n) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
-  // expected-error @+1 {{two symmetric buffers or signals are named 'x'}}
+  // expected-error @+1 {{two symmetric buffers, signals or inboxes are named 'x'}}
   %s = dist.signals "x"(%n) : !dist.signals<1>
   return
 }
@@ -149,5 +149,18 @@ func.func @fine(%A: !view {tile.name = "A", tile.readonly}, %C: !view {tile.name
   dist.notify %ready[%c0] store %c0 : !dist.signals<1>
   %t = tile.load %full[%c0, %c0] : !shared -> tensor<8x8xf32>
   tile.store %t, %C[%c0, %c0] : tensor<8x8xf32>, !view
+  return
+}
+
+// -----
+
+func.func @inboxes(%n: index, %t: tensor<4xf32>) attributes {tile.kernel} {
+  // expected-error @+1 {{inbox 'sent' is sent to but nothing receives from it}}
+  %sent = dist.inbox "sent"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  // expected-error @+1 {{inbox 'received' is received from but nothing sends to it}}
+  %received = dist.inbox "received"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  %me = dist.rank
+  dist.send %t to %sent[%n] on %me : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %u = dist.receive %received[%n] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
   return
 }

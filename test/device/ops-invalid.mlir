@@ -372,3 +372,60 @@ func.func private @placement_chunks() attributes {x = #dist.placement<reduce_sca
 
 // expected-error @+1 {{placement gathered is rounded, expected a sum}}
 func.func private @placement_rounded() attributes {x = #dist.placement<gathered dim 0 rounded true>}
+
+// -----
+
+// expected-error @+1 {{an inbox has 5 dimensions, expected 0 to 4}}
+func.func @inbox_rank(%s: !dist.inbox<5 of tensor<4xf32>>) { return }
+
+// -----
+
+// expected-error @+1 {{an inbox has slots for 'tensor<2x2x2xf32>', expected tiles of 1 or 2 dimensions}}
+func.func @inbox_tile(%s: !dist.inbox<1 of tensor<2x2x2xf32>>) { return }
+
+// -----
+
+// expected-error @+1 {{an inbox has slots for 'tensor<4xi1>', expected no layout and no i1}}
+func.func @inbox_bits(%s: !dist.inbox<1 of tensor<4xi1>>) { return }
+
+// -----
+
+func.func @inbox_extents(%n: index) {
+  // expected-error @+1 {{'dist.inbox' op has 1 extents but '!dist.inbox<2 of tensor<4xf32>>' has 2 dimensions}}
+  %0 = dist.inbox "b"(%n) : !dist.inbox<2 of tensor<4xf32>>
+  return
+}
+
+// -----
+
+func.func @inbox_in_role(%n: index) {
+  dist.role "r" cores %n for %n {
+    // expected-error @+1 {{'dist.inbox' op must stand outside of loops, branches and roles: every rank allocates it before the launch}}
+    %0 = dist.inbox "b"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  }
+  return
+}
+
+// -----
+
+func.func @send_indices(%t: tensor<4xf32>, %b: !dist.inbox<2 of tensor<4xf32>>, %i: index) {
+  // expected-error @+1 {{'dist.send' op has 1 indices but '!dist.inbox<2 of tensor<4xf32>>' has 2 dimensions}}
+  dist.send %t to %b[%i] on %i : tensor<4xf32>, !dist.inbox<2 of tensor<4xf32>>
+  return
+}
+
+// -----
+
+func.func @send_tile(%t: tensor<8xf32>, %b: !dist.inbox<1 of tensor<4xf32>>, %i: index) {
+  // expected-error @+1 {{'dist.send' op has 'tensor<8xf32>' but the slots are for 'tensor<4xf32>'}}
+  dist.send %t to %b[%i] on %i : tensor<8xf32>, !dist.inbox<1 of tensor<4xf32>>
+  return
+}
+
+// -----
+
+func.func @receive_tile(%b: !dist.inbox<1 of tensor<4xf32>>, %i: index) {
+  // expected-error @+1 {{'dist.receive' op has 'tensor<4xf16>' but the slots are for 'tensor<4xf32>'}}
+  %t = dist.receive %b[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf16>
+  return
+}

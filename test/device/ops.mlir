@@ -121,3 +121,16 @@ func.func private @placements() attributes {
   b = #dist.placement<reduce_scattered dim 0 on core>,
   c = #dist.placement<all_reduced cores 0>,
   d = #dist.placement<all_reduced along node on copy chunks 2 rounded true>}
+
+// -----
+
+// CHECK-LABEL: func.func @inboxes
+func.func @inboxes(%t: tensor<4x8xf16>, %n: index) {
+  // CHECK: %[[BOX:.*]] = dist.inbox "box"(%{{.*}}, %{{.*}}) : !dist.inbox<2 of tensor<4x8xf16>>
+  %box = dist.inbox "box"(%n, %n) : !dist.inbox<2 of tensor<4x8xf16>>
+  // CHECK: dist.send %{{.*}} to %[[BOX]][%{{.*}}, %{{.*}}] on %{{.*}} : tensor<4x8xf16>, !dist.inbox<2 of tensor<4x8xf16>>
+  dist.send %t to %box[%n, %n] on %n : tensor<4x8xf16>, !dist.inbox<2 of tensor<4x8xf16>>
+  // CHECK: dist.receive %[[BOX]][%{{.*}}, %{{.*}}] : !dist.inbox<2 of tensor<4x8xf16>> -> tensor<4x8xf16>
+  %u = dist.receive %box[%n, %n] : !dist.inbox<2 of tensor<4x8xf16>> -> tensor<4x8xf16>
+  return
+}

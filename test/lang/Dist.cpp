@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: ditron-trace dist | FileCheck %s
 #include "Groups.h"
+#include "ditron/lang/Inbox.h"
 
 using namespace ditron;
 
@@ -48,6 +49,21 @@ static std::vector<Kernel> kernels() {
                });
                barrierAll();
              }),
+
+      // CHECK-LABEL: func.func @swap
+      // CHECK: %[[BOX:.*]] = dist.inbox "box"(%{{.*}}, %{{.*}}) : !dist.inbox<2 of tensor<8x16xf16>> {{.*}}Dist.cpp:[[#@LINE+7]]:
+      // CHECK: %[[TILE:.*]] = tile.load %arg0
+      // CHECK: dist.send %[[TILE]] to %[[BOX]][%{{.*}}, %{{.*}}] on %{{.*}} : tensor<8x16xf16>
+      // CHECK: %[[OTHER:.*]] = dist.receive %[[BOX]][%{{.*}}, %{{.*}}] : !dist.inbox<2 of tensor<8x16xf16>> -> tensor<8x16xf16>
+      // CHECK: tile.store %[[OTHER]], %arg1
+      Kernel("swap(x[M,N]) -> y[M,N]", [](In<f16> x, Out<f16> y) {
+        auto xs = x.tiled(8, 16);
+        auto box = inbox<f16>({xs.rows(), xs.cols()}, {8, 16}, "box");
+        for (auto [i, j] : xs.tiles()) {
+          send(xs(i, j), box.on((rank() + 1) % numRanks())(i, j));
+          y.tiled(8, 16)(i, j) = receive(box(i, j));
+        }
+      }),
   };
 }
 

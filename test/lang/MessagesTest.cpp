@@ -2,6 +2,7 @@
 //
 // What the language says of a kernel that is wrong: the line, what was found and what was expected.
 #include "ditron/device/Order.h"
+#include "ditron/lang/Inbox.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/support/Error.h"
 #include <gmock/gmock.h>
@@ -131,6 +132,9 @@ TEST(Messages, ranks) {
   EXPECT_MESSAGE("get: the destination is a peer's, expected memory of this rank", auto far = symmetric<f32>({4, 4}, "far"); get(far.on(1), far.on(0)));
   EXPECT_MESSAGE("put: the source is of f32 but the destination of f16", auto far = symmetric<f16>({4, 4}, "far"); put(x.tiled(2, 2)(0, 0), far.on(0).tiled(2, 2)(0, 0)));
   EXPECT_MESSAGE("put: the source has 2 dimensions but the destination has 1", auto far = symmetric<f32>({4}, "far"); put(x.tiled(2, 2)(0, 0), far.on(0).tiled(2)(0)));
+  EXPECT_MESSAGE("send: the tile is of f32 but the slot is of f16: cast it", auto box = inbox<f16>({4}, {2, 2}, "box"); send(x.tiled(2, 2)(0, 0), box.on(0)(1)));
+  EXPECT_MESSAGE("inbox: a tile of 2 x 0, expected extents of 1 or more", inbox<f16>({4}, {2, 0}, "box"));
+  EXPECT_MESSAGE("inbox stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", when(x.rows() > 1, [&] { inbox<f16>({4}, {2, 2}, "late"); }));
   EXPECT_MESSAGE("splitCores: a part of 0 cores, expected 1 or more", splitCores(0));
   EXPECT_MESSAGE("symmetric stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", for ([[maybe_unused]] auto i : range(2)) symmetric<f32>({4, 4}, "late"));
   EXPECT_MESSAGE("signals stands in a loop, a branch or a role: every rank allocates it before the launch, so it stands at the top of the kernel", when(x.rows() > 1, [&] { signals(4, "late"); }));

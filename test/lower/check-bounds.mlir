@@ -183,3 +183,18 @@ func.func @other_chunks(%A: !v {tile.name = "A"}) attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @slots
+// CHECK: tile.require %{{.*}}, "on: names rank {} of {} ranks"
+// CHECK: tile.require %{{.*}}, "send names inbox 'b'[{}] of rank {}, but 'b' has extents [{}]"
+// CHECK: dist.send
+// CHECK: tile.require %{{.*}}, "receive names inbox 'b'[{}], but 'b' has extents [{}]"
+// CHECK: dist.receive
+func.func @slots(%i: index, %n: index, %p: index, %t: tensor<4xf32>) attributes {tile.kernel} {
+  %b = dist.inbox "b"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  dist.send %t to %b[%i] on %p : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %u = dist.receive %b[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  return
+}

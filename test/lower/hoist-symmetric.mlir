@@ -118,3 +118,23 @@ func.func @floats(%x: f32) attributes {tile.kernel} {
   %full = dist.symmetric "full"(%count) : memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
   return
 }
+
+// -----
+
+// An inbox is words: 3 packets of 4 words for each 32 bytes of a row, 1 where a row has 4 bytes.
+// CHECK-LABEL: func.func @inboxes(
+// CHECK-SAME: %[[WIDE:[a-z0-9]+]]: memref<?x?x?xi32, {{.*}}> {tile.name = "wide", tile.unit_stride}
+// CHECK-SAME: %[[NARROW:[a-z0-9]+]]: memref<?x?xi32, {{.*}}> {tile.name = "narrow", tile.unit_stride}
+// CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "a0", "96"], fixed = false, kind = "buffer", name = "wide"}
+// CHECK-SAME: {element_bytes = 4 : i64, extents = ["n", "12"], fixed = false, kind = "buffer", name = "narrow"}
+// CHECK: builtin.unrealized_conversion_cast %[[WIDE]] : {{.*}} to !dist.inbox<2 of tensor<4x32xf16>>
+// CHECK: builtin.unrealized_conversion_cast %[[NARROW]]
+// CHECK: dist.receive
+func.func @inboxes(%n: index) attributes {tile.kernel} {
+  %R = dist.num_ranks
+  %wide = dist.inbox "wide"(%R, %n) : !dist.inbox<2 of tensor<4x32xf16>>
+  %narrow = dist.inbox "narrow"(%R) : !dist.inbox<1 of tensor<3xi32>>
+  %t = dist.receive %wide[%n, %n] : !dist.inbox<2 of tensor<4x32xf16>> -> tensor<4x32xf16>
+  %u = dist.receive %narrow[%n] : !dist.inbox<1 of tensor<3xi32>> -> tensor<3xi32>
+  return
+}

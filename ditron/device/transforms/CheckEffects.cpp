@@ -5,8 +5,9 @@
 //     tile.store %t, %A[...]               writes argument 'A', which is an input
 //     dist.wait %ready[...] >= %n          signal 'ready' is waited on but nothing notifies it
 //     dist.notify %s add, then set         signal 's' is notified in two modes
+//     dist.receive %box[...]               nothing sends to inbox 'box'; or nothing receives
 //     dist.symmetric "b"(%rank)            two ranks could allocate different sizes
-//     dist.symmetric "b", twice            two symmetric buffers or signals are named 'b'
+//     dist.symmetric "b", twice            two symmetric buffers, ... are named 'b'
 //
 // Nothing is rewritten. All errors of a kernel are reported, not just the first. The messages stand
 // in test/device/check-effects.mlir.
@@ -102,6 +103,25 @@ LogicalResult checkSignals(func::FuncOp kernel) {
   return success(ok);
 }
 
+//===-- Inboxes -----------------------------------------------------------------------------===//
+
+/// An inbox is sent to and received from: a tile that nobody takes says nothing of its receiver.
+LogicalResult checkInboxes(func::FuncOp kernel) {
+  bool ok = true;
+  kernel.walk([&](InboxOp box) {
+    auto hasUser = [&](auto isWanted) { return llvm::any_of(box->getUsers(), isWanted); };
+    bool isSent = hasUser([](Operation *user) { return isa<SendOp>(user); });
+    bool isReceived = hasUser([](Operation *user) { return isa<ReceiveOp>(user); });
+    if (isSent == isReceived)
+      return;
+    box->emitError() << "inbox '" << box.getName() << "' is "
+                     << (isSent ? "sent to but nothing receives from it"
+                                : "received from but nothing sends to it");
+    ok = false;
+  });
+  return success(ok);
+}
+
 //===-- Symmetric allocations -----------------------------------------------------------------===//
 
 /// Whether the value of an op is the same on every rank if those of its operands are.
@@ -158,12 +178,14 @@ LogicalResult checkAllocations(func::FuncOp kernel) {
     auto [first, isNew] = names.try_emplace(name, op);
     if (isNew)
       return;
-    auto error = op->emitError() << "two symmetric buffers or signals are named '" << name << "'";
+    auto error = op->emitError() << "two symmetric buffers, signals or inboxes are named '" << name
+                                 << "'";
     error.attachNote(first->second->getLoc()) << "the first one is here";
     ok = false;
   };
   kernel.walk([&](SymmetricOp op) { check(op, op.getName()); });
   kernel.walk([&](SignalsOp op) { check(op, op.getName()); });
+  kernel.walk([&](InboxOp op) { check(op, op.getName()); });
   return success(ok);
 }
 
@@ -171,7 +193,8 @@ struct CheckEffects : ditron::device::impl::CheckEffectsBase<CheckEffects> {
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
     bool inputs = succeeded(checkInputs(kernel)), signals = succeeded(checkSignals(kernel));
-    if (failed(checkAllocations(kernel)) || !inputs || !signals)
+    bool inboxes = succeeded(checkInboxes(kernel));
+    if (failed(checkAllocations(kernel)) || !inputs || !signals || !inboxes)
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -34,6 +34,11 @@ def PackTiles : Pass<"dist-pack-tiles", "::mlir::func::FuncOp"> {
   let summary = "Finds symmetric buffers whose tiles may lie in any order of elements";
 }
 
+def ExpandInboxes : Pass<"dist-expand-inboxes", "::mlir::func::FuncOp"> {
+  let summary = "Turns inboxes into symmetric buffers and signals";
+  let dependentDialects = ["::ditron::core::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
   let summary = "Notes in the timeline which tile each core works on";
 }

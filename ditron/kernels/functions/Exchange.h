@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
 
@@ -43,6 +44,23 @@ void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T
   sendAndReceive(cfg.senders, send, receive);
 }
 
+/// The same in inboxes: for few bytes.
+template <class T>
+void exchangeInInboxes(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
+  auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+  auto result = tiled(y.split(numRanks()));
+  auto own = tiled(partFor(rank()));
+  auto box = inbox<T>({numRanks(), result.rows(), result.cols()}, {cfg.rows, cfg.columns}, "box");
+  for (auto [i, j] : own.tiles()) {
+    for (auto peer : peers())
+      send(tiled(partFor(peer))(i, j), box.on(peer)(rank(), i, j));
+    result(rank(), i, j) = own(i, j);
+  }
+  for (auto [i, j] : own.tiles())
+    for (auto peer : peers())
+      result(peer, i, j) = receive(box(peer, i, j));
+}
+
 /// The same by copy engines, to one peer after the other: to the previous one first, since it takes
 /// this rank's part first. Cores copy a chunk while the next one moves.
 template <class T>
@@ -77,10 +95,12 @@ void exchangeByCopyEngines(const TransferConfig &cfg, const auto &partFor, const
   }
 }
 
-/// One of the two.
+/// One of the three.
 template <class T> void exchange(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
   if (cfg.copyEngines)
     exchangeByCopyEngines<T>(cfg, partFor, y);
+  else if (cfg.protocol == Protocol::ll)
+    exchangeInInboxes<T>(cfg, partFor, y);
   else
     exchangeByCores<T>(cfg, partFor, y);
 }

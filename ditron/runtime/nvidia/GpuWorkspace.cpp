@@ -14,6 +14,8 @@ namespace ditron::runtime::nvidia {
 std::string nameOf(const abi::WorkspaceLayout &layout, int64_t offset) {
   if (offset >= abi::Head::kCopied && offset < layout.signalStart())
     return fmt::format("the copy engines of rank {}", (offset - abi::Head::kCopied) / 8);
+  if (offset >= layout.bufferStart()) // words of a tile
+    return fmt::format("inbox {}", layout.nameOfRow(offset).value_or("?"));
   if (offset >= layout.fixedSignalStart())
     return fmt::format("signal {}", layout.nameOfFixed(offset).value_or("?"));
   if (offset < layout.signalStart())

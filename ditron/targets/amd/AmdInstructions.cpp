@@ -234,6 +234,59 @@ Value Instructions::incrementAcquireRelease(Value address, Value last, ScopeName
                                       last, AtomicOrdering::acq_rel, syncScope(scope));
 }
 
+Value Instructions::countArrival(Value address, Value last, Value mask, ScopeName scope) {
+  return where(mask, i32(0), [&]() -> Value {
+    return b_.create<LLVM::AtomicRMWOp>(loc_, LLVM::AtomicBinOp::uinc_wrap, globalPointer(address),
+                                        last, AtomicOrdering::monotonic, syncScope(scope));
+  });
+}
+
+Value Instructions::loadWhere(Value address, Value mask, Value otherwise, ScopeName scope) {
+  return where(mask, otherwise, [&] { return loadRelaxed(address, scope); });
+}
+
+Value Instructions::where(Value mask, Value otherwise, llvm::function_ref<Value()> value) {
+  auto branch = b_.create<scf::IfOp>(loc_, TypeRange{otherwise.getType()}, mask, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  b_.create<scf::YieldOp>(loc_, value());
+  b_.setInsertionPointToStart(branch.elseBlock());
+  b_.create<scf::YieldOp>(loc_, otherwise);
+  return branch.getResult(0);
+}
+
+Value Instructions::holdsInWarp(Value condition) {
+  Value yes = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+  Value fails = b_.create<arith::XOrIOp>(loc_, condition, yes);
+  Value lanes = intrinsic("llvm.amdgcn.ballot.i64", b_.getI64Type(), {fails});
+  return b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, lanes,
+                                  b_.create<arith::ConstantIntOp>(loc_, 0, 64));
+}
+
+// Its instructions wait for loads in order.
+void Instructions::need(Value) { fence(AtomicOrdering::acq_rel, "gpu"); }
+
+void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
+  auto type = VectorType::get({static_cast<int64_t>(words.size())}, b_.getI32Type());
+  Value packet = b_.create<vector::FromElementsOp>(loc_, type, words);
+  if (!mask)
+    mask = b_.create<arith::ConstantIntOp>(loc_, 1, 1);
+  auto branch = b_.create<scf::IfOp>(loc_, mask);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  b_.create<LLVM::StoreOp>(loc_, packet, globalPointer(address), 16u, /*isVolatile=*/true);
+}
+
+SmallVector<Value> Instructions::loadPacket(Value address) {
+  auto type = VectorType::get({4}, b_.getI32Type());
+  Value packet =
+      b_.create<LLVM::LoadOp>(loc_, type, globalPointer(address), 16u, /*isVolatile=*/true);
+  SmallVector<Value> words;
+  for (int64_t n = 0; n < 4; ++n)
+    words.push_back(b_.create<vector::ExtractOp>(loc_, packet, n));
+  return words;
+}
+
 void Instructions::fence(AtomicOrdering ordering, ScopeName scope) {
   b_.create<LLVM::FenceOp>(loc_, ordering, syncScope(scope));
 }

@@ -41,6 +41,12 @@ public:
   void raiseRelaxed(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
   Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
   Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
+  Value countArrival(Value address, Value last, Value mask, ScopeName scope) override;
+  Value loadWhere(Value address, Value mask, Value otherwise, ScopeName scope) override;
+  Value holdsInWarp(Value condition) override;
+  void need(Value value) override;
+  void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) override;
+  llvm::SmallVector<Value> loadPacket(Value address) override;
   void fence(ScopeName scope) override;
   Value time() override;
   void report(Value status, int64_t word, int64_t number, llvm::ArrayRef<Value> values) override;
@@ -51,6 +57,8 @@ private:
   Value exchangeInRow(Value word, int64_t mask);
 
   Value i32(int64_t value);
+  /// A value where the mask holds, else another one.
+  Value where(Value mask, Value otherwise, llvm::function_ref<Value()> value);
   Value globalPointer(Value address);
   Value intrinsic(llvm::StringRef name, mlir::Type result, llvm::ArrayRef<Value> operands);
   void effect(llvm::StringRef name);

@@ -81,6 +81,18 @@ public:
   virtual Value addAcquireRelease(Value address, Value value, ScopeName scope) = 0;
   /// Adds 1 to 32 bits, from `last` (i32) to 0: the value before.
   virtual Value incrementAcquireRelease(Value address, Value last, ScopeName scope) = 0;
+  /// The same where the mask holds, else 0, without an order. Nothing waits for the value before it
+  /// is used.
+  virtual Value countArrival(Value address, Value last, Value mask, ScopeName scope) = 0;
+  /// loadRelaxed where the mask holds, else `otherwise`. Nothing waits for the value likewise.
+  virtual Value loadWhere(Value address, Value mask, Value otherwise, ScopeName scope) = 0;
+  /// Whether a condition holds in all lanes of the warp, which all come here.
+  virtual Value holdsInWarp(Value condition) = 0;
+  /// Nothing that follows happens before this value (i64, not 0) is known.
+  virtual void need(Value value) = 0;
+  /// Four words (i32), which every rank sees all together, where the mask holds (null: always).
+  virtual void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) = 0;
+  virtual llvm::SmallVector<Value> loadPacket(Value address) = 0;
   /// Acquire and release.
   virtual void fence(ScopeName scope) = 0;
   /// Nanoseconds (i64) of a clock of the whole device.

@@ -59,6 +59,19 @@ TEST(WorkspaceLayout, NamesCounters) {
   EXPECT_EQ(layout.nameOfFixed(layout.offset(0)), std::nullopt);
 }
 
+TEST(WorkspaceLayout, NamesRowsOfBuffers) {
+  WorkspaceLayout layout(
+      {SymmetricArray::buffer("a", 16), {"box", SymmetricKind::buffer, 4, {2, 3, 8}}},
+      {.ranks = 2});
+  for (int64_t page : {0, 1}) {
+    int64_t box = layout.offset(1) + page * layout.bufferPage();
+    EXPECT_EQ(layout.nameOfRow(box), "'box'[0, 0]");
+    EXPECT_EQ(layout.nameOfRow(box + (3 * 1 + 2) * 32 + 31), "'box'[1, 2]");
+    EXPECT_EQ(layout.nameOfRow(box + 6 * 32), std::nullopt);
+  }
+  EXPECT_EQ(layout.nameOfRow(layout.bufferStart() - 1), std::nullopt);
+}
+
 /// Poisoning buffers leaves signals alone, fixed ones too.
 TEST(WorkspaceLayout, HasBuffersBehindSignals) {
   WorkspaceLayout layout({fixed(SymmetricArray::buffer("b", 8)),

@@ -293,6 +293,8 @@ private:
       return copyAsync(warp, i, mask), true;
     if (name == "shfl")
       return requireAll(i, mask), shuffle(warp, i), true;
+    if (name == "vote")
+      return requireAll(i, mask), vote(warp, i), true;
     if (name == "stmatrix")
       return requireAll(i, mask), storeMatrices(warp, i), true;
     if (name == "ldmatrix")
@@ -339,13 +341,16 @@ private:
     uint64_t address = value(warp, memory, lane);
     if (address % (bytes * parts.size()) != 0)
       throw Fault("a misaligned access: " + i.text);
-    for (size_t n = 0; n < parts.size(); ++n, address += bytes) {
-      auto *place =
-          i.has("shared") ? inShared(address, bytes) : reinterpret_cast<uint8_t *>(address);
+    // Written first to last and read last to first: who sees a last word that another process has
+    // written sees what it wrote before that, as if it were one access.
+    for (size_t n = 0; n < parts.size(); ++n) {
+      size_t part = loads ? parts.size() - 1 - n : n;
+      uint64_t at = address + part * bytes;
+      auto *place = i.has("shared") ? inShared(at, bytes) : reinterpret_cast<uint8_t *>(at);
       if (loads)
-        write(warp, parts[n].reg, lane, load(place, bytes));
+        write(warp, parts[part].reg, lane, load(place, bytes));
       else
-        store(place, bytes, value(warp, parts[n], lane));
+        store(place, bytes, value(warp, parts[part], lane));
     }
   }
 
@@ -416,6 +421,15 @@ private:
     }
     for (size_t lane = 0; lane < kLanes; ++lane)
       write(warp, i.operands[0].reg, lane, result[lane]);
+  }
+
+  /// Whether a predicate holds in all lanes.
+  void vote(Warp &warp, const Instruction &i) {
+    uint64_t all = 1;
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      all &= value(warp, i.operands[1], lane);
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      write(warp, i.operands[0].reg, lane, all & 1);
   }
 
   /// Row r of matrix m is 16 bytes where lane 8 m + r points; lane 4 r + c holds two elements of

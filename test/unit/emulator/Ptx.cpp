@@ -100,7 +100,7 @@ private:
     if (size_t wait = line.find("mbarrier.try_wait"); wait != std::string::npos)
       return addInstruction(line.substr(wait, line.find(';', wait) - wait), line);
     // One half of a register; the other one's name is declared in place.
-    if (size_t move = line.find("mov.b32"); line[0] == '{' && move != std::string::npos) {
+    if (size_t move = line.find("mov.b"); line[0] == '{' && move != std::string::npos) {
       std::string text = line.substr(move, line.find(';', move) - move);
       return addInstruction(text.replace(text.find("tmp"), 3, "%tmp"), line);
     }

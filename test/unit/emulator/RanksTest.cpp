@@ -28,6 +28,7 @@ struct Run {
   std::string config;
   int cores = 2, launches = 3;
   bool tensorMaps = true;
+  int64_t before = 0; ///< launches that all ranks have completed
 };
 
 /// The arguments and the workspace of every rank, and what launches pass.
@@ -50,6 +51,11 @@ public:
     for (int rank = 0; rank < ranks(); ++rank)
       std::memset(reinterpret_cast<void *>(head(rank) + layout_->bufferStart()), 0xff,
                   size_t(layout_->bytes() - layout_->bufferStart()));
+    for (int rank = 0; rank < ranks(); ++rank) {
+      *reinterpret_cast<int64_t *>(head(rank) + abi::Head::kEpoch) = run.before;
+      for (int other = 0; other < ranks(); ++other)
+        *reinterpret_cast<int64_t *>(head(rank) + abi::Head::kCompleted + 8 * other) = run.before;
+    }
     status_.resize(size_t(ranks()), std::vector<int64_t>(size_t(abi::Status::kWords)));
   }
 
@@ -239,6 +245,33 @@ TEST(Ranks, Exchanges) {
       expectRight({kernel, problemOf(DType::f32, {{"M", 5}, {"N", 12}}, R), "rows=2,columns=8"});
 }
 
+/// Every type, in groups of 32 bytes down to one element, and tiles beyond the edges.
+TEST(Ranks, Inboxes) {
+  const std::string config = "engine=cores,protocol=ll,";
+  for (const char *kernel : {"all-gather", "reduce-scatter", "dense-all-to-all", "broadcast"})
+    for (int64_t R : {1, 2, 3})
+      expectRight(
+          {kernel, problemOf(DType::bf16, {{"M", 5}, {"N", 12}}, R), config + "rows=2,columns=8"});
+  for (const char *shape : {"rows=2,columns=64", "rows=3,columns=5"}) {
+    for (DType type : kernels::findKernel("all-gather").dtypes)
+      expectRight({"all-gather", problemOf(type, {{"M", 3}, {"N", 37}}, 2), config + shape});
+    expectRight({"all-reduce", problemOf(DType::f32, {{"M", 3}, {"N", 37}}, 3),
+                 config + "shots=one," + shape});
+    expectRight({"send-recv", problemOf(DType::f16, {{"M", 3}, {"N", 37}}, 3),
+                 config + "ring=yes," + shape});
+  }
+}
+
+/// Where the pages of inboxes are cleared, where flags begin anew, and where 32 bits end.
+TEST(Ranks, InboxesAfterManyLaunches) {
+  for (int64_t bits : {28, 30, 32}) {
+    struct Run run{"all-gather", problemOf(DType::f32, {{"M", 3}, {"N", 12}}, 2),
+                   "engine=cores,protocol=ll,rows=2,columns=8"};
+    run.launches = 6, run.before = (int64_t(1) << bits) - 3;
+    expectRight(run);
+  }
+}
+
 /// By the older way, without tensor maps: products of each thread for the elements that it holds.
 TEST(Ranks, Products) {
   for (const char *kernel : {"ag-gemm", "gemm-rs", "gemm-ar"})
@@ -280,6 +313,22 @@ TEST(Ranks, BoundedWaits) {
   EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
   EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
             "signal 'arrived'[1, 0, 0]");
+  EXPECT_EQ(record[2], 1);
+  EXPECT_EQ(record[3], 0);
+  for (int rank : {0, 1})
+    EXPECT_EQ(*reinterpret_cast<int64_t *>(ranks.head(rank) + abi::Head::kAborted), 1);
+}
+
+TEST(Ranks, BoundedReceives) {
+  struct Run run{"all-gather", problemOf(DType::f32, {{"M", 2}, {"N", 8}}, 2),
+                 "engine=cores,protocol=ll,rows=2,columns=8"};
+  run.cores = 1, run.launches = 1;
+  Ranks ranks(run);
+  ranks.execute(1, /*bound=*/200, /*present=*/1);
+  const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
+  EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
+            "inbox 'box'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
   for (int rank : {0, 1})

@@ -203,8 +203,11 @@ uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
     return static_cast<uint64_t>(extended(s[0], bits) >> std::min<uint64_t>(by, 63));
   if (name == "shr")
     return by >= 64 ? 0 : truncated(s[0], bits) >> by;
-  if (name == "bfe") // unsigned ones only
-    return truncated(truncated(s[0], bits) >> by, static_cast<unsigned>(s[2] & 0xff));
+  if (name == "bfe") { // of a field that lies within the register
+    auto width = static_cast<unsigned>(s[2] & 0xff);
+    uint64_t field = truncated(truncated(s[0], bits) >> by, width);
+    return type[0] == 's' && width ? static_cast<uint64_t>(extended(field, width)) : field;
+  }
   if (name == "bfi") { // into the second one
     uint64_t mask = ((uint64_t(1) << (s[3] & 0xff)) - 1) << (s[2] & 0xff);
     return (s[1] & ~mask) | (s[0] << (s[2] & 0xff) & mask);

@@ -21,6 +21,11 @@ bool moves(func::FuncOp function) {
   return function.walk([](MoveOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
+/// Whether a kernel hands over tiles in inboxes: it is over so soon that each CTA counts.
+bool sends(func::FuncOp function) {
+  return function.walk([](SendOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 /// Elements of the largest tile that is not a product's.
 int64_t mostElements(func::FuncOp function) {
   int64_t elements = 0;
@@ -174,7 +179,7 @@ int64_t chooseCtasPerSm(func::FuncOp function, int64_t warps, const Traits &chip
   constexpr int64_t kFewest = 64, kOfMoves = 128, kLeast = 32; // registers of a thread
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
-  if (hasDots)
+  if (hasDots || sends(function))
     return 1;
   int64_t threads = warps * chip.lanes, other = isForAligned(function) ? 24 : 48;
   bool waits = reduces(function);

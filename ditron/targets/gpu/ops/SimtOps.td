@@ -169,7 +169,7 @@ def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
     With `copies`, the kernel has roles of copy engines: then it first waits until those of all ranks
     are through with this rank, clears what they have `arrived` at (counters for which cores wait),
     and gives each rank the credit to write here again. Counters are the address of the first and
-    how many there are.
+    how many there are. `boxes` as in simt.arrive.
 
     Example:
     ```mlir
@@ -178,9 +178,9 @@ def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$launch, OptionalAttr<I64Attr>:$copies,
-                       Variadic<Index>:$arrived);
+                       Variadic<Index>:$arrived, Variadic<Index>:$boxes);
   let assemblyFormat = [{ `(` $launch `)` (`copies` `(` $copies^ `)`)? (`arrived` `(` $arrived^ `)`)?
-                          attr-dict `:` type($launch) }];
+                          (`boxes` `(` $boxes^ `)`)? attr-dict `:` type($launch) }];
 }
 
 def Simt_ReleaseCopiesOp : Simt_Op<"release_copies", [MemoryEffects<[MemRead, MemWrite]>,
@@ -197,6 +197,88 @@ def Simt_ReleaseCopiesOp : Simt_Op<"release_copies", [MemoryEffects<[MemRead, Me
   let arguments = (ins Variadic<AnyType>:$launch, Variadic<Index>:$awaited);
   let assemblyFormat = [{ `(` $launch `)` (`awaited` `(` $awaited^ `)`)? attr-dict
                           `:` type($launch) }];
+}
+
+def Simt_OpenOp : Simt_Op<"open", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Begins a launch whose ranks exchange nothing but tiles in inboxes";
+  let description = [{
+    In the place of simt.begin, which has more to do. The result is what this thread knows of how far a
+    rank is, for simt.send; nothing waits for it before. All warps of the CTA execute it.
+
+    Example:
+    ```mlir
+    %e = simt.epoch %head
+    %notes = simt.open %e in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$epoch, Variadic<AnyType>:$launch);
+  let results = (outs I64:$notes);
+  let assemblyFormat = "$epoch `in` `(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Simt_ArriveOp : Simt_Op<"arrive", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Counts this CTA among those that know the epoch, in a launch that simt.open began";
+  let description = [{
+    The rank says here to all that the launch before `epoch` is over: at the end of that one it would take
+    a trip of its own. The result is for simt.close, and nothing waits for it before. `boxes` are the
+    address of an inbox in the first page and its words of 32 bits, for each. All threads that compute
+    meet.
+
+    Example:
+    ```mlir
+    %before = simt.arrive %e boxes(%address, %words) in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$epoch, Variadic<Index>:$boxes, Variadic<AnyType>:$launch);
+  let results = (outs I32:$before);
+  let assemblyFormat = [{ $epoch (`boxes` `(` $boxes^ `)`)? `in` `(` $launch `)` attr-dict
+                          `:` type($launch) }];
+}
+
+def Simt_CloseOp : Simt_Op<"close", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Ends a launch that simt.open began: the last CTA that arrived counts it";
+  let description = [{
+    Example:
+    ```mlir
+    simt.close %e after %before in (%status, %rank) : !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Index:$epoch, I32:$before, Variadic<AnyType>:$launch);
+  let assemblyFormat = "$epoch `after` $before `in` `(` $launch `)` attr-dict `:` type($launch)";
+}
+
+def Simt_SendOp : Simt_Op<"send", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Writes a tile into a slot of an inbox: packets with the flag of the launch";
+  let description = [{
+    `slot` is its address, which may be a peer's. lower/Packets.h says how the tile lies there. With the
+    `notes` of simt.open, it first sees to it that all ranks have completed the launch before the last.
+
+    Example:
+    ```mlir
+    simt.send %t to %slot epoch %e : tensor<8x128xf16>
+    simt.send %t to %slot epoch %e notes %notes in (%status, %rank) : tensor<8x128xf16>, !llvm.ptr, index
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$tile, Index:$slot, Index:$epoch, Optional<I64>:$notes,
+                       Variadic<AnyType>:$launch);
+  let assemblyFormat = [{ $tile `to` $slot `epoch` $epoch (`notes` $notes^ `in` `(` $launch `)`)? attr-dict
+                          `:` type($tile) (`,` type($launch)^)? }];
+}
+
+def Simt_ReceiveOp : Simt_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until all packets of a slot have the flag of the launch: the tile";
+  let description = [{
+    Bounded, as simt.wait is.
+
+    Example:
+    ```mlir
+    %t = simt.receive %slot epoch %e site 0 in (%status, %rank) : !llvm.ptr, index -> tensor<8x128xf16>
+    ```
+  }];
+  let arguments = (ins Index:$slot, Index:$epoch, I64Attr:$site, Variadic<AnyType>:$launch);
+  let results = (outs Tile_Tile:$tile);
+  let assemblyFormat = [{ $slot `epoch` $epoch `site` $site `in` `(` $launch `)` attr-dict
+                          `:` type($launch) `->` type($tile) }];
 }
 
 def Simt_AbortOp : Simt_Op<"abort", [MemoryEffects<[MemWrite]>]> {

@@ -145,6 +145,8 @@ struct EndPattern : LaunchPattern<EndOp> {
       Value before = t.instructions->uniform(arrive(t, talk, last));
       t.instructions->meetInWarp();
       talk.when(talk.compare(arith::CmpIPredicate::eq, before, last), [&] {
+        clearInboxes(talk, t, adaptor.getBoxes(), epoch, talk.laneWord(), context_.lanes);
+        t.instructions->meetInWarp();
         talk.when(talk.isFirstThread(), [&] {
           if (op.getCopies())
             endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getArrived());
@@ -288,6 +290,7 @@ private:
 void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   addCopyPatterns(patterns, types, context);
+  addInboxPatterns(patterns, types, context);
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
                NotifyEachPattern, SyncPattern, MeetPattern>(types, patterns.getContext(), context);
 }

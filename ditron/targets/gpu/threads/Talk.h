@@ -44,6 +44,9 @@ public:
   Value isFirstWarp() {
     return compare(mlir::arith::CmpIPredicate::eq, t_.context.warp, t_.i32(0));
   }
+  Value laneWord() {
+    return t_.b.create<mlir::arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), t_.context.lane);
+  }
   Value core() {
     return t_.b.create<mlir::arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), t_.instructions->block());
   }
@@ -60,8 +63,7 @@ public:
   template <class Fn> void forRanks(Fn &&body) { forRanks(i64(0), 1, body); }
   /// The same by the lanes of a warp, one or more ranks each.
   template <class Fn> void forRanksByLanes(Fn &&body) {
-    Value lane = t_.b.create<mlir::arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), t_.context.lane);
-    forRanks(lane, t_.context.lanes, body);
+    forRanks(laneWord(), t_.context.lanes, body);
   }
   /// Tells every rank that the launch has failed.
   void abort();
@@ -85,6 +87,10 @@ public:
   /// wait that fails.
   void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
 
+  /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
+  /// says what it was.
+  void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record);
+
 private:
   template <class Fn> void forRanks(Value first, int64_t step, Fn &&body) {
     auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, first, launch(abi::kRanks), i64(step));
@@ -92,10 +98,6 @@ private:
     t_.b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   }
-
-  /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
-  /// says what it was.
-  void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record);
 
   ThreadBuilder &t_;
   mlir::ValueRange launch_;
@@ -106,6 +108,14 @@ private:
 void endCopies(Talk &talk, int64_t site, mlir::ValueRange arrived);
 void addCopyPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
+
+/// At the end of launch `epoch`, or when the launch behind it begins: clears the page of inboxes
+/// that it used, in one launch of many (see InboxPatterns.cpp). Threads clear every `step`th word
+/// from number `first` on.
+void clearInboxes(Talk &talk, ThreadBuilder &t, mlir::ValueRange boxes, mlir::Value epoch,
+                  mlir::Value first, int64_t step);
+void addInboxPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                      const ThreadContext &context);
 
 /// Error where an op does not have all words of the launch (abi/LaunchWords.h).
 mlir::LogicalResult checkLaunch(mlir::Operation *op, mlir::ValueRange launch);

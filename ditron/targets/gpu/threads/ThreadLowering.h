@@ -15,6 +15,7 @@
 //   ReducePatterns.cpp    what is combined across registers, lanes and warps
 //   RingPatterns.cpp      software pipelining: tiles prefetched into rings
 //   RankPatterns.cpp      what CTAs and ranks say to one another
+//   InboxPatterns.cpp   tiles sent and received as packets with flags
 //   MovePatterns.cpp      chunks copied from memory to memory
 //
 // Products, and what else only some chips have, are patterns of the target.

@@ -19,11 +19,13 @@
 // are loaded. What products want, the target says (Products of GpuTarget.h).
 // docs/rationale/gpu-layouts.md argues for this; test/targets/gpu/assign-layouts.mlir shows it.
 #include "ditron/device/DistOps.h"
+#include "ditron/lower/Packets.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/CoreSize.h"
 #include "ditron/targets/gpu/analysis/PackedTiles.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -91,6 +93,17 @@ bool onlyReadByDots(Value tile) {
   });
 }
 
+/// Each thread holds whole groups of packets, neighbouring lanes neighbouring ones.
+Layout inGroups(RankedTensorType tile, Threads threads) {
+  return blocked(shapeOf(tile), lower::PacketLayout(tile).run(), threads);
+}
+
+/// Whether each thread holds whole groups of packets.
+bool isInGroups(RankedTensorType tile) {
+  int64_t run = lower::PacketLayout(tile).run();
+  return Distribution::of(core::layoutOf(tile), shapeOf(tile))->run(run) == run;
+}
+
 /// Which layout each tile gets.
 class Assignment {
 public:
@@ -101,6 +114,7 @@ public:
     packed_ = packedTiles(function);
     function.walk([&](core::DotOp dot) { shareOperands(dot); });
     function.walk([&](core::DotOp dot) { anchor(dot); });
+    function.walk([&](Operation *op) { anchorPackets(op); });
     std::multimap<std::tuple<bool, int64_t>, Value, std::greater<>> byWeight;
     for (Value tile : tiles)
       byWeight.emplace(weight(tile), tile);
@@ -165,6 +179,19 @@ private:
 
   void anchor(core::DotOp dot) {
     assign(dot.getResult(), products_.accumulator(dot, threads_));
+    spread();
+  }
+
+  /// What is sent or received, in groups of packets.
+  void anchorPackets(Operation *op) {
+    Value tile;
+    if (auto send = dyn_cast<SendOp>(op))
+      tile = send.getTile();
+    else if (auto receive = dyn_cast<ReceiveOp>(op))
+      tile = receive.getTile();
+    if (!tile || isKnown(tile))
+      return;
+    assign(tile, inGroups(tileOf(tile), threads_));
     spread();
   }
 
@@ -454,6 +481,14 @@ private:
     } else if (auto gather = dyn_cast<core::GatherOp>(op)) {
       RankedTensorType tile = tileOf(gather.getTile());
       fit(gather.getRowsMutable(), *collapsed(core::layoutOf(tile), shapeOf(tile), 1));
+    } else if (auto send = dyn_cast<SendOp>(op)) {
+      RankedTensorType tile = tileOf(send.getTile());
+      if (!isInGroups(tile))
+        fit(send.getTileMutable(), inGroups(tile, threads_));
+    } else if (auto receive = dyn_cast<ReceiveOp>(op)) {
+      RankedTensorType tile = tileOf(receive.getTile());
+      if (!isInGroups(tile))
+        fitResult(op, inGroups(tile, threads_));
     } else if (auto scatter = dyn_cast<core::ScatterOp>(op)) {
       RankedTensorType tile = tileOf(scatter.getTile());
       fit(scatter.getRowsMutable(), *collapsed(core::layoutOf(tile), shapeOf(tile), 1));

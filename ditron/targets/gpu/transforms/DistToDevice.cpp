@@ -7,6 +7,7 @@
 //   dist.role "r" cores %f for %n {}  ->  scf.if (%c - %f < %n) {}
 //   dist.wait %ready[%i] >= %n        ->  simt.wait (%ready + page + 8 * %i) for %n
 //   dist.notify %s[%i] on %peer add %n -> simt.notify (the peer's ...) "add" %n
+//   dist.send %t to %box[%i] on %peer -> simt.send %t to (the slot, by the peer's ...) epoch %e
 //   dist.put %from, %to on %peer      ->  %b = simt.shift %to by (%peer - %rank) * %stride
 //                                         simt.move %from to %b
 //   tile.require %ok, "..."(%n)       ->  scf.if (not %ok) { the first to fail notes it; exit }
@@ -15,7 +16,8 @@
 // abi/LaunchWords.h, which also says how launches follow one another: simt.begin and simt.end
 // do that, and all use of symmetric memory is of the page of this launch. A peer's memory is
 // mapped: that a verb reaches it by loads and stores at an address of its own is decided here, and
-// nowhere before.
+// nowhere before. Where ranks exchange tiles in inboxes and nothing else, simt.open and simt.close
+// stand in their place: a rank that receives from all knows how far they are.
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/targets/gpu/dist-to-device.mlir shows it.
@@ -23,6 +25,7 @@
 #include "ditron/core/Place.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
+#include "ditron/lower/Packets.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
@@ -55,6 +58,8 @@ public:
       copiesSite_ = noteSite("", function_, "waits for");
     if (hasWorkspace_)
       begin();
+    if (!inboxes_.empty())
+      findInboxes();
     if (failed(lowerBody()))
       return failure();
     if (hasWorkspace_) {
@@ -79,6 +84,7 @@ private:
     function_.walk([&](device::BarrierOp) { ++barriers_; });
     hasWorkspace_ = isDistributed;
     parameters_ = function_.getNumArguments() - requests_;
+    collectInboxes();
     auto add = [&](Type type) {
       unsigned n = function_.getNumArguments();
       function_.insertArgument(n, type, b_.getDictionaryAttr({}), loc_);
@@ -100,8 +106,13 @@ private:
 
   /// Begins the launch, and has symmetric memory be that of this launch.
   void begin() {
+    if (onlyInboxes_) {
+      epoch_ = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[abi::kHead]);
+      notes_ = b_.create<OpenOp>(loc_, b_.getI64Type(), epoch_, launch_);
+      return;
+    }
     b_.create<BeginOp>(loc_, launch_);
-    Value epoch = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[abi::kHead]);
+    Value epoch = epoch_ = b_.create<EpochOp>(loc_, b_.getIndexType(), launch_[abi::kHead]);
     Value page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kSignalPages));
     signalShift_ = mul(page, launch_[abi::kSignalPage]);
     page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kBufferPages));
@@ -118,11 +129,90 @@ private:
   }
 
   void end() {
+    if (onlyInboxes_)
+      return close();
     if (!hasCopies_)
-      return void(b_.create<EndOp>(loc_, launch_, IntegerAttr(), ValueRange()));
+      return void(b_.create<EndOp>(loc_, launch_, IntegerAttr(), ValueRange(), boxes()));
     auto site = b_.getI64IntegerAttr(copiesSite_);
-    b_.create<EndOp>(loc_, launch_, site, fixedCells(/*awaitedByCopies=*/false));
+    b_.create<EndOp>(loc_, launch_, site, fixedCells(/*awaitedByCopies=*/false), boxes());
     b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true));
+  }
+
+  //===-- Inboxes ---------------------------------------------------------------------------===//
+
+  /// Whether a value is the words of an inbox.
+  static bool isOfInbox(Value memory) {
+    return llvm::any_of(memory.getUsers(), [](Operation *user) {
+      auto cast = dyn_cast<UnrealizedConversionCastOp>(user);
+      return cast && isa<device::InboxType>(cast.getResult(0).getType());
+    });
+  }
+
+  void collectInboxes() {
+    for (unsigned n = parameters_; n < parameters_ + requests_; ++n)
+      if (isOfInbox(function_.getArgument(n)))
+        inboxes_.push_back(function_.getArgument(n));
+    onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_ && barriers_ == 0;
+  }
+
+  /// Of each inbox the address in the first page, and the words.
+  SmallVector<Value> boxes() {
+    SmallVector<Value> result;
+    for (Value memory : inboxes_) {
+      result.push_back(b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, memory));
+      Value words = index(1);
+      for (int64_t d = 0; d < cast<MemRefType>(memory.getType()).getRank(); ++d)
+        words = mul(words, b_.create<memref::DimOp>(loc_, memory, d));
+      result.push_back(words);
+    }
+    return result;
+  }
+
+  /// Where the slots of this launch begin.
+  void findInboxes() {
+    Value page = b_.create<arith::RemUIOp>(loc_, epoch_, index(abi::kBufferPages));
+    boxShift_ = mul(page, launch_[abi::kBufferPage]);
+  }
+
+  /// Counts the CTA while what it sends is under way: where the kernel first receives.
+  void close() {
+    Operation *end = function_.front().getTerminator();
+    auto receives = [](Operation &op) {
+      return op.walk([](ReceiveOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    };
+    auto first = llvm::find_if(function_.front(), receives);
+    b_.setInsertionPoint(first == function_.front().end() ? end : &*first);
+    Value before = b_.create<ArriveOp>(loc_, b_.getI32Type(), epoch_, boxes(), launch_);
+    b_.setInsertionPoint(end);
+    b_.create<CloseOp>(loc_, epoch_, before, launch_);
+  }
+
+  /// The address of a slot of this launch. Slots are row-major.
+  Value slotOf(Value inbox, ValueRange indices) {
+    auto cast = inbox.getDefiningOp<UnrealizedConversionCastOp>();
+    auto type = mlir::cast<device::InboxType>(inbox.getType());
+    Value memory = cast.getOperand(0), number = index(0);
+    for (auto [n, at] : llvm::enumerate(indices)) {
+      Value extent = b_.create<memref::DimOp>(loc_, memory, static_cast<int64_t>(n));
+      number = add(mul(number, extent), at);
+    }
+    int64_t bytes = lower::PacketLayout(type.getTile()).all() * lower::kPacketBytes;
+    Value base = b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, memory);
+    return add(add(base, boxShift_), mul(number, index(bytes)));
+  }
+
+  bool send(device::SendOp send) override {
+    Value slot = add(slotOf(send.getInbox(), send.getIndices()), distanceTo(send.getPeer()));
+    b_.create<SendOp>(loc_, send.getTile(), slot, epoch_, notes_,
+                      notes_ ? ValueRange(launch_) : ValueRange());
+    return true;
+  }
+
+  Value receive(device::ReceiveOp receive) override {
+    int64_t site = noteSite(role_, receive, "waits for");
+    return b_.create<ReceiveOp>(loc_, receive.getTile().getType(),
+                                slotOf(receive.getInbox(), receive.getIndices()), epoch_, site,
+                                launch_);
   }
 
   //===-- What copy engines touch -------------------------------------------------------------===//
@@ -298,6 +388,9 @@ private:
   SmallVector<Value> launch_; ///< by abi::LaunchWord
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false, hasCopies_ = false;
+  SmallVector<Value> inboxes_; ///< the words of each
+  bool onlyInboxes_ = false;   ///< no other symmetric memory
+  Value epoch_, notes_, boxShift_;
   int64_t copiesSite_ = 0; ///< of the wait for the copy engines of all ranks
   Value signalShift_;
   std::string role_; ///< the running one, behind those around it

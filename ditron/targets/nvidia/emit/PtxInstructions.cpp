@@ -412,6 +412,47 @@ Value Instructions::incrementAcquireRelease(Value address, Value last, StringRef
                   "=r,l,r,~{memory}", {address, last}, b_.getI32Type())[0];
 }
 
+Value Instructions::countArrival(Value address, Value last, Value mask, StringRef scope) {
+  Value none = b_.create<arith::ConstantIntOp>(loc_, 0, 32);
+  return assemble(fmt::format("@$2 atom.relaxed.{}.global.inc.u32 $0, [$3], $4;", scope.str()),
+                  "=r,0,b,l,r,~{memory}", {none, mask, address, last}, b_.getI32Type())[0];
+}
+
+Value Instructions::loadWhere(Value address, Value mask, Value otherwise, StringRef scope) {
+  return assemble(fmt::format("@$2 ld.relaxed.{}.global.u64 $0, [$3];", scope.str()),
+                  "=l,0,b,l,~{memory}", {otherwise, mask, address}, b_.getI64Type())[0];
+}
+
+Value Instructions::holdsInWarp(Value condition) {
+  return assemble("vote.sync.all.pred $0, $1, 0xffffffff;", "=b,b,~{memory}", {condition},
+                  b_.getI1Type())[0];
+}
+
+// A branch that nobody takes, since the value is not 0, waits for it.
+void Instructions::need(Value value) {
+  Value zero = b_.create<arith::ConstantIntOp>(loc_, 0, 64);
+  Value isNone = b_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq, value, zero);
+  assemble("@$0 exit;", "b,~{memory}", {isNone}, {});
+}
+
+// One access of 16 aligned bytes is one of memory and of NVLink.
+void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
+  SmallVector<Value> operands{address};
+  operands.append(words.begin(), words.end());
+  std::string text = "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};";
+  if (mask) {
+    operands.push_back(mask);
+    text = "@$5 " + text;
+  }
+  assemble(text, mask ? "l,r,r,r,r,b,~{memory}" : "l,r,r,r,r,~{memory}", operands, {});
+}
+
+SmallVector<Value> Instructions::loadPacket(Value address) {
+  SmallVector<Type> words(4, b_.getI32Type());
+  return assemble("ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}",
+                  {address}, words);
+}
+
 void Instructions::fence(StringRef scope) {
   assemble(fmt::format("fence.acq_rel.{};", scope.str()), "~{memory}", {}, {});
 }

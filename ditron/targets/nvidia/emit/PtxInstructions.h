@@ -37,6 +37,12 @@ public:
   void raiseRelaxed(Value address, llvm::StringRef mode, Value value, ScopeName scope) override;
   Value addAcquireRelease(Value address, Value value, ScopeName scope) override;
   Value incrementAcquireRelease(Value address, Value last, ScopeName scope) override;
+  Value countArrival(Value address, Value last, Value mask, ScopeName scope) override;
+  Value loadWhere(Value address, Value mask, Value otherwise, ScopeName scope) override;
+  Value holdsInWarp(Value condition) override;
+  void need(Value value) override;
+  void storePacket(Value address, llvm::ArrayRef<Value> words, Value mask) override;
+  llvm::SmallVector<Value> loadPacket(Value address) override;
   void fence(ScopeName scope) override;
   Value time() override;
   /// The number stands in the text: what reports different ones shares no code, whose operands

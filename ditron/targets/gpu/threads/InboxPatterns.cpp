@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles in inboxes: packets with the flag of the launch, as lower/Packets.h lays them out.
+//
+// A send is stores, a receive loads that are repeated until all flags are there. No fence orders
+// them, nothing is notified, and the CTA does not meet: each thread goes on when it has what it
+// holds of the tile. So a tile takes one trip over the link.
+//
+// An inbox has two pages, which launches take in turn, as all buffers have. The flag of launch e is
+// e mod 2^30 with 01 in the two bits above: neither memory that is all zero nor poison has one.
+// What a slot holds of launches before e has other flags, unless it lay there for 2^30 launches.
+// Hence in two launches of 2^28, one a page, the page is cleared, when nobody receives from it any
+// more and nobody may send to it yet.
+//
+// A launch of a kernel whose ranks exchange nothing else has a beginning and an end of its own. To
+// say at its end that it is over takes a fence, which waits for all stores to arrive, and a trip to
+// the others. The next launch of the rank says it instead, as it begins: the one before is over
+// then, since launches of a stream follow one another. Others hear of it while they wait for tiles.
+#include "ditron/lower/Conversions.h"
+#include "ditron/lower/Packets.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
+#include "ditron/targets/gpu/threads/Talk.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+constexpr int64_t kFlagBits = 30, kClearBits = 28;
+
+/// Whether launch `epoch` is one of the two of many whose pages are cleared.
+static Value clears(Talk &talk, ThreadBuilder &t, Value epoch) {
+  Value low = t.b.create<arith::AndIOp>(t.loc, epoch, talk.i64((int64_t(1) << kClearBits) - 1));
+  return talk.compare(arith::CmpIPredicate::ult, low, talk.i64(abi::kBufferPages));
+}
+
+void clearInboxes(Talk &talk, ThreadBuilder &t, ValueRange boxes, Value epoch, Value first,
+                  int64_t step) {
+  if (boxes.empty())
+    return;
+  talk.when(clears(talk, t, epoch), [&] {
+    Value page = t.b.create<arith::AndIOp>(t.loc, epoch, talk.i64(abi::kBufferPages - 1));
+    Value shift = t.mul(page, talk.launch(abi::kBufferPage));
+    for (size_t n = 0; n + 1 < boxes.size(); n += 2) {
+      Value base = t.add(talk.asWord(boxes[n]), shift);
+      Value packets = t.b.create<arith::DivUIOp>(t.loc, talk.asWord(boxes[n + 1]),
+                                                 talk.i64(lower::kPacketWords));
+      auto loop = t.b.create<scf::ForOp>(t.loc, first, packets, talk.i64(step));
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(loop.getBody());
+      Value zero = t.i32(0);
+      Value place = t.add(base, t.mul(loop.getInductionVar(), talk.i64(lower::kPacketBytes)));
+      t.instructions->storePacket(place, {zero, zero, zero, zero}, Value());
+    }
+  });
+}
+
+namespace {
+
+//===-- Launches ------------------------------------------------------------------------------===//
+
+/// Where a rank has noted which launch it has completed.
+Value noteOf(ThreadBuilder &t, Talk &talk, Value rank) {
+  return t.add(talk.head(abi::Head::kCompleted), t.mul(rank, talk.i64(8)));
+}
+
+/// What all ranks have completed before launch `epoch` sends.
+Value wantedBefore(ThreadBuilder &t, Talk &talk, Value epoch) {
+  Value before = t.b.create<arith::SubIOp>(t.loc, epoch, talk.i64(2));
+  return t.b.create<arith::MaxSIOp>(t.loc, before, talk.i64(0));
+}
+
+struct OpenPattern : TilePattern<OpenOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(OpenOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    // Lane r knows of rank r, and of those 32 further on.
+    Value lane = talk.laneWord(), ranks = talk.launch(abi::kRanks);
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, lane, ranks);
+    Value far = t.instructions->loadWhere(noteOf(t, talk, lane), isOne, talk.i64(INT64_MAX), "sys");
+    Value next = t.add(lane, talk.i64(context_.lanes));
+    talk.when(talk.compare(arith::CmpIPredicate::ult, next, ranks), [&] {
+      Value epoch = talk.asWord(adaptor.getEpoch());
+      talk.wait(noteOf(t, talk, next), wantedBefore(t, talk, epoch), abi::kBeginSite, "sys", 0);
+    });
+    b.replaceOp(op, far);
+    return success();
+  }
+};
+
+struct ArrivePattern : TilePattern<ArriveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    // The last CTA to come changes the epoch: no thread is still reading it.
+    Value epoch = talk.asWord(adaptor.getEpoch());
+    t.instructions->need(epoch);
+    t.instructions->barrier();
+    sayBegun(t, talk, adaptor.getBoxes(), epoch);
+    Value last = b.create<arith::SubIOp>(op.getLoc(), talk.cores(), t.i32(1));
+    b.replaceOp(op, t.instructions->countArrival(talk.head(abi::Head::kArrived), last,
+                                                 talk.isFirstThread(), "gpu"));
+    return success();
+  }
+
+private:
+  /// The first CTA: the launch before this one is over, and its page of inboxes is clear.
+  void sayBegun(ThreadBuilder &t, Talk &talk, ValueRange boxes, Value epoch) const {
+    Value thread = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI64Type(), t.thread());
+    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
+    Value isFirst = talk.compare(arith::CmpIPredicate::eq, talk.core(), talk.i64(0));
+    talk.when(isFirst, [&] {
+      Value over = t.b.create<arith::SubIOp>(t.loc, epoch, talk.i64(1));
+      talk.when(clears(talk, t, over), [&] {
+        clearInboxes(talk, t, boxes, over, thread, context_.warps * context_.lanes);
+        t.instructions->barrier();
+        t.instructions->fence("sys");
+      });
+      talk.when(isOne, [&] {
+        Value own = t.mul(talk.launch(abi::kRank), talk.i64(8));
+        talk.store(t.add(talk.headOf(thread, abi::Head::kCompleted), own), over);
+      });
+    });
+  }
+};
+
+struct ClosePattern : LaunchPattern<CloseOp> {
+  using LaunchPattern::LaunchPattern;
+  void write(CloseOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
+    Value last = t.b.create<arith::SubIOp>(op.getLoc(), talk.cores(), t.i32(1));
+    Value isLast = talk.compare(arith::CmpIPredicate::eq, adaptor.getBefore(), last);
+    talk.when(talk.both(talk.isFirstThread(), isLast),
+              [&] { talk.store(talk.head(abi::Head::kEpoch), talk.asWord(adaptor.getEpoch())); });
+  }
+};
+
+//===-- Packets -------------------------------------------------------------------------------===//
+
+/// The packets of a tile that a thread holds.
+class Packets {
+public:
+  Packets(ThreadBuilder &t, Talk &talk, RankedTensorType tile, Value slot, Value epoch)
+      : t_(t), talk_(talk), tile_(tile), layout_(tile),
+        places_(*Distribution::of(core::layoutOf(tile), shapeOf(tile))), slot_(slot) {
+    Value low = t.b.create<arith::TruncIOp>(t.loc, t.b.getI32Type(), epoch);
+    low = t.b.create<arith::AndIOp>(t.loc, low, t.i32((int64_t(1) << kFlagBits) - 1));
+    flag_ = t.b.create<arith::OrIOp>(t.loc, low, t.i32(int64_t(1) << kFlagBits));
+    const Shape &shape = places_.shape();
+    weights_.assign(shape.size(), 1);
+    for (size_t dim = shape.size() - 1; dim-- > 0;)
+      weights_[dim] = weights_[dim + 1] * shape[dim + 1];
+    thread_ = t.linear(places_, weights_);
+  }
+
+  Value flag() const { return flag_; }
+  int64_t groups() const { return places_.registers() / layout_.run(); }
+  int64_t packets() const { return layout_.packets(); } ///< of a group
+
+  /// The address of packet `n` of this thread's group `group`.
+  Value at(int64_t group, int64_t n) {
+    const Shape &element = places_.element(group * layout_.run());
+    int64_t added = 0;
+    for (size_t dim = 0; dim < element.size(); ++dim)
+      added += element[dim] * weights_[dim];
+    Value number = t_.b.create<arith::DivUIOp>(t_.loc, thread_, t_.i32(layout_.run()));
+    Value wide = t_.b.create<arith::ExtUIOp>(t_.loc, t_.b.getI64Type(), number);
+    int64_t behind = (n * layout_.groups() + added / layout_.run()) * lower::kPacketBytes;
+    Value address = t_.add(slot_, t_.mul(wide, talk_.i64(lower::kPacketBytes)));
+    return t_.add(address, talk_.i64(behind));
+  }
+
+  /// The words of a group, of a vector of storage elements; those that are missing are 0.
+  SmallVector<Value> wordsOf(Value vector, int64_t group) {
+    int64_t run = layout_.run();
+    Value part =
+        t_.b.create<vector::ExtractStridedSliceOp>(t_.loc, vector, group * run, run, int64_t(1));
+    Value words = t_.b.create<vector::BitCastOp>(t_.loc, carrier(), part);
+    SmallVector<Value> result;
+    for (Value word : t_.split(words))
+      result.push_back(isPartial() ? t_.b.create<arith::ExtUIOp>(t_.loc, t_.b.getI32Type(), word)
+                                   : word);
+    result.resize(static_cast<size_t>(packets() * lower::kPacketData), t_.i32(0));
+    return result;
+  }
+
+  /// The elements of a group, of its words.
+  Value elementsOf(ArrayRef<Value> words) {
+    SmallVector<Value> used(words.take_front(static_cast<size_t>(layout_.words())));
+    for (Value &word : used)
+      if (isPartial())
+        word = t_.b.create<arith::TruncIOp>(t_.loc, carrier().getElementType(), word);
+    auto type = VectorType::get({layout_.run()}, stored());
+    return t_.b.create<vector::BitCastOp>(t_.loc, type, t_.join(used));
+  }
+
+  VectorType resultType() { return VectorType::get({places_.registers()}, stored()); }
+  int64_t run() const { return layout_.run(); }
+
+private:
+  Type stored() { return lower::storageType(tile_.getElementType()); }
+  /// Whether a group is less than a word.
+  bool isPartial() { return layout_.run() * storageBytes(tile_.getElementType()) < 4; }
+  VectorType carrier() {
+    int64_t bits = 8 * layout_.run() * storageBytes(tile_.getElementType());
+    return VectorType::get({layout_.words()},
+                           t_.b.getIntegerType(static_cast<unsigned>(std::min<int64_t>(32, bits))));
+  }
+
+  ThreadBuilder &t_;
+  Talk &talk_;
+  RankedTensorType tile_;
+  lower::PacketLayout layout_;
+  Distribution places_;
+  Value slot_, flag_, thread_;
+  Shape weights_;
+};
+
+struct SendPattern : EffectPattern<SendOp> {
+  using EffectPattern::EffectPattern;
+  void write(SendOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    RankedTensorType tile = tileOf(op.getTile());
+    Talk talk(t, adaptor.getLaunch());
+    Value epoch = talk.asWord(adaptor.getEpoch());
+    Packets packets(t, talk, tile, talk.asWord(adaptor.getSlot()), epoch);
+    if (Value notes = adaptor.getNotes())
+      awaitRanks(t, talk, notes, epoch);
+    Value stored = t.stored(adaptor.getTile(), tile.getElementType());
+    Value isOwner = t.isFirst(core::layoutOf(tile));
+    for (int64_t group = 0; group < packets.groups(); ++group) {
+      SmallVector<Value> words = packets.wordsOf(stored, group);
+      for (int64_t n = 0; n < packets.packets(); ++n) {
+        SmallVector<Value> packet(
+            ArrayRef(words).slice(size_t(n) * lower::kPacketData, size_t(lower::kPacketData)));
+        packet.push_back(packets.flag());
+        t.instructions->storePacket(packets.at(group, n), packet, isOwner);
+      }
+    }
+  }
+
+private:
+  /// A page that a peer may still read is not written. Almost always all is known by now.
+  static void awaitRanks(ThreadBuilder &t, Talk &talk, Value notes, Value epoch) {
+    Value wanted = wantedBefore(t, talk, epoch);
+    Value areThere = talk.compare(arith::CmpIPredicate::uge, notes, wanted);
+    talk.when(talk.invert(t.instructions->holdsInWarp(areThere)), [&] {
+      Value lane = talk.laneWord();
+      talk.when(talk.compare(arith::CmpIPredicate::ult, lane, talk.launch(abi::kRanks)),
+                [&] { talk.wait(noteOf(t, talk, lane), wanted, abi::kBeginSite, "sys", 0); });
+      t.instructions->meetInWarp();
+    });
+  }
+};
+
+struct ReceivePattern : TilePattern<ReceiveOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReceiveOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    if (failed(checkLaunch(op, adaptor.getLaunch())))
+      return failure();
+    constexpr int64_t kTogether = 12; // packets that are waited for at a time
+    RankedTensorType tile = tileOf(op.getTile());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Talk talk(t, adaptor.getLaunch());
+    Value slot = talk.asWord(adaptor.getSlot());
+    Packets packets(t, talk, tile, slot, talk.asWord(adaptor.getEpoch()));
+    Value vector = b.create<arith::ConstantOp>(op.getLoc(), b.getZeroAttr(packets.resultType()));
+    int64_t step = std::max<int64_t>(1, kTogether / packets.packets());
+    for (int64_t group = 0; group < packets.groups(); group += step) {
+      int64_t end = std::min(packets.groups(), group + step);
+      SmallVector<Value> words = await(t, talk, packets, group, end, op.getSite(), slot);
+      auto ofGroup = static_cast<size_t>(packets.packets() * lower::kPacketData);
+      for (int64_t n = group; n < end; ++n) {
+        Value part =
+            packets.elementsOf(ArrayRef(words).slice(size_t(n - group) * ofGroup, ofGroup));
+        vector = b.create<vector::InsertStridedSliceOp>(op.getLoc(), part, vector,
+                                                        n * packets.run(), int64_t(1));
+      }
+    }
+    b.replaceOp(op, t.loaded(vector, tile.getElementType()));
+    return success();
+  }
+
+private:
+  /// The data of the packets of some groups, when all have the flag: reads them until then. Now and
+  /// then it looks whether the wait is to end: the launch has failed, or the bound is over.
+  static SmallVector<Value> await(ThreadBuilder &t, Talk &talk, Packets &packets, int64_t first,
+                                  int64_t end, uint64_t site, Value slot) {
+    OpBuilder &b = t.b;
+    Type i64 = b.getI64Type(), i1 = b.getI1Type();
+    // Carried: how often it has looked, when the wait began (0: not known), whether it is to end.
+    SmallVector<Type> carried{i64, i64, i1}, results{i1};
+    auto count = static_cast<size_t>((end - first) * packets.packets() * lower::kPacketData);
+    results.append(count, b.getI32Type());
+    SmallVector<Type> passed(carried);
+    passed.append(results);
+    Value no = b.create<arith::ConstantIntOp>(t.loc, 0, 1);
+    auto loop = b.create<scf::WhileOp>(t.loc, passed, ValueRange{talk.i64(0), talk.i64(0), no});
+    Block *before = b.createBlock(&loop.getBefore(), {}, carried,
+                                  SmallVector<mlir::Location>(carried.size(), t.loc));
+    SmallVector<Value> words;
+    Value isThere = look(t, talk, packets, first, end, words);
+    Value ends = talk.either(isThere, before->getArgument(2));
+    SmallVector<Value> values(before->getArguments());
+    values.push_back(isThere);
+    values.append(words);
+    b.create<scf::ConditionOp>(t.loc, talk.invert(ends), values);
+    Block *after = b.createBlock(&loop.getAfter(), {}, passed,
+                                 SmallVector<mlir::Location>(passed.size(), t.loc));
+    b.create<scf::YieldOp>(t.loc, patience(t, talk, after));
+    b.setInsertionPointAfter(loop);
+    Value seen = b.create<arith::ExtUIOp>(t.loc, i64, loop.getResult(3));
+    talk.noteFailure(slot, talk.i64(1), seen, static_cast<int64_t>(site), 0);
+    return SmallVector<Value>(loop.getResults().drop_front(4));
+  }
+
+  /// Loads packets, all before any is looked at: whether all have the flag.
+  static Value look(ThreadBuilder &t, Talk &talk, Packets &packets, int64_t first, int64_t end,
+                    SmallVector<Value> &words) {
+    SmallVector<Value> flags;
+    for (int64_t group = first; group < end; ++group)
+      for (int64_t n = 0; n < packets.packets(); ++n) {
+        SmallVector<Value> packet = t.instructions->loadPacket(packets.at(group, n));
+        words.append(packet.begin(), packet.begin() + lower::kPacketData);
+        flags.push_back(packet.back());
+      }
+    Value differ = t.i32(0);
+    for (Value flag : flags)
+      differ = t.b.create<arith::OrIOp>(t.loc, differ,
+                                        t.b.create<arith::XOrIOp>(t.loc, flag, packets.flag()));
+    return talk.compare(arith::CmpIPredicate::eq, differ, t.i32(0));
+  }
+
+  /// What is carried on: every 64th time with a look at the clock and at what others say.
+  static SmallVector<Value> patience(ThreadBuilder &t, Talk &talk, Block *after) {
+    constexpr int64_t kOften = 64;
+    OpBuilder &b = t.b;
+    Value looks = t.add(after->getArgument(0), talk.i64(1)), began = after->getArgument(1);
+    Value low = b.create<arith::AndIOp>(t.loc, looks, talk.i64(kOften - 1));
+    auto branch = b.create<scf::IfOp>(t.loc, TypeRange{b.getI64Type(), b.getI1Type()},
+                                      talk.compare(arith::CmpIPredicate::eq, low, talk.i64(0)),
+                                      /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.elseBlock());
+    b.create<scf::YieldOp>(t.loc, ValueRange{began, b.create<arith::ConstantIntOp>(t.loc, 0, 1)});
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value flag = talk.load(talk.head(abi::Head::kAborted)), now = t.instructions->time();
+    Value isAborted = talk.compare(arith::CmpIPredicate::ne, flag, talk.i64(0));
+    Value isNew = talk.compare(arith::CmpIPredicate::eq, began, talk.i64(0));
+    Value since = b.create<arith::SelectOp>(t.loc, isNew, now, began);
+    Value over = b.create<arith::SubIOp>(t.loc, now, since);
+    Value isLate = talk.compare(arith::CmpIPredicate::ugt, over, talk.launch(abi::kBound));
+    b.create<scf::YieldOp>(t.loc, ValueRange{since, talk.either(isAborted, isLate)});
+    return {looks, branch.getResult(0), branch.getResult(1)};
+  }
+};
+
+} // namespace
+
+void addInboxPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                      const ThreadContext &context) {
+  patterns.add<OpenPattern, ArrivePattern, ClosePattern, SendPattern, ReceivePattern>(
+      types, patterns.getContext(), context);
+}
+
+} // namespace ditron::gpu

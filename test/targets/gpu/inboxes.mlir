@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --simt-dist-to-device | FileCheck %s
+// RUN: %opt %s --simt-dist-to-device --simt-assign-layouts --simt-tiles-to-threads --cse | FileCheck %s --check-prefix=THREADS
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+
+// Nothing but inboxes: the launch is opened and closed, and the CTA counted where it first receives.
+// CHECK-LABEL: func.func @alone(
+// CHECK-SAME: %[[WORDS:[a-z0-9]+]]: memref<?x?xi32, {{.*}}>, %[[STATUS:[a-z0-9]+]]: !llvm.ptr
+// CHECK-SAME: simt.sites = [{{.*}}what = "waits for"}
+// CHECK: %[[EPOCH:.*]] = simt.epoch
+// CHECK: %[[NOTES:.*]] = simt.open %[[EPOCH]] in(%[[STATUS]]
+// CHECK-NOT: simt.begin
+// CHECK: simt.send %{{.*}} to %{{.*}} epoch %[[EPOCH]] notes %[[NOTES]] in(%[[STATUS]]
+// CHECK: %[[BEFORE:.*]] = simt.arrive %[[EPOCH]] boxes(%{{.*}}, %{{.*}}) in(%[[STATUS]]
+// CHECK-NEXT: simt.receive %{{.*}} epoch %[[EPOCH]] site 1 in(%[[STATUS]]
+// CHECK: simt.close %[[EPOCH]] after %[[BEFORE]] in(%[[STATUS]]
+// CHECK-NOT: simt.end
+
+// A group of 8 words takes 3 packets. The loop reads them until all have the flag.
+// THREADS-LABEL: func.func @alone(
+// THREADS: llvm.inline_asm has_side_effects {{.*}}"@$2 ld.relaxed.sys.global.u64 $0, [$3];"
+// THREADS: "vote.sync.all.pred $0, $1, 0xffffffff;"
+// THREADS-COUNT-3: "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};
+// THREADS-NOT: fence
+// THREADS: nvvm.barrier0
+// THREADS: "@$2 atom.relaxed.gpu.global.inc.u32 $0, [$3], $4;"
+// THREADS: scf.while
+// THREADS-COUNT-3: "ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];"
+// THREADS: scf.condition
+func.func @alone(%i: index, %p: index, %x: memref<?x?xf32, strided<[?, ?], offset: ?>>, %words: !words)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "1536"], kind = "buffer", name = "box"}]} {
+  %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<1x1024xf32>>
+  %t = tile.load %x[%i, %i] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<1x1024xf32>
+  dist.send %t to %box[%i] on %p : tensor<1x1024xf32>, !dist.inbox<1 of tensor<1x1024xf32>>
+  %u = dist.receive %box[%i] : !dist.inbox<1 of tensor<1x1024xf32>> -> tensor<1x1024xf32>
+  tile.store %u, %x[%i, %i] : tensor<1x1024xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
+
+// -----
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!cells = memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>
+
+// Beside signals, the launch begins and ends as others do, and its end knows the inboxes.
+// CHECK-LABEL: func.func @mixed(
+// CHECK: simt.begin
+// CHECK: simt.send %{{.*}} to %{{.*}} epoch %{{[^ ]*}} :
+// CHECK: simt.end({{.*}}) boxes(%{{.*}}, %{{.*}})
+func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: !words, %cells: !cells)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"},
+                                  {element_bytes = 8 : i64, extents = ["n"], kind = "signals", name = "s"}]} {
+  %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
+  %s = builtin.unrealized_conversion_cast %cells : !cells to !dist.signals<1>
+  %t = tile.load %x[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<4xf32>
+  dist.send %t to %box[%i] on %i : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  dist.wait %s[%i] >= %i : !dist.signals<1>
+  return
+}
