@@ -44,7 +44,7 @@ struct Senders {
   int64_t batch = 1; ///< chunks that one sends at a time, before it tells
 };
 
-/// Of a GPU with so many cores, for a matrix of so many chunks to each of the other ranks: about half
+/// For a matrix that is sent to each of the other ranks in `chunks`, on a GPU of `cores`: about half
 /// of the cores fill the link where each has several puts.
 Senders chooseSenders(int64_t chunks, int64_t cores);
 

@@ -61,19 +61,39 @@ TEST(Collectives, SumsOfManyRanksTakeTwoShots) {
   EXPECT_TRUE(twoShots(8 << 20, 8, gpu));
 }
 
-TEST(Collectives, ManyBytesTakeCopyEngines) {
-  heuristics::Calibration calibration;
-  auto choose = [&](int64_t bytes, int64_t ranks) {
-    return heuristics::chooseTransfer({bytes, 2 * bytes, ranks}, calibration);
-  };
-  EXPECT_FALSE(choose(0, 1).byCopyEngines);
-  EXPECT_FALSE(choose(32 << 10, 2).byCopyEngines);
-  EXPECT_FALSE(choose(512 << 10, 4).byCopyEngines);
-  EXPECT_TRUE(choose(32 << 20, 2).byCopyEngines);
-  EXPECT_TRUE(choose(192 << 20, 4).byCopyEngines);
-  EXPECT_EQ(choose(1 << 20, 2).chunks, 1);
-  EXPECT_GE(choose(128 << 20, 2).chunks, 4) << "the last chunk's copy stays short";
-  EXPECT_LE(choose(int64_t(1) << 40, 2).chunks, 16);
+/// Of a collective of `bytes` to one other rank or more.
+static heuristics::TransferChoice choose(int64_t bytes, int64_t ranks,
+                                         const heuristics::Calibration &calibration = {}) {
+  return heuristics::chooseTransfer({bytes, 2 * bytes, ranks}, calibration);
+}
+
+TEST(Collectives, FewBytesTakeInboxes) {
+  EXPECT_TRUE(choose(128, 2).isLowLatency);
+  EXPECT_TRUE(choose(512 << 10, 4).isLowLatency);
+  EXPECT_FALSE(choose(32 << 20, 2).isLowLatency);
+  EXPECT_FALSE(choose(0, 1).isLowLatency) << "there is nobody";
+}
+
+TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
+  EXPECT_FALSE(choose(192 << 20, 4).byCopyEngines) << "cores fill the link";
+  heuristics::Calibration slow;
+  slow.coreCopyBandwidth = slow.copyBandwidth / 2;
+  EXPECT_FALSE(choose(0, 1, slow).byCopyEngines);
+  EXPECT_FALSE(choose(32 << 10, 2, slow).byCopyEngines);
+  EXPECT_FALSE(choose(512 << 10, 4, slow).byCopyEngines);
+  EXPECT_TRUE(choose(32 << 20, 2, slow).byCopyEngines);
+  EXPECT_TRUE(choose(192 << 20, 4, slow).byCopyEngines);
+  EXPECT_EQ(choose(1 << 20, 2, slow).chunks, 1);
+  EXPECT_GE(choose(128 << 20, 2, slow).chunks, 3) << "the last chunk's copy stays short";
+  EXPECT_LE(choose(int64_t(1) << 40, 2, slow).chunks, 16);
+}
+
+TEST(Collectives, ManyChunksHaveCoresThatOnlySend) {
+  EXPECT_EQ(heuristics::chooseSenders(16, 132).cores, 0);
+  EXPECT_EQ(heuristics::chooseSenders(512, 132).cores, 64);
+  EXPECT_EQ(heuristics::chooseSenders(512, 132).batch, 2);
+  EXPECT_EQ(heuristics::chooseSenders(2048, 132).cores, 48);
+  EXPECT_EQ(heuristics::chooseSenders(1 << 20, 2).cores, 0) << "too few cores to share out";
 }
 
 TEST(Collectives, FewBytesAreSpreadOverFewCores) {
