@@ -45,8 +45,8 @@ constexpr double kMostChunks = 16;
 /// Trips over the link, or as long, of data that is put, notified and waited for, to the end of the
 /// launch.
 constexpr double kTrips = 4;
-/// The bytes that travel for one of data where each access has a flag.
-constexpr double kFlagged = 1.5;
+/// Of the bandwidth of cores, what data has where each access carries a flag: 2 bytes of 3.
+constexpr double kOfFlagged = 0.63;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;
@@ -60,7 +60,7 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
                    sent / calibration.copyBandwidth + local / chunks;
   double ofCores = kOfCores * calibration.coreCopyBandwidth;
   double cores = kTrips * calibration.signalLatency + sent / ofCores;
-  double flagged = calibration.signalLatency + sent * kFlagged / ofCores;
+  double flagged = calibration.signalLatency + sent / (kOfFlagged * calibration.coreCopyBandwidth);
   if (flagged <= std::min(cores, engines))
     return {false, true, static_cast<int64_t>(chunks)};
   return {engines < cores, false, static_cast<int64_t>(chunks)};

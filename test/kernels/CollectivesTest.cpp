@@ -69,7 +69,9 @@ TEST(Collectives, ManyBytesTakeCopyEngines) {
   EXPECT_FALSE(choose(0, 1).byCopyEngines);
   EXPECT_FALSE(choose(32 << 10, 2).byCopyEngines);
   EXPECT_FALSE(choose(512 << 10, 4).byCopyEngines);
+  EXPECT_TRUE(choose(512 << 10, 4).isLowLatency);
   EXPECT_TRUE(choose(32 << 20, 2).byCopyEngines);
+  EXPECT_FALSE(choose(32 << 20, 2).isLowLatency);
   EXPECT_TRUE(choose(192 << 20, 4).byCopyEngines);
   EXPECT_EQ(choose(1 << 20, 2).chunks, 1);
   EXPECT_GE(choose(128 << 20, 2).chunks, 4) << "the last chunk's copy stays short";
