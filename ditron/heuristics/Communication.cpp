@@ -44,7 +44,7 @@ constexpr double kCopyLaunch = 3, kCopyChunk = 1;
 /// link.
 constexpr double kPutLaunch = 10, kInboxLaunch = 3.3;
 /// The bytes that travel for one of data where each access has a flag.
-constexpr double kFlagged = 1.5;
+constexpr double kFlagged = 1.6;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;

@@ -4,7 +4,7 @@
 // the order of the ranks: one exchange, for small messages and for two ranks. In two shots each rank
 // adds one shard of the rows, its own part first, and sends the sums to all: R/2 times less traffic. Copy engines do
 // so in rounds: a chunk of the shards is summed while the next one moves. Each element is added in
-// one order only, so all ranks have the same bits.
+// one order only, so all ranks have the same bits. Few bytes travel in inboxes.
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
@@ -159,6 +159,41 @@ template <class T> static Kernel twoShot(TransferConfig cfg) {
           }};
 }
 
+template <class T> static Kernel twoShotInInboxes(TransferConfig cfg) {
+  return {kSignature, [=](In<T> x, Out<T> y) {
+            Shards shards(x.rows());
+            auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+            Index rows = ceilDiv(shards.size(), cfg.rows), columns = ceilDiv(x.cols(), cfg.columns);
+            auto parts = inbox<T>({numRanks(), rows, columns}, {cfg.rows, cfg.columns}, "parts");
+            auto totals = inbox<T>({numRanks(), rows, columns}, {cfg.rows, cfg.columns}, "totals");
+            auto largest = tiled(shards.of(x, 0)); // no shard has more rows
+
+            for (auto at : largest.tiles())
+              for (auto owner : peers(Ring::next)) {
+                auto [i, j] = at;
+                auto sent = tiled(shards.of(x, owner));
+                when(i < sent.rows(), [&] { send(sent(i, j), parts.on(owner)(rank(), i, j)); });
+              }
+            auto mine = tiled(shards.of(x, rank()));
+            auto result = tiled(shards.of(y, rank()));
+            for (auto [i, j] : mine.tiles()) {
+              Var total = cast<Accumulator<T>>(mine(i, j));
+              for (auto peer : peers(Ring::next))
+                total += cast<Accumulator<T>>(receive(parts(peer, i, j)));
+              Tile sum = cast<T>(total);
+              for (auto peer : peers())
+                send(sum, totals.on(peer)(rank(), i, j));
+              result(i, j) = sum;
+            }
+            for (auto at : largest.tiles())
+              for (auto owner : peers()) {
+                auto [i, j] = at;
+                auto received = tiled(shards.of(y, owner));
+                when(i < received.rows(), [&] { received(i, j) = receive(totals(owner, i, j)); });
+              }
+          }};
+}
+
 /// What a rank does when copy engines move the data. They send chunk q of the shards to its owners,
 /// then the sums of chunk q-1; the cores add chunk q, then take the sums of chunk q-2.
 template <class T> class Rounds {
@@ -257,9 +292,9 @@ Kernel allReduce(DType type, const AllReduceConfig &config) {
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
     if (config.copyEngines)
       return config.twoShot ? inRounds<T>(config) : oneShotByCopyEngines<T>(config);
-    if (config.twoShot)
-      return twoShot<T>(config);
-    return config.protocol == Protocol::ll ? oneShotInInboxes<T>(config) : oneShot<T>(config);
+    if (config.protocol == Protocol::ll)
+      return config.twoShot ? twoShotInInboxes<T>(config) : oneShotInInboxes<T>(config);
+    return config.twoShot ? twoShot<T>(config) : oneShot<T>(config);
   });
 }
 
@@ -312,13 +347,15 @@ KernelEntry allReduceEntry() {
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=one"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,shots=one"},
                      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=two"},
+                     {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=cores,protocol=ll,shots=two"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=cores,shots=two"},
                      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=two"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=one"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=copy,chunks=3,shots=two"}},
       .variants = {"rows=2,columns=5,engine=cores,senders=1,batch=2,shots=one", "shots=two",
                    "protocol=ll,engine=cores,shots=one",
-                   "rows=2,columns=5,protocol=ll,engine=cores,shots=one", "rows=2,columns=5",
+                   "rows=2,columns=5,protocol=ll,engine=cores,shots=one",
+                   "rows=2,columns=5,protocol=ll,engine=cores,shots=two", "rows=2,columns=5",
                    "rows=2,columns=5,shots=two", "engine=copy,shots=one", "engine=copy,shots=two",
                    "rows=2,columns=5,engine=copy,chunks=3,shots=two"},
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
