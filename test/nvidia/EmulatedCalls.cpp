@@ -15,8 +15,14 @@ using namespace ditron::emulated;
 
 template <class T> T *at(uint64_t address) { return reinterpret_cast<T *>(address); }
 
+/// In a call that is counted.
+Streams &enqueuing() {
+  Streams::get().count();
+  return Streams::get();
+}
+
 int copyLater(void *stream, void *to, const void *from, size_t bytes) {
-  return Streams::get().enqueue(stream, Action{[=] { std::memcpy(to, from, bytes); }});
+  return enqueuing().enqueue(stream, Action{[=] { std::memcpy(to, from, bytes); }});
 }
 
 /// Says that an argument of a call is not what it should be.
@@ -142,12 +148,12 @@ int cuMemcpy2DAsync_v2(const void *copy, void *stream) {
   for (const CopySide &side : {asked.from, asked.to})
     if (int status = check(side, asked.width))
       return status;
-  return Streams::get().enqueue(stream, Action{[asked] {
-                                  for (size_t row = 0; row < asked.height; ++row)
-                                    std::memcpy(beginOf(asked.to) + row * asked.to.pitch,
-                                                beginOf(asked.from) + row * asked.from.pitch,
-                                                asked.width);
-                                }});
+  return enqueuing().enqueue(stream, Action{[asked] {
+                               for (size_t row = 0; row < asked.height; ++row)
+                                 std::memcpy(beginOf(asked.to) + row * asked.to.pitch,
+                                             beginOf(asked.from) + row * asked.from.pitch,
+                                             asked.width);
+                             }});
 }
 int cuStreamBatchMemOp_v2(void *stream, unsigned count, void *operations, unsigned flags) {
   constexpr unsigned kMost = 255;
@@ -160,11 +166,15 @@ int cuStreamBatchMemOp_v2(void *stream, unsigned count, void *operations, unsign
   for (unsigned n = 0; n < count; ++n)
     if (int status = check(all[n]))
       return status;
+  Streams &streams = enqueuing();
   for (unsigned n = 0; n < count; ++n)
-    if (int status = Streams::get().enqueue(stream, workOf(all[n])))
+    if (int status = streams.enqueue(stream, workOf(all[n])))
       return status;
   return 0;
 }
+
+/// The calls so far that enqueue something: for tests.
+uint64_t emulatedCalls() { return Streams::get().calls(); }
 
 int cuCtxSynchronize() { return Streams::get().finishAll(); }
 int cuStreamCreate(void **stream, unsigned) { return *stream = Streams::get().create(), 0; }
@@ -174,7 +184,7 @@ int cuStreamDestroy_v2(void *stream) { return Streams::get().destroy(stream), 0;
 int cuEventCreate(void **event, unsigned) { return *event = new Event, 0; }
 int cuEventDestroy_v2(void *event) { return delete static_cast<Event *>(event), 0; }
 int cuEventRecord(void *event, void *stream) {
-  return Streams::get().record(stream, *static_cast<Event *>(event));
+  return enqueuing().record(stream, *static_cast<Event *>(event));
 }
 int cuEventSynchronize(void *event) { return Streams::get().finish(*static_cast<Event *>(event)); }
 int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
@@ -182,7 +192,7 @@ int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
                                 *static_cast<Event *>(end));
 }
 int cuStreamWaitEvent(void *stream, void *event, unsigned) {
-  return Streams::get().wait(stream, *static_cast<Event *>(event));
+  return enqueuing().wait(stream, *static_cast<Event *>(event));
 }
 
 int cuStreamBeginCapture_v2(void *stream, int) { return Streams::get().beginCapture(stream); }
@@ -192,6 +202,9 @@ int cuStreamEndCapture(void *stream, void **graph) {
   *graph = made;
   return status;
 }
+int cuStreamIsCapturing(void *stream, int *status) {
+  return *status = Streams::get().isCaptured(stream), 0;
+}
 int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
   auto *made = new Graph(*static_cast<Graph *>(graph));
   Streams::get().instantiate(*made);
@@ -199,7 +212,7 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
   return 0;
 }
 int cuGraphLaunch(void *executable, void *stream) {
-  return Streams::get().launch(*static_cast<Graph *>(executable), stream);
+  return enqueuing().launch(*static_cast<Graph *>(executable), stream);
 }
 int cuGraphDestroy(void *graph) { return Streams::get().destroy(static_cast<Graph *>(graph)), 0; }
 int cuGraphExecDestroy(void *graph) {

@@ -193,6 +193,7 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   made.launch.blocks = int(asked.grid[0]), made.launch.threads = int(asked.block[0]);
   made.launch.sharedBytes = int(asked.sharedBytes);
   made.launch.cluster = int(module->info.cluster);
+  Streams::get().count();
   return Streams::get().enqueue(asked.stream, std::move(made));
 }
 }

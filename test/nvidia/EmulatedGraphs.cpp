@@ -46,6 +46,11 @@ int Streams::beginCapture(void *handle) {
   return 0;
 }
 
+bool Streams::isCaptured(void *handle) {
+  std::lock_guard guard(mutex_);
+  return stream(handle).capture != nullptr;
+}
+
 int Streams::endCapture(void *handle, Graph *&graph) {
   std::lock_guard guard(mutex_);
   graph = nullptr;

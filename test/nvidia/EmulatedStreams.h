@@ -13,6 +13,7 @@
 #pragma once
 #include "../unit/emulator/Emulator.h"
 #include "ditron/abi/KernelInfo.h"
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -135,6 +136,10 @@ class Streams {
 public:
   static Streams &get();
 
+  /// Of the calls that enqueue something.
+  void count() { ++calls_; }
+  uint64_t calls() const { return calls_; }
+
   void *create();
   /// Waits for the stream first.
   void destroy(void *stream);
@@ -150,6 +155,7 @@ public:
   int elapsed(float &milliseconds, const Event &begin, const Event &end);
 
   int beginCapture(void *stream);
+  bool isCaptured(void *stream);
   /// `graph`: null where the capture is refused.
   int endCapture(void *stream, Graph *&graph);
   void instantiate(Graph &graph);
@@ -190,6 +196,7 @@ private:
   std::condition_variable changed_;
   std::map<void *, std::shared_ptr<Stream>> streams_; ///< the default stream under null
   int created_ = 0;
+  std::atomic<uint64_t> calls_ = 0;
   bool isExecuting_ = false;
   bool peersAreProcesses_ = false; ///< memory of others is mapped, and a thread executes
   bool isLost_ = false;            ///< nothing could go on: the work of all streams was dropped

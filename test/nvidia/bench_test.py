@@ -57,6 +57,7 @@ class Bench(unittest.TestCase):
                     self.assertNotIn("warning", result.stderr)
                     self.assertEqual(line["baseline"], baseline)
                     self.assertAlmostEqual(line["ratio"], line["baseline_median_s"] / line["median_s"])
+                    self.assertGreater(min(line["launch_s"], line["baseline_launch_s"]), 0)
                     if kernel != "all-to-all":
                         self.assertAlmostEqual(line["moved_bytes"], moved(kernel, ranks))
                     product = line["product_median_s"] or 0

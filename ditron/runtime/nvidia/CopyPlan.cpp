@@ -31,21 +31,23 @@ public:
   std::vector<CopyPlan::Operation> plan() {
     std::vector<CopyAction> actions = actionsOf(rank_);
     checkNotifiers();
-    std::map<int, size_t> last; // action of each peer
+    std::map<int, size_t> last; // action of each other rank
     for (size_t n = 0; n < actions.size(); ++n)
-      last[peerOf(actions[n])] = n;
+      if (int peer = peerOf(actions[n]); peer != rank_)
+        last[peer] = n;
     for (size_t n = 0; n < actions.size(); ++n) {
       int peer = peerOf(actions[n]);
       takeCredit(peer);
       act(actions[n], peer);
-      if (last[peer] == n)
+      if (auto found = last.find(peer); found != last.end() && found->second == n)
         note(peer);
     }
     for (int peer = 0; peer < workspace_.ranks(); ++peer)
-      if (!last.contains(peer)) {
+      if (peer != rank_ && !last.contains(peer)) {
         takeCredit(peer);
         note(peer);
       }
+    note(rank_); // the last operation: see CopyPlan
     return std::move(operations_);
   }
 
@@ -269,9 +271,12 @@ void CopyPlan::enqueue(const Gpu &device, const Stream &stream) const {
   }
 }
 
-void CopyStream::follow(const CopyPlan &plan, const Stream &launch) const {
+void CopyStream::follow(const CopyPlan &plan) const {
   stream_.waitFor(fork_);
   plan.enqueue(*device_, stream_);
+}
+
+void CopyStream::join(const Stream &launch) const {
   join_.record(stream_);
   launch.waitFor(join_);
 }

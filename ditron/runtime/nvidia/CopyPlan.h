@@ -4,10 +4,12 @@
 // stream. Made once for a set of arguments from the program of the kernel (abi/CopyProgram.h);
 // enqueued with each launch, on a stream beside that of the kernel, and in graphs.
 //
-//   stream of the launch   fork   kernel ............................ join
-//   stream beside               \ credit, copies, notifies, notes ... /
+//   stream of the launch   fork   kernel ...................... waits for all notes
+//   stream beside               \ credit, copies, notifies, notes
 //
-// abi/WorkspaceLayout.h says what credits and notes are for.
+// abi/WorkspaceLayout.h says what credits and notes are for. The last operation of a launch is the
+// note to the own rank. The kernel ends behind it, so that what is launched next comes behind all
+// operations, and nothing joins the streams but where they are captured.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/nvidia/Gpu.h"
@@ -77,8 +79,10 @@ public:
 
   /// In front of the launch: what comes behind it in program order waits for what is before it.
   void fork(const Stream &launch) const { fork_.record(launch); }
-  /// Behind it: the copy engines begin, and what is launched next waits for them.
-  void follow(const CopyPlan &plan, const Stream &launch) const;
+  /// Behind it: the copy engines begin.
+  void follow(const CopyPlan &plan) const;
+  /// What is enqueued next waits for them: a capture has to have it said.
+  void join(const Stream &launch) const;
 
 private:
   std::shared_ptr<Gpu> device_;

@@ -146,6 +146,11 @@ Stream::~Stream() {
   if (!isBorrowed_)
     device_->use().cuStreamDestroy_v2(stream_);
 }
+bool Stream::isCaptured() const {
+  int status = 0; // of CUstreamCaptureStatus: none
+  DITRON_CUDA(device_->use(), cuStreamIsCapturing, stream_, &status);
+  return status != 0;
+}
 void Stream::wait() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, stream_); }
 void Stream::waitFor(const Event &event) const {
   DITRON_CUDA(device_->use(), cuStreamWaitEvent, stream_, event.handle(), 0u);

@@ -94,6 +94,8 @@ public:
   Stream &operator=(const Stream &) = delete;
 
   void *handle() const { return stream_; }
+  /// Whether a graph records what is enqueued.
+  bool isCaptured() const;
   void wait() const;
   /// What is enqueued from here on comes behind the event.
   void waitFor(const Event &event) const;

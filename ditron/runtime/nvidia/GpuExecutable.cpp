@@ -88,8 +88,10 @@ const GpuExecutable::Binding &GpuExecutable::bind(const std::vector<KernelArgume
     return binding;
   }
   last_ = nullptr;
-  if (isStale || bindings_.size() >= kMostBindings)
+  if (isStale || bindings_.size() >= kMostBindings) {
+    graphs_.clear();
     bindings_.clear(); // a dropped workspace goes with the last one that has it
+  }
   last_ = &*bindings_.emplace(words_, makeBinding(arguments)).first;
   return last_->second;
 }
@@ -154,25 +156,56 @@ void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceS
                      "context that compiled it");
   std::lock_guard guard(lock_);
   const Binding &binding = bind(arguments);
+  Form form = formOf(binding, *gpu);
+  auto launchOne = [&] { enqueue(binding, *gpu, form); };
   if (binding.variant->info->isDistributed && !gpu->isRecorded())
-    device_->launchTogether(name(), [&] { enqueue(binding, *gpu); });
+    device_->launchTogether(name(), launchOne);
   else
-    enqueue(binding, *gpu);
+    launchOne();
 }
 
-/// The kernel goes first: nothing that waits for it stands in front of it.
-void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream) {
+/// How a launch is enqueued. What takes long is done here, before the ranks meet.
+GpuExecutable::Form GpuExecutable::formOf(const Binding &binding, const GpuStream &stream) {
+  if (binding.copies.isEmpty())
+    return {};
+  if (stream.isRecorded() || stream.driver().isCaptured())
+    return {.isCaptured = true};
+  return {.graph = graphs_.next(&binding, [&] {
+    CopyStream copies(device_->driver());
+    return std::make_unique<Graph>(device_->driver(), [&](const Stream &captured) {
+      enqueueSteps(binding, captured, copies, /*isCaptured=*/true);
+    });
+  })};
+}
+
+void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream, const Form &form) {
   device_->straggle();
   stream.note(shared_from_this());
   state_.launched(binding.cores);
-  bool copies = !binding.copies.isEmpty();
-  if (copies && !copyStream_)
-    copyStream_ = std::make_unique<CopyStream>(device_->driver());
-  if (copies)
-    copyStream_->fork(stream.driver());
-  binding.variant->loaded->launch(binding.parameters, stream.driver(), binding.cores);
-  if (copies)
-    copyStream_->follow(binding.copies, stream.driver());
+  if (form.graph)
+    form.graph->launch(stream.driver());
+  else if (binding.copies.isEmpty())
+    binding.variant->loaded->launch(binding.parameters, stream.driver(), binding.cores);
+  else
+    enqueueSteps(binding, stream.driver(), copyStream(form.isCaptured), form.isCaptured);
+}
+
+/// The kernel goes first: nothing that waits for it stands in front of it.
+void GpuExecutable::enqueueSteps(const Binding &binding, const Stream &stream,
+                                 const CopyStream &copies, bool isCaptured) {
+  copies.fork(stream);
+  binding.variant->loaded->launch(binding.parameters, stream, binding.cores);
+  copies.follow(binding.copies);
+  if (isCaptured)
+    copies.join(stream);
+}
+
+/// A stream that is captured is that of a graph until the capture is over.
+const CopyStream &GpuExecutable::copyStream(bool isCaptured) {
+  std::unique_ptr<CopyStream> &found = copyStreams_[isCaptured];
+  if (!found)
+    found = std::make_unique<CopyStream>(device_->driver());
+  return *found;
 }
 
 const std::string &GpuExecutable::name() const { return source_->name(); }

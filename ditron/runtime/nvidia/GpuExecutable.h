@@ -5,6 +5,7 @@
 #include "ditron/runtime/device/KernelSource.h"
 #include "ditron/runtime/nvidia/CopyPlan.h"
 #include "ditron/runtime/nvidia/GpuDevice.h"
+#include "ditron/runtime/nvidia/LaunchGraphs.h"
 #include "ditron/runtime/nvidia/LaunchState.h"
 #include <map>
 #include <memory>
@@ -51,6 +52,11 @@ private:
     int cores;
     CopyPlan copies; ///< empty: the kernel has no roles of copy engines
   };
+  /// How a launch is enqueued.
+  struct Form {
+    const Graph *graph = nullptr; ///< by this one; null: step by step
+    bool isCaptured = false;      ///< by a graph of the user
+  };
   /// Of the bits of arguments.
   struct Hash {
     size_t operator()(const std::vector<int64_t> &bits) const {
@@ -67,7 +73,11 @@ private:
   Variant &variantOf(const CompileRequest &given);
   Variant load(const CompileRequest &request);
   CompileRequest essential(CompileRequest which) const;
-  void enqueue(const Binding &binding, GpuStream &stream);
+  Form formOf(const Binding &binding, const GpuStream &stream);
+  void enqueue(const Binding &binding, GpuStream &stream, const Form &form);
+  static void enqueueSteps(const Binding &binding, const Stream &stream, const CopyStream &copies,
+                           bool isCaptured);
+  const CopyStream &copyStream(bool isCaptured);
   int leavingRoom(const CopyPlan &copies, const Variant &variant, int cores) const;
   int coresOf(const Variant &variant, const abi::LaunchValues &launch) const;
 
@@ -75,11 +85,13 @@ private:
   std::shared_ptr<KernelSource> source_;
   mutable std::mutex lock_; ///< of all that follows
   LaunchState state_;
-  std::unique_ptr<CopyStream> copyStream_;     ///< null: no launch has had copies yet
+  std::unique_ptr<CopyStream>
+      copyStreams_[2]; ///< of launches, and of captured ones; null: none yet
   std::map<CompileRequest, Variant> variants_; ///< by what is essential of them
   std::set<int64_t> readSingly_;               ///< as their code says
   std::vector<int64_t> elementBytes_;          ///< of the arguments, from the code
   std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings_;
+  LaunchGraphs graphs_;
   std::pair<const std::vector<int64_t>, Binding> *last_ = nullptr; ///< of them, or none
   std::vector<int64_t> words_; ///< of the arguments at hand: memory for them is kept
 };

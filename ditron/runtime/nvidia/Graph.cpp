@@ -27,11 +27,14 @@ static void *capture(const Gpu &device, const Stream &stream,
 
 Graph::Graph(std::shared_ptr<Gpu> device, const std::function<void(const Stream &)> &body)
     : device_(std::move(device)) {
-  void *graph = capture(*device_, Stream(device_), body);
+  Stream stream(device_);
+  void *graph = capture(*device_, stream, body);
   const Cuda &cuda = device_->use();
   int status = cuda.cuGraphInstantiateWithFlags(&executable_, graph, 0);
   cuda.cuGraphDestroy(graph);
   cuda.check(status, "cuGraphInstantiateWithFlags");
+  // Now, not in the first launch, where other ranks may wait.
+  DITRON_CUDA(cuda, cuGraphUpload, executable_, stream.handle());
 }
 
 Graph::~Graph() { device_->use().cuGraphExecDestroy(executable_); }

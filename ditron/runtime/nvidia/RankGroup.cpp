@@ -220,6 +220,7 @@ std::string RankGroup::whatEndedAll() const {
 void RankGroup::drop(const std::shared_ptr<Workspace> &workspace) {
   std::lock_guard lock(lock_);
   std::erase_if(workspaces_, [&](const auto &entry) { return entry.second == workspace; });
+  lastDropped_ = workspace;
   ++dropped_;
 }
 

@@ -139,6 +139,9 @@ private:
   std::chrono::nanoseconds bound_;
   std::mutex lock_;
   std::map<std::string, std::shared_ptr<Workspace>> workspaces_;
+  /// The one given up last: memory is not freed where ranks launch again already, since that may
+  /// wait for their kernels.
+  std::shared_ptr<Workspace> lastDropped_;
   std::atomic<int64_t> dropped_ = 0;
 };
 

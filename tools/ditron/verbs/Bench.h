@@ -33,8 +33,9 @@ struct BenchResult {
   int sets = 1,
       batch = 1; ///< equal sets of operands that launches take in turn, launches in a time
   double compileSeconds = 0;
-  double assemblySeconds = 0;          ///< of these, until the code was on a GPU
-  std::optional<double> launchSeconds; ///< of this thread for an asynchronous launch; GPUs only
+  double assemblySeconds = 0; ///< of these, until the code was on a GPU
+  /// Of the host's thread for an asynchronous launch, and for the baseline's calls; GPUs only.
+  std::optional<double> launchSeconds, baselineLaunchSeconds;
   bool fromCache = false;
   std::vector<std::string> warnings;
 

@@ -113,6 +113,8 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchArguments &
     json["baseline"] = result.baseline;
     json["baseline_median_s"] = other;
     json["ratio"] = other / middle;
+    if (result.baselineLaunchSeconds)
+      json["baseline_launch_s"] = *result.baselineLaunchSeconds;
   }
   KnownCalibration calibration = calibrationOf(placement);
   addLimit(json, result, calibration);
@@ -137,6 +139,8 @@ std::string textOf(const Task &task, const Placement &placement, const BenchResu
     double other = median(result.baselineSeconds);
     text += fmt::format("; {} {}: {:.2f} of its speed", result.baseline, formatSeconds(other),
                         other / middle);
+    if (result.baselineLaunchSeconds)
+      text += fmt::format(", {} to launch", formatSeconds(*result.baselineLaunchSeconds));
   }
   return text + limitText(line) + (result.findings.verdict.ok ? ", verified" : ", WRONG");
 }

@@ -76,6 +76,25 @@ public:
 
   void launchBatch() { graph_ ? graph_->launch() : enqueue(context_.stream()); }
 
+  /// The median of the seconds of this thread for a launch. Streams take a limited number of
+  /// operations before they make the host wait, so that a few launches are timed at a time.
+  double secondsOfHost() const {
+    constexpr int kTurns = 5, kLaunches = 8;
+    int launches = int(std::clamp(0.1 * kMoment / secondsOfLaunch(), 1.0, double(kLaunches)));
+    std::vector<double> times;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      context_.assemble();
+      for (int n = 0; n < launches; ++n) {
+        auto begin = std::chrono::steady_clock::now();
+        launch_(context_.stream());
+        std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+        times.push_back(passed.count());
+      }
+      context_.sync();
+    }
+    return median(times);
+  }
+
   int batch() const { return batch_; }
   double secondsOfLaunch() const { return seconds_ / batch_; }
   double secondsOfRound() const { return seconds_ * (kTimed + 1); }
@@ -136,7 +155,7 @@ public:
       one.prepare(arguments_.graph);
     }
     time();
-    result_.launchSeconds = runtime::slowest(rank_, {launchSeconds()})[0];
+    timeHosts();
     verifyKernel([&] { contenders_.front().launchBatch(); });
     return summary();
   }
@@ -207,18 +226,15 @@ private:
     }
   }
 
-  /// The time of this thread for a launch.
-  double launchSeconds() {
-    // That are queued without waiting.
-    double fitting = 0.1 * kMoment / contenders_.front().secondsOfLaunch();
-    int launches = int(std::clamp(fitting, 1.0, 50.0));
-    context_.assemble();
-    auto begin = std::chrono::steady_clock::now();
-    for (int n = 0; n < launches; ++n)
-      program_.launch(values_);
-    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    context_.sync();
-    return passed.count() / launches;
+  /// What each of those that compete takes of the hosts' time, on the slowest rank.
+  void timeHosts() {
+    std::vector<double> seconds;
+    for (const Contender &one : contenders_)
+      seconds.push_back(one.secondsOfHost());
+    seconds = runtime::slowest(rank_, seconds);
+    result_.launchSeconds = seconds[0];
+    if (baseline_.sequence)
+      result_.baselineLaunchSeconds = seconds[1];
   }
 
   BenchResult summary() {
