@@ -119,7 +119,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                     PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
-                                    int64_t chunks, bool rounded, MeshAxis) {
+                                    int64_t chunks, bool rounded, bool ring, MeshAxis) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
@@ -140,6 +140,9 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << " chunks, expected 1, or a sum on copy";
   if (rounded && isGathered)
     return emitError() << "placement gathered is rounded, expected a sum";
+  if (ring && !isGathered)
+    return emitError() << "placement " << stringifyPlacementKind(kind)
+                       << " goes round a ring, expected gathered";
   return success();
 }
 

@@ -97,8 +97,8 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
     part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
     dist-place-results write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `rounded`: summands travel
-    in the type of the result, not in that of the sum; `along`: the axis of the mesh whose ranks have the parts, each line
-    of them by itself.
+    in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
+    so that neighbours alone talk; `along`: the axis of the mesh whose ranks have the parts, each line of them by itself.
 
     Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
   }];
@@ -107,11 +107,12 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
       DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
                              "::ditron::device::Engine::core">:$engine,
       DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded,
+      DefaultValuedParameter<"bool", "false">:$ring,
       DefaultValuedParameter<EnumParameter<Dist_MeshAxis>.cppType,
                              "::ditron::device::MeshAxis::world">:$axis);
   let assemblyFormat = [{
     `<` $kind (`dim` $dim^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
-        (`rounded` $rounded^)? `>`
+        (`rounded` $rounded^)? (`ring` $ring^)? `>`
   }];
   let genVerifyDecl = 1;
 }

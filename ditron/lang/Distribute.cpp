@@ -72,7 +72,8 @@ public:
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(
         result_->context.get(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
-        placement.chunkCount, placement.isRounded, static_cast<device::MeshAxis>(placement.axis));
+        placement.chunkCount, placement.isRounded, placement.isRing,
+        static_cast<device::MeshAxis>(placement.axis));
     function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
@@ -142,6 +143,8 @@ private:
                        placement.chunkCount));
     if (placement.isRounded && isInput)
       fail(what + "is rounded on its way, expected a sum");
+    if (placement.isRing && !isInput)
+      fail(what + "goes round a ring, expected a gathered input");
   }
 
   /// The signature with the extents of the kernel that has the verbs.

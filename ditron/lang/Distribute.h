@@ -27,6 +27,7 @@ struct Placement {
   Engine engine = Engine::core;
   int chunkCount = 1;
   bool isRounded = false;
+  bool isRing = false;
   Mesh axis = Mesh::world;
 
   /// The same with `count` cores of each rank to move a gathered input; 0: all do, before they
@@ -41,6 +42,10 @@ struct Placement {
   /// The same with summands that travel in the type of the result, not in that of the sum, a float
   /// both: fewer bytes, and one rounding for each rank. They are added in the type of the sum.
   constexpr Placement rounded(bool yes = true) const { return with(&Placement::isRounded, yes); }
+  /// The same with parts of a gathered input that go round a ring: a rank hands on what it has received
+  /// to the rank before it, so that only neighbours talk. Every rank has its own part first, then those
+  /// of the ranks behind it, one after the other.
+  constexpr Placement ring(bool yes = true) const { return with(&Placement::isRing, yes); }
   /// The same among the ranks along that axis of the mesh: those that differ from this one along it
   /// only. The signature has R_node or R_local, the number of them, where extents grow.
   constexpr Placement along(Mesh line) const { return with(&Placement::axis, line); }

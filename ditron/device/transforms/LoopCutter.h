@@ -14,6 +14,7 @@
 //
 #pragma once
 #include "ditron/device/transforms/ShardedLoops.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -50,6 +51,7 @@ public:
     mlir::Value shard, tile; ///< which one: values at `start`
     mlir::Block *block;
     mlir::Block::iterator start; ///< where the body begins
+    mlir::Value isVisited = {};  ///< whether the shard has elements of the window; null: it does
   };
   /// A loop over tiles, with the shards in the order of that name (device/Order.h).
   Cut cutTiles(ShardedLoop &loop, mlir::StringRef order);
@@ -58,8 +60,17 @@ public:
   Cut cutSweep(ShardedLoop &loop);
 
 private:
-  void redirectUses(ShardedLoop &loop, mlir::Value shard);
-  void countElements(ShardedLoop &loop, mlir::Value shard,
+  /// The elements of a shard in a window: `first` counts from the window's begin, the others from
+  /// the shard's. `size`: of the window.
+  struct WindowPart {
+    mlir::Value first, offset, count, size;
+  };
+  WindowPart partOfWindow(mlir::ImplicitLocOpBuilder &builder, const ShardedLoop &loop,
+                          mlir::Value shard, mlir::Value steps);
+  void cutWindow(ShardedLoop &loop, mlir::Value shard, Cut &cut);
+
+  void redirectUses(ShardedLoop &loop, mlir::Value shard, const WindowPart *part = nullptr);
+  void countElements(ShardedLoop &loop, mlir::Value shard, const WindowPart *window,
                      const llvm::DenseSet<mlir::Operation *> &users);
 
   mlir::Value partOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,

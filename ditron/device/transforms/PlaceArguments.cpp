@@ -41,15 +41,17 @@
 //         ... tile.load %a[%i, %k] ...
 //       }
 //
+// Along a ring a rank hands on what it has received, and talks to its neighbours alone (Gathers.h).
+//
 // Arguments that share the name of the dimension are R times as large on every rank. The dimension
 // may also be swept by a loop, as K of a product is: then the loop visits the own shard first, and
 // waits for a whole shard at a time. test/device/place-arguments.mlir shows both, and
 // place-arguments-invalid.mlir what is refused.
 //
-#include "ditron/device/transforms/LoopCutter.h"
+#include "ditron/device/transforms/Gathers.h"
 #include "ditron/device/transforms/Passes.h"
-#include "ditron/device/transforms/PlacedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace ditron::device {
@@ -65,24 +67,6 @@ namespace {
 /// The most elements of a chunk along the dimensions that are not gathered, from the last on: a
 /// chunk is a run of memory, and as large as a core copies well.
 constexpr int64_t kChunkColumns = 4096, kChunkRows = 16;
-
-/// One argument on its way to all ranks.
-struct Gather {
-  PlacedArgument placed;
-  int64_t chunk = 0;    ///< elements along the gathered dimension
-  bool byShard = false; ///< one counter for each shard, not for each chunk along the dimension
-  SmallVector<int64_t> shape = {}; ///< of a chunk: its last dimensions
-  Value buffer = {}, ready = {};
-  SmallVector<Value> grid = {}; ///< chunks along each dimension
-  Value expected = {};          ///< notifies that a counter gets
-
-  Value rank = {}, ranks = {}; ///< this rank's place along the axis, and how many have parts
-
-  int64_t dim() const { return placed.placement.getDim(); }
-  MeshAxis axis() const { return placed.placement.getAxis(); }
-  ShardRing ring() const { return {rank, ranks, axis()}; }
-  bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
-};
 
 /// Arguments that are gathered along dimensions of one name, and the loops along them.
 struct Group {
@@ -144,10 +128,13 @@ public:
       original.push_back(op);
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
-        allocate(gather);
+        allocateGather(top_, gather);
     makeRoles(original);
     for (Group &group : groups_)
       cut(group);
+    for (Group &group : groups_)
+      if (llvm::any_of(group.loops, [](auto &loop) { return loop.window.has_value(); }))
+        awaitAll(group);
   }
 
 private:
@@ -169,85 +156,22 @@ private:
         if (!gather.isByCores()) {
           auto role = top_.create<RoleOp>(top_.getStringAttr("gather"), zero, one, Engine::copy);
           role.getBody().emplaceBlock();
-          sendByCopyEngine(gather, role);
+          sendGather(gather, role);
         }
+    end_ = &kernel_.getBody().front();
     std::optional<int64_t> cores = numCores();
     if (!cores)
       return;
     RolePair roles = ditron::device::makeRoles(top_, "gather", "compute", *cores);
     Block &compute = roles.compute.getBody().front();
+    end_ = &compute;
     for (Operation *op : original)
       op->moveBefore(&compute, compute.end());
     top_.setInsertionPoint(roles.move);
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
         if (gather.isByCores())
-          send(gather, roles.move);
-  }
-
-  /// The buffer that all parts go to, and the counters of what has come.
-  void allocate(Gather &gather) {
-    Value source = gather.placed.value;
-    auto type = cast<MemRefType>(source.getType());
-    SmallVector<Value> extents{gather.ranks};
-    size_t lead = type.getRank() - gather.shape.size();
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      extents.push_back(math_.dim(source, d));
-      int64_t size = d < static_cast<int64_t>(lead) ? 1 : gather.shape[d - lead];
-      gather.grid.push_back(math_.ceilDiv(extents.back(), math_.constant(size)));
-    }
-    auto bufferType = viewType(type.getRank() + 1, type.getElementType(), SpaceKind::symmetric);
-    gather.buffer = top_.create<SymmetricOp>(
-        bufferType, top_.getStringAttr(gather.placed.name + ".gathered"), extents);
-    SmallVector<Value> counters{gather.ranks};
-    if (!gather.byShard)
-      counters.push_back(gather.grid[gather.dim()]);
-    gather.ready = top_.create<SignalsOp>(
-        SignalsType::get(top_.getContext(), static_cast<int64_t>(counters.size())),
-        top_.getStringAttr(gather.placed.name + ".ready"), counters);
-    gather.expected = math_.constant(1);
-    for (auto [d, count] : llvm::enumerate(gather.grid))
-      if (gather.isByCores() && (gather.byShard || static_cast<int64_t>(d) != gather.dim()))
-        gather.expected = math_.multiply(gather.expected, count);
-  }
-
-  /// Own chunks to every rank.
-  void send(Gather &gather, RoleOp role) {
-    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
-    b.setInsertionPointToEnd(&role.getBody().front());
-    Value place = forEachPeer(b, gather.axis(), /*withSelf=*/true);
-    Value peer = IndexMath(b).rankAt(gather.axis(), place);
-    auto tiles =
-        b.create<TilesOp>(gather.grid, Value(), b.getI64IntegerAttr(1),
-                          OrderAttr::get(b.getContext(), "row-major", 1, ShardedAxis::rows));
-    Block &body = tiles.getBody().emplaceBlock();
-    for (size_t d = 0; d < gather.grid.size(); ++d)
-      body.addArgument(b.getIndexType(), b.getLoc());
-    b.setInsertionPointToStart(&body);
-    SmallVector<Value> from(body.getArguments()), to{gather.rank};
-    llvm::append_range(to, from);
-    auto chunk = [&](Value view, ValueRange coords) -> Value {
-      auto type = cast<MemRefType>(view.getType());
-      auto part =
-          viewType(static_cast<int64_t>(gather.shape.size()), type.getElementType(), spaceOf(type));
-      return b.create<ditron::core::ChunkOp>(part, view, coords, gather.shape);
-    };
-    b.create<PutOp>(chunk(gather.placed.value, from), chunk(gather.buffer, to), peer);
-    SmallVector<Value> counter{gather.rank};
-    if (!gather.byShard)
-      counter.push_back(from[gather.dim()]);
-    b.create<NotifyOp>(gather.ready, counter, peer, NotifyMode::add, IndexMath(b).constant(1));
-  }
-
-  /// The own shard to every other rank; this one reads it where it is.
-  void sendByCopyEngine(Gather &gather, RoleOp role) {
-    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
-    b.setInsertionPointToEnd(&role.getBody().front());
-    Value place = forEachPeer(b, gather.axis(), /*withSelf=*/false);
-    Value peer = IndexMath(b).rankAt(gather.axis(), place);
-    Value slot = shardOf(b, b.getLoc(), {gather.buffer, 0}, gather.rank);
-    b.create<PutOp>(gather.placed.value, slot, peer);
-    b.create<NotifyOp>(gather.ready, gather.rank, peer, NotifyMode::add, IndexMath(b).constant(1));
+          sendGather(gather, roles.move);
   }
 
   void cut(Group &group) {
@@ -270,6 +194,23 @@ private:
       cut(group, loop, cutter);
   }
 
+  /// Waits for what no tile has waited for, since no window reaches it: a launch ends when all that
+  /// is sent to it has come.
+  void awaitAll(Group &group) {
+    ImplicitLocOpBuilder b(kernel_.getLoc(), kernel_.getContext());
+    if (Block *body = end_; body->mightHaveTerminator())
+      b.setInsertionPoint(body->getTerminator());
+    else
+      b.setInsertionPointToEnd(body);
+    IndexMath math(b);
+    const Gather &first = group.gathers.front();
+    auto shards = b.create<scf::ForOp>(math.constant(0), first.ranks, math.constant(1));
+    b.setInsertionPointToStart(shards.getBody());
+    Value shard = shards.getInductionVar();
+    for (Gather &gather : group.gathers)
+      b.create<WaitOp>(gather.ready, shard, expectedOf(b, gather, shard));
+  }
+
   static Sharded wholeOf(const Gather &gather) {
     return {gather.buffer, 0, gather.isByCores() ? Value() : Value(gather.placed.value)};
   }
@@ -279,6 +220,10 @@ private:
         loop.isSweep() ? cutter.cutSweep(loop) : cutter.cutTiles(loop, "own-shard-first");
     ImplicitLocOpBuilder b(loop.loop->getLoc(), kernel_.getContext());
     b.setInsertionPoint(cut.block, cut.start);
+    if (cut.isVisited) { // what is not read is not waited for
+      auto branch = b.create<scf::IfOp>(cut.isVisited, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
     for (Gather &gather : group.gathers) {
       auto isRead = [&](auto &use) { return use.buffer == gather.placed.value; };
       if (llvm::none_of(loop.uses, isRead))
@@ -302,6 +247,7 @@ private:
   MutableArrayRef<Group> groups_;
   ImplicitLocOpBuilder top_;
   IndexMath math_;
+  Block *end_ = nullptr; ///< at whose end all is computed
 };
 
 /// What the groups are, and whether the kernel can be cut along them.
