@@ -29,9 +29,15 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
+/// Axes of the mesh become numbers.
+static void addMesh(OpPassManager &passes, const CompileRequest &request) {
+  passes.nest<func::FuncOp>().addPass(device::createResolveMesh({request.mesh}));
+}
+
 void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
                     const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
+  addMesh(passes, request);
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   if (request.recorded)
@@ -54,6 +60,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   using Stage = gpu::GpuTarget::Stage;
   std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
+  addMesh(passes, request);
   passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Order.h"
+#include "ditron/support/MeshAxes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -92,7 +93,7 @@ bool isPlaced(func::FuncOp kernel) {
 bool hasVerbs(Operation *kernel) {
   return kernel
       ->walk([](Operation *op) {
-        bool knows = isa<RankOp, NumRanksOp, SymmetricOp, SignalsOp, BarrierOp>(op);
+        bool knows = isa<RankOp, NumRanksOp, RankAtOp, SymmetricOp, SignalsOp, BarrierOp>(op);
         return knows ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -119,7 +120,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                     PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
-                                    int64_t chunks, bool rounded, bool ring, MeshAxis) {
+                                    int64_t chunks, bool rounded, bool ring, StringRef axis) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
@@ -140,6 +141,8 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << " chunks, expected 1, or a sum on copy";
   if (rounded && isGathered)
     return emitError() << "placement gathered is rounded, expected a sum";
+  if (axis != MeshAxis::world && !isAxisName(std::string_view(axis)))
+    return emitError() << "placement along '" << axis << "', expected the name of an axis";
   if (ring && !isGathered)
     return emitError() << "placement " << stringifyPlacementKind(kind)
                        << " goes round a ring, expected gathered";

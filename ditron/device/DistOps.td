@@ -74,12 +74,6 @@ def Dist_Engine : I32EnumAttr<"Engine", "what executes a role",
   let cppNamespace = "::ditron::device";
 }
 
-def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",
-                                [I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>,
-                                 I32EnumAttrCase<"local", 2>]> {
-  let cppNamespace = "::ditron::device";
-}
-
 def Dist_PlacementKind
     : I32EnumAttr<"PlacementKind", "how an argument relates to its parts on the ranks",
                   [I32EnumAttrCase<"gathered", 0>,
@@ -108,8 +102,7 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
                              "::ditron::device::Engine::core">:$engine,
       DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded,
       DefaultValuedParameter<"bool", "false">:$ring,
-      DefaultValuedParameter<EnumParameter<Dist_MeshAxis>.cppType,
-                             "::ditron::device::MeshAxis::world">:$axis);
+      StringRefParameter<"an axis of the mesh", "\"world\"">:$axis);
   let assemblyFormat = [{
     `<` $kind (`dim` $dim^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
         (`rounded` $rounded^)? (`ring` $ring^)? `>`
@@ -158,7 +151,7 @@ class Dist_Verb<string opMnemonic, list<Trait> traits = []>
 //===-- Who am I ------------------------------------------------------------------------------===//
 
 class Dist_PlaceOp<string opMnemonic> : Dist_Op<opMnemonic, [Pure]> {
-  let arguments = (ins DefaultValuedAttr<Dist_MeshAxis, "::ditron::device::MeshAxis::world">:$axis);
+  let arguments = (ins DefaultValuedStrAttr<StrAttr, "world">:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "(`along` $axis^)? attr-dict";
 }
@@ -169,8 +162,11 @@ def Dist_RankOp : Dist_PlaceOp<"rank"> {
     Example:
     ```mlir
     %r = dist.rank
-    %l = dist.rank along local
+    %l = dist.rank along "local"
+    %c = dist.rank along "col"
     ```
+    Every mesh has the axes `node` and `local`; others have the names that a run gives them
+    (support/MeshAxes.h).
   }];
 }
 def Dist_NumRanksOp : Dist_PlaceOp<"num_ranks"> {
@@ -181,6 +177,19 @@ def Dist_NumRanksOp : Dist_PlaceOp<"num_ranks"> {
     %n = dist.num_ranks
     ```
   }];
+}
+
+def Dist_RankAtOp : Dist_Op<"rank_at", [Pure]> {
+  let summary = "The rank that is at a place along an axis, and where this one is along all others";
+  let description = [{
+    Example:
+    ```mlir
+    %p = dist.rank_at %i along "col"
+    ```
+  }];
+  let arguments = (ins Index:$place, DefaultValuedStrAttr<StrAttr, "world">:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$place (`along` $axis^)? attr-dict";
 }
 
 class Dist_CoreOpBase<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead]>]> {

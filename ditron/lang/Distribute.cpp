@@ -3,6 +3,7 @@
 #include "ditron/core/Place.h"
 #include "ditron/device/Placement.h"
 #include "ditron/lang/Trace.h"
+#include "ditron/support/MeshAxes.h"
 #include "mlir/Parser/Parser.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -70,10 +71,10 @@ public:
       fail(fmt::format("'{}' is placed twice", entry.argument));
     const Placement &placement = entry.placement;
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
-    auto attribute = device::PlacementAttr::get(
-        result_->context.get(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
-        placement.chunkCount, placement.isRounded, placement.isRing,
-        static_cast<device::MeshAxis>(placement.axis));
+    auto attribute = device::PlacementAttr::get(result_->context.get(), kindOf(placement.kind),
+                                                placement.dim, placement.commCores, engine,
+                                                placement.chunkCount, placement.isRounded,
+                                                placement.isRing, StringRef(placement.axis.name()));
     function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
@@ -131,6 +132,9 @@ private:
     bool takesDim = placement.kind != Placement::Kind::allReduced;
     if (takesDim && (placement.dim < 0 || placement.dim >= rank))
       fail(fmt::format("{}has {} dimensions, expected one of 0 to {}", what, rank, rank - 1));
+    if (placement.axis != Mesh::world && !isAxisName(placement.axis.name()))
+      fail(what + "lives along an axis of the mesh whose name is none: expected a letter, then "
+                  "letters, digits or _, at most 15 of them");
     if (placement.commCores < 0)
       fail(fmt::format("'{}' is moved by {} cores, expected 0 or more", argument.name,
                        placement.commCores));

@@ -47,7 +47,7 @@ struct Placement {
   /// of the ranks behind it, one after the other.
   constexpr Placement ring(bool yes = true) const { return with(&Placement::isRing, yes); }
   /// The same among the ranks along that axis of the mesh: those that differ from this one along it
-  /// only. The signature has R_node or R_local, the number of them, where extents grow.
+  /// only. The signature has R_row, the number of them along axis `row`, where extents grow.
   constexpr Placement along(Mesh line) const { return with(&Placement::axis, line); }
 
 private:

@@ -113,8 +113,8 @@ bool isNatural(Value value) {
            (loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound()));
   }
   Operation *op = value.getDefiningOp();
-  if (isa<memref::DimOp, device::RankOp, device::NumRanksOp, device::CoreOp, device::NumCoresOp>(
-          op))
+  if (isa<memref::DimOp, device::RankOp, device::NumRanksOp, device::RankAtOp, device::CoreOp,
+          device::NumCoresOp>(op))
     return true;
   return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::RemSIOp>(
              op) &&

@@ -37,6 +37,10 @@ void expectOutput(const Kernel &kernel, Dimensions dims, const Run &run,
   options.ranks = run.ranks;
   options.cores = run.cores;
   options.mesh = {run.nodes, 0};
+  if (!run.mesh.empty())
+    options.mesh = runtime::MeshRequest::parse(run.mesh);
+  for (const MeshAxes::Axis &axis : options.mesh.axes.axes())
+    dims["R_" + axis.name] = axis.extent;
   options.backend = run.backend;
   options.heapBytes = size_t(1) << 24;
   options.poison = true;

@@ -24,6 +24,7 @@ struct Run {
   int ranks = 1, cores = 1;
   std::string backend = "cpu";
   int nodes = 1;
+  std::string mesh = ""; ///< its axes, where they have names
 };
 
 /// What element `at` of the output of a rank is to be.

@@ -408,8 +408,10 @@ TEST(Placement, Refusals) {
   EXPECT_THAT(refusal(product, {{"C", allReduced().ring()}}),
               HasSubstr("'C' cannot be allReduced(): it goes round a ring, expected a gathered "
                         "input"));
-  EXPECT_THAT(refusal(product, {{"A", gathered(1).along(Mesh::node)}, {"B", gathered(0)}}),
-              HasSubstr("'A' and 'B' are gathered along K over different axes of the mesh"));
+  EXPECT_THAT(
+      refusal(product, {{"A", gathered(1).along("2d")}}),
+      HasSubstr("'A' cannot be gathered(1): it lives along an axis of the mesh whose name is "
+                "none: expected a letter, then letters, digits or _, at most 15 of them"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"A", gathered(1)}}),
               HasSubstr("'A' is placed twice"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"C", allReduced()}}),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/transforms/Gathers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -70,6 +71,8 @@ private:
 
   /// Own chunks to this rank and the previous one, then all but the last shard that comes.
   void passChunks() {
+    if (gather_.skew)
+      return passSkewedChunks();
     {
       OpBuilder::InsertionGuard guard(b_);
       Value back = forEach(math_.constant(0), math_.least(gather_.ranks, math_.constant(2)));
@@ -81,6 +84,8 @@ private:
   }
 
   void passShards() {
+    if (gather_.skew)
+      return passSkewedShards();
     Value one = math_.constant(1), zero = math_.constant(0);
     Value peer = math_.rankAt(gather_.axis(), before(one));
     Value others = math_.subtract(gather_.ranks, one);
@@ -101,6 +106,90 @@ private:
     b_.create<WaitOp>(gather_.passing, shard, one);
     pass(slot(shard), shard, step_);
   }
+
+  //===-- Cannon's rings ----------------------------------------------------------------------===//
+
+  /// Own chunks to this rank and the one that begins with them, then all shards but the last to the
+  /// previous rank, unless it is its own.
+  void passSkewedChunks() {
+    Value zero = math_.constant(0), first = beginner();
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      Value isOther = isSame(arith::CmpIPredicate::ne, first, gather_.rank);
+      Value number =
+          forEach(zero, b_.create<arith::SelectOp>(isOther, math_.constant(2), math_.constant(1)));
+      Value isOwn = isSame(arith::CmpIPredicate::eq, number, zero);
+      Value place = b_.create<arith::SelectOp>(isOwn, gather_.rank, first);
+      putChunks(gather_.placed.value, gather_.rank, math_.rankAt(gather_.axis(), place));
+    }
+    Value shard = forEachSkewed(), previous = before(math_.constant(1));
+    when(isSame(arith::CmpIPredicate::ne, shard, previous));
+    putChunks({}, shard, math_.rankAt(gather_.axis(), previous));
+  }
+
+  void passSkewedShards() {
+    Value first = beginner(), one = math_.constant(1);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      when(isSame(arith::CmpIPredicate::ne, first, gather_.rank));
+      Value peer = math_.rankAt(gather_.axis(), first);
+      b_.create<PutOp>(gather_.placed.value, slot(gather_.rank), peer);
+      notifySkewed(gather_.rank, first, math_.constant(0));
+    }
+    Value shard = forEachSkewed(), previous = before(one);
+    when(isSame(arith::CmpIPredicate::ne, shard, previous));
+    Value peer = math_.rankAt(gather_.axis(), previous);
+    auto branch = b_.create<scf::IfOp>(isSame(arith::CmpIPredicate::eq, shard, gather_.rank),
+                                       /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(branch.thenBlock());
+      b_.create<PutOp>(gather_.placed.value, slot(gather_.rank), peer);
+      b_.setInsertionPointToStart(branch.elseBlock());
+      b_.create<WaitOp>(gather_.passing, shard, one);
+      b_.create<PutOp>(slot(shard), slot(shard), peer);
+    }
+    notifySkewed(shard, previous, math_.add(step_, one));
+  }
+
+  /// Tells the one at `place` that a shard is there, and its copy engines if it hands the shard on:
+  /// it is the one of its step `step`.
+  void notifySkewed(Value shard, Value place, Value step) {
+    OpBuilder::InsertionGuard guard(b_);
+    Value one = math_.constant(1), peer = math_.rankAt(gather_.axis(), place);
+    notify(gather_.ready, shard, peer);
+    Value behind = around(math_.subtract(math_.add(place, gather_.ranks), one));
+    Value last = math_.subtract(gather_.ranks, one);
+    when(isSame(arith::CmpIPredicate::ne, shard, behind));
+    when(isSame(arith::CmpIPredicate::slt, step, last));
+    notify(gather_.passing, shard, peer);
+  }
+
+  /// The place of the rank that begins with this rank's shard.
+  Value beginner() {
+    Value places = math_.add(gather_.rank, gather_.ranks);
+    return around(math_.subtract(places, around(gather_.skew)));
+  }
+
+  /// for (shard : all but the last, from the first one on); the builder is in the body.
+  Value forEachSkewed() {
+    step_ = forEach(math_.constant(0), math_.subtract(gather_.ranks, math_.constant(1)));
+    return around(math_.add(math_.add(gather_.rank, gather_.skew), step_));
+  }
+
+  Value around(Value place) { return math_.remainder(place, gather_.ranks); }
+
+  Value isSame(arith::CmpIPredicate how, Value x, Value y) {
+    return b_.create<arith::CmpIOp>(how, x, y);
+  }
+
+  /// if (condition); the builder is in the body.
+  void when(Value condition) {
+    auto branch = b_.create<scf::IfOp>(condition, /*withElseRegion=*/false);
+    b_.setInsertionPointToStart(branch.thenBlock());
+  }
+
+  //===-- Parts of all ------------------------------------------------------------------------===//
 
   /// for (shard : those that come from the next rank and go on); the builder is in the body.
   Value forEachPassed() {

@@ -7,6 +7,11 @@
 // that come from the next rank, in the order in which they come. Both ways a rank has its own shard
 // first, then the next ranks'.
 //
+// Two arguments may be gathered along one dimension over different axes of the mesh, as both operands
+// of a product are. Their shards have to come in one order. On rings it begins with the shard whose
+// number is the sum of the places along the axes, and each rank first puts its own shard to the one
+// that begins with it. That is Cannon's algorithm.
+//
 #pragma once
 #include "ditron/device/transforms/LoopCutter.h"
 #include "ditron/device/transforms/PlacedKernel.h"
@@ -25,10 +30,11 @@ struct Gather {
   mlir::Value expected = {};                ///< notifies that a counter gets
 
   mlir::Value rank = {}, ranks = {}; ///< this rank's place along the axis, and how many have parts
+  mlir::Value skew =
+      {}; ///< of a ring: how many places behind the own shard the first one is; or null
 
   int64_t dim() const { return placed.placement.getDim(); }
-  MeshAxis axis() const { return placed.placement.getAxis(); }
-  ShardRing ring() const { return {rank, ranks, axis()}; }
+  llvm::StringRef axis() const { return placed.placement.getAxis(); }
   bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
   bool isRing() const { return placed.placement.getRing(); }
 };

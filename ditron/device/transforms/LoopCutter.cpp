@@ -173,7 +173,7 @@ void requireParts(OpBuilder &builder, BlockArgument argument, int64_t dim, const
   Value isRight = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, found, expected);
   std::string message = llvm::formatv("dimension {0} of {1} has {{} elements, expected {{} of each "
                                       "of {{} ranks along axis {2}",
-                                      dim, describe(argument), stringifyMeshAxis(ring.axis));
+                                      dim, describe(argument), ring.axis);
   b.create<core::RequireOp>(isRight, b.getStringAttr(message),
                             ValueRange{found, extent, ring.ranks});
 }
@@ -184,7 +184,8 @@ Value LoopCutter::partOf(OpBuilder &builder, Location where, const Sharded &whol
   if (!whole.own)
     return part;
   auto plain = cast<MemRefType>(whole.own.getType());
-  Value isOwn = builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, ring_.rank);
+  Value isOwn =
+      builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, whole.ownShard);
   Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
   return builder.create<arith::SelectOp>(where, isOwn, whole.own, gathered);
 }

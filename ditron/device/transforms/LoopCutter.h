@@ -24,7 +24,8 @@ namespace ditron::device {
 struct Sharded {
   mlir::Value buffer;
   int64_t at = 0;
-  mlir::Value own = {}; ///< where the shard of this rank lies instead, if not null
+  mlir::Value own = {};      ///< where the shard of this rank lies instead, if not null
+  mlir::Value ownShard = {}; ///< its number, with `own`
 };
 
 /// Shard number `shard` of `whole.buffer`.
@@ -33,8 +34,8 @@ mlir::Value shardOf(mlir::OpBuilder &builder, mlir::Location where, const Sharde
 
 /// The ranks that have the shards: all of them, or those along an axis of the mesh.
 struct ShardRing {
-  mlir::Value rank, ranks; ///< this rank's place among them, and their number
-  MeshAxis axis = MeshAxis::world;
+  mlir::Value rank, ranks; ///< the shard to begin with, this rank's place, and their number
+  llvm::StringRef axis = MeshAxis::world;
 };
 
 /// Cuts loops.

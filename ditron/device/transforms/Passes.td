@@ -30,6 +30,12 @@ def PlaceResults : Pass<"dist-place-results", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def ResolveMesh : Pass<"dist-resolve-mesh", "::mlir::func::FuncOp"> {
+  let summary = "Computes places along the axes of a mesh from the number of the rank";
+  let options = [Option<"mesh", "mesh", "std::string", "\"\"", "extents of axes: row=2,col=2">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {
   let summary = "Notes in the timeline which tile each core works on";
 }

@@ -53,6 +53,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ditron::device {
 #define GEN_PASS_DEF_PLACEARGUMENTS
@@ -73,6 +74,7 @@ struct Group {
   StringAttr extent;
   SmallVector<Gather> gathers = {};
   SmallVector<ShardedLoop> loops = {};
+  ShardRing ring = {}; ///< the order of the shards
 };
 
 std::string placementText(const Group &group) {
@@ -123,6 +125,8 @@ public:
         gather.rank = math_.rank(gather.axis());
         multiplyExtent(gather.placed.value, gather.dim(), gather.ranks);
       }
+    for (Group &group : groups_)
+      align(group);
     SmallVector<Operation *> original;
     for (Operation *op = first; op != body.getTerminator(); op = op->getNextNode())
       original.push_back(op);
@@ -138,6 +142,44 @@ public:
   }
 
 private:
+  /// Where the ranks along several axes have parts of one dimension, the order of the shards: on rings
+  /// that of Cannon's algorithm.
+  void align(Group &group) {
+    Gather &first = group.gathers.front();
+    group.ring = {first.rank, first.ranks, first.axis()};
+    llvm::MapVector<StringRef, const Gather *> axes;
+    for (Gather &gather : group.gathers)
+      axes.insert({gather.axis(), &gather});
+    if (axes.size() == 1)
+      return;
+    for (auto [axis, gather] : axes) {
+      if (axis != MeshAxis::world)
+        group.ring.axis = axis;
+      requireAsMany(group, *gather);
+    }
+    if (!llvm::all_of(group.gathers, [](const Gather &gather) { return gather.isRing(); }))
+      return;
+    group.ring.rank = math_.constant(0);
+    for (auto [axis, gather] : axes)
+      group.ring.rank = math_.add(group.ring.rank, gather->rank);
+    for (Gather &gather : group.gathers)
+      gather.skew = math_.subtract(group.ring.rank, gather.rank);
+  }
+
+  void requireAsMany(const Group &group, const Gather &gather) {
+    const Gather &first = group.gathers.front();
+    if (&gather == &first)
+      return;
+    Value isRight = top_.create<arith::CmpIOp>(arith::CmpIPredicate::eq, first.ranks, gather.ranks);
+    std::string message = llvm::formatv(
+        "'{0}' is gathered along {1} by {{} ranks (axis {2} of the mesh) and '{3}' by {{} (axis "
+        "{4}), expected as many",
+        first.placed.name, group.extent.getValue(), first.axis(), gather.placed.name,
+        gather.axis());
+    top_.create<ditron::core::RequireOp>(isRight, top_.getStringAttr(message),
+                                         ValueRange{first.ranks, gather.ranks});
+  }
+
   /// The cores that move data; none where only copy engines do.
   std::optional<int64_t> numCores() const {
     std::optional<int64_t> cores;
@@ -177,7 +219,7 @@ private:
   void cut(Group &group) {
     const Gather &first = group.gathers.front();
     Value extent = math_.dim(first.placed.value, first.dim());
-    ShardRing ring = first.ring();
+    const ShardRing &ring = group.ring;
     LoopCutter cutter(ring, extent);
     for (BlockArgument argument : kernel_.getArguments())
       for (int64_t dim : dimsNamed(argument, group.extent.getValue())) {
@@ -212,7 +254,9 @@ private:
   }
 
   static Sharded wholeOf(const Gather &gather) {
-    return {gather.buffer, 0, gather.isByCores() ? Value() : Value(gather.placed.value)};
+    if (gather.isByCores())
+      return {gather.buffer, 0};
+    return {gather.buffer, 0, gather.placed.value, gather.rank};
   }
 
   void cut(Group &group, ShardedLoop &loop, LoopCutter &cutter) {
@@ -260,11 +304,6 @@ FailureOr<std::vector<Group>> findGroups(func::FuncOp kernel, ArrayRef<PlacedArg
     Group &group = byName[argument.extent];
     group.extent = argument.extent;
     group.gathers.push_back({argument});
-    if (group.gathers.front().axis() != group.gathers.back().axis())
-      return kernel.emitError() << "'" << group.gathers.front().placed.name << "' and '"
-                                << argument.name << "' are gathered along "
-                                << argument.extent.getValue()
-                                << " over different axes of the mesh: expected one";
   }
   std::vector<Group> groups;
   for (auto &[name, group] : byName) {
