@@ -178,18 +178,6 @@ void requireParts(OpBuilder &builder, BlockArgument argument, int64_t dim, const
                             ValueRange{found, extent, ring.ranks});
 }
 
-/// Shard number `shard`, from where it lies.
-Value LoopCutter::partOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
-  Value part = shardOf(builder, where, whole, shard);
-  if (!whole.own)
-    return part;
-  auto plain = cast<MemRefType>(whole.own.getType());
-  Value isOwn =
-      builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, whole.ownShard);
-  Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
-  return builder.create<arith::SelectOp>(where, isOwn, whole.own, gathered);
-}
-
 /// Elements `offset` to `offset + count` of dimension `dim`.
 static Value sliceOf(OpBuilder &builder, Location where, Value view, int64_t dim, Value offset,
                      Value count) {
@@ -215,6 +203,31 @@ static void eraseUnused(Value view) {
   eraseUnused(source);
 }
 
+/// What an access names, of a shard. The choice of where that lies comes last, so that both views are
+/// plain parts of memory.
+Value LoopCutter::viewOf(OpBuilder &builder, const ShardedLoop::Use &use, const Part &of,
+                         llvm::DenseSet<Operation *> &users) {
+  Location where = use.op->getLoc();
+  auto rebased = [&](Value part) {
+    if (of.window)
+      part = sliceOf(builder, where, part, use.dim, of.window->offset, of.window->count);
+    Rebase rebase(builder, use.buffer, part, use.dim);
+    Value result = rebase.view(use.view);
+    users.insert(rebase.slices().begin(), rebase.slices().end());
+    return result;
+  };
+  const Sharded &whole = whole_.find(use.buffer)->second;
+  Value part = shardOf(builder, where, whole, of.shard);
+  if (!whole.own)
+    return rebased(part);
+  Value isOwn =
+      builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, of.shard, whole.ownShard);
+  auto plain = cast<MemRefType>(whole.own.getType());
+  Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
+  Value mine = rebased(whole.own), theirs = rebased(gathered);
+  return builder.create<arith::SelectOp>(where, isOwn, mine, theirs);
+}
+
 void LoopCutter::redirectUses(ShardedLoop &loop, Value shard, const WindowPart *window) {
   llvm::DenseSet<Operation *> users; // what names tiles of shards
   for (ShardedLoop::Use &use : loop.uses) {
@@ -225,7 +238,6 @@ void LoopCutter::redirectUses(ShardedLoop &loop, Value shard, const WindowPart *
         users.insert(view.getDefiningOp());
       continue;
     }
-    const Sharded &whole = known->second;
     // Views of a shard stand where the loop begins, so that all steps share them.
     OpBuilder builder(use.op);
     if (use.view == use.buffer && !shard.getDefiningOp())
@@ -235,12 +247,8 @@ void LoopCutter::redirectUses(ShardedLoop &loop, Value shard, const WindowPart *
     Operation *view = use.view.getDefiningOp();
     if (window && !(view && loop.loop->isAncestor(view)))
       builder.setInsertionPoint(loop.loop);
-    Value part = partOf(builder, use.op->getLoc(), whole, shard);
-    if (window)
-      part = sliceOf(builder, use.op->getLoc(), part, use.dim, window->offset, window->count);
-    Rebase rebase(builder, use.buffer, part, use.dim);
-    use.op->replaceUsesOfWith(use.view, rebase.view(use.view));
-    users.insert(rebase.slices().begin(), rebase.slices().end());
+    Value part = viewOf(builder, use, {shard, window}, users);
+    use.op->replaceUsesOfWith(use.view, part);
     eraseUnused(use.view);
   }
   if (loop.size == 1)

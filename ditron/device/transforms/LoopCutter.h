@@ -70,12 +70,16 @@ private:
                           mlir::Value shard, mlir::Value steps);
   void cutWindow(ShardedLoop &loop, mlir::Value shard, Cut &cut);
 
+  /// A shard, and what a window has of it; null: all.
+  struct Part {
+    mlir::Value shard;
+    const WindowPart *window;
+  };
+  mlir::Value viewOf(mlir::OpBuilder &builder, const ShardedLoop::Use &use, const Part &of,
+                     llvm::DenseSet<mlir::Operation *> &users);
   void redirectUses(ShardedLoop &loop, mlir::Value shard, const WindowPart *part = nullptr);
   void countElements(ShardedLoop &loop, mlir::Value shard, const WindowPart *window,
                      const llvm::DenseSet<mlir::Operation *> &users);
-
-  mlir::Value partOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,
-                     mlir::Value shard);
 
   ShardRing ring_;
   mlir::Value extent_;
