@@ -21,6 +21,7 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
     kernel.addPass(lower::createCheckBounds());   // before what nobody uses goes unchecked
   kernel.addPass(core::createPromoteVars());      // variables become values
   kernel.addPass(core::createFuseDot());          // acc + dot(a, b) accumulates
+  kernel.addPass(device::createPlaceExchanges()); // rows to other ranks, by counts
   kernel.addPass(device::createPlaceArguments()); // gathered: verbs, waits, tiles by shard
   kernel.addPass(device::createPlaceResults());   // summed over the ranks
   kernel.addPass(device::createCheckCopyRoles()); // refuse what copy engines cannot do

@@ -78,7 +78,8 @@ def Dist_PlacementKind
     : I32EnumAttr<"PlacementKind", "how an argument relates to its parts on the ranks",
                   [I32EnumAttrCase<"gathered", 0>,
                    I32EnumAttrCase<"reduceScattered", 1, "reduce_scattered">,
-                   I32EnumAttrCase<"allReduced", 2, "all_reduced">]> {
+                   I32EnumAttrCase<"allReduced", 2, "all_reduced">,
+                   I32EnumAttrCase<"exchanged", 3>]> {
   let cppNamespace = "::ditron::device";
   let genSpecializedAttr = 0;
 }
@@ -88,8 +89,9 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
   let description = [{
     The kernel is written for one device. `gathered dim d`: each rank has an equal part of dimension `d`, and the kernel
     reads all of them. `reduce_scattered dim d`: each rank computes a summand of the result, and keeps the sum of an equal
-    part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
-    dist-place-results write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
+    part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. `exchanged dim 0`: rows go to
+    the ranks that argument `counts` says, so many for each group of each rank. dist-place-arguments,
+    dist-place-results and dist-place-exchanges write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `rounded`: summands travel
     in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
     so that neighbours alone talk; `along`: the axis of the mesh whose ranks have the parts, each line of them by itself.
@@ -102,9 +104,10 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
                              "::ditron::device::Engine::core">:$engine,
       DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded,
       DefaultValuedParameter<"bool", "false">:$ring,
-      StringRefParameter<"an axis of the mesh", "\"world\"">:$axis);
+      StringRefParameter<"an axis of the mesh", "\"world\"">:$axis,
+      StringRefParameter<"an argument", "\"\"">:$counts);
   let assemblyFormat = [{
-    `<` $kind (`dim` $dim^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
+    `<` $kind (`dim` $dim^)? (`counts` $counts^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
         (`rounded` $rounded^)? (`ring` $ring^)? `>`
   }];
   let genVerifyDecl = 1;

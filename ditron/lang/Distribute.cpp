@@ -21,6 +21,8 @@ std::string nameOf(const Placement &placement) {
     return fmt::format("gathered({})", placement.dim);
   case Placement::Kind::reduceScattered:
     return fmt::format("reduceScattered({})", placement.dim);
+  case Placement::Kind::exchanged:
+    return fmt::format("exchanged(\"{}\")", placement.counts);
   case Placement::Kind::allReduced:
     break;
   }
@@ -33,6 +35,8 @@ device::PlacementKind kindOf(Placement::Kind kind) {
     return device::PlacementKind::gathered;
   case Placement::Kind::reduceScattered:
     return device::PlacementKind::reduceScattered;
+  case Placement::Kind::exchanged:
+    return device::PlacementKind::exchanged;
   case Placement::Kind::allReduced:
     break;
   }
@@ -71,10 +75,10 @@ public:
       fail(fmt::format("'{}' is placed twice", entry.argument));
     const Placement &placement = entry.placement;
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
-    auto attribute = device::PlacementAttr::get(result_->context.get(), kindOf(placement.kind),
-                                                placement.dim, placement.commCores, engine,
-                                                placement.chunkCount, placement.isRounded,
-                                                placement.isRing, StringRef(placement.axis.name()));
+    auto attribute = device::PlacementAttr::get(
+        result_->context.get(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
+        placement.chunkCount, placement.isRounded, placement.isRing,
+        StringRef(placement.axis.name()), placement.counts);
     function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
@@ -121,7 +125,8 @@ private:
 
   void check(const Argument &argument, const Placements::Entry &entry) const {
     const Placement &placement = entry.placement;
-    bool isInput = placement.kind == Placement::Kind::gathered;
+    bool isExchanged = placement.kind == Placement::Kind::exchanged;
+    bool isInput = isExchanged || placement.kind == Placement::Kind::gathered;
     std::string what = fmt::format("'{}' cannot be {}: it ", argument.name, nameOf(placement));
     if (argument.isScalar)
       fail(what + "is a scalar, expected a tensor");
@@ -147,8 +152,17 @@ private:
                        placement.chunkCount));
     if (placement.isRounded && isInput)
       fail(what + "is rounded on its way, expected a sum");
-    if (placement.isRing && !isInput)
+    if (isExchanged)
+      checkExchanged(placement, what);
+    if (placement.isRing && (isExchanged || !isInput))
       fail(what + "goes round a ring, expected a gathered input");
+  }
+
+  void checkExchanged(const Placement &placement, const std::string &what) const {
+    if (!signature_.arguments()[argumentNamed(placement.counts)].dims.size())
+      fail(what + "is exchanged by a scalar, expected an input of i32 with one dimension");
+    if (placement.engine != Engine::core)
+      fail(what + "is moved by copy engines, which know no counts: expected cores");
   }
 
   /// The signature with the extents of the kernel that has the verbs.

@@ -70,6 +70,8 @@ void expectOutput(const Kernel &kernel, Dimensions dims, const Run &run,
     int wrong = 0;
     forEach(output.shape(), [&](const Place &at) {
       double found = output.at(at), wanted = expected(context.rank(), at);
+      if (std::isnan(wanted) && std::isnan(found))
+        return; // not written
       if (!(std::abs(found - wanted) <= tolerance) && ++wrong < 4)
         ADD_FAILURE() << fmt::format("rank {}, element [{}] is {}, expected {}", context.rank(),
                                      fmt::join(at, ","), found, wanted);

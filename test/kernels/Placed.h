@@ -27,7 +27,7 @@ struct Run {
   std::string mesh = ""; ///< its axes, where they have names
 };
 
-/// What element `at` of the output of a rank is to be.
+/// What element `at` of the output of a rank is to be; NaN: it is not written.
 using Expectation = std::function<double(int64_t rank, const Place &at)>;
 
 /// The value of an input; element() where it is empty.

@@ -24,6 +24,12 @@ def PlaceArguments : Pass<"dist-place-arguments", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def PlaceExchanges : Pass<"dist-place-exchanges", "::mlir::func::FuncOp"> {
+  let summary = "Writes the verbs that send rows to other ranks by counts";
+  let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def PlaceResults : Pass<"dist-place-results", "::mlir::func::FuncOp"> {
   let summary = "Writes the verbs that sum results over the ranks";
   let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",
