@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lesson 11: meshes and rings.
+// Lesson 11: meshes, rings and experts.
 //
-// Two programs that are known by the way their data moves, each made of a kernel of one device and
+// Three programs that are known by the way their data moves, each made of a kernel of one device and
 // of placements:
 //
 //     SUMMA             C = A * B on a mesh of 2 x 2 ranks, each of which has a block of each matrix
 //     ring attention    a sequence in parts: queries stay, keys and values go round the ranks
+//     experts           each token goes to the rank that has the weights of its expert
 #include "Lesson.h"
 using namespace ditron;
 
@@ -103,10 +104,56 @@ void attend() {
   });
 }
 
+/// grouped-gemm(A[T,K], W[G,N,K], counts[R*G]) -> C[R*T,N]: rows of A are sorted by expert, and a rank
+/// multiplies those that all ranks send to its G experts.
+Kernel experts() {
+  kernels::GemmTile tile;
+  tile.m = 8, tile.n = 16, tile.k = 16;
+  return distribute(kernels::groupedGemm(DType::f32, tile), {{"A", exchanged("counts")}});
+}
+
+/// How many tokens of a rank each expert takes.
+static int64_t tokensFor(int64_t rank, int64_t expert) { return (2 * rank + 3 * expert) % 4; }
+
+void multiplyByExperts() {
+  runRanks({.ranks = 3, .cores = 2}, [](Context &ctx) {
+    const int64_t T = 20, G = 2, N = 17, K = 24, R = ctx.ranks(), me = ctx.rank();
+    Tensor a = ctx.tensor<f32>({T, K}), w = ctx.tensor<f32>({G, N, K});
+    Tensor counts = ctx.tensor<i32>({R * G}), c = ctx.tensor<f32>({R * T, N});
+    lesson::fill(a, [&](int64_t i, int64_t k) { return valueA(me * T + i, k); });
+    lesson::fill(counts, [&](int64_t, int64_t expert) { return double(tokensFor(me, expert)); });
+    Tensor weights = Tensor::own(w.dtype(), w.shape());
+    for (int64_t g = 0; g < G; ++g)
+      for (int64_t n = 0; n < N; ++n)
+        for (int64_t k = 0; k < K; ++k)
+          weights.set({g, n, k}, valueB(me * G + g, n + k));
+    w.copyFrom(weights);
+    ctx.compile(experts())(a, w, counts, c);
+
+    Tensor found = c.toHost();
+    int64_t row = 0; // the tokens of an expert come in the order of the ranks that send them
+    for (int64_t expert = me * G; expert < (me + 1) * G; ++expert)
+      for (int64_t from = 0; from < R; ++from) {
+        int64_t token = from * T;
+        for (int64_t before = 0; before < expert; ++before)
+          token += tokensFor(from, before);
+        for (int64_t i = 0; i < tokensFor(from, expert); ++i, ++row, ++token)
+          for (int64_t n = 0; n < N; ++n) {
+            double sum = 0;
+            for (int64_t k = 0; k < K; ++k)
+              sum += valueA(token, k) * valueB(expert, n + k);
+            if (found.at({row, n}) != sum)
+              throw Error("row " + std::to_string(row) + " of c is wrong");
+          }
+      }
+  });
+}
+
 int main() {
   return lesson::run("11-meshes", [] {
     multiplyBlocks(/*rings=*/false);
     multiplyBlocks(/*rings=*/true);
     attend();
+    multiplyByExperts();
   });
 }
