@@ -7,14 +7,15 @@ namespace ditron {
 
 std::string CompileRequest::key() const {
   // A field that is added does not compile before it is named here.
-  const auto &[target_, schedule_, unitStride_, alignment_, recorded_, maps, stores, emit_] = *this;
+  const auto &[target_, schedule_, unitStride_, alignment_, mesh_, recorded_, maps, stores, emit_] =
+      *this;
   const auto &[warps, stages, ctasPerSm] = schedule_;
   return fmt::format(
-      "{} warps={} stages={} ctas_per_sm={} unit=[{}] aligned=[{}] recorded={} maps={} "
+      "{} warps={} stages={} ctas_per_sm={} unit=[{}] aligned=[{}] mesh={} recorded={} maps={} "
       "stores={} emit={}",
       target_, warps, stages, ctasPerSm,
       fmt::join(std::vector<int>(unitStride_.begin(), unitStride_.end()), ","),
-      fmt::join(alignment_, ","), recorded_, maps, stores, int(emit_));
+      fmt::join(alignment_, ","), mesh_, recorded_, maps, stores, int(emit_));
 }
 
 } // namespace ditron

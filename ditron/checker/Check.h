@@ -10,6 +10,7 @@
 // ditron/checker/explore/Explorer.h.
 #pragma once
 #include "ditron/lang/Kernel.h"
+#include "ditron/support/MeshAxes.h"
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,8 +25,9 @@ namespace ditron {
 
 struct CheckOptions {
   int64_t ranks = 2;
-  int64_t cores = 2; ///< of each rank
-  int64_t nodes = 1; ///< into which the ranks divide
+  int64_t cores = 2;  ///< of each rank
+  int64_t nodes = 1;  ///< into which the ranks divide
+  MeshAxes mesh = {}; ///< of the ranks, where its axes have names of their own
   /// Back to back. Two stand for any number: what is two launches apart is ordered by the launcher.
   int64_t launches = 2;
   /// Extents of the named dimensions of the signature, without R.

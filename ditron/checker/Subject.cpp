@@ -50,6 +50,9 @@ void checkOptions(const CheckOptions &options) {
   if (options.ranks % options.nodes)
     throw CompileError(
         fmt::format("check: {} ranks do not divide into {} nodes", options.ranks, options.nodes));
+  if (!options.mesh.empty() && options.mesh.ranks() != options.ranks)
+    throw CompileError(fmt::format("check: the mesh is {}, but there are {} ranks",
+                                   options.mesh.text(), options.ranks));
   require("launches", options.launches, 1, 1000);
   require("schedules", options.schedules.value_or(0), 0, 1'000'000);
   require("residentCores", options.residentCores, 0, 1024);
@@ -149,6 +152,8 @@ Subject Subject::of(const Kernel &kernel, const CheckOptions &options) {
   dims["R"] = options.ranks;
   dims["R_node"] = options.nodes;
   dims["R_local"] = options.ranks / options.nodes;
+  for (const MeshAxes::Axis &axis : options.mesh.axes())
+    dims["R_" + axis.name] = axis.extent;
   Subject subject{kernel.name(), kernelOf(kernel.traced().meaning(), ""), {}};
   for (size_t n = 0; n < signature.arguments().size(); ++n) {
     const Argument &argument = signature.arguments()[n];

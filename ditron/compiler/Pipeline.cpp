@@ -21,6 +21,7 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
     kernel.addPass(lower::createCheckBounds());   // before what nobody uses goes unchecked
   kernel.addPass(core::createPromoteVars());      // variables become values
   kernel.addPass(core::createFuseDot());          // acc + dot(a, b) accumulates
+  kernel.addPass(device::createPlaceExchanges()); // rows to other ranks, by counts
   kernel.addPass(device::createPlaceArguments()); // gathered: verbs, waits, tiles by shard
   kernel.addPass(device::createPlaceResults());   // summed over the ranks
   kernel.addPass(device::createCheckCopyRoles()); // refuse what copy engines cannot do
@@ -29,9 +30,15 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
   kernel.addPass(createCSEPass());
 }
 
+/// Axes of the mesh become numbers.
+static void addMesh(OpPassManager &passes, const CompileRequest &request) {
+  passes.nest<func::FuncOp>().addPass(device::createResolveMesh({request.mesh}));
+}
+
 void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
                     const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
+  addMesh(passes, request);
   OpPassManager &front = passes.nest<func::FuncOp>();
   front.addPass(device::createExpandInboxes()); // buffers and signals are as fast here
   front.addPass(device::createFusePutNotify());
@@ -57,6 +64,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   using Stage = gpu::GpuTarget::Stage;
   std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
+  addMesh(passes, request);
   passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
   passes.nest<func::FuncOp>().addPass(
       device::createPackTiles());                // tiles that nobody sees inside of

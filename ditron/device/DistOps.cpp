@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/device/DistOps.h"
 #include "ditron/device/Order.h"
+#include "ditron/support/MeshAxes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -92,7 +93,8 @@ bool isPlaced(func::FuncOp kernel) {
 bool hasVerbs(Operation *kernel) {
   return kernel
       ->walk([](Operation *op) {
-        bool knows = isa<RankOp, NumRanksOp, SymmetricOp, SignalsOp, InboxOp, BarrierOp>(op);
+        bool knows =
+            isa<RankOp, NumRanksOp, RankAtOp, SymmetricOp, SignalsOp, InboxOp, BarrierOp>(op);
         return knows ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -119,13 +121,20 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                     PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
-                                    int64_t chunks, bool rounded, MeshAxis) {
+                                    int64_t chunks, bool rounded, bool ring, StringRef axis,
+                                    StringRef counts) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
   if (!takesDim && dim != -1)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names dimension " << dim
                        << ", expected none";
+  bool isExchanged = kind == PlacementKind::exchanged;
+  if (isExchanged == counts.empty())
+    return emitError() << "placement " << stringifyPlacementKind(kind)
+                       << (isExchanged ? " names no counts" : " names counts, expected none");
+  if (isExchanged && (dim != 0 || engine != Engine::core))
+    return emitError() << "placement exchanged, expected dimension 0 and cores, which read counts";
   if (cores < 0)
     return emitError() << "placement has " << cores << " cores, expected 0 or more";
   if (engine == Engine::nic)
@@ -138,8 +147,14 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
     return emitError() << "placement " << stringifyPlacementKind(kind) << " on "
                        << stringifyEngine(engine) << " has " << chunks
                        << " chunks, expected 1, or a sum on copy";
-  if (rounded && isGathered)
-    return emitError() << "placement gathered is rounded, expected a sum";
+  if (rounded && (isGathered || isExchanged))
+    return emitError() << "placement " << stringifyPlacementKind(kind)
+                       << " is rounded, expected a sum";
+  if (axis != MeshAxis::world && !isAxisName(std::string_view(axis)))
+    return emitError() << "placement along '" << axis << "', expected the name of an axis";
+  if (ring && !isGathered)
+    return emitError() << "placement " << stringifyPlacementKind(kind)
+                       << " goes round a ring, expected gathered";
   return success();
 }
 

@@ -16,6 +16,11 @@
 
 namespace ditron::device {
 
+/// Names of axes of the mesh that are always there; others are named by a run (support/MeshAxes.h).
+struct MeshAxis {
+  static constexpr llvm::StringLiteral world = "world", node = "node", local = "local";
+};
+
 /// The most dimensions of a grid of tiles.
 inline constexpr size_t kMostTileDims = 4;
 

@@ -74,17 +74,12 @@ def Dist_Engine : I32EnumAttr<"Engine", "what executes a role",
   let cppNamespace = "::ditron::device";
 }
 
-def Dist_MeshAxis : I32EnumAttr<"MeshAxis", "an axis of the mesh of ranks",
-                                [I32EnumAttrCase<"world", 0>, I32EnumAttrCase<"node", 1>,
-                                 I32EnumAttrCase<"local", 2>]> {
-  let cppNamespace = "::ditron::device";
-}
-
 def Dist_PlacementKind
     : I32EnumAttr<"PlacementKind", "how an argument relates to its parts on the ranks",
                   [I32EnumAttrCase<"gathered", 0>,
                    I32EnumAttrCase<"reduceScattered", 1, "reduce_scattered">,
-                   I32EnumAttrCase<"allReduced", 2, "all_reduced">]> {
+                   I32EnumAttrCase<"allReduced", 2, "all_reduced">,
+                   I32EnumAttrCase<"exchanged", 3>]> {
   let cppNamespace = "::ditron::device";
   let genSpecializedAttr = 0;
 }
@@ -94,11 +89,12 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
   let description = [{
     The kernel is written for one device. `gathered dim d`: each rank has an equal part of dimension `d`, and the kernel
     reads all of them. `reduce_scattered dim d`: each rank computes a summand of the result, and keeps the sum of an equal
-    part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. dist-place-arguments and
-    dist-place-results write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
+    part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. `exchanged dim 0`: rows go to
+    the ranks that argument `counts` says, so many for each group of each rank. dist-place-arguments,
+    dist-place-results and dist-place-exchanges write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `rounded`: summands travel
-    in the type of the result, not in that of the sum; `along`: the axis of the mesh whose ranks have the parts, each line
-    of them by itself.
+    in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
+    so that neighbours alone talk; `along`: the axis of the mesh whose ranks have the parts, each line of them by itself.
 
     Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
   }];
@@ -107,11 +103,12 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
       DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
                              "::ditron::device::Engine::core">:$engine,
       DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"bool", "false">:$rounded,
-      DefaultValuedParameter<EnumParameter<Dist_MeshAxis>.cppType,
-                             "::ditron::device::MeshAxis::world">:$axis);
+      DefaultValuedParameter<"bool", "false">:$ring,
+      StringRefParameter<"an axis of the mesh", "\"world\"">:$axis,
+      StringRefParameter<"an argument", "\"\"">:$counts);
   let assemblyFormat = [{
-    `<` $kind (`dim` $dim^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
-        (`rounded` $rounded^)? `>`
+    `<` $kind (`dim` $dim^)? (`counts` $counts^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
+        (`rounded` $rounded^)? (`ring` $ring^)? `>`
   }];
   let genVerifyDecl = 1;
 }
@@ -165,7 +162,7 @@ class Dist_Verb<string opMnemonic, list<Trait> traits = []>
 //===-- Who am I ------------------------------------------------------------------------------===//
 
 class Dist_PlaceOp<string opMnemonic> : Dist_Op<opMnemonic, [Pure]> {
-  let arguments = (ins DefaultValuedAttr<Dist_MeshAxis, "::ditron::device::MeshAxis::world">:$axis);
+  let arguments = (ins DefaultValuedStrAttr<StrAttr, "world">:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "(`along` $axis^)? attr-dict";
 }
@@ -176,8 +173,11 @@ def Dist_RankOp : Dist_PlaceOp<"rank"> {
     Example:
     ```mlir
     %r = dist.rank
-    %l = dist.rank along local
+    %l = dist.rank along "local"
+    %c = dist.rank along "col"
     ```
+    Every mesh has the axes `node` and `local`; others have the names that a run gives them
+    (support/MeshAxes.h).
   }];
 }
 def Dist_NumRanksOp : Dist_PlaceOp<"num_ranks"> {
@@ -188,6 +188,19 @@ def Dist_NumRanksOp : Dist_PlaceOp<"num_ranks"> {
     %n = dist.num_ranks
     ```
   }];
+}
+
+def Dist_RankAtOp : Dist_Op<"rank_at", [Pure]> {
+  let summary = "The rank that is at a place along an axis, and where this one is along all others";
+  let description = [{
+    Example:
+    ```mlir
+    %p = dist.rank_at %i along "col"
+    ```
+  }];
+  let arguments = (ins Index:$place, DefaultValuedStrAttr<StrAttr, "world">:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$place (`along` $axis^)? attr-dict";
 }
 
 class Dist_CoreOpBase<string opMnemonic> : Dist_Op<opMnemonic, [MemoryEffects<[MemRead]>]> {

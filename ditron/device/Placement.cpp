@@ -15,6 +15,7 @@ LogicalResult lowerPlacements(ModuleOp module) {
     PassManager passes(module.getContext(), func::FuncOp::getOperationName());
     passes.addPass(core::createPromoteVars());
     passes.addPass(core::createFuseDot());
+    passes.addPass(createPlaceExchanges());
     passes.addPass(createPlaceArguments());
     passes.addPass(createPlaceResults());
     if (failed(passes.run(kernel)))

@@ -26,10 +26,9 @@ std::string nameOf(const TileAccess::Symbol &symbol, unsigned number) {
   if (symbol.buffer)
     return nameOf(symbol.buffer) + "." + std::to_string(symbol.dim);
   if (auto rank = symbol.value.getDefiningOp<RankOp>())
-    return rank.getAxis() == MeshAxis::world ? "rank" : stringifyMeshAxis(rank.getAxis()).str();
+    return rank.getAxis() == MeshAxis::world ? "rank" : rank.getAxis().str();
   if (auto ranks = symbol.value.getDefiningOp<NumRanksOp>())
-    return ranks.getAxis() == MeshAxis::world ? "ranks"
-                                              : stringifyMeshAxis(ranks.getAxis()).str() + "s";
+    return ranks.getAxis() == MeshAxis::world ? "ranks" : ranks.getAxis().str() + "s";
   return isa<BlockArgument>(symbol.value) ? nameOf(symbol.value) : "s" + std::to_string(number);
 }
 

@@ -22,8 +22,10 @@ std::vector<int64_t> TracedSource::words(const std::vector<KernelArgument> &argu
 }
 
 CompileRequest TracedSource::request(const runtime::Device &device) const {
-  return {
-      .target = targetFor(device.target()), .schedule = schedule_, .recorded = options_.recorded};
+  return {.target = targetFor(device.target()),
+          .schedule = schedule_,
+          .mesh = device.mesh(),
+          .recorded = options_.recorded};
 }
 
 runtime::Compilation TracedSource::compile(const CompileRequest &request) const {

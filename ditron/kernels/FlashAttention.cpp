@@ -7,6 +7,7 @@
 // and keys inside as in Dao, arXiv 2307.08691), the running softmax Milakov and Gimelshein's (arXiv
 // 1805.02867).
 #include "ditron/heuristics/AttentionTiles.h"
+#include "ditron/kernels/AttentionEntry.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/ElementTypes.h"
@@ -42,7 +43,7 @@ static Tile attend(const AttentionConfig &cfg, const Rows<T> &queries, Index i, 
   auto mine = Tile(queries(i, 0));
   Var top = full<f32>({cfg.m, 1}, kLowest);
   Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
-  for (auto j : range(ceilDiv(max(end, 0), cfg.n))) {
+  for (auto j : inAnyOrder(ceilDiv(max(end, 0), cfg.n))) {
     Var scores = dot(mine, transpose(keys(j, 0)));
     when(j >= seenByAll, [&] { scores = select(column + j * cfg.n < unseen, scores, -INFINITY); });
     auto next = maximum(top, max(scores, 1)), edge = scaled(next);
@@ -126,14 +127,12 @@ Kernel flashAttention(DType type, const AttentionConfig &config) {
 
 //===-- Reference -----------------------------------------------------------------------------===//
 
-static constexpr size_t kQ = 0, kK = 1, kV = 2, kQStarts = 3, kKStarts = 4, kScale = 5;
+using namespace attention;
 
 /// Cuts of T and of S into B sequences: long ones all of one length, as flops() counts them, others
 /// of random lengths, some of them empty.
-static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
-                    int64_t element) {
-  if (argument != kQStarts && argument != kKStarts)
-    return inputs.standard(rank, argument, element);
+double attentionStarts(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
+                       int64_t element) {
   constexpr int64_t kLong = 512;
   int64_t T = problem["T"], S = problem["S"], B = problem["B"];
   bool areEqual = T % B == 0 && S % B == 0 && std::min(T, S) / B >= kLong;
@@ -150,6 +149,13 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
   }
   auto whole = static_cast<double>(argument == kQStarts ? T : S);
   return element == B ? whole : std::floor(before * whole / all);
+}
+
+static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
+                    int64_t element) {
+  return argument == kQStarts || argument == kKStarts
+             ? attentionStarts(problem, inputs, rank, argument, element)
+             : inputs.standard(rank, argument, element);
 }
 
 namespace {
@@ -180,12 +186,14 @@ struct Query {
 
 } // namespace
 
-static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+std::vector<Expected> attended(const Case &run, const OutputRow &row,
+                               const std::function<KeyPlace(int64_t)> &placeOf) {
   const Inputs &in = run.inputs;
   int64_t D = run.problem["D"], G = run.problem["G"];
   Query query(run, row);
   auto key = [&](size_t argument, int64_t j, int64_t d) {
-    return in.at(row.rank, argument, (query.firstKey + j) * G + query.keyHead, d);
+    KeyPlace owner = placeOf(query.firstKey + j);
+    return in.at(owner.rank, argument, owner.row * G + query.keyHead, d);
   };
   double scale = in.scalar(kScale), top = -INFINITY, size = 0;
   std::vector<ReferenceSum> scores(query.numKeys);
@@ -235,6 +243,10 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
                       magnitude + narrow / eps, query.numKeys + D});
   }
   return result;
+}
+
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  return attended(run, row, [&](int64_t key) { return KeyPlace{row.rank, key}; });
 }
 
 //===-- Registry ------------------------------------------------------------------------------===//

@@ -189,4 +189,17 @@ Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config = {});
 /// residual[M,N]: ranks have the same.
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config = {});
 
+//===-- Attention across ranks ----------------------------------------------------------------===//
+
+struct RingAttentionConfig : AttentionConfig {
+  int commCores = 1;        ///< cores that move keys and values, of those of a rank
+  bool copyEngines = false; ///< they move them, and all cores compute
+  bool ring = true;         ///< from neighbour to neighbour, or from each rank to all others
+};
+/// ring-attention(q[T,N,D], k[S,G,D], v[S,G,D], qStarts[B+1], kStarts[B+1], scale) -> o[T,N,D]:
+/// flash-attention of a rank's queries and the R*S keys of all ranks, of which each has S rows, rank
+/// after rank. kStarts count in all of them, up to R*S: of one sequence of which rank r has queries
+/// r*T to (r+1)*T, the causal form has kStarts 0 and (r+1)*T, and else 0 and R*S.
+Kernel ringAttention(DType type, const RingAttentionConfig &config = {});
+
 } // namespace ditron::kernels

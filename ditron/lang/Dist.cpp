@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Trace.h"
+#include "ditron/support/MeshAxes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <fmt/format.h>
 
@@ -10,15 +11,24 @@ using namespace detail;
 
 //===-- Who am I ------------------------------------------------------------------------------===//
 
+/// The name of an axis, for ops.
+static StringRef nameOf(Mesh axis, Location where) {
+  if (axis != Mesh::world && !isAxisName(axis.name()))
+    throw CompileError("the name of an axis of the mesh is a letter, then letters, digits or _, at "
+                       "most 15 of them",
+                       where);
+  return axis.name();
+}
+
 Index rank(Mesh axis, Location where) {
   Trace &trace = Trace::current(where);
-  return trace.index(trace.create<device::RankOp>(where, trace.builder().getIndexType(),
-                                                  static_cast<device::MeshAxis>(axis)));
+  return trace.index(
+      trace.create<device::RankOp>(where, trace.builder().getIndexType(), nameOf(axis, where)));
 }
 Index numRanks(Mesh axis, Location where) {
   Trace &trace = Trace::current(where);
-  return trace.index(trace.create<device::NumRanksOp>(where, trace.builder().getIndexType(),
-                                                      static_cast<device::MeshAxis>(axis)));
+  return trace.index(
+      trace.create<device::NumRanksOp>(where, trace.builder().getIndexType(), nameOf(axis, where)));
 }
 Index coreId(Location where) {
   Trace &trace = Trace::current(where);
@@ -29,19 +39,16 @@ Index numCores(Location where) {
   return trace.index(trace.create<device::NumCoresOp>(where, trace.builder().getIndexType()));
 }
 
-/// Ranks are numbered node by node.
 static Index rankOf(Mesh axis, Index at, Location where) {
-  auto along = [&](Mesh other) { return IndexOperand(rank(other, where), where); };
-  IndexOperand local(numRanks(Mesh::local, where), where), place(at, where);
-  return axis == Mesh::local ? IndexOperand(along(Mesh::node) * local, where) + place
-                             : IndexOperand(place * local, where) + along(Mesh::local);
+  Trace &trace = Trace::current(where);
+  return trace.index(trace.create<device::RankAtOp>(where, trace.builder().getIndexType(),
+                                                    trace.value(at, where), nameOf(axis, where)));
 }
 
 Index rankAt(Mesh axis, Index at, Location where) {
   Index all = numRanks(axis, where);
-  constexpr const char *kNames[] = {"all ranks", "axis node", "axis local"};
-  std::string text =
-      fmt::format("rankAt: names place {{}} of {{}} along {}", kNames[static_cast<int>(axis)]);
+  std::string line = axis == Mesh::world ? "all ranks" : fmt::format("axis {}", axis.name());
+  std::string text = fmt::format("rankAt: names place {{}} of {{}} along {}", line);
   IndexOperand place(at, where), end(all, where);
   Bool isPlace = BoolOperand(place >= IndexOperand(0, where), where) && //
                  BoolOperand(place < end, where);

@@ -4,14 +4,33 @@
 // no token to remember. docs/memory-model.md says what each verb promises.
 #pragma once
 #include "ditron/lang/Tensor.h"
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 namespace ditron {
 
-/// An axis of the mesh of ranks.
-enum class Mesh { world, node, local };
+/// An axis of the mesh of ranks, by name. Every mesh has node and local; others have the names that
+/// Options::mesh gives them: Mesh("row"), where `--mesh row=2,col=2` says what it is. CompileError for
+/// what is no name: a letter, then letters, digits or _, at most 15 of them.
+class Mesh {
+public:
+  static const Mesh world, node, local;
+  constexpr Mesh(const char *name) : Mesh(std::string_view(name)) {}
+  constexpr Mesh(std::string_view name) {
+    if (name.size() < name_.size())
+      std::copy(name.begin(), name.end(), name_.begin());
+  }
+  constexpr std::string_view name() const { return name_.data(); }
+  constexpr bool operator==(const Mesh &) const = default;
+
+private:
+  std::array<char, 16> name_{};
+};
+inline constexpr Mesh Mesh::world = "world", Mesh::node = "node", Mesh::local = "local";
 
 /// This rank's number.
 Index rank(Mesh axis = Mesh::world, Location where = Location::current());
@@ -21,7 +40,7 @@ Index numRanks(Mesh axis = Mesh::world, Location where = Location::current());
 Index coreId(Location where = Location::current());
 Index numCores(Location where = Location::current());
 
-/// The rank that is at `at` along an axis, and where this rank is along the other one: a peer, as
+/// The rank that is at `at` along an axis, and where this rank is along all others: a peer, as
 /// in full.on(rankAt(Mesh::local, 0)).
 Index rankAt(Mesh axis, Index at, Location where = Location::current());
 

@@ -4,6 +4,7 @@
 #include "ditron/device/LowerInboxes.h"
 #include "ditron/device/Placement.h"
 #include "ditron/lang/Trace.h"
+#include "ditron/support/MeshAxes.h"
 #include "mlir/Parser/Parser.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ std::string nameOf(const Placement &placement) {
     return fmt::format("gathered({})", placement.dim);
   case Placement::Kind::reduceScattered:
     return fmt::format("reduceScattered({})", placement.dim);
+  case Placement::Kind::exchanged:
+    return fmt::format("exchanged(\"{}\")", placement.counts);
   case Placement::Kind::allReduced:
     break;
   }
@@ -33,6 +36,8 @@ device::PlacementKind kindOf(Placement::Kind kind) {
     return device::PlacementKind::gathered;
   case Placement::Kind::reduceScattered:
     return device::PlacementKind::reduceScattered;
+  case Placement::Kind::exchanged:
+    return device::PlacementKind::exchanged;
   case Placement::Kind::allReduced:
     break;
   }
@@ -73,7 +78,8 @@ public:
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(
         result_->context.get(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
-        placement.chunkCount, placement.isRounded, static_cast<device::MeshAxis>(placement.axis));
+        placement.chunkCount, placement.isRounded, placement.isRing,
+        StringRef(placement.axis.name()), placement.counts);
     function().setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
@@ -121,7 +127,8 @@ private:
 
   void check(const Argument &argument, const Placements::Entry &entry) const {
     const Placement &placement = entry.placement;
-    bool isInput = placement.kind == Placement::Kind::gathered;
+    bool isExchanged = placement.kind == Placement::Kind::exchanged;
+    bool isInput = isExchanged || placement.kind == Placement::Kind::gathered;
     std::string what = fmt::format("'{}' cannot be {}: it ", argument.name, nameOf(placement));
     if (argument.isScalar)
       fail(what + "is a scalar, expected a tensor");
@@ -132,6 +139,9 @@ private:
     bool takesDim = placement.kind != Placement::Kind::allReduced;
     if (takesDim && (placement.dim < 0 || placement.dim >= rank))
       fail(fmt::format("{}has {} dimensions, expected one of 0 to {}", what, rank, rank - 1));
+    if (placement.axis != Mesh::world && !isAxisName(placement.axis.name()))
+      fail(what + "lives along an axis of the mesh whose name is none: expected a letter, then "
+                  "letters, digits or _, at most 15 of them");
     if (placement.commCores < 0)
       fail(fmt::format("'{}' is moved by {} cores, expected 0 or more", argument.name,
                        placement.commCores));
@@ -144,6 +154,17 @@ private:
                        placement.chunkCount));
     if (placement.isRounded && isInput)
       fail(what + "is rounded on its way, expected a sum");
+    if (isExchanged)
+      checkExchanged(placement, what);
+    if (placement.isRing && (isExchanged || !isInput))
+      fail(what + "goes round a ring, expected a gathered input");
+  }
+
+  void checkExchanged(const Placement &placement, const std::string &what) const {
+    if (!signature_.arguments()[argumentNamed(placement.counts)].dims.size())
+      fail(what + "is exchanged by a scalar, expected an input of i32 with one dimension");
+    if (placement.engine != Engine::core)
+      fail(what + "is moved by copy engines, which know no counts: expected cores");
   }
 
   /// The signature with the extents of the kernel that has the verbs.

@@ -9,6 +9,9 @@
 //         gemm(A[R*M,K], B[K,N]) -> C[M,N]: the sum over the ranks, each rank's rows on that rank
 //     Kernel third = distribute(gemm(DType::bf16), {{"C", allReduced()}});
 //         gemm(A[M,K], B[K,N]) -> C[M,N]: the sum over the ranks, on every rank
+//     Kernel fourth = distribute(groupedGemm(DType::bf16), {{"A", exchanged("counts")}});
+//         grouped-gemm(A[T,K], W[G,N,K], counts[R*G]) -> C[R*T,N]: rows of A go to the rank that has
+//         their group
 //
 // `ditron compile --emit ir` shows the verbs, `ditron check` proves them.
 //
@@ -21,32 +24,38 @@ namespace ditron {
 
 /// Where an argument of a kernel lives.
 struct Placement {
-  enum class Kind { gathered, reduceScattered, allReduced } kind;
+  enum class Kind { gathered, reduceScattered, allReduced, exchanged } kind;
   int dim = -1;
   int commCores = 1;
   Engine engine = Engine::core;
   int chunkCount = 1;
   bool isRounded = false;
+  bool isRing = false;
   Mesh axis = Mesh::world;
+  std::string counts = {};
 
   /// The same with `count` cores of each rank to move a gathered input; 0: all do, before they
   /// compute. Sums are moved by the cores that compute them, whatever `count` is.
-  constexpr Placement cores(int count) const { return with(&Placement::commCores, count); }
+  Placement cores(int count) const { return with(&Placement::commCores, count); }
   /// The same with that engine to move the data. What copy engines sum is dealt to the ranks by
   /// rows, and each sends a rank's part once all tiles of it are computed.
-  constexpr Placement on(Engine mover) const { return with(&Placement::engine, mover); }
+  Placement on(Engine mover) const { return with(&Placement::engine, mover); }
   /// The same with each rank's part of a sum in `count` chunks, 1 or more, that copy engines send
   /// one by one: the first while tiles of the second are computed.
-  constexpr Placement chunks(int count) const { return with(&Placement::chunkCount, count); }
+  Placement chunks(int count) const { return with(&Placement::chunkCount, count); }
   /// The same with summands that travel in the type of the result, not in that of the sum, a float
   /// both: fewer bytes, and one rounding for each rank. They are added in the type of the sum.
-  constexpr Placement rounded(bool yes = true) const { return with(&Placement::isRounded, yes); }
+  Placement rounded(bool yes = true) const { return with(&Placement::isRounded, yes); }
+  /// The same with parts of a gathered input that go round a ring: a rank hands on what it has received
+  /// to the rank before it, so that only neighbours talk. Every rank has its own part first, then those
+  /// of the ranks behind it, one after the other.
+  Placement ring(bool yes = true) const { return with(&Placement::isRing, yes); }
   /// The same among the ranks along that axis of the mesh: those that differ from this one along it
-  /// only. The signature has R_node or R_local, the number of them, where extents grow.
-  constexpr Placement along(Mesh line) const { return with(&Placement::axis, line); }
+  /// only. The signature has R_row, the number of them along axis `row`, where extents grow.
+  Placement along(Mesh line) const { return with(&Placement::axis, line); }
 
 private:
-  template <class T> constexpr Placement with(T Placement::*member, T value) const {
+  template <class T> Placement with(T Placement::*member, T value) const {
     Placement result = *this;
     result.*member = value;
     return result;
@@ -54,13 +63,25 @@ private:
 };
 
 /// Each rank has an equal part of dimension `dim` of an input, the kernel reads all of them.
-constexpr Placement gathered(int dim) { return {Placement::Kind::gathered, dim}; }
+inline Placement gathered(int dim) { return {Placement::Kind::gathered, dim}; }
 /// The output is summed over the ranks; each keeps an equal part of dimension `dim`. What follows
 /// the sum (bias, activation, residual) is applied once, by the rank that keeps the part: inputs
 /// that only it reads have the part's extent.
-constexpr Placement reduceScattered(int dim) { return {Placement::Kind::reduceScattered, dim}; }
+inline Placement reduceScattered(int dim) { return {Placement::Kind::reduceScattered, dim}; }
 /// The output is summed over the ranks, and every rank has all of it.
-constexpr Placement allReduced() { return {Placement::Kind::allReduced}; }
+inline Placement allReduced() { return {Placement::Kind::allReduced}; }
+
+/// Rows of a matrix, an input, go to other ranks: the tokens of experts. They are sorted by group;
+/// `counts` names the input of i32 that says how many rows each group has. A rank has as many groups as
+/// the kernel knows of, and is launched with the counts of all: those for the groups of rank 0, then
+/// of rank 1, and so on, together no more than there are rows. The kernel sees the rows that all ranks
+/// send to its groups, those of a group in the order of the ranks, and counts the same way: where it
+/// has T rows, the ranks have up to R*T. Rows are moved by cores.
+inline Placement exchanged(const std::string &counts) {
+  Placement placement{Placement::Kind::exchanged, 0};
+  placement.counts = counts;
+  return placement;
+}
 
 /// Arguments by name, and where they live.
 class Placements {

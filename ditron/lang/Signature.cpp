@@ -313,7 +313,7 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
 std::vector<std::string> Signature::dimensionNames() const {
   std::vector<std::string> names;
   auto add = [&](const std::string &factor) {
-    bool countsRanks = factor == "R" || factor == "R_node" || factor == "R_local";
+    bool countsRanks = factor == "R" || factor.starts_with("R_");
     if (!countsRanks && !isNumber(factor) &&
         std::find(names.begin(), names.end(), factor) == names.end())
       names.push_back(factor);

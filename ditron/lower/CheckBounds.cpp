@@ -157,8 +157,8 @@ bool isNatural(Value value) {
            (loop && argument == loop.getInductionVar() && isNatural(loop.getLowerBound()));
   }
   Operation *op = value.getDefiningOp();
-  if (isa_and_present<memref::DimOp, device::RankOp, device::NumRanksOp, device::CoreOp,
-                      device::NumCoresOp>(op))
+  if (isa_and_present<memref::DimOp, device::RankOp, device::NumRanksOp, device::RankAtOp,
+                      device::CoreOp, device::NumCoresOp>(op))
     return true;
   if (auto difference = dyn_cast_or_null<arith::SubIOp>(op))
     return goesUpTo(difference.getRhs(), difference.getLhs());

@@ -86,7 +86,7 @@ LogicalResult DistLowering::lowerRole(device::RoleOp role) {
 
 // Ranks are numbered node by node.
 
-Value DistLowering::rankAlong(device::MeshAxis axis) {
+Value DistLowering::rankAlong(llvm::StringRef axis) {
   Value local = axis == device::MeshAxis::world ? Value() : localRanks();
   if (!local)
     return axis == device::MeshAxis::node ? index(0) : rank();
@@ -95,13 +95,22 @@ Value DistLowering::rankAlong(device::MeshAxis axis) {
   return b_.create<arith::RemUIOp>(loc_, rank(), local);
 }
 
-Value DistLowering::numRanksAlong(device::MeshAxis axis) {
+Value DistLowering::numRanksAlong(llvm::StringRef axis) {
   Value local = axis == device::MeshAxis::world ? Value() : localRanks();
   if (!local)
     return axis == device::MeshAxis::node ? index(1) : numRanks();
   if (axis == device::MeshAxis::node)
     return b_.create<arith::DivUIOp>(loc_, numRanks(), local);
   return local;
+}
+
+Value DistLowering::rankAt(Value place, llvm::StringRef axis) {
+  Value local = axis == device::MeshAxis::world ? Value() : localRanks();
+  if (!local)
+    return axis == device::MeshAxis::node ? rank() : place;
+  Value first = axis == device::MeshAxis::node ? place : rankAlong(device::MeshAxis::node);
+  Value rest = axis == device::MeshAxis::node ? rankAlong(device::MeshAxis::local) : place;
+  return b_.create<arith::AddIOp>(loc_, b_.create<arith::MulIOp>(loc_, first, local), rest);
 }
 
 /// Lowers one op; true if it is to be erased.
@@ -114,6 +123,7 @@ bool DistLowering::lowerOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](device::RankOp op) { return replaceBy(rankAlong(op.getAxis())); })
       .Case([&](device::NumRanksOp op) { return replaceBy(numRanksAlong(op.getAxis())); })
+      .Case([&](device::RankAtOp op) { return replaceBy(rankAt(op.getPlace(), op.getAxis())); })
       .Case([&](device::CoreOp) { return replaceBy(core_); })
       .Case([&](device::NumCoresOp) { return replaceBy(cores_); })
       .Case([&](UnrealizedConversionCastOp cast) {

@@ -67,8 +67,9 @@ private:
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerRole(device::RoleOp role);
   bool lowerOp(mlir::Operation *op);
-  mlir::Value rankAlong(device::MeshAxis axis);
-  mlir::Value numRanksAlong(device::MeshAxis axis);
+  mlir::Value rankAlong(llvm::StringRef axis);
+  mlir::Value rankAt(mlir::Value place, llvm::StringRef axis);
+  mlir::Value numRanksAlong(llvm::StringRef axis);
 
   llvm::SmallVector<mlir::Operation *> erasedLater_; ///< when their users are gone
 };

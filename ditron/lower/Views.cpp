@@ -51,7 +51,7 @@ bool isModerate(Value value, int depth) {
   }
   Operation *op = value.getDefiningOp();
   if (isa<memref::DimOp, memref::ExtractStridedMetadataOp, device::RankOp, device::NumRanksOp,
-          device::CoreOp, device::NumCoresOp>(op))
+          device::RankAtOp, device::CoreOp, device::NumCoresOp>(op))
     return true;
   if (auto cast = dyn_cast<arith::IndexCastOp>(op))
     return cast.getIn().getType().getIntOrFloatBitWidth() <= 32;

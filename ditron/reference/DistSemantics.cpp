@@ -14,31 +14,31 @@
 namespace ditron::reference {
 namespace {
 
-using device::MeshAxis;
 using device::NotifyMode;
 
 //===-- Who am I ------------------------------------------------------------------------------===//
 
-/// Ranks are numbered node by node.
-int64_t rankAlong(CoreMachine &core, MeshAxis axis) {
-  int64_t local = core.world().ranks / core.world().nodes;
-  return axis == MeshAxis::node    ? core.rank() / local
-         : axis == MeshAxis::local ? core.rank() % local
-                                   : core.rank();
-}
-
-int64_t ranksAlong(CoreMachine &core, MeshAxis axis) {
+/// The ranks along an axis: all of them, or those of the mesh.
+MeshAxes::Line lineOf(CoreMachine &core, llvm::StringRef axis) {
   const World &world = core.world();
-  return axis == MeshAxis::node    ? world.nodes
-         : axis == MeshAxis::local ? world.ranks / world.nodes
-                                   : world.ranks;
+  if (axis == device::MeshAxis::world)
+    return {1, world.ranks};
+  std::optional<MeshAxes::Line> line = world.mesh.find(std::string_view(axis));
+  if (!line)
+    throw CompileError(
+        fmt::format("axis '{}' is none of the mesh {}", axis.str(), world.mesh.text()));
+  return *line;
 }
 
 void addPlaces(Semantics &semantics) {
-  semantics.addPure<device::RankOp>(
-      [](CoreMachine &core, device::RankOp op) { return rankAlong(core, op.getAxis()); });
+  semantics.addPure<device::RankOp>([](CoreMachine &core, device::RankOp op) {
+    return lineOf(core, op.getAxis()).placeOf(core.rank());
+  });
   semantics.addPure<device::NumRanksOp>(
-      [](CoreMachine &core, device::NumRanksOp op) { return ranksAlong(core, op.getAxis()); });
+      [](CoreMachine &core, device::NumRanksOp op) { return lineOf(core, op.getAxis()).extent; });
+  semantics.addPure<device::RankAtOp>([](CoreMachine &core, device::RankAtOp op) {
+    return lineOf(core, op.getAxis()).rankAt(core.rank(), core.integer(op.getPlace()));
+  });
   semantics.addPure<device::CoreOp>(
       [](CoreMachine &core, device::CoreOp) { return core.core() - core.role().first; });
   semantics.addPure<device::NumCoresOp>(

@@ -86,7 +86,7 @@ Interpreter::Interpreter(func::FuncOp kernel,
                          const std::vector<std::vector<ArgumentValue>> &arguments,
                          const Options &options)
     : kernel_(kernel), instances_(device::instances(kernel, options.cores)),
-      world_(options.ranks, options.cores, options.nodes, options.observer),
+      world_(options.ranks, options.cores, options.nodes, options.observer, options.mesh),
       launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
   checkKernel(kernel);
   if (options.latePuts)

@@ -9,6 +9,7 @@
 #pragma once
 #include "ditron/reference/CoreMachine.h"
 #include "ditron/reference/Scheduler.h"
+#include "ditron/support/MeshAxes.h"
 
 namespace ditron::reference {
 
@@ -24,8 +25,9 @@ using ArgumentValue = std::variant<ArgumentMemory, int64_t, double>;
 
 struct Options {
   int64_t ranks = 1;
-  int64_t cores = 1; ///< of each rank
-  int64_t nodes = 1; ///< into which the ranks divide
+  int64_t cores = 1;  ///< of each rank
+  int64_t nodes = 1;  ///< into which the ranks divide
+  MeshAxes mesh = {}; ///< of all ranks, where its axes have names of their own
   uint64_t seed = 0;
   bool randomSchedule = false; ///< by the seed; round robin otherwise
   int launches = 1;            ///< back to back; a rank may run ahead of another, by one launch

@@ -53,7 +53,7 @@ static ArgumentValue valueOf(const runtime::KernelArgument &argument) {
 }
 
 std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int cores, int nodes,
-                                              uint64_t seed) const {
+                                              const MeshAxes &mesh, uint64_t seed) const {
   std::vector<std::vector<ArgumentValue>> arguments;
   for (const LaunchPart *part : parts) {
     if (*part->ir != *parts[0]->ir)
@@ -68,6 +68,7 @@ std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int core
   options.ranks = static_cast<int64_t>(parts.size());
   options.cores = cores;
   options.nodes = nodes;
+  options.mesh = mesh;
   options.seed = seed;
   options.randomSchedule = seed != 0;
   return interpret(impl_->function, arguments, options).warnings;

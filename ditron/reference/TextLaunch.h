@@ -3,6 +3,7 @@
 // Launches of a kernel that is given as text: what a backend of programs makes of the interpreter.
 #pragma once
 #include "ditron/runtime/device/Device.h"
+#include "ditron/support/MeshAxes.h"
 #include <memory>
 #include <span>
 #include <string>
@@ -29,11 +30,12 @@ public:
   /// part.
   bool isOfRanks() const;
 
-  /// Interprets one launch of all ranks, each of so many cores and as many on every one of `nodes`,
+  /// Interprets one launch of all ranks, each of so many cores and as many on every one of `nodes`
+  /// of the mesh,
   /// in an interleaving that follows from the seed (0: in turns). What is odd about it: see Result. CompileError where the program is
   /// wrong or the ranks launch different kernels, RuntimeError where they wait for ever.
   std::vector<std::string> launch(const LaunchParts &parts, int cores, int nodes,
-                                  uint64_t seed) const;
+                                  const MeshAxes &mesh, uint64_t seed) const;
 
 private:
   struct Impl;

@@ -16,13 +16,16 @@ std::string describe(mlir::Location location) {
   return text.empty() ? "unknown location" : text;
 }
 
-World::World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer)
-    : ranks(ranks), cores(cores), nodes(nodes), observer_(std::move(observer)) {
+World::World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer, const MeshAxes &axes)
+    : ranks(ranks), cores(cores), nodes(nodes),
+      mesh(axes.empty() ? MeshAxes::ofNodes(ranks, nodes) : axes), observer_(std::move(observer)) {
   if (ranks < 1 || cores < 1 || nodes < 1)
     throw CompileError(fmt::format("a run needs 1 or more ranks, cores and nodes, found {}, {}, {}",
                                    ranks, cores, nodes));
   if (ranks % nodes)
     throw CompileError(fmt::format("{} ranks do not divide into {} nodes", ranks, nodes));
+  if (mesh.ranks() != ranks)
+    throw CompileError(fmt::format("the mesh {} is not of {} ranks", mesh.text(), ranks));
 }
 
 namespace {

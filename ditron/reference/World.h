@@ -5,6 +5,7 @@
 #pragma once
 #include "ditron/device/DistOps.h"
 #include "ditron/reference/ViewedMemory.h"
+#include "ditron/support/MeshAxes.h"
 #include "mlir/IR/Location.h"
 #include <functional>
 #include <map>
@@ -87,10 +88,11 @@ inline constexpr llvm::StringLiteral kPagesAttr = "dist.pages";
 /// The ranks, and what they share. One thread.
 class World {
 public:
-  /// `nodes` divides `ranks`; CompileError otherwise.
-  World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer);
+  /// `nodes` divides `ranks`, and `mesh` has as many, if it has axes; CompileError otherwise.
+  World(int64_t ranks, int64_t cores, int64_t nodes, Observer observer, const MeshAxes &mesh = {});
 
   const int64_t ranks, cores, nodes;
+  const MeshAxes mesh; ///< of all ranks
   /// Waits pass at once, whatever the counter holds: each core can be run by itself, for who wants
   /// to know what it would do.
   bool waitsPass = false;

@@ -2,8 +2,10 @@
 #include "ditron/runtime/Mesh.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <optional>
 
 namespace ditron::runtime {
 
@@ -20,20 +22,33 @@ bool readAxis(std::string_view part, std::string_view name, int &value) {
   return error == std::errc() && end == part.data() + part.size() && value >= 1 && value <= kMost;
 }
 
-} // namespace
-
-MeshRequest MeshRequest::parse(std::string_view text, std::string_view what) {
+/// Reads node=2,local=2 in any order.
+std::optional<MeshRequest> readNodes(std::string_view text) {
   MeshRequest mesh;
   for (std::string_view rest = text;;) {
     std::string_view part = rest.substr(0, rest.find(','));
     if (!readAxis(part, "node=", mesh.nodes) && !readAxis(part, "local=", mesh.local))
-      throw UsageError(fmt::format("{} is '{}': expected the extents of the axes node and local, "
-                                   "for example node=2,local=4",
-                                   what, text));
+      return std::nullopt;
     if (part.size() == rest.size())
       return mesh;
     rest.remove_prefix(part.size() + 1);
   }
+}
+
+} // namespace
+
+MeshRequest MeshRequest::parse(std::string_view text, std::string_view what) {
+  if (std::optional<MeshRequest> nodes = readNodes(text))
+    return *nodes;
+  std::optional<MeshAxes> axes = MeshAxes::parse(text);
+  bool isNamed = axes && std::any_of(axes->axes().begin(), axes->axes().end(), [](auto &axis) {
+                   return axis.name != "node" && axis.name != "local";
+                 });
+  if (!isNamed)
+    throw UsageError(fmt::format("{} is '{}': expected the extents of axes, node and local, for "
+                                 "example node=2,local=4, or others, for example row=2,col=2",
+                                 what, text));
+  return {0, 0, *axes};
 }
 
 MeshRequest MeshRequest::fromEnvironment() {
@@ -42,6 +57,14 @@ MeshRequest MeshRequest::fromEnvironment() {
 }
 
 MeshShape MeshRequest::of(int ranks) const {
+  if (!axes.empty()) {
+    if (axes.ranks() != ranks)
+      throw UsageError(
+          fmt::format("the mesh is {}, but there are {} ranks: expected the product of its extents",
+                      axes.text(), ranks));
+    int nodeCount = ranks / static_cast<int>(axes.find("local")->extent);
+    return {nodeCount, ranks / nodeCount, axes};
+  }
   int given = nodes != 0 ? nodes : local != 0 ? local : 1;
   if (ranks % given != 0 || (nodes != 0 && local != 0 && int64_t(nodes) * local != ranks))
     throw UsageError(fmt::format(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "ditron/support/MeshAxes.h"
 #include <string_view>
 
 namespace ditron::runtime {
@@ -7,15 +8,18 @@ namespace ditron::runtime {
 /// How the ranks lie on nodes. They are numbered node by node: rank = node * local + place.
 struct MeshShape {
   int nodes = 1;
-  int local = 1; ///< ranks of each node
+  int local = 1;      ///< ranks of each node
+  MeshAxes axes = {}; ///< with names of their own; empty: node and local
   bool operator==(const MeshShape &) const = default;
 };
 
 /// Part of a mesh, or all of it, as a user gives it: what is 0 follows from the number of ranks.
 struct MeshRequest {
   int nodes = 0, local = 0;
+  MeshAxes axes = {}; ///< all of them, where there are others than node and local
 
-  /// Reads "node=2,local=2", or one of both; UsageError that names `what` otherwise.
+  /// Reads "node=2,local=2", or one of both, or axes of other names, such as "row=2,col=2" or
+  /// "node=2,row=2,col=2"; UsageError that names `what` otherwise.
   static MeshRequest parse(std::string_view text, std::string_view what = "mesh");
   /// DITRON_MESH, or nothing.
   static MeshRequest fromEnvironment();

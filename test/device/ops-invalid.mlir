@@ -370,6 +370,11 @@ func.func private @placement_chunks() attributes {x = #dist.placement<reduce_sca
 
 // -----
 
+// expected-error @+1 {{placement all_reduced goes round a ring, expected gathered}}
+func.func private @placement_ring() attributes {x = #dist.placement<all_reduced ring true>}
+
+// -----
+
 // expected-error @+1 {{placement gathered is rounded, expected a sum}}
 func.func private @placement_rounded() attributes {x = #dist.placement<gathered dim 0 rounded true>}
 

@@ -305,3 +305,60 @@ func.func @gathered_has_both(%A: !v2 {tile.name = "A", tile.readonly, dist.place
   }
   return
 }
+
+// -----
+
+!v1 = memref<?xf32, strided<[?], offset: ?>>
+
+// A window is known before the loop that walks over it, and one loop walks over one.
+func.func @two_windows(%x: !v1 {tile.name = "x", tile.readonly, dist.placement = #dist.placement<gathered dim 0>},
+  %z: !v1 {tile.name = "z", tile.readonly}, %y: !v1 {tile.name = "y"}, %size: index {tile.name = "size"})
+    attributes {tile.kernel, tile.extents = [["S"], ["S"], ["E"], []]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %steps = arith.ceildivsi %size, %c8 : index
+  dist.tiles (%i) of (%c1) order <"row-major"> {
+    %first = memref.subview %x[0] [%size] [1] : !v1 to !v1
+    %second = memref.subview %z[%size] [%size] [1] : !v1 to !v1
+    %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<8xf32>) {
+      %a = tile.load %first[%j] : !v1 -> tensor<8xf32>
+      // expected-error @+1 {{'x' is gathered along S, but one loop walks over two parts of S}}
+      %b = tile.load %second[%j] : !v1 -> tensor<8xf32>
+      %next = arith.addf %acc, %a : tensor<8xf32>
+      %sum = arith.addf %next, %b : tensor<8xf32>
+      scf.yield %sum : tensor<8xf32>
+    }
+    tile.store %sum, %y[%i] : tensor<8xf32>, !v1
+  }
+  return
+}
+
+// -----
+
+!v1 = memref<?xf32, strided<[?], offset: ?>>
+
+// The number of a tile in a window says where its elements are, and nothing else.
+func.func @numbers_of_tiles(%x: !v1 {tile.name = "x", tile.readonly, dist.placement = #dist.placement<gathered dim 0>},
+  %y: !v1 {tile.name = "y"}, %size: index {tile.name = "size"})
+    attributes {tile.kernel, tile.extents = [["S"], ["E"], []]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %steps = arith.ceildivsi %size, %c8 : index
+  dist.tiles (%i) of (%c1) order <"row-major"> {
+    %first = memref.subview %x[%c1] [%size] [1] : !v1 to !v1
+    %sum = scf.for %j = %c0 to %steps step %c1 iter_args(%acc = %zero) -> (tensor<8xf32>) {
+      %a = tile.load %first[%j] : !v1 -> tensor<8xf32>
+      // expected-error @+1 {{'x' is gathered along S, but the number of the tile along S is used for more than to name tiles of arguments that have S}}
+      %isFirst = arith.cmpi eq, %j, %c0 : index
+      %b = arith.select %isFirst, %zero, %a : tensor<8xf32>
+      %next = arith.addf %acc, %b : tensor<8xf32>
+      scf.yield %next : tensor<8xf32>
+    }
+    tile.store %sum, %y[%i] : tensor<8xf32>, !v1
+  }
+  return
+}

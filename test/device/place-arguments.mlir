@@ -245,7 +245,7 @@ func.func @batch(%x: !v3 {tile.name = "x", tile.readonly, dist.placement = #dist
 // named by their numbers in the mesh.
 // CHECK-LABEL: func @along_local(
 // CHECK-SAME: tile.extents = {{\[\[}}"M", "N"], ["R_local*M", "N"]]
-func.func @along_local(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist.placement<gathered dim 0 along local on copy>},
+func.func @along_local(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist.placement<gathered dim 0 along "local" on copy>},
                        %C: !v2 {tile.name = "C"})
     attributes {tile.kernel, tile.extents = [["M", "N"], ["M", "N"]]} {
   %c0 = arith.constant 0 : index
@@ -255,13 +255,11 @@ func.func @along_local(%A: !v2 {tile.name = "A", tile.readonly, dist.placement =
   %columns = memref.dim %C, %c1 : !v2
   %i8 = arith.ceildivsi %rows, %c8 : index
   %j8 = arith.ceildivsi %columns, %c8 : index
-  // CHECK-DAG: %[[R:.*]] = dist.num_ranks along local
-  // CHECK-DAG: %[[ME:.*]] = dist.rank along local
+  // CHECK-DAG: %[[R:.*]] = dist.num_ranks along "local"
+  // CHECK-DAG: %[[ME:.*]] = dist.rank along "local"
   // CHECK: dist.role "gather"
   // CHECK: %[[PLACE:.*]] = arith.remsi %{{.*}}, %[[R]]
-  // CHECK: %[[NODE:.*]] = dist.rank along node
-  // CHECK: %[[FIRST:.*]] = arith.muli %[[NODE]], %[[R]]
-  // CHECK: %[[PEER:.*]] = arith.addi %[[FIRST]], %[[PLACE]]
+  // CHECK: %[[PEER:.*]] = dist.rank_at %[[PLACE]] along "local"
   // CHECK: dist.put %{{.*}} on %[[PEER]]
   // CHECK: dist.notify %{{.*}}[%[[ME]]] on %[[PEER]]
   // CHECK: tile.require %{{.*}}, "dimension 0 of argument 'C' has {} elements, expected {} of each of {} ranks along axis local"

@@ -17,11 +17,11 @@ func.func @mesh(%C: memref<7xi64>) attributes {tile.kernel, ranks = 4, nodes = 2
   %i5 = arith.constant 5 : index
   %i6 = arith.constant 6 : index
   %a = dist.rank
-  %b = dist.rank along node
-  %c = dist.rank along local
+  %b = dist.rank along "node"
+  %c = dist.rank along "local"
   %d = dist.num_ranks
-  %e = dist.num_ranks along node
-  %f = dist.num_ranks along local
+  %e = dist.num_ranks along "node"
+  %f = dist.num_ranks along "local"
   %g = dist.num_cores
   func.call @put(%a, %C, %i0) : (index, memref<7xi64>, index) -> ()
   func.call @put(%b, %C, %i1) : (index, memref<7xi64>, index) -> ()

@@ -2,105 +2,14 @@
 //
 // Kernels of one device whose arguments are placed on ranks: what they compute on every backend of
 // this machine, element by element, that they have no race and no deadlock, and what is refused.
-#include "ditron/checker/Check.h"
-#include "ditron/driver/Context.h"
-#include "ditron/kernels/kernels.h"
-#include "ditron/lang/Distribute.h"
+#include "Placed.h"
 #include "ditron/support/Error.h"
-#include <cmath>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <limits>
-#include <mutex>
 
 namespace ditron::kernels {
 namespace {
 
 using testing::HasSubstr;
-using Place = std::vector<int64_t>;
-
-/// A small integer for each element of an input of a rank: sums of products are exact.
-double element(int64_t rank, size_t argument, const Place &at) {
-  int64_t value = 3 + 5 * static_cast<int64_t>(argument) + 11 * rank;
-  for (int64_t index : at)
-    value = 7 * value + 13 * index;
-  return double(value % 7) - 3;
-}
-
-template <class Fn> void forEach(const Place &shape, const Fn &fn) {
-  Place at(shape.size(), 0);
-  for (int64_t rest = 1; rest >= 0;) {
-    fn(at);
-    rest = -1;
-    for (size_t d = shape.size(); d-- > 0 && rest < 0;)
-      if (++at[d] < shape[d])
-        rest = 1;
-      else
-        at[d] = 0;
-  }
-}
-
-struct Run {
-  int ranks = 1, cores = 1;
-  std::string backend = "cpu";
-  int nodes = 1;
-};
-
-/// What element `at` of the output of a rank is to be.
-using Expectation = std::function<double(int64_t rank, const Place &at)>;
-
-/// The value of an input; element() where it is empty.
-using Source = std::function<double(int64_t rank, size_t argument, const Place &at)>;
-
-/// Launches the kernel three times, back to back, and compares its output.
-void expectOutput(const Kernel &kernel, Dimensions dims, const Run &run,
-                  const Expectation &expected, const Source &source = element,
-                  double tolerance = 0) {
-  SCOPED_TRACE(fmt::format("{} on {}, {} ranks x {} cores", kernel.signature().text(), run.backend,
-                           run.ranks, run.cores));
-  dims["R"] = run.ranks;
-  dims["R_node"] = run.nodes;
-  dims["R_local"] = run.ranks / run.nodes;
-  Options options;
-  options.ranks = run.ranks;
-  options.cores = run.cores;
-  options.mesh = {run.nodes, 0};
-  options.backend = run.backend;
-  options.heapBytes = size_t(1) << 24;
-  options.poison = true;
-  std::mutex oneAtATime;
-  runRanks(options, [&](Context &context) {
-    std::vector<KernelArgument> values;
-    Tensor output;
-    for (const Argument &argument : kernel.signature().arguments()) {
-      if (argument.isScalar) {
-        values.emplace_back(2.0);
-        continue;
-      }
-      Tensor tensor = context.tensor<f32>(kernel.signature().shape(argument, dims));
-      size_t number = values.size();
-      forEach(tensor.shape(), [&](const Place &at) {
-        tensor.set(at, argument.isOutput ? NAN : source(context.rank(), number, at));
-      });
-      values.emplace_back(tensor);
-      output = tensor;
-    }
-    Program program = context.compile(kernel);
-    for (int launch = 0; launch < 3; ++launch)
-      program.launch(values);
-    context.sync();
-    std::lock_guard own(oneAtATime);
-    int wrong = 0;
-    forEach(output.shape(), [&](const Place &at) {
-      double found = output.at(at), wanted = expected(context.rank(), at);
-      if (!(std::abs(found - wanted) <= tolerance) && ++wrong < 4)
-        ADD_FAILURE() << fmt::format("rank {}, element [{}] is {}, expected {}", context.rank(),
-                                     fmt::join(at, ","), found, wanted);
-    });
-    EXPECT_EQ(wrong, 0);
-  });
-}
 
 //===-- Products ------------------------------------------------------------------------------===//
 
@@ -316,17 +225,33 @@ TEST(Placement, SweptDimension) {
 }
 
 TEST(Placement, BothOperandsOfASum) {
-  Kernel kernel = distribute(gemm(DType::f32, tiled({})), {{"A", gathered(1)}, {"B", gathered(0)}});
-  EXPECT_EQ(kernel.signature().text(), "gemm(A[M,K], B[K,N]) -> C[M,N]");
   Dimensions dims{{"M", 9}, {"N", 21}, {"K", 10}};
-  for (int ranks : {1, 2, 3})
-    expectOutput(kernel, dims, {ranks, 2}, [&](int64_t, const Place &at) {
-      double sum = 0;
-      for (int64_t r = 0; r < ranks; ++r)
-        for (int64_t k = 0; k < dims.at("K"); ++k)
-          sum += element(r, 0, {at[0], k}) * element(r, 1, {k, at[1]});
-      return sum;
-    });
+  for (const Ways &way : kWays) {
+    Kernel kernel = distribute(gemm(DType::f32, tiled({})),
+                               {{"A", way.of(gathered(1))}, {"B", way.of(gathered(0))}});
+    EXPECT_EQ(kernel.signature().text(), "gemm(A[M,K], B[K,N]) -> C[M,N]");
+    for (int ranks : {1, 2, 3, 4})
+      expectOutput(kernel, dims, {ranks, 2}, [&](int64_t, const Place &at) {
+        double sum = 0;
+        for (int64_t r = 0; r < ranks; ++r)
+          for (int64_t k = 0; k < dims.at("K"); ++k)
+            sum += element(r, 0, {at[0], k}) * element(r, 1, {k, at[1]});
+        return sum;
+      });
+  }
+}
+
+/// Rows that go round the ring, and tiles that follow them.
+TEST(Placement, RowsAlongARing) {
+  for (const Ways &way : kWays) {
+    Form form{"ring", "A", way.of(gathered(0))};
+    for (const Variant &variant : variants())
+      for (int ranks : {1, 2, 3, 4})
+        for (const char *backend : {"cpu", "reference"})
+          expectProduct(form, variant, kShapes[1], {ranks, 3, backend});
+    expectProved(distribute(gemm(DType::f32, tiled({})), {{"A", form.placement}}), 4,
+                 {{"M", 12}, {"N", 20}, {"K", 5}});
+  }
 }
 
 TEST(Placement, BothSidesOfAProduct) {
@@ -372,75 +297,6 @@ TEST(Placement, SumsOfBatches) {
       for (const char *backend : {"cpu", "reference"})
         expectOutput(kernel, dims, {ranks, 2, backend}, expected, input);
     }
-}
-
-//===-- Attention -----------------------------------------------------------------------------===//
-
-constexpr int kHead = 16;
-
-/// softmax(q * k^T + bias) * v of one head, tiles of keys in the order of `keys`.
-template <class Keys> Kernel attention(const Keys &keys) {
-  return {"attention(q[T,D], k[S,D], v[S,D], bias[S]) -> o[T,D]",
-          [&](In<f32> q, In<f32> k, In<f32> v, In<f32, 1> bias, Out<f32> o) {
-            auto qs = q.tiled(8, kHead), ks = k.tiled(8, kHead), vs = v.tiled(8, kHead);
-            auto os = o.tiled(8, kHead);
-            auto biases = bias.tiled(8);
-            for (auto [i, column] : os.tiles()) {
-              Tile mine = qs(i, 0);
-              Var top = full<f32>({8, 1}, std::numeric_limits<f32>::lowest());
-              Var total = zeros<f32>(8, 1), sums = zeros<f32>(8, kHead);
-              for (auto j : keys(ks.rows())) {
-                auto scores = dot(mine, transpose(ks(j, 0))) + Tile(biases(j).padded(-INFINITY));
-                auto next = maximum(top, max(scores, 1)), fading = exp(top - next);
-                auto weights = exp(scores - next);
-                total = total * fading + sum(weights, 1);
-                sums = sums * fading + dot(weights, vs(j, 0));
-                top = next;
-              }
-              os(i, column) = sums / total;
-            }
-          }};
-}
-
-double attentionInput(int64_t rank, size_t argument, const Place &at) {
-  return element(rank, argument, at) / 4;
-}
-
-/// What query `at[0]` of a rank sees of the keys of all ranks, `part` of each.
-double attended(int64_t ranks, int64_t part, int64_t rank, const Place &at) {
-  double total = 0, sum = 0;
-  for (int64_t key = 0; key < ranks * part; ++key) {
-    int64_t owner = key / part, j = key % part;
-    double score = attentionInput(owner, 3, {j});
-    for (int64_t d = 0; d < kHead; ++d)
-      score += attentionInput(rank, 0, {at[0], d}) * attentionInput(owner, 1, {j, d});
-    total += std::exp(score);
-    sum += std::exp(score) * attentionInput(owner, 2, {j, at[1]});
-  }
-  return sum / total;
-}
-
-/// Keys and values of all ranks pass by each rank's queries, its own first.
-TEST(Placement, Attention) {
-  Kernel whole = attention([](Index count) { return inAnyOrder(count); });
-  for (Engine engine : {Engine::core, Engine::copy}) {
-    Placement keys = gathered(0).on(engine);
-    Kernel kernel = distribute(whole, {{"k", keys}, {"v", keys}, {"bias", keys}});
-    EXPECT_EQ(kernel.signature().text(), "attention(q[T,D], k[S,D], v[S,D], bias[S]) -> o[T,D]");
-    for (int ranks : {1, 2, 3})
-      for (const char *backend : {"cpu", "reference"})
-        expectOutput(
-            kernel, {{"T", 21}, {"S", 19}, {"D", kHead}}, {ranks, 2, backend},
-            [&](int64_t rank, const Place &at) { return attended(ranks, 19, rank, at); },
-            attentionInput, 1e-5);
-    CheckOptions options;
-    options.ranks = 3;
-    options.cores = 2;
-    options.shape = {{"T", 12}, {"S", 10}, {"D", kHead}};
-    Verdict verdict = check(kernel, options);
-    EXPECT_TRUE(verdict.clean());
-    EXPECT_EQ(verdict.method, Method::proved);
-  }
 }
 
 //===-- Along an axis of the mesh -------------------------------------------------------------===//
@@ -549,8 +405,13 @@ TEST(Placement, Refusals) {
                         "Engine::copy"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0).rounded()}}),
               HasSubstr("'A' cannot be gathered(0): it is rounded on its way, expected a sum"));
-  EXPECT_THAT(refusal(product, {{"A", gathered(1).along(Mesh::node)}, {"B", gathered(0)}}),
-              HasSubstr("'A' and 'B' are gathered along K over different axes of the mesh"));
+  EXPECT_THAT(refusal(product, {{"C", allReduced().ring()}}),
+              HasSubstr("'C' cannot be allReduced(): it goes round a ring, expected a gathered "
+                        "input"));
+  EXPECT_THAT(
+      refusal(product, {{"A", gathered(1).along("2d")}}),
+      HasSubstr("'A' cannot be gathered(1): it lives along an axis of the mesh whose name is "
+                "none: expected a letter, then letters, digits or _, at most 15 of them"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"A", gathered(1)}}),
               HasSubstr("'A' is placed twice"));
   EXPECT_THAT(refusal(product, {{"A", gathered(0)}, {"C", allReduced()}}),
@@ -573,10 +434,6 @@ TEST(Placement, RefusalsOfLoops) {
               HasSubstr("is not its one store, in the loop over tiles"));
   EXPECT_THAT(refusal(vectorAdd(DType::f32), {{"z", allReduced()}}),
               HasSubstr("there is nothing to add over the ranks"));
-  Kernel ordered = attention([](Index count) { return range(count); });
-  EXPECT_THAT(refusal(ordered, {{"k", gathered(0)}, {"v", gathered(0)}, {"bias", gathered(0)}}),
-              HasSubstr("'k' is gathered along S, but what this loop over S carries depends on the "
-                        "order of its steps"));
   Kernel shifted("shifted(x[M,N]) -> y[M,N]", [](In<f32> x, Out<f32> y) {
     auto xs = x.tiled(8, 8);
     auto ys = y.tiled(8, 8);

@@ -157,7 +157,7 @@ void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
   addKernelOptions(verb, arguments);
   verb.add_option("--ranks", arguments.ranks, "ranks (1)");
   verb.add_option("--mesh", arguments.mesh,
-                  "how the ranks lie on nodes: node=2,local=2 (one node)");
+                  "axes of the ranks: node=2,local=2 or row=2,col=2 (one node)");
   verb.add_option("--cores", arguments.cores, "core threads of each rank (the CPUs, divided)");
   verb.add_option("--backend", arguments.backend,
                   "what the ranks run on (cpu, or DITRON_BACKEND); ditron info lists them");

@@ -173,6 +173,7 @@ private:
     options.ranks = options_.ranks;
     options.cores = options_.cores;
     options.nodes = options_.nodes;
+    options.mesh = options_.mesh;
     options.launches = static_cast<int>(options_.launches);
     options.waitsPass = mode.isAlone;
     options.latePuts = mode.seed.has_value();

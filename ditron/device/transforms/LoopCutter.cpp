@@ -2,6 +2,7 @@
 #include "ditron/device/transforms/LoopCutter.h"
 #include "ditron/device/Provenance.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -52,16 +53,26 @@ private:
     Value source = view(op.getSource());
     SmallVector<OpFoldResult> sizes = op.getMixedSizes();
     llvm::SmallBitVector dropped = op.getDroppedDims();
+    SmallVector<OpFoldResult> offsets = op.getMixedOffsets();
+    for (int64_t d = 0, rank = static_cast<int64_t>(sizes.size()); d < rank; ++d)
+      if (d == dim_ ? !dropped[d] : isExtentOf(op.getSource(), d, sizes[d]))
+        sizes[d] = builder_.createOrFold<memref::DimOp>(op.getLoc(), source, d);
     if (dim_ && !dropped[*dim_])
-      sizes[*dim_] = builder_.createOrFold<memref::DimOp>(op.getLoc(), source, *dim_);
+      offsets[*dim_] = builder_.getIndexAttr(0); // what is sliced off is not part of the shard
     if (dim_ && dropped[*dim_])
       dim_.reset();
     for (int64_t d = 0, before = dim_.value_or(0); d < before; ++d)
       *dim_ -= dropped[d];
     slices_.push_back(builder_.create<memref::SubViewOp>(
-        op.getLoc(), typeWithRank(source, op.getType().getRank()), source, op.getMixedOffsets(),
-        sizes, op.getMixedStrides()));
+        op.getLoc(), typeWithRank(source, op.getType().getRank()), source, offsets, sizes,
+        op.getMixedStrides()));
     return slices_.back()->getResult(0);
+  }
+
+  static bool isExtentOf(Value view, int64_t dim, OpFoldResult size) {
+    auto value = dyn_cast<Value>(size);
+    auto ask = value ? value.getDefiningOp<memref::DimOp>() : memref::DimOp();
+    return ask && ask.getSource() == view && ask.getConstantIndex() == dim;
   }
 
   Value transpose(memref::TransposeOp op) {
@@ -162,23 +173,62 @@ void requireParts(OpBuilder &builder, BlockArgument argument, int64_t dim, const
   Value isRight = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, found, expected);
   std::string message = llvm::formatv("dimension {0} of {1} has {{} elements, expected {{} of each "
                                       "of {{} ranks along axis {2}",
-                                      dim, describe(argument), stringifyMeshAxis(ring.axis));
+                                      dim, describe(argument), ring.axis);
   b.create<core::RequireOp>(isRight, b.getStringAttr(message),
                             ValueRange{found, extent, ring.ranks});
 }
 
-/// Shard number `shard`, from where it lies.
-Value LoopCutter::partOf(OpBuilder &builder, Location where, const Sharded &whole, Value shard) {
-  Value part = shardOf(builder, where, whole, shard);
-  if (!whole.own)
-    return part;
-  auto plain = cast<MemRefType>(whole.own.getType());
-  Value isOwn = builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, shard, ring_.rank);
-  Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
-  return builder.create<arith::SelectOp>(where, isOwn, whole.own, gathered);
+/// Elements `offset` to `offset + count` of dimension `dim`.
+static Value sliceOf(OpBuilder &builder, Location where, Value view, int64_t dim, Value offset,
+                     Value count) {
+  Box box(builder, where, view);
+  box.offsets[dim] = offset;
+  box.sizes[dim] = count;
+  auto type = typeWithRank(view, cast<MemRefType>(view.getType()).getRank());
+  return builder.create<memref::SubViewOp>(where, type, view, box.offsets, box.sizes, box.strides);
 }
 
-void LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
+/// Erases a view and what it is made of, as far as nothing uses them.
+static void eraseUnused(Value view) {
+  Operation *op = view.getDefiningOp();
+  if (!op)
+    return;
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (isa<memref::DimOp>(user) && user->use_empty())
+      user->erase();
+  if (!op->use_empty())
+    return;
+  Value source = sourceOf(view);
+  op->erase();
+  eraseUnused(source);
+}
+
+/// What an access names, of a shard. The choice of where that lies comes last, so that both views are
+/// plain parts of memory.
+Value LoopCutter::viewOf(OpBuilder &builder, const ShardedLoop::Use &use, const Part &of,
+                         llvm::DenseSet<Operation *> &users) {
+  Location where = use.op->getLoc();
+  auto rebased = [&](Value part) {
+    if (of.window)
+      part = sliceOf(builder, where, part, use.dim, of.window->offset, of.window->count);
+    Rebase rebase(builder, use.buffer, part, use.dim);
+    Value result = rebase.view(use.view);
+    users.insert(rebase.slices().begin(), rebase.slices().end());
+    return result;
+  };
+  const Sharded &whole = whole_.find(use.buffer)->second;
+  Value part = shardOf(builder, where, whole, of.shard);
+  if (!whole.own)
+    return rebased(part);
+  Value isOwn =
+      builder.create<arith::CmpIOp>(where, arith::CmpIPredicate::eq, of.shard, whole.ownShard);
+  auto plain = cast<MemRefType>(whole.own.getType());
+  Value gathered = builder.create<memref::MemorySpaceCastOp>(where, plain, part);
+  Value mine = rebased(whole.own), theirs = rebased(gathered);
+  return builder.create<arith::SelectOp>(where, isOwn, mine, theirs);
+}
+
+void LoopCutter::redirectUses(ShardedLoop &loop, Value shard, const WindowPart *window) {
   llvm::DenseSet<Operation *> users; // what names tiles of shards
   for (ShardedLoop::Use &use : loop.uses) {
     users.insert(use.op);
@@ -188,28 +238,30 @@ void LoopCutter::redirectUses(ShardedLoop &loop, Value shard) {
         users.insert(view.getDefiningOp());
       continue;
     }
-    const Sharded &whole = known->second;
     // Views of a shard stand where the loop begins, so that all steps share them.
     OpBuilder builder(use.op);
     if (use.view == use.buffer && !shard.getDefiningOp())
       builder.setInsertionPointToStart(cast<BlockArgument>(shard).getOwner());
     else if (use.view == use.buffer)
       builder.setInsertionPointAfterValue(shard);
-    Value part = partOf(builder, use.op->getLoc(), whole, shard);
-    Rebase rebase(builder, use.buffer, part, use.dim);
-    use.op->replaceUsesOfWith(use.view, rebase.view(use.view));
-    users.insert(rebase.slices().begin(), rebase.slices().end());
+    Operation *view = use.view.getDefiningOp();
+    if (window && !(view && loop.loop->isAncestor(view)))
+      builder.setInsertionPoint(loop.loop);
+    Value part = viewOf(builder, use, {shard, window}, users);
+    use.op->replaceUsesOfWith(use.view, part);
+    eraseUnused(use.view);
   }
   if (loop.size == 1)
-    countElements(loop, shard, users);
+    countElements(loop, shard, window, users);
 }
 
-/// What counts elements means those of all shards, but to those who name tiles of one.
-void LoopCutter::countElements(ShardedLoop &loop, Value shard,
+/// What counts elements means those of all shards, or of the window, but to those who name tiles of
+/// one shard.
+void LoopCutter::countElements(ShardedLoop &loop, Value shard, const WindowPart *window,
                                const llvm::DenseSet<Operation *> &users) {
   BlockArgument counter = loop.counter();
   auto b = ImplicitLocOpBuilder::atBlockBegin(loop.loop->getLoc(), counter.getOwner());
-  Value first = b.create<arith::MulIOp>(shard, extent_);
+  Value first = window ? window->first : b.create<arith::MulIOp>(shard, extent_).getResult();
   auto whole = b.create<arith::AddIOp>(first, counter);
   counter.replaceUsesWithIf(whole, [&](OpOperand &use) {
     return use.getOwner() != whole && !users.contains(use.getOwner());
@@ -234,6 +286,49 @@ LoopCutter::Cut LoopCutter::cutTiles(ShardedLoop &loop, StringRef order) {
   return Cut{shard, loop.counter(), &body, first ? std::next(first->getIterator()) : body.begin()};
 }
 
+LoopCutter::WindowPart LoopCutter::partOfWindow(ImplicitLocOpBuilder &b, const ShardedLoop &loop,
+                                                Value shard, Value steps) {
+  auto add = [&](Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); };
+  auto subtract = [&](Value x, Value y) { return b.createOrFold<arith::SubIOp>(x, y); };
+  auto least = [&](Value x, Value y) { return b.createOrFold<arith::MinSIOp>(x, y); };
+  auto most = [&](Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(x, y); };
+  Value zero = b.create<arith::ConstantIndexOp>(0),
+        tile = b.create<arith::ConstantIndexOp>(loop.size);
+  const SweepWindow &window = *loop.window;
+  auto valueOr = [&](OpFoldResult given, Value other) {
+    return given ? getValueOrCreateConstantIndexOp(b, b.getLoc(), given) : other;
+  };
+  Value begin = valueOr(window.begin, zero);
+  Value size = valueOr(window.size, b.create<arith::MulIOp>(ring_.ranks, extent_));
+  Value seen = least(size, b.create<arith::MulIOp>(steps, tile));
+  Value before = b.create<arith::MulIOp>(shard, extent_);
+  Value first = most(subtract(before, begin), zero);
+  Value end = least(subtract(add(before, extent_), begin), seen);
+  Value offset = least(most(subtract(begin, before), zero), extent_);
+  return {first, offset, most(subtract(end, first), zero), size};
+}
+
+/// The tiles of the window in a shard, in place of those of the window.
+void LoopCutter::cutWindow(ShardedLoop &loop, Value shard, Cut &cut) {
+  auto tiles = cast<scf::ForOp>(loop.loop);
+  ImplicitLocOpBuilder b(tiles.getLoc(), tiles);
+  WindowPart part = partOfWindow(b, loop, shard, tiles.getUpperBound());
+  Value size = b.create<arith::ConstantIndexOp>(loop.size);
+  tiles.setUpperBound(b.create<arith::CeilDivSIOp>(part.count, size));
+  Value zero = b.create<arith::ConstantIndexOp>(0);
+  cut.isVisited = b.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, part.count, zero);
+  cut.start = std::next(cut.isVisited.getDefiningOp()->getIterator());
+  TilePositions positions(loop.counter(), loop.size);
+  positions.read([&](OpOperand &use) { return loop.isOfTiles(use.getOwner()); });
+  redirectUses(loop, shard, &part);
+  if (positions.empty())
+    return;
+  b.setInsertionPointToStart(tiles.getBody());
+  Value inside = b.create<arith::MulIOp>(loop.counter(), size);
+  Value end = b.create<arith::AddIOp>(part.first, part.count);
+  positions.renumber(b, {b.create<arith::AddIOp>(part.first, inside), end, part.size});
+}
+
 LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop) {
   auto tiles = cast<scf::ForOp>(loop.loop);
   ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
@@ -250,12 +345,17 @@ LoopCutter::Cut LoopCutter::cutSweep(ShardedLoop &loop) {
   if (body->mightHaveTerminator())
     body->getTerminator()->erase();
   tiles->moveBefore(body, body->end());
-  tiles.setUpperBound(end);
   tiles.getInitArgsMutable().assign(shards.getRegionIterArgs());
   builder.setInsertionPointToEnd(body);
   builder.create<scf::YieldOp>(tiles.getResults());
-  redirectUses(loop, shard);
-  return Cut{shard, tiles.getInductionVar(), body, tiles->getIterator()};
+  Cut cut{shard, tiles.getInductionVar(), body, tiles->getIterator()};
+  if (loop.window) {
+    cutWindow(loop, shard, cut);
+  } else {
+    tiles.setUpperBound(end);
+    redirectUses(loop, shard);
+  }
+  return cut;
 }
 
 } // namespace ditron::device

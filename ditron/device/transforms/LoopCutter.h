@@ -14,6 +14,7 @@
 //
 #pragma once
 #include "ditron/device/transforms/ShardedLoops.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -23,7 +24,8 @@ namespace ditron::device {
 struct Sharded {
   mlir::Value buffer;
   int64_t at = 0;
-  mlir::Value own = {}; ///< where the shard of this rank lies instead, if not null
+  mlir::Value own = {};      ///< where the shard of this rank lies instead, if not null
+  mlir::Value ownShard = {}; ///< its number, with `own`
 };
 
 /// Shard number `shard` of `whole.buffer`.
@@ -32,8 +34,8 @@ mlir::Value shardOf(mlir::OpBuilder &builder, mlir::Location where, const Sharde
 
 /// The ranks that have the shards: all of them, or those along an axis of the mesh.
 struct ShardRing {
-  mlir::Value rank, ranks; ///< this rank's place among them, and their number
-  MeshAxis axis = MeshAxis::world;
+  mlir::Value rank, ranks; ///< the shard to begin with, this rank's place, and their number
+  llvm::StringRef axis = MeshAxis::world;
 };
 
 /// Cuts loops.
@@ -50,6 +52,7 @@ public:
     mlir::Value shard, tile; ///< which one: values at `start`
     mlir::Block *block;
     mlir::Block::iterator start; ///< where the body begins
+    mlir::Value isVisited = {};  ///< whether the shard has elements of the window; null: it does
   };
   /// A loop over tiles, with the shards in the order of that name (device/Order.h).
   Cut cutTiles(ShardedLoop &loop, mlir::StringRef order);
@@ -58,12 +61,25 @@ public:
   Cut cutSweep(ShardedLoop &loop);
 
 private:
-  void redirectUses(ShardedLoop &loop, mlir::Value shard);
-  void countElements(ShardedLoop &loop, mlir::Value shard,
-                     const llvm::DenseSet<mlir::Operation *> &users);
+  /// The elements of a shard in a window: `first` counts from the window's begin, the others from
+  /// the shard's. `size`: of the window.
+  struct WindowPart {
+    mlir::Value first, offset, count, size;
+  };
+  WindowPart partOfWindow(mlir::ImplicitLocOpBuilder &builder, const ShardedLoop &loop,
+                          mlir::Value shard, mlir::Value steps);
+  void cutWindow(ShardedLoop &loop, mlir::Value shard, Cut &cut);
 
-  mlir::Value partOf(mlir::OpBuilder &builder, mlir::Location where, const Sharded &whole,
-                     mlir::Value shard);
+  /// A shard, and what a window has of it; null: all.
+  struct Part {
+    mlir::Value shard;
+    const WindowPart *window;
+  };
+  mlir::Value viewOf(mlir::OpBuilder &builder, const ShardedLoop::Use &use, const Part &of,
+                     llvm::DenseSet<mlir::Operation *> &users);
+  void redirectUses(ShardedLoop &loop, mlir::Value shard, const WindowPart *part = nullptr);
+  void countElements(ShardedLoop &loop, mlir::Value shard, const WindowPart *window,
+                     const llvm::DenseSet<mlir::Operation *> &users);
 
   ShardRing ring_;
   mlir::Value extent_;

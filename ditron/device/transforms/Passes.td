@@ -24,6 +24,12 @@ def PlaceArguments : Pass<"dist-place-arguments", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def PlaceExchanges : Pass<"dist-place-exchanges", "::mlir::func::FuncOp"> {
+  let summary = "Writes the verbs that send rows to other ranks by counts";
+  let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def PlaceResults : Pass<"dist-place-results", "::mlir::func::FuncOp"> {
   let summary = "Writes the verbs that sum results over the ranks";
   let dependentDialects = ["::ditron::device::DistDialect", "::mlir::arith::ArithDialect",
@@ -37,6 +43,12 @@ def PackTiles : Pass<"dist-pack-tiles", "::mlir::func::FuncOp"> {
 def ExpandInboxes : Pass<"dist-expand-inboxes", "::mlir::func::FuncOp"> {
   let summary = "Turns inboxes into symmetric buffers and signals";
   let dependentDialects = ["::ditron::core::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ResolveMesh : Pass<"dist-resolve-mesh", "::mlir::func::FuncOp"> {
+  let summary = "Computes places along the axes of a mesh from the number of the rank";
+  let options = [Option<"mesh", "mesh", "std::string", "\"\"", "extents of axes: row=2,col=2">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 def MarkTiles : Pass<"dist-mark-tiles", "::mlir::func::FuncOp"> {

@@ -41,16 +41,19 @@
 //         ... tile.load %a[%i, %k] ...
 //       }
 //
+// Along a ring a rank hands on what it has received, and talks to its neighbours alone (Gathers.h).
+//
 // Arguments that share the name of the dimension are R times as large on every rank. The dimension
 // may also be swept by a loop, as K of a product is: then the loop visits the own shard first, and
 // waits for a whole shard at a time. test/device/place-arguments.mlir shows both, and
 // place-arguments-invalid.mlir what is refused.
 //
-#include "ditron/device/transforms/LoopCutter.h"
+#include "ditron/device/transforms/Gathers.h"
 #include "ditron/device/transforms/Passes.h"
-#include "ditron/device/transforms/PlacedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ditron::device {
 #define GEN_PASS_DEF_PLACEARGUMENTS
@@ -66,29 +69,12 @@ namespace {
 /// chunk is a run of memory, and as large as a core copies well.
 constexpr int64_t kChunkColumns = 4096, kChunkRows = 16;
 
-/// One argument on its way to all ranks.
-struct Gather {
-  PlacedArgument placed;
-  int64_t chunk = 0;    ///< elements along the gathered dimension
-  bool byShard = false; ///< one counter for each shard, not for each chunk along the dimension
-  SmallVector<int64_t> shape = {}; ///< of a chunk: its last dimensions
-  Value buffer = {}, ready = {};
-  SmallVector<Value> grid = {}; ///< chunks along each dimension
-  Value expected = {};          ///< notifies that a counter gets
-
-  Value rank = {}, ranks = {}; ///< this rank's place along the axis, and how many have parts
-
-  int64_t dim() const { return placed.placement.getDim(); }
-  MeshAxis axis() const { return placed.placement.getAxis(); }
-  ShardRing ring() const { return {rank, ranks, axis()}; }
-  bool isByCores() const { return placed.placement.getEngine() == Engine::core; }
-};
-
 /// Arguments that are gathered along dimensions of one name, and the loops along them.
 struct Group {
   StringAttr extent;
   SmallVector<Gather> gathers = {};
   SmallVector<ShardedLoop> loops = {};
+  ShardRing ring = {}; ///< the order of the shards
 };
 
 std::string placementText(const Group &group) {
@@ -139,18 +125,61 @@ public:
         gather.rank = math_.rank(gather.axis());
         multiplyExtent(gather.placed.value, gather.dim(), gather.ranks);
       }
+    for (Group &group : groups_)
+      align(group);
     SmallVector<Operation *> original;
     for (Operation *op = first; op != body.getTerminator(); op = op->getNextNode())
       original.push_back(op);
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
-        allocate(gather);
+        allocateGather(top_, gather);
     makeRoles(original);
     for (Group &group : groups_)
       cut(group);
+    for (Group &group : groups_)
+      if (llvm::any_of(group.loops, [](auto &loop) { return loop.window.has_value(); }))
+        awaitAll(group);
   }
 
 private:
+  /// Where the ranks along several axes have parts of one dimension, the order of the shards: on rings
+  /// that of Cannon's algorithm.
+  void align(Group &group) {
+    Gather &first = group.gathers.front();
+    group.ring = {first.rank, first.ranks, first.axis()};
+    llvm::MapVector<StringRef, const Gather *> axes;
+    for (Gather &gather : group.gathers)
+      axes.insert({gather.axis(), &gather});
+    if (axes.size() == 1)
+      return;
+    for (auto [axis, gather] : axes) {
+      if (axis != MeshAxis::world)
+        group.ring.axis = axis;
+      requireAsMany(group, *gather);
+    }
+    if (!llvm::all_of(group.gathers, [](const Gather &gather) { return gather.isRing(); }))
+      return;
+    group.ring.rank = math_.constant(0);
+    for (auto [axis, gather] : axes)
+      group.ring.rank = math_.add(group.ring.rank, gather->rank);
+    for (Gather &gather : group.gathers)
+      gather.skew = math_.subtract(group.ring.rank, gather.rank);
+  }
+
+  void requireAsMany(const Group &group, const Gather &gather) {
+    const Gather &first = group.gathers.front();
+    if (&gather == &first)
+      return;
+    Value isRight = top_.create<arith::CmpIOp>(arith::CmpIPredicate::eq, first.ranks, gather.ranks);
+    std::string message = llvm::formatv(
+        "'{0}' is gathered along {1} by {{} ranks (axis {2} of the mesh) and '{3}' by {{} (axis "
+        "{4}), expected as many",
+        first.placed.name, group.extent.getValue(), first.axis(), gather.placed.name,
+        gather.axis());
+    top_.create<ditron::core::RequireOp>(isRight, top_.getStringAttr(message),
+                                         ValueRange{first.ranks, gather.ranks});
+  }
+
   /// The cores that move data; none where only copy engines do.
   std::optional<int64_t> numCores() const {
     std::optional<int64_t> cores;
@@ -169,91 +198,28 @@ private:
         if (!gather.isByCores()) {
           auto role = top_.create<RoleOp>(top_.getStringAttr("gather"), zero, one, Engine::copy);
           role.getBody().emplaceBlock();
-          sendByCopyEngine(gather, role);
+          sendGather(gather, role);
         }
+    end_ = &kernel_.getBody().front();
     std::optional<int64_t> cores = numCores();
     if (!cores)
       return;
     RolePair roles = ditron::device::makeRoles(top_, "gather", "compute", *cores);
     Block &compute = roles.compute.getBody().front();
+    end_ = &compute;
     for (Operation *op : original)
       op->moveBefore(&compute, compute.end());
     top_.setInsertionPoint(roles.move);
     for (Group &group : groups_)
       for (Gather &gather : group.gathers)
         if (gather.isByCores())
-          send(gather, roles.move);
-  }
-
-  /// The buffer that all parts go to, and the counters of what has come.
-  void allocate(Gather &gather) {
-    Value source = gather.placed.value;
-    auto type = cast<MemRefType>(source.getType());
-    SmallVector<Value> extents{gather.ranks};
-    size_t lead = type.getRank() - gather.shape.size();
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      extents.push_back(math_.dim(source, d));
-      int64_t size = d < static_cast<int64_t>(lead) ? 1 : gather.shape[d - lead];
-      gather.grid.push_back(math_.ceilDiv(extents.back(), math_.constant(size)));
-    }
-    auto bufferType = viewType(type.getRank() + 1, type.getElementType(), SpaceKind::symmetric);
-    gather.buffer = top_.create<SymmetricOp>(
-        bufferType, top_.getStringAttr(gather.placed.name + ".gathered"), extents);
-    SmallVector<Value> counters{gather.ranks};
-    if (!gather.byShard)
-      counters.push_back(gather.grid[gather.dim()]);
-    gather.ready = top_.create<SignalsOp>(
-        SignalsType::get(top_.getContext(), static_cast<int64_t>(counters.size())),
-        top_.getStringAttr(gather.placed.name + ".ready"), counters);
-    gather.expected = math_.constant(1);
-    for (auto [d, count] : llvm::enumerate(gather.grid))
-      if (gather.isByCores() && (gather.byShard || static_cast<int64_t>(d) != gather.dim()))
-        gather.expected = math_.multiply(gather.expected, count);
-  }
-
-  /// Own chunks to every rank.
-  void send(Gather &gather, RoleOp role) {
-    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
-    b.setInsertionPointToEnd(&role.getBody().front());
-    Value place = forEachPeer(b, gather.axis(), /*withSelf=*/true);
-    Value peer = IndexMath(b).rankAt(gather.axis(), place);
-    auto tiles =
-        b.create<TilesOp>(gather.grid, Value(), b.getI64IntegerAttr(1),
-                          OrderAttr::get(b.getContext(), "row-major", 1, ShardedAxis::rows));
-    Block &body = tiles.getBody().emplaceBlock();
-    for (size_t d = 0; d < gather.grid.size(); ++d)
-      body.addArgument(b.getIndexType(), b.getLoc());
-    b.setInsertionPointToStart(&body);
-    SmallVector<Value> from(body.getArguments()), to{gather.rank};
-    llvm::append_range(to, from);
-    auto chunk = [&](Value view, ValueRange coords) -> Value {
-      auto type = cast<MemRefType>(view.getType());
-      auto part =
-          viewType(static_cast<int64_t>(gather.shape.size()), type.getElementType(), spaceOf(type));
-      return b.create<ditron::core::ChunkOp>(part, view, coords, gather.shape);
-    };
-    b.create<PutOp>(chunk(gather.placed.value, from), chunk(gather.buffer, to), peer);
-    SmallVector<Value> counter{gather.rank};
-    if (!gather.byShard)
-      counter.push_back(from[gather.dim()]);
-    b.create<NotifyOp>(gather.ready, counter, peer, NotifyMode::add, IndexMath(b).constant(1));
-  }
-
-  /// The own shard to every other rank; this one reads it where it is.
-  void sendByCopyEngine(Gather &gather, RoleOp role) {
-    ImplicitLocOpBuilder b(kernel_.getLoc(), role.getContext());
-    b.setInsertionPointToEnd(&role.getBody().front());
-    Value place = forEachPeer(b, gather.axis(), /*withSelf=*/false);
-    Value peer = IndexMath(b).rankAt(gather.axis(), place);
-    Value slot = shardOf(b, b.getLoc(), {gather.buffer, 0}, gather.rank);
-    b.create<PutOp>(gather.placed.value, slot, peer);
-    b.create<NotifyOp>(gather.ready, gather.rank, peer, NotifyMode::add, IndexMath(b).constant(1));
+          sendGather(gather, roles.move);
   }
 
   void cut(Group &group) {
     const Gather &first = group.gathers.front();
     Value extent = math_.dim(first.placed.value, first.dim());
-    ShardRing ring = first.ring();
+    const ShardRing &ring = group.ring;
     LoopCutter cutter(ring, extent);
     for (BlockArgument argument : kernel_.getArguments())
       for (int64_t dim : dimsNamed(argument, group.extent.getValue())) {
@@ -270,8 +236,27 @@ private:
       cut(group, loop, cutter);
   }
 
+  /// Waits for what no tile has waited for, since no window reaches it: a launch ends when all that
+  /// is sent to it has come.
+  void awaitAll(Group &group) {
+    ImplicitLocOpBuilder b(kernel_.getLoc(), kernel_.getContext());
+    if (Block *body = end_; body->mightHaveTerminator())
+      b.setInsertionPoint(body->getTerminator());
+    else
+      b.setInsertionPointToEnd(body);
+    IndexMath math(b);
+    const Gather &first = group.gathers.front();
+    auto shards = b.create<scf::ForOp>(math.constant(0), first.ranks, math.constant(1));
+    b.setInsertionPointToStart(shards.getBody());
+    Value shard = shards.getInductionVar();
+    for (Gather &gather : group.gathers)
+      b.create<WaitOp>(gather.ready, shard, expectedOf(b, gather, shard));
+  }
+
   static Sharded wholeOf(const Gather &gather) {
-    return {gather.buffer, 0, gather.isByCores() ? Value() : Value(gather.placed.value)};
+    if (gather.isByCores())
+      return {gather.buffer, 0};
+    return {gather.buffer, 0, gather.placed.value, gather.rank};
   }
 
   void cut(Group &group, ShardedLoop &loop, LoopCutter &cutter) {
@@ -279,6 +264,10 @@ private:
         loop.isSweep() ? cutter.cutSweep(loop) : cutter.cutTiles(loop, "own-shard-first");
     ImplicitLocOpBuilder b(loop.loop->getLoc(), kernel_.getContext());
     b.setInsertionPoint(cut.block, cut.start);
+    if (cut.isVisited) { // what is not read is not waited for
+      auto branch = b.create<scf::IfOp>(cut.isVisited, /*withElseRegion=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
     for (Gather &gather : group.gathers) {
       auto isRead = [&](auto &use) { return use.buffer == gather.placed.value; };
       if (llvm::none_of(loop.uses, isRead))
@@ -302,6 +291,7 @@ private:
   MutableArrayRef<Group> groups_;
   ImplicitLocOpBuilder top_;
   IndexMath math_;
+  Block *end_ = nullptr; ///< at whose end all is computed
 };
 
 /// What the groups are, and whether the kernel can be cut along them.
@@ -314,11 +304,6 @@ FailureOr<std::vector<Group>> findGroups(func::FuncOp kernel, ArrayRef<PlacedArg
     Group &group = byName[argument.extent];
     group.extent = argument.extent;
     group.gathers.push_back({argument});
-    if (group.gathers.front().axis() != group.gathers.back().axis())
-      return kernel.emitError() << "'" << group.gathers.front().placed.name << "' and '"
-                                << argument.name << "' are gathered along "
-                                << argument.extent.getValue()
-                                << " over different axes of the mesh: expected one";
   }
   std::vector<Group> groups;
   for (auto &[name, group] : byName) {

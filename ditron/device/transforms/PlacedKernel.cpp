@@ -35,7 +35,7 @@ static LogicalResult checkExtents(func::FuncOp kernel, const PlacedArgument &pla
     return kernel.emitError() << "dimension " << placed.placement.getDim() << " of '" << placed.name
                               << "' cannot be placed: " << problem;
   };
-  if (!isName(name) || name == "R" || name == "R_node" || name == "R_local")
+  if (!isName(name) || name == "R" || name.starts_with("R_"))
     return fail("it is " + name + ", expected a name");
   for (BlockArgument argument : kernel.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
@@ -78,12 +78,12 @@ FailureOr<SmallVector<PlacedArgument>> placedArguments(func::FuncOp kernel,
   return result;
 }
 
-void setWhole(func::FuncOp kernel, BlockArgument argument, int64_t dim, MeshAxis axis) {
+void setWhole(func::FuncOp kernel, BlockArgument argument, int64_t dim, StringRef axis) {
   auto all = llvm::to_vector(kernel->getAttrOfType<ArrayAttr>(core::kExtentsAttr));
   Attribute &own = all[argument.getArgNumber()];
   auto extents = llvm::to_vector(cast<ArrayAttr>(own));
   Builder builder(kernel.getContext());
-  std::string ranks = axis == MeshAxis::world ? "R" : "R_" + stringifyMeshAxis(axis).str();
+  std::string ranks = axis == MeshAxis::world ? "R" : "R_" + axis.str();
   extents[dim] = builder.getStringAttr(ranks + "*" + cast<StringAttr>(extents[dim]).getValue());
   own = builder.getArrayAttr(extents);
   kernel->setAttr(core::kExtentsAttr, builder.getArrayAttr(all));
@@ -114,16 +114,12 @@ Value IndexMath::divide(Value x, Value y) { return b_.createOrFold<arith::DivSIO
 Value IndexMath::remainder(Value x, Value y) { return b_.createOrFold<arith::RemSIOp>(x, y); }
 Value IndexMath::least(Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); }
 Value IndexMath::most(Value x, Value y) { return b_.createOrFold<arith::MaxSIOp>(x, y); }
-Value IndexMath::rank(MeshAxis axis) { return b_.create<RankOp>(b_.getIndexType(), axis); }
-Value IndexMath::numRanks(MeshAxis axis) { return b_.create<NumRanksOp>(b_.getIndexType(), axis); }
+Value IndexMath::rank(StringRef axis) { return b_.create<RankOp>(b_.getIndexType(), axis); }
+Value IndexMath::numRanks(StringRef axis) { return b_.create<NumRanksOp>(b_.getIndexType(), axis); }
 
-Value IndexMath::rankAt(MeshAxis axis, Value place) {
-  if (axis == MeshAxis::world)
-    return place;
-  Value local = numRanks(MeshAxis::local); // ranks are numbered node by node
-  if (axis == MeshAxis::local)
-    return add(multiply(rank(MeshAxis::node), local), place);
-  return add(multiply(place, local), rank(MeshAxis::local));
+Value IndexMath::rankAt(StringRef axis, Value place) {
+  return axis == MeshAxis::world ? place
+                                 : b_.create<RankAtOp>(b_.getIndexType(), place, axis).getResult();
 }
 
 //===-- Roles and peers -----------------------------------------------------------------------===//
@@ -148,7 +144,7 @@ RolePair makeRoles(ImplicitLocOpBuilder &builder, StringRef move, StringRef comp
   return {mover, role(compute, first, computing)};
 }
 
-Value forEachPeer(ImplicitLocOpBuilder &builder, MeshAxis axis, bool withSelf, Ring way) {
+Value forEachPeer(ImplicitLocOpBuilder &builder, StringRef axis, bool withSelf, Ring way) {
   IndexMath math(builder);
   Value ranks = math.numRanks(axis), self = math.rank(axis);
   auto loop = builder.create<scf::ForOp>(math.constant(withSelf ? 0 : 1), ranks, math.constant(1));

@@ -21,9 +21,10 @@ struct PlacedArgument {
 mlir::FailureOr<llvm::SmallVector<PlacedArgument>>
 placedArguments(mlir::func::FuncOp kernel, llvm::ArrayRef<PlacementKind> kinds);
 
-/// Says that dimension `dim` of `argument` is `name` on each rank, R times that in all, or R_node or
-/// R_local times where the ranks along that axis have the parts.
-void setWhole(mlir::func::FuncOp kernel, mlir::BlockArgument argument, int64_t dim, MeshAxis axis);
+/// Says that dimension `dim` of `argument` is `name` on each rank, R times that in all, or R_row
+/// times where the ranks along axis `row` have the parts.
+void setWhole(mlir::func::FuncOp kernel, mlir::BlockArgument argument, int64_t dim,
+              llvm::StringRef axis);
 
 /// What asks for extent `dim` of `argument` means `ranks` times as many elements.
 void multiplyExtent(mlir::BlockArgument argument, int64_t dim, mlir::Value ranks);
@@ -42,10 +43,10 @@ public:
   mlir::Value remainder(mlir::Value x, mlir::Value y);
   mlir::Value least(mlir::Value x, mlir::Value y);
   mlir::Value most(mlir::Value x, mlir::Value y);
-  mlir::Value rank(MeshAxis axis = MeshAxis::world);
-  mlir::Value numRanks(MeshAxis axis = MeshAxis::world);
+  mlir::Value rank(llvm::StringRef axis = MeshAxis::world);
+  mlir::Value numRanks(llvm::StringRef axis = MeshAxis::world);
   /// The number of the rank at `place` along an axis, at this rank's place along the other one.
-  mlir::Value rankAt(MeshAxis axis, mlir::Value place);
+  mlir::Value rankAt(llvm::StringRef axis, mlir::Value place);
 
 private:
   mlir::ImplicitLocOpBuilder &b_;
@@ -65,7 +66,7 @@ enum class Ring { previous, next };
 /// for (peer : ranks): this rank first where `withSelf`, then the one before or after it, and so on
 /// round the ring, so that no two ranks serve the same peer at a time. Returns the peer's place along
 /// the axis; the builder is in the body.
-mlir::Value forEachPeer(mlir::ImplicitLocOpBuilder &builder, MeshAxis axis, bool withSelf,
+mlir::Value forEachPeer(mlir::ImplicitLocOpBuilder &builder, llvm::StringRef axis, bool withSelf,
                         Ring way = Ring::previous);
 
 } // namespace ditron::device

@@ -40,7 +40,7 @@ protected:
   /// all_reduced: a tile that another rank has published.
   virtual mlir::Value published(Builder &b, const TileAt &at) = 0;
 
-  MeshAxis axis() const { return result_.placed.placement.getAxis(); }
+  llvm::StringRef axis() const { return result_.placed.placement.getAxis(); }
   unsigned dim() const { return static_cast<unsigned>(result_.dim()); }
   mlir::Value buffer(const llvm::Twine &name, mlir::Type element,
                      llvm::ArrayRef<mlir::Value> extents);

@@ -2,6 +2,7 @@
 #include "ditron/device/transforms/ShardedLoops.h"
 #include "ditron/device/AccessSpace.h"
 #include "ditron/device/Provenance.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -70,18 +71,22 @@ private:
     for (const Coordinate &coordinate : access.coordinates)
       if (coordinate.dim == dim && std::exchange(found, &coordinate))
         return refuseAccess(access, argument, "cuts the dimension into parts of its own");
+    Value view = tileView(access.op);
+    auto size = dyn_cast_or_null<AffineConstantExpr>(found->size);
+    bool isKnown = found->kind != Coordinate::Kind::unknown && size && view && isOfSlices(view);
+    std::optional<ShardedLoop> walk =
+        isKnown ? loopOf(access, *found, size.getValue()) : std::nullopt;
+    if (walk)
+      return join(*walk, {access.op, view, argument, dim});
+    if (auto sweep = windowSweepOf(access.op, view, argument, dim))
+      return join({.loop = sweep->loop, .size = sweep->tile, .window = sweep->window},
+                  {access.op, view, argument, dim});
     if (found->kind == Coordinate::Kind::unknown)
       return refuseAccess(access, argument, found->reason, found->where);
-    auto size = dyn_cast<AffineConstantExpr>(found->size);
-    Value view = tileView(access.op);
-    if (!size || !view)
-      return refuseAccess(access, argument, "is not by a tile");
-    if (!isOfSlices(view))
-      return refuseAccess(access, argument, "is of a view other than slices and transposes");
-    std::optional<ShardedLoop> walk = loopOf(access, *found, size.getValue());
-    if (!walk)
-      return refuseAccess(access, argument, "is not at the number of a tile");
-    return join(*walk, {access.op, view, argument, dim});
+    return refuseAccess(access, argument,
+                        !size || !view      ? "is not by a tile"
+                        : !isOfSlices(view) ? "is of a view other than slices and transposes"
+                                            : "is not at the number of a tile");
   }
 
   /// The loop whose counter, times the size of a tile, is where the coordinate begins.
@@ -107,6 +112,8 @@ private:
     if (known->size != walk.size)
       return refuse(use.op) << "one loop takes tiles of " << known->size << " and of " << walk.size
                             << " elements along " << extent_.name;
+    if (known->window != walk.window)
+      return refuse(use.op) << "one loop walks over two parts of " << extent_.name;
     known->uses.push_back(use);
     return success();
   }
@@ -123,21 +130,30 @@ private:
   /// What counts the tiles says where they are and nothing else: the tiles of a shard are not those
   /// of the dimension where it has no whole number of them.
   LogicalResult checkCounter(ShardedLoop &loop) {
-    llvm::DenseSet<Operation *> views;
-    for (const ShardedLoop::Use &use : loop.uses)
-      for (Value view = use.view; view != use.buffer; view = sourceOf(view))
-        views.insert(view.getDefiningOp());
-    for (OpOperand &use : loop.counter().getUses()) {
-      Operation *user = use.getOwner();
-      auto known = llvm::count_if(loop.uses, [&](auto &known) { return known.op == user; });
-      known += views.contains(user);
-      // Whoever counts elements and names no tile can be given the number in the whole dimension.
-      if (llvm::count(user->getOperands(), loop.counter()) > known && (loop.size > 1 || known > 0))
-        return refuse(user) << "the number of the tile along " << extent_.name
-                            << " is used for more than to name tiles of arguments that have "
-                            << extent_.name;
-    }
+    TilePositions positions(loop.counter(), loop.size);
+    auto isKnown = [&](OpOperand &use) { return !isForeign(loop, use.getOwner()); };
+    Operation *other = nullptr;
+    if (loop.isSweep())
+      other = positions.read(isKnown);
+    else
+      for (OpOperand &use : loop.counter().getUses())
+        other = isKnown(use) ? other : use.getOwner();
+    if (other)
+      return refuse(other) << "the number of the tile along " << extent_.name
+                           << " is used for more than to name tiles of arguments that have "
+                           << extent_.name;
+    if (!positions.empty() && !loop.window)
+      loop.window.emplace();
     return success();
+  }
+
+  /// Whether an op uses the counter for more than to name tiles. Whoever counts elements and names
+  /// no tile can be given the number in the whole dimension.
+  static bool isForeign(const ShardedLoop &loop, Operation *user) {
+    if (loop.isOfTiles(user))
+      return false;
+    bool isNamer = llvm::any_of(loop.uses, [&](auto &use) { return use.op == user; });
+    return loop.size > 1 || isNamer;
   }
 
   LogicalResult checkSweep(ShardedLoop &loop) {
@@ -177,7 +193,21 @@ BlockArgument ShardedLoop::counter() const {
   return cast<TilesOp>(loop).getBody().getArgument(variable);
 }
 
+bool ShardedLoop::isOfTiles(Operation *user) const {
+  int64_t known = 0;
+  llvm::DenseSet<Operation *> views;
+  for (const Use &use : uses) {
+    known += use.op == user;
+    for (Value view = use.view; view != use.buffer; view = sourceOf(view))
+      views.insert(view.getDefiningOp());
+  }
+  known += views.contains(user);
+  return llvm::count(user->getOperands(), Value(counter())) <= known;
+}
+
 Value sourceOf(Value view) {
+  if (auto transpose = view.getDefiningOp<memref::TransposeOp>())
+    return transpose.getIn();
   return cast<ViewLikeOpInterface>(view.getDefiningOp()).getViewSource();
 }
 

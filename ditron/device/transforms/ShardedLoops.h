@@ -8,6 +8,7 @@
 //
 #pragma once
 #include "ditron/device/TileAccess.h"
+#include "ditron/device/transforms/SweepWindow.h"
 
 namespace ditron::device {
 
@@ -17,7 +18,7 @@ struct ShardedExtent {
   mlir::StringRef placement; ///< as messages have it: "'A' is gathered along M"
 };
 
-/// A loop over tiles of the dimension, whole and in order of the tiles.
+/// A loop over tiles of the dimension, in order of the tiles: of all of it, or of a window.
 struct ShardedLoop {
   /// An access to one tile of the dimension.
   struct Use {
@@ -30,10 +31,14 @@ struct ShardedLoop {
   unsigned variable = 0;           ///< the coordinate of dist.tiles
   int64_t size = 0;                ///< elements of a tile
   llvm::SmallVector<Use> uses = {};
+  /// Of a sweep that walks over a part of the dimension, or asks where its tiles are.
+  std::optional<SweepWindow> window = {};
 
   bool isSweep() const { return mlir::isa<mlir::scf::ForOp>(loop); }
   /// What counts the tiles.
   mlir::BlockArgument counter() const;
+  /// Whether an op uses the counter to name tiles of the dimension, and for nothing else.
+  bool isOfTiles(mlir::Operation *user) const;
 };
 
 /// What a slice or transposed view is made of.

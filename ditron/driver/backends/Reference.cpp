@@ -154,8 +154,10 @@ private:
     Rank &rank = reference_.rank();
     uint64_t seed = rank.options().scheduleSeed;
     auto execute = [&](const reference::LaunchParts &parts, uint64_t round) {
+      const MeshAxes &axes = rank.mesh().axes;
+      bool areAll = parts.size() == static_cast<size_t>(axes.ranks());
       return program_->launch(parts, reference_.cores(), parts.size() > 1 ? rank.mesh().nodes : 1,
-                              seed ? seed + round : 0);
+                              areAll ? axes : MeshAxes(), seed ? seed + round : 0);
     };
     if (program_->isOfRanks())
       return reference_.meeting().launch(rank.rank(), part, execute);

@@ -112,6 +112,8 @@ public:
   virtual std::string target() const = 0;
   /// Cores of the rank, as far as they are known without a kernel.
   virtual int cores() const = 0;
+  /// The mesh of the ranks, where its axes have names: "row=2,col=2".
+  virtual std::string mesh() const = 0;
   /// Whether the host may touch its memory, when no launch does.
   virtual bool isHostAccessible() const = 0;
 

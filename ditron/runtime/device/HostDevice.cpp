@@ -100,6 +100,7 @@ HostDevice::HostDevice(Rank &rank)
       stream_(*this) {}
 
 int HostDevice::cores() const { return rank_.cores(); }
+std::string HostDevice::mesh() const { return rank_.mesh().axes.text(); }
 
 std::shared_ptr<std::byte> HostDevice::allocate(size_t bytes, std::string_view what) {
   return allocateHost(bytes, what);

@@ -54,6 +54,7 @@ public:
   void inOrder(const std::function<void()> &work) override { queue_.run(work); }
 
   Rank &rank() const { return rank_; }
+  std::string mesh() const override;
   WorkQueue &queue() { return queue_; }
 
 private:

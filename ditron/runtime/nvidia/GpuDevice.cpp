@@ -130,6 +130,8 @@ GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
 
 std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}", major, minor); }
 
+std::string GpuDevice::mesh() const { return rank_.mesh().axes.text(); }
+
 int GpuDevice::cores() const { return driver_->sms() / group_->sharing(rankNumber_); }
 
 std::shared_ptr<std::byte> GpuDevice::allocate(size_t bytes, std::string_view what) {

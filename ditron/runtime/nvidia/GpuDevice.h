@@ -55,6 +55,7 @@ public:
   std::string name() const override { return driver_->name(); }
   std::string target() const override { return architectureOf(driver_->major(), driver_->minor()); }
   int cores() const override;
+  std::string mesh() const override;
   bool isHostAccessible() const override { return false; }
   std::shared_ptr<std::byte> allocate(size_t bytes, std::string_view what) override;
   size_t availableBytes() const override { return driver_->availableBytes(); }

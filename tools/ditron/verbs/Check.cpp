@@ -40,8 +40,8 @@ and checks the result: killed, where something is found; equivalent, where every
 computes the same; missed otherwise. Mutants are missed: exit status 1.)";
 
 struct CheckArguments : KernelArguments {
-  std::string ranks, cores, nodes, launches, schedules, states, seed, resident, budget, replay,
-      function;
+  std::string ranks, cores, nodes, mesh, launches, schedules, states, seed, resident, budget,
+      replay, function;
   std::vector<std::string> shapes;
   bool mutate = false, json = false;
 };
@@ -57,6 +57,11 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
   options.cores = parseNumber("--cores", arguments.cores, options.cores, 1, 1024);
   options.launches = parseNumber("--launches", arguments.launches, options.launches, 1, 1000);
   options.nodes = parseNumber("--nodes", arguments.nodes, options.nodes, 1, options.ranks);
+  if (!arguments.mesh.empty()) {
+    runtime::MeshShape shape =
+        runtime::MeshRequest::parse(arguments.mesh, "--mesh").of(static_cast<int>(options.ranks));
+    options.nodes = shape.nodes, options.mesh = shape.axes;
+  }
   if (!arguments.schedules.empty())
     options.schedules = parseNumber("--schedules", arguments.schedules, 0, 0, 1'000'000);
   options.states = static_cast<uint64_t>(parseNumber(
@@ -371,6 +376,7 @@ Verb addCheck(CLI::App &program) {
   verb->add_option("--ranks", arguments->ranks, "ranks (2)");
   verb->add_option("--cores", arguments->cores, "cores of each rank (2)");
   verb->add_option("--nodes", arguments->nodes, "into which the ranks divide (1)");
+  verb->add_option("--mesh", arguments->mesh, "axes of the ranks: row=2,col=2, or node=2,local=2");
   verb->add_option("--launches", arguments->launches, "back to back (2)");
   verb->add_option("--schedules", arguments->schedules,
                    "further runs, by the seed: 4 to hold a proof against, 1000 beyond --states");
