@@ -34,6 +34,8 @@ std::vector<ConfigParameter> fusedParameters() {
   return parameters;
 }
 
+bool isOneShot(const Config &config) { return config.valueOr("shots", 1) == 0; }
+
 static bool byCopyEngines(const Config &config) { return config["engine"] == 1; }
 
 /// The tile, chosen for the SMs beside those that move data.
@@ -81,8 +83,10 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmConfig(config),    config.get("comm"),   config.get("chunk"),
-          byCopyEngines(config), config.get("chunks"), config.get("partials") == 1};
+  return {gemmConfig(config),   config.get("comm"),
+          config.get("chunk"),  byCopyEngines(config),
+          config.get("chunks"), config.get("partials") == 1,
+          isOneShot(config),    static_cast<int>(config.valueOr("parts", 1))};
 }
 
 int evenRows(int rows, int most) {
@@ -108,6 +112,8 @@ std::vector<std::string> fusedVariants() {
 }
 
 bool isPlaced(const Config &config) {
+  if (isOneShot(config))
+    return false;
   return config["form"] == kEitherForm ? byCopyEngines(config) : config["form"] == kPlacedForm;
 }
 

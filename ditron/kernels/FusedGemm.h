@@ -22,6 +22,8 @@ FusedGemmConfig fusedConfig(const Config &config);
 /// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
 int evenRows(int rows, int most);
 std::vector<std::string> fusedVariants();
+/// Whether every rank sends its sums to all others, in a configuration that has the choice.
+bool isOneShot(const Config &config);
 /// Whether a configuration asks for `gemm` with a placed argument, and that kernel, called `name`.
 bool isPlaced(const Config &config);
 Kernel placedGemm(const char *name, DType type, const Config &config, const char *argument,

@@ -136,9 +136,51 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
+/// Columns that are added at a time, in one shot: runs of 128 bytes of f32.
+static constexpr int kAddedColumns = 32;
+
+/// Few rows, in one shot. Cores divide the columns and K, so that all of them read B. Each sends what
+/// it has summed to every rank, and all ranks add all summands, in the same order. What is added at
+/// a time is narrower than what is multiplied, so that all cores add.
+template <class T, class P> static Kernel inOneShot(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  FusedGemmConfig part = cfg; // what is added at a time
+  part.n = evenRows(cfg.n, kAddedColumns);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto a = A.tiled(cfg.m, cfg.k);
+            auto c = C.tiled(part.m, part.n);
+            auto summands = symmetric<P>({numRanks(), cfg.parts, C.rows(), C.cols()}, "summands");
+            auto mine = summands.at(rank()).tiled(cfg.m, cfg.n);
+            auto whole = C.tiled(cfg.m, cfg.n);
+            auto arrived = signals({whole.rows(), whole.cols()}, "arrived");
+
+            for (auto [p, i, j] : mine.tiles(order::grouped(cfg.group))) {
+              mine(p, i, j) = cast<P>(productBy(cfg, a, i, B, j, Steps(a.cols(), p, cfg.parts)));
+              for (auto peer : peers(Ring::next))
+                put(mine(p, i, j), summands.on(peer).at(rank()).tiled(cfg.m, cfg.n)(p, i, j));
+              for (auto peer : ranks())
+                notify(arrived.on(peer)(i, j));
+            }
+            for (auto at : c.tiles()) {
+              auto [i, j] = at;
+              wait(arrived(i, j / (cfg.n / part.n)), numRanks() * cfg.parts);
+              Var total = zeros<Accumulator<T>>(part.m, part.n);
+              for (auto r : range(numRanks()))
+                for (int p = 0; p < cfg.parts; ++p)
+                  total += cast<Accumulator<T>>(summands.tiled(part.m, part.n)(r, p, i, j));
+              c(i, j) = cast<Y>(finished<Y, 2>(part, total, at, {bias, residual, scale}));
+            }
+          }};
+}
+
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-ar");
   return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
+    if (config.oneShot)
+      return config.narrowPartials ? inOneShot<T, Product<T>>(config)
+                                   : inOneShot<T, Accumulator<T>>(config);
     if (!config.copyEngines)
       return byCores<T>(config);
     return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
@@ -150,14 +192,46 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return sumOfProducts(run, row, row.row);
 }
 
+static std::vector<ConfigParameter> parameters() {
+  std::vector<ConfigParameter> result = fusedParameters();
+  result.push_back(
+      {"shots", "exchanges: everything to everyone, or sums first", {0, 1}, {"one", "two"}, 0});
+  result.push_back({"parts", "of K, that cores multiply apart, in one shot", {1, 2, 3, 4, 6, 8}});
+  return result;
+}
+
+static Config defaults(const Problem &problem) {
+  Config config = fusedDefaults(problem, Exchange::allReduce);
+  config.add({"shots", 1});
+  config.add({"parts", 1});
+  return config;
+}
+
+static std::vector<std::string> variants() {
+  std::vector<std::string> result = fusedVariants();
+  for (const char *one :
+       {"m=8,n=16,k=32,shots=one", "m=8,n=64,k=32,shots=one,parts=3,partials=result",
+        "m=32,n=48,k=16,shots=one,parts=2,transB=yes,scale=yes,bias=yes,activation=silu,residual="
+        "yes"})
+    result.emplace_back(one);
+  return result;
+}
+
+static std::vector<CheckCase> checkCases() {
+  std::vector<CheckCase> result = fusedCheckCases();
+  result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,shots=one,parts=3"});
+  result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,shots=one,parts=2"});
+  return result;
+}
+
 KernelEntry gemmAllReduceEntry() {
   return {
       .name = "gemm-ar",
       .summary = "A * B summed over the ranks, on every rank",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
-      .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::allReduce); },
+      .parameters = parameters(),
+      .defaults = defaults,
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, Exchange::allReduce); },
       .make =
@@ -169,9 +243,9 @@ KernelEntry gemmAllReduceEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 32}, {"N", 1280}, {"K", 6400}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
-      .checkCases = fusedCheckCases(),
+      .checkCases = checkCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = fusedVariants(),
+      .variants = variants(),
       .flops = [](const Problem &p, const Config &) { return 2.0 * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenReduce,
       .sharedFrom = 2,

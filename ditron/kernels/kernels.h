@@ -167,6 +167,10 @@ struct FusedGemmConfig : GemmConfig {
   int chunks = 1;           ///< of a shard, that copy engines send one by one
   bool narrowPartials =
       false; ///< sums of a rank travel in C's type, and are added in the accumulator's
+  /// Of gemm-ar: every rank sends its sums to all others, which add them. The other forms of
+  /// movement mean nothing then.
+  bool oneShot = false;
+  int parts = 1; ///< of K, which cores multiply apart, in one shot
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows
 /// multiplied while others are under way. The configuration's epilogue is gemm's, with
