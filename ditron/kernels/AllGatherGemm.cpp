@@ -9,6 +9,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
@@ -94,9 +95,46 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
+/// Cores send the own rows to all ranks in rows of whole 16 bytes, and copy B so, before they
+/// multiply what has arrived.
+template <class T> static Kernel ofPackedRows(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  int chunkRows = evenRows(cfg.m, cfg.chunkRows);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto room = symmetric<T>({numRanks(), A.rows(), packedColumns<T>(A.cols())}, "full");
+            auto rowsOf = [&](const auto &all) { return all.slice(2, 0, A.cols()); };
+            PackedMatrix<T> packedB(B, chunkRows, "packedB");
+            auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
+            auto mine = A.tiled(chunkRows, kChunkColumns);
+            auto ready = signals({numRanks(), A.tiled(cfg.m, cfg.k).rows()}, "ready");
+
+            for (auto [i, part] : mine.tiles()) {
+              for (auto peer : ranks())
+                put(mine(i, part),
+                    rowsOf(room.on(peer)).tiled(chunkRows, kChunkColumns)(rank(), i, part));
+              for (auto peer : ranks())
+                notify(ready.on(peer)(rank(), i / (cfg.m / chunkRows)));
+            }
+            packedB.copy();
+            auto order = order::ownShardFirstGrouped(cfg.group);
+            for (auto at : c.tiles(paired(order, cfg.pairs))) {
+              auto [s, i, j] = at;
+              auto b = packedB.whenCopied();
+              auto rows = min(A.rows() - i * cfg.m, cfg.m);
+              wait(ready(s, i), ceilDiv(rows, chunkRows) * mine.cols());
+              auto sum = productBy(cfg, rowsOf(room).tiled(cfg.m, cfg.k).at(s), i, b, j);
+              c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
+            }
+          }};
+}
+
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "ag-gemm");
   return DotTypes::dispatch(type, "ag-gemm", [&]<class T> {
+    if (config.packs)
+      return ofPackedRows<T>(config);
     return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
   });
 }
@@ -127,9 +165,9 @@ KernelEntry allGatherGemmEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
-      .checkCases = fusedCheckCases(),
+      .checkCases = packedCheckCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = fusedVariants(),
+      .variants = packedVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/heuristics/Communication.h"
+#include "ditron/heuristics/Extents.h"
+#include "ditron/heuristics/SplitTiles.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/functions/Epilogues.h"
@@ -31,24 +33,67 @@ std::vector<ConfigParameter> fusedParameters() {
                         {},
                         {"explicit", "placed", "either"},
                         0});
+  parameters.push_back({"operands",
+                        "read as they are given, or copied to rows of whole 16 bytes before",
+                        {},
+                        {"given", "packed"},
+                        0});
   return parameters;
 }
 
+bool isPacked(const Config &config) { return config.valueOr("operands", 0) == 1; }
 bool isOneShot(const Config &config) { return config.valueOr("shots", 1) == 0; }
 
 static bool byCopyEngines(const Config &config) { return config["engine"] == 1; }
 
-/// The tile, chosen for the SMs beside those that move data.
-static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
+/// Whether sums of several ranks are added where a tile is stored.
+static heuristics::GemmNeeds needsOf(const Config &config, Exchange exchange) {
   heuristics::GemmNeeds needs = gemmNeeds(config);
   if (exchange != Exchange::gather) // the epilogue is that of whole sums
     needs.epilogue = {}, needs.isStoredByThreads = needs.isSummed = true;
+  return needs;
+}
+
+/// The product that one rank computes, with rows as it reads them.
+static heuristics::GemmShape shapeOf(const Problem &problem, const Config &config,
+                                     Exchange exchange) {
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
   shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
+  if (isPacked(config)) {
+    int64_t elements = 16 / static_cast<int64_t>(byteSize(problem.type));
+    shape.N = heuristics::tilesOf(shape.N, elements) * elements;
+    shape.K = heuristics::tilesOf(shape.K, elements) * elements;
+  }
+  return shape;
+}
+
+/// The tile, chosen for the SMs beside those that move data.
+static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
   DeviceTraits target = problem.target;
-  if (!byCopyEngines(config))
+  if (!byCopyEngines(config) && !isPacked(config))
     target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
-  return heuristics::gemmTile(shape, target, needs);
+  return heuristics::gemmTile(shapeOf(problem, config, exchange), target,
+                              needsOf(config, exchange));
+}
+
+/// The tile and the parts of K of a product in one shot. A part's sums go to all other ranks, and
+/// are read where they are added.
+static heuristics::SplitTile splitOf(const Problem &problem, const Config &config) {
+  const heuristics::Calibration &rates = problem.calibration;
+  bool isNarrow = config["partials"] == 1;
+  double bytes =
+      double(problem["M"] * problem["N"]) * (isNarrow ? double(byteSize(problem.type)) : 4);
+  double seconds = bytes * double(problem.ranks - 1) / rates.coreCopyBandwidth +
+                   bytes * double(problem.ranks + 1) / rates.memoryBandwidth;
+  return heuristics::splitTile(shapeOf(problem, config, Exchange::allReduce), problem.target,
+                               needsOf(config, Exchange::allReduce), rates, seconds);
+}
+
+/// Rows that every core copies once, of operands that are packed.
+static int64_t copiedRows(const Problem &problem) {
+  int64_t cores = problem.target.isGpu() ? problem.target.sms : std::max<int64_t>(1, problem.cores);
+  int64_t rows = heuristics::tilesOf(std::max(problem["M"], problem["K"]), cores);
+  return heuristics::fit(rows, 64);
 }
 
 /// Copy engines move what is gathered, or cores, as the model of time has it.
@@ -70,6 +115,7 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   bool isNarrow = problem.target.isGpu() && isFloat(problem.type) && byteSize(problem.type) == 2;
   config.add({"partials", isNarrow ? 1 : 0});
   config.add({"form", kEitherForm});
+  config.add({"operands", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && exchange == Exchange::gather) {
     chooseEngine(problem, config);
@@ -79,7 +125,13 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
-  setTile(config, tileOf(problem, config, exchange));
+  if (isPacked(config))
+    config.set("chunk", copiedRows(problem));
+  if (!isOneShot(config))
+    return setTile(config, tileOf(problem, config, exchange));
+  heuristics::SplitTile split = splitOf(problem, config);
+  setTile(config, split.tile);
+  config.set("parts", split.parts);
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
@@ -112,7 +164,7 @@ std::vector<std::string> fusedVariants() {
 }
 
 bool isPlaced(const Config &config) {
-  if (isOneShot(config))
+  if (isOneShot(config) || isPacked(config))
     return false;
   return config["form"] == kEitherForm ? byCopyEngines(config) : config["form"] == kPlacedForm;
 }
@@ -145,6 +197,21 @@ std::vector<CheckCase> fusedCheckCases() {
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0,form=placed"},
           {{{"M", 10}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy,chunks=2,form=placed"},
           {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,engine=cores,comm=1"}};
+}
+
+std::vector<std::string> packedVariants() {
+  std::vector<std::string> result = fusedVariants();
+  for (const char *one :
+       {"m=8,n=16,k=32,chunk=4,operands=packed",
+        "operands=packed,transB=yes,scale=yes,bias=yes,residual=yes,partials=result"})
+    result.emplace_back(one);
+  return result;
+}
+
+std::vector<CheckCase> packedCheckCases() {
+  std::vector<CheckCase> result = fusedCheckCases();
+  result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,chunk=2,operands=packed"});
+  return result;
 }
 
 } // namespace ditron::kernels

@@ -22,6 +22,8 @@ FusedGemmConfig fusedConfig(const Config &config);
 /// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
 int evenRows(int rows, int most);
 std::vector<std::string> fusedVariants();
+/// Whether operands are copied before they are multiplied, in a configuration that has the choice.
+bool isPacked(const Config &config);
 /// Whether every rank sends its sums to all others, in a configuration that has the choice.
 bool isOneShot(const Config &config);
 /// Whether a configuration asks for `gemm` with a placed argument, and that kernel, called `name`.
@@ -30,5 +32,8 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
                   const Placement &placement);
 std::vector<Dimensions> fusedTestShapes();
 std::vector<CheckCase> fusedCheckCases();
+/// The same and those of packed operands, of kernels that take them in every form.
+std::vector<std::string> packedVariants();
+std::vector<CheckCase> packedCheckCases();
 
 } // namespace ditron::kernels

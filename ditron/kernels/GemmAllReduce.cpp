@@ -10,6 +10,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
@@ -149,15 +150,21 @@ template <class T, class P> static Kernel inOneShot(FusedGemmConfig cfg) {
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            auto a = A.tiled(cfg.m, cfg.k);
+            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
+            Operand<T> left(A, cfg.packs, copiedRows, "packedA");
+            Operand<T> right(B, cfg.packs, copiedRows, "packedB");
             auto c = C.tiled(part.m, part.n);
             auto summands = symmetric<P>({numRanks(), cfg.parts, C.rows(), C.cols()}, "summands");
             auto mine = summands.at(rank()).tiled(cfg.m, cfg.n);
             auto whole = C.tiled(cfg.m, cfg.n);
             auto arrived = signals({whole.rows(), whole.cols()}, "arrived");
 
+            left.prepare();
+            right.prepare();
             for (auto [p, i, j] : mine.tiles(order::grouped(cfg.group))) {
-              mine(p, i, j) = cast<P>(productBy(cfg, a, i, B, j, Steps(a.cols(), p, cfg.parts)));
+              auto b = right.whenReady();
+              auto a = left.whenReady().tiled(cfg.m, cfg.k);
+              mine(p, i, j) = cast<P>(productBy(cfg, a, i, b, j, Steps(a.cols(), p, cfg.parts)));
               for (auto peer : peers(Ring::next))
                 put(mine(p, i, j), summands.on(peer).at(rank()).tiled(cfg.m, cfg.n)(p, i, j));
               for (auto peer : ranks())
@@ -177,6 +184,8 @@ template <class T, class P> static Kernel inOneShot(FusedGemmConfig cfg) {
 
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-ar");
+  if (config.packs && !config.oneShot)
+    throw CompileError("gemm-ar: operands are packed, expected with it shots=one, found shots=two");
   return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
     if (config.oneShot)
       return config.narrowPartials ? inOneShot<T, Product<T>>(config)
@@ -211,6 +220,7 @@ static std::vector<std::string> variants() {
   std::vector<std::string> result = fusedVariants();
   for (const char *one :
        {"m=8,n=16,k=32,shots=one", "m=8,n=64,k=32,shots=one,parts=3,partials=result",
+        "shots=one,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
         "m=32,n=48,k=16,shots=one,parts=2,transB=yes,scale=yes,bias=yes,activation=silu,residual="
         "yes"})
     result.emplace_back(one);
@@ -221,6 +231,8 @@ static std::vector<CheckCase> checkCases() {
   std::vector<CheckCase> result = fusedCheckCases();
   result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,shots=one,parts=3"});
   result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,shots=one,parts=2"});
+  result.push_back(
+      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,chunk=2,shots=one,operands=packed"});
   return result;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Config.h"
+#include "ditron/kernels/FusedGemm.h"
 
 namespace ditron::kernels {
 
@@ -104,11 +105,10 @@ std::vector<Expected> finishedSums(const Case &run, const OutputRow &row,
   return result;
 }
 
-static bool isOneShot(const Config &config) { return config.valueOr("shots", 1) == 0; }
-
 /// The significant bits in which a rank's sums travel; 0: they travel as they are.
 static int bitsOfPartials(const Case &run, DType type) {
-  bool mayBeNarrow = run.config.valueOr("engine", 0) || isOneShot(run.config);
+  bool mayBeNarrow =
+      run.config.valueOr("engine", 0) || isOneShot(run.config) || isPacked(run.config);
   if (!run.config.valueOr("partials", 0) || !mayBeNarrow)
     return 0;
   return type == DType::bf16 ? 8 : type == DType::f16 ? 11 : 0;

@@ -171,6 +171,9 @@ struct FusedGemmConfig : GemmConfig {
   /// movement mean nothing then.
   bool oneShot = false;
   int parts = 1; ///< of K, which cores multiply apart, in one shot
+  /// Of ag-gemm and gemm-rs: operands are copied to rows of whole 16 bytes before they are multiplied,
+  /// and cores move what ranks exchange. The other forms of movement mean nothing then.
+  bool packs = false;
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows
 /// multiplied while others are under way. The configuration's epilogue is gemm's, with

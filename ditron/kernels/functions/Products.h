@@ -57,15 +57,15 @@ Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 
 }
 
 /// Tile (i, j) of a * B, or of a times the transposed B, of these steps.
-template <class T, Access accessA>
-Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i, const In<T> &B,
-               Index j, const Steps &steps) {
+template <class T, Access accessA, Access accessB>
+Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i,
+               const View<T, 2, accessB> &B, Index j, const Steps &steps) {
   return config.transB ? productOfRows(a, i, B.tiled(config.n, config.k), j, config.accuracy, steps)
                        : product(a, i, B.tiled(config.k, config.n), j, config.accuracy, steps);
 }
-template <class T, Access accessA>
-Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i, const In<T> &B,
-               Index j) {
+template <class T, Access accessA, Access accessB>
+Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i,
+               const View<T, 2, accessB> &B, Index j) {
   return productBy(config, a, i, B, j, Steps(a.cols()));
 }
 

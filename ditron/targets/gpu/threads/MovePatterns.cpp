@@ -16,7 +16,10 @@ namespace ditron::gpu {
 
 namespace {
 
-constexpr int64_t kAccessBytes = 16, kAtATime = 4;
+constexpr int64_t kAccessBytes = 16;
+
+/// Accesses of a thread that are under way together: as many as hide the memory's latency.
+int64_t atATime(int64_t bytes) { return bytes == kAccessBytes ? 4 : 16; }
 
 /// One side of a copy: its first element's address and its strides, in bytes; i64.
 struct Side {
@@ -106,14 +109,14 @@ private:
       total = t_.mul(total, extent);
     Value thread = t_.thread();
     Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), thread);
-    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(kAtATime * threads));
+    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(atATime(size) * threads));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Type carrier = size < 4 ? b.getIntegerType(static_cast<unsigned>(8 * size)) : b.getI32Type();
     Value zero = b.create<arith::ConstantOp>(t_.loc, b.getIntegerAttr(carrier, 0));
     SmallVector<Value> zeros(static_cast<size_t>(std::max<int64_t>(1, size / 4)), zero);
     SmallVector<std::tuple<SmallVector<Value>, Value, Value>> underWay;
-    for (int64_t n = 0; n < kAtATime; ++n) {
+    for (int64_t n = 0; n < atATime(size); ++n) {
       Value number = t_.add(loop.getInductionVar(), i64(n * threads));
       Value exists = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ult, number, total);
       auto [from, to] = at(number, width, fromStep, toStep);
