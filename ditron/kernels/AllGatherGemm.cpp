@@ -103,17 +103,18 @@ template <class T> static Kernel ofPackedRows(FusedGemmConfig cfg) {
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            auto room = symmetric<T>({numRanks(), A.rows(), packedColumns<T>(A.cols())}, "full");
-            auto rowsOf = [&](const auto &all) { return all.slice(2, 0, A.cols()); };
-            PackedMatrix<T> packedB(B, chunkRows, "packedB");
+            auto full = symmetric<T>({numRanks(), A.rows(), packedColumns<T>(A.cols())}, "full");
+            auto packedB = packedMatrix<T>(B, chunkRows, "packedB");
             auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
-            auto mine = A.tiled(chunkRows, kChunkColumns);
+            auto given = A.tiled(chunkRows, kPackedColumns);
+            auto mine = full.at(rank()).tiled(chunkRows, kPackedColumns);
             auto ready = signals({numRanks(), A.tiled(cfg.m, cfg.k).rows()}, "ready");
 
             for (auto [i, part] : mine.tiles()) {
-              for (auto peer : ranks())
+              mine(i, part) = given(i, part);
+              for (auto peer : peers())
                 put(mine(i, part),
-                    rowsOf(room.on(peer)).tiled(chunkRows, kChunkColumns)(rank(), i, part));
+                    full.on(peer).at(rank()).tiled(chunkRows, kPackedColumns)(i, part));
               for (auto peer : ranks())
                 notify(ready.on(peer)(rank(), i / (cfg.m / chunkRows)));
             }
@@ -121,10 +122,10 @@ template <class T> static Kernel ofPackedRows(FusedGemmConfig cfg) {
             auto order = order::ownShardFirstGrouped(cfg.group);
             for (auto at : c.tiles(paired(order, cfg.pairs))) {
               auto [s, i, j] = at;
-              auto b = packedB.whenCopied();
+              packedB.waitUntilCopied();
               auto rows = min(A.rows() - i * cfg.m, cfg.m);
               wait(ready(s, i), ceilDiv(rows, chunkRows) * mine.cols());
-              auto sum = productBy(cfg, rowsOf(room).tiled(cfg.m, cfg.k).at(s), i, b, j);
+              auto sum = productBy(cfg, full.tiled(cfg.m, cfg.k).at(s), i, packedB.view(), j);
               c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
             }
           }};

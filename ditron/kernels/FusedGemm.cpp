@@ -6,6 +6,7 @@
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include <algorithm>
 
 namespace ditron::kernels {
@@ -89,11 +90,13 @@ static heuristics::SplitTile splitOf(const Problem &problem, const Config &confi
                                needsOf(config, Exchange::allReduce), rates, seconds);
 }
 
-/// Rows that every core copies once, of operands that are packed.
+/// Rows that a core copies at a time of operands that are packed: so that all cores copy.
 static int64_t copiedRows(const Problem &problem) {
+  constexpr int64_t kMost = 16;
   int64_t cores = problem.target.isGpu() ? problem.target.sms : std::max<int64_t>(1, problem.cores);
-  int64_t rows = heuristics::tilesOf(std::max(problem["M"], problem["K"]), cores);
-  return heuristics::fit(rows, 64);
+  int64_t columns = heuristics::tilesOf(std::max(problem["N"], problem["K"]), kPackedColumns);
+  int64_t rows = std::max(problem["M"], problem["K"]) * columns;
+  return heuristics::fit(heuristics::tilesOf(rows, cores), kMost);
 }
 
 /// Copy engines move what is gathered, or cores, as the model of time has it.
@@ -135,10 +138,8 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmConfig(config),   config.get("comm"),
-          config.get("chunk"),  byCopyEngines(config),
-          config.get("chunks"), config.get("partials") == 1,
-          isOneShot(config),    static_cast<int>(config.valueOr("parts", 1))};
+  return {gemmConfig(config),   config.get("comm"),      config.get("chunk"), byCopyEngines(config),
+          config.get("chunks"), config["partials"] == 1, isOneShot(config),   isPacked(config)};
 }
 
 int evenRows(int rows, int most) {
@@ -176,6 +177,7 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);
+  product.parts = 1; // a placed kernel has no symmetric memory of its own
   checkEpilogue(type, product, name);
   return distribute(name, gemm(type, product), {{argument, where}});
 }

@@ -5,6 +5,7 @@
 // of the ranks, does the epilogue, and tells everyone that the result is there to be fetched.
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
@@ -12,6 +13,7 @@
 #include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/functions/SplitSums.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -137,49 +139,36 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
-/// Columns that are added at a time, in one shot: runs of 128 bytes of f32.
-static constexpr int kAddedColumns = 32;
-
-/// Few rows, in one shot. Cores divide the columns and K, so that all of them read B. Each sends what
-/// it has summed to every rank, and all ranks add all summands, in the same order. What is added at
-/// a time is narrower than what is multiplied, so that all cores add.
+/// In one shot. Cores divide the columns and K, so that all of them read B. Each sends what it has
+/// summed to every rank, and all ranks add all summands, in the same order.
 template <class T, class P> static Kernel inOneShot(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  FusedGemmConfig part = cfg; // what is added at a time
-  part.n = evenRows(cfg.n, kAddedColumns);
-  return {signature(cfg),
-          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
-              std::optional<Scalar<f32>> scale, Out<Y> C) {
-            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
-            Operand<T> left(A, cfg.packs, copiedRows, "packedA");
-            Operand<T> right(B, cfg.packs, copiedRows, "packedB");
-            auto c = C.tiled(part.m, part.n);
-            auto summands = symmetric<P>({numRanks(), cfg.parts, C.rows(), C.cols()}, "summands");
-            auto mine = summands.at(rank()).tiled(cfg.m, cfg.n);
-            auto whole = C.tiled(cfg.m, cfg.n);
-            auto arrived = signals({whole.rows(), whole.cols()}, "arrived");
+  return {
+      signature(cfg),
+      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+          std::optional<Scalar<f32>> scale, Out<Y> C) {
+        int copiedRows = evenRows(cfg.m, cfg.chunkRows);
+        Operand<T> left(A, cfg.packs, copiedRows, "packedA");
+        Operand<T> right(B, cfg.packs, copiedRows, "packedB");
+        SplitSums<T, P> sums(cfg, C.rows(), C.cols(), numRanks(), rank());
 
-            left.prepare();
-            right.prepare();
-            for (auto [p, i, j] : mine.tiles(order::grouped(cfg.group))) {
-              auto b = right.whenReady();
-              auto a = left.whenReady().tiled(cfg.m, cfg.k);
-              mine(p, i, j) = cast<P>(productBy(cfg, a, i, b, j, Steps(a.cols(), p, cfg.parts)));
-              for (auto peer : peers(Ring::next))
-                put(mine(p, i, j), summands.on(peer).at(rank()).tiled(cfg.m, cfg.n)(p, i, j));
-              for (auto peer : ranks())
-                notify(arrived.on(peer)(i, j));
-            }
-            for (auto at : c.tiles()) {
-              auto [i, j] = at;
-              wait(arrived(i, j / (cfg.n / part.n)), numRanks() * cfg.parts);
-              Var total = zeros<Accumulator<T>>(part.m, part.n);
-              for (auto r : range(numRanks()))
-                for (int p = 0; p < cfg.parts; ++p)
-                  total += cast<Accumulator<T>>(summands.tiled(part.m, part.n)(r, p, i, j));
-              c(i, j) = cast<Y>(finished<Y, 2>(part, total, at, {bias, residual, scale}));
-            }
-          }};
+        left.prepare();
+        right.prepare();
+        auto share = [&](Index p, Index i, Index j) {
+          auto tile = [&](const auto &of) { return of.tiled(cfg.m, cfg.n)(p, i, j); };
+          for (auto peer : peers(Ring::next))
+            put(tile(sums.summands().at(rank())), tile(sums.summands().on(peer).at(rank())));
+          for (auto peer : ranks())
+            notify(sums.arrived().on(peer)(i, j));
+        };
+        sums.multiply([&] { return left.whenReady(); }, [&] { return right.whenReady(); }, share);
+        const GemmConfig &added = sums.added();
+        auto c = C.tiled(added.m, added.n);
+        for (auto at : c.tiles()) {
+          auto [i, j] = at;
+          c(i, j) = cast<Y>(finished<Y, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
+        }
+      }};
 }
 
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
@@ -205,7 +194,7 @@ static std::vector<ConfigParameter> parameters() {
   std::vector<ConfigParameter> result = fusedParameters();
   result.push_back(
       {"shots", "exchanges: everything to everyone, or sums first", {0, 1}, {"one", "two"}, 0});
-  result.push_back({"parts", "of K, that cores multiply apart, in one shot", {1, 2, 3, 4, 6, 8}});
+  result.push_back(partsParameter());
   return result;
 }
 

@@ -115,7 +115,11 @@ template <class T, class P> static Kernel ofPackedRows(FusedGemmConfig cfg) {
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            PackedMatrix<T> packedA(A, copiedRows, "packedA"), packedB(B, copiedRows, "packedB");
+            auto copyA =
+                symmetric<T>({numRanks(), C.rows(), packedColumns<T>(A.cols())}, "packedA");
+            PackedMatrix<T, 3> packedA(A.split(numRanks()), copyA, copiedRows, "packedA");
+            auto packedB = packedMatrix<T>(B, copiedRows, "packedB");
+            auto a = packedA.view().tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             auto staged = symmetric<P>({numRanks(), C.rows(), C.cols()}, "staged");
             auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
@@ -126,9 +130,9 @@ template <class T, class P> static Kernel ofPackedRows(FusedGemmConfig cfg) {
             packedB.copy();
             auto order = order::nextRankFirstGrouped(cfg.group);
             for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
-              auto b = packedB.whenCopied();
-              auto a = packedA.whenCopied().split(numRanks()).tiled(cfg.m, cfg.k);
-              auto sum = productBy(cfg, a.at(s), i, b, j);
+              packedA.waitUntilCopied();
+              packedB.waitUntilCopied();
+              auto sum = productBy(cfg, a.at(s), i, packedB.view(), j);
               auto add = [&] {
                 Var total = sum;
                 wait(arrived(i, j), numRanks() - 1);

@@ -39,6 +39,10 @@ ConfigParameter accuracyParameter() {
   return {"accuracy", "what products look at of f32 and of 8-bit floats", {}, {"full", "fast"}, 0};
 }
 
+ConfigParameter partsParameter() {
+  return {"parts", "of K, that cores multiply apart", {1, 2, 3, 4, 6, 8, 12, 16}};
+}
+
 std::vector<ConfigParameter> epilogueParameters() {
   std::vector<ConfigParameter> parameters = gemmParameters();
   parameters.push_back(pairsParameter());
@@ -72,7 +76,8 @@ GemmConfig gemmConfig(const Config &config) {
           static_cast<Activation>(config["activation"]),
           config["residual"] != 0,
           config["scale"] != 0,
-          static_cast<Accuracy>(config["accuracy"])};
+          static_cast<Accuracy>(config["accuracy"]),
+          static_cast<int>(config.valueOr("parts", 1))};
 }
 
 heuristics::GemmNeeds gemmNeeds(const Config &config) {

@@ -24,6 +24,9 @@ void setTile(Config &config, const PairedTile &tile);
 /// The parameter of a kernel's Accuracy.
 ConfigParameter accuracyParameter();
 
+/// The parameter of a GemmConfig's parts of K, which not all products have.
+ConfigParameter partsParameter();
+
 /// The parameters of a GemmConfig, a configuration of them without an epilogue, and what they make.
 std::vector<ConfigParameter> epilogueParameters();
 Config epilogueDefaults(const PairedTile &tile);

@@ -37,12 +37,15 @@ struct GemmConfig : PairedTile {
   bool residual = false; ///< adds residual[M,N]
   bool scale = false;    ///< multiplies by a scalar
   Accuracy accuracy = Accuracy::full;
+  int parts = 1; ///< of K, which cores multiply apart before their sums are added
 };
 /// gemm(A[M,K], B[K,N]) -> C[M,N]: C = activation(scale * A * B + bias) + residual, where the
 /// configuration has them: the arguments bias[N], residual[M,N] and scale (f32), in this order,
 /// stand behind B. With transB, gemm(A[M,K], B[N,K]) -> C[M,N] is A times the transposed B, as
 /// layers of networks hold it. C, bias and residual are of i32 for i8, of bf16 for 8-bit floats,
 /// else of A's type; all is done in f32 and rounded once. Integers take nothing but the product.
+/// With several parts of K every rank of a context launches it, since their sums lie in symmetric
+/// memory.
 Kernel gemm(DType type, const GemmConfig &config = {});
 /// batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]: B products side by side, as above with one bias[N]
 /// and with residual[B,M,N]; with transB W[B,N,K].
@@ -170,7 +173,6 @@ struct FusedGemmConfig : GemmConfig {
   /// Of gemm-ar: every rank sends its sums to all others, which add them. The other forms of
   /// movement mean nothing then.
   bool oneShot = false;
-  int parts = 1; ///< of K, which cores multiply apart, in one shot
   /// Of ag-gemm and gemm-rs: operands are copied to rows of whole 16 bytes before they are multiplied,
   /// and cores move what ranks exchange. The other forms of movement mean nothing then.
   bool packs = false;

@@ -4,15 +4,16 @@
 //
 // TMA loads tiles of matrices whose rows are a multiple of 16 bytes apart. Rows of an odd number of
 // elements are not; cores copy them once, which costs little beside a product that reads every row
-// many times.
+// many times. What the copy has beyond the matrix is 0 and adds nothing to a sum.
 #pragma once
 #include "ditron/kernels/functions/ElementTypes.h"
 #include <optional>
+#include <string>
 
 namespace ditron::kernels {
 
-/// Columns of a matrix that a core copies at a time: contiguous runs.
-inline constexpr int kPackedColumns = 4096;
+/// Columns of a matrix that a core copies at a time.
+inline constexpr int kPackedColumns = 1024;
 
 /// `columns` elements of T, and as many more as fill the last 16 bytes.
 template <class T> Index packedColumns(const Index &columns) {
@@ -20,38 +21,46 @@ template <class T> Index packedColumns(const Index &columns) {
   return ceilDiv(columns, elements) * elements;
 }
 
-/// A copy of a matrix of this rank, [rows, columns], for its cores alone.
-template <class T> class PackedMatrix {
+/// A copy of a matrix of this rank, or of several, for its cores alone.
+template <class T, int rank = 2> class PackedMatrix {
 public:
+  /// `copy`: symmetric memory of the extents of `matrix`, the last one as packedColumns() gives it.
   /// Cores copy `rows` rows at a time. `name`: of the copy, for messages.
-  PackedMatrix(const View<T, 2, Access::read> &matrix, int rows, const char *name)
-      : matrix_(matrix), rows_(rows),
-        copy_(symmetric<T>({matrix.rows(), packedColumns<T>(matrix.cols())}, name)),
-        copied_(signals(1, name)) {}
+  PackedMatrix(const View<T, rank, Access::read> &matrix, const Symmetric<T, rank> &copy, int rows,
+               const char *name)
+      : from_(matrix.tiled(rows, kPackedColumns)), copy_(copy),
+        to_(copy.tiled(rows, kPackedColumns)),
+        copied_(signals(1, (std::string(name) + ".copied").c_str())) {}
 
   /// All cores of the running role copy.
   void copy() const {
-    auto from = matrix_.tiled(rows_, kPackedColumns);
-    for (auto [i, j] : from.tiles()) {
-      put(from(i, j), view(copy_.on(rank())).tiled(rows_, kPackedColumns)(i, j));
+    for (auto at : to_.tiles()) {
+      std::apply(to_, at) = std::apply(from_, at);
       notify(copied_(0));
     }
   }
-  /// The copy, once all of it is there: tiles of it may be loaded behind this.
-  View<T, 2, Access::read> whenCopied() const {
-    auto from = matrix_.tiled(rows_, kPackedColumns);
-    wait(copied_(0), from.rows() * from.cols());
-    return View<T, 2, Access::read>(view(copy_).data());
+  /// Waits until all of it is there: behind this, tiles of the view may be loaded.
+  void waitUntilCopied() const {
+    Index tiles = to_.rows() * to_.cols();
+    for (int d = 0; d + 2 < rank; ++d)
+      tiles = tiles * copy_.dim(d);
+    wait(copied_(0), tiles);
   }
+  View<T, rank, Access::read> view() const { return View<T, rank, Access::read>(copy_.data()); }
 
 private:
-  auto view(const auto &copy) const { return copy.slice(1, 0, matrix_.cols()); }
-
-  View<T, 2, Access::read> matrix_;
-  int rows_;
-  Symmetric<T, 2> copy_;
+  Tiled<T, rank, 2, Access::read> from_;
+  Symmetric<T, rank> copy_;
+  Tiled<T, rank, 2, Access::readWrite> to_;
   SignalArray<1, false> copied_;
 };
+
+/// A matrix, [rows, columns], and its copy.
+template <class T>
+PackedMatrix<T> packedMatrix(const View<T, 2, Access::read> &matrix, int rows, const char *name) {
+  auto copy = symmetric<T>({matrix.rows(), packedColumns<T>(matrix.cols())}, name);
+  return {matrix, copy, rows, name};
+}
 
 /// An operand as a product reads it: as it is given, or a copy of it.
 template <class T> class Operand {
@@ -59,7 +68,7 @@ public:
   Operand(const View<T, 2, Access::read> &matrix, bool packs, int rows, const char *name)
       : matrix_(matrix) {
     if (packs)
-      packed_.emplace(matrix, rows, name);
+      packed_.emplace(packedMatrix<T>(matrix, rows, name));
   }
 
   /// All cores of the running role copy it, if it is copied.
@@ -67,7 +76,13 @@ public:
     if (packed_)
       packed_->copy();
   }
-  View<T, 2, Access::read> whenReady() const { return packed_ ? packed_->whenCopied() : matrix_; }
+  /// Waits until it is there.
+  View<T, 2, Access::read> whenReady() const {
+    if (!packed_)
+      return matrix_;
+    packed_->waitUntilCopied();
+    return packed_->view();
+  }
 
 private:
   View<T, 2, Access::read> matrix_;
