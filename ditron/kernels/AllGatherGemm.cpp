@@ -95,37 +95,38 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
-/// Cores send the own rows to all ranks in rows of whole 16 bytes, and copy B so, before they
-/// multiply what has arrived.
-template <class T> static Kernel ofPackedRows(FusedGemmConfig cfg) {
+/// All cores send the own rows to the other ranks before they multiply what has arrived. Operands that
+/// are packed are sent, and copied, in rows of whole 16 bytes.
+template <class T> static Kernel direct(FusedGemmConfig cfg) {
   using Y = Product<T>;
   int chunkRows = evenRows(cfg.m, cfg.chunkRows);
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            auto full = symmetric<T>({numRanks(), A.rows(), packedColumns<T>(A.cols())}, "full");
-            auto packedB = packedMatrix<T>(B, chunkRows, "packedB");
+            auto columns = cfg.packs ? packedColumns<T>(A.cols()) : A.cols();
+            auto full = symmetric<T>({numRanks(), A.rows(), columns}, "full");
+            auto right = operandOf<T>(B, cfg.packs, chunkRows, "packedB");
             auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
-            auto given = A.tiled(chunkRows, kPackedColumns);
-            auto mine = full.at(rank()).tiled(chunkRows, kPackedColumns);
+            auto chunks = [&](const auto &rows) { return rows.tiled(chunkRows, kPackedColumns); };
+            auto given = chunks(A);
+            auto mine = chunks(full.at(rank()));
             auto ready = signals({numRanks(), A.tiled(cfg.m, cfg.k).rows()}, "ready");
 
             for (auto [i, part] : mine.tiles()) {
               mine(i, part) = given(i, part);
               for (auto peer : peers())
-                put(mine(i, part),
-                    full.on(peer).at(rank()).tiled(chunkRows, kPackedColumns)(i, part));
+                put(mine(i, part), chunks(full.on(peer).at(rank()))(i, part));
               for (auto peer : ranks())
                 notify(ready.on(peer)(rank(), i / (cfg.m / chunkRows)));
             }
-            packedB.copy();
+            right.prepare();
             auto order = order::ownShardFirstGrouped(cfg.group);
             for (auto at : c.tiles(paired(order, cfg.pairs))) {
               auto [s, i, j] = at;
-              packedB.waitUntilCopied();
+              right.waitUntilReady();
               auto rows = min(A.rows() - i * cfg.m, cfg.m);
               wait(ready(s, i), ceilDiv(rows, chunkRows) * mine.cols());
-              auto sum = productBy(cfg, full.tiled(cfg.m, cfg.k).at(s), i, packedB.view(), j);
+              auto sum = productBy(cfg, full.tiled(cfg.m, cfg.k).at(s), i, right.view(), j);
               c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
             }
           }};
@@ -134,8 +135,8 @@ template <class T> static Kernel ofPackedRows(FusedGemmConfig cfg) {
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "ag-gemm");
   return DotTypes::dispatch(type, "ag-gemm", [&]<class T> {
-    if (config.packs)
-      return ofPackedRows<T>(config);
+    if (config.isDirect)
+      return direct<T>(config);
     return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
   });
 }
@@ -154,7 +155,7 @@ KernelEntry allGatherGemmEntry() {
       .summary = "all-gather of A's rows, overlapped with their product with B",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
+      .parameters = fusedParameters(Exchange::gather),
       .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::gather); },
       .retile = [](const Problem &p, Config &config) { retileFused(p, config, Exchange::gather); },
       .make =
@@ -166,9 +167,9 @@ KernelEntry allGatherGemmEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
-      .checkCases = packedCheckCases(),
+      .checkCases = directCheckCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = packedVariants(),
+      .variants = directVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

@@ -11,10 +11,11 @@
 
 namespace ditron::kernels {
 
-/// Values of `form`.
+/// Values of `form` and `engine`.
 static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
+static constexpr int64_t kCopyEngines = 1, kDirect = 2;
 
-std::vector<ConfigParameter> fusedParameters() {
+std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   std::vector<ConfigParameter> parameters = epilogueParameters();
   parameters.push_back({"comm",
                         "cores that move data (0: all do, before or after they multiply)",
@@ -22,10 +23,14 @@ std::vector<ConfigParameter> fusedParameters() {
                         {},
                         0});
   parameters.push_back({"chunk", "rows that move at a time, by cores", {}});
-  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  parameters.push_back({"engine",
+                        "what moves data (direct: all cores what they have, at once)",
+                        {},
+                        {"cores", "copy", "direct"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4}});
   parameters.push_back({"partials",
-                        "the type in which a rank's sums travel to be added, by copy engines",
+                        "the type in which a rank's sums travel to be added, by copy engines or "
+                        "directly",
                         {},
                         {"accumulator", "result"}});
   parameters.push_back({"form",
@@ -35,17 +40,19 @@ std::vector<ConfigParameter> fusedParameters() {
                         {"explicit", "placed", "either"},
                         0});
   parameters.push_back({"operands",
-                        "read as they are given, or copied to rows of whole 16 bytes before",
+                        "read as they are given, or, directly, copied to rows of whole 16 bytes",
                         {},
                         {"given", "packed"},
                         0});
+  if (exchange == Exchange::allReduce)
+    parameters.push_back(partsParameter());
   return parameters;
 }
 
-bool isPacked(const Config &config) { return config.valueOr("operands", 0) == 1; }
-bool isOneShot(const Config &config) { return config.valueOr("shots", 1) == 0; }
+bool isDirect(const Config &config) { return config.valueOr("engine", 0) == kDirect; }
+bool isPacked(const Config &config) { return isDirect(config) && config["operands"] == 1; }
 
-static bool byCopyEngines(const Config &config) { return config["engine"] == 1; }
+static bool byCopyEngines(const Config &config) { return config["engine"] == kCopyEngines; }
 
 /// Whether sums of several ranks are added where a tile is stored.
 static heuristics::GemmNeeds needsOf(const Config &config, Exchange exchange) {
@@ -71,7 +78,7 @@ static heuristics::GemmShape shapeOf(const Problem &problem, const Config &confi
 /// The tile, chosen for the SMs beside those that move data.
 static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
   DeviceTraits target = problem.target;
-  if (!byCopyEngines(config) && !isPacked(config))
+  if (!byCopyEngines(config) && !isDirect(config))
     target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
   return heuristics::gemmTile(shapeOf(problem, config, exchange), target,
                               needsOf(config, exchange));
@@ -119,6 +126,8 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"partials", isNarrow ? 1 : 0});
   config.add({"form", kEitherForm});
   config.add({"operands", 0});
+  if (exchange == Exchange::allReduce)
+    config.add({"parts", 1});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && exchange == Exchange::gather) {
     chooseEngine(problem, config);
@@ -128,9 +137,9 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
-  if (isPacked(config))
+  if (isDirect(config))
     config.set("chunk", copiedRows(problem));
-  if (!isOneShot(config))
+  if (!isDirect(config) || exchange != Exchange::allReduce)
     return setTile(config, tileOf(problem, config, exchange));
   heuristics::SplitTile split = splitOf(problem, config);
   setTile(config, split.tile);
@@ -139,7 +148,7 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
 
 FusedGemmConfig fusedConfig(const Config &config) {
   return {gemmConfig(config),   config.get("comm"),      config.get("chunk"), byCopyEngines(config),
-          config.get("chunks"), config["partials"] == 1, isOneShot(config),   isPacked(config)};
+          config.get("chunks"), config["partials"] == 1, isDirect(config),    isPacked(config)};
 }
 
 int evenRows(int rows, int most) {
@@ -165,7 +174,7 @@ std::vector<std::string> fusedVariants() {
 }
 
 bool isPlaced(const Config &config) {
-  if (isOneShot(config) || isPacked(config))
+  if (isDirect(config))
     return false;
   return config["form"] == kEitherForm ? byCopyEngines(config) : config["form"] == kPlacedForm;
 }
@@ -201,18 +210,20 @@ std::vector<CheckCase> fusedCheckCases() {
           {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,engine=cores,comm=1"}};
 }
 
-std::vector<std::string> packedVariants() {
+std::vector<std::string> directVariants() {
   std::vector<std::string> result = fusedVariants();
   for (const char *one :
-       {"m=8,n=16,k=32,chunk=4,operands=packed",
-        "operands=packed,transB=yes,scale=yes,bias=yes,residual=yes,partials=result"})
+       {"m=8,n=16,k=32,engine=direct", "m=8,n=16,k=32,chunk=4,engine=direct,operands=packed",
+        "engine=direct,operands=packed,transB=yes,scale=yes,bias=yes,residual=yes,partials=result"})
     result.emplace_back(one);
   return result;
 }
 
-std::vector<CheckCase> packedCheckCases() {
+std::vector<CheckCase> directCheckCases() {
   std::vector<CheckCase> result = fusedCheckCases();
-  result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,chunk=2,operands=packed"});
+  for (const char *one : {"m=4,n=4,k=4,group=1,chunk=2,engine=direct",
+                          "m=4,n=4,k=4,group=1,chunk=2,engine=direct,operands=packed"})
+    result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, one});
   return result;
 }
 

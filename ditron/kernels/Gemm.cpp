@@ -33,20 +33,19 @@ template <class T> static Kernel gemmOf(GemmConfig cfg) {
 /// The same with K in parts, whose sums cores add when they are there.
 template <class T> static Kernel gemmOfParts(GemmConfig cfg) {
   using R = Product<T>;
-  return {signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
-          [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
-              std::optional<Scalar<f32>> scale, Out<R> C) {
-            SplitSums<T, Accumulator<T>> sums(cfg, C.rows(), C.cols(), 1, 0);
-            sums.multiply([&] { return A; }, [&] { return B; },
-                          [&](Index, Index i, Index j) { notify(sums.arrived()(i, j)); });
-            const GemmConfig &added = sums.added();
-            auto c = C.tiled(added.m, added.n);
-            for (auto at : c.tiles()) {
-              auto [i, j] = at;
-              c(i, j) =
-                  cast<R>(finished<R, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
-            }
-          }};
+  return {
+      signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
+      [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
+          std::optional<Scalar<f32>> scale, Out<R> C) {
+        SplitSums<T, Accumulator<T>> sums(cfg, C.rows(), C.cols(), 1, 0);
+        sums.multiply(A, B, [] {}, [&](Index, Index i, Index j) { notify(sums.arrived()(i, j)); });
+        const GemmConfig &added = sums.added();
+        auto c = C.tiled(added.m, added.n);
+        for (auto at : c.tiles()) {
+          auto [i, j] = at;
+          c(i, j) = cast<R>(finished<R, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
+        }
+      }};
 }
 
 template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {

@@ -139,46 +139,48 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
-/// In one shot. Cores divide the columns and K, so that all of them read B. Each sends what it has
+/// Directly, in one shot. Cores divide the columns and K, so that all of them read B. Each sends what it has
 /// summed to every rank, and all ranks add all summands, in the same order.
-template <class T, class P> static Kernel inOneShot(FusedGemmConfig cfg) {
+template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {
-      signature(cfg),
-      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
-          std::optional<Scalar<f32>> scale, Out<Y> C) {
-        int copiedRows = evenRows(cfg.m, cfg.chunkRows);
-        Operand<T> left(A, cfg.packs, copiedRows, "packedA");
-        Operand<T> right(B, cfg.packs, copiedRows, "packedB");
-        SplitSums<T, P> sums(cfg, C.rows(), C.cols(), numRanks(), rank());
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
+            auto left = operandOf<T>(A, cfg.packs, copiedRows, "packedA");
+            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
+            SplitSums<T, P> sums(cfg, C.rows(), C.cols(), numRanks(), rank());
 
-        left.prepare();
-        right.prepare();
-        auto share = [&](Index p, Index i, Index j) {
-          auto tile = [&](const auto &of) { return of.tiled(cfg.m, cfg.n)(p, i, j); };
-          for (auto peer : peers(Ring::next))
-            put(tile(sums.summands().at(rank())), tile(sums.summands().on(peer).at(rank())));
-          for (auto peer : ranks())
-            notify(sums.arrived().on(peer)(i, j));
-        };
-        sums.multiply([&] { return left.whenReady(); }, [&] { return right.whenReady(); }, share);
-        const GemmConfig &added = sums.added();
-        auto c = C.tiled(added.m, added.n);
-        for (auto at : c.tiles()) {
-          auto [i, j] = at;
-          c(i, j) = cast<Y>(finished<Y, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
-        }
-      }};
+            left.prepare();
+            right.prepare();
+            auto share = [&](Index p, Index i, Index j) {
+              auto tile = [&](const auto &of) { return of.tiled(cfg.m, cfg.n)(p, i, j); };
+              for (auto peer : peers(Ring::next))
+                put(tile(sums.summands().at(rank())), tile(sums.summands().on(peer).at(rank())));
+              for (auto peer : ranks())
+                notify(sums.arrived().on(peer)(i, j));
+            };
+            auto ready = [&] {
+              left.waitUntilReady();
+              right.waitUntilReady();
+            };
+            sums.multiply(left.view(), right.view(), ready, share);
+            const GemmConfig &added = sums.added();
+            auto c = C.tiled(added.m, added.n);
+            for (auto at : c.tiles()) {
+              auto [i, j] = at;
+              c(i, j) =
+                  cast<Y>(finished<Y, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
+            }
+          }};
 }
 
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-ar");
-  if (config.packs && !config.oneShot)
-    throw CompileError("gemm-ar: operands are packed, expected with it shots=one, found shots=two");
   return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
-    if (config.oneShot)
-      return config.narrowPartials ? inOneShot<T, Product<T>>(config)
-                                   : inOneShot<T, Accumulator<T>>(config);
+    if (config.isDirect)
+      return config.narrowPartials ? direct<T, Product<T>>(config)
+                                   : direct<T, Accumulator<T>>(config);
     if (!config.copyEngines)
       return byCores<T>(config);
     return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
@@ -190,38 +192,21 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return sumOfProducts(run, row, row.row);
 }
 
-static std::vector<ConfigParameter> parameters() {
-  std::vector<ConfigParameter> result = fusedParameters();
-  result.push_back(
-      {"shots", "exchanges: everything to everyone, or sums first", {0, 1}, {"one", "two"}, 0});
-  result.push_back(partsParameter());
-  return result;
-}
-
-static Config defaults(const Problem &problem) {
-  Config config = fusedDefaults(problem, Exchange::allReduce);
-  config.add({"shots", 1});
-  config.add({"parts", 1});
-  return config;
-}
-
 static std::vector<std::string> variants() {
-  std::vector<std::string> result = fusedVariants();
-  for (const char *one :
-       {"m=8,n=16,k=32,shots=one", "m=8,n=64,k=32,shots=one,parts=3,partials=result",
-        "shots=one,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
-        "m=32,n=48,k=16,shots=one,parts=2,transB=yes,scale=yes,bias=yes,activation=silu,residual="
-        "yes"})
+  std::vector<std::string> result = directVariants();
+  for (const char *one : {"m=8,n=64,k=32,engine=direct,parts=3,partials=result",
+                          "engine=direct,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
+                          "m=32,n=48,k=16,engine=direct,parts=2,transB=yes,scale=yes,bias=yes,"
+                          "activation=silu,residual="
+                          "yes"})
     result.emplace_back(one);
   return result;
 }
 
 static std::vector<CheckCase> checkCases() {
-  std::vector<CheckCase> result = fusedCheckCases();
-  result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,shots=one,parts=3"});
-  result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,shots=one,parts=2"});
-  result.push_back(
-      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,group=1,chunk=2,shots=one,operands=packed"});
+  std::vector<CheckCase> result = directCheckCases();
+  result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,engine=direct,parts=3"});
+  result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,engine=direct,parts=2"});
   return result;
 }
 
@@ -231,8 +216,8 @@ KernelEntry gemmAllReduceEntry() {
       .summary = "A * B summed over the ranks, on every rank",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = parameters(),
-      .defaults = defaults,
+      .parameters = fusedParameters(Exchange::allReduce),
+      .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::allReduce); },
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, Exchange::allReduce); },
       .make =

@@ -107,32 +107,40 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
-/// Cores copy the operands to rows of whole 16 bytes, multiply, and send what belongs to another rank
-/// there, tile by tile. P: the type of sums on their way.
-template <class T, class P> static Kernel ofPackedRows(FusedGemmConfig cfg) {
+/// The rows of A of each rank, [R,M,K], as they are given or packed.
+template <class T>
+static Operand<T, 3> rowsOfRanks(const FusedGemmConfig &cfg, const In<T> &A, Index M, int rows) {
+  auto given = A.split(numRanks());
+  if (!cfg.packs)
+    return Operand<T, 3>(given);
+  auto copy = symmetric<T>({numRanks(), M, packedColumns<T>(A.cols())}, "packedA");
+  return Operand<T, 3>(PackedMatrix<T, 3>(given, copy, rows, "packedA"));
+}
+
+/// Cores multiply, and send what belongs to another rank there, tile by tile. P: the type of sums on
+/// their way.
+template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
   using Y = Product<T>;
   int copiedRows = evenRows(cfg.m, cfg.chunkRows);
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            auto copyA =
-                symmetric<T>({numRanks(), C.rows(), packedColumns<T>(A.cols())}, "packedA");
-            PackedMatrix<T, 3> packedA(A.split(numRanks()), copyA, copiedRows, "packedA");
-            auto packedB = packedMatrix<T>(B, copiedRows, "packedB");
-            auto a = packedA.view().tiled(cfg.m, cfg.k);
+            auto left = rowsOfRanks<T>(cfg, A, C.rows(), copiedRows);
+            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
+            auto a = left.view().tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             auto staged = symmetric<P>({numRanks(), C.rows(), C.cols()}, "staged");
             auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
             auto arrived = signals({c.rows(), c.cols()}, "arrived");
 
-            packedA.copy();
-            packedB.copy();
+            left.prepare();
+            right.prepare();
             auto order = order::nextRankFirstGrouped(cfg.group);
             for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
-              packedA.waitUntilCopied();
-              packedB.waitUntilCopied();
-              auto sum = productBy(cfg, a.at(s), i, packedB.view(), j);
+              left.waitUntilReady();
+              right.waitUntilReady();
+              auto sum = productBy(cfg, a.at(s), i, right.view(), j);
               auto add = [&] {
                 Var total = sum;
                 wait(arrived(i, j), numRanks() - 1);
@@ -153,9 +161,9 @@ template <class T, class P> static Kernel ofPackedRows(FusedGemmConfig cfg) {
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-rs");
   return DotTypes::dispatch(type, "gemm-rs", [&]<class T> {
-    if (config.packs)
-      return config.narrowPartials ? ofPackedRows<T, Product<T>>(config)
-                                   : ofPackedRows<T, Accumulator<T>>(config);
+    if (config.isDirect)
+      return config.narrowPartials ? direct<T, Product<T>>(config)
+                                   : direct<T, Accumulator<T>>(config);
     if (!config.copyEngines)
       return byCores<T>(config);
     return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
@@ -173,7 +181,7 @@ KernelEntry gemmReduceScatterEntry() {
       .summary = "A * B summed over the ranks, each rank's rows on that rank",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
+      .parameters = fusedParameters(Exchange::reduceScatter),
       .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::reduceScatter); },
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, Exchange::reduceScatter); },
@@ -186,9 +194,9 @@ KernelEntry gemmReduceScatterEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 1024}, {"K", 688}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
-      .checkCases = packedCheckCases(),
+      .checkCases = directCheckCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = packedVariants(),
+      .variants = directVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenScatter,

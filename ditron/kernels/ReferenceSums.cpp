@@ -107,16 +107,14 @@ std::vector<Expected> finishedSums(const Case &run, const OutputRow &row,
 
 /// The significant bits in which a rank's sums travel; 0: they travel as they are.
 static int bitsOfPartials(const Case &run, DType type) {
-  bool mayBeNarrow =
-      run.config.valueOr("engine", 0) || isOneShot(run.config) || isPacked(run.config);
-  if (!run.config.valueOr("partials", 0) || !mayBeNarrow)
+  if (!run.config.valueOr("partials", 0) || !run.config.valueOr("engine", 0))
     return 0;
   return type == DType::bf16 ? 8 : type == DType::f16 ? 11 : 0;
 }
 
 /// The terms of each sum that a rank sends: those of steps of `k` of a part of K.
 static std::vector<Terms> termsSent(const Case &run) {
-  int64_t parts = isOneShot(run.config) ? run.config.valueOr("parts", 1) : 1;
+  int64_t parts = isDirect(run.config) ? run.config.valueOr("parts", 1) : 1;
   int64_t K = run.problem["K"], step = run.config["k"], steps = (K + step - 1) / step;
   std::vector<Terms> result;
   for (int64_t p = 0; p < parts; ++p)

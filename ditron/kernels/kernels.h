@@ -170,11 +170,9 @@ struct FusedGemmConfig : GemmConfig {
   int chunks = 1;           ///< of a shard, that copy engines send one by one
   bool narrowPartials =
       false; ///< sums of a rank travel in C's type, and are added in the accumulator's
-  /// Of gemm-ar: every rank sends its sums to all others, which add them. The other forms of
-  /// movement mean nothing then.
-  bool oneShot = false;
-  /// Of ag-gemm and gemm-rs: operands are copied to rows of whole 16 bytes before they are multiplied,
-  /// and cores move what ranks exchange. The other forms of movement mean nothing then.
+  /// All cores move data, and send what they have at once: few and small transfers, no overlap.
+  bool isDirect = false;
+  /// Then operands may be copied to rows of whole 16 bytes before they are multiplied.
   bool packs = false;
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows

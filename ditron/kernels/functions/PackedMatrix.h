@@ -63,30 +63,33 @@ PackedMatrix<T> packedMatrix(const View<T, 2, Access::read> &matrix, int rows, c
 }
 
 /// An operand as a product reads it: as it is given, or a copy of it.
-template <class T> class Operand {
+template <class T, int rank = 2> class Operand {
 public:
-  Operand(const View<T, 2, Access::read> &matrix, bool packs, int rows, const char *name)
-      : matrix_(matrix) {
-    if (packs)
-      packed_.emplace(packedMatrix<T>(matrix, rows, name));
-  }
+  explicit Operand(const View<T, rank, Access::read> &given) : view_(given) {}
+  explicit Operand(const PackedMatrix<T, rank> &packed) : view_(packed.view()), packed_(packed) {}
 
   /// All cores of the running role copy it, if it is copied.
   void prepare() const {
     if (packed_)
       packed_->copy();
   }
-  /// Waits until it is there.
-  View<T, 2, Access::read> whenReady() const {
-    if (!packed_)
-      return matrix_;
-    packed_->waitUntilCopied();
-    return packed_->view();
+  /// Tiles of the view may be loaded behind this.
+  void waitUntilReady() const {
+    if (packed_)
+      packed_->waitUntilCopied();
   }
+  const View<T, rank, Access::read> &view() const { return view_; }
 
 private:
-  View<T, 2, Access::read> matrix_;
-  std::optional<PackedMatrix<T>> packed_;
+  View<T, rank, Access::read> view_;
+  std::optional<PackedMatrix<T, rank>> packed_;
 };
+
+/// A matrix, [rows, columns], or a copy of it that cores make `rows` rows at a time.
+template <class T>
+Operand<T> operandOf(const View<T, 2, Access::read> &matrix, bool packs, int rows,
+                     const char *name) {
+  return packs ? Operand<T>(packedMatrix<T>(matrix, rows, name)) : Operand<T>(matrix);
+}
 
 } // namespace ditron::kernels

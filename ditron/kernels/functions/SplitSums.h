@@ -30,15 +30,15 @@ public:
   const Symmetric<P, 4> &summands() const { return summands_; }
   const SignalArray<2, false> &arrived() const { return arrived_; }
 
-  /// Multiplies all tiles of all parts; `a` and `b` give the operands, where they are ready.
+  /// Multiplies all tiles of all parts, once `ready()` says that the operands are there.
   /// share(p, i, j) lets those who add know that a tile of a part is there.
-  void multiply(const auto &a, const auto &b, const auto &share) const {
+  void multiply(const View<T, 2, Access::read> &A, const View<T, 2, Access::read> &B,
+                const auto &ready, const auto &share) const {
+    auto a = A.tiled(cfg_.m, cfg_.k);
     auto mine = summands_.at(self_).tiled(cfg_.m, cfg_.n);
     for (auto [p, i, j] : mine.tiles(tileOrder(cfg_))) {
-      auto right = b();
-      auto left = a().tiled(cfg_.m, cfg_.k);
-      Steps steps(left.cols(), p, cfg_.parts);
-      mine(p, i, j) = cast<P>(productBy(cfg_, left, i, right, j, steps));
+      ready();
+      mine(p, i, j) = cast<P>(productBy(cfg_, a, i, B, j, Steps(a.cols(), p, cfg_.parts)));
       share(p, i, j);
     }
   }
