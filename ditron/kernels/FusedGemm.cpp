@@ -106,16 +106,6 @@ static int64_t copiedRows(const Problem &problem) {
   return heuristics::fit(heuristics::tilesOf(rows, cores), kMost);
 }
 
-/// Copy engines move what is gathered, or cores, as the model of time has it.
-static void chooseEngine(const Problem &problem, Config &config) {
-  auto exchange = overlapProblem(problem, Exchange::gather, config, problem.type);
-  auto choice = heuristics::chooseOverlapped(exchange, problem.calibration);
-  bool isCopy = choice.engine == heuristics::OverlapChoice::Engine::copy;
-  config.set("engine", isCopy ? 1 : 0);
-  if (!isCopy)
-    config.set("comm", choice.commCores);
-}
-
 Config fusedDefaults(const Problem &problem, Exchange exchange) {
   Config config = epilogueDefaults({});
   config.add({"comm", heuristics::communicatingCores(problem.cores, problem.target)});
@@ -129,10 +119,8 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   if (exchange == Exchange::allReduce)
     config.add({"parts", 1});
   retileFused(problem, config, exchange);
-  if (problem.target.isGpu() && exchange == Exchange::gather) {
-    chooseEngine(problem, config);
-    retileFused(problem, config, exchange);
-  }
+  if (problem.target.isGpu() && problem.ranks > 1)
+    chooseWay(problem, config, exchange);
   return config;
 }
 

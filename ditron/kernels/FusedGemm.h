@@ -18,6 +18,12 @@ using heuristics::Exchange;
 std::vector<ConfigParameter> fusedParameters(Exchange exchange);
 Config fusedDefaults(const Problem &problem, Exchange exchange);
 void retileFused(const Problem &problem, Config &config, Exchange exchange);
+/// What the model of time says of a configuration.
+heuristics::Prediction predictFused(const Problem &problem, const Config &config,
+                                    Exchange exchange);
+/// Changes what moves data, and whether operands are packed, to the way that is predicted to take
+/// least.
+void chooseWay(const Problem &problem, Config &config, Exchange exchange);
 FusedGemmConfig fusedConfig(const Config &config);
 /// The number of rows below `rows` that `most` or fewer cover evenly: chunks of a group of rows.
 int evenRows(int rows, int most);
