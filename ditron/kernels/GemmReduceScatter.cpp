@@ -129,10 +129,11 @@ template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
             auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
             auto a = left.view().tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
-            auto staged = symmetric<P>({numRanks(), C.rows(), C.cols()}, "staged");
-            auto parts = symmetric<P>({numRanks(), C.rows(), C.cols()}, "parts");
+            auto columns = packedColumns<P>(C.cols()); // so that cores access 16 bytes at a time
+            auto staged = symmetric<P>({numRanks(), C.rows(), columns}, "staged");
+            auto parts = symmetric<P>({numRanks(), C.rows(), columns}, "parts");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
-            auto arrived = signals({c.rows(), c.cols()}, "arrived");
+            auto arrived = signals({c.rows(), ceilDiv(columns, cfg.n)}, "arrived");
 
             left.prepare();
             right.prepare();

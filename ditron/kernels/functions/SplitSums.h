@@ -14,14 +14,14 @@ namespace ditron::kernels {
 inline constexpr int kAddedColumns = 32;
 
 /// The sums of `parts` parts of K, of one or more senders, each of whom has all parts: [senders,
-/// parts, M, N] of P.
+/// parts, M, N] of P, with rows of whole 16 bytes.
 template <class T, class P> class SplitSums {
 public:
   /// `self`: which of the senders this rank is.
   SplitSums(const GemmConfig &cfg, Index M, Index N, Index senders, Index self)
       : cfg_(cfg), added_(cfg), senders_(senders), self_(self),
-        summands_(symmetric<P>({senders, cfg.parts, M, N}, "summands")),
-        arrived_(signals({ceilDiv(M, cfg.m), ceilDiv(N, cfg.n)}, "arrived")) {
+        summands_(symmetric<P>({senders, cfg.parts, M, packedColumns<P>(N)}, "summands")),
+        arrived_(signals({ceilDiv(M, cfg.m), ceilDiv(packedColumns<P>(N), cfg.n)}, "arrived")) {
     added_.n = evenRows(cfg.n, kAddedColumns);
   }
 
