@@ -9,6 +9,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
@@ -94,9 +95,48 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
+/// All cores send the own rows to the other ranks before they multiply what has arrived. Operands that
+/// are packed are sent, and copied, in rows of whole 16 bytes.
+template <class T> static Kernel direct(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  int chunkRows = evenRows(cfg.m, cfg.chunkRows);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto columns = cfg.packs ? packedColumns<T>(A.cols()) : A.cols();
+            auto full = symmetric<T>({numRanks(), A.rows(), columns}, "full");
+            auto right = operandOf<T>(B, cfg.packs, chunkRows, "packedB");
+            auto c = C.split(numRanks()).tiled(cfg.m, cfg.n);
+            auto chunks = [&](const auto &rows) { return rows.tiled(chunkRows, kPackedColumns); };
+            auto given = chunks(A);
+            auto mine = chunks(full.at(rank()));
+            auto ready = signals({numRanks(), A.tiled(cfg.m, cfg.k).rows()}, "ready");
+
+            for (auto [i, part] : mine.tiles()) {
+              mine(i, part) = given(i, part);
+              for (auto peer : peers())
+                put(mine(i, part), chunks(full.on(peer).at(rank()))(i, part));
+              for (auto peer : ranks())
+                notify(ready.on(peer)(rank(), i / (cfg.m / chunkRows)));
+            }
+            right.prepare();
+            auto order = order::ownShardFirstGrouped(cfg.group);
+            for (auto at : c.tiles(paired(order, cfg.pairs))) {
+              auto [s, i, j] = at;
+              right.waitUntilReady();
+              auto rows = min(A.rows() - i * cfg.m, cfg.m);
+              wait(ready(s, i), ceilDiv(rows, chunkRows) * mine.cols());
+              auto sum = productBy(cfg, full.tiled(cfg.m, cfg.k).at(s), i, right.view(), j);
+              c.at(s)(i, j) = cast<Y>(finish<Y>(cfg, sum, at, {bias, residual, scale}));
+            }
+          }};
+}
+
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "ag-gemm");
   return DotTypes::dispatch(type, "ag-gemm", [&]<class T> {
+    if (config.isDirect)
+      return direct<T>(config);
     return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
   });
 }
@@ -115,7 +155,7 @@ KernelEntry allGatherGemmEntry() {
       .summary = "all-gather of A's rows, overlapped with their product with B",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
+      .parameters = fusedParameters(Exchange::gather),
       .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::gather); },
       .retile = [](const Problem &p, Config &config) { retileFused(p, config, Exchange::gather); },
       .make =
@@ -127,9 +167,9 @@ KernelEntry allGatherGemmEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 688}, {"K", 1024}},
                       {{"M", 2048}, {"N", 2752}, {"K", 4096}}},
-      .checkCases = fusedCheckCases(),
+      .checkCases = directCheckCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = fusedVariants(),
+      .variants = directVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gatherThenGemm,

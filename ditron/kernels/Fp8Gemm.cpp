@@ -58,7 +58,7 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   double scaleOfA = in.at(row.rank, kScaleA, byRows ? row.row : 0);
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
-    ReferenceSum sum = productWith(in, row.rank, row.row, run.problem["K"],
+    ReferenceSum sum = productWith(in, row.rank, row.row, {0, run.problem["K"]},
                                    static_cast<Accuracy>(run.config["accuracy"]),
                                    [&](int64_t k) { return in.at(row.rank, 1, column, k); });
     sum.scaleBy(scaleOfA);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/heuristics/Communication.h"
+#include "ditron/heuristics/Extents.h"
+#include "ditron/heuristics/SplitTiles.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include <algorithm>
 
 namespace ditron::kernels {
 
-/// Values of `form`.
+/// Values of `form` and `engine`.
 static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
+static constexpr int64_t kCopyEngines = 1, kDirect = 2;
 
-std::vector<ConfigParameter> fusedParameters() {
+std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   std::vector<ConfigParameter> parameters = epilogueParameters();
   parameters.push_back({"comm",
                         "cores that move data (0: all do, before or after they multiply)",
@@ -19,10 +23,14 @@ std::vector<ConfigParameter> fusedParameters() {
                         {},
                         0});
   parameters.push_back({"chunk", "rows that move at a time, by cores", {}});
-  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
+  parameters.push_back({"engine",
+                        "what moves data (direct: all cores what they have, at once)",
+                        {},
+                        {"cores", "copy", "direct"}});
   parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4}});
   parameters.push_back({"partials",
-                        "the type in which a rank's sums travel to be added, by copy engines",
+                        "the type in which a rank's sums travel to be added, by copy engines or "
+                        "directly",
                         {},
                         {"accumulator", "result"}});
   parameters.push_back({"form",
@@ -31,32 +39,62 @@ std::vector<ConfigParameter> fusedParameters() {
                         {},
                         {"explicit", "placed", "either"},
                         0});
+  parameters.push_back(operandsParameter());
+  if (exchange == Exchange::allReduce)
+    parameters.push_back(partsParameter());
   return parameters;
 }
 
-static bool byCopyEngines(const Config &config) { return config["engine"] == 1; }
+bool isDirect(const Config &config) { return config.valueOr("engine", 0) == kDirect; }
+bool isPacked(const Config &config) { return isDirect(config) && config["operands"] == 1; }
 
-/// The tile, chosen for the SMs beside those that move data.
-static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
+static bool byCopyEngines(const Config &config) { return config["engine"] == kCopyEngines; }
+
+/// Whether sums of several ranks are added where a tile is stored.
+static heuristics::GemmNeeds needsOf(const Config &config, Exchange exchange) {
   heuristics::GemmNeeds needs = gemmNeeds(config);
   if (exchange != Exchange::gather) // the epilogue is that of whole sums
     needs.epilogue = {}, needs.isStoredByThreads = needs.isSummed = true;
-  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
-  shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
-  DeviceTraits target = problem.target;
-  if (!byCopyEngines(config))
-    target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
-  return heuristics::gemmTile(shape, target, needs);
+  return needs;
 }
 
-/// Copy engines move what is gathered, or cores, as the model of time has it.
-static void chooseEngine(const Problem &problem, Config &config) {
-  auto exchange = overlapProblem(problem, Exchange::gather, config, problem.type);
-  auto choice = heuristics::chooseOverlapped(exchange, problem.calibration);
-  bool isCopy = choice.engine == heuristics::OverlapChoice::Engine::copy;
-  config.set("engine", isCopy ? 1 : 0);
-  if (!isCopy)
-    config.set("comm", choice.commCores);
+/// The product that one rank computes, with rows as it reads them.
+static heuristics::GemmShape shapeOf(const Problem &problem, const Config &config,
+                                     Exchange exchange) {
+  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
+  return isPacked(config) ? packedShape(shape) : shape;
+}
+
+/// The tile, chosen for the SMs beside those that move data.
+static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
+  DeviceTraits target = problem.target;
+  if (!byCopyEngines(config) && !isDirect(config))
+    target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
+  return heuristics::gemmTile(shapeOf(problem, config, exchange), target,
+                              needsOf(config, exchange));
+}
+
+/// The tile and the parts of K of a product in one shot. A part's sums go to all other ranks, and
+/// are read where they are added.
+static heuristics::SplitTile splitOf(const Problem &problem, const Config &config) {
+  const heuristics::Calibration &rates = problem.calibration;
+  bool isNarrow = config["partials"] == 1;
+  double bytes =
+      double(problem["M"] * problem["N"]) * (isNarrow ? double(byteSize(problem.type)) : 4);
+  double seconds = bytes * double(problem.ranks - 1) / rates.coreCopyBandwidth +
+                   bytes * double(problem.ranks + 1) / rates.memoryBandwidth;
+  return heuristics::splitTile(shapeOf(problem, config, Exchange::allReduce), problem.target,
+                               needsOf(config, Exchange::allReduce), rates, seconds);
+}
+
+/// Rows that a core copies at a time of operands that are packed: so that all cores copy.
+static int64_t copiedRows(const Problem &problem) {
+  constexpr int64_t kMost = 16;
+  int64_t cores = problem.target.isGpu() ? problem.target.sms : std::max<int64_t>(1, problem.cores);
+  int64_t columns = heuristics::tilesOf(std::max(problem["N"], problem["K"]), kPackedColumns);
+  int64_t rows = std::max(problem["M"], problem["K"]) * columns;
+  return heuristics::fit(heuristics::tilesOf(rows, cores), kMost);
 }
 
 Config fusedDefaults(const Problem &problem, Exchange exchange) {
@@ -68,21 +106,35 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   bool isNarrow = problem.target.isGpu() && isFloat(problem.type) && byteSize(problem.type) == 2;
   config.add({"partials", isNarrow ? 1 : 0});
   config.add({"form", kEitherForm});
+  config.add({"operands", 0});
+  if (exchange == Exchange::allReduce)
+    config.add({"parts", 1});
   retileFused(problem, config, exchange);
-  if (problem.target.isGpu() && exchange == Exchange::gather) {
-    chooseEngine(problem, config);
-    retileFused(problem, config, exchange);
-  }
+  if (problem.target.isGpu() && problem.ranks > 1)
+    chooseWay(problem, config, exchange);
   return config;
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
-  setTile(config, tileOf(problem, config, exchange));
+  if (isDirect(config))
+    config.set("chunk", copiedRows(problem));
+  if (!isDirect(config) || exchange != Exchange::allReduce)
+    return setTile(config, tileOf(problem, config, exchange));
+  heuristics::SplitTile split = splitOf(problem, config);
+  setTile(config, split.tile);
+  config.set("parts", split.parts);
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmConfig(config),    config.get("comm"),   config.get("chunk"),
-          byCopyEngines(config), config.get("chunks"), config.get("partials") == 1};
+  GemmConfig product = gemmConfig(config);
+  product.packs = isPacked(config);
+  return {product,
+          config.get("comm"),
+          config.get("chunk"),
+          byCopyEngines(config),
+          config.get("chunks"),
+          config["partials"] == 1,
+          isDirect(config)};
 }
 
 int evenRows(int rows, int most) {
@@ -108,6 +160,8 @@ std::vector<std::string> fusedVariants() {
 }
 
 bool isPlaced(const Config &config) {
+  if (isDirect(config))
+    return false;
   return config["form"] == kEitherForm ? byCopyEngines(config) : config["form"] == kPlacedForm;
 }
 
@@ -118,6 +172,7 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);
+  product.parts = 1, product.packs = false; // symmetric memory is that of the placement
   checkEpilogue(type, product, name);
   return distribute(name, gemm(type, product), {{argument, where}});
 }
@@ -139,6 +194,23 @@ std::vector<CheckCase> fusedCheckCases() {
           {{{"M", 10}, {"N", 3}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=cores,comm=0,form=placed"},
           {{{"M", 10}, {"N", 6}, {"K", 7}}, "m=4,n=4,k=4,group=1,engine=copy,chunks=2,form=placed"},
           {{{"M", 3}, {"N", 2}, {"K", kChunkColumns + 3}}, "m=2,n=2,k=4096,engine=cores,comm=1"}};
+}
+
+std::vector<std::string> directVariants() {
+  std::vector<std::string> result = fusedVariants();
+  for (const char *one :
+       {"m=8,n=16,k=32,engine=direct", "m=8,n=16,k=32,chunk=4,engine=direct,operands=packed",
+        "engine=direct,operands=packed,transB=yes,scale=yes,bias=yes,residual=yes,partials=result"})
+    result.emplace_back(one);
+  return result;
+}
+
+std::vector<CheckCase> directCheckCases() {
+  std::vector<CheckCase> result = fusedCheckCases();
+  for (const char *one : {"m=4,n=4,k=4,group=1,chunk=2,engine=direct",
+                          "m=4,n=4,k=4,group=1,chunk=2,engine=direct,operands=packed"})
+    result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, one});
+  return result;
 }
 
 } // namespace ditron::kernels

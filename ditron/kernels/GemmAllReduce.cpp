@@ -5,12 +5,15 @@
 // of the ranks, does the epilogue, and tells everyone that the result is there to be fetched.
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/functions/SplitSums.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -137,9 +140,48 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
+/// Directly, in one shot. Cores divide the columns and K, so that all of them read B. Each sends what it has
+/// summed to every rank, and all ranks add all summands, in the same order.
+template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
+            auto left = operandOf<T>(A, cfg.packs, copiedRows, "packedA");
+            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
+            SplitSums<T, P> sums(cfg, C.rows(), C.cols(), numRanks(), rank());
+
+            left.prepare();
+            right.prepare();
+            auto share = [&](Index p, Index i, Index j) {
+              auto tile = [&](const auto &of) { return of.tiled(cfg.m, cfg.n)(p, i, j); };
+              for (auto peer : peers(Ring::next))
+                put(tile(sums.summands().at(rank())), tile(sums.summands().on(peer).at(rank())));
+              for (auto peer : ranks())
+                notify(sums.arrived().on(peer)(i, j));
+            };
+            auto ready = [&] {
+              left.waitUntilReady();
+              right.waitUntilReady();
+            };
+            sums.multiply(left.view(), right.view(), ready, share);
+            const GemmConfig &added = sums.added();
+            auto c = C.tiled(added.m, added.n);
+            for (auto at : c.tiles()) {
+              auto [i, j] = at;
+              c(i, j) =
+                  cast<Y>(finished<Y, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
+            }
+          }};
+}
+
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-ar");
   return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
+    if (config.isDirect)
+      return config.narrowPartials ? direct<T, Product<T>>(config)
+                                   : direct<T, Accumulator<T>>(config);
     if (!config.copyEngines)
       return byCores<T>(config);
     return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
@@ -151,13 +193,31 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return sumOfProducts(run, row, row.row);
 }
 
+static std::vector<std::string> variants() {
+  std::vector<std::string> result = directVariants();
+  for (const char *one : {"m=8,n=64,k=32,engine=direct,parts=3,partials=result",
+                          "engine=direct,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
+                          "m=32,n=48,k=16,engine=direct,parts=2,transB=yes,scale=yes,bias=yes,"
+                          "activation=silu,residual="
+                          "yes"})
+    result.emplace_back(one);
+  return result;
+}
+
+static std::vector<CheckCase> checkCases() {
+  std::vector<CheckCase> result = directCheckCases();
+  result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,engine=direct,parts=3"});
+  result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,engine=direct,parts=2"});
+  return result;
+}
+
 KernelEntry gemmAllReduceEntry() {
   return {
       .name = "gemm-ar",
       .summary = "A * B summed over the ranks, on every rank",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
+      .parameters = fusedParameters(Exchange::allReduce),
       .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::allReduce); },
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, Exchange::allReduce); },
@@ -170,9 +230,9 @@ KernelEntry gemmAllReduceEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 32}, {"N", 1280}, {"K", 6400}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
-      .checkCases = fusedCheckCases(),
+      .checkCases = checkCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = fusedVariants(),
+      .variants = variants(),
       .flops = [](const Problem &p, const Config &) { return 2.0 * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenReduce,
       .sharedFrom = 2,

@@ -11,6 +11,7 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 
@@ -108,9 +109,64 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
           }};
 }
 
+/// The rows of A of each rank, [R,M,K], as they are given or packed.
+template <class T>
+static Operand<T, 3> rowsOfRanks(const FusedGemmConfig &cfg, const In<T> &A, Index M, int rows) {
+  auto given = A.split(numRanks());
+  if (!cfg.packs)
+    return Operand<T, 3>(given);
+  auto copy = symmetric<T>({numRanks(), M, packedColumns<T>(A.cols())}, "packedA");
+  return Operand<T, 3>(PackedMatrix<T, 3>(given, copy, rows, "packedA"));
+}
+
+/// Cores multiply, and send what belongs to another rank there, tile by tile. P: the type of sums on
+/// their way.
+template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  int copiedRows = evenRows(cfg.m, cfg.chunkRows);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto left = rowsOfRanks<T>(cfg, A, C.rows(), copiedRows);
+            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
+            auto a = left.view().tiled(cfg.m, cfg.k);
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto columns = packedColumns<P>(C.cols()); // so that cores access 16 bytes at a time
+            auto staged = symmetric<P>({numRanks(), C.rows(), columns}, "staged");
+            auto parts = symmetric<P>({numRanks(), C.rows(), columns}, "parts");
+            auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
+            auto arrived = signals({c.rows(), ceilDiv(columns, cfg.n)}, "arrived");
+
+            left.prepare();
+            right.prepare();
+            auto order = order::nextRankFirstGrouped(cfg.group);
+            for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
+              left.waitUntilReady();
+              right.waitUntilReady();
+              auto sum = productBy(cfg, a.at(s), i, right.view(), j);
+              auto add = [&] {
+                Var total = sum;
+                wait(arrived(i, j), numRanks() - 1);
+                for (auto peer : peers())
+                  total += cast<Accumulator<T>>(received(peer, i, j));
+                c(i, j) = cast<Y>(finished<Y, 2>(cfg, total, {i, j}, {bias, residual, scale}));
+              };
+              auto send = [&] {
+                sent(s, i, j) = cast<P>(sum);
+                put(sent(s, i, j), parts.on(s).tiled(cfg.m, cfg.n)(rank(), i, j));
+                notify(arrived.on(s)(i, j));
+              };
+              when(s == rank(), add, send);
+            }
+          }};
+}
+
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-rs");
   return DotTypes::dispatch(type, "gemm-rs", [&]<class T> {
+    if (config.isDirect)
+      return config.narrowPartials ? direct<T, Product<T>>(config)
+                                   : direct<T, Accumulator<T>>(config);
     if (!config.copyEngines)
       return byCores<T>(config);
     return config.narrowPartials ? byCopyEngines<T, Product<T>>(config)
@@ -128,7 +184,7 @@ KernelEntry gemmReduceScatterEntry() {
       .summary = "A * B summed over the ranks, each rank's rows on that rank",
       .dtypes = DotTypes::list(),
       .isDistributed = true,
-      .parameters = fusedParameters(),
+      .parameters = fusedParameters(Exchange::reduceScatter),
       .defaults = [](const Problem &p) { return fusedDefaults(p, Exchange::reduceScatter); },
       .retile = [](const Problem &p,
                    Config &config) { retileFused(p, config, Exchange::reduceScatter); },
@@ -141,9 +197,9 @@ KernelEntry gemmReduceScatterEntry() {
       .testShapes = fusedTestShapes(),
       .benchShapes = {{{"M", 512}, {"N", 1024}, {"K", 688}},
                       {{"M", 2048}, {"N", 4096}, {"K", 2752}}},
-      .checkCases = fusedCheckCases(),
+      .checkCases = directCheckCases(),
       .scalars = {{"scale", 0.375}},
-      .variants = fusedVariants(),
+      .variants = directVariants(),
       .flops = [](const Problem &p,
                   const Config &) { return 2.0 * p["R"] * p["M"] * p["N"] * p["K"]; },
       .baseline = Baseline::gemmThenScatter,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Config.h"
+#include "ditron/kernels/FusedGemm.h"
 
 namespace ditron::kernels {
 
@@ -42,11 +43,11 @@ static double roundedToTf32(double value) {
   return std::ldexp(std::nearbyint(std::ldexp(mantissa, 11)), exponent - 11);
 }
 
-ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K, Accuracy accuracy,
-                         const std::function<double(int64_t)> &ofB) {
+ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, Terms terms,
+                         Accuracy accuracy, const std::function<double(int64_t)> &ofB) {
   bool isFast = accuracy == Accuracy::fast, rounds = isFast && in.type(0) == DType::f32;
   ReferenceSum sum;
-  for (int64_t k = 0; k < K; ++k) {
+  for (int64_t k = terms.first; k < terms.end; ++k) {
     double a = in.at(rank, 0, row, k), b = ofB(k);
     if (rounds)
       sum.addProduct(a, b, roundedToTf32(a), roundedToTf32(b));
@@ -72,10 +73,15 @@ std::vector<Expected> sumOfRanks(const Case &run, const OutputRow &row, int64_t 
 }
 
 ReferenceSum productOfOperands(const Case &run, Place row, Place matrix, int64_t column) {
+  return productOfOperands(run, row, matrix, column, {0, run.problem["K"]});
+}
+
+ReferenceSum productOfOperands(const Case &run, Place row, Place matrix, int64_t column,
+                               Terms terms) {
   int64_t K = run.problem["K"], N = run.problem["N"];
   bool transB = run.config["transB"] != 0;
   auto accuracy = static_cast<Accuracy>(run.config["accuracy"]);
-  return productWith(run.inputs, row.rank, row.number, K, accuracy, [&](int64_t k) {
+  return productWith(run.inputs, row.rank, row.number, terms, accuracy, [&](int64_t k) {
     return transB ? run.inputs.at(matrix.rank, 1, matrix.number * N + column, k)
                   : run.inputs.at(matrix.rank, 1, matrix.number * K + k, column);
   });
@@ -101,20 +107,35 @@ std::vector<Expected> finishedSums(const Case &run, const OutputRow &row,
 
 /// The significant bits in which a rank's sums travel; 0: they travel as they are.
 static int bitsOfPartials(const Case &run, DType type) {
-  bool isNarrow = run.config.valueOr("partials", 0) && run.config.valueOr("engine", 0);
-  return !isNarrow ? 0 : type == DType::bf16 ? 8 : type == DType::f16 ? 11 : 0;
+  if (!run.config.valueOr("partials", 0) || !run.config.valueOr("engine", 0))
+    return 0;
+  return type == DType::bf16 ? 8 : type == DType::f16 ? 11 : 0;
+}
+
+/// The terms of each sum that a rank sends: those of steps of `k` of a part of K.
+static std::vector<Terms> termsSent(const Case &run) {
+  int64_t parts = isDirect(run.config) ? run.config.valueOr("parts", 1) : 1;
+  int64_t K = run.problem["K"], step = run.config["k"], steps = (K + step - 1) / step;
+  std::vector<Terms> result;
+  for (int64_t p = 0; p < parts; ++p)
+    result.push_back(
+        {std::min(K, p * steps / parts * step), std::min(K, (p + 1) * steps / parts * step)});
+  return result;
 }
 
 std::vector<Expected> sumOfProducts(const Case &run, const OutputRow &row, int64_t inputRow) {
   int bits = bitsOfPartials(run, run.inputs.type(row.argument));
+  std::vector<Terms> parts = termsSent(run);
+  int64_t all = run.problem["K"] * run.problem.ranks;
   return finishedSums(run, row, [&](int64_t column) {
     ReferenceSum sum;
-    for (int64_t r = 0; r < run.problem.ranks; ++r) {
-      ReferenceSum part = productOfOperands(run, {r, inputRow}, {r, 0}, column);
-      if (bits)
-        part.allowRounding(bits, part.terms * run.problem.ranks);
-      sum.add(part);
-    }
+    for (int64_t r = 0; r < run.problem.ranks; ++r)
+      for (const Terms &terms : parts) {
+        ReferenceSum part = productOfOperands(run, {r, inputRow}, {r, 0}, column, terms);
+        if (bits)
+          part.allowRounding(bits, all);
+        sum.add(part);
+      }
     return sum;
   });
 }

@@ -71,10 +71,15 @@ double roundTo(DType type, double value);
 Expected expectedSum(const ReferenceSum &sum, DType type, Activation activation = Activation::none,
                      double residual = 0);
 
-/// One element of a product, as Product<T>: row `row` of argument 0 of `rank` by ofB(k), k = 0 ..
-/// K-1. It is what a product of this accuracy may give.
-ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, int64_t K, Accuracy accuracy,
-                         const std::function<double(int64_t)> &ofB);
+/// Terms of a product along K.
+struct Terms {
+  int64_t first, end;
+};
+
+/// One element of a product, as Product<T>: row `row` of argument 0 of `rank` by ofB(k), k being the
+/// terms. It is what a product of this accuracy may give.
+ReferenceSum productWith(const Inputs &in, int64_t rank, int64_t row, Terms terms,
+                         Accuracy accuracy, const std::function<double(int64_t)> &ofB);
 
 /// A row of an operand, or a matrix of a batch of them, of a rank.
 struct Place {
@@ -84,6 +89,9 @@ struct Place {
 /// A row of argument 0 by column `column` of a matrix of argument 1, which may be transposed: of the
 /// accuracy that the configuration asks for.
 ReferenceSum productOfOperands(const Case &run, Place row, Place matrix, int64_t column);
+/// The same of some of the terms.
+ReferenceSum productOfOperands(const Case &run, Place row, Place matrix, int64_t column,
+                               Terms terms);
 
 /// A row of activation(scale * sum + bias) + residual, of what the configuration has: the arguments
 /// behind the operands.

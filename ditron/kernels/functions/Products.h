@@ -16,32 +16,57 @@ template <class T> Precision precisionOf(Accuracy accuracy) {
   return isFloat(kDType<T>) ? Precision::fastAccum : Precision::ieee;
 }
 
-/// Tile (i, j) of a * b, in the accumulator's type.
+/// Steps along K: of all of it, or of a part of a product whose summands several cores compute.
+struct Steps {
+  Index first, end;
+
+  explicit Steps(Index count) : first(0), end(count) {}
+  /// Part `part` of `parts`, as even as can be; some have none where there are fewer steps.
+  Steps(Index count, Index part, int parts)
+      : first(part * count / parts), end((part + 1) * count / parts) {}
+};
+
+/// Tile (i, j) of a * b, in the accumulator's type, of these steps.
+template <class T, Access accessA, Access accessB>
+Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b, Index j,
+             Accuracy accuracy, const Steps &steps) {
+  Var acc = zeros<Accumulator<T>>(a.height(), b.width());
+  for (auto k : range(steps.first, steps.end))
+    acc += dot(a(i, k), b(k, j), precisionOf<T>(accuracy));
+  return acc;
+}
 template <class T, Access accessA, Access accessB>
 Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b, Index j,
              Accuracy accuracy = Accuracy::full) {
-  Var acc = zeros<Accumulator<T>>(a.height(), b.width());
-  for (auto k : range(a.cols()))
-    acc += dot(a(i, k), b(k, j), precisionOf<T>(accuracy));
-  return acc;
+  return product(a, i, b, j, accuracy, Steps(a.cols()));
 }
 
 /// Tile (i, j) of a * b transposed: rows of both are multiplied, as they lie in memory.
 template <class T, Access accessA, Access accessB>
 Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b,
-                   Index j, Accuracy accuracy = Accuracy::full) {
+                   Index j, Accuracy accuracy, const Steps &steps) {
   Var acc = zeros<Accumulator<T>>(a.height(), b.height());
-  for (auto k : range(a.cols()))
+  for (auto k : range(steps.first, steps.end))
     acc += dot(a(i, k), transpose(b(j, k)), precisionOf<T>(accuracy));
   return acc;
 }
+template <class T, Access accessA, Access accessB>
+Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b,
+                   Index j, Accuracy accuracy = Accuracy::full) {
+  return productOfRows(a, i, b, j, accuracy, Steps(a.cols()));
+}
 
-/// Tile (i, j) of a * B, or of a times the transposed B.
-template <class T, Access accessA>
-Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i, const In<T> &B,
-               Index j) {
-  return config.transB ? productOfRows(a, i, B.tiled(config.n, config.k), j, config.accuracy)
-                       : product(a, i, B.tiled(config.k, config.n), j, config.accuracy);
+/// Tile (i, j) of a * B, or of a times the transposed B, of these steps.
+template <class T, Access accessA, Access accessB>
+Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i,
+               const View<T, 2, accessB> &B, Index j, const Steps &steps) {
+  return config.transB ? productOfRows(a, i, B.tiled(config.n, config.k), j, config.accuracy, steps)
+                       : product(a, i, B.tiled(config.k, config.n), j, config.accuracy, steps);
+}
+template <class T, Access accessA, Access accessB>
+Tile productBy(const GemmConfig &config, const Tiled<T, 2, 2, accessA> &a, Index i,
+               const View<T, 2, accessB> &B, Index j) {
+  return productBy(config, a, i, B, j, Steps(a.cols()));
 }
 
 /// An order, of tiles that pairs of cores take side by side.

@@ -114,3 +114,61 @@ func.func @reads(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
   tile.store %c, %C[%c0, %c0] : tensor<64x64xbf16>, !bf16
   return
 }
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// An operand that is stored before any is loaded, as where rows are copied to whole 16 bytes: the producer loads behind
+// a gate.
+// CHECK-LABEL: func.func @packs
+// CHECK: %[[GATE:.*]] = nvidia.gate
+// CHECK: nvidia.roles producer {
+// CHECK-NEXT: nvidia.gate_wait %[[GATE]]
+// CHECK: nvidia.tma_load
+// CHECK: } consumer {
+// CHECK: tile.store
+// CHECK: nvidia.gate_arrive %[[GATE]]
+// CHECK: nvidia.receive
+func.func @packs(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
+                 %from: !bf16, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %rows = tile.load %from[%i, %c0] : !bf16 -> tensor<64x64xbf16>
+    tile.store %rows, %A[%i, %c0] : tensor<64x64xbf16>, !bf16
+  }
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %x = tile.load %A[%c0, %k] : !bf16 -> tensor<64x64xbf16>
+    %y = tile.load %B[%k, %c0] : !bf16 -> tensor<64x64xbf16>
+    %d = tile.dot %x, %y, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %c, %C[%c0, %c0] : tensor<64x64xbf16>, !bf16
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// An operand that is stored where others are loaded: this kernel has no roles.
+// CHECK-LABEL: func.func @overwrites
+// CHECK-NOT: nvidia.roles
+// CHECK: tile.dot
+func.func @overwrites(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %x = tile.load %A[%c0, %k] : !bf16 -> tensor<64x64xbf16>
+    %y = tile.load %B[%k, %c0] : !bf16 -> tensor<64x64xbf16>
+    %d = tile.dot %x, %y, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %c, %A[%c0, %c0] : tensor<64x64xbf16>, !bf16
+  return
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/verbs/Explanation.h"
+#include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "tools/ditron/report/Report.h"
 #include <fmt/format.h>
@@ -8,38 +9,44 @@
 namespace ditron::tools {
 
 using heuristics::Exchange;
-using heuristics::OverlapChoice;
 using heuristics::OverlapProblem;
 using heuristics::Prediction;
 using kernels::Baseline;
 using Json = nlohmann::ordered_json;
 
-std::optional<OverlapProblem> overlapOf(const Task &task) {
-  Baseline baseline = task.entry.baseline;
-  bool gathers = baseline == Baseline::gatherThenGemm;
-  bool scatters = baseline == Baseline::gemmThenScatter;
-  if (!gathers && !scatters && baseline != Baseline::gemmThenReduce)
+static std::string counted(int64_t number, const char *what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// What a kernel exchanges; nothing of kernels that are no product with a collective.
+static std::optional<Exchange> exchangeOf(const Task &task) {
+  switch (task.entry.baseline) {
+  case Baseline::gatherThenGemm:
+    return Exchange::gather;
+  case Baseline::gemmThenScatter:
+    return Exchange::reduceScatter;
+  case Baseline::gemmThenReduce:
+    return Exchange::allReduce;
+  default:
     return std::nullopt;
-  Exchange exchange = gathers    ? Exchange::gather
-                      : scatters ? Exchange::reduceScatter
-                                 : Exchange::allReduce;
-  return kernels::overlapProblem(task.problem, exchange, task.config,
-                                 task.kernel.parameters().back().dtype);
+  }
 }
 
-static std::string nameOf(const OverlapChoice &choice) {
-  if (!choice.isOverlapped)
-    return "sequence";
-  bool isCopy = choice.engine == OverlapChoice::Engine::copy;
-  std::string chunks =
-      fmt::format("{} chunk{} a shard", choice.chunks, choice.chunks == 1 ? "" : "s");
-  return isCopy ? "copies, " + chunks
-                : fmt::format("{} core{} that send, {}", choice.commCores,
-                              choice.commCores == 1 ? "" : "s", chunks);
+/// The way that a configuration takes, in words.
+static std::string nameOf(const kernels::Config &config) {
+  if (kernels::isDirect(config))
+    return fmt::format("all cores, one step after the other{}, K in {}",
+                       kernels::isPacked(config) ? ", of packed operands" : "",
+                       counted(config.valueOr("parts", 1), "part"));
+  std::string chunks = counted(config["chunks"], "chunk") + " a shard";
+  if (config["engine"] == 1)
+    return "copies, " + chunks;
+  return config["comm"] == 0 ? "all cores that multiply, too"
+                             : counted(config["comm"], "core") + " that send";
 }
 
-static Json jsonOf(const OverlapChoice &choice, const Prediction &predicted) {
-  return {{"choice", nameOf(choice)},
+static Json jsonOf(const std::string &choice, const Prediction &predicted) {
+  return {{"choice", choice},
           {"seconds", predicted.seconds},
           {"product_s", predicted.product},
           {"transfer_s", predicted.transfer},
@@ -51,15 +58,17 @@ static Json medianOrNull(const std::vector<double> &seconds) {
 }
 
 Json explain(const Task &task, const BenchResult &result, const KnownCalibration &calibration) {
-  std::optional<OverlapProblem> problem = overlapOf(task);
-  if (!problem)
+  std::optional<Exchange> exchange = exchangeOf(task);
+  if (!exchange)
     return nullptr;
   const heuristics::Calibration &numbers = calibration.numbers;
-  OverlapChoice chosen = chooseOverlap(*problem, numbers, task.problem.target.isGpu());
-  OverlapChoice sequence{.isOverlapped = false};
-  return {{"chosen", jsonOf(chosen, predict(*problem, chosen, numbers))},
-          {"sequence", jsonOf(sequence, predict(*problem, sequence, numbers))},
-          {"limit_s", limitOf(*problem, numbers)},
+  OverlapProblem problem = kernels::overlapProblem(task.problem, *exchange, task.config,
+                                                   task.kernel.parameters().back().dtype);
+  Prediction chosen = kernels::predictFused(task.problem, task.config, *exchange);
+  Prediction sequence = predict(problem, {.isOverlapped = false}, numbers);
+  return {{"chosen", jsonOf(nameOf(task.config), chosen)},
+          {"sequence", jsonOf("sequence", sequence)},
+          {"limit_s", limitOf(problem, numbers)},
           {"calibrated", calibration.isMeasured},
           {"measured",
            {{"seconds", medianOrNull(result.seconds)},
@@ -78,8 +87,7 @@ std::string textOfExplanation(const Json &explained) {
   const Json &chosen = explained["chosen"], &sequence = explained["sequence"];
   const Json &measured = explained["measured"];
   return fmt::format(
-      "  chosen    {}: predicted {} (product {}, last arrival {}, stall {}); measured as "
-      "configured {}\n"
+      "  chosen    {}: predicted {} (product {}, last arrival {}, stall {}); measured {}\n"
       "  sequence  predicted {} (product {}, collective {}); measured {} (product {})\n"
       "  limit     predicted {}; {}",
       chosen["choice"].get<std::string>(), seconds(chosen["seconds"]), seconds(chosen["product_s"]),

@@ -7,12 +7,8 @@
 #include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/verbs/Bench.h"
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 
 namespace ditron::tools {
-
-/// The product of a task that is overlapped with a collective; nothing of other kernels.
-std::optional<heuristics::OverlapProblem> overlapOf(const Task &task);
 
 /// What was chosen, and the predicted and measured seconds of its parts; null for kernels that the
 /// model is not about.

@@ -16,7 +16,10 @@ namespace ditron::gpu {
 
 namespace {
 
-constexpr int64_t kAccessBytes = 16, kAtATime = 4;
+constexpr int64_t kAccessBytes = 16;
+
+/// Accesses of a thread that are under way together: as many as hide the memory's latency.
+int64_t atATime(int64_t bytes) { return bytes == kAccessBytes ? 4 : 16; }
 
 /// One side of a copy: its first element's address and its strides, in bytes; i64.
 struct Side {
@@ -134,7 +137,7 @@ private:
     }
     Value first = b.create<arith::ExtUIOp>(t_.loc, b.getI64Type(), t_.thread());
     SmallVector<Value> step = digitsOf(i64(threads), extents);
-    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(kAtATime * threads),
+    auto loop = b.create<scf::ForOp>(t_.loc, first, total, i64(atATime(size) * threads),
                                      digitsOf(first, extents));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -143,7 +146,7 @@ private:
     SmallVector<Value> zeros(static_cast<size_t>(std::max<int64_t>(1, size / 4)), zero);
     SmallVector<std::tuple<SmallVector<Value>, Value, Value>> underWay;
     SmallVector<Value> digits(loop.getRegionIterArgs());
-    for (int64_t n = 0; n < kAtATime; ++n) {
+    for (int64_t n = 0; n < atATime(size); ++n) {
       Value number = t_.add(loop.getInductionVar(), i64(n * threads));
       Value exists = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ult, number, total);
       Value from = addressOf(t_, from_, digits, fromStep), to = addressOf(t_, to_, digits, toStep);

@@ -229,6 +229,18 @@ private:
     return false;
   }
 
+  /// Whether a store makes operands that only then are loaded, in a kernel without barriers: waits
+  /// come between them where other CTAs store, too.
+  bool isBeforeAllLoads(Operation *op) {
+    bool meets = function_.walk([](MeetOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    Operation *top = function_.front().findAncestorOpInBlock(*op);
+    return isa<core::StoreOp>(op) && !meets && llvm::all_of(pipes_, [&](PipeLoads &pipe) {
+             return llvm::all_of(pipe.tiles, [&](PipedTile &tile) {
+               return top->isBeforeInBlock(function_.front().findAncestorOpInBlock(*tile.load));
+             });
+           });
+  }
+
   /// Whether the kernel writes what the producer loads, which is then not to be prefetched.
   bool overwrites() {
     llvm::SmallPtrSet<Value, 4> loaded;
@@ -243,7 +255,7 @@ private:
       if (!view)
         return WalkResult::advance();
       BlockArgument root = rootOf(view);
-      if (root && loaded.contains(root) && isa<MoveOp>(op)) {
+      if (root && loaded.contains(root) && (isa<MoveOp>(op) || isBeforeAllLoads(op))) {
         writers_.push_back(op);
         return WalkResult::advance();
       }

@@ -55,7 +55,7 @@ int64_t promotedColumns(const Chip &share, int64_t warps, int64_t rows, int64_t 
 
 /// The roles of a kernel of which every product is one that warpgroups compute from tiles that are
 /// read from arguments (the left one may also be computed), and that writes none of these but by
-/// copies of chunks. Waits that come before the loads of such tiles are the producer's too. Without
+/// copies of chunks, or by stores before it loads any of them. Waits that come before the loads of such tiles are the producer's too. Without
 /// a value for other kernels and for chips that have no warpgroups. `warps`: that the schedule asks
 /// for, or 0. `share`: what a CTA has of an SM.
 std::optional<RolePlan> planRoles(mlir::func::FuncOp function, const Chip &share, int64_t warps);

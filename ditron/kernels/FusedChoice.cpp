@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How products across ranks are done where nothing is given: each way is predicted, and the one of the
+// least time is taken.
+#include "ditron/heuristics/DirectModel.h"
+#include "ditron/heuristics/SplitTiles.h"
+#include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/OverlapProblem.h"
+#include "ditron/kernels/Parameters.h"
+#include <algorithm>
+
+namespace ditron::kernels {
+
+using heuristics::Calibration;
+using heuristics::DirectChoice;
+using heuristics::OverlapChoice;
+using heuristics::OverlapProblem;
+using heuristics::Prediction;
+
+/// What a launch with roles of copy engines takes beside what they move, s.
+static constexpr double kHostSeconds = 8e-6;
+
+/// The machine as a way finds it: products of odd rows are slow.
+static Calibration ratesFor(const Problem &problem, const Config &config) {
+  return isPacked(config) || hasWholeRows(problem, config) ? problem.calibration
+                                                           : ratesOfOddRows(problem);
+}
+
+static OverlapChoice overlapOf(const Config &config) {
+  bool isCopy = config["engine"] == 1;
+  return {true, isCopy ? OverlapChoice::Engine::copy : OverlapChoice::Engine::core,
+          config["chunks"], isCopy ? 0 : config["comm"]};
+}
+
+static DType typeOfSums(const Problem &problem, const Config &config) {
+  return config["partials"] == 1 ? problem.type : DType::f32;
+}
+
+Prediction predictFused(const Problem &problem, const Config &config, Exchange exchange) {
+  Calibration rates = ratesFor(problem, config);
+  OverlapProblem made = overlapProblem(problem, exchange, config, problem.type);
+  if (!isDirect(config)) {
+    Prediction result = predict(made, overlapOf(config), rates);
+    if (config["engine"] == 1)
+      result.seconds += kHostSeconds;
+    return result;
+  }
+  heuristics::GemmShape shape = gemmShape(problem, made.rows);
+  int64_t parts = config.valueOr("parts", 1);
+  double product =
+      heuristics::splitSeconds(shape, pairedTile(config), parts, problem.target, rates);
+  auto bytes = static_cast<int64_t>(byteSize(typeOfSums(problem, config)));
+  double packed = isPacked(config) ? heuristics::packSeconds(shape, rates) : 0;
+  return predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
+}
+
+/// The ways there are, as changes of a configuration.
+static std::vector<Config> waysOf(const Problem &problem, const Config &config, Exchange exchange) {
+  std::vector<Config> ways{config};
+  auto add = [&](const char *engine, int64_t operands, int64_t comm) {
+    Config way = config;
+    way.set("engine", std::string_view(engine) == "cores" ? 0 : 2);
+    way.set("operands", operands);
+    way.set("comm", comm);
+    ways.push_back(way);
+  };
+  if (exchange == Exchange::gather)
+    for (int64_t comm : {8, 16})
+      add("cores", 0, comm);
+  add("direct", 0, config["comm"]);
+  if (!hasWholeRows(problem, config))
+    add("direct", 1, config["comm"]);
+  return ways;
+}
+
+void chooseWay(const Problem &problem, Config &config, Exchange exchange) {
+  double least = predictFused(problem, config, exchange).seconds;
+  for (Config &way : waysOf(problem, config, exchange)) {
+    retileFused(problem, way, exchange);
+    double seconds = predictFused(problem, way, exchange).seconds;
+    if (seconds < least)
+      least = seconds, config = way;
+  }
+}
+
+} // namespace ditron::kernels

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How products across ranks are done where nothing is given: by the sizes that a GPU finds.
+#include "ditron/driver/Compile.h"
+#include "ditron/kernels/FusedGemm.h"
+#include "ditron/kernels/Registry.h"
+#include <gtest/gtest.h>
+
+namespace ditron::kernels {
+namespace {
+
+Problem problemOf(int64_t M, int64_t N, int64_t K, int64_t ranks = 2) {
+  Problem problem;
+  problem.dims = {{"M", M}, {"N", N}, {"K", K}};
+  problem.type = DType::bf16;
+  problem.ranks = ranks;
+  problem.cores = 132;
+  problem.target = traitsOf("sm_90a");
+  return problem;
+}
+
+Config configOf(const char *kernel, const Problem &problem, const char *text = "") {
+  return findKernel(kernel).configure(problem, text);
+}
+
+constexpr const char *kProducts[] = {"ag-gemm", "gemm-rs", "gemm-ar"};
+
+TEST(Choice, PacksOddRowsOfSmallProducts) {
+  for (const char *kernel : kProducts) {
+    Config config = configOf(kernel, problemOf(997, 1031, 1009));
+    EXPECT_TRUE(isDirect(config) && isPacked(config)) << kernel;
+    EXPECT_FALSE(isPacked(configOf(kernel, problemOf(1000, 1032, 1008)))) << kernel;
+  }
+}
+
+TEST(Choice, DividesKOfFewRows) {
+  Config config = configOf("gemm-ar", problemOf(32, 5120, 12800));
+  EXPECT_TRUE(isDirect(config));
+  EXPECT_GT(config["parts"], 1);
+  EXPECT_EQ(configOf("gemm-ar", problemOf(32, 5120, 12800), "parts=1")["parts"], 1);
+}
+
+TEST(Choice, LeavesLargeTransfersToCopyEngines) {
+  for (const char *kernel : kProducts)
+    EXPECT_EQ(configOf(kernel, problemOf(8192, 8192, 8192))["engine"], 1) << kernel;
+}
+
+TEST(Choice, IsOverruledByWhatIsGiven) {
+  for (const char *kernel : kProducts) {
+    Config config = configOf(kernel, problemOf(997, 1031, 1009), "engine=copy");
+    EXPECT_FALSE(isDirect(config) || isPacked(config)) << kernel;
+  }
+}
+
+TEST(Choice, KnowsWhatItTakes) {
+  using heuristics::Exchange;
+  Problem problem = problemOf(997, 1031, 1009);
+  Config chosen = configOf("gemm-rs", problem),
+         copies = configOf("gemm-rs", problem, "engine=copy");
+  EXPECT_LT(predictFused(problem, chosen, Exchange::reduceScatter).seconds,
+            predictFused(problem, copies, Exchange::reduceScatter).seconds);
+}
+
+} // namespace
+} // namespace ditron::kernels
