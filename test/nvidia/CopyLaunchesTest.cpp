@@ -38,7 +38,10 @@ uint64_t callsOf(const Context &ctx, const std::function<void()> &launch) {
 }
 
 kernels::TransferConfig inChunks(int chunks) {
-  return {{.rows = 2, .columns = int(kColumns)}, /*copyEngines=*/true, chunks};
+  return {{.rows = 2, .columns = int(kColumns)},
+          /*copyEngines=*/true,
+          kernels::Protocol::simple,
+          chunks};
 }
 
 Tensor numbersOf(const Context &ctx, double more = 0) {
