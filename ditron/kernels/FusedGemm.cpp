@@ -115,14 +115,31 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   return config;
 }
 
+/// An all-reduce sends the last sums when nothing is left to multiply: in chunks of about a wave of
+/// tiles, whose rows are walked together, so that all but the last chunk are on their way before.
+static void chooseChunks(const Problem &problem, Config &config) {
+  constexpr int64_t kFewest = 2, kMost = 4;
+  auto ceilDiv = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
+  int64_t rows = ceilDiv(ceilDiv(problem["M"], config["m"]), problem.ranks);
+  int64_t columns = ceilDiv(problem["N"], config["n"]), sms = problem.target.sms;
+  int64_t waves = (rows * columns + sms / 2) / std::max<int64_t>(1, sms);
+  int64_t chunks = std::clamp(waves, kFewest, kMost);
+  config.set("chunks", chunks);
+  config.set("group", std::min(config["group"], std::max<int64_t>(1, ceilDiv(rows, chunks))));
+}
+
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
   if (isDirect(config))
     config.set("chunk", copiedRows(problem));
-  if (!isDirect(config) || exchange != Exchange::allReduce)
-    return setTile(config, tileOf(problem, config, exchange));
-  heuristics::SplitTile split = splitOf(problem, config);
-  setTile(config, split.tile);
-  config.set("parts", split.parts);
+  if (isDirect(config) && exchange == Exchange::allReduce) {
+    heuristics::SplitTile split = splitOf(problem, config);
+    setTile(config, split.tile);
+    config.set("parts", split.parts);
+    return;
+  }
+  setTile(config, tileOf(problem, config, exchange));
+  if (exchange == Exchange::allReduce && byCopyEngines(config) && problem.target.isGpu())
+    chooseChunks(problem, config);
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {

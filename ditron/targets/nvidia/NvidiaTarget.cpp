@@ -161,6 +161,7 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
   addDotPatterns(patterns, types, context);
   addRolePatterns(patterns, types, context);
   addQueuePatterns(patterns, types, context);
+  addPackedLoadPatterns(patterns, types, context);
   addOutboxPatterns(patterns, types, context);
   addGatePatterns(patterns, types, context);
   addTmaStorePatterns(patterns, types, context);

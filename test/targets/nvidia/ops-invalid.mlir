@@ -48,3 +48,11 @@ func.func @promote(%a: tensor<64x128xf8E4M3FN>, %b: tensor<128x64xf8E4M3FN>, %c:
   %d = nvidia.wgmma_promote %a, %b, %c by 12 : tensor<64x128xf8E4M3FN>, tensor<128x64xf8E4M3FN> -> tensor<64x64xf32>
   return
 }
+
+// -----
+
+func.func @load_packed(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %pipe: !nvidia.pipe<4 of tensor<64x64xbf16>>, %i: index) {
+  // expected-error @below {{has 1 coords but view has 2 dimensions}}
+  nvidia.load_packed %A[%i] as tensor<64x64xbf16> to %pipe in 1 : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<64x64xbf16>>
+  return
+}

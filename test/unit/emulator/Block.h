@@ -69,9 +69,10 @@ struct Warp {
 
 /// A TMA load that has not landed.
 struct Transfer {
-  const TensorMap *map;
+  const TensorMap *map;       ///< null: a run of bytes, from an address
   std::vector<int64_t> place; ///< innermost first
   uint64_t shared, barrier;   ///< no barrier: of what is stored
+  uint64_t address = 0, bytes = 0;
 };
 
 /// The TMA stores of one thread: groups, and those that belong to none yet.

@@ -24,6 +24,10 @@ void Block::copy(Warp &warp, const Instruction &i, const Mask &mask) {
 }
 
 void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
+  if (!i.has("tensor")) {
+    auto of = [&](size_t operand) { return value(warp, i.operands[operand], lane); };
+    return transfers_.push_back({nullptr, {}, of(0), of(3), of(1), of(2)});
+  }
   bool isStore = i.has("bulk_group");
   const Operand &memory = i.operands[isStore ? 0 : 1], &shared = i.operands[isStore ? 1 : 0];
   uint64_t number = value(warp, memory.parts[0], lane) - kParameters - launch_.words.size();
@@ -83,6 +87,13 @@ void Block::land() {
 }
 
 int64_t Block::move(const Transfer &transfer) {
+  if (!transfer.map) {
+    if ((transfer.shared | transfer.address | transfer.bytes) % 16 != 0)
+      throw Fault("a bulk copy that is not of whole runs of 16 bytes");
+    std::memcpy(inShared(transfer.shared, transfer.bytes),
+                reinterpret_cast<const uint8_t *>(transfer.address), transfer.bytes);
+    return static_cast<int64_t>(transfer.bytes);
+  }
   const TensorMap &map = *transfer.map;
   if (transfer.shared % 128 != 0 || map.box.back() * map.elementBytes != 128)
     throw Fault("a box that is not of aligned rows of 128 bytes");

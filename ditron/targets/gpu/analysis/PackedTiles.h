@@ -4,7 +4,7 @@
 // which the threads of a CTA hold it. Of a tile of 128 x 256 bf16 in the accumulators of 8 warps,
 // a thread has 128 elements, 16 runs of 16 bytes:
 //
-//   warp 0: run 0 of lanes 0 .. 31, run 1 of lanes 0 .. 31, ... run 15; warp 1: ...
+//   run 0 of threads 0 .. 255, run 1 of threads 0 .. 255, ... run 15
 //
 // So each access of a warp is 512 neighbouring bytes, no element changes its thread, and no tile is
 // ragged. device/transforms/PackTiles.cpp says which tiles may be packed.

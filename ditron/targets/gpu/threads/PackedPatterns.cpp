@@ -4,90 +4,67 @@
 // of a warp neighbouring ones (analysis/PackedTiles.h). A tile is whole, so nothing is masked but
 // tiles that lie outside of the view altogether, as CTAs of a cluster may have them.
 #include "ditron/lower/Conversions.h"
-#include "ditron/targets/gpu/analysis/PackedTiles.h"
-#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/gpu/threads/PackedMemory.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
 
 namespace ditron::gpu {
+
+PackedPlace placeOf(ThreadBuilder &t, RankedTensorType tile, Value view, ValueRange coords) {
+  OpBuilder &b = t.b;
+  auto metadata = b.create<memref::ExtractStridedMetadataOp>(t.loc, view);
+  Value base = b.create<memref::ExtractAlignedPointerAsIndexOp>(t.loc, view);
+  Value place = metadata.getOffset(), isInside = b.create<arith::ConstantIntOp>(t.loc, 1, 1);
+  size_t row = coords.size() - 2;
+  for (size_t dim = 0; dim < coords.size(); ++dim) {
+    int64_t extent = dim < row ? 1 : tile.getDimSize(static_cast<unsigned>(dim - row));
+    Value count = metadata.getSizes()[dim];
+    if (extent > 1)
+      count = b.create<arith::DivUIOp>(t.loc, count, t.index(extent));
+    Value fits = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ult, coords[dim], count);
+    isInside = b.create<arith::AndIOp>(t.loc, isInside, fits);
+    bool isColumn = dim > row; // a tile to the right is a whole tile further
+    Value stride = isColumn ? t.index(tile.getNumElements())
+                            : t.mul(metadata.getStrides()[dim], t.index(extent));
+    place = t.add(place, t.mul(coords[dim], stride));
+  }
+  place = t.mul(place, t.index(storageBytes(tile.getElementType())));
+  Value address = b.create<arith::IndexCastOp>(t.loc, b.getI64Type(), t.add(base, place));
+  return {address, isInside};
+}
+
+PackedTile::PackedTile(ThreadBuilder &t, RankedTensorType tile)
+    : t_(t), tile_(tile), registers_(core::layoutOf(tile).limit(Axis::reg)),
+      bytes_(storageBytes(tile.getElementType())), run_(packedRun(core::layoutOf(tile), bytes_)),
+      word_(t.b.getIntegerType(static_cast<unsigned>(std::min<int64_t>(32, 8 * bytesOfRun())))) {
+  Value thread = t.mul(t.thread(), t.i32(bytesOfRun()));
+  thread_ = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI64Type(), thread);
+}
+
+Value PackedTile::offset(int64_t run) {
+  int64_t behind = run * t_.context.threads().count() * bytesOfRun();
+  return t_.add(thread_, t_.b.create<arith::ConstantIntOp>(t_.loc, behind, 64));
+}
+
+SmallVector<Value> PackedTile::zeros() {
+  Value zero = t_.b.create<arith::ConstantOp>(t_.loc, t_.b.getIntegerAttr(word_, 0));
+  return SmallVector<Value>(wordsOfRun(), zero);
+}
+
+Value PackedTile::loaded(ArrayRef<Value> words) {
+  auto type = VectorType::get({registers_}, lower::storageType(tile_.getElementType()));
+  return t_.loaded(t_.b.create<vector::BitCastOp>(t_.loc, type, t_.join(words)),
+                   tile_.getElementType());
+}
+
+SmallVector<Value> PackedTile::stored(Value vector) {
+  auto type = VectorType::get({runs() * static_cast<int64_t>(wordsOfRun())}, word_);
+  Value stored = t_.stored(vector, tile_.getElementType());
+  return t_.split(t_.b.create<vector::BitCastOp>(t_.loc, type, stored));
+}
+
 namespace {
-
-/// The runs of this thread in a packed tile.
-class PackedTile {
-public:
-  PackedTile(ThreadBuilder &t, RankedTensorType tile, Value view, ValueRange coords)
-      : t_(t), registers_(core::layoutOf(tile).limit(Axis::reg)),
-        storage_(lower::storageType(tile.getElementType())), bytes_(core::elementBytes(storage_)),
-        run_(packedRun(core::layoutOf(tile), bytes_)),
-        word_(t.b.getIntegerType(static_cast<unsigned>(std::min<int64_t>(32, 8 * run_ * bytes_)))) {
-    locate(tile, view, coords);
-  }
-
-  /// All registers, in their type in memory.
-  Value load() {
-    Value zero = t_.b.create<arith::ConstantOp>(t_.loc, t_.b.getIntegerAttr(word_, 0));
-    SmallVector<Value> zeros(static_cast<size_t>(wordsOf(run_)), zero), words;
-    for (int64_t reg = 0; reg < registers_; reg += run_)
-      words.append(t_.instructions->loadGlobal(at(reg), run_ * bytes_, isInside_, zeros));
-    return t_.b.create<vector::BitCastOp>(t_.loc, VectorType::get({registers_}, storage_),
-                                          t_.join(words));
-  }
-
-  void store(Value vector) {
-    auto type = VectorType::get({wordsOf(registers_)}, word_);
-    SmallVector<Value> words = t_.split(t_.b.create<vector::BitCastOp>(t_.loc, type, vector));
-    auto count = static_cast<size_t>(wordsOf(run_));
-    for (int64_t reg = 0; reg < registers_; reg += run_) {
-      auto first = static_cast<size_t>(wordsOf(reg));
-      t_.instructions->storeGlobal(at(reg), ArrayRef(words).slice(first, count), isInside_);
-    }
-  }
-
-private:
-  int64_t wordsOf(int64_t registers) const {
-    return registers * bytes_ * 8 / word_.getIntOrFloatBitWidth();
-  }
-
-  /// Where this thread's first run lies, and whether the tile is one of the view.
-  void locate(RankedTensorType tile, Value view, ValueRange coords) {
-    OpBuilder &b = t_.b;
-    auto metadata = b.create<memref::ExtractStridedMetadataOp>(t_.loc, view);
-    Value base = b.create<memref::ExtractAlignedPointerAsIndexOp>(t_.loc, view);
-    Value place = metadata.getOffset();
-    size_t row = coords.size() - 2;
-    isInside_ = b.create<arith::ConstantIntOp>(t_.loc, 1, 1);
-    for (size_t dim = 0; dim < coords.size(); ++dim) {
-      int64_t extent = dim < row ? 1 : tile.getDimSize(static_cast<unsigned>(dim - row));
-      Value count = metadata.getSizes()[dim];
-      if (extent > 1)
-        count = b.create<arith::DivUIOp>(t_.loc, count, t_.index(extent));
-      Value fits = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ult, coords[dim], count);
-      isInside_ = b.create<arith::AndIOp>(t_.loc, isInside_, fits);
-      bool isColumn = dim > row; // a tile to the right is a whole tile further
-      Value stride = isColumn ? t_.index(tile.getNumElements())
-                              : t_.mul(metadata.getStrides()[dim], t_.index(extent));
-      place = t_.add(place, t_.mul(coords[dim], stride));
-    }
-    Value thread = t_.add(t_.mul(t_.context.warp, t_.i32(registers_ / run_ * t_.context.lanes)),
-                          t_.context.lane);
-    thread = b.create<arith::IndexCastUIOp>(t_.loc, b.getIndexType(), t_.mul(thread, t_.i32(run_)));
-    place = t_.mul(t_.add(place, thread), t_.index(bytes_));
-    first_ = b.create<arith::IndexCastOp>(t_.loc, b.getI64Type(), t_.add(base, place));
-  }
-
-  Value at(int64_t reg) {
-    Value behind = t_.b.create<arith::ConstantIntOp>(t_.loc, reg * t_.context.lanes * bytes_, 64);
-    return t_.add(first_, behind);
-  }
-
-  ThreadBuilder &t_;
-  int64_t registers_;
-  Type storage_;
-  int64_t bytes_, run_; ///< of an element; elements of a run
-  IntegerType word_;
-  Value first_, isInside_;
-};
 
 /// A load of a packed tile: takes precedence over that of any tile.
 struct PackedLoadPattern : OpConversionPattern<core::LoadOp> {
@@ -101,8 +78,13 @@ struct PackedLoadPattern : OpConversionPattern<core::LoadOp> {
       return b.notifyMatchFailure(op, "its memory is row-major");
     RankedTensorType tile = tileOf(op.getTile());
     ThreadBuilder t(b, op.getLoc(), context_);
-    Value stored = PackedTile(t, tile, op.getView(), op.getCoords()).load();
-    b.replaceOp(op, t.loaded(stored, tile.getElementType()));
+    PackedTile places(t, tile);
+    PackedPlace place = placeOf(t, tile, op.getView(), op.getCoords());
+    SmallVector<Value> words;
+    for (int64_t run = 0; run < places.runs(); ++run)
+      words.append(t.instructions->loadGlobal(t.add(place.address, places.offset(run)),
+                                              places.bytesOfRun(), place.isInside, places.zeros()));
+    b.replaceOp(op, places.loaded(words));
     return success();
   }
 
@@ -121,8 +103,12 @@ struct PackedStorePattern : OpConversionPattern<core::StoreOp> {
       return b.notifyMatchFailure(op, "its memory is row-major");
     RankedTensorType tile = tileOf(op.getTile());
     ThreadBuilder t(b, op.getLoc(), context_);
-    Value stored = t.stored(adaptor.getTile(), tile.getElementType());
-    PackedTile(t, tile, op.getView(), op.getCoords()).store(stored);
+    PackedTile places(t, tile);
+    PackedPlace place = placeOf(t, tile, op.getView(), op.getCoords());
+    SmallVector<Value> words = places.stored(adaptor.getTile());
+    for (int64_t run = 0; run < places.runs(); ++run)
+      t.instructions->storeGlobal(t.add(place.address, places.offset(run)),
+                                  places.wordsOf(words, run), place.isInside);
     b.eraseOp(op);
     return success();
   }

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace ditron::nvidia {
 
-bool ClusterValues::isSameOp(Operation *op) {
+bool ClusterValues::isSameWay(Operation *op) {
   for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);
        parent = parent->getParentOp()) {
     if (auto loop = dyn_cast<scf::ForOp>(parent); loop && !isSame(loop.getInductionVar()))
@@ -21,7 +21,12 @@ bool ClusterValues::isSameOp(Operation *op) {
     if (auto branch = dyn_cast<scf::IfOp>(parent); branch && !isSame(branch.getCondition()))
       return false;
   }
-  return llvm::all_of(op->getOperands(), [&](Value operand) { return isSame(operand); });
+  return true;
+}
+
+bool ClusterValues::isSameOp(Operation *op) {
+  return isSameWay(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isSame(operand); });
 }
 
 bool ClusterValues::canShare(core::LoadOp load) {

@@ -18,6 +18,8 @@ public:
 
   /// Whether a value that the producer computes is the same for all CTAs of a cluster.
   bool isSame(mlir::Value value) { return kindOf(value) == Kind::same; }
+  /// Whether all CTAs of a cluster come to an op, equally often.
+  bool isSameWay(mlir::Operation *op);
   /// Whether an op, and how often it is reached, is the same for all CTAs of a cluster.
   bool isSameOp(mlir::Operation *op);
   /// Whether each CTA of a cluster may load a part of a tile for all of them: it is the same, and so

@@ -147,6 +147,7 @@ public:
     Guards guards = plan.guards(function_);
     if (!waitsAreKnown(guards) || mayLeave(guards))
       return std::nullopt;
+    addPacked(plan);
     return plan;
   }
 
@@ -208,6 +209,38 @@ private:
         return onlyReadByDots(transpose.getResult());
       return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
     });
+  }
+
+  /// Packed tiles of symmetric memory that the kernel does not write itself, if the producer can
+  /// find them and wait for them.
+  void addPacked(RolePlan &plan) {
+    if (pipes_.size() != 1 || !pipes_[0].isInner())
+      return;
+    function_.walk([&](core::LoadOp load) {
+      bool isFound =
+          load->hasAttr(device::kPackedAttr) && !isInPipe(load) && projection_.reaches(load) &&
+          projection_.computes(load.getView()) &&
+          llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); });
+      if (isFound && !isStored(rootOf(load.getView())))
+        plan.packed.push_back(load);
+    });
+    Guards guards = plan.guards(function_);
+    if (!waitsAreKnown(guards) || mayLeave(guards))
+      plan.packed.clear();
+  }
+
+  bool isInPipe(core::LoadOp load) const {
+    return pipes_[0].block->getParentOp()->isAncestor(load);
+  }
+
+  bool isStored(BlockArgument root) {
+    WalkResult result = function_.walk([&](Operation *op) {
+      Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
+      if (auto move = dyn_cast<MoveOp>(op))
+        view = move.getDestination();
+      return view && rootOf(view) == root ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return !root || result.wasInterrupted();
   }
 
   /// The first op that computes tiles, constants aside, or that talks to other CTAs.
@@ -311,6 +344,8 @@ Guards RolePlan::guards(func::FuncOp function) const {
   for (const PipeLoads &pipe : pipes)
     for (const PipedTile &tile : pipe.tiles)
       loads.push_back(tile.load);
+  for (core::LoadOp load : packed)
+    loads.push_back(load);
   return {function, loads};
 }
 

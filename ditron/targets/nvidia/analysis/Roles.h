@@ -35,6 +35,8 @@ struct RolePlan {
   int64_t warps;                      ///< that compute: whole warpgroups
   /// Ops that write memory which the producer loads: it loads behind them only when they are done.
   llvm::SmallVector<mlir::Operation *> writers = {};
+  /// Packed tiles that come through the slots of the one pipe, behind its loop.
+  llvm::SmallVector<core::LoadOp> packed = {};
 
   Guards guards(mlir::func::FuncOp function) const;
 };

@@ -248,6 +248,13 @@ void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, V
            operands, {});
 }
 
+void Instructions::copyBulk(Value shared, Value address, int64_t bytes, Value barrier) {
+  assemble(fmt::format("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
+                       "[$1], {}, [$2];",
+                       bytes),
+           "r,l,r,~{memory}", {shared, address, barrier}, {});
+}
+
 void Instructions::fenceCopies() {
   assemble("fence.proxy.async.shared::cta;", "~{memory}", {}, {});
 }

@@ -80,6 +80,8 @@ public:
   void arriveInCluster(Value barrier, Value mask);
   /// One arrival, which says that the phase also waits for this number of bytes.
   void arriveExpecting(Value barrier, int64_t bytes);
+  /// A bulk copy of bytes, a multiple of 16, from an address to shared memory, which an mbarrier counts.
+  void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);
   /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
   /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
   /// `ctas` above 1: a multicast into the shared memory of the CTAs of the cluster, at the same

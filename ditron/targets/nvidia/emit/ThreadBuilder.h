@@ -58,6 +58,8 @@ void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverte
                      const ThreadContext &context);
 void addQueuePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                       const ThreadContext &context);
+void addPackedLoadPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                           const ThreadContext &context);
 void addOutboxPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
 void addGatePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

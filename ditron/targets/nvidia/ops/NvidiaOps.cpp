@@ -76,6 +76,8 @@ LogicalResult TmaLoadOp::verify() {
   return requireCoords(*this, getView(), getCoords());
 }
 
+LogicalResult LoadPackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+
 LogicalResult ReceiveOp::verify() {
   SmallVector<Type> tiles(getPipe().getType().getTiles());
   return requireTypes(*this, getResultTypes(), tiles, "the pipe");

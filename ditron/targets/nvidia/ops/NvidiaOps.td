@@ -159,6 +159,42 @@ def Nvidia_CompleteStoresOp : Nvidia_Op<"complete_stores", [MemoryEffects<[MemRe
   let assemblyFormat = "attr-dict";
 }
 
+def Nvidia_LoadPackedOp : Nvidia_Op<"load_packed", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The producer loads a packed tile of a view into the next slots";
+  let description = [{
+    Coordinates as in tile.load, of a packed tile of type `tile` (dist.packed). Each of `parts` slots
+    gets an equal run of its bytes by a bulk copy, once all have released the slot. Any tile of the
+    view comes instead of one outside of it.
+
+    Example:
+    ```mlir
+    nvidia.load_packed %view[%i, %j] as tensor<128x64xbf16> to %pipe in 1
+        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile,
+                   Nvidia_PipeType:$pipe, I64Attr:$parts);
+  let assemblyFormat = [{ $view `[` $coords `]` `as` $tile `to` $pipe `in` $parts attr-dict
+                          `:` type($view) `,` type($pipe) }];
+  let hasVerifier = 1;
+}
+
+def Nvidia_ReceivePackedOp : Nvidia_Op<"receive_packed", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The packed tile in the consumer's next slots, once it is there";
+  let description = [{
+    Each thread reads its elements, and releases the slots.
+
+    Example:
+    ```mlir
+    %tile = nvidia.receive_packed %pipe in 1 : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+        -> tensor<128x64xbf16>
+    ```
+  }];
+  let arguments = (ins Nvidia_PipeType:$pipe, I64Attr:$parts);
+  let results = (outs Tile_Tile:$tile);
+  let assemblyFormat = "$pipe `in` $parts attr-dict `:` type($pipe) `->` type($tile)";
+}
+
 def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The tiles of the next slot, once they are there";
   let description = [{

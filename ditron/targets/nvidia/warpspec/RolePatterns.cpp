@@ -16,6 +16,7 @@
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/nvidia/warpspec/Pipe.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -29,8 +30,6 @@ Type pipeType(MLIRContext *context) {
 }
 
 namespace {
-
-constexpr int64_t kTileAlignment = 1024;
 
 /// Numbers of barriers: of all threads, and of the consumers; of a warpgroup; of its ping-pong.
 constexpr int64_t kCommonBarriers = 2;
@@ -47,80 +46,6 @@ Value pingPongBarrier(ThreadBuilder &t, int64_t warps, bool ofNext) {
 }
 /// The threads of two warpgroups, which meet at a ping-pong barrier.
 constexpr int64_t kPingPongThreads = 2 * kWarpgroup * kLanes;
-
-/// Words of a thread's position in a pipe.
-enum Position { kFillSlot, kFillParity, kTakeSlot, kTakeParity, kFreeSlot, kPositions };
-
-int64_t tileBytes(RankedTensorType tile) {
-  int64_t bytes = tile.getNumElements() * storageBytes(tile.getElementType());
-  return (bytes + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
-}
-
-int64_t slotBytes(PipeType pipe) {
-  int64_t bytes = 0;
-  for (RankedTensorType tile : pipe.getTiles())
-    bytes += tileBytes(tile);
-  return bytes;
-}
-
-/// A pipe as one of its threads sees it.
-class Pipe {
-public:
-  Pipe(ThreadBuilder &t, PipeType type, Value converted) : t_(t), type_(type) {
-    base_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 0);
-    positions_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 1);
-    there_ = t.b.create<LLVM::ExtractValueOp>(t.loc, converted, 2);
-  }
-
-  Value get(Position which) {
-    return t_.b.create<LLVM::LoadOp>(t_.loc, t_.b.getI32Type(), address(which));
-  }
-  void set(Position which, Value value) {
-    t_.b.create<LLVM::StoreOp>(t_.loc, value, address(which));
-  }
-  /// The slot after one, and whether that is the first again.
-  std::pair<Value, Value> next(Value slot) {
-    Value after = t_.add(slot, t_.i32(1));
-    Value wraps = t_.b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::eq, after,
-                                             t_.i32(type_.getSlots()));
-    return {t_.b.create<arith::SelectOp>(t_.loc, wraps, t_.i32(0), after), wraps};
-  }
-  /// Moves a slot and its parity on.
-  void advance(Position slot, Position parity) {
-    auto [after, wraps] = next(get(slot));
-    Value before = get(parity);
-    Value flipped = t_.b.create<arith::XOrIOp>(t_.loc, before, t_.i32(1));
-    set(slot, after);
-    set(parity, t_.b.create<arith::SelectOp>(t_.loc, wraps, flipped, before));
-  }
-
-  Value full(Value slot) { return barrier(slot, 0); }
-  Value empty(Value slot) { return barrier(slot, type_.getSlots()); }
-  /// The same of the CTA whose rank is this lane's number: i32.
-  Value emptyThere(Value slot) {
-    Value place = t_.add(there_, t_.mul(slot, t_.i32(kBarrierBytes)));
-    return t_.add(place,
-                  t_.i32(type_.getSlots() * slotBytes(type_) + type_.getSlots() * kBarrierBytes));
-  }
-  Value tile(Value slot, size_t number) {
-    int64_t before = 0;
-    for (RankedTensorType tile : type_.getTiles().take_front(number))
-      before += tileBytes(tile);
-    Value place = t_.offset(base_, t_.mul(slot, t_.i32(slotBytes(type_))));
-    return t_.offset(place, before);
-  }
-
-private:
-  Value address(Position which) { return t_.offset(positions_, int64_t(4) * which); }
-  Value barrier(Value slot, int64_t first) {
-    Value place = t_.offset(base_, t_.mul(slot, t_.i32(kBarrierBytes)));
-    return t_.offset(place, type_.getSlots() * slotBytes(type_) + first * kBarrierBytes);
-  }
-
-  ThreadBuilder &t_;
-  PipeType type_;
-  Value base_, positions_, there_;
-};
 
 Value isThread(ThreadBuilder &t, int64_t warp) {
   auto is = [&](Value x, int64_t y) {
@@ -395,19 +320,7 @@ struct PingPongArrivePattern : EffectPattern<PingPongArriveOp> {
 struct ReleasePattern : EffectPattern<ReleaseOp> {
   using EffectPattern::EffectPattern;
   void write(ReleaseOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
-    OpBuilder &b = t.b;
-    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
-    Value slot = pipe.get(kFreeSlot);
-    int64_t ctas = op.getPipe().getType().getCtas();
-    Value isChosen =
-        b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ult, context_.lane, t.i32(ctas));
-    Value arrives = b.create<arith::AndIOp>(op.getLoc(), isChosen, op.getCondition());
-    if (ctas > 1)
-      t.instructions.arriveInCluster(pipe.emptyThere(slot), arrives);
-    else
-      t.instructions.arrive(pipe.empty(slot), arrives);
-    Value after = pipe.next(slot).first;
-    pipe.set(kFreeSlot, b.create<arith::SelectOp>(op.getLoc(), op.getCondition(), after, slot));
+    Pipe(t, op.getPipe().getType(), adaptor.getPipe()).release(op.getCondition());
   }
 };
 

@@ -54,6 +54,7 @@
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
 #include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
+#include "ditron/targets/nvidia/warpspec/PackedLoads.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
 #include "mlir/IR/IRMapping.h"
@@ -89,10 +90,11 @@ struct LoadedPipe {
 /// Writes the producer: the control flow around the loads, and what it is computed from.
 class Producer {
 public:
-  /// `gates`: ops behind which the producer waits for the consumer at a gate.
+  /// `gates`: ops behind which the producer waits for the consumer at a gate. `packed`: tiles that
+  /// come through the first pipe, too.
   Producer(OpBuilder b, ArrayRef<LoadedPipe> pipes, const Guards &guards,
-           const llvm::DenseMap<Operation *, Value> &gates)
-      : b_(b), pipes_(pipes), guards_(guards), gates_(gates) {}
+           const llvm::DenseMap<Operation *, Value> &gates, ArrayRef<core::LoadOp> packed)
+      : b_(b), pipes_(pipes), guards_(guards), gates_(gates), packed_(packed) {}
 
   void project(llvm::iterator_range<Block::iterator> ops) {
     for (Operation &op : ops) {
@@ -100,6 +102,8 @@ public:
       for (const LoadedPipe &one : pipes_)
         if (one.loads.tiles.back().load == &op)
           loadTiles(one);
+      if (auto load = dyn_cast<core::LoadOp>(op); load && llvm::is_contained(packed_, load))
+        loadPacked(load);
       if (auto gate = gates_.find(&op); gate != gates_.end())
         b_.create<GateWaitOp>(op.getLoc(), gate->second);
     }
@@ -109,9 +113,11 @@ private:
   /// Whether an op has something for the producer to do in it: tiles to load, or what comes before
   /// some, waits and the kernel's end.
   bool leads(Operation &op) {
-    if (llvm::any_of(pipes_, [&](const LoadedPipe &one) {
-          return op.isProperAncestor(one.loads.tiles.back().load);
-        }))
+    if (llvm::any_of(pipes_,
+                     [&](const LoadedPipe &one) {
+                       return op.isProperAncestor(one.loads.tiles.back().load);
+                     }) ||
+        llvm::any_of(packed_, [&](core::LoadOp load) { return op.isProperAncestor(load); }))
       return true;
     WalkResult result = op.walk([&](Operation *inner) {
       bool counts = isa<LLVM::InlineAsmOp, WaitOp>(inner) && guards_.precedesLoad(inner);
@@ -212,12 +218,24 @@ private:
     }
   }
 
+  void loadPacked(core::LoadOp load) {
+    SmallVector<Value> coords;
+    for (Value coord : load.getCoords())
+      coords.push_back(mapped(coord));
+    RankedTensorType tile = tileOf(load.getTile());
+    Value pipe = pipes_.front().pipe;
+    int64_t parts = partsOf(tile, cast<PipeType>(pipe.getType()), warpsOf(load));
+    b_.create<LoadPackedOp>(load.getLoc(), mapped(load.getView()), coords, tile, pipe,
+                            static_cast<uint64_t>(parts));
+  }
+
   Value mapped(Value value) { return mapping_.lookupOrDefault(value); }
 
   OpBuilder b_;
   ArrayRef<LoadedPipe> pipes_;
   const Guards &guards_;
   const llvm::DenseMap<Operation *, Value> &gates_;
+  ArrayRef<core::LoadOp> packed_;
   IRMapping mapping_;
   Projection projection_;
   /// What is computed where only the other role goes.
@@ -255,6 +273,9 @@ private:
     int64_t available =
         share.sharedBytes - searches.bytes() - outbox - static_cast<int64_t>(gated.size()) * kGate;
     SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
+    llvm::erase_if(plan->packed, [&](core::LoadOp load) {
+      return !comesThrough(pipes.front(), load, plan->warps);
+    });
     llvm::DenseMap<Operation *, Value> gates;
     for (Operation *op : gated)
       gates[op] = b.create<GateOp>(GateType::get(b.getContext()));
@@ -265,14 +286,15 @@ private:
       return llvm::make_range(std::next(roles->getIterator()),
                               function.front().getTerminator()->getIterator());
     };
-    Producer(OpBuilder::atBlockEnd(producer), pipes, guards, gates).project(rest());
+    Producer(OpBuilder::atBlockEnd(producer), pipes, guards, gates, plan->packed).project(rest());
     eraseDead(*producer);
     for (auto [op, gate] : gates)
       arriveBehind(op, gate);
     for (WaitOp wait : guards.waits())
-      leaveToProducer(wait, plan->pipes);
+      leaveToProducer(wait, *plan);
     consumer->getOperations().splice(consumer->end(), function.front().getOperations(),
                                      rest().begin(), rest().end());
+    receivePacked(plan->packed, pipes.front().pipe, plan->warps);
     rewriteConsumer(roles.getConsumer(), pipes, share, plan->warps);
     b.setInsertionPoint(roles);
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
@@ -289,6 +311,13 @@ private:
     return ClusterValues(cluster.getInt()).canShare(load) ? cluster.getInt() : 1;
   }
 
+  /// Whether a packed tile fits into the slots of a pipe, which CTAs that share it fill alike.
+  static bool comesThrough(const LoadedPipe &one, core::LoadOp load, int64_t warps) {
+    auto pipe = cast<PipeType>(one.pipe.getType());
+    return partsOf(tileOf(load.getTile()), pipe, warps) > 0 &&
+           (pipe.getCtas() == 1 || ClusterValues(pipe.getCtas()).isSameWay(load));
+  }
+
   static void arriveBehind(Operation *op, Value gate) {
     OpBuilder b(op->getContext());
     b.setInsertionPointAfter(op);
@@ -297,12 +326,15 @@ private:
 
   /// What the consumer receives next was loaded behind the same wait of the producer,
   /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
-  static void leaveToProducer(WaitOp wait, ArrayRef<PipeLoads> pipes) {
+  static void leaveToProducer(WaitOp wait, const RolePlan &plan) {
     Operation *place = branchOf(wait), *next = place->getNextNode();
     while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
       next = next->getNextNode();
+    if (auto load = dyn_cast_or_null<core::LoadOp>(next);
+        load && llvm::is_contained(plan.packed, load))
+      return place->erase();
     auto loop = dyn_cast_or_null<scf::ForOp>(next);
-    bool receives = loop && llvm::any_of(pipes, [&](const PipeLoads &loads) {
+    bool receives = loop && llvm::any_of(plan.pipes, [&](const PipeLoads &loads) {
                       return loads.block == loop.getBody() && loads.isInner();
                     });
     if (!receives)

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products whose sums copy engines move, on the emulated driver: packed tiles, the notifier, CTA pairs, ragged shapes.
+
+usage: sums_test.py DITRON FOLDER_OF_LIBCUDA
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+FOLDER, DITRON = (sys.argv.pop() for _ in range(2))
+FORMS = ("explicit", "placed")
+WARPGROUPS = "m=128,n=256,k=64,pairs=rows"  # the tile of large products: warp-specialised, in clusters
+
+
+class Sums(unittest.TestCase):
+    def verify(self, ranks, shape, config, dtype="bf16", **variables):
+        """Two launches of both kernels in both forms, verified."""
+        environment = {**os.environ, "LD_LIBRARY_PATH": FOLDER, "DITRON_BACKEND": "nvidia", "DITRON_CACHE": "0", **variables}
+        for kernel in ("gemm-rs", "gemm-ar"):
+            for form in FORMS:
+                with self.subTest(kernel=kernel, ranks=ranks, shape=shape, config=config, form=form):
+                    command = [DITRON, "run", kernel, "--dtype", dtype, "--ranks", str(ranks), "--shape", shape, "--repeat", "2",
+                               "--config", f"engine=copy,form={form},{config}"]
+                    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+                    self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_pairs_at_the_edges(self):
+        self.verify(2, "M=130,N=264,K=72", WARPGROUPS)
+
+    def test_ranks(self):
+        for ranks in (1, 3):
+            self.verify(ranks, "M=33,N=48,K=96", "m=64,n=64,k=64,chunks=2,pairs=rows")
+
+    def test_sums_in_f32(self):
+        self.verify(2, "M=70,N=130,K=96", "m=64,n=128,k=64,partials=accumulator,pairs=columns")
+
+    def test_epilogues(self):
+        self.verify(2, "M=70,N=130,K=96", "m=64,n=64,k=64,transB=yes,bias=yes,residual=yes,activation=silu,scale=yes", "f16")
+
+    def test_without_roles(self):
+        self.verify(2, "M=7,N=13,K=11", "m=16,n=32,k=16", "f32")
+        self.verify(2, "M=65,N=70,K=64", "m=64,n=64,k=64", DITRON_GPU="sm_80")
+
+    def test_swapped_operands(self):
+        self.verify(2, "M=5,N=130,K=130", "m=8,n=64,k=64,transB=yes,pairs=none")
+
+
+if __name__ == "__main__":
+    unittest.main()
