@@ -410,9 +410,8 @@ def Dist_WaitOp : Dist_Verb<"wait"> {
 def Dist_SendOp : Dist_Verb<"send"> {
   let summary = "Fills a slot of a peer's inbox with a tile";
   let description = [{
-    The peer may be this rank. A slot takes one tile in a launch. The tile is all that is handed over:
-    nothing else that this core did is ordered before what the receiver does. dist-expand-inboxes says
-    the same in other verbs.
+    The peer may be this rank. A slot takes one tile in a launch. Release, as dist.notify is.
+    dist-expand-inboxes says the same in other verbs.
 
     Example:
     ```mlir
@@ -427,7 +426,8 @@ def Dist_SendOp : Dist_Verb<"send"> {
 def Dist_ReceiveOp : Dist_Verb<"receive"> {
   let summary = "Waits until a slot of this rank is filled: its tile";
   let description = [{
-    Bounded like a wait. A slot may be received several times; it stays filled until the launch ends.
+    Acquire, and bounded, as dist.wait is. A slot may be received several times: it stays filled until
+    the launch ends.
 
     Example:
     ```mlir

@@ -7,7 +7,6 @@
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Exchange.h"
 #include "ditron/kernels/kernels.h"
-#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
 
@@ -17,8 +16,7 @@ template <class T> static void inInboxes(const TransferConfig &cfg, In<T> x, Out
   auto box = inbox<T>({numRanks(), mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
   for (auto [i, j] : mine.tiles()) {
     Tile tile = mine(i, j);
-    for (auto peer : peers())
-      send(tile, box.on(peer)(rank(), i, j));
+    sendToPeers(tile, box, i, j);
     result(rank(), i, j) = tile;
   }
   for (auto [i, j] : mine.tiles())

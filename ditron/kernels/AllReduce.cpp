@@ -12,7 +12,6 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
-#include "ditron/lang/Inbox.h"
 
 namespace ditron::kernels {
 
@@ -48,32 +47,16 @@ template <class T> static Kernel oneShot(TransferConfig cfg) {
           }};
 }
 
-/// Tile (i, j) of all ranks added up, in their order: the own one and those in `box`.
-template <class T>
-static Tile sumInInbox(const Tiled<T, 2, 2, Access::read> &mine, const InboxArray<3, false> &box,
-                       Index i, Index j) {
-  Var total = zeros<Accumulator<T>>(mine.height(), mine.width());
-  for (auto r : range(numRanks())) {
-    auto keep = [&] { total += cast<Accumulator<T>>(mine(i, j)); };
-    auto take = [&] { total += cast<Accumulator<T>>(receive(box(r, i, j))); };
-    when(r == rank(), keep, take);
-  }
-  return total;
-}
-
 template <class T> static Kernel oneShotInInboxes(TransferConfig cfg) {
   return {kSignature, [=](In<T> x, Out<T> y) {
             auto mine = x.tiled(cfg.rows, cfg.columns);
             auto sums = y.tiled(cfg.rows, cfg.columns);
             auto box =
                 inbox<T>({numRanks(), mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
-            for (auto [i, j] : mine.tiles()) {
-              Tile tile = mine(i, j);
-              for (auto peer : peers())
-                send(tile, box.on(peer)(rank(), i, j));
-            }
+            for (auto [i, j] : mine.tiles())
+              sendToPeers(mine(i, j), box, i, j);
             for (auto [i, j] : sums.tiles())
-              sums(i, j) = cast<T>(sumInInbox<T>(mine, box, i, j));
+              sums(i, j) = cast<T>(sumOfReceived<T>(mine(i, j), box, i, j));
           }};
 }
 
@@ -181,8 +164,7 @@ template <class T> static Kernel twoShotInInboxes(TransferConfig cfg) {
               for (auto peer : peers(Ring::next))
                 total += cast<Accumulator<T>>(receive(parts(peer, i, j)));
               Tile sum = cast<T>(total);
-              for (auto peer : peers())
-                send(sum, totals.on(peer)(rank(), i, j));
+              sendToPeers(sum, totals, i, j);
               result(i, j) = sum;
             }
             for (auto at : largest.tiles())

@@ -66,10 +66,11 @@ InboxArray<static_cast<int>(rank), false> inbox(const Index (&extents)[rank],
       kDType<T>, {extents, extents + rank}, {tile, tile + tileRank}, name, where));
 }
 
-/// Fills a slot of a peer's inbox with a tile of its shape and type. A slot takes one tile in a
-/// launch. Nothing else that this core did is ordered before what the receiver does.
+/// Fills a slot of a peer's inbox with a tile of its shape and type; a number fills all of it. A slot
+/// takes one tile in a launch. Release, as notify is. CompileError where the tile is of another type,
+/// or does not broadcast to the slot's shape.
 inline void send(detail::Operand tile, const Slot<true> &slot) { detail::sendTile(tile, slot); }
-/// Waits until a slot of this rank is filled: its tile. Bounded.
+/// Waits until a slot of this rank is filled: its tile. Acquire, and bounded, as wait is.
 inline Tile receive(const Slot<false> &slot, Location where = Location::current()) {
   return detail::receiveTile(slot, where);
 }

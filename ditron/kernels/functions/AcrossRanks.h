@@ -3,6 +3,7 @@
 // Device functions of kernels that several ranks run together.
 #pragma once
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/lang/Inbox.h"
 #include <array>
 
 namespace ditron::kernels {
@@ -26,6 +27,25 @@ Tile sumWithPeers(const TileRef<T, own> &mine, const Tiled<T, 3, 2, access> &par
   for (auto peer : peers(Ring::next)) {
     arrived(peer);
     total += cast<Accumulator<T>>(parts(peer, i, j));
+  }
+  return total;
+}
+
+/// A tile of this rank to slot (this rank, i, j) of every other rank's `box`.
+inline void sendToPeers(const Tile &tile, const InboxArray<3, false> &box, Index i, Index j) {
+  for (auto peer : peers())
+    send(tile, box.on(peer)(rank(), i, j));
+}
+
+/// The sum over the ranks, in their order, of a tile of T of each, in the accumulator's type: of
+/// `mine`, and of what sendToPeers has sent to slots (r, i, j). All ranks have the same bits.
+template <class T>
+Tile sumOfReceived(const Tile &mine, const InboxArray<3, false> &box, Index i, Index j) {
+  Var total = full<Accumulator<T>>(mine.shape(), 0);
+  for (auto r : range(numRanks())) {
+    auto keep = [&] { total += cast<Accumulator<T>>(mine); };
+    auto take = [&] { total += cast<Accumulator<T>>(receive(box(r, i, j))); };
+    when(r == rank(), keep, take);
   }
   return total;
 }

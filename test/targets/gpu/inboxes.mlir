@@ -3,6 +3,7 @@
 // RUN: %opt %s --simt-dist-to-device --simt-assign-layouts --simt-tiles-to-threads --cse | FileCheck %s --check-prefix=THREADS
 
 !words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!view = memref<?x?xf32, strided<[?, ?], offset: ?>>
 
 // Nothing but inboxes: the launch is opened and closed, and the CTA counted where it first receives.
 // CHECK-LABEL: func.func @alone(
@@ -11,6 +12,7 @@
 // CHECK: %[[EPOCH:.*]] = simt.epoch
 // CHECK: %[[NOTES:.*]] = simt.open %[[EPOCH]] in(%[[STATUS]]
 // CHECK-NOT: simt.begin
+// CHECK-NOT: simt.sync
 // CHECK: simt.send %{{.*}} to %{{.*}} epoch %[[EPOCH]] notes %[[NOTES]] in(%[[STATUS]]
 // CHECK: %[[BEFORE:.*]] = simt.arrive %[[EPOCH]] boxes(%{{.*}}, %{{.*}}) in(%[[STATUS]]
 // CHECK-NEXT: simt.receive %{{.*}} epoch %[[EPOCH]] site 1 in(%[[STATUS]]
@@ -28,13 +30,13 @@
 // THREADS: scf.while
 // THREADS-COUNT-3: "ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];"
 // THREADS: scf.condition
-func.func @alone(%i: index, %p: index, %x: memref<?x?xf32, strided<[?, ?], offset: ?>>, %words: !words)
+func.func @alone(%i: index, %p: index, %x: !view, %y: !view, %words: !words)
     attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "1536"], kind = "buffer", name = "box"}]} {
   %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<1x1024xf32>>
-  %t = tile.load %x[%i, %i] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<1x1024xf32>
+  %t = tile.load %x[%i, %i] : !view -> tensor<1x1024xf32>
   dist.send %t to %box[%i] on %p : tensor<1x1024xf32>, !dist.inbox<1 of tensor<1x1024xf32>>
   %u = dist.receive %box[%i] : !dist.inbox<1 of tensor<1x1024xf32>> -> tensor<1x1024xf32>
-  tile.store %u, %x[%i, %i] : tensor<1x1024xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  tile.store %u, %y[%i, %i] : tensor<1x1024xf32>, !view
   return
 }
 
@@ -43,10 +45,12 @@ func.func @alone(%i: index, %p: index, %x: memref<?x?xf32, strided<[?, ?], offse
 !words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 !cells = memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>
 
-// Beside signals, the launch begins and ends as others do, and its end knows the inboxes.
+// Beside signals, the launch begins and ends as others do, and its end knows the inboxes. What is sent
+// releases.
 // CHECK-LABEL: func.func @mixed(
 // CHECK: simt.begin
-// CHECK: simt.send %{{.*}} to %{{.*}} epoch %{{[^ ]*}} :
+// CHECK: simt.sync "sys"
+// CHECK-NEXT: simt.send %{{.*}} to %{{.*}} epoch %{{[^ ]*}} :
 // CHECK: simt.end({{.*}}) boxes(%{{.*}}, %{{.*}})
 func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: !words, %cells: !cells)
     attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"},
@@ -56,5 +60,28 @@ func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: 
   %t = tile.load %x[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<4xf32>
   dist.send %t to %box[%i] on %i : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
   dist.wait %s[%i] >= %i : !dist.signals<1>
+  return
+}
+
+// -----
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!view = memref<?xf32, strided<[?], offset: ?>>
+
+// So it does where the kernel reads what it writes.
+// CHECK-LABEL: func.func @in_place(
+// CHECK: simt.open
+// CHECK: simt.sync "sys"
+// CHECK-NEXT: simt.send
+// CHECK: simt.receive
+// CHECK-NEXT: simt.sync "sys"
+// CHECK: tile.store
+func.func @in_place(%i: index, %x: !view, %words: !words)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"}]} {
+  %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
+  %t = tile.load %x[%i] : !view -> tensor<4xf32>
+  dist.send %t to %box[%i] on %i : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %u = dist.receive %box[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  tile.store %u, %x[%i] : tensor<4xf32>, !view
   return
 }

@@ -17,12 +17,14 @@
 // do that, and all use of symmetric memory is of the page of this launch. A peer's memory is
 // mapped: that a verb reaches it by loads and stores at an address of its own is decided here, and
 // nowhere before. Where ranks exchange tiles in inboxes and nothing else, simt.open and simt.close
-// stand in their place: a rank that receives from all knows how far they are.
+// stand in their place. A send then carries its tile and orders nothing, as there is nothing else
+// to order. Beside memory that cores may hand on, it releases and a receive acquires.
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/targets/gpu/dist-to-device.mlir shows it.
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/core/Place.h"
+#include "ditron/device/Provenance.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
 #include "ditron/lower/Packets.h"
@@ -153,6 +155,21 @@ private:
       if (isOfInbox(function_.getArgument(n)))
         inboxes_.push_back(function_.getArgument(n));
     onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_ && barriers_ == 0;
+    isOrdered_ = !onlyInboxes_ || readsWhatItWrites();
+  }
+
+  /// Whether some memory of the kernel is both read and written, so that cores may hand it on.
+  bool readsWhatItWrites() {
+    llvm::SmallDenseSet<Value> read, written;
+    function_.walk([&](Operation *op) {
+      for (const core::Observation &seen : core::observationsOf(op)) {
+        if (seen.reads())
+          read.insert(device::originOf(seen.object));
+        if (seen.writes())
+          written.insert(device::originOf(seen.object));
+      }
+    });
+    return llvm::any_of(read, [&](Value memory) { return written.contains(memory); });
   }
 
   /// Of each inbox the address in the first page, and the words.
@@ -203,6 +220,8 @@ private:
 
   bool send(device::SendOp send) override {
     Value slot = add(slotOf(send.getInbox(), send.getIndices()), distanceTo(send.getPeer()));
+    if (isOrdered_)
+      b_.create<SyncOp>(loc_, "sys");
     b_.create<SendOp>(loc_, send.getTile(), slot, epoch_, notes_,
                       notes_ ? ValueRange(launch_) : ValueRange());
     return true;
@@ -210,9 +229,12 @@ private:
 
   Value receive(device::ReceiveOp receive) override {
     int64_t site = noteSite(role_, receive, "waits for");
-    return b_.create<ReceiveOp>(loc_, receive.getTile().getType(),
-                                slotOf(receive.getInbox(), receive.getIndices()), epoch_, site,
-                                launch_);
+    Value tile = b_.create<ReceiveOp>(loc_, receive.getTile().getType(),
+                                      slotOf(receive.getInbox(), receive.getIndices()), epoch_,
+                                      site, launch_);
+    if (isOrdered_)
+      b_.create<SyncOp>(loc_, "sys");
+    return tile;
   }
 
   //===-- What copy engines touch -------------------------------------------------------------===//
@@ -389,6 +411,7 @@ private:
   unsigned parameters_ = 0, requests_ = 0;
   bool hasWorkspace_ = false, hasCopies_ = false;
   SmallVector<Value> inboxes_; ///< the words of each
+  bool isOrdered_ = false;     ///< sends and receives order other memory, of which there is some
   bool onlyInboxes_ = false;   ///< no other symmetric memory
   Value epoch_, notes_, boxShift_;
   int64_t copiesSite_ = 0; ///< of the wait for the copy engines of all ranks
