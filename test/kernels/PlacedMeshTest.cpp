@@ -100,6 +100,40 @@ TEST(PlacedMesh, AxesThatTheMeshLacksAreRefused) {
   }
 }
 
+/// Products with a transfer among the ranks of one row, or of one column, of a mesh of 2 x 3.
+TEST(PlacedMesh, EveryPlacementAlongAnyAxis) {
+  const Dimensions dims{{"M", 11}, {"N", 18}, {"K", 9}};
+  MeshAxes mesh = *MeshAxes::parse("row=2,col=3");
+  auto product = [&](int64_t rankA, int64_t row, int64_t rankB, int64_t column) {
+    double sum = 0;
+    for (int64_t k = 0; k < dims.at("K"); ++k)
+      sum += element(rankA, 0, {row, k}) * element(rankB, 1, {k, column});
+    return sum;
+  };
+  for (Placement placement : {gathered(0), gathered(0).ring(), reduceScattered(0), allReduced()})
+    for (Engine engine : {Engine::core, Engine::copy})
+      for (const char *axis : {"row", "col"}) {
+        bool isGather = placement.kind == Placement::Kind::gathered;
+        bool isScatter = placement.kind == Placement::Kind::reduceScattered;
+        MeshAxes::Line line = *mesh.find(axis);
+        auto wanted = [&](int64_t rank, const Place &at) {
+          int64_t M = dims.at("M");
+          if (isGather)
+            return product(line.rankAt(rank, at[0] / M), at[0] % M, rank, at[1]);
+          double sum = 0;
+          for (int64_t place = 0; place < line.extent; ++place) {
+            int64_t peer = line.rankAt(rank, place);
+            sum += product(peer, at[0] + (isScatter ? line.placeOf(rank) * M : 0), peer, at[1]);
+          }
+          return sum;
+        };
+        Kernel kernel = distribute(gemm(DType::f32, small()),
+                                   {{isGather ? "A" : "C", placement.on(engine).along(axis)}});
+        for (const char *backend : {"cpu", "reference"})
+          expectOutput(kernel, dims, {6, 2, backend, 1, mesh.text()}, wanted);
+      }
+}
+
 /// Places, and a peer along an axis of three.
 TEST(PlacedMesh, PlacesAlongNamedAxes) {
   Kernel kernel("shift(x[1]) -> y[4]", [](In<f32, 1> x, Out<f32, 1> y) {
