@@ -7,16 +7,6 @@ namespace {
 
 /// Of the bandwidth of cores between ranks, what kernels reach that also wait and notify.
 constexpr double kOfCores = 0.6;
-/// Of the bandwidth of memory, what copies of rows of single elements reach.
-constexpr double kOfPacking = 0.3;
-/// Of an exchange among the cores of a rank: what one has written, another one may read, s.
-constexpr double kLocalSignal = 2e-6;
-
-double packSeconds(const OverlapProblem &p, const Calibration &c) {
-  double bytes = 2 * double(p.operandBytes) * double(p.K) * double(p.rows + p.N);
-  return kLocalSignal + bytes / (kOfPacking * c.memoryBandwidth);
-}
-
 /// Bytes that a rank sends.
 double sentBytes(const OverlapProblem &p, const DirectChoice &choice) {
   double others = double(p.ranks - 1), rows = double(p.rows);
@@ -35,8 +25,7 @@ Prediction predictDirect(const OverlapProblem &p, const DirectChoice &choice, do
   result.product = product;
   double moved = sentBytes(p, choice) / (kOfCores * c.coreCopyBandwidth);
   result.transfer = p.ranks > 1 ? 2 * c.signalLatency + moved : 0;
-  double packed = choice.packs ? packSeconds(p, c) : 0;
-  result.seconds = packed + product + result.transfer;
+  result.seconds = choice.packSeconds + product + result.transfer;
   result.stall = result.seconds - product;
   return result;
 }

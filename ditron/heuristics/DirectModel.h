@@ -9,9 +9,9 @@
 namespace ditron::heuristics {
 
 struct DirectChoice {
-  bool packs = false;   ///< operands are copied to rows of whole 16 bytes before
-  int64_t parts = 1;    ///< of K, whose sums all travel; of all-reduce
-  int64_t sumBytes = 2; ///< of an element of the sums that travel
+  double packSeconds = 0; ///< of copies of the operands, made before
+  int64_t parts = 1;      ///< of K, whose sums all travel; of all-reduce
+  int64_t sumBytes = 2;   ///< of an element of the sums that travel
 };
 
 /// What a choice takes, where the tiles alone take `product` seconds.

@@ -9,22 +9,27 @@ namespace ditron::heuristics {
 
 namespace {
 
-constexpr double kTileSeconds = 1.5e-6; ///< of a tile beside its steps: the first loads, the store
-constexpr double kSmBandwidth = 60e9;   ///< of the operands that one SM loads, bytes/s
+// Fitted to an H200.
+constexpr double kTileSeconds = 1.5e-6;  ///< of a tile beside its steps: the first loads, the store
+constexpr double kRoundSeconds = 3.5e-6; ///< of each further tile of an SM, where memory bounds all
+constexpr double kSmBandwidth = 44e9;    ///< of what one SM reads from memory, bytes/s
+constexpr double kOfCached = 0.25;       ///< what operands that others read too cost of that
 constexpr int64_t kMostParts = 16;
 constexpr int64_t kLeastTerms = 256; ///< of a part: fewer are not worth a tile's beginning
 
 /// What a row or column of a tile costs beside its elements: see WarpgroupTiles.
 constexpr double kEdge = 9;
 
-/// Seconds of one term of K in a tile.
+/// Seconds of one term of K in a tile. Where one row of tiles covers all rows, each SM reads its part
+/// of B from memory, and A from the cache.
 double termSeconds(const GemmShape &shape, const PairedTile &tile, const DeviceTraits &target,
                    const Calibration &calibration) {
-  // Operands of few rows are swapped, and the product has 64 rows at least.
-  double m = double(std::max<int64_t>(tile.m, 8)), n = double(tile.n);
+  double m = double(tile.m), n = double(tile.n);
   double smFlops = calibration.flops / double(target.sms);
   double computed = 2 * (m * n + kEdge * (m + n)) / smFlops;
-  double loaded = (m + n) * double(byteSize(shape.type)) / kSmBandwidth;
+  if (shape.M * shape.count > tile.m)
+    return computed;
+  double loaded = (kOfCached * m + n) * double(byteSize(shape.type)) / kSmBandwidth;
   return std::max(computed, loaded);
 }
 
@@ -55,14 +60,23 @@ double splitSeconds(const GemmShape &shape, const PairedTile &tile, int64_t part
   double one = kTileSeconds + terms * termSeconds(shape, tile, target, calibration);
   double bytes =
       double(shape.K) * double(shape.M * shape.count + shape.N) * double(byteSize(shape.type));
-  return std::max(rounds * one, kTileSeconds + bytes / calibration.memoryBandwidth);
+  double read = kTileSeconds + bytes / calibration.memoryBandwidth;
+  return std::max(rounds * one, read + (rounds - 1) * kRoundSeconds);
+}
+
+double packSeconds(const GemmShape &shape, const Calibration &calibration) {
+  // Of memory's bandwidth, what copies of rows of single elements reach; and a signal to all cores.
+  constexpr double kOfPacking = 0.3, kSignal = 2e-6;
+  double bytes =
+      2 * double(byteSize(shape.type)) * double(shape.K) * double(shape.M * shape.count + shape.N);
+  return kSignal + bytes / (kOfPacking * calibration.memoryBandwidth);
 }
 
 SplitTile splitTile(const GemmShape &shape, const DeviceTraits &target, const GemmNeeds &needs,
                     const Calibration &calibration, double partSeconds) {
   PairedTile whole = gemmTile(shape, target, needs);
   SplitTile best{whole, 1, 0};
-  if (!target.isGpu() || !target.hasWarpgroups)
+  if (!target.isGpu() || !target.hasWarpgroups || byteSize(shape.type) != 2)
     return best;
   best.seconds = splitSeconds(shape, whole, 1, target, calibration) + partSeconds;
   int64_t most = std::clamp<int64_t>(shape.K / kLeastTerms, 1, kMostParts);

@@ -17,24 +17,13 @@ using heuristics::OverlapChoice;
 using heuristics::OverlapProblem;
 using heuristics::Prediction;
 
-/// Of the rate of products from rows of whole 16 bytes, that of products from other rows.
-static constexpr double kOfOddRows = 0.12;
 /// What a launch with roles of copy engines takes beside what they move, s.
 static constexpr double kHostSeconds = 8e-6;
 
-/// Whether TMA loads both operands as they are given.
-static bool hasWholeRows(const Problem &problem, const Config &config) {
-  int64_t bytes = static_cast<int64_t>(byteSize(problem.type));
-  int64_t columnsOfB = config["transB"] ? problem["K"] : problem["N"];
-  return problem["K"] * bytes % 16 == 0 && columnsOfB * bytes % 16 == 0;
-}
-
-/// The machine as a form finds it: products of odd rows are slow.
+/// The machine as a way finds it: products of odd rows are slow.
 static Calibration ratesFor(const Problem &problem, const Config &config) {
-  Calibration rates = problem.calibration;
-  if (problem.target.hasWarpgroups && !isPacked(config) && !hasWholeRows(problem, config))
-    rates.flops *= kOfOddRows;
-  return rates;
+  return isPacked(config) || hasWholeRows(problem, config) ? problem.calibration
+                                                           : ratesOfOddRows(problem);
 }
 
 static OverlapChoice overlapOf(const Config &config) {
@@ -61,7 +50,8 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   double product =
       heuristics::splitSeconds(shape, pairedTile(config), parts, problem.target, rates);
   auto bytes = static_cast<int64_t>(byteSize(typeOfSums(problem, config)));
-  return predictDirect(made, DirectChoice{isPacked(config), parts, bytes}, product, rates);
+  double packed = isPacked(config) ? heuristics::packSeconds(shape, rates) : 0;
+  return predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
 }
 
 /// The ways there are, as changes of a configuration.

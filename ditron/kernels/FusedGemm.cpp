@@ -39,11 +39,7 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                         {},
                         {"explicit", "placed", "either"},
                         0});
-  parameters.push_back({"operands",
-                        "read as they are given, or, directly, copied to rows of whole 16 bytes",
-                        {},
-                        {"given", "packed"},
-                        0});
+  parameters.push_back(operandsParameter());
   if (exchange == Exchange::allReduce)
     parameters.push_back(partsParameter());
   return parameters;
@@ -67,12 +63,7 @@ static heuristics::GemmShape shapeOf(const Problem &problem, const Config &confi
                                      Exchange exchange) {
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
   shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
-  if (isPacked(config)) {
-    int64_t elements = 16 / static_cast<int64_t>(byteSize(problem.type));
-    shape.N = heuristics::tilesOf(shape.N, elements) * elements;
-    shape.K = heuristics::tilesOf(shape.K, elements) * elements;
-  }
-  return shape;
+  return isPacked(config) ? packedShape(shape) : shape;
 }
 
 /// The tile, chosen for the SMs beside those that move data.
@@ -135,8 +126,15 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {
-  return {gemmConfig(config),   config.get("comm"),      config.get("chunk"), byCopyEngines(config),
-          config.get("chunks"), config["partials"] == 1, isDirect(config),    isPacked(config)};
+  GemmConfig product = gemmConfig(config);
+  product.packs = isPacked(config);
+  return {product,
+          config.get("comm"),
+          config.get("chunk"),
+          byCopyEngines(config),
+          config.get("chunks"),
+          config["partials"] == 1,
+          isDirect(config)};
 }
 
 int evenRows(int rows, int most) {
@@ -174,7 +172,7 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);
-  product.parts = 1; // a placed kernel has no symmetric memory of its own
+  product.parts = 1, product.packs = false; // symmetric memory is that of the placement
   checkEpilogue(type, product, name);
   return distribute(name, gemm(type, product), {{argument, where}});
 }

@@ -7,6 +7,7 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
+#include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/functions/SplitSums.h"
 #include "ditron/kernels/kernels.h"
@@ -30,22 +31,59 @@ template <class T> static Kernel gemmOf(GemmConfig cfg) {
           }};
 }
 
+/// The operands of a product, each copied if the configuration has it so.
+template <class T> struct Operands {
+  Operand<T> left, right;
+
+  Operands(const GemmConfig &cfg, const In<T> &A, const In<T> &B)
+      : left(operandOf<T>(A, cfg.packs, kPackedRows, "packedA")),
+        right(operandOf<T>(B, cfg.packs, kPackedRows, "packedB")) {
+    left.prepare();
+    right.prepare();
+  }
+  void waitUntilReady() const {
+    left.waitUntilReady();
+    right.waitUntilReady();
+  }
+};
+
+/// The same of packed operands.
+template <class T> static Kernel gemmOfPacked(GemmConfig cfg) {
+  using R = Product<T>;
+  return {signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
+          [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
+              std::optional<Scalar<f32>> scale, Out<R> C) {
+            Operands<T> operands(cfg, A, B);
+            auto a = operands.left.view().tiled(cfg.m, cfg.k);
+            auto c = C.tiled(cfg.m, cfg.n);
+            for (auto at : c.tiles(tileOrder(cfg))) {
+              auto [i, j] = at;
+              operands.waitUntilReady();
+              auto sum = productBy(cfg, a, i, operands.right.view(), j);
+              c(i, j) = cast<R>(finished<R, 2>(cfg, sum, at, {bias, residual, scale}));
+            }
+          }};
+}
+
 /// The same with K in parts, whose sums cores add when they are there.
 template <class T> static Kernel gemmOfParts(GemmConfig cfg) {
   using R = Product<T>;
-  return {
-      signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
-      [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
-          std::optional<Scalar<f32>> scale, Out<R> C) {
-        SplitSums<T, Accumulator<T>> sums(cfg, C.rows(), C.cols(), 1, 0);
-        sums.multiply(A, B, [] {}, [&](Index, Index i, Index j) { notify(sums.arrived()(i, j)); });
-        const GemmConfig &added = sums.added();
-        auto c = C.tiled(added.m, added.n);
-        for (auto at : c.tiles()) {
-          auto [i, j] = at;
-          c(i, j) = cast<R>(finished<R, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
-        }
-      }};
+  return {signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
+          [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
+              std::optional<Scalar<f32>> scale, Out<R> C) {
+            SplitSums<T, Accumulator<T>> sums(cfg, C.rows(), C.cols(), 1, 0);
+            Operands<T> operands(cfg, A, B);
+            sums.multiply(
+                operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },
+                [&](Index, Index i, Index j) { notify(sums.arrived()(i, j)); });
+            const GemmConfig &added = sums.added();
+            auto c = C.tiled(added.m, added.n);
+            for (auto at : c.tiles()) {
+              auto [i, j] = at;
+              c(i, j) =
+                  cast<R>(finished<R, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
+            }
+          }};
 }
 
 template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
@@ -71,7 +109,9 @@ template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
 Kernel gemm(DType type, const GemmConfig &config) {
   checkEpilogue(type, config, "gemm");
   return DotTypes::dispatch(type, "gemm", [&]<class T> {
-    return config.parts > 1 ? gemmOfParts<T>(config) : gemmOf<T>(config);
+    if (config.parts > 1)
+      return gemmOfParts<T>(config);
+    return config.packs ? gemmOfPacked<T>(config) : gemmOf<T>(config);
   });
 }
 
@@ -98,28 +138,54 @@ static Config defaults(const Problem &problem) {
 }
 
 static void retile(const Problem &problem, Config &config) {
-  setTile(config, heuristics::gemmTile(gemmShape(problem, problem["M"]), problem.target,
-                                       gemmNeeds(config)));
+  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  if (config.valueOr("operands", 0) == 1)
+    shape = packedShape(shape);
+  setTile(config, heuristics::gemmTile(shape, problem.target, gemmNeeds(config)));
 }
 
 /// What a kernel takes more whose cores signal one another, s.
-static constexpr double kSplitSeconds = 4e-6;
+static constexpr double kSignalSeconds = 4e-6;
+/// Of the time of a whole product, what one in steps takes at most by the model.
+static constexpr double kWorthwhile = 0.9;
 
-/// A product with few tiles has K in parts where that takes less time. One rank alone may choose it,
+/// Whether a product may be computed in steps that cores signal one another: on one rank of a GPU,
 /// since all ranks of a context launch such a kernel together.
+static bool mayTakeSteps(const Problem &problem) {
+  return problem.ranks == 1 && problem.target.hasWarpgroups && byteSize(problem.type) == 2;
+}
+
+/// A product with few tiles has K in parts where that takes less time.
 static void splitTerms(const Problem &problem, Config &config) {
   config.set("parts", 1);
-  if (problem.ranks > 1 || !problem.target.isGpu())
+  if (!mayTakeSteps(problem) || !hasWholeRows(problem, config))
     return;
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
   const heuristics::Calibration &rates = problem.calibration;
   double each = 2 * 4.0 * double(shape.M * shape.N) / rates.memoryBandwidth;
   auto split = heuristics::splitTile(shape, problem.target, gemmNeeds(config), rates, each);
   double whole = heuristics::splitSeconds(shape, pairedTile(config), 1, problem.target, rates);
-  if (split.parts == 1 || split.seconds + kSplitSeconds > whole)
+  if (split.parts == 1 || split.seconds + kSignalSeconds > kWorthwhile * whole)
     return;
   setTile(config, split.tile);
   config.set("parts", split.parts);
+}
+
+/// Odd rows are packed where copies cost less than products of odd rows.
+static void packOperands(const Problem &problem, Config &config) {
+  if (!mayTakeSteps(problem) || hasWholeRows(problem, config))
+    return;
+  Config packed = config;
+  packed.set("operands", 1);
+  retile(problem, packed);
+  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  const heuristics::Calibration &rates = problem.calibration;
+  auto seconds = [&](const Config &way, const heuristics::Calibration &calibration) {
+    return heuristics::splitSeconds(shape, pairedTile(way), 1, problem.target, calibration);
+  };
+  double copies = heuristics::packSeconds(shape, rates);
+  if (seconds(packed, rates) + copies + kSignalSeconds < seconds(config, ratesOfOddRows(problem)))
+    config = packed;
 }
 
 static KernelEntry commonEntry() {
@@ -152,18 +218,22 @@ KernelEntry gemmEntry() {
   entry.summary = "C = activation(scale * A * B + bias) + residual";
   entry.make = [](DType type, const Config &config) { return gemm(type, gemmConfig(config)); };
   entry.parameters.push_back(partsParameter());
+  entry.parameters.push_back(operandsParameter());
   entry.defaults = [](const Problem &problem) {
     Config config = defaults(problem);
     config.add({"parts", 1});
+    config.add({"operands", 0});
     splitTerms(problem, config);
+    packOperands(problem, config);
     return config;
   };
   entry.retile = [](const Problem &problem, Config &config) {
     retile(problem, config);
     splitTerms(problem, config);
   };
-  for (const char *one : {"m=10,n=9,k=20,parts=2",
-                          "parts=3,scale=yes,bias=yes,activation=silu,residual=yes,transB=yes"})
+  for (const char *one :
+       {"m=10,n=9,k=20,parts=2", "operands=packed", "operands=packed,parts=2,bias=yes,transB=yes",
+        "parts=3,scale=yes,bias=yes,activation=silu,residual=yes,transB=yes"})
     entry.variants.emplace_back(one);
   entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};
   entry.testShapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
@@ -173,7 +243,8 @@ KernelEntry gemmEntry() {
   entry.checkCases = {
       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"},
       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,scale=yes,bias=yes,residual=yes"},
-      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,parts=3"}};
+      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,parts=3"},
+      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,operands=packed"}};
   entry.benchShapes = {{{"M", 512}, {"N", 512}, {"K", 512}},
                        {{"M", 1024}, {"N", 1024}, {"K", 1024}},
                        {{"M", 2048}, {"N", 2048}, {"K", 2048}},

@@ -43,6 +43,36 @@ ConfigParameter partsParameter() {
   return {"parts", "of K, that cores multiply apart", {1, 2, 3, 4, 6, 8, 12, 16}};
 }
 
+ConfigParameter operandsParameter() {
+  return {"operands",
+          "read as they are given, or copied to rows of whole 16 bytes (across ranks: of "
+          "engine=direct)",
+          {},
+          {"given", "packed"},
+          0};
+}
+
+bool hasWholeRows(const Problem &problem, const Config &config) {
+  auto bytes = static_cast<int64_t>(byteSize(problem.type));
+  int64_t columnsOfB = config["transB"] ? problem["K"] : problem["N"];
+  return problem["K"] * bytes % 16 == 0 && columnsOfB * bytes % 16 == 0;
+}
+
+heuristics::Calibration ratesOfOddRows(const Problem &problem) {
+  constexpr double kOfOddRows = 0.09;
+  heuristics::Calibration rates = problem.calibration;
+  if (problem.target.hasWarpgroups)
+    rates.flops *= kOfOddRows;
+  return rates;
+}
+
+heuristics::GemmShape packedShape(heuristics::GemmShape shape) {
+  int64_t elements = 16 / static_cast<int64_t>(byteSize(shape.type));
+  shape.N = (shape.N + elements - 1) / elements * elements;
+  shape.K = (shape.K + elements - 1) / elements * elements;
+  return shape;
+}
+
 std::vector<ConfigParameter> epilogueParameters() {
   std::vector<ConfigParameter> parameters = gemmParameters();
   parameters.push_back(pairsParameter());
@@ -77,7 +107,8 @@ GemmConfig gemmConfig(const Config &config) {
           config["residual"] != 0,
           config["scale"] != 0,
           static_cast<Accuracy>(config["accuracy"]),
-          static_cast<int>(config.valueOr("parts", 1))};
+          static_cast<int>(config.valueOr("parts", 1)),
+          config.valueOr("operands", 0) == 1};
 }
 
 heuristics::GemmNeeds gemmNeeds(const Config &config) {

@@ -27,6 +27,16 @@ ConfigParameter accuracyParameter();
 /// The parameter of a GemmConfig's parts of K, which not all products have.
 ConfigParameter partsParameter();
 
+/// The parameter of what operands a product reads, which not all have.
+ConfigParameter operandsParameter();
+
+/// Whether rows of both operands are whole 16 bytes, as TMA loads them.
+bool hasWholeRows(const Problem &problem, const Config &config);
+/// A machine's rates where they are not: products are slow.
+heuristics::Calibration ratesOfOddRows(const Problem &problem);
+/// A product whose operands are packed, as tiles are chosen for it.
+heuristics::GemmShape packedShape(heuristics::GemmShape shape);
+
 /// The parameters of a GemmConfig, a configuration of them without an epilogue, and what they make.
 std::vector<ConfigParameter> epilogueParameters();
 Config epilogueDefaults(const PairedTile &tile);

@@ -65,4 +65,10 @@ template <> struct ProductOf<f8e5m2> {
 };
 template <class T> using Product = typename ProductOf<T>::type;
 
+/// `columns` elements of T, and as many more as fill the last 16 bytes.
+template <class T> Index packedColumns(const Index &columns) {
+  const int elements = 16 / static_cast<int>(byteSize(kDType<T>));
+  return ceilDiv(columns, elements) * elements;
+}
+
 } // namespace ditron::kernels

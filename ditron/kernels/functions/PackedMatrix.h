@@ -12,14 +12,8 @@
 
 namespace ditron::kernels {
 
-/// Columns of a matrix that a core copies at a time.
-inline constexpr int kPackedColumns = 1024;
-
-/// `columns` elements of T, and as many more as fill the last 16 bytes.
-template <class T> Index packedColumns(const Index &columns) {
-  const int elements = 16 / static_cast<int>(byteSize(kDType<T>));
-  return ceilDiv(columns, elements) * elements;
-}
+/// Columns of a matrix that a core copies at a time, and rows where nothing says another number.
+inline constexpr int kPackedColumns = 1024, kPackedRows = 8;
 
 /// A copy of a matrix of this rank, or of several, for its cores alone.
 template <class T, int rank = 2> class PackedMatrix {

@@ -24,7 +24,6 @@ TEST(SplitTiles, GiveAllSmsSomethingToRead) {
   SplitTile found = split(32, 5120, 12800);
   EXPECT_GT(found.parts, 1);
   EXPECT_GE(itemsOf(found, 32, 5120), 100);
-  EXPECT_LE(itemsOf(found, 32, 5120) % 132, 131);
   EXPECT_GT(split(256, 256, 65536).parts, 8);
 }
 
@@ -52,10 +51,10 @@ TEST(DirectModel, AddsItsSteps) {
   for (Exchange exchange : {Exchange::gather, Exchange::reduceScatter, Exchange::allReduce}) {
     OverlapProblem p = problem(exchange, 2);
     Prediction given = predictDirect(p, {}, 10e-6, kHost);
-    Prediction packed = predictDirect(p, {.packs = true}, 10e-6, kHost);
+    Prediction packed = predictDirect(p, {.packSeconds = 1e-6}, 10e-6, kHost);
     EXPECT_DOUBLE_EQ(given.seconds, given.product + given.transfer);
     EXPECT_DOUBLE_EQ(given.stall, given.transfer);
-    EXPECT_GT(packed.seconds, given.seconds);
+    EXPECT_DOUBLE_EQ(packed.seconds, given.seconds + 1e-6);
     EXPECT_EQ(predictDirect(problem(exchange, 1), {}, 10e-6, kHost).transfer, 0);
   }
 }

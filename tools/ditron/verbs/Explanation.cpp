@@ -39,8 +39,10 @@ static std::string nameOf(const kernels::Config &config) {
                        kernels::isPacked(config) ? ", of packed operands" : "",
                        counted(config.valueOr("parts", 1), "part"));
   std::string chunks = counted(config["chunks"], "chunk") + " a shard";
-  return config["engine"] == 1 ? "copies, " + chunks
-                               : counted(config["comm"], "core") + " that send, " + chunks;
+  if (config["engine"] == 1)
+    return "copies, " + chunks;
+  return config["comm"] == 0 ? "all cores that multiply, too"
+                             : counted(config["comm"], "core") + " that send";
 }
 
 static Json jsonOf(const std::string &choice, const Prediction &predicted) {
