@@ -135,12 +135,13 @@ template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
             auto staged = symmetric<P>({numRanks(), C.rows(), columns}, "staged");
             auto parts = symmetric<P>({numRanks(), C.rows(), columns}, "parts");
             auto sent = staged.tiled(cfg.m, cfg.n), received = parts.tiled(cfg.m, cfg.n);
-            auto arrived = signals({c.rows(), ceilDiv(columns, cfg.n)}, "arrived");
+            auto tiles = staged.slice(2, 0, C.cols()).tiled(cfg.m, cfg.n);
+            auto arrived = signals({c.rows(), c.cols()}, "arrived");
 
             left.prepare();
             right.prepare();
             auto order = order::nextRankFirstGrouped(cfg.group);
-            for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
+            for (auto [s, i, j] : tiles.tiles(paired(order, cfg.pairs))) {
               left.waitUntilReady();
               right.waitUntilReady();
               auto sum = productBy(cfg, a.at(s), i, right.view(), j);

@@ -18,12 +18,12 @@ template <class T> Precision precisionOf(Accuracy accuracy) {
 
 /// Steps along K: of all of it, or of a part of a product whose summands several cores compute.
 struct Steps {
-  Index first, end;
+  Index first, count;
 
-  explicit Steps(Index count) : first(0), end(count) {}
+  explicit Steps(Index all) : first(0), count(all) {}
   /// Part `part` of `parts`, as even as can be; some have none where there are fewer steps.
-  Steps(Index count, Index part, int parts)
-      : first(part * count / parts), end((part + 1) * count / parts) {}
+  Steps(Index all, Index part, int parts)
+      : first(part * all / parts), count((part + 1) * all / parts - first) {}
 };
 
 /// Tile (i, j) of a * b, in the accumulator's type, of these steps.
@@ -31,8 +31,10 @@ template <class T, Access accessA, Access accessB>
 Tile product(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b, Index j,
              Accuracy accuracy, const Steps &steps) {
   Var acc = zeros<Accumulator<T>>(a.height(), b.width());
-  for (auto k : range(steps.first, steps.end))
+  for (auto step : range(steps.count)) {
+    Index k = steps.first + step;
     acc += dot(a(i, k), b(k, j), precisionOf<T>(accuracy));
+  }
   return acc;
 }
 template <class T, Access accessA, Access accessB>
@@ -46,8 +48,10 @@ template <class T, Access accessA, Access accessB>
 Tile productOfRows(const Tiled<T, 2, 2, accessA> &a, Index i, const Tiled<T, 2, 2, accessB> &b,
                    Index j, Accuracy accuracy, const Steps &steps) {
   Var acc = zeros<Accumulator<T>>(a.height(), b.height());
-  for (auto k : range(steps.first, steps.end))
+  for (auto step : range(steps.count)) {
+    Index k = steps.first + step;
     acc += dot(a(i, k), transpose(b(j, k)), precisionOf<T>(accuracy));
+  }
   return acc;
 }
 template <class T, Access accessA, Access accessB>

@@ -19,9 +19,9 @@ template <class T, class P> class SplitSums {
 public:
   /// `self`: which of the senders this rank is.
   SplitSums(const GemmConfig &cfg, Index M, Index N, Index senders, Index self)
-      : cfg_(cfg), added_(cfg), senders_(senders), self_(self),
+      : cfg_(cfg), added_(cfg), N_(N), senders_(senders), self_(self),
         summands_(symmetric<P>({senders, cfg.parts, M, packedColumns<P>(N)}, "summands")),
-        arrived_(signals({ceilDiv(M, cfg.m), ceilDiv(packedColumns<P>(N), cfg.n)}, "arrived")) {
+        arrived_(signals({ceilDiv(M, cfg.m), ceilDiv(N, cfg.n)}, "arrived")) {
     added_.n = evenRows(cfg.n, kAddedColumns);
   }
 
@@ -35,8 +35,10 @@ public:
   void multiply(const View<T, 2, Access::read> &A, const View<T, 2, Access::read> &B,
                 const auto &ready, const auto &share) const {
     auto a = A.tiled(cfg_.m, cfg_.k);
-    auto mine = summands_.at(self_).tiled(cfg_.m, cfg_.n);
-    for (auto [p, i, j] : mine.tiles(tileOrder(cfg_))) {
+    auto room = summands_.at(self_);
+    auto mine = room.tiled(cfg_.m, cfg_.n);
+    auto tiles = room.slice(2, 0, N_).tiled(cfg_.m, cfg_.n); // those with columns of the result
+    for (auto [p, i, j] : tiles.tiles(tileOrder(cfg_))) {
       ready();
       mine(p, i, j) = cast<P>(productBy(cfg_, a, i, B, j, Steps(a.cols(), p, cfg_.parts)));
       share(p, i, j);
@@ -55,7 +57,7 @@ public:
 
 private:
   GemmConfig cfg_, added_;
-  Index senders_, self_;
+  Index N_, senders_, self_;
   Symmetric<P, 4> summands_;
   SignalArray<2, false> arrived_;
 };
