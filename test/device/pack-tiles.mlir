@@ -83,7 +83,7 @@ func.func @kept(%C: !v2) attributes {tile.kernel} {
 !v2 = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !s2 = memref<?x?xf32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 
-// So do columns of tiles, and buffers that a get reads or an argument is put into.
+// So do columns of tiles, buffers that a get reads or an argument is put into, and operands of products.
 // CHECK-LABEL: func @seen(
 // CHECK-NOT: dist.packed
 func.func @seen(%A: !v2 {tile.readonly}, %C: !v2) attributes {tile.kernel} {
@@ -104,5 +104,10 @@ func.func @seen(%A: !v2 {tile.readonly}, %C: !v2) attributes {tile.kernel} {
   %g = tile.load %given[%c0, %c0] : !s2 -> tensor<8x8xf32>
   tile.store %g, %C[%c0, %c0] : tensor<8x8xf32>, !v2
   dist.put %A, %given on %c0 : !v2, !s2
+  %factors = dist.symmetric "factors"(%c16, %c16) : !s2
+  tile.store %zero, %factors[%c0, %c0] : tensor<8x8xf32>, !s2
+  %f = tile.load %factors[%c0, %c0] : !s2 -> tensor<8x8xf32>
+  %d = tile.dot %f, %zero, %zero : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  tile.store %d, %C[%c0, %c0] : tensor<8x8xf32>, !v2
   return
 }

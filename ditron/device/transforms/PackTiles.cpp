@@ -101,13 +101,24 @@ private:
       return llvm::TypeSwitch<Operation *, bool>(user)
           .Case([](memref::DimOp) { return true; })
           .Case([&](memref::SubViewOp slice) { return takesRows(slice) && follow(slice); })
-          .Case<core::LoadOp, core::StoreOp>([&](auto access) {
-            found_.tiles.push_back(access);
-            return cast<RankedTensorType>(access.getTile().getType()).getRank() == 2;
+          .Case([&](core::LoadOp load) {
+            return !load.getPadding() && !isOperand(load) && add(load, load.getTile());
           })
+          .Case([&](core::StoreOp store) { return add(store, store.getTile()); })
           .Case<PutOp, PutNotifyOp>([](Operation *) { return true; })
           .Default([](Operation *) { return false; });
     });
+  }
+
+  /// Products choose the order of their operands in fast memory, and load them so.
+  static bool isOperand(core::LoadOp load) {
+    return llvm::any_of(load->getUsers(),
+                        [](Operation *user) { return isa<core::DotOp, core::TransposeOp>(user); });
+  }
+
+  bool add(Operation *access, Value tile) {
+    found_.tiles.push_back(access);
+    return cast<RankedTensorType>(tile.getType()).getRank() == 2;
   }
 
   /// Whether a slice has rows of the whole width.

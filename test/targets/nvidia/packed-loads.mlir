@@ -18,7 +18,7 @@
 // CHECK: } consumer {
 // CHECK: nvidia.receive %[[PIPE]]
 // CHECK-NOT: simt.wait
-// CHECK: %[[PART:.*]] = nvidia.receive_packed %[[PIPE]] in 1
+// CHECK: %[[PART:.*]] = nvidia.receive_packed %[[PARTS]][%{{.*}}] from %[[PIPE]] in 1
 // CHECK-NEXT: tile.cast %[[PART]]
 func.func @added(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride}, %parts: !sym {tile.unit_stride}, %cell: index, %n: index, %status: !llvm.ptr) {
   %c0 = arith.constant 0 : index

@@ -77,6 +77,7 @@ LogicalResult TmaLoadOp::verify() {
 }
 
 LogicalResult LoadPackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+LogicalResult ReceivePackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 
 LogicalResult ReceiveOp::verify() {
   SmallVector<Type> tiles(getPipe().getType().getTiles());

@@ -182,17 +182,22 @@ def Nvidia_LoadPackedOp : Nvidia_Op<"load_packed", [MemoryEffects<[MemRead, MemW
 def Nvidia_ReceivePackedOp : Nvidia_Op<"receive_packed", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The packed tile in the consumer's next slots, once it is there";
   let description = [{
-    Each thread reads its elements, and releases the slots.
+    Each thread reads its elements, and releases the slots. Zeros instead of a tile outside of the
+    view.
 
     Example:
     ```mlir
-    %tile = nvidia.receive_packed %pipe in 1 : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    %tile = nvidia.receive_packed %view[%i, %j] from %pipe in 1
+        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
         -> tensor<128x64xbf16>
     ```
   }];
-  let arguments = (ins Nvidia_PipeType:$pipe, I64Attr:$parts);
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_PipeType:$pipe,
+                   I64Attr:$parts);
   let results = (outs Tile_Tile:$tile);
-  let assemblyFormat = "$pipe `in` $parts attr-dict `:` type($pipe) `->` type($tile)";
+  let assemblyFormat = [{ $view `[` $coords `]` `from` $pipe `in` $parts attr-dict
+                          `:` type($view) `,` type($pipe) `->` type($tile) }];
+  let hasVerifier = 1;
 }
 
 def Nvidia_ReceiveOp : Nvidia_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -26,8 +26,9 @@ void receivePacked(ArrayRef<core::LoadOp> loads, Value pipe, int64_t warps) {
     OpBuilder b(load);
     RankedTensorType tile = tileOf(load.getTile());
     int64_t parts = partsOf(tile, cast<PipeType>(pipe.getType()), warps);
-    load.getTile().replaceAllUsesWith(
-        b.create<ReceivePackedOp>(load.getLoc(), tile, pipe, static_cast<uint64_t>(parts)));
+    auto received = b.create<ReceivePackedOp>(load.getLoc(), tile, load.getView(), load.getCoords(),
+                                              pipe, static_cast<uint64_t>(parts));
+    load.getTile().replaceAllUsesWith(received.getTile());
     load.erase();
   }
 }
@@ -74,25 +75,35 @@ struct ReceivePackedPattern : TilePattern<ReceivePackedOp> {
   LogicalResult matchAndRewrite(ReceivePackedOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
+    RankedTensorType tile = tileOf(op.getTile());
+    gpu::PackedTile places(t, tile);
     Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
-    gpu::PackedTile places(t, tileOf(op.getTile()));
-    auto type = VectorType::get({kAccessBytes / 4}, b.getI32Type());
-    Value always = b.create<arith::ConstantIntOp>(op.getLoc(), 1, 1);
     int64_t runs = places.runs() / static_cast<int64_t>(op.getParts());
     SmallVector<Value> words;
-    for (int64_t first = 0; first < places.runs(); first += runs) {
-      Value slot = pipe.get(kTakeSlot);
-      t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
-      Value base = pipe.tile(slot, 0);
-      for (int64_t run = 0; run < runs; ++run)
-        words.append(t.split(
-            b.create<LLVM::LoadOp>(op.getLoc(), type, t.offset(base, places.offset(run)), 16)));
-      pipe.advance(kTakeSlot, kTakeParity);
-      b.create<NVVM::SyncWarpOp>(op.getLoc(), t.i32(-1));
-      pipe.release(always);
-    }
+    for (int64_t first = 0; first < places.runs(); first += runs)
+      receive(t, pipe, places, runs, words);
+    Value isInside = gpu::placeOf(t, tile, op.getView(), op.getCoords()).isInside, zero = t.i32(0);
+    for (Value &word : words)
+      word = b.create<arith::SelectOp>(op.getLoc(), isInside, word, zero);
     b.replaceOp(op, places.loaded(words));
     return success();
+  }
+
+private:
+  /// Reads the runs of one slot, and releases it.
+  static void receive(ThreadBuilder &t, Pipe &pipe, gpu::PackedTile &places, int64_t runs,
+                      SmallVector<Value> &words) {
+    OpBuilder &b = t.b;
+    auto type = VectorType::get({kAccessBytes / 4}, b.getI32Type());
+    Value slot = pipe.get(kTakeSlot);
+    t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
+    Value base = pipe.tile(slot, 0);
+    for (int64_t run = 0; run < runs; ++run)
+      words.append(t.split(
+          b.create<LLVM::LoadOp>(t.loc, type, t.offset(base, places.offset(run)), kAccessBytes)));
+    pipe.advance(kTakeSlot, kTakeParity);
+    b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
+    pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
   }
 };
 

@@ -11,7 +11,7 @@
 //   }
 // becomes, behind the products of the producer and of the consumer,
 //   producer { ... simt.wait %arrived ...; nvidia.load_packed %parts[%peer, %i, %j] to %pipe in 2 }
-//   consumer { ... %part = nvidia.receive_packed %pipe in 2; ... }
+//   consumer { ... %part = nvidia.receive_packed %parts[...] from %pipe in 2; ... }
 //
 // A packed tile is one run of memory in the order in which threads take it, so bulk copies bring it
 // and no tensor map describes it. The kernel has one pipe, and what it loads so it does not store.
