@@ -216,8 +216,8 @@ private:
       WalkResult result = op.walk([](Operation *inner) {
         bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
                          llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
-        bool speaks =
-            isOfThreads(inner) && !isMemoryEffectFree(inner) && !isa<BeginOp, AbortOp>(inner);
+        bool speaks = isOfThreads(inner) && !isMemoryEffectFree(inner) &&
+                      !isa<BeginOp, OpenOp, AbortOp>(inner);
         return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
                                                                        : WalkResult::advance();
       });
