@@ -14,7 +14,7 @@ struct Calibration {
   double copyBandwidth = 390e9;     ///< of a copy engine from one rank to another, bytes/s
   double copyLatency = 6e-6;        ///< of a copy and the signal behind it, s
   double coreCopyBandwidth = 364e9; ///< of cores from one rank to another, all of them, bytes/s
-  double bandwidthOfCore = 44e9;    ///< of these, what one core gives, bytes/s
+  double bandwidthOfCore = 17e9;    ///< of these, what one core gives, bytes/s
   double signalLatency = 1.33e-6;   ///< one way from a rank to another, s
   double flops = 760e12;            ///< of products of 16-bit floats by all cores, operations/s
   double memoryBandwidth = 4200e9;  ///< of a rank's memory, bytes/s

@@ -27,10 +27,12 @@ namespace ditron::gpu {
 
 constexpr int64_t kFlagBits = 30, kClearBits = 28;
 
-/// Whether launch `epoch` is one of the two of many whose pages are cleared.
+/// Whether launch `epoch` is one of the two of many whose pages are cleared. It is none of the first:
+/// others need not hear that launch 0 is over before they send in launch 2.
 static Value clears(Talk &talk, ThreadBuilder &t, Value epoch) {
-  Value low = t.b.create<arith::AndIOp>(t.loc, epoch, talk.i64((int64_t(1) << kClearBits) - 1));
-  return talk.compare(arith::CmpIPredicate::ult, low, talk.i64(abi::kBufferPages));
+  constexpr int64_t kLast = (int64_t(1) << kClearBits) - 1;
+  Value low = t.b.create<arith::AndIOp>(t.loc, epoch, talk.i64(kLast));
+  return talk.compare(arith::CmpIPredicate::uge, low, talk.i64(kLast + 1 - abi::kBufferPages));
 }
 
 void clearInboxes(Talk &talk, ThreadBuilder &t, ValueRange boxes, Value epoch, Value first,

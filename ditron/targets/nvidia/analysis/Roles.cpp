@@ -250,7 +250,7 @@ private:
         bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
                          llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
         bool speaks = isOfThreads(inner) && !isMemoryEffectFree(inner) &&
-                      !isa<BeginOp, AbortOp, ReleaseCopiesOp>(inner);
+                      !isa<BeginOp, OpenOp, AbortOp, ReleaseCopiesOp>(inner);
         return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
                                                                        : WalkResult::advance();
       });
