@@ -34,8 +34,9 @@ func.func @experts(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #di
   // CHECK: memref.subview %[[A]]
   // CHECK: memref.subview %[[ROWS]]
   // CHECK: dist.tiles
-  // CHECK: dist.put %{{.*}}, %{{.*}} on %[[TO:.*]] :
-  // CHECK: dist.notify %[[READY]][%[[ME]]] on %[[TO]] add %c1
+  // CHECK: dist.put %{{.*}}, %{{.*}} on
+  // CHECK: dist.barrier cores
+  // CHECK: dist.notify %[[READY]][%[[ME]]] on %{{.*}} add %c1
   // CHECK: dist.role "compute"
   // CHECK: dist.wait %[[COUNTED]]
   // CHECK: dist.wait %[[READY]]

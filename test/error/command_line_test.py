@@ -101,7 +101,7 @@ CASES = [
       for value in ("-1", "x", "1e3")],
     ("check ag-gemm --ranks 4 --nodes 3", USAGE, r"4 ranks do not divide into 3 nodes"),
     ("run ag-gemm --ranks 4 --mesh node=3", USAGE, r"the mesh is node=3, but there are 4 ranks"),
-    ("run ag-gemm --ranks 4 --mesh rack=2", USAGE, r"--mesh is 'rack=2': expected the extents of the axes"),
+    ("run ag-gemm --ranks 4 --mesh 2d=2", USAGE, r"--mesh is '2d=2': expected the extents of axes"),
     ("check ag-gemm --ranks 1024 --cores 1024", USAGE, r"are 1048576 cores, expected at most 2048"),
     ("check ag-gemm --shape M=1000000000000", UNAVAILABLE, r"asks for \d+ bytes of memory"),
     ("check ag-gemm --replay 0.0:1", USAGE, r"--replay needs the --shape \(and --config\) of the finding"),

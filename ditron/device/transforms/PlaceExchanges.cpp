@@ -123,21 +123,32 @@ private:
     sendCounts(b);
     requireRows(b);
     awaitCounts(b);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      Value place = forEachPeer(b, exchange_.axis(), /*withSelf=*/true, Ring::next);
+      sendRows(b, place, IndexMath(b).rankAt(exchange_.axis(), place));
+    }
+    // One notify tells of what all cores have put: ranks may have different numbers of them.
+    b.create<BarrierOp>(BarrierScope::cores);
+    onFirstCore(b);
     Value place = forEachPeer(b, exchange_.axis(), /*withSelf=*/true, Ring::next);
-    IndexMath math(b);
-    Value peer = math.rankAt(exchange_.axis(), place);
-    sendRows(b, place, peer);
-    b.create<NotifyOp>(ready_, rank_, peer, NotifyMode::add, math.constant(1));
+    Value peer = IndexMath(b).rankAt(exchange_.axis(), place);
+    b.create<NotifyOp>(ready_, rank_, peer, NotifyMode::add, IndexMath(b).constant(1));
+  }
+
+  /// if (this is the first core); the builder is in the body.
+  static void onFirstCore(Builder &b) {
+    Value core = b.create<CoreOp>(b.getIndexType());
+    Value isFirst =
+        b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, core, IndexMath(b).constant(0));
+    auto branch = b.create<scf::IfOp>(isFirst, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
   }
 
   /// The first core sends the counts.
   void sendCounts(Builder &b) {
     OpBuilder::InsertionGuard guard(b);
-    IndexMath math(b);
-    Value core = b.create<CoreOp>(b.getIndexType());
-    Value isFirst = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, core, math.constant(0));
-    auto branch = b.create<scf::IfOp>(isFirst, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
+    onFirstCore(b);
     Value place = forEachPeer(b, exchange_.axis(), /*withSelf=*/true, Ring::next);
     Value peer = IndexMath(b).rankAt(exchange_.axis(), place);
     b.create<PutOp>(exchange_.counts, row(b, all_, rank_), peer);
@@ -246,7 +257,7 @@ private:
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      b.create<WaitOp>(ready_, loop.getInductionVar(), RoleOp(roles.move).getCount());
+      b.create<WaitOp>(ready_, loop.getInductionVar(), IndexMath(b).constant(1));
     }
     for (auto [argument, received] : llvm::zip_equal(exchange_.rows, received_)) {
       auto plain = cast<MemRefType>(argument.value.getType());
