@@ -7,7 +7,6 @@
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
-#include <algorithm>
 
 namespace ditron::kernels {
 
@@ -27,7 +26,7 @@ static Calibration ratesFor(const Problem &problem, const Config &config) {
 }
 
 static OverlapChoice overlapOf(const Config &config) {
-  bool isCopy = config["engine"] == 1;
+  bool isCopy = config["engine"] == kCopyEngines;
   return {true, isCopy ? OverlapChoice::Engine::copy : OverlapChoice::Engine::core,
           config["chunks"], isCopy ? 0 : config["comm"]};
 }
@@ -41,7 +40,7 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   OverlapProblem made = overlapProblem(problem, exchange, config, problem.type);
   if (!isDirect(config)) {
     Prediction result = predict(made, overlapOf(config), rates);
-    if (config["engine"] == 1)
+    if (config["engine"] == kCopyEngines)
       result.seconds += kHostSeconds;
     return result;
   }
@@ -57,19 +56,19 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
 /// The ways there are, as changes of a configuration.
 static std::vector<Config> waysOf(const Problem &problem, const Config &config, Exchange exchange) {
   std::vector<Config> ways{config};
-  auto add = [&](const char *engine, int64_t operands, int64_t comm) {
+  auto add = [&](int64_t engine, int64_t operands, int64_t comm) {
     Config way = config;
-    way.set("engine", std::string_view(engine) == "cores" ? 0 : 2);
+    way.set("engine", engine);
     way.set("operands", operands);
     way.set("comm", comm);
     ways.push_back(way);
   };
   if (exchange == Exchange::gather)
     for (int64_t comm : {8, 16})
-      add("cores", 0, comm);
-  add("direct", 0, config["comm"]);
+      add(kCores, 0, comm);
+  add(kDirect, 0, config["comm"]);
   if (!hasWholeRows(problem, config))
-    add("direct", 1, config["comm"]);
+    add(kDirect, 1, config["comm"]);
   return ways;
 }
 

@@ -11,9 +11,8 @@
 
 namespace ditron::kernels {
 
-/// Values of `form` and `engine`.
+/// Values of `form`.
 static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
-static constexpr int64_t kCopyEngines = 1, kDirect = 2;
 
 std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   std::vector<ConfigParameter> parameters = epilogueParameters();
