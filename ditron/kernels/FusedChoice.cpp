@@ -17,7 +17,7 @@ using heuristics::OverlapProblem;
 using heuristics::Prediction;
 
 /// What a launch with roles of copy engines takes beside what they move, s.
-static constexpr double kHostSeconds = 8e-6;
+static constexpr double kHostSeconds = 10e-6;
 
 /// The machine as a way finds it: products of odd rows are slow.
 static Calibration ratesFor(const Problem &problem, const Config &config) {
@@ -53,28 +53,19 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   return predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
 }
 
-/// The ways there are, as changes of a configuration.
-static std::vector<Config> waysOf(const Problem &problem, const Config &config, Exchange exchange) {
-  std::vector<Config> ways{config};
-  auto add = [&](int64_t engine, int64_t operands, int64_t comm) {
-    Config way = config;
-    way.set("engine", engine);
-    way.set("operands", operands);
-    way.set("comm", comm);
-    ways.push_back(way);
-  };
-  if (exchange == Exchange::gather)
-    for (int64_t comm : {8, 16})
-      add(kCores, 0, comm);
-  add(kDirect, 0, config["comm"]);
-  if (!hasWholeRows(problem, config))
-    add(kDirect, 1, config["comm"]);
+/// The direct ways, as changes of a configuration.
+static std::vector<Config> directWaysOf(const Problem &problem, const Config &config) {
+  std::vector<Config> ways(hasWholeRows(problem, config) ? 1 : 2, config);
+  for (size_t packs = 0; packs < ways.size(); ++packs) {
+    ways[packs].set("engine", kDirect);
+    ways[packs].set("operands", static_cast<int64_t>(packs));
+  }
   return ways;
 }
 
 void chooseWay(const Problem &problem, Config &config, Exchange exchange) {
   double least = predictFused(problem, config, exchange).seconds;
-  for (Config &way : waysOf(problem, config, exchange)) {
+  for (Config &way : directWaysOf(problem, config)) {
     retileFused(problem, way, exchange);
     double seconds = predictFused(problem, way, exchange).seconds;
     if (seconds < least)
