@@ -50,14 +50,13 @@ private:
 /// What sends, one chunk after another.
 class Link {
 public:
-  Link(const OverlapChoice &choice, const Calibration &c) {
+  Link(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c) {
     bool isCopy = choice.engine == OverlapChoice::Engine::copy;
     latency_ = isCopy ? c.copyLatency : c.signalLatency;
     signal_ = c.signalLatency;
-    bandwidth_ = isCopy
-                     ? c.copyBandwidth
-                     : std::min(c.coreCopyBandwidth,
-                                double(std::max<int64_t>(choice.commCores, 1)) * c.bandwidthOfCore);
+    auto cores = double(std::max<int64_t>(choice.commCores, 1));
+    bandwidth_ =
+        isCopy ? c.copyBandwidth : std::min(c.coreCopyBandwidth, cores * bandwidthOfCore(p, c));
   }
   /// When bytes that are ready at `ready` have arrived.
   double send(double ready, double bytes) {
@@ -67,6 +66,14 @@ public:
   double last() const { return last_; }
 
 private:
+  /// What a core sends in a second: behind each put it waits until that has arrived.
+  static double bandwidthOfCore(const OverlapProblem &p, const Calibration &c) {
+    constexpr int64_t kRows = 8, kMost = 65536;
+    int64_t row = p.exchange == Exchange::gather ? p.K * p.operandBytes : p.N * p.resultBytes;
+    auto put = double(std::clamp<int64_t>(kRows * row, 1, kMost));
+    return put / (2 * c.signalLatency + put / c.bandwidthOfCore);
+  }
+
   double latency_, signal_, bandwidth_, free_ = 0, last_ = 0;
 };
 
@@ -104,7 +111,7 @@ public:
       : p_(p), shards_(p, choice.chunks),
         cores_(p.cores - (choice.engine == OverlapChoice::Engine::core ? choice.commCores : 0),
                tileSeconds(p, c)),
-        link_(choice, c), columns_(tilesOf(p.N, p.tileN)) {}
+        link_(p, choice, c), columns_(tilesOf(p.N, p.tileN)) {}
 
   double gather() {
     tilesOfShard([](int64_t) { return 0.0; });

@@ -13,8 +13,9 @@ namespace {
 constexpr double kTileSeconds = 1.5e-6;  ///< of a tile beside its steps: the first loads, the store
 constexpr double kRoundSeconds = 3.5e-6; ///< of each further tile of an SM, where memory bounds all
 constexpr double kSmBandwidth = 44e9;    ///< of what one SM reads from memory, bytes/s
+constexpr double kSmCache = 75e9;        ///< of what one SM loads, from memory or cache, bytes/s
 constexpr double kOfCached = 0.25;       ///< what operands that others read too cost of that
-constexpr int64_t kMostParts = 16;
+constexpr int64_t kMostParts = 32;
 constexpr int64_t kLeastTerms = 256; ///< of a part: fewer are not worth a tile's beginning
 
 /// What a row or column of a tile costs beside its elements: see WarpgroupTiles.
@@ -27,26 +28,29 @@ double termSeconds(const GemmShape &shape, const PairedTile &tile, const DeviceT
   double m = double(tile.m), n = double(tile.n);
   double smFlops = calibration.flops / double(target.sms);
   double computed = 2 * (m * n + kEdge * (m + n)) / smFlops;
-  if (shape.M * shape.count > tile.m)
-    return computed;
-  double loaded = (kOfCached * m + n) * double(byteSize(shape.type)) / kSmBandwidth;
+  double element = double(byteSize(shape.type));
+  double loaded = (m + n) * element / kSmCache;
+  if (shape.M * shape.count <= tile.m)
+    loaded = std::max(loaded, (kOfCached * m + n) * element / kSmBandwidth);
   return std::max(computed, loaded);
 }
 
+/// The tile of an undivided product, and others to try.
 std::vector<PairedTile> tilesFor(const GemmShape &shape, const PairedTile &whole) {
   std::vector<PairedTile> result{whole};
-  auto add = [&](int64_t n) {
+  auto add = [&](int m, int64_t n) {
     PairedTile tile = whole;
-    tile.n = static_cast<int>(n), tile.pairs = Pairs::none;
+    tile.m = m, tile.n = static_cast<int>(n), tile.pairs = Pairs::none;
     result.push_back(tile);
   };
   if (whole.m < kWarpgroupRows) {
-    add(64), add(128);
+    add(whole.m, 64), add(whole.m, 128);
     return result;
   }
-  for (int64_t n = 64; n <= std::min<int64_t>(256, shape.N + 63); n += 32)
-    if (whole.m * n <= 128 * 256)
-      add(n);
+  for (int m : {std::min(whole.m, 2 * kWarpgroupRows), whole.m})
+    for (int64_t n = 64; n <= std::min<int64_t>(256, shape.N + 63); n += 32)
+      if (m * n <= 128 * 256)
+        add(m, n);
   return result;
 }
 
@@ -73,13 +77,13 @@ double packSeconds(const GemmShape &shape, const Calibration &calibration) {
 }
 
 SplitTile splitTile(const GemmShape &shape, const DeviceTraits &target, const GemmNeeds &needs,
-                    const Calibration &calibration, double partSeconds) {
+                    const Calibration &calibration, double partSeconds, int64_t mostParts) {
   PairedTile whole = gemmTile(shape, target, needs);
   SplitTile best{whole, 1, 0};
   if (!target.isGpu() || !target.hasWarpgroups || byteSize(shape.type) != 2)
     return best;
   best.seconds = splitSeconds(shape, whole, 1, target, calibration) + partSeconds;
-  int64_t most = std::clamp<int64_t>(shape.K / kLeastTerms, 1, kMostParts);
+  int64_t most = std::clamp<int64_t>(shape.K / kLeastTerms, 1, std::min(mostParts, kMostParts));
   for (const PairedTile &tile : tilesFor(shape, whole))
     for (int64_t parts = 1; parts <= most; ++parts) {
       double seconds =

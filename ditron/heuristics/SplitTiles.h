@@ -24,11 +24,12 @@ struct SplitTile {
 double splitSeconds(const GemmShape &shape, const PairedTile &tile, int64_t parts,
                     const DeviceTraits &target, const Calibration &calibration);
 
-/// The tile and the number of parts that take least. `partSeconds`: what each part's sums take to be
+/// The tile and the number of parts, at most `mostParts`, that take least. `partSeconds`: what each part's sums take to be
 /// moved and added. On CPUs, where
 /// warpgroups do not multiply, and of other than 16-bit types, the tile of an undivided product.
 SplitTile splitTile(const GemmShape &shape, const DeviceTraits &target, const GemmNeeds &needs,
-                    const Calibration &calibration, double partSeconds);
+                    const Calibration &calibration, double partSeconds,
+                    int64_t mostParts = INT64_MAX);
 
 /// Seconds in which all cores of a GPU copy both operands to rows of whole 16 bytes, and know it.
 double packSeconds(const GemmShape &shape, const Calibration &calibration);

@@ -7,7 +7,6 @@
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
-#include <algorithm>
 
 namespace ditron::kernels {
 
@@ -18,7 +17,7 @@ using heuristics::OverlapProblem;
 using heuristics::Prediction;
 
 /// What a launch with roles of copy engines takes beside what they move, s.
-static constexpr double kHostSeconds = 8e-6;
+static constexpr double kHostSeconds = 10e-6;
 
 /// The machine as a way finds it: products of odd rows are slow.
 static Calibration ratesFor(const Problem &problem, const Config &config) {
@@ -27,7 +26,7 @@ static Calibration ratesFor(const Problem &problem, const Config &config) {
 }
 
 static OverlapChoice overlapOf(const Config &config) {
-  bool isCopy = config["engine"] == 1;
+  bool isCopy = config["engine"] == kCopyEngines;
   return {true, isCopy ? OverlapChoice::Engine::copy : OverlapChoice::Engine::core,
           config["chunks"], isCopy ? 0 : config["comm"]};
 }
@@ -41,7 +40,7 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   OverlapProblem made = overlapProblem(problem, exchange, config, problem.type);
   if (!isDirect(config)) {
     Prediction result = predict(made, overlapOf(config), rates);
-    if (config["engine"] == 1)
+    if (config["engine"] == kCopyEngines)
       result.seconds += kHostSeconds;
     return result;
   }
@@ -54,28 +53,19 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   return predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
 }
 
-/// The ways there are, as changes of a configuration.
-static std::vector<Config> waysOf(const Problem &problem, const Config &config, Exchange exchange) {
-  std::vector<Config> ways{config};
-  auto add = [&](const char *engine, int64_t operands, int64_t comm) {
-    Config way = config;
-    way.set("engine", std::string_view(engine) == "cores" ? 0 : 2);
-    way.set("operands", operands);
-    way.set("comm", comm);
-    ways.push_back(way);
-  };
-  if (exchange == Exchange::gather)
-    for (int64_t comm : {8, 16})
-      add("cores", 0, comm);
-  add("direct", 0, config["comm"]);
-  if (!hasWholeRows(problem, config))
-    add("direct", 1, config["comm"]);
+/// The direct ways, as changes of a configuration.
+static std::vector<Config> directWaysOf(const Problem &problem, const Config &config) {
+  std::vector<Config> ways(hasWholeRows(problem, config) ? 1 : 2, config);
+  for (size_t packs = 0; packs < ways.size(); ++packs) {
+    ways[packs].set("engine", kDirect);
+    ways[packs].set("operands", static_cast<int64_t>(packs));
+  }
   return ways;
 }
 
 void chooseWay(const Problem &problem, Config &config, Exchange exchange) {
   double least = predictFused(problem, config, exchange).seconds;
-  for (Config &way : waysOf(problem, config, exchange)) {
+  for (Config &way : directWaysOf(problem, config)) {
     retileFused(problem, way, exchange);
     double seconds = predictFused(problem, way, exchange).seconds;
     if (seconds < least)

@@ -11,9 +11,8 @@
 
 namespace ditron::kernels {
 
-/// Values of `form` and `engine`.
+/// Values of `form`.
 static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
-static constexpr int64_t kCopyEngines = 1, kDirect = 2;
 
 std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   std::vector<ConfigParameter> parameters = epilogueParameters();
@@ -69,23 +68,25 @@ static heuristics::GemmShape shapeOf(const Problem &problem, const Config &confi
 /// The tile, chosen for the SMs beside those that move data.
 static PairedTile tileOf(const Problem &problem, const Config &config, Exchange exchange) {
   DeviceTraits target = problem.target;
-  if (!byCopyEngines(config) && !isDirect(config))
+  if (!byCopyEngines(config))
     target.sms = std::max<int64_t>(1, target.sms - config["comm"]);
   return heuristics::gemmTile(shapeOf(problem, config, exchange), target,
                               needsOf(config, exchange));
 }
 
-/// The tile and the parts of K of a product in one shot. A part's sums go to all other ranks, and
-/// are read where they are added.
-static heuristics::SplitTile splitOf(const Problem &problem, const Config &config) {
+/// The tile of a direct product, and in gemm-ar the parts of K. A part's sums go to all other ranks,
+/// and are read where they are added.
+static heuristics::SplitTile splitOf(const Problem &problem, const Config &config,
+                                     Exchange exchange) {
   const heuristics::Calibration &rates = problem.calibration;
   bool isNarrow = config["partials"] == 1;
   double bytes =
       double(problem["M"] * problem["N"]) * (isNarrow ? double(byteSize(problem.type)) : 4);
   double seconds = bytes * double(problem.ranks - 1) / rates.coreCopyBandwidth +
                    bytes * double(problem.ranks + 1) / rates.memoryBandwidth;
-  return heuristics::splitTile(shapeOf(problem, config, Exchange::allReduce), problem.target,
-                               needsOf(config, Exchange::allReduce), rates, seconds);
+  return heuristics::splitTile(shapeOf(problem, config, exchange), problem.target,
+                               needsOf(config, exchange), rates, seconds,
+                               exchange == Exchange::allReduce ? INT64_MAX : 1);
 }
 
 /// Rows that a core copies at a time of operands that are packed: so that all cores copy.
@@ -129,17 +130,17 @@ static void chooseChunks(const Problem &problem, Config &config) {
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
-  if (isDirect(config))
-    config.set("chunk", copiedRows(problem));
-  if (isDirect(config) && exchange == Exchange::allReduce) {
-    heuristics::SplitTile split = splitOf(problem, config);
-    setTile(config, split.tile);
-    config.set("parts", split.parts);
+  if (!isDirect(config)) {
+    setTile(config, tileOf(problem, config, exchange));
+    if (exchange == Exchange::allReduce && byCopyEngines(config) && problem.target.isGpu())
+      chooseChunks(problem, config);
     return;
   }
-  setTile(config, tileOf(problem, config, exchange));
-  if (exchange == Exchange::allReduce && byCopyEngines(config) && problem.target.isGpu())
-    chooseChunks(problem, config);
+  config.set("chunk", copiedRows(problem));
+  heuristics::SplitTile split = splitOf(problem, config, exchange);
+  setTile(config, split.tile);
+  if (exchange == Exchange::allReduce)
+    config.set("parts", split.parts);
 }
 
 FusedGemmConfig fusedConfig(const Config &config) {

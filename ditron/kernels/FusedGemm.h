@@ -14,6 +14,9 @@ inline constexpr int kChunkColumns = 4096;
 
 using heuristics::Exchange;
 
+/// Values of the parameter `engine`: what moves data.
+inline constexpr int64_t kCores = 0, kCopyEngines = 1, kDirect = 2;
+
 /// The parameters of a FusedGemmConfig, and a good choice for a problem.
 std::vector<ConfigParameter> fusedParameters(Exchange exchange);
 Config fusedDefaults(const Problem &problem, Exchange exchange);
