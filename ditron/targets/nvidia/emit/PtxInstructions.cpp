@@ -442,7 +442,7 @@ void Instructions::need(Value value) {
   assemble("@$0 exit;", "b,~{memory}", {isNone}, {});
 }
 
-// One access of 16 aligned bytes is one of memory and of NVLink.
+// The instruction is that of a scalar of 128 bits (.b128 of PTX 8.3), whose access is one operation.
 void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
   SmallVector<Value> operands{address};
   operands.append(words.begin(), words.end());
