@@ -40,7 +40,7 @@ CUDA graph.
 """
 
 # Choices of a configuration that the tables leave out: tile sizes and cluster multicast are the kernel's own choice.
-USUAL = {"no", "none", "full", "tensor"}
+USUAL = {"no", "none", "full", "tensor", "given", "either"}
 OWN = ("pairs=",)
 
 
