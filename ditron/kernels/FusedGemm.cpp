@@ -98,10 +98,15 @@ static int64_t copiedRows(const Problem &problem) {
   return heuristics::fit(heuristics::tilesOf(rows, cores), kMost);
 }
 
+/// Rows that cores move at a time of operands as given.
+static int64_t movedRows(const Problem &problem) {
+  return heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows;
+}
+
 Config fusedDefaults(const Problem &problem, Exchange exchange) {
   Config config = epilogueDefaults({});
   config.add({"comm", heuristics::communicatingCores(problem.cores, problem.target)});
-  config.add({"chunk", heuristics::movedChunk(problem["M"], kChunkColumns, problem.type).rows});
+  config.add({"chunk", movedRows(problem)});
   config.add({"engine", problem.target.isGpu() ? 1 : 0});
   config.add({"chunks", exchange == Exchange::gather ? 1 : 2});
   bool isNarrow = problem.target.isGpu() && isFloat(problem.type) && byteSize(problem.type) == 2;
@@ -131,6 +136,7 @@ static void chooseChunks(const Problem &problem, Config &config) {
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
   if (!isDirect(config)) {
+    config.set("chunk", movedRows(problem));
     setTile(config, tileOf(problem, config, exchange));
     if (exchange == Exchange::allReduce && byCopyEngines(config) && problem.target.isGpu())
       chooseChunks(problem, config);

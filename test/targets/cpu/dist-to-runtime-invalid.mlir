@@ -82,3 +82,11 @@ func.func @undeclared(%n: index, %s: !dist.signals<1>) attributes {tile.kernel} 
   dist.notify %s[%n] add %n : !dist.signals<1>
   return
 }
+
+// -----
+
+func.func @inboxes(%n: index) attributes {tile.kernel} {
+  // expected-error@+1 {{'dist.inbox' op has no lowering here; expected --dist-expand-inboxes before}}
+  %box = dist.inbox "box"(%n) : !dist.inbox<1 of tensor<4xf32>>
+  return
+}

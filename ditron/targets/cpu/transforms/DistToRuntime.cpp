@@ -61,6 +61,8 @@ public:
       : DistLowering(function), module_(function->getParentOfType<ModuleOp>()) {}
 
   LogicalResult run() {
+    if (failed(refuseInboxes()))
+      return failure();
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
     unsigned n = function_.getNumArguments();
     function_.insertArgument(n, pointer, {}, loc_);
@@ -75,6 +77,16 @@ public:
   }
 
 private:
+  LogicalResult refuseInboxes() {
+    WalkResult found = function_.walk([](Operation *op) {
+      if (!isa<device::InboxOp, device::SendOp, device::ReceiveOp>(op))
+        return WalkResult::advance();
+      op->emitOpError() << "has no lowering here; expected --dist-expand-inboxes before";
+      return WalkResult::interrupt();
+    });
+    return failure(found.wasInterrupted());
+  }
+
   /// Copy engines are one more core, which executes the roles that are theirs: all else that has
   /// effects, and what follows from it, is for the other cores.
   void keepFromCopyEngines() {
