@@ -131,7 +131,7 @@ struct TransferConfig : ChunkConfig {
   Protocol protocol = Protocol::simple; ///< of cores
   int chunks = 1;                       ///< of a shard, that copy engines send one by one
   int senders = 0;                      ///< cores that only send; 0: all send, then receive
-  int batch = 1; ///< chunks, one below the other, that cores send at a time
+  int batch = 1;                        ///< chunks, one below the other, that cores send at a time
 };
 /// all-gather(x[M,N]) -> y[R*M,N]: y is every rank's x, rank after rank.
 Kernel allGather(DType type, const TransferConfig &config = {});

@@ -185,17 +185,18 @@ def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
 
 def Simt_ReleaseCopiesOp : Simt_Op<"release_copies", [MemoryEffects<[MemRead, MemWrite]>,
                                                       AttrSizedOperandSegments]> {
-  let summary = "This thread gives this rank's copy engines all that they wait for, if the launch has failed";
+  let summary = "Gives this rank's copy engines all that they wait for, if the launch has failed";
   let description = [{
-    `awaited`: the counters for which they wait, as in simt.end.
+    The first thread of a CTA does so, where it finds the launch failed; with `failed` this thread, which
+    knows it. `awaited`: the counters for which they wait, as in simt.end.
 
     Example:
     ```mlir
     simt.release_copies(%status, %rank) awaited(%cells, %count) : !llvm.ptr, index
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$launch, Variadic<Index>:$awaited);
-  let assemblyFormat = [{ `(` $launch `)` (`awaited` `(` $awaited^ `)`)? attr-dict
+  let arguments = (ins Variadic<AnyType>:$launch, Variadic<Index>:$awaited, UnitAttr:$failed);
+  let assemblyFormat = [{ (`failed` $failed^)? `(` $launch `)` (`awaited` `(` $awaited^ `)`)? attr-dict
                           `:` type($launch) }];
 }
 

@@ -40,16 +40,22 @@ namespace {
 
 struct ReleaseCopiesPattern : LaunchPattern<ReleaseCopiesOp> {
   using LaunchPattern::LaunchPattern;
-  void write(ReleaseCopiesOp, OpAdaptor adaptor, ThreadBuilder &, Talk &talk) const override {
+  void write(ReleaseCopiesOp op, OpAdaptor adaptor, ThreadBuilder &, Talk &talk) const override {
+    if (op.getFailed())
+      return release(talk, adaptor.getAwaited());
     Value flag = talk.load(talk.head(abi::Head::kAborted));
     Value hasFailed = talk.compare(arith::CmpIPredicate::ne, flag, talk.i64(0));
-    talk.when(talk.both(talk.isFirstThread(), hasFailed), [&] {
-      Value credits = talk.head(abi::Head::kCredits);
-      talk.forRanks([&](Value peer) {
-        talk.store(talk.offset(credits, peer), talk.i64(abi::Head::kReleased));
-      });
-      setAll(talk, adaptor.getAwaited(), abi::Head::kReleased);
+    talk.when(talk.both(talk.isFirstThread(), hasFailed),
+              [&] { release(talk, adaptor.getAwaited()); });
+  }
+
+private:
+  static void release(Talk &talk, ValueRange awaited) {
+    Value credits = talk.head(abi::Head::kCredits);
+    talk.forRanks([&](Value peer) {
+      talk.store(talk.offset(credits, peer), talk.i64(abi::Head::kReleased));
     });
+    setAll(talk, awaited, abi::Head::kReleased);
   }
 };
 

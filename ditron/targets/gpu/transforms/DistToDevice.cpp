@@ -137,7 +137,8 @@ private:
       return void(b_.create<EndOp>(loc_, launch_, IntegerAttr(), ValueRange(), boxes()));
     auto site = b_.getI64IntegerAttr(copiesSite_);
     b_.create<EndOp>(loc_, launch_, site, fixedCells(/*awaitedByCopies=*/false), boxes());
-    b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true));
+    b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true),
+                               /*failed=*/false);
   }
 
   //===-- Inboxes ---------------------------------------------------------------------------===//
@@ -320,9 +321,10 @@ private:
       target_.instructions(b_, loc_)->report(status, abi::Status::kNumber, number, values);
       if (hasWorkspace_)
         b_.create<AbortOp>(loc_, launch_);
+      if (hasCopies_)
+        b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true),
+                                   /*failed=*/true);
     }
-    if (hasCopies_)
-      b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true));
     target_.instructions(b_, loc_)->exit();
   }
 
