@@ -90,7 +90,7 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
     The kernel is written for one device. `gathered dim d`: each rank has an equal part of dimension `d`, and the kernel
     reads all of them. `reduce_scattered dim d`: each rank computes a summand of the result, and keeps the sum of an equal
     part of dimension `d`. `all_reduced`: the same, and keeps all of the sum. `exchanged dim 0`: rows go to
-    the ranks that argument `counts` says, so many for each group of each rank. dist-place-arguments,
+    the ranks that argument `counts` says, which has a number for each group of each rank. dist-place-arguments,
     dist-place-results and dist-place-exchanges write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `rounded`: summands travel
     in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,

@@ -18,16 +18,13 @@ constexpr double kOfCached = 0.25;       ///< what operands that others read too
 constexpr int64_t kMostParts = 32;
 constexpr int64_t kLeastTerms = 256; ///< of a part: fewer are not worth a tile's beginning
 
-/// What a row or column of a tile costs beside its elements: see WarpgroupTiles.
-constexpr double kEdge = 9;
-
 /// Seconds of one term of K in a tile. Where one row of tiles covers all rows, each SM reads its part
 /// of B from memory, and A from the cache.
 double termSeconds(const GemmShape &shape, const PairedTile &tile, const DeviceTraits &target,
                    const Calibration &calibration) {
   double m = double(tile.m), n = double(tile.n);
   double smFlops = calibration.flops / double(target.sms);
-  double computed = 2 * (m * n + kEdge * (m + n)) / smFlops;
+  double computed = 2 * (m * n + double(kTileEdge) * (m + n)) / smFlops;
   double element = double(byteSize(shape.type));
   double loaded = (m + n) * element / kSmCache;
   if (shape.M * shape.count <= tile.m)

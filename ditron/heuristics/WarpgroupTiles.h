@@ -14,6 +14,10 @@ inline constexpr int kWarpgroupRows = 64;
 /// become few columns.
 inline constexpr int64_t kFewRows = 32;
 
+/// What a row or column of a tile of 16-bit floats costs beside its elements, in elements: fitted to
+/// the rates of tiles on an H200.
+inline constexpr int64_t kTileEdge = 9;
+
 class WarpgroupTiles {
 public:
   WarpgroupTiles(const GemmShape &shape, const DeviceTraits &target, const GemmNeeds &needs);
@@ -32,7 +36,7 @@ private:
   bool mayPair_ = true;
   /// What a row or column of a tile costs beside its elements, and a part of it, in elements:
   /// fitted to the rates of tiles of 16-bit, and above of 8-bit floats on an H200.
-  int64_t edge_ = 9, part_ = 0;
+  int64_t edge_ = kTileEdge, part_ = 0;
 };
 
 } // namespace ditron::heuristics

@@ -235,4 +235,28 @@ TransferConfig transferConfig(const Config &config) {
           config.get("batch")};
 }
 
+std::vector<CheckCase> transferCheckCases(const std::string &more) {
+  auto of = [&](int64_t M, int64_t N, const std::string &config) -> CheckCase {
+    return {{{"M", M}, {"N", N}}, config + more};
+  };
+  return {of(9, 7, "rows=2,columns=4,engine=cores,senders=1,batch=2"),
+          of(5, 7, "rows=2,columns=4,engine=cores"),
+          of(5, 7, "rows=2,columns=4,engine=cores,protocol=ll"),
+          of(5, 3, "rows=2,columns=4,engine=cores"),
+          of(5, 7, "rows=2,columns=4,engine=copy,chunks=2"),
+          of(3, 2, "rows=2,columns=4,engine=copy,chunks=3")};
+}
+
+std::vector<std::string> transferVariants(const std::string &more) {
+  std::vector<std::string> variants = {"rows=2,columns=5,engine=cores,senders=1,batch=2",
+                                       "rows=2,columns=5",
+                                       "protocol=ll,engine=cores",
+                                       "rows=2,columns=5,protocol=ll,engine=cores",
+                                       "engine=copy",
+                                       "rows=2,columns=5,engine=copy,chunks=3"};
+  for (std::string &variant : variants)
+    variant += more;
+  return variants;
+}
+
 } // namespace ditron::kernels

@@ -7,6 +7,7 @@
 #include "ditron/heuristics/GemmTiles.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/kernels/Reference.h"
+#include "ditron/kernels/Registry.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -75,5 +76,8 @@ Config movedTransfer(const Problem &problem, int64_t rows, int64_t columns,
 Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
                       const heuristics::Traffic &traffic);
 TransferConfig transferConfig(const Config &config);
+/// What every kernel of transfers is checked and tested with; `more` goes behind each configuration.
+std::vector<CheckCase> transferCheckCases(const std::string &more = {});
+std::vector<std::string> transferVariants(const std::string &more = {});
 
 } // namespace ditron::kernels

@@ -141,6 +141,14 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return result;
 }
 
+/// Round the ring, and along the line.
+static std::vector<CheckCase> checkCases() {
+  std::vector<CheckCase> cases = transferCheckCases(",ring=yes");
+  for (CheckCase &one : transferCheckCases(",ring=no"))
+    cases.push_back(std::move(one));
+  return cases;
+}
+
 KernelEntry sendReceiveEntry() {
   return {
       .name = "send-recv",
@@ -156,15 +164,8 @@ KernelEntry sendReceiveEntry() {
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
-      .checkCases = {{{{"M", 9}, {"N", 7}},
-                      "rows=2,columns=4,engine=cores,senders=1,batch=2,ring=yes"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,ring=no"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,ring=no"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,ring=yes"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,ring=yes"}},
-      .variants = {"rows=2,columns=5,engine=cores,senders=1,batch=2,ring=yes", "rows=2,columns=5",
-                   "protocol=ll,engine=cores", "rows=2,columns=5,protocol=ll,engine=cores",
-                   "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .checkCases = checkCases(),
+      .variants = transferVariants(),
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::sendReceive,

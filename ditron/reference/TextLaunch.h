@@ -30,8 +30,7 @@ public:
   /// part.
   bool isOfRanks() const;
 
-  /// Interprets one launch of all ranks, each of so many cores and as many on every one of `nodes`
-  /// of the mesh,
+  /// Interprets one launch of all ranks, each of `cores` cores and as many on every node of the mesh,
   /// in an interleaving that follows from the seed (0: in turns). What is odd about it: see Result. CompileError where the program is
   /// wrong or the ranks launch different kernels, RuntimeError where they wait for ever.
   std::vector<std::string> launch(const LaunchParts &parts, int cores, int nodes,

@@ -36,7 +36,7 @@ public:
   /// and letters, digits or _, and stands once; an extent is 1 or more; `node`, the axis of hosts,
   /// comes first.
   static std::optional<MeshAxes> parse(std::string_view text);
-  /// node=N,local=L of ranks that divide into so many nodes.
+  /// node=N,local=L of `ranks` ranks on `nodes` nodes, which divide them.
   static MeshAxes ofNodes(int64_t ranks, int64_t nodes);
   std::string text() const;
 

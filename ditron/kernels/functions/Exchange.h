@@ -8,6 +8,21 @@
 
 namespace ditron::kernels {
 
+/// The parts of the result: the own one first, the others from where they have been `received`, each
+/// tile once `arrives(s, i, j)` has waited for it.
+inline void takeParts(const auto &result, const auto &own, const auto &received,
+                      const auto &arrives) {
+  for (auto at : result.tiles(order::ownShardFirst)) {
+    auto [s, i, j] = at;
+    auto keep = [&] { result(s, i, j) = own(i, j); };
+    auto take = [&] {
+      arrives(s, i, j);
+      result(s, i, j) = received(s, i, j);
+    };
+    when(s == rank(), keep, take);
+  }
+}
+
 /// Part s of `y`, [R*M,N], becomes what rank s has for this rank: `partFor(peer)`, [M,N], is what
 /// this rank has for a peer. Cores push it tile by tile, to all peers at once; what is for the rank
 /// itself is copied.
@@ -31,15 +46,8 @@ void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T
       }
   };
   auto receive = [&] {
-    for (auto at : result.tiles(order::ownShardFirst)) {
-      auto [s, i, j] = at;
-      auto keep = [&] { result(s, i, j) = own(i, j); };
-      auto take = [&] {
-        wait(arrived(s, i / cfg.batch, j), 1);
-        result(s, i, j) = received(s, i, j);
-      };
-      when(s == rank(), keep, take);
-    }
+    takeParts(result, own, received,
+              [&](Index s, Index i, Index j) { wait(arrived(s, i / cfg.batch, j), 1); });
   };
   sendAndReceive(cfg.senders, send, receive);
 }
@@ -84,15 +92,8 @@ void exchangeByCopyEngines(const TransferConfig &cfg, const auto &partFor, const
         notify(arrived.on(peer)(rank(), q));
       }
   });
-  for (auto at : result.tiles(order::ownShardFirst)) {
-    auto [s, i, j] = at;
-    auto keep = [&] { result(s, i, j) = own(i, j); };
-    auto receive = [&] {
-      wait(arrived(s, chunks.of(i)), 1);
-      result(s, i, j) = received(s, i, j);
-    };
-    when(s == rank(), keep, receive);
-  }
+  takeParts(result, own, received,
+            [&](Index s, Index i, Index) { wait(arrived(s, chunks.of(i)), 1); });
 }
 
 /// One of the three.
