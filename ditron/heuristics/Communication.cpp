@@ -53,7 +53,8 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
   double local = double(traffic.local) / calibration.memoryBandwidth;
   double between = kCopyChunk * calibration.copyLatency * double(peers);
   double chunks = std::clamp(std::round(std::sqrt(local / between)), 1.0, kMostChunks);
-  double sent = double(traffic.sent), byCores = sent / calibration.coreCopyBandwidth;
+  double sent = double(traffic.sent);
+  double byCores = double(std::max(traffic.sent, traffic.byCores)) / calibration.coreCopyBandwidth;
   double engines = kCopyLaunch * calibration.copyLatency + (chunks - 1) * between +
                    sent / calibration.copyBandwidth + local / chunks;
   double cores = kPutLaunch * calibration.signalLatency + byCores;

@@ -24,6 +24,8 @@ struct Traffic {
   int64_t sent;      ///< bytes that the rank sends to others
   int64_t local;     ///< bytes that its cores read and write at home when they have what they need
   int64_t ranks = 1; ///< that take part
+  /// Bytes that cores send where copy engines send fewer, each rank on to the next; 0: as many.
+  int64_t byCores = 0;
 };
 
 /// How the bytes of a collective are moved.

@@ -116,13 +116,15 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
   });
 }
 
-/// A rank sends to one other. Behind the last chunk come its way along the chain and its copy.
+/// Copy engines of a rank send to one other, and cores of the root to all. Behind the last chunk come
+/// its way along the chain and its copy.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
   auto hops = double(std::max<int64_t>(0, p.ranks - 2));
   double chain = hops * p.calibration.memoryBandwidth / p.calibration.copyBandwidth;
   auto last = static_cast<int64_t>((2 + chain) * double(bytes));
-  Config config = movedTransfer(p, p["M"], p["N"], {bytes, last, std::min<int64_t>(2, p.ranks)});
+  Config config = movedTransfer(
+      p, p["M"], p["N"], {bytes, last, std::min<int64_t>(2, p.ranks), (p.ranks - 1) * bytes});
   config.add({"root", 0});
   return config;
 }
@@ -155,13 +157,8 @@ KernelEntry broadcastEntry() {
       .shape = {{"M", 256}, {"N", 1024}},
       .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
       .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
-      .checkCases = {{{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,senders=1,batch=2"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll"},
-                     {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2"}},
-      .variants = {"rows=2,columns=5,engine=cores,senders=1,batch=2", "rows=2,columns=5",
-                   "protocol=ll,engine=cores", "rows=2,columns=5,protocol=ll,engine=cores",
-                   "engine=copy", "rows=2,columns=5,engine=copy,chunks=3"},
+      .checkCases = transferCheckCases(),
+      .variants = transferVariants(),
       .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .collective = Collective::broadcast,

@@ -88,6 +88,14 @@ TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
   EXPECT_LE(choose(int64_t(1) << 40, 2, slow).chunks, 16);
 }
 
+TEST(Collectives, CopyEnginesForwardWhatCoresWouldSendToEach) {
+  int64_t bytes = 256 << 20;
+  heuristics::Traffic chain{bytes, 2 * bytes, 2, 3 * bytes}; // from one of four ranks to the others
+  EXPECT_TRUE(heuristics::chooseTransfer(chain, {}).byCopyEngines);
+  chain.byCores = bytes;
+  EXPECT_FALSE(heuristics::chooseTransfer(chain, {}).byCopyEngines);
+}
+
 TEST(Collectives, ManyChunksHaveCoresThatOnlySend) {
   EXPECT_EQ(heuristics::chooseSenders(16, 132).cores, 0);
   EXPECT_EQ(heuristics::chooseSenders(512, 132).cores, 64);
