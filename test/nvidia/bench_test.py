@@ -130,6 +130,28 @@ class Bench(unittest.TestCase):
         self.assertFalse(self.line(result)["explained"]["calibrated"])
         self.assertIn("calibration: 'copy_latency fast': expected a name and a positive number", result.stderr)
 
+    def tuned(self, folder, kernel, *arguments):
+        """What tune finds on two ranks, and that run takes it."""
+        variables = {**ENVIRONMENT, "EMULATED_GPUS": "2", "DITRON_CACHE_DIR": folder}
+        common = [kernel, "--backend", "nvidia", "--ranks", "2", "--dtype", "bf16", "--shape", shape(kernel), "--json"]
+        found, taken = (subprocess.run([DITRON, *command, *common], capture_output=True, text=True, timeout=100, env=variables)
+                        for command in (["tune", *arguments], ["run"]))
+        self.assertEqual((found.returncode, taken.returncode), (0, 0), found.stderr + taken.stderr)
+        found = json.loads(found.stdout)
+        self.assertTrue(found["kept"])
+        self.assertEqual(json.loads(taken.stdout)["config"], found["config"])
+        return found
+
+    def test_tune(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = self.tuned(folder, "reduce-scatter", "--config", "rows=2,columns=4,warps=4,stages=1,ctas-per-sm=1")
+            self.assertTrue(found["complete"])
+            # Cores by packets, cores by signals with each batch and number of senders, copy engines with each number of chunks.
+            self.assertGreaterEqual(found["trials"], 5)
+            self.assertGreaterEqual(found["speedup"], 1)
+            one = self.tuned(folder, "gemm-rs", "--config", "engine=copy,chunks=1", "--trials", "1")
+            self.assertIn("engine=copy,chunks=1,", one["config"])
+
 
 if __name__ == "__main__":
     unittest.main()
