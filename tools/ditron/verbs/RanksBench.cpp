@@ -20,8 +20,7 @@ namespace ditron::tools {
 
 namespace {
 
-constexpr double kMoment = 1;      ///< for all rounds
-constexpr double kRounding = 0.02; ///< that sums of 16-bit floats may be off by
+constexpr double kMoment = 1; ///< for all rounds
 
 /// One rank.
 class RanksBench {
@@ -98,9 +97,7 @@ private:
       return;
     Findings findings =
         mergeFindings(rank_, verifyLaunch([&] { baseline_.sequence(context_.stream()); }));
-    bool isRight =
-        findings.verdict.ok || (baseline_.roundsSums && findings.verdict.error < kRounding);
-    if (!isRight && context_.rank() == 0)
+    if (!isRight(findings, baseline_.roundsSums) && context_.rank() == 0)
       result_.warnings.push_back(
           fmt::format("the baseline's result is not right: {}", findings.verdict.failure));
   }
