@@ -157,7 +157,7 @@ def check_errors(program):
     for arguments, environment, status, words in (
             (["--ranks", "999"], {}, UNAVAILABLE, "expected at most"),
             (["--ranks", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
-             "waits for signal 'ready'[1, 0, 0]: expected 1, seen 0"),
+             "waits for inbox 'box'[1, 0, 0]: expected 1, seen 0"),
             (["--procs", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
              "rank 1: has not completed launch 1")):
         result = subprocess.run([program, "run", "all-gather", "--backend", "nvidia", *arguments], capture_output=True,
