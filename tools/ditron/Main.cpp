@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 namespace ditron::tools {
 
@@ -133,9 +134,22 @@ static int guardedMain(int argc, char **argv) {
   } catch (const Error &error) {
     return answerError(error.what(), kFailed);
   } catch (const std::bad_alloc &) {
-    return answerError("the machine has no more memory to give", kUnavailable);
+    return answerError(
+        "the system gives no more memory: take smaller sizes or fewer ranks, or raise "
+        "the limit of this process (ulimit -v)",
+        kUnavailable);
+  } catch (const std::system_error &error) {
+    return answerError(
+        fmt::format("the system refuses a thread, process or file: {}; the limits of "
+                    "this process are what ulimit -a shows",
+                    error.code().message()),
+        kUnavailable);
   } catch (const std::exception &error) {
-    return answerError(error.what(), kFailed);
+    return answerError(
+        fmt::format("an error that should have been ditron's: {}\nThis is a mistake of "
+                    "ditron's: please report it.",
+                    error.what()),
+        kFailed);
   }
 }
 
