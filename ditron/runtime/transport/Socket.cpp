@@ -56,11 +56,6 @@ bool readable(const File &file, Deadline deadline) {
 
 } // namespace
 
-File::~File() {
-  if (number_ >= 0)
-    close(number_);
-}
-
 File listenAt(const std::string &name) {
   File file = makeSocket();
   auto [address, length] = abstractAddress(name);

@@ -3,6 +3,7 @@
 // What the processes of a run need of unix sockets: message sockets with an abstract name, which no
 // file system knows and which is gone with its last process, and the passing of open files.
 #pragma once
+#include "ditron/support/OpenFile.h"
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -14,23 +15,7 @@ namespace ditron::runtime {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// An open file, closed at the end.
-class File {
-public:
-  File() = default;
-  explicit File(int number) : number_(number) {}
-  File(File &&other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  File &operator=(File &&other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~File();
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
-private:
-  int number_ = -1;
-};
+using File = OpenFile;
 
 /// Listens under an abstract name; an empty file where another process has it. RuntimeError where
 /// the system refuses.

@@ -21,22 +21,22 @@ std::string errorOf(const std::function<void()> &call) {
   return "";
 }
 
-class File : public testing::Test {
+class FileTest : public testing::Test {
 protected:
-  File() { fs::create_directories(folder_); }
-  ~File() override { fs::remove_all(folder_); }
+  FileTest() { fs::create_directories(folder_); }
+  ~FileTest() override { fs::remove_all(folder_); }
   std::string in(const std::string &name) const { return folder_ / name; }
   fs::path folder_ = fs::temp_directory_path() / ("file-test" + std::to_string(getpid()));
 };
 
-TEST_F(File, IsWrittenOverWhatIsThere) {
+TEST_F(FileTest, IsWrittenOverWhatIsThere) {
   writeFile(in("a"), "much text");
   requireWritable(in("a"));
   writeFile(in("a"), std::string_view("a\0b", 3));
   EXPECT_EQ(fs::file_size(in("a")), 3u);
 }
 
-TEST_F(File, SaysWhyItCannotBeWritten) {
+TEST_F(FileTest, SaysWhyItCannotBeWritten) {
   writeFile(in("file"), "");
   for (const auto &[path, why] : {std::pair(in(""), "Is a directory"),
                                   {in("none/a"), "No such file or directory"},
@@ -49,7 +49,7 @@ TEST_F(File, SaysWhyItCannotBeWritten) {
             "'/dev/full' cannot be written: No space left on device");
 }
 
-TEST_F(File, IsNotTouchedByTheQuestion) {
+TEST_F(FileTest, IsNotTouchedByTheQuestion) {
   requireWritable(in("new"));
   EXPECT_FALSE(fs::exists(in("new")));
 }
