@@ -148,8 +148,8 @@ static void require(llvm::Error error) {
 /// older CPUs, of unwinding.
 static constexpr llvm::StringLiteral kLibrary =
     "memcpy memmove memset memcmp bcmp "
-    "fmod fmodf fma fmaf exp expf exp2 exp2f log logf log2 log2f sin sinf cos cosf tanh tanhf "
-    "erf erff pow powf floor floorf ceil ceilf trunc truncf rint rintf nearbyint nearbyintf "
+    "fmod fmodf fma fmaf exp expf exp2 exp2f log logf log2 log2f sin sinf cos cosf "
+    "pow powf floor floorf ceil ceilf trunc truncf rint rintf nearbyint nearbyintf "
     "round roundf roundeven roundevenf "
     "__truncsfhf2 __truncdfhf2 __extendhfsf2 __extendhfdf2 __truncsfbf2 __truncdfbf2 "
     "__gnu_h2f_ieee __gnu_f2h_ieee "
