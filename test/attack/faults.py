@@ -103,6 +103,16 @@ class Faults:
     def __init__(self, arguments):
         self.program, self.count, self.launches = arguments.ditron, arguments.count, arguments.launches
         self.random = random.Random(arguments.seed)
+        self.wrong = []
+
+    def attempt(self, case, *arguments):
+        """What a case gave; what is wrong about it is told at the end."""
+        try:
+            return case(*arguments)
+        except Wrong as wrong:
+            values = [value for value in arguments if not isinstance(value, Workplace)]
+            self.wrong.append(f"{case.__name__} {values}: {wrong}")
+            return "WRONG"
 
     # ---- a rank that is killed or stopped ---------------------------------------------------------
 
@@ -115,7 +125,7 @@ class Faults:
             plans = [(self.random.uniform(0, 1.2 * whole), self.random.choice([signal.SIGKILL, signal.SIGSTOP]),
                       self.random.randrange(3)) for _ in range(self.count)]
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
-                return list(pool.map(lambda plan: self.killOne(place, *plan), plans))
+                return list(pool.map(lambda plan: self.attempt(self.killOne, place, *plan), plans))
 
     def runRanks(self, place):
         return subprocess.Popen([self.program, "run", "ag-gemm", "--procs", "3", "--repeat", "200", *RANKS],
@@ -140,7 +150,7 @@ class Faults:
 
     def full(self):
         """The disk of the cache and of an output has too little room, or a limit says so."""
-        return [self.fullOne(self.random.randrange(0, 48), byLimit=number % 2 == 1 or os.geteuid() != 0)
+        return [self.attempt(self.fullOne, self.random.randrange(0, 48), number % 2 == 1 or os.geteuid() != 0)
                 for number in range(self.count)]
 
     def fullOne(self, kilobytes, byLimit):
@@ -206,7 +216,8 @@ class Faults:
                 continue  # it would count all processes of this user
             for number in range(self.count):
                 value = self.random.randint(least, most)
-                kinds.append(f"{name}: {self.limited(limit, value, ['--ranks', '--procs'][number % 2])}")
+                kind = self.attempt(self.limited, limit, value, ["--ranks", "--procs"][number % 2])
+                kinds.append(f"{name}: {kind}")
         return kinds
 
     def limited(self, limit, value, ranks):
@@ -222,11 +233,8 @@ class Faults:
                 run = subprocess.run([self.program, "run", "ag-gemm", ranks, "3", "--cores", "2", *RANKS], preexec_fn=setUp,
                                      capture_output=True, text=True, env=environment, timeout=120)
             except subprocess.TimeoutExpired:
-                raise Wrong(f"a run hangs with limit {limit} at {value}")
-            try:
-                return judge(run.returncode, run.stderr)
-            except Wrong as wrong:
-                raise Wrong(f"with limit {limit} at {value}, {ranks}:\n{wrong}") from wrong
+                raise Wrong("a run hangs")
+            return judge(run.returncode, run.stderr)
 
     # ---- what is left of it -----------------------------------------------------------------------
 
@@ -261,21 +269,19 @@ def main():
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {arguments.seed}", flush=True)
-    faults, before, failed = Faults(arguments), leftBehind(), False
+    faults, before = Faults(arguments), leftBehind()
     for part in (faults.killed, faults.full, faults.crowd, faults.limits, faults.afterwards):
         if arguments.only not in part.__name__:
             continue
         start = time.monotonic()
-        try:
-            for kind, times in sorted(collections.Counter(part()).items()):
-                print(f"{part.__name__:10} {times:4} {kind}")
-        except Wrong as wrong:
-            failed = True
-            print(f"{part.__name__}: WRONG: {wrong}")
+        kinds = faults.attempt(part)
+        for kind, times in sorted(collections.Counter([kinds] if kinds == "WRONG" else kinds).items()):
+            print(f"{part.__name__:10} {times:4} {kind}")
         print(f"{part.__name__:10} {time.monotonic() - start:.0f} s", flush=True)
     after = leftBehind()
     print(f"left behind: {after[0] - before[0]} in /dev/shm, {after[1] - before[1]} names of sockets")
-    sys.exit(failed)
+    print("\n".join(f"WRONG: {wrong}" for wrong in faults.wrong) or "nothing wrong")
+    sys.exit(bool(faults.wrong))
 
 
 if __name__ == "__main__":

@@ -128,6 +128,7 @@ std::string HostMachine::emitObject(llvm::Module &module) const {
 //===-- Loading -------------------------------------------------------------------------------===//
 
 struct LoadedCode::Jit {
+  std::string problem; ///< what ORC would print
   std::unique_ptr<llvm::orc::LLJIT> engine;
 };
 
@@ -172,9 +173,14 @@ LoadedCode::LoadedCode(const abi::CompiledKernel &compiled, const std::vector<Sy
     : jit_(std::make_unique<Jit>()), info_(compiled.info) {
   initializeLLVM();
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
-  jit_->engine =
-      require(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
+  jit_->engine = require(llvm::orc::LLJITBuilder()
+                             .setJITTargetMachineBuilder(std::move(machine))
+                             .setLinkProcessSymbolsByDefault(false)
+                             .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                             .create());
   llvm::orc::LLJIT &engine = *jit_->engine;
+  engine.getExecutionSession().setErrorReporter(
+      [jit = jit_.get()](llvm::Error error) { jit->problem = llvm::toString(std::move(error)); });
   llvm::orc::SymbolMap functions;
   for (const Symbol &symbol : symbols)
     functions[engine.mangleAndIntern(symbol.name)] = {
@@ -185,7 +191,13 @@ LoadedCode::LoadedCode(const abi::CompiledKernel &compiled, const std::vector<Sy
   library.addGenerator(require(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
       engine.getDataLayout().getGlobalPrefix(), isForKernels)));
   require(engine.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(compiled.code, "kernel")));
-  kernel_ = require(engine.lookup(info_.entry)).toPtr<Kernel>();
+  llvm::Expected<llvm::orc::ExecutorAddr> entry = engine.lookup(info_.entry);
+  if (!entry) {
+    std::string problem = llvm::toString(entry.takeError());
+    throw RuntimeError(fmt::format("cannot load a kernel's code: {}",
+                                   jit_->problem.empty() ? problem : jit_->problem));
+  }
+  kernel_ = entry->toPtr<Kernel>();
 }
 
 LoadedCode::~LoadedCode() = default;

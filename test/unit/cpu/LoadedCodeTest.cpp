@@ -9,8 +9,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include <gtest/gtest.h>
 
-using namespace ditron;
-
+namespace ditron {
 namespace {
 
 /// A kernel whose one instruction calls a function.
@@ -55,3 +54,4 @@ TEST(LoadedCode, CallsNothingElseOfTheProcess) {
 }
 
 } // namespace
+} // namespace ditron
