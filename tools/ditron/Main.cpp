@@ -157,6 +157,7 @@ static int guardedMain(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
   ditron::tools::occupyClosedStreams();
   return ditron::tools::guardedMain(argc, argv);
 }
