@@ -45,7 +45,7 @@ std::optional<std::string> KernelCache::find(const std::string &key) {
     std::string contents = entry->substr(std::min(kDigestLength, entry->size()));
     if (digestOf(key, contents) == entry->substr(0, kDigestLength))
       return contents;
-    reject(key, "is damaged: its key and contents have not the hash that it gives");
+    reject(key, "is damaged: its contents have not the hash that it gives");
   } catch (const RuntimeError &error) {
     problem_ = fmt::format("kernel cache: {}; the kernel is compiled anew", error.what());
   }

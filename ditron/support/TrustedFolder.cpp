@@ -78,7 +78,7 @@ std::string contentsOf(const OpenFile &file, size_t bytes, const fs::path &path)
 
 OpenFile TrustedFolder::open() const {
   OpenFile folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder && errno == ENOENT)
+  if (!folder && (errno == ENOENT || errno == ENOTDIR))
     return {};
   if (!folder)
     refuse(path_, "cannot be opened: " + lastError().message());
@@ -96,9 +96,9 @@ OpenFile TrustedFolder::openOrMake() const {
   if (folder)
     return folder;
   if (!make(path_, trust_ == Trust::group ? 02770 : 0700))
-    refuse(path_, "cannot be made: " + lastError().message());
+    refuse(path_, "cannot be written: " + lastError().message());
   if (!(folder = open()))
-    refuse(path_, "cannot be opened: " + lastError().message());
+    refuse(path_, "cannot be written: " + lastError().message());
   return folder;
 }
 

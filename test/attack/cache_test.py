@@ -153,7 +153,7 @@ class Cache(Attacked):
         second.write_bytes(entry.read_bytes())
         fromCache, told = self.isFromCache(other)
         self.assertFalse(fromCache)
-        self.assertIn("is damaged: its key and contents have not the hash", told)
+        self.assertIn("is damaged: its contents have not the hash", told)
 
     def testNothingElseIsLeft(self):
         self.fill()

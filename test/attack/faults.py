@@ -6,7 +6,7 @@ Every run ends well, or with one error in one line of its own, and leaves nothin
 what was there before, no name of a socket. Afterwards launches under a straggler give the same bits as ever.
 
 usage: faults.py DITRON [--count N] [--launches N] [--seed S] [--only PART]
-  --count     killed ranks, full disks and limited runs of each kind; half as many compilers (default: 4)
+  --count     killed ranks, full disks and limited runs of each kind; half as many compilers, 8 at least (default: 4)
   --launches  of each transport afterwards (default: 100)
 """
 import argparse
@@ -195,7 +195,7 @@ class Faults:
             command = [self.program, "run", "ag-gemm", "--ranks", "2", *RANKS]
             crowd = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                       env=place.environment(DITRON_WAIT_TIMEOUT_MS="60000"))
-                     for _ in range(max(2, self.count // 2))]
+                     for _ in range(max(8, self.count // 2))]
             kinds = []
             for process in crowd:
                 _, error = process.communicate(timeout=300)

@@ -294,8 +294,9 @@ private:
     size_t bytes = Control::regionBytes(membership_.size, options_.cores, heapBytes);
     if (!memory || ftruncate(memory.number(), off_t(bytes)) != 0 ||
         fcntl(memory.number(), F_ADD_SEALS, kSeals) != 0)
-      throw RuntimeError(fmt::format("{} bytes of shared memory are refused: {} (ulimit -f and -v "
-                                     "bound them, DITRON_HEAP_BYTES sets those of a rank)",
+      throw RuntimeError(fmt::format("{} bytes of shared memory are refused: {} (ulimit -f bounds "
+                                     "them, DITRON_HEAP_BYTES sets those of a rank; ulimit -n "
+                                     "bounds open files)",
                                      bytes, std::strerror(errno)));
     Region region(bytes, memory.number());
     Control control(region.data());
