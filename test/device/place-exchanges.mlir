@@ -89,9 +89,9 @@ func.func @tiles(%A: !v2 {tile.name = "A", tile.readonly, dist.placement = #dist
   // CHECK: %[[EXPECTED:.*]] = arith.select %[[OWN]], %c0, %c1
   // CHECK: dist.wait %[[READY]][%[[S]]] >= %[[EXPECTED]]
   // CHECK: memref.subview %[[ALL]][%[[S]], 0]
+  // CHECK: %[[FROM:.*]] = arith.select %[[OWN]], %{{.*}}, %{{.*}} : memref
   // CHECK: %[[THERE:.*]]:4 = scf.for
   // CHECK: memref.subview %[[C]][%[[THERE]]#2, 0]
-  // CHECK: %[[FROM:.*]] = arith.select %[[OWN]], %{{.*}}, %{{.*}} : memref
   // CHECK: tile.load %[[FROM]]
   %groups = memref.dim %counts, %c0 : !v1
   %rows = memref.dim %A, %c0 : !v2
