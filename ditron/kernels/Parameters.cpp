@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/Parameters.h"
 #include "ditron/heuristics/RowTiles.h"
+#include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
 #include <utility>
@@ -305,6 +306,23 @@ std::vector<std::string> transferVariants(const std::string &more) {
   for (std::string &variant : variants)
     variant += more;
   return variants;
+}
+
+KernelEntry matrixEntry(std::string name, std::string summary, Collective collective) {
+  KernelEntry entry;
+  entry.name = std::move(name);
+  entry.summary = std::move(summary);
+  entry.dtypes = Any::list();
+  entry.isDistributed = true;
+  entry.shape = {{"M", 256}, {"N", 1024}};
+  entry.testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}};
+  entry.benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}};
+  entry.checkCases = transferCheckCases();
+  entry.variants = transferVariants();
+  entry.bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); };
+  entry.baseline = Baseline::copy;
+  entry.collective = collective;
+  return entry;
 }
 
 } // namespace ditron::kernels

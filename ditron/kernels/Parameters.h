@@ -85,5 +85,7 @@ void checkTransfer(std::string_view kernel, const TransferConfig &config);
 /// What every kernel of transfers is checked and tested with; `more` goes behind each configuration.
 std::vector<CheckCase> transferCheckCases(const std::string &more = {});
 std::vector<std::string> transferVariants(const std::string &more = {});
+/// What the entries of kernels have in common that move a matrix of one rank to another.
+KernelEntry matrixEntry(std::string name, std::string summary, Collective collective);
 
 } // namespace ditron::kernels

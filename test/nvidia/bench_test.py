@@ -65,6 +65,18 @@ class Bench(unittest.TestCase):
                     self.assertAlmostEqual(line["limit_s"], max(product, line["moved_bytes"] / line["link_bytes_per_s"]))
                     self.assertAlmostEqual(line["of_limit"], line["median_s"] / line["limit_s"], places=3)
 
+    def test_along_an_axis(self):
+        """The libraries' calls are those of the ranks of a line."""
+        for kernel in ("all-gather", "all-to-all", "send-recv", "gemm-rs"):
+            with self.subTest(kernel=kernel):
+                result = bench(kernel, "--ranks", "4", "--mesh", "row=2,col=2", "--axis", "row", "--baseline", gpus=4)
+                line = self.line(result)
+                self.assertNotIn("warning", result.stderr)
+                self.assertEqual((line["ranks"], line["axis"], line["team"]), (4, "row", 2))
+                self.assertEqual(line["baseline"], SEQUENCES[kernel])
+                if kernel != "all-to-all":
+                    self.assertAlmostEqual(line["moved_bytes"], moved(kernel, 2))
+
     def test_from_a_graph(self):
         line = self.line(bench("ag-gemm", "--ranks", "2", "--graph"))
         self.assertEqual((line["graph"], line["launches"], line["baseline"]), (True, 4, None))

@@ -102,6 +102,8 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchArguments &
             {"assembly_s", result.assemblySeconds},
             {"from_cache", result.fromCache},
             {"graph", arguments.graph}};
+  if (task.problem.team)
+    json["axis"] = task.problem.team->axis, json["team"] = task.problem.ranks;
   if (result.launchSeconds) {
     json["launch_s"] = *result.launchSeconds;
     json["sets"] = result.sets;

@@ -197,8 +197,8 @@ int tuneKernel(const TuneArguments &arguments) {
   Placement placement = placementOf(arguments);
   tune::Limits limits = limitsOf(arguments);
   Task task = makeTask(static_cast<const KernelArguments &>(arguments),
-                       arguments.shapes.empty() ? "" : arguments.shapes.front(), placement.ranks,
-                       placement.cores, targetOf(placement),
+                       arguments.shapes.empty() ? "" : arguments.shapes.front(),
+                       placement.meshShape(), placement.cores, targetOf(placement),
                        findCalibration(calibratedDevice(placement)).numbers);
   std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task);
   requireMemory(task, placement.ranks);
