@@ -250,7 +250,8 @@ struct TileGrid {
 
 void runTiles(CoreMachine &core, device::TilesOp op) {
   TileGrid tiles(core, op);
-  device::Place<int64_t> place{core.rank(), core.world().ranks};
+  MeshAxes::Line line = lineOf(core, op.getOrder().getAxis());
+  device::Place<int64_t> place{line.placeOf(core.rank()), line.extent};
   const auto *order = device::findOrder<int64_t>(std::string_view(op.getOrder().getName()));
   int64_t group = op.getOrder().getParameter(), cores = core.role().count;
   auto again = [=, next = core.core() - core.role().first](CoreMachine &core,

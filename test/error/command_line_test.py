@@ -104,6 +104,13 @@ CASES = [
     ("check ag-gemm --ranks 4 --nodes 3", USAGE, r"4 ranks do not divide into 3 nodes"),
     ("run ag-gemm --ranks 4 --mesh node=3", USAGE, r"the mesh is node=3, but there are 4 ranks"),
     ("run ag-gemm --ranks 4 --mesh 2d=2", USAGE, r"--mesh is '2d=2': expected the extents of axes"),
+    *[(f"{verb} all-reduce --ranks 6 --mesh row=2,col=3 --axis rows", USAGE,
+       r"--axis 'rows' is none of the mesh row=2,col=3, expected one of row, col; did you mean row\?")
+      for verb in ("run", "check", "bench", "compile")],
+    ("run all-reduce --ranks 5 --mesh row=2,col=3 --axis row", USAGE, r"the mesh is row=2,col=3, but there are 5 ranks"),
+    ("run all-reduce --ranks 4 --axis row", USAGE, r"--axis 'row' is none of the mesh node=1,local=4, expected one of node, local"),
+    ("run softmax --ranks 4 --mesh a=2,b=2 --axis a", USAGE, r"--axis a: softmax runs on each rank by itself"),
+    ("check x.mlir --axis a", USAGE, r"--config, --dtype and --axis are for kernels of the library"),
     ("check ag-gemm --ranks 1024 --cores 1024", USAGE, r"are 1048576 cores, expected at most 2048"),
     ("check ag-gemm --shape M=1000000000000", UNAVAILABLE, r"asks for \d+ bytes of memory"),
     ("check ag-gemm --replay 0.0:1", USAGE, r"--replay needs the --shape \(and --config\) of the finding"),

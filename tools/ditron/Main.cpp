@@ -4,6 +4,7 @@
 // their names; here are the command line as a whole and the exit statuses.
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include "tools/ditron/launch/Execute.h"
 #include "tools/ditron/report/Report.h"
 #include "tools/ditron/verbs/Verbs.h"
@@ -157,6 +158,9 @@ static int guardedMain(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
   ditron::tools::occupyClosedStreams();
-  return ditron::tools::guardedMain(argc, argv);
+  int status = ditron::tools::kFailed;
+  ditron::callOnLargeStack([&] { status = ditron::tools::guardedMain(argc, argv); });
+  return status;
 }

@@ -83,8 +83,7 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
 struct Case {
   std::variant<Kernel, TextualIR> kernel;
   CheckOptions options;
-  std::string what;                             ///< size and configuration, for messages
-  std::shared_ptr<kernels::Inputs> inputs = {}; ///< that the options refer to
+  std::string what; ///< size and configuration, for messages
 
   Verdict check() const {
     return std::visit([&](const auto &one) { return ditron::check(one, options); }, kernel);
@@ -104,11 +103,15 @@ struct Target {
   std::vector<Case> cases;
 };
 
+runtime::MeshShape meshOf(const CheckOptions &options) {
+  return {int(options.nodes), int(options.ranks / options.nodes), options.mesh};
+}
+
 Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::string &shape,
               const std::string &config) {
   KernelArguments named = arguments;
   named.config = config;
-  Task task = makeTask(named, shape, int(options.ranks), int(options.cores));
+  Task task = makeTask(named, shape, meshOf(options), int(options.cores));
   requireMemory(task, int(options.ranks), 2);
   options.shape = task.problem.dims;
   for (const kernels::ScalarDefault &scalar : task.entry.scalarsOf(task.kernel))
@@ -116,12 +119,15 @@ Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::
   std::string what = fmt::format("{} {}", shape, task.config.text(task.entry.parameters));
   if (!task.entry.input) // small integers: sums are exact in any order
     return {task.kernel, options, what};
-  auto inputs =
-      std::make_shared<kernels::Inputs>(task.entry, task.kernel, task.problem, options.seed);
-  options.input = [inputs](int64_t rank, size_t argument, int64_t element) {
-    return inputs->at(rank, argument, element);
+  kernels::Inputs inputs(task.entry, task.kernel, task.problem, options.seed);
+  std::vector<kernels::Inputs> byRank;
+  for (int64_t rank = 0; rank < options.ranks; ++rank)
+    byRank.push_back(inputs.ofTeamOf(rank));
+  options.input = [byRank = std::move(byRank),
+                   problem = task.problem](int64_t rank, size_t argument, int64_t element) {
+    return byRank[size_t(rank)].at(problem.placeOf(rank), argument, element);
   };
-  return {task.kernel, options, what, inputs};
+  return {task.kernel, options, what};
 }
 
 std::string textOf(const Dimensions &shape) {
@@ -178,8 +184,9 @@ std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text
 
 /// The kernels of a file.
 std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
-  if (!arguments.config.empty() || !arguments.dtype.empty())
-    throw UsageError("--config and --dtype are for kernels of the library, not for a file of IR");
+  if (!arguments.config.empty() || !arguments.dtype.empty() || !arguments.axis.empty())
+    throw UsageError("--config, --dtype and --axis are for kernels of the library, not for a file "
+                     "of IR");
   if (arguments.shapes.size() > 1)
     throw UsageError("a file of IR takes one --shape");
   TextualIR ir{readFile(arguments.kernel), arguments.kernel, arguments.function};
