@@ -14,7 +14,7 @@ struct ChunkShape {
   int64_t rows, columns;
 };
 
-/// Bytes of a chunk that is moved: from so many on, signals cost nothing.
+/// Bytes of a chunk that is moved: signals cost nothing beside it.
 inline constexpr int64_t kMovedBytes = 65536;
 /// Chunks of a matrix that is moved.
 ChunkShape movedChunk(int64_t rows, int64_t columns, DType type);

@@ -102,6 +102,7 @@ template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x
 }
 
 Kernel broadcast(DType type, const BroadcastConfig &config) {
+  checkTransfer("broadcast", config);
   return Any::dispatch(type, "broadcast", [&]<class T> {
     return Kernel("broadcast(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       require(numRanks() > config.root, "the root is rank {}, expected one below {}",

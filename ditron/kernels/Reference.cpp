@@ -3,6 +3,7 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
+#include "ditron/support/Sizes.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -47,10 +48,10 @@ static double rounded(DType type, double value) {
 }
 
 static int64_t numElements(const std::vector<int64_t> &shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
+  if (std::optional<int64_t> count = checkedProduct(shape))
+    return *count;
+  throw CompileError(fmt::format("a shape of [{}] has more elements than 63 bits can count",
+                                 fmt::join(shape, ", ")));
 }
 
 void Inputs::describe(const KernelEntry &entry, const Kernel &kernel, const Problem &problem) {

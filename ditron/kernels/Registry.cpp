@@ -61,6 +61,7 @@ Config KernelEntry::configure(const Problem &problem, std::string_view text,
     retile(problem, config);
     config.parse(text, all); // what is given stays
   }
+  config.settle(text, all);
   return config;
 }
 

@@ -103,6 +103,7 @@ template <class T> static void toItself(const SendReceiveConfig &cfg, In<T> x, O
 }
 
 Kernel sendReceive(DType type, const SendReceiveConfig &config) {
+  checkTransfer("send-recv", config);
   return Any::dispatch(type, "send-recv", [&]<class T> {
     return Kernel("send-recv(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       if (config.copyEngines)

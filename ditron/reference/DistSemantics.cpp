@@ -58,6 +58,10 @@ int64_t peerOf(CoreMachine &core, mlir::Value peer) {
 /// The peer's instance of memory that is symmetric.
 View viewOn(CoreMachine &core, mlir::Value mine, mlir::Value peer) {
   View theirs = core.get<View>(mine);
+  if (!theirs.memory->symmetric)
+    throw CompileError(fmt::format("names the instance of another rank of '{}', which is not "
+                                   "symmetric memory",
+                                   theirs.memory->name));
   theirs.memory = theirs.memory->symmetric->instances[peerOf(core, peer)];
   return theirs;
 }

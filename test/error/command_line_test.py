@@ -61,7 +61,9 @@ CASES = [
     ("run gemm --config activation=cosh", USAGE,
      r"activation is 'cosh', expected one of none, relu, silu, gelu"),
     ("run gemm --config m=100000,n=100000,k=100000 --shape M=16,N=16,K=16", USAGE,
-     r"the tiles of this kernel need \d+ bytes of a core's memory, which has \d+"),
+     r"'tensor<100000x100000xf32>' is larger than a tile: expected at most 1048576 elements, choose smaller tiles"),
+    *[(f"{verb} gemm --config m=2147483647,n=2147483647,k=4", USAGE, r"is larger than a tile: expected at most 1048576")
+      for verb in ("run", "check", "bench", "trace", "compile --target sm_90a -o /dev/null")],
     ("run gemm --dtype i8 --config bias=yes", USAGE, r"takes no bias, residual, scale or activation"),
     ("run gemm --shape M=1000000,N=1000000", UNAVAILABLE,
      r"gemm asks for \d{13} bytes of memory for the arguments of 1 rank, but \d+ are available"),

@@ -71,8 +71,9 @@ private:
 
   //===-- Products --------------------------------------------------------------------------===//
 
-  /// The product of `rows` rows, if cuBLAS has it on every rank.
-  void makeProduct(int64_t rows, uint64_t A, uint64_t C) {
+  /// The product of `rows` rows, if cuBLAS has it on every rank. `between`: what it reads or writes
+  /// that is no argument, which it keeps.
+  void makeProduct(int64_t rows, uint64_t A, uint64_t C, const Tensor &between) {
     std::string why;
     auto made = std::make_shared<LibraryProduct>();
     made->library = Cublas::load(device_, why);
@@ -90,7 +91,8 @@ private:
       return;
     result_.versions["cuBLAS"] = made->library->version();
     result_.name = made->product->name();
-    result_.product = [made, operands](const ditron::Stream &stream) {
+    result_.roundsSums |= made->product->roundsSums();
+    result_.product = [made, operands, between](const ditron::Stream &stream) {
       made->product->launch(operands, driverOf(stream));
     };
     // Choosing the product may have launched it, on no stream of the context.
@@ -105,7 +107,8 @@ private:
     Tensor gathered = context_.tensor(type_, {R_ * rows, K});
     result_.movedBytes = double(R_ - 1) * double(count) * byteSize(type_);
     fill(gathered, A, count * int64_t(byteSize(type_)));
-    makeProduct(R_ * rows, cuda::address(gathered), addressOf(operands_, outputOf(work_.kernel)));
+    makeProduct(R_ * rows, cuda::address(gathered), addressOf(operands_, outputOf(work_.kernel)),
+                gathered);
     if (!result_.product || !nccl_)
       return;
     result_.name = "ncclAllGather, " + result_.name;
@@ -134,7 +137,7 @@ private:
     double moved = double(R_ - 1) * double(count) * byteSize(resultType_);
     result_.movedBytes = scatters ? moved : 2 * moved / double(R_);
     result_.roundsSums = true;
-    makeProduct(rows, addressOf(operands_, 0), cuda::address(partial));
+    makeProduct(rows, addressOf(operands_, 0), cuda::address(partial), partial);
     if (!result_.product || !nccl_ || !requireSums(resultType_))
       return;
     result_.name += scatters ? ", ncclReduceScatter" : ", ncclAllReduce";

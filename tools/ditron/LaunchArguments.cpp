@@ -304,6 +304,7 @@ Task makeTask(const LaunchArguments &arguments, const std::string &shape,
   kernels::Config config = task.config;
   config.parse(*tuned, task.parameters());
   config.parse(arguments.config, task.parameters());
+  config.settle(arguments.config, task.parameters());
   Task result = task.with(config);
   result.isTuned = true;
   return result;

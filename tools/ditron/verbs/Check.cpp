@@ -41,7 +41,7 @@ computes the same; missed otherwise. Mutants are missed: exit status 1.)";
 
 struct CheckArguments : KernelArguments {
   std::string ranks, cores, nodes, mesh, launches, schedules, states, seed, resident, budget,
-      replay, function;
+      seconds, elements, replay, function;
   std::vector<std::string> shapes;
   bool mutate = false, json = false;
 };
@@ -70,6 +70,10 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
   options.residentCores = parseNumber("--resident", arguments.resident, 0, 0, 1024);
   options.budget = static_cast<uint64_t>(parseNumber(
       "--budget", arguments.budget, static_cast<int64_t>(options.budget), 1, INT64_MAX));
+  options.time = std::chrono::seconds(
+      parseNumber("--seconds", arguments.seconds, options.time.count(), 1, 86'400));
+  options.elements =
+      parseNumber("--elements", arguments.elements, options.elements, 1, int64_t(1) << 40);
   return options;
 }
 
@@ -393,6 +397,9 @@ Verb addCheck(CLI::App &program) {
   verb->add_option("--resident", arguments->resident,
                    "cores of a rank that the machine runs at a time (all)");
   verb->add_option("--budget", arguments->budget, "operations that one run may execute (50000000)");
+  verb->add_option("--seconds", arguments->seconds, "that the runs of a check may take (600)");
+  verb->add_option("--elements", arguments->elements,
+                   "that the arguments of all ranks may have (268435456)");
   verb->add_option("--shape", arguments->shapes,
                    "sizes of one rank: M=64,N=32,...; of a file: A=8x12,...")
       ->expected(1)
