@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/heuristics/OverlapModel.h"
+#include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/Extents.h"
 #include <algorithm>
 #include <vector>
@@ -68,9 +69,9 @@ public:
 private:
   /// What a core sends in a second: behind each put it waits until that has arrived.
   static double bandwidthOfCore(const OverlapProblem &p, const Calibration &c) {
-    constexpr int64_t kRows = 8, kMost = 65536;
+    constexpr int64_t kRows = 8;
     int64_t row = p.exchange == Exchange::gather ? p.K * p.operandBytes : p.N * p.resultBytes;
-    auto put = double(std::clamp<int64_t>(kRows * row, 1, kMost));
+    auto put = double(std::clamp<int64_t>(kRows * row, 1, kMovedBytes));
     return put / (2 * c.signalLatency + put / c.bandwidthOfCore);
   }
 

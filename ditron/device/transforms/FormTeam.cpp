@@ -68,6 +68,7 @@ struct FormTeam : ditron::device::impl::FormTeamBase<FormTeam> {
     if (failed(placeArguments()))
       return signalPassFailure();
     nameExtents();
+    getOperation()->setAttr(kTeamAxisAttr, along());
   }
 
 private:
