@@ -39,8 +39,15 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                         {"explicit", "placed", "either"},
                         0});
   parameters.push_back(operandsParameter());
-  if (exchange == Exchange::allReduce)
+  if (exchange == Exchange::allReduce) {
     parameters.push_back(partsParameter());
+    parameters.push_back({"wave",
+                          "tiles that the cores compute at a time: copy engines send the last ones "
+                          "by themselves (0: the last chunk is as the others)",
+                          {},
+                          {},
+                          0});
+  }
   return parameters;
 }
 
@@ -114,24 +121,29 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"form", kEitherForm});
   config.add({"operands", 0});
   if (exchange == Exchange::allReduce)
-    config.add({"parts", 1});
+    config.add({"parts", 1}), config.add({"wave", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && problem.ranks > 1)
     chooseWay(problem, config, exchange);
   return config;
 }
 
-/// An all-reduce sends the last sums when nothing is left to multiply: in chunks of about a wave of
-/// tiles, whose rows are walked together, so that all but the last chunk are on their way before.
+/// An all-reduce sends the last sums when nothing is left to multiply: those of the last wave of tiles,
+/// by themselves. The others are sent while the last wave is multiplied, in chunks that take less.
 static void chooseChunks(const Problem &problem, Config &config) {
   constexpr int64_t kFewest = 2, kMost = 4;
-  auto ceilDiv = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
-  int64_t rows = ceilDiv(ceilDiv(problem["M"], config["m"]), problem.ranks);
-  int64_t columns = ceilDiv(problem["N"], config["n"]), sms = problem.target.sms;
-  int64_t waves = (rows * columns + sms / 2) / std::max<int64_t>(1, sms);
-  int64_t chunks = std::clamp(waves, kFewest, kMost);
-  config.set("chunks", chunks);
-  config.set("group", std::min(config["group"], std::max<int64_t>(1, ceilDiv(rows, chunks))));
+  constexpr double kShare = 0.75; // of the time of a wave
+  const heuristics::Calibration &rates = problem.calibration;
+  int64_t sms = problem.target.sms, m = config["m"], n = config["n"];
+  int64_t rows = heuristics::tilesOf(heuristics::tilesOf(problem["M"], m), problem.ranks);
+  int64_t tiles = rows * heuristics::tilesOf(problem["N"], n);
+  int64_t left = std::min(tiles, (problem.ranks * tiles - 1) % sms + 1);
+  double wave = 2.0 * double(m * n * problem["K"] * sms) / rates.flops;
+  double sent = double(m * n) * double(byteSize(problem.type)) *
+                double(std::max<int64_t>(problem.ranks - 1, 1)) / rates.copyBandwidth;
+  auto most = std::max<int64_t>(1, static_cast<int64_t>(kShare * wave / sent));
+  config.set("chunks", std::clamp(1 + heuristics::tilesOf(tiles - left, most), kFewest, kMost));
+  config.set("wave", sms);
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
@@ -193,6 +205,8 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
                   const Placement &placement) {
   Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
   Placement where = placement.cores(config.get("comm")).on(engine);
+  if (engine == Engine::copy && placement.kind == Placement::Kind::allReduced)
+    where = where.wave(config.get("wave"));
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);

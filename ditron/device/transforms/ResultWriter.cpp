@@ -183,8 +183,8 @@ void ResultWriter::copySums() {
   TilesOp tiles = result_.tiles;
   Builder b(tiles.getLoc(), tiles->getContext());
   b.setInsertionPointAfter(tiles);
-  auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"), 1,
-                              tiles.getOrder().getSharded());
+  auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"),
+                              tiles.getOrder().getParameter(), tiles.getOrder().getSharded());
   auto copies =
       b.create<TilesOp>(tiles.getExtents(), tiles.getElements(), tiles.getHeightAttr(), order);
   Block &body = copies.getBody().emplaceBlock();
