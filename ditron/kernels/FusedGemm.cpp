@@ -128,22 +128,20 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   return config;
 }
 
-/// An all-reduce sends the last sums when nothing is left to multiply: those of the last wave of tiles,
-/// by themselves. The others are sent while the last wave is multiplied, in chunks that take less.
+/// An all-reduce sends the sums of the last wave of tiles by themselves, when nothing is left to
+/// multiply. The others go before, in the fewest chunks with which the link is not late.
 static void chooseChunks(const Problem &problem, Config &config) {
-  constexpr int64_t kFewest = 2, kMost = 4;
-  constexpr double kShare = 0.75; // of the time of a wave
-  const heuristics::Calibration &rates = problem.calibration;
-  int64_t sms = problem.target.sms, m = config["m"], n = config["n"];
-  int64_t rows = heuristics::tilesOf(heuristics::tilesOf(problem["M"], m), problem.ranks);
-  int64_t tiles = rows * heuristics::tilesOf(problem["N"], n);
-  int64_t left = std::min(tiles, (problem.ranks * tiles - 1) % sms + 1);
-  double wave = 2.0 * double(m * n * problem["K"] * sms) / rates.flops;
-  double sent = double(m * n) * double(byteSize(problem.type)) *
-                double(std::max<int64_t>(problem.ranks - 1, 1)) / rates.copyBandwidth;
-  auto most = std::max<int64_t>(1, static_cast<int64_t>(kShare * wave / sent));
-  config.set("chunks", std::clamp(1 + heuristics::tilesOf(tiles - left, most), kFewest, kMost));
-  config.set("wave", sms);
+  constexpr int64_t kMost = 8;
+  constexpr double kAlike = 1.005; // more copies than that need are a burden to the host
+  config.set("wave", problem.target.sms);
+  std::vector<double> seconds;
+  for (int64_t chunks = 2; chunks <= kMost; ++chunks) {
+    config.set("chunks", chunks);
+    seconds.push_back(predictFused(problem, config, Exchange::allReduce).seconds);
+  }
+  double most = kAlike * *std::min_element(seconds.begin(), seconds.end());
+  auto fewest = std::find_if(seconds.begin(), seconds.end(), [&](double s) { return s <= most; });
+  config.set("chunks", 2 + (fewest - seconds.begin()));
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {

@@ -120,11 +120,11 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
   // CHECK: tile.load %[[ONE]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: tile.load %[[TWO]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: %[[Y:.*]] = arith.mulf
-  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
   // CHECK: tile.store %[[Y]], %[[SUMS]][%[[I]], %[[J]]]
   // CHECK: scf.for %{{.*}} = %c1 to %[[R]]
   // CHECK: dist.put
   // CHECK: dist.notify %[[READY]][%[[I]], %[[J]]] on
+  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
   // CHECK: } else {
   // CHECK-COUNT-2: dist.put
   // CHECK: dist.notify %[[DONE]][%[[I]], %[[Q]]] on %[[S]] add %c1
@@ -283,9 +283,9 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
   // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[SHARE]]
   // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]]
   // CHECK: tile.load %{{.*}}[%[[ROW]], %{{.*}}]
-  // CHECK: tile.store %[[Y:.*]], %[[C:.*]][%[[ROW]], %[[J]]]
-  // CHECK: tile.store %[[Y]], %{{.*}}[%{{.*}}, %c0]
+  // CHECK: tile.store %[[Y:.*]], %{{.*}}[%{{.*}}, %c0]
   // CHECK: dist.notify %[[SUMMED]][%{{.*}}] add %c1
+  // CHECK: tile.store %[[Y]], %[[C:.*]][%[[ROW]], %[[J]]]
   // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %[[J2:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first", 3 over batch>
   // CHECK: dist.wait %[[KNOWN]][%[[S2]], %{{.*}}] >= %c1
   // CHECK: tile.load %[[SUMS]][%[[S2]], %{{.*}}, %c0]

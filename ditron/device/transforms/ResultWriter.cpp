@@ -174,6 +174,7 @@ void ResultWriter::sum(Builder &b, const TileAt &at) {
     if (result_.cut.after.contains(&op) && !result_.cut.before.contains(&op))
       b.clone(op, totals);
   auto store = cast<core::StoreOp>(b.clone(*result_.store, totals));
+  b.setInsertionPoint(store); // others wait for it
   if (!result_.isScattered())
     publish(b, store.getTile(), at);
 }
