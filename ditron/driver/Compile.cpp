@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <map>
 #include <mutex>
+#include <sys/mman.h>
 
 namespace ditron {
 
@@ -54,6 +55,20 @@ static std::optional<abi::CompiledKernel> loadCached(KernelCache &cache, const s
   }
 }
 
+/// LLVM ends the process where it gets no memory. So a limit on memory that leaves too little is an
+/// error before.
+static void requireRoomToCompile() {
+  constexpr size_t kRoom = size_t(96) << 20;
+  void *room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    throw RuntimeError(
+        fmt::format("compiling a kernel takes up to {} bytes of address space, which "
+                    "the limit on memory (ulimit -v) does not leave",
+                    kRoom));
+  munmap(room, kRoom);
+}
+
 BuiltKernel buildKernel(const Kernel &kernel, const CompileRequest &request,
                         const CodeLoader &load) {
   std::lock_guard lock(kernel.traced().compiling);
@@ -63,6 +78,7 @@ BuiltKernel buildKernel(const Kernel &kernel, const CompileRequest &request,
   std::optional<abi::CompiledKernel> compiled = loadCached(cache, key, load);
   CompileReport report{.fromCache = compiled.has_value()};
   if (!compiled) {
+    requireRoomToCompile();
     compiled = compile(kernel.traced().module.get(), request);
     cache.store(key, abi::pack(*compiled));
     load(*compiled);
