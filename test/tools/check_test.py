@@ -134,7 +134,7 @@ class WrongUse(unittest.TestCase):
         self.refused("the module has no kernel 'nope', expected one of broken,", corpus("05-exact-barrier.mlir"),
                      "--function", "nope")
         self.refused("--replay needs the --function", corpus("05-exact-barrier.mlir"), "--replay", "0.0:1")
-        self.refused("--config and --dtype are for kernels of the library", corpus("05-exact-barrier.mlir"),
+        self.refused("--config, --dtype and --axis are for kernels of the library", corpus("05-exact-barrier.mlir"),
                      "--dtype", "f32")
 
     def refusedText(self, message, text, *arguments, status=2):
