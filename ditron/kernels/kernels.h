@@ -38,6 +38,7 @@ struct GemmConfig : PairedTile {
   bool scale = false;    ///< multiplies by a scalar
   Accuracy accuracy = Accuracy::full;
   int parts = 1;      ///< of K, which cores multiply apart before their sums are added
+  int workers = 0;    ///< that all steps of all tiles are divided among (stream-K); 0: it is not so
   bool packs = false; ///< operands are copied to rows of whole 16 bytes before they are multiplied
 };
 /// gemm(A[M,K], B[K,N]) -> C[M,N]: C = activation(scale * A * B + bias) + residual, where the
