@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/WaitReport.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ditron::runtime {
@@ -95,7 +96,9 @@ std::string describeNotifier(const CorePlace &place, std::string_view verb, uint
   return fmt::format("last notified by {}, which {} {}", describe(place), verb, value);
 }
 
-std::string formatReport(std::string_view headline, const std::vector<CoreLine> &lines) {
+std::string formatReport(std::string_view headline, std::vector<CoreLine> lines) {
+  std::stable_partition(lines.begin(), lines.end(),
+                        [](const CoreLine &line) { return line.place.core < 0; });
   std::string text(headline);
   size_t written = 0, left = 0;
   for (const RankRun &rank : fold(lines))

@@ -43,6 +43,8 @@ DISTRIBUTED = {
     ("M", "N"): ["M=1,N=1", "M=7,N=13", "M=131,N=1000", "M=997,N=512"],
     ("H", "T"): ["T=1,H=1", "T=7,H=13", "T=131,H=1000", "T=997,H=512"],
     ("K", "M", "N"): ["M=1,N=1,K=1", "M=7,N=13,K=11", "M=256,N=520,K=192", "M=997,N=512,K=256"],
+    ("B", "D", "G", "N", "S", "T"): ["T=1,S=1,N=1,G=1,D=1,B=1", "T=7,S=5,N=2,G=1,D=3,B=4", "T=150,S=170,N=4,G=2,D=64,B=2",
+                                     "T=300,S=290,N=2,G=2,D=128,B=3"],
 }
 RANKS = (1, 2, 3, 4)
 OLDER = ("sm_89", "sm_80")  # whose code runs on newer GPUs
@@ -155,7 +157,7 @@ def check_errors(program):
     for arguments, environment, status, words in (
             (["--ranks", "999"], {}, UNAVAILABLE, "expected at most"),
             (["--ranks", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
-             "waits for signal 'ready'[1, 0, 0]: expected 1, seen 0"),
+             "waits for inbox 'box'[1, 0, 0]: expected 1, seen 0"),
             (["--procs", "2", "--straggler", "rank=1,ms=1500"], {"DITRON_WAIT_TIMEOUT_MS": "300"}, 1,
              "rank 1: has not completed launch 1")):
         result = subprocess.run([program, "run", "all-gather", "--backend", "nvidia", *arguments], capture_output=True,
@@ -213,7 +215,12 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count()), help="programs of one rank at a time")
     parser.add_argument("--rank-jobs", type=int, default=4, help="programs of several ranks at a time; on a GPU they take turns")
+    parser.add_argument("--list", action="store_true", help="print the cases and run none; needs no GPU")
     options = parser.parse_args()
+    if options.list:
+        print(*(" ".join(case) for batch in (cases(options.program), cases_of_ranks(options.program), cases_of_processes(2))
+                for case in batch), sep="\n")
+        return 0
     info = json.loads(ditron(options.program, "info", "--json").stdout)["nvidia"]
     if not info["available"]:
         print(f"skipped: {info['reason']}")

@@ -13,7 +13,7 @@ UNAVAILABLE, USAGE, FAILED = 3, 2, 1
 
 # What the driver does, the exit status, words of the error, and the variable that it is about.
 CASES = [
-    ("old", UNAVAILABLE, ["the NVIDIA driver is for CUDA 11.8, expected 12.0 or newer"]),
+    ("old", UNAVAILABLE, ["the NVIDIA driver is for CUDA 11.8, expected 12.4 or newer"]),
     ("none", UNAVAILABLE, ["the NVIDIA driver finds no GPU"]),
     ("ancient", UNAVAILABLE, ["the GPU is sm_75, which runs no code for sm_90a, sm_89, sm_80"]),
     ("memory", FAILED, ["Fake GPU has not enough memory", "bytes asked for, 1000 available"]),

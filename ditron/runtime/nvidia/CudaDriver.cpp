@@ -7,7 +7,7 @@
 namespace ditron::runtime::nvidia {
 
 /// The first version whose driver knows the PTX that the compiler writes.
-static constexpr int kOldest = 12000;
+static constexpr int kOldest = 12040;
 
 Cuda::Cuda() {
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -17,7 +17,7 @@ Cuda::Cuda() {
     void *symbol = dlsym(library, name);
     if (!symbol)
       throw UnavailableError(
-          fmt::format("the NVIDIA driver has no {}: expected one for CUDA 12.0 or newer", name));
+          fmt::format("the NVIDIA driver has no {}: expected one for CUDA 12.4 or newer", name));
     return symbol;
   };
 #define CUDA(name, parameters) name = reinterpret_cast<decltype(name)>(find(#name));
@@ -31,7 +31,7 @@ Cuda::Cuda() {
   check(cuDriverGetVersion(&version_), "cuDriverGetVersion");
   if (version_ < kOldest)
     throw UnavailableError(
-        fmt::format("the NVIDIA driver is for CUDA {}.{}, expected 12.0 or newer", version_ / 1000,
+        fmt::format("the NVIDIA driver is for CUDA {}.{}, expected 12.4 or newer", version_ / 1000,
                     version_ % 1000 / 10));
   check(cuDeviceGetCount(&devices_), "cuDeviceGetCount");
   if (devices_ == 0)

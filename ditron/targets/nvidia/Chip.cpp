@@ -6,9 +6,9 @@ namespace ditron::nvidia {
 
 const std::vector<Chip> &chips() {
   static const std::vector<Chip> all = {
-      {"sm_90a", 9, 0, "+ptx80", 227 * 1024, true, true, 256 * 192, 132},
-      {"sm_89", 8, 9, "+ptx80", 99 * 1024, false, false, 128 * 128, 128},
-      {"sm_80", 8, 0, "+ptx80", 163 * 1024, false, false, 128 * 128, 108},
+      {"sm_90a", 9, 0, "+ptx84", 227 * 1024, true, true, 256 * 192, 132},
+      {"sm_89", 8, 9, "+ptx84", 99 * 1024, false, false, 128 * 128, 128},
+      {"sm_80", 8, 0, "+ptx84", 163 * 1024, false, false, 128 * 128, 108},
   };
   return all;
 }

@@ -23,12 +23,12 @@
 // THREADS-LABEL: func.func @alone(
 // THREADS: llvm.inline_asm has_side_effects {{.*}}"@$2 ld.relaxed.sys.global.u64 $0, [$3];"
 // THREADS: "vote.sync.all.pred $0, $1, 0xffffffff;"
-// THREADS-COUNT-3: "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};
+// THREADS-COUNT-3: "{ .reg .b128 packet; {{.*}}st.relaxed.sys.global.b128 [$0], packet; }"
 // THREADS-NOT: fence
 // THREADS: nvvm.barrier0
 // THREADS: "@$2 atom.relaxed.gpu.global.inc.u32 $0, [$3], $4;"
 // THREADS: scf.while
-// THREADS-COUNT-3: "ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];"
+// THREADS-COUNT-3: "{ .reg .b128 packet; {{.*}}ld.relaxed.sys.global.b128 packet, [$4]; {{.*}}"
 // THREADS: scf.condition
 func.func @alone(%i: index, %p: index, %x: !view, %y: !view, %words: !words)
     attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "1536"], kind = "buffer", name = "box"}]} {

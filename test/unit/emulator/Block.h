@@ -314,6 +314,8 @@ private:
       return access(warp, i, lane);
     if (name == "red" || name == "atom")
       return change(warp, i, lane);
+    if (name == "mov" && i.has("b128"))
+      return moveWide(warp, i, lane);
     std::vector<uint64_t> sources;
     for (size_t n = 1; n < i.operands.size(); ++n)
       sources.push_back(i.operands[n].kind == Operand::Kind::list
@@ -329,6 +331,13 @@ private:
       write(warp, to.parts[n].reg, lane, bits >> (width * n) & ((uint64_t(1) << width) - 1));
   }
 
+  /// 128 bits, which are two registers.
+  void moveWide(Warp &warp, const Instruction &i, size_t lane) {
+    for (size_t n = 0; n < 2; ++n)
+      write(warp, i.operands[0].parts.at(n).reg, lane,
+            value(warp, i.operands[1].parts.at(n), lane));
+  }
+
   void access(Warp &warp, const Instruction &i, size_t lane) {
     bool loads = i.name() == "ld";
     const Operand &memory = i.operands[loads ? 1 : 0], &values = i.operands[loads ? 0 : 1];
@@ -338,7 +347,7 @@ private:
     }
     std::vector<Operand> parts =
         values.kind == Operand::Kind::list ? values.parts : std::vector<Operand>{values};
-    size_t bytes = std::stoul(i.type().substr(1)) / 8;
+    size_t bytes = std::min<size_t>(std::stoul(i.type().substr(1)), 64) / 8;
     uint64_t address = value(warp, memory, lane);
     if (address % (bytes * parts.size()) != 0)
       throw Fault("a misaligned access: " + i.text);

@@ -2,6 +2,7 @@
 #include "Ptx.h"
 #include "Emulator.h"
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 namespace ditron::emulator {
@@ -99,12 +100,41 @@ private:
     // A loop around a wait: the wait alone, which blocks here.
     if (size_t wait = line.find("mbarrier.try_wait"); wait != std::string::npos)
       return addInstruction(line.substr(wait, line.find(';', wait) - wait), line);
-    // One half of a register; the other one's name is declared in place.
-    if (size_t move = line.find("mov.b"); line[0] == '{' && move != std::string::npos) {
-      std::string text = line.substr(move, line.find(';', move) - move);
-      return addInstruction(text.replace(text.find("tmp"), 3, "%tmp"), line);
-    }
+    if (line[0] == '{')
+      return addBlock(line.substr(1, line.rfind('}') - 1));
     addInstruction(line, line);
+  }
+
+  /// Instructions with registers of their own: "{ .reg .b64 low; mov.b64 low, %rd1; }". One of 128
+  /// bits is a list of two registers.
+  void addBlock(const std::string &block) {
+    std::istringstream statements(block);
+    std::map<std::string, std::string> names;
+    for (std::string statement; std::getline(statements, statement, ';');) {
+      statement = trimmed(statement);
+      if (statement.starts_with(".reg ")) {
+        bool isWide = statement.find(".b128") != std::string::npos;
+        for (const std::string &name : splitList(statement.substr(statement.find(' ', 5))))
+          names[name] = isWide ? "{%" + name + "_low, %" + name + "_high}" : "%" + name;
+      } else if (!statement.empty()) {
+        addInstruction(replaceWords(statement, names), block);
+      }
+    }
+  }
+
+  static std::string replaceWords(const std::string &text,
+                                  const std::map<std::string, std::string> &names) {
+    std::string result, word;
+    for (char c : text + " ") {
+      if (std::isalnum(static_cast<unsigned char>(c)) || std::strchr("_%.$", c)) {
+        word += c;
+        continue;
+      }
+      auto found = names.find(word);
+      result += (found == names.end() ? word : found->second) + c;
+      word.clear();
+    }
+    return trimmed(result);
   }
 
   void addInstruction(std::string text, const std::string &line) {

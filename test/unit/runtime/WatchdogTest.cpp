@@ -52,8 +52,10 @@ TEST(WaitReport, EndsSomewhere) {
   std::vector<CoreLine> lines;
   for (int64_t core = 0; core < 1000; ++core)
     lines.push_back({{0, core, "", ""}, std::to_string(core)});
+  lines.push_back({{1, -1, "", ""}, "late"});
   std::string text = formatReport("stuck", lines);
-  EXPECT_NE(text.find("\n  rank 0, core 99: 99\n  and 900 more lines"), std::string::npos) << text;
+  EXPECT_EQ(text.find("stuck\n  rank 1: late\n  rank 0, core 0: 0\n"), 0u) << text;
+  EXPECT_NE(text.find("\n  rank 0, core 98: 98\n  and 901 more lines"), std::string::npos) << text;
 }
 
 TEST(Records, AStampKeepsWhatItIsGiven) {

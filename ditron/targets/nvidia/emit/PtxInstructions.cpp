@@ -450,22 +450,29 @@ void Instructions::need(Value value) {
   assemble("@$0 exit;", "b,~{memory}", {isNone}, {});
 }
 
-// The instruction is that of a scalar of 128 bits (.b128 of PTX 8.3), whose access is one operation.
+// A scalar of 128 bits is read and written as a whole. Of a vector of words, which are accesses of
+// their own, the assembler reads those alone that are used, one after the other.
 void Instructions::storePacket(Value address, ArrayRef<Value> words, Value mask) {
   SmallVector<Value> operands{address};
   operands.append(words.begin(), words.end());
-  std::string text = "st.relaxed.sys.global.v4.b32 [$0], {$1, $2, $3, $4};";
+  std::string_view predicate;
   if (mask) {
     operands.push_back(mask);
-    text = "@$5 " + text;
+    predicate = "@$5 ";
   }
-  assemble(text, mask ? "l,r,r,r,r,b,~{memory}" : "l,r,r,r,r,~{memory}", operands, {});
+  assemble(fmt::format("{{ .reg .b128 packet; .reg .b64 low, high; mov.b64 low, {{$1, $2}}; "
+                       "mov.b64 high, {{$3, $4}}; mov.b128 packet, {{low, high}}; "
+                       "{}st.relaxed.sys.global.b128 [$0], packet; }}",
+                       predicate),
+           mask ? "l,r,r,r,r,b,~{memory}" : "l,r,r,r,r,~{memory}", operands, {});
 }
 
 SmallVector<Value> Instructions::loadPacket(Value address) {
   SmallVector<Type> words(4, b_.getI32Type());
-  return assemble("ld.relaxed.sys.global.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,l,~{memory}",
-                  {address}, words);
+  return assemble("{ .reg .b128 packet; .reg .b64 low, high; "
+                  "ld.relaxed.sys.global.b128 packet, [$4]; mov.b128 {low, high}, packet; "
+                  "mov.b64 {$0, $1}, low; mov.b64 {$2, $3}, high; }",
+                  "=r,=r,=r,=r,l,~{memory}", {address}, words);
 }
 
 void Instructions::fence(StringRef scope) {
