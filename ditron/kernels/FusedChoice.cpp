@@ -36,6 +36,15 @@ static DType typeOfSums(const Problem &problem, const Config &config) {
   return config["partials"] == 1 ? problem.type : DType::f32;
 }
 
+/// What a product of workers takes more than its steps, s: as measured on two H200s, rows that are
+/// gathered, or sums that are staged, take further trips within a GPU.
+static double tripSeconds(Exchange exchange) {
+  constexpr double kGather = 2.5e-6, kScatter = 8e-6;
+  return exchange == Exchange::gather          ? kGather
+         : exchange == Exchange::reduceScatter ? kScatter
+                                               : 0;
+}
+
 /// What the tiles of a direct product take.
 static double productSeconds(const heuristics::GemmShape &shape, const Problem &problem,
                              const Config &config, const Calibration &rates) {
@@ -59,7 +68,10 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   double product = productSeconds(shape, problem, config, rates);
   auto bytes = static_cast<int64_t>(byteSize(typeOfSums(problem, config)));
   double packed = isPacked(config) ? heuristics::packSeconds(shape, rates) : 0;
-  return predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
+  Prediction result = predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
+  if (config["workers"] > 0)
+    result.seconds += tripSeconds(exchange);
+  return result;
 }
 
 /// The direct ways, as changes of a configuration.

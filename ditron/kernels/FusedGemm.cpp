@@ -96,8 +96,8 @@ static heuristics::SplitTile splitOf(const Problem &problem, const Config &confi
 /// Tiles of few rows, of all ranks together, and rows that travel at a time: so that all cores send.
 /// False where there are too many.
 static bool retileStreamed(const Problem &problem, Config &config, Exchange exchange) {
-  heuristics::StreamKTile found = heuristics::streamKTile(
-      shapeOf(problem, config, exchange), problem.target, problem.calibration);
+  heuristics::StreamKTile found = heuristics::streamKTile(shapeOf(problem, config, exchange),
+                                                          problem.target, problem.calibration);
   config.set("workers", found.workers);
   if (!found.workers)
     return false;
@@ -223,7 +223,8 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);
-  product.parts = 1, product.workers = 0, product.packs = false; // symmetric memory is that of the placement
+  product.parts = 1, product.workers = 0,
+  product.packs = false; // symmetric memory is that of the placement
   checkEpilogue(type, product, name);
   return distribute(name, gemm(type, product), {{argument, where}});
 }

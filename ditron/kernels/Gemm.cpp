@@ -167,6 +167,8 @@ static void retile(const Problem &problem, Config &config) {
 
 /// What a kernel takes more whose cores signal one another, s.
 static constexpr double kSignalSeconds = 4e-6;
+/// And one whose cores take tiles from inboxes.
+static constexpr double kInboxSeconds = 2.5e-6;
 /// Of the time of a whole product, what one in steps takes at most by the model.
 static constexpr double kWorthwhile = 0.9;
 
@@ -180,7 +182,7 @@ static bool mayTakeSteps(const Problem &problem) {
 static bool streams(const Problem &problem, Config &config, double seconds) {
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
   auto found = heuristics::streamKTile(shape, problem.target, problem.calibration);
-  if (!found.workers || found.seconds > seconds)
+  if (!found.workers || found.seconds + kInboxSeconds > seconds)
     return false;
   setTile(config, found.tile);
   config.set("workers", found.workers);

@@ -39,18 +39,21 @@ public:
         Index i = tile / columns_, j = tile % columns_;
         ready();
         Tile sum = productBy(cfg_, a, i, B, j, Steps(begin, end));
-        auto own = [&] {
-          Var total = sum;
-          for (auto other : range(worker + 1, workerOf(before + steps_ - 1) + 1))
-            total += receive(box_(other));
-          whole(i, j, total);
-        };
+        auto own = [&] { whole(i, j, sum + fragments(worker, workerOf(before + steps_ - 1))); };
         when(begin > 0, [&] { send(sum, box_.on(rank())(worker)); }, own);
       }
     }
   }
 
 private:
+  /// The sum of what the workers behind `owner`, up to `last`, have of a tile: of the last one first,
+  /// who sent before all others.
+  Tile fragments(Index owner, Index last) const {
+    Var total = zeros<Accumulator<T>>(cfg_.m, cfg_.n);
+    for (auto n : range(last - owner))
+      total += receive(box_(last - n));
+    return total;
+  }
   /// The first step of a worker.
   Index firstOf(Index worker) const { return worker * all_ / cfg_.workers; }
   /// The worker of a step.

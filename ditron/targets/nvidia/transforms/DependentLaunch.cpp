@@ -42,8 +42,7 @@ namespace {
 /// Whether an op touches no memory but that of its CTA. The launch's number is one that the launch
 /// before changes.
 bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp>(op) ||
-         (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
+  return isa<PipeOp, QueueOp, GateOp, RingOp>(op) || (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
 }
 
 /// Lets the next launch begin where the kernel ends; false where that waits, or is not found.
