@@ -27,6 +27,11 @@ if(DITRON_SANITIZE)
   add_link_options(-fsanitize=${DITRON_SANITIZE})
 endif()
 
+if(DITRON_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_link_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # ccache: the base directory and the checksum of the precompiled header (see ditron-mlir-pch) let
 # one work tree use what another one has compiled.
 find_program(CCACHE ccache)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/abi/Symmetric.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,12 +25,11 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents) {
 /// CompileError unless an array of these extents could be in some memory.
 static void checkShape(const SymmetricArray &array) {
   constexpr int64_t kMost = int64_t(1) << 46; // elements
-  int64_t count = 1;
-  for (int64_t extent : array.extents) // strides of an empty array are numbers too
-    if (extent < 0 || __builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count) ||
-        count > kMost)
-      throw CompileError(
-          fmt::format("symmetric '{}' has shape [{}]", array.name, fmt::join(array.extents, ", ")));
+  std::optional<int64_t> count = checkedProduct(array.extents);
+  if (!count || *count > kMost)
+    throw CompileError(fmt::format("symmetric '{}' has shape [{}], expected extents of 0 or more "
+                                   "and at most {} elements",
+                                   array.name, fmt::join(array.extents, ", "), kMost));
 }
 
 std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValues &launch) {

@@ -7,6 +7,7 @@
 #include "ditron/device/Placement.h"
 #include "ditron/device/Scope.h"
 #include "ditron/support/Error.h"
+#include "ditron/text/Text.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -47,7 +48,7 @@ public:
   }
 
   Checked run() {
-    Recording first = record(subject_, options_);
+    Recording first = record(subject_, options_, {.deadline = deadline_});
     count(first);
     if (auto form = findForm(subject_.function))
       exploreAll(first, *form);
@@ -62,10 +63,13 @@ private:
   void prove(const Recording &first) {
     bool isExact = analyse(first);
     bool stays = true; // every schedule so far did the same
-    for (int64_t n = 0; n < options_.schedules.value_or(4); ++n) {
-      Recording other = record(subject_, options_, {options_.seed + static_cast<uint64_t>(n)});
+    bool isLate = first.isLate;
+    for (int64_t n = 0; !isLate && n < options_.schedules.value_or(4); ++n) {
+      Recording other = recordBy(n);
       count(other);
-      if (other.fingerprints == first.fingerprints && other.isComplete == first.isComplete)
+      isLate = other.isLate;
+      if (isLate ||
+          (other.fingerprints == first.fingerprints && other.isComplete == first.isComplete))
         continue;
       stays = false;
       analyse(other);
@@ -73,7 +77,7 @@ private:
     if (!stays && verdict_.isComplete && verdict_.findings.empty())
       note("the cores do not do the same in every schedule: what they do depends on the order of "
            "atomic operations");
-    verdict_.method = isExact && stays ? Method::proved : Method::sampled;
+    verdict_.method = isExact && stays && !isLate ? Method::proved : Method::sampled;
     if (decision_ && verdict_.method == Method::proved)
       note(fmt::format("what the cores do depends on values that they read ({}): the proof is for "
                        "the inputs of this check",
@@ -109,7 +113,7 @@ private:
   }
 
   void exploreStates() {
-    Recording alone = record(subject_, options_, {.isAlone = true});
+    Recording alone = record(subject_, options_, {.isAlone = true, .deadline = deadline_});
     noteBudget(alone);
     verdict_.method = Method::sampled;
     if (alone.failure)
@@ -138,8 +142,10 @@ private:
                      reference::describe(decision_->getLoc())));
     addRun(first);
     for (int64_t n = 0; n < options_.schedules.value_or(16); ++n) {
-      Recording other = record(subject_, options_, {options_.seed + static_cast<uint64_t>(n)});
+      Recording other = recordBy(n);
       count(other);
+      if (other.isLate)
+        break;
       addRun(other);
     }
   }
@@ -152,6 +158,12 @@ private:
   }
 
   //===-- All -------------------------------------------------------------------------------===//
+
+  /// The run of the n-th schedule.
+  Recording recordBy(int64_t n) const {
+    return record(subject_, options_,
+                  {.seed = options_.seed + static_cast<uint64_t>(n), .deadline = deadline_});
+  }
 
   void count(const Recording &recording) {
     ++verdict_.schedules;
@@ -166,8 +178,9 @@ private:
     if (!recording.isOverBudget)
       return;
     verdict_.isComplete = false;
-    note(fmt::format("the budget of {} operations ended a run: {}", options_.budget,
-                     progressOf(recording.trace)));
+    std::string budget = recording.isLate ? fmt::format("time of {} s", options_.time.count())
+                                          : fmt::format("budget of {} operations", options_.budget);
+    note(fmt::format("the {} ended a run: {}", budget, progressOf(recording.trace)));
   }
 
   void addRest(const Recording &recording, const RaceReport &races) {
@@ -234,6 +247,8 @@ private:
 
   const Subject &subject_;
   const CheckOptions &options_;
+  std::chrono::steady_clock::time_point deadline_ =
+      std::chrono::steady_clock::now() + options_.time;
   Operation *decision_; ///< null where a core does the same whatever is read
   Verdict verdict_;
   std::set<std::string> known_;
@@ -259,19 +274,40 @@ Checked checkSubject(const Subject &subject, const CheckOptions &options) {
   return Session(subject, options).run();
 }
 
-Parsed::Parsed(const TextualIR &ir)
-    : kernel_(ir.kernel),
-      context_(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)) {
+namespace {
+
+/// Parses a text and brings it into the form that is checked: the first error with its place, or
+/// nothing.
+std::string parseInto(OwningOpRef<ModuleOp> &module, MLIRContext &context, std::string_view text,
+                      const std::string &file) {
   std::string message;
-  ScopedDiagnosticHandler handler(context_.get(), [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty())
       message = fmt::format("{}: {}", placeOf(diagnostic.getLocation()), diagnostic.str());
     return success();
   });
-  module_ = parseSourceString<ModuleOp>(ir.text, &prepare(*context_), ir.file);
-  if (!module_ || failed(device::lowerPlacements(*module_)) ||
-      failed(device::lowerInboxes(*module_)))
-    throw CompileError(message);
+  module = parseSourceString<ModuleOp>(text, &prepare(context), file);
+  if (module && succeeded(device::lowerPlacements(*module)) &&
+      succeeded(device::lowerInboxes(*module)))
+    return "";
+  return message.empty() ? fmt::format("{}: cannot be parsed", file) : message;
+}
+
+std::string problemOf(std::string_view text, const std::string &file) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> module;
+  return parseInto(module, context, text, file);
+}
+
+} // namespace
+
+Parsed::Parsed(const TextualIR &ir)
+    : kernel_(ir.kernel),
+      context_(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED)) {
+  text::requireReadable(ir.text, ir.file,
+                        [&](std::string_view text) { return problemOf(text, ir.file); });
+  if (std::string problem = parseInto(module_, *context_, ir.text, ir.file); !problem.empty())
+    throw CompileError(problem);
   try {
     kernelNames(*module_);
   } catch (const CompileError &error) {
@@ -287,7 +323,9 @@ Verdict check(const Kernel &kernel, const CheckOptions &options) {
 
 Verdict check(const TextualIR &ir, const CheckOptions &options) {
   checker::Parsed parsed(ir);
-  return checker::checkSubject(parsed.subject(options), options).verdict;
+  Verdict verdict = checker::checkSubject(parsed.subject(options), options).verdict;
+  verdict.quoted = {ir.file, ir.text};
+  return verdict;
 }
 
 std::vector<std::string> kernelsOf(const TextualIR &ir) {

@@ -11,6 +11,7 @@
 #pragma once
 #include "ditron/lang/Kernel.h"
 #include "ditron/support/MeshAxes.h"
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -48,6 +49,10 @@ struct CheckOptions {
   int64_t residentCores = 0;
   /// Operations that one run may execute. A run that needs more is checked as far as it came.
   uint64_t budget = 50'000'000;
+  /// How long the runs of a check may take together; what was not run by then is not checked.
+  std::chrono::seconds time{600};
+  /// Elements that the arguments of all ranks may have together.
+  int64_t elements = int64_t(1) << 28;
   /// States that an exploration may visit; what has more is sampled.
   uint64_t states = 100'000;
 };
@@ -131,7 +136,9 @@ struct Verdict {
   int64_t schedules = 0; ///< runs
   uint64_t states = 0;   ///< explored; 0 where that is not needed
   uint64_t operations = 0, events = 0;
-  bool isComplete = true; ///< false where the budget ended a run
+  bool isComplete = true; ///< false where the budget or the time ended a run
+  /// Of textual IR, the one file that text() quotes lines of; of other kernels it is their sources.
+  std::optional<std::pair<std::string, std::string>> quoted = {}; ///< file, text
 
   bool clean() const { return findings.empty(); }
   /// For people: findings as a compiler prints them, waivers, how far the verdict reaches.

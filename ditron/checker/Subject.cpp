@@ -5,6 +5,7 @@
 #include "ditron/reference/ViewedMemory.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -214,16 +215,32 @@ std::byte poisonOf(DType type) {
 
 namespace {
 
+/// An error where the arguments are more than a check looks at.
+void requireElements(const Subject &subject, const CheckOptions &options) {
+  size_t elements = 0;
+  for (const ArgumentPlan &plan : subject.arguments) {
+    size_t size = plan.isMemory;
+    for (int64_t extent : plan.sizes)
+      size = saturatingProduct(size, static_cast<size_t>(extent));
+    elements = llvm::SaturatingAdd(elements, size);
+  }
+  elements = saturatingProduct(elements, static_cast<size_t>(options.ranks));
+  if (elements > static_cast<size_t>(options.elements))
+    throw CompileError(fmt::format("the arguments of kernel '{}' on {} ranks have {} elements, "
+                                   "expected at most {}: check smaller sizes or fewer ranks",
+                                   subject.name, options.ranks, elements, options.elements));
+}
+
 /// An error where the arguments do not fit in memory.
 void requireMemory(const Subject &subject, int64_t ranks) {
   size_t bytes = 0;
   for (const ArgumentPlan &plan : subject.arguments) {
     auto size = static_cast<size_t>(byteSize(plan.type));
     for (int64_t extent : plan.sizes)
-      size = llvm::SaturatingMultiply(size, static_cast<size_t>(extent));
+      size = saturatingProduct(size, static_cast<size_t>(extent));
     bytes = llvm::SaturatingAdd(bytes, plan.isMemory ? size : 0);
   }
-  runtime::requireMemory(llvm::SaturatingMultiply<size_t>(bytes, ranks),
+  runtime::requireMemory(saturatingProduct(bytes, static_cast<size_t>(ranks)),
                          fmt::format("kernel '{}' on {} ranks", subject.name, ranks));
 }
 
@@ -231,6 +248,7 @@ void requireMemory(const Subject &subject, int64_t ranks) {
 
 ArgumentSet::ArgumentSet(const Subject &subject, const CheckOptions &options) : subject_(subject) {
   requireMemory(subject, options.ranks);
+  requireElements(subject, options);
   auto input = options.input ? options.input : standardInput;
   for (int64_t rank = 0; rank < options.ranks; ++rank) {
     auto &memory = memory_.emplace_back();

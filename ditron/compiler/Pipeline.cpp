@@ -31,15 +31,15 @@ void addFrontPipeline(OpPassManager &passes, Checks checks) {
 }
 
 /// Axes of the mesh become numbers.
-static void addMesh(OpPassManager &passes, const CompileRequest &request) {
-  passes.nest<func::FuncOp>().addPass(device::createResolveMesh({request.mesh}));
+static void addMesh(OpPassManager &kernel, const CompileRequest &request) {
+  kernel.addPass(device::createResolveMesh({request.mesh}));
 }
 
 void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
                     const CompileRequest &request) {
   addFrontPipeline(passes, Checks::explicitly);
-  addMesh(passes, request);
   OpPassManager &front = passes.nest<func::FuncOp>();
+  addMesh(front, request);
   front.addPass(device::createExpandInboxes()); // buffers and signals are as fast here
   front.addPass(device::createFusePutNotify());
   passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
@@ -47,6 +47,7 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
   if (request.recorded)
     kernel.addPass(device::createMarkTiles()); // the timeline shows the tiles
   kernel.addPass(device::createDealTiles());   // loops over tiles become loops of this core
+  addMesh(kernel, request);                    // whose orders may follow an axis
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(cpu::createTilesToLoops(
@@ -64,15 +65,16 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   using Stage = gpu::GpuTarget::Stage;
   std::string name(target.name());
   addFrontPipeline(passes, Checks::explicitly);
-  addMesh(passes, request);
-  passes.nest<func::FuncOp>().addPass(gpu::createCheckSupported({name})); // what has no lowering
-  passes.nest<func::FuncOp>().addPass(
-      device::createPackTiles());                // tiles that nobody sees inside of
-  passes.addPass(lower::createHoistSymmetric()); // symmetric memory becomes arguments
+  OpPassManager &front = passes.nest<func::FuncOp>();
+  addMesh(front, request);
+  front.addPass(gpu::createCheckSupported({name})); // what has no lowering
+  front.addPass(device::createPackTiles());         // tiles that nobody sees inside of
+  passes.addPass(lower::createHoistSymmetric());    // symmetric memory becomes arguments
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);
   kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
+  addMesh(kernel, request);                  // whose orders may follow an axis
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(gpu::createSpreadTiles());        // each of which may have a core

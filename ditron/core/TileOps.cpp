@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/core/TileOps.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -69,9 +70,40 @@ int64_t ditron::core::elementBytes(Type element) {
   return (element.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+std::optional<int64_t> ditron::core::tileElements(ArrayRef<int64_t> extents) {
+  std::optional<int64_t> elements = checkedProduct(extents);
+  return elements && *elements >= 1 && *elements <= kMostTileElements ? elements : std::nullopt;
+}
+
 bool ditron::core::isTile(RankedTensorType type) {
-  return type.getRank() >= 1 && type.getRank() <= 4 &&
-         llvm::all_of(type.getShape(), [](int64_t extent) { return extent >= 1; });
+  return type.getRank() >= 1 && type.getRank() <= 4 && tileElements(type.getShape());
+}
+
+/// Tensors of other dialects' ops in a kernel are tiles too: none of them is larger than a tile.
+static LogicalResult checkTileSizes(Operation *kernel) {
+  auto refuse = [](Location where, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape() || llvm::is_contained(tensor.getShape(), 0) ||
+        ditron::core::tileElements(tensor.getShape()))
+      return success();
+    return emitError(where) << tensor << " is larger than a tile: expected at most "
+                            << kMostTileElements << " elements, choose smaller tiles";
+  };
+  auto visited = kernel->walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(refuse(op->getLoc(), type)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(refuse(argument.getLoc(), argument.getType())))
+          return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(visited.wasInterrupted());
+}
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  return attribute.getName() == kKernelAttr ? checkTileSizes(op) : success();
 }
 
 MemRefType ditron::core::viewType(int64_t rank, Type element, Attribute memorySpace) {
@@ -193,6 +225,8 @@ LogicalResult ChunkOp::verify() {
   int64_t rank = getShape().size();
   if (getShape().empty() || llvm::any_of(getShape(), [](int64_t extent) { return extent < 1; }))
     return emitOpError() << "shape is [" << getShape() << "], expected extents of 1 or more";
+  if (!checkedProduct(getShape()))
+    return emitOpError() << "shape is [" << getShape() << "], expected a product below 2^63";
   if (failed(checkCoords(*this, view, getCoords().size(), rank)))
     return failure();
   MemRefType expected = viewType(rank, view.getElementType(), view.getMemorySpace());

@@ -60,7 +60,13 @@ int64_t elementBytes(mlir::Type element);
 /// The most values in the message of a tile.require.
 inline constexpr size_t kMaxMessageValues = 20;
 
-/// Whether a tensor can be a tile: 1 to 4 static dimensions, every extent 1 or more.
+/// The most elements of a tile: what a core holds, and what is unrolled, has an end.
+inline constexpr int64_t kMostTileElements = int64_t(1) << 20;
+/// The elements of a tile of these extents; nothing where one is below 1, or where they are more
+/// than a tile has.
+std::optional<int64_t> tileElements(llvm::ArrayRef<int64_t> extents);
+/// Whether a tensor can be a tile: 1 to 4 static dimensions, every extent 1 or more, and no more
+/// than kMostTileElements.
 bool isTile(mlir::RankedTensorType type);
 
 /// The layout of a tile's type; InternalError if it has none.

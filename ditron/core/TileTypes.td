@@ -11,7 +11,7 @@ def Tile_Element : AnyTypeOf<[F32, F16, BF16, F8E4M3FN, F8E5M2, I1, I8, I16, I32
 def Tile_Tile : Type<
     And<[RankedTensorOf<[Tile_Element]>.predicate,
          CPred<"::ditron::core::isTile(::llvm::cast<::mlir::RankedTensorType>($_self))">]>,
-    "tile (1 to 4 static dimensions of extent 1 or more, of f32, f16, bf16, f8E4M3FN, f8E5M2, i1, i8, i16, i32 or i64)",
+    "tile (1 to 4 static dimensions of extent 1 or more, at most 1048576 elements, of f32, f16, bf16, f8E4M3FN, f8E5M2, i1, i8, i16, i32 or i64)",
     "::mlir::RankedTensorType">;
 def Tile_View : StridedMemRefOf<[Tile_Element]>;
 def Tile_RowIndices : Type<

@@ -110,12 +110,14 @@ bool isOfRanks(Operation *kernel) {
 //===-- Attributes and types ------------------------------------------------------------------===//
 
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                int64_t parameter, ShardedAxis) {
+                                int64_t parameter, ShardedAxis, StringRef axis) {
   if (!findOrder<int64_t>(std::string_view(name)))
     return emitError() << "unknown order '" << name << "', known are " << orderNames();
   if (parameter < 1)
     return emitError() << "order '" << name << "' has parameter " << parameter
                        << ", expected 1 or more";
+  if (axis != MeshAxis::world && !isAxisName(std::string_view(axis)))
+    return emitError() << "order along '" << axis << "', expected the name of an axis";
   return success();
 }
 

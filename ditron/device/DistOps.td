@@ -58,13 +58,15 @@ def Dist_OrderAttr : Dist_Attr<"Order", "order"> {
   let summary =
       "In which order the tiles of a grid are dealt: a name of device/Order.h and its parameter";
   let description = [{
-    `sharded` says which axis of the grid the ranks share: the rows (in elements) or the batch.
+    `sharded` says which axis of the grid the ranks share: the rows (in elements) or the batch; `along`
+    the axis of the mesh whose ranks these are.
   }];
   let parameters = (ins StringRefParameter<>:$name,
       DefaultValuedParameter<"int64_t", "1">:$parameter,
       DefaultValuedParameter<EnumParameter<Dist_ShardedAxis>.cppType,
-                             "::ditron::device::ShardedAxis::rows">:$sharded);
-  let assemblyFormat = "`<` $name (`,` $parameter^)? (`over` $sharded^)? `>`";
+                             "::ditron::device::ShardedAxis::rows">:$sharded,
+      StringRefParameter<"an axis of the mesh", "\"world\"">:$axis);
+  let assemblyFormat = "`<` $name (`,` $parameter^)? (`over` $sharded^)? (`along` $axis^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -107,7 +107,8 @@ void checkArguments(const Kernel &kernel, const std::vector<KernelArgument> &arg
           !reason.empty())
         refuse(signature, fmt::format("{}: {}", name, reason));
   }
-  signature.bind(shapes, ranks);
+  std::string mesh = device.mesh();
+  signature.bind(shapes, ranks, mesh.empty() ? MeshAxes() : *MeshAxes::parse(mesh));
   checkMemory(kernel, arguments, device);
   checkOverlap(kernel, arguments);
 }

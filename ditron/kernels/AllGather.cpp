@@ -25,6 +25,7 @@ template <class T> static void inInboxes(const TransferConfig &cfg, In<T> x, Out
 }
 
 Kernel allGather(DType type, const TransferConfig &config) {
+  checkTransfer("all-gather", config);
   return Any::dispatch(type, "all-gather", [&]<class T> {
     return Kernel("all-gather(x[M,N]) -> y[R*M,N]", [=](In<T> x, Out<T> y) {
       if (!config.copyEngines && config.protocol == Protocol::ll)

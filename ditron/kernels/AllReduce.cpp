@@ -271,6 +271,7 @@ template <class T> static Kernel inRounds(TransferConfig cfg) {
 }
 
 Kernel allReduce(DType type, const AllReduceConfig &config) {
+  checkTransfer("all-reduce", config);
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
     if (config.copyEngines)
       return config.twoShot ? inRounds<T>(config) : oneShotByCopyEngines<T>(config);

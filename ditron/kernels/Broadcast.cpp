@@ -102,6 +102,7 @@ template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x
 }
 
 Kernel broadcast(DType type, const BroadcastConfig &config) {
+  checkTransfer("broadcast", config);
   return Any::dispatch(type, "broadcast", [&]<class T> {
     return Kernel("broadcast(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       require(numRanks() > config.root, "the root is rank {}, expected one below {}",
@@ -143,27 +144,15 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 }
 
 KernelEntry broadcastEntry() {
-  return {
-      .name = "broadcast",
-      .summary = "one rank's matrix on every rank",
-      .dtypes = Any::list(),
-      .isDistributed = true,
-      .parameters = parameters(),
-      .defaults = defaults,
-      .make =
-          [](DType type, const Config &config) {
-            return broadcast(type, {transferConfig(config), config.get("root")});
-          },
-      .shape = {{"M", 256}, {"N", 1024}},
-      .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
-      .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
-      .checkCases = transferCheckCases(),
-      .variants = transferVariants(),
-      .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
-      .baseline = Baseline::copy,
-      .collective = Collective::broadcast,
-      .reference = reference,
+  KernelEntry entry =
+      matrixEntry("broadcast", "one rank's matrix on every rank", Collective::broadcast);
+  entry.parameters = parameters();
+  entry.defaults = defaults;
+  entry.make = [](DType type, const Config &config) {
+    return broadcast(type, {transferConfig(config), config.get("root")});
   };
+  entry.reference = reference;
+  return entry;
 }
 
 } // namespace ditron::kernels

@@ -153,15 +153,78 @@ void Config::parse(std::string_view text, const std::vector<ConfigParameter> &pa
   }
 }
 
+/// "m=64", or "engine=copy".
+static std::string assignmentOf(const ConfigParameter &parameter, int64_t value) {
+  return parameter.names.empty()
+             ? fmt::format("{}={}", parameter.name, value)
+             : fmt::format("{}={}", parameter.name, parameter.names.at(size_t(value)));
+}
+
 std::string Config::text(const std::vector<ConfigParameter> &parameters) const {
   std::vector<std::string> parts;
-  for (const ConfigParameter &parameter : parameters) {
-    int64_t value = (*this)[parameter.name];
-    parts.push_back(parameter.names.empty()
-                        ? fmt::format("{}={}", parameter.name, value)
-                        : fmt::format("{}={}", parameter.name, parameter.names.at(value)));
-  }
+  for (const ConfigParameter &parameter : parameters)
+    parts.push_back(assignmentOf(parameter, (*this)[parameter.name]));
   return fmt::format("{}", fmt::join(parts, ","));
+}
+
+//===-- Choices without effect ----------------------------------------------------------------===//
+
+const ChoiceNeed *Config::unmet(const ConfigParameter &parameter) const {
+  for (const ChoiceNeed &need : parameter.needs)
+    if (std::find(need.values.begin(), need.values.end(), (*this)[need.choice]) ==
+        need.values.end())
+      return &need;
+  return nullptr;
+}
+
+static const ConfigParameter &named(std::string_view name,
+                                    const std::vector<ConfigParameter> &parameters) {
+  auto found = std::find_if(parameters.begin(), parameters.end(),
+                            [&](const ConfigParameter &p) { return p.name == name; });
+  if (found == parameters.end())
+    throw InternalError(fmt::format("a configuration has no {}", name));
+  return *found;
+}
+
+/// "engine=copy or engine=direct"
+static std::string textOf(const ChoiceNeed &need, const std::vector<ConfigParameter> &parameters) {
+  std::vector<std::string> values;
+  for (int64_t value : need.values)
+    values.push_back(assignmentOf(named(need.choice, parameters), value));
+  return fmt::format("{}", fmt::join(values, " or "));
+}
+
+std::string Config::whatHasNoEffect(const std::vector<ConfigParameter> &parameters) const {
+  for (const ConfigParameter &parameter : parameters) {
+    const ChoiceNeed *missing = unmet(parameter);
+    int64_t value = (*this)[parameter.name];
+    if (!missing || value == parameter.without)
+      continue;
+    auto valueOf = [&](const std::string &assignment) {
+      return assignment.substr(parameter.name.size() + 1);
+    };
+    std::vector<std::string> needs;
+    for (const ChoiceNeed &need : parameter.needs)
+      needs.push_back(textOf(need, parameters));
+    return fmt::format("{} is {}, which has no effect with {}; expected {}, or {}", parameter.name,
+                       valueOf(assignmentOf(parameter, value)),
+                       assignmentOf(named(missing->choice, parameters), (*this)[missing->choice]),
+                       valueOf(assignmentOf(parameter, parameter.without)),
+                       fmt::join(needs, " and "));
+  }
+  return "";
+}
+
+void Config::settle(std::string_view text, const std::vector<ConfigParameter> &parameters) {
+  auto given = parseAssignments(text, "config");
+  for (const ConfigParameter &parameter : parameters) {
+    bool isGiven = std::any_of(given.begin(), given.end(),
+                               [&](const auto &pair) { return pair.first == parameter.name; });
+    if (!isGiven && unmet(parameter))
+      set(parameter.name, parameter.without);
+  }
+  if (std::string problem = whatHasNoEffect(parameters); !problem.empty())
+    throw UsageError("config: " + problem);
 }
 
 } // namespace ditron::kernels

@@ -10,6 +10,12 @@
 
 namespace ditron::kernels {
 
+/// That another choice has one of these values.
+struct ChoiceNeed {
+  std::string choice;
+  std::vector<int64_t> values;
+};
+
 /// One choice.
 struct ConfigParameter {
   std::string name, summary;
@@ -17,6 +23,9 @@ struct ConfigParameter {
   std::vector<std::string> names =
       {}; ///< of the values 0, 1, ... where they are names, not numbers
   int64_t minimum = 1;
+  /// What it takes to have an effect, and the value that says so where it has none.
+  std::vector<ChoiceNeed> needs = {};
+  int64_t without = 1;
 };
 
 /// A value for every choice of a kernel, in the order of its parameters.
@@ -44,11 +53,19 @@ public:
   /// Changes the values named in "m=64,activation=relu". UsageError that names what is wrong and
   /// what is known: an unknown name, a value that is no number, one below the minimum.
   void parse(std::string_view text, const std::vector<ConfigParameter> &parameters);
+  /// Why a choice has no effect: "senders is 32, which has no effect with protocol=ll; expected 0, or
+  /// engine=cores and protocol=simple". Empty: all have, or say that they have none.
+  std::string whatHasNoEffect(const std::vector<ConfigParameter> &parameters) const;
+  /// Choices that have no effect say so, but those named in `text`: UsageError where one of them has
+  /// none.
+  void settle(std::string_view text, const std::vector<ConfigParameter> &parameters);
   /// "m=64,n=256,...": what parse reads.
   std::string text(const std::vector<ConfigParameter> &parameters) const;
 
 private:
   Value *find(std::string_view name);
+  /// What a choice needs and does not find; null: nothing.
+  const ChoiceNeed *unmet(const ConfigParameter &parameter) const;
   std::vector<Value> values_;
 };
 

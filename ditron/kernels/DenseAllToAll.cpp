@@ -11,6 +11,7 @@
 namespace ditron::kernels {
 
 Kernel denseAllToAll(DType type, const TransferConfig &config) {
+  checkTransfer("dense-all-to-all", config);
   return Any::dispatch(type, "dense-all-to-all", [&]<class T> {
     return Kernel("dense-all-to-all(x[R*M,N]) -> y[R*M,N]", [=](In<T> x, Out<T> y) {
       auto parts = x.split(numRanks());

@@ -24,17 +24,25 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                         {0, 1, 2},
                         {},
                         0});
-  parameters.push_back({"chunk", "rows that move at a time, by cores", {}});
+  parameters.push_back({"chunk",
+                        "rows that move at a time, by cores",
+                        {1, 4, 16, 64},
+                        {},
+                        1,
+                        /*needs=*/{{"engine", {kCores, kDirect}}}});
   parameters.push_back({"engine",
                         "what moves data (direct: all cores what they have, at once)",
-                        {},
+                        {kCores, kCopyEngines, kDirect},
                         {"cores", "copy", "direct"}});
-  parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4}});
+  parameters.push_back(chunksParameter({1, 2, 4}));
   parameters.push_back({"partials",
                         "the type in which a rank's sums travel to be added, by copy engines or "
                         "directly",
                         {},
-                        {"accumulator", "result"}});
+                        {"accumulator", "result"},
+                        1,
+                        /*needs=*/{{"engine", {kCopyEngines, kDirect}}},
+                        /*without=*/0});
   parameters.push_back({"form",
                         "the verbs written in the kernel, or derived from where arguments live "
                         "(either: derived where copy engines move the data)",
@@ -42,9 +50,14 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                         {"explicit", "placed", "either"},
                         0});
   parameters.push_back(operandsParameter());
-  if (exchange == Exchange::allReduce)
+  parameters.back().candidates = {0, 1};
+  parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
+  if (exchange == Exchange::allReduce) {
     parameters.push_back(partsParameter());
+    parameters.back().needs = {{"engine", {kDirect}}};
+  }
   parameters.push_back(workersParameter());
+  parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
   return parameters;
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/kernels/Parameters.h"
 #include "ditron/heuristics/RowTiles.h"
+#include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
+#include <utility>
 
 namespace ditron::kernels {
 
@@ -185,18 +189,40 @@ ChunkConfig chunkConfig(const Config &config) {
   return {config.get("rows"), config.get("columns")};
 }
 
+ConfigParameter chunksParameter(std::vector<int64_t> candidates) {
+  return {"chunks",
+          "of a shard, that copy engines send one by one",
+          std::move(candidates),
+          {},
+          1,
+          /*needs=*/{{"engine", {kByCopyEngines}}}};
+}
+
 std::vector<ConfigParameter> transferParameters() {
   std::vector<ConfigParameter> parameters = chunkParameters();
-  parameters.push_back({"engine", "what moves data", {}, {"cores", "copy"}});
-  parameters.push_back({"protocol", "how cores hand over data", {}, {"simple", "ll"}});
-  parameters.push_back({"chunks", "of a shard, that copy engines send one by one", {1, 2, 4, 8}});
+  parameters.push_back({"engine", "what moves data", {0, 1}, {"cores", "copy"}});
+  const ChoiceNeed byCores{"engine", {0}}, bySignals{"protocol", {0}};
+  parameters.push_back({"protocol",
+                        "how cores hand over data",
+                        {0, 1},
+                        {"simple", "ll"},
+                        0,
+                        /*needs=*/{byCores},
+                        /*without=*/0});
+  parameters.push_back(chunksParameter({1, 2, 4, 8}));
   parameters.push_back({"senders",
                         "cores that only send, where cores move data (0: all send, then receive)",
                         {0, 32, 64, 80},
                         {},
-                        0});
-  parameters.push_back(
-      {"batch", "chunks, one below the other, that cores send at a time", {1, 2, 4}});
+                        0,
+                        /*needs=*/{byCores, bySignals},
+                        /*without=*/0});
+  parameters.push_back({"batch",
+                        "chunks, one below the other, that cores send at a time",
+                        {1, 2, 4},
+                        {},
+                        1,
+                        /*needs=*/{byCores, bySignals}});
   return parameters;
 }
 
@@ -236,12 +262,35 @@ Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
 }
 
 TransferConfig transferConfig(const Config &config) {
-  return {chunkConfig(config),
-          config["engine"] == 1,
-          config["protocol"] == 1 ? Protocol::ll : Protocol::simple,
-          config.get("chunks"),
-          config.get("senders"),
-          config.get("batch")};
+  TransferConfig result{chunkConfig(config), config["engine"] == kByCopyEngines};
+  if (result.copyEngines) {
+    result.chunks = config.get("chunks");
+    return result;
+  }
+  if (config["protocol"] == 1) {
+    result.protocol = Protocol::ll;
+    return result;
+  }
+  result.senders = config.get("senders");
+  result.batch = config.get("batch");
+  return result;
+}
+
+void checkTransfer(std::string_view kernel, const TransferConfig &config) {
+  auto refuse = [&](const char *option, int found, int expected, const char *where) {
+    if (found != expected)
+      throw CompileError(fmt::format("{}: {} is {}, expected {} where {}", kernel, option, found,
+                                     expected, where));
+  };
+  const char *byWhom = config.copyEngines ? "copy engines move the data" : "inboxes take the data";
+  if (!config.copyEngines)
+    refuse("chunks", config.chunks, 1, "cores move the data");
+  if (config.copyEngines || config.protocol == Protocol::ll) {
+    refuse("senders", config.senders, 0, byWhom);
+    refuse("batch", config.batch, 1, byWhom);
+  }
+  if (config.copyEngines && config.protocol == Protocol::ll)
+    throw CompileError(fmt::format("{}: protocol is ll, expected simple where {}", kernel, byWhom));
 }
 
 std::vector<CheckCase> transferCheckCases(const std::string &more) {
@@ -266,6 +315,23 @@ std::vector<std::string> transferVariants(const std::string &more) {
   for (std::string &variant : variants)
     variant += more;
   return variants;
+}
+
+KernelEntry matrixEntry(std::string name, std::string summary, Collective collective) {
+  KernelEntry entry;
+  entry.name = std::move(name);
+  entry.summary = std::move(summary);
+  entry.dtypes = Any::list();
+  entry.isDistributed = true;
+  entry.shape = {{"M", 256}, {"N", 1024}};
+  entry.testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}};
+  entry.benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}};
+  entry.checkCases = transferCheckCases();
+  entry.variants = transferVariants();
+  entry.bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); };
+  entry.baseline = Baseline::copy;
+  entry.collective = collective;
+  return entry;
 }
 
 } // namespace ditron::kernels

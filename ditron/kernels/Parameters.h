@@ -70,6 +70,10 @@ Config spreadChunks(const Problem &problem, int64_t rows, int64_t columns);
 Config summedChunks(int64_t rows, int64_t columns);
 ChunkConfig chunkConfig(const Config &config);
 
+/// The parameter of the chunks that copy engines send; beside one named "engine".
+ConfigParameter chunksParameter(std::vector<int64_t> candidates);
+inline constexpr int64_t kByCopyEngines = 1; ///< of "engine"
+
 /// The parameters of a TransferConfig: those of chunks, what moves the data, and in how many parts.
 std::vector<ConfigParameter> transferParameters();
 /// A good choice of them to move a matrix of `rows` x `columns`, or to sum it.
@@ -78,8 +82,12 @@ Config movedTransfer(const Problem &problem, int64_t rows, int64_t columns,
 Config summedTransfer(const Problem &problem, int64_t rows, int64_t columns,
                       const heuristics::Traffic &traffic);
 TransferConfig transferConfig(const Config &config);
+/// CompileError where an option has no effect beside the others.
+void checkTransfer(std::string_view kernel, const TransferConfig &config);
 /// What every kernel of transfers is checked and tested with; `more` goes behind each configuration.
 std::vector<CheckCase> transferCheckCases(const std::string &more = {});
 std::vector<std::string> transferVariants(const std::string &more = {});
+/// What the entries of kernels have in common that move a matrix of one rank to another.
+KernelEntry matrixEntry(std::string name, std::string summary, Collective collective);
 
 } // namespace ditron::kernels

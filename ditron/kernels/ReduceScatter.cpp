@@ -94,6 +94,7 @@ template <class T> static Kernel byCopyEngines(TransferConfig cfg) {
 }
 
 Kernel reduceScatter(DType type, const TransferConfig &config) {
+  checkTransfer("reduce-scatter", config);
   return Sums::dispatch(type, "reduce-scatter", [&]<class T> {
     if (config.copyEngines)
       return byCopyEngines<T>(config);

@@ -3,6 +3,7 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
+#include "ditron/support/Sizes.h"
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -17,6 +18,14 @@ int64_t Problem::operator[](const std::string &name) const {
   if (found == dims.end())
     throw UsageError(fmt::format("the shape lacks dimension {}", name));
   return found->second;
+}
+
+Dimensions Problem::allDims() const {
+  Dimensions result = dims;
+  result["R"] = ranks;
+  if (team)
+    result["R_" + team->axis] = ranks;
+  return result;
 }
 
 //===-- Inputs --------------------------------------------------------------------------------===//
@@ -39,15 +48,15 @@ static double rounded(DType type, double value) {
 }
 
 static int64_t numElements(const std::vector<int64_t> &shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
+  if (std::optional<int64_t> count = checkedProduct(shape))
+    return *count;
+  throw CompileError(fmt::format("a shape of [{}] has more elements than 63 bits can count",
+                                 fmt::join(shape, ", ")));
 }
 
 void Inputs::describe(const KernelEntry &entry, const Kernel &kernel, const Problem &problem) {
-  Dimensions dims = problem.dims;
-  dims["R"] = problem.ranks;
+  Dimensions dims = problem.allDims();
+  team_ = problem.team;
   const std::vector<Argument> &arguments = kernel.signature().arguments();
   for (size_t n = 0; n < arguments.size(); ++n) {
     shapes_.push_back(kernel.signature().shape(arguments[n], dims));
@@ -82,7 +91,15 @@ Inputs::Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &pr
   describe(entry, kernel, problem);
 }
 
+Inputs Inputs::ofTeamOf(int64_t rank) const {
+  Inputs result = *this;
+  result.member_ = rank;
+  return result;
+}
+
 double Inputs::uniform(int64_t rank, size_t argument, int64_t element) const {
+  if (team_)
+    rank = team_->line.rankAt(member_, rank);
   uint64_t stream = mix(seed_ + static_cast<uint64_t>(rank) * 64 + argument);
   return static_cast<double>(mix(stream ^ static_cast<uint64_t>(element)) >> 11) * 0x1p-53;
 }
@@ -97,13 +114,24 @@ double Inputs::at(int64_t rank, size_t argument, int64_t element) const {
 }
 
 void Inputs::fill(int64_t rank, size_t argument, void *memory) const {
+  Inputs own = ofTeamOf(rank);
+  int64_t place = team_ ? team_->line.placeOf(rank) : rank;
   DType type = types_[argument];
   auto *bytes = static_cast<std::byte *>(memory);
   constexpr int64_t kGrain = 1 << 20;
   inParallel(numElements(shapes_[argument]), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n)
-      storeElement(type, bytes + n * byteSize(type), value_(*this, rank, argument, n));
+      storeElement(type, bytes + n * byteSize(type), value_(own, place, argument, n));
   });
+}
+
+std::vector<Expected> expectedRow(const KernelEntry &entry, const Case &run, const OutputRow &row) {
+  if (!run.problem.team)
+    return entry.reference(run, row);
+  Inputs inputs = run.inputs.ofTeamOf(row.rank);
+  OutputRow placed = row;
+  placed.rank = run.problem.placeOf(row.rank);
+  return entry.reference({run.problem, run.config, inputs}, placed);
 }
 
 //===-- Judging -------------------------------------------------------------------------------===//
@@ -239,7 +267,7 @@ Verdict verify(const KernelEntry &entry, const Case &run, int64_t rank, size_t a
   for (int64_t row : rows) {
     // Other columns in every row.
     std::vector<int64_t> columns = spread(width, numColumns, mix(row));
-    std::vector<Expected> expected = entry.reference(run, {rank, argument, row, columns});
+    std::vector<Expected> expected = expectedRow(entry, run, {rank, argument, row, columns});
     for (size_t n = 0; n < columns.size(); ++n)
       judge.compare(row, columns[n], expected.at(n));
   }

@@ -7,7 +7,9 @@
 #include "ditron/heuristics/Calibration.h"
 #include "ditron/lang/Kernel.h"
 #include "ditron/support/DeviceTraits.h"
+#include "ditron/support/MeshAxes.h"
 #include <functional>
+#include <optional>
 #include <span>
 
 namespace ditron::kernels {
@@ -15,20 +17,34 @@ namespace ditron::kernels {
 struct KernelEntry;
 class Config;
 
+/// The ranks along an axis of a mesh, which run a kernel together. A rank counts in it by its place.
+struct Team {
+  std::string axis;
+  MeshAxes::Line line;
+};
+
 /// A kernel's task on one machine.
 struct Problem {
   Dimensions dims; ///< those of the signature, as one rank sees them; without R
   DType type = DType::f32;
-  int64_t ranks = 1;
+  int64_t ranks = 1;                        ///< that run it together
   int64_t cores = 1;                        ///< of a rank
   DeviceTraits target = {};                 ///< what its tiles are chosen by
   heuristics::Calibration calibration = {}; ///< what exchanges between ranks are chosen by
+  std::optional<Team> team = {};            ///< which the ranks are; none: all
 
   /// The extent of a dimension, R being the number of ranks. UsageError if there is none.
   int64_t operator[](const std::string &name) const;
+  /// The dimensions with that number, also as the signature along the team's axis has it.
+  Dimensions allDims() const;
+  /// The place of one of all ranks in its team, and the rank at a place of the team of another one.
+  int64_t placeOf(int64_t rank) const { return team ? team->line.placeOf(rank) : rank; }
+  int64_t rankAt(int64_t rank, int64_t place) const {
+    return team ? team->line.rankAt(rank, place) : place;
+  }
 };
 
-/// The inputs of every rank.
+/// The inputs of every rank: of a team, those of the ranks along an axis, by their places.
 class Inputs {
 public:
   /// The value of an element before it is rounded to its type.
@@ -38,6 +54,9 @@ public:
   Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem, uint64_t seed);
   /// Inputs by a function; scalars are the entry's.
   Inputs(const KernelEntry &entry, const Kernel &kernel, const Problem &problem, Function value);
+
+  /// The same of the team that one of all ranks is in; at first they are those of rank 0's.
+  Inputs ofTeamOf(int64_t rank) const;
 
   /// The shape and type of an argument (by number in the signature) on every rank.
   const std::vector<int64_t> &shape(size_t argument) const { return shapes_[argument]; }
@@ -51,7 +70,7 @@ public:
   double at(int64_t rank, size_t argument, int64_t row, int64_t column) const {
     return at(rank, argument, row * shapes_[argument].back() + column);
   }
-  /// Writes a whole argument, dense and row-major.
+  /// Writes a whole argument of one of all ranks, dense and row-major.
   void fill(int64_t rank, size_t argument, void *memory) const;
 
   /// For an entry's own inputs: what they would be without it, and a number uniform in [0, 1).
@@ -63,6 +82,8 @@ private:
   /// By which this object makes its values; no reference to it is kept, so it may be copied.
   std::function<double(const Inputs &, int64_t rank, size_t argument, int64_t element)> value_;
   uint64_t seed_ = 0;
+  std::optional<Team> team_;
+  int64_t member_ = 0; ///< a rank of the team
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<DType> types_;
   std::vector<double> scalars_;
@@ -77,7 +98,7 @@ struct Case {
 
 /// Some columns of a row of an output. The leading dimensions together count the rows.
 struct OutputRow {
-  int64_t rank;
+  int64_t rank;    ///< of all ranks; references are asked by its place in the team
   size_t argument; ///< by number in the signature
   int64_t row;
   std::span<const int64_t> columns;
@@ -95,6 +116,9 @@ struct Expected {
   static Expected exact(double value) { return {value, value}; }
   static Expected undefined() { return {.isDefined = false}; }
 };
+
+/// What the columns of a row are to be.
+std::vector<Expected> expectedRow(const KernelEntry &entry, const Case &run, const OutputRow &row);
 
 /// |value - expected| up to this is right: |baseline - value| + sqrt(terms) * eps32 * magnitude,
 /// and the rounding to the output's type.

@@ -44,6 +44,11 @@ Kernel KernelEntry::kernel(DType type, const Config &config) const {
                                ditron::name(type), fmt::join(known, ", ")));
 }
 
+Kernel KernelEntry::kernel(const Problem &problem, const Config &config) const {
+  Kernel made = kernel(problem.type, config);
+  return problem.team && isDistributed ? made.along(std::string_view(problem.team->axis)) : made;
+}
+
 Config KernelEntry::configure(const Problem &problem, std::string_view text,
                               const std::vector<ConfigParameter> &beside) const {
   std::vector<ConfigParameter> all = parameters;
@@ -56,6 +61,7 @@ Config KernelEntry::configure(const Problem &problem, std::string_view text,
     retile(problem, config);
     config.parse(text, all); // what is given stays
   }
+  config.settle(text, all);
   return config;
 }
 
@@ -100,8 +106,7 @@ static double extent(const Dimension &dimension, const Dimensions &dims) {
 }
 
 double operandBytes(const Kernel &kernel, const Problem &problem) {
-  Dimensions dims = problem.dims;
-  dims["R"] = problem.ranks;
+  Dimensions dims = problem.allDims();
   double total = 0;
   const std::vector<Argument> &arguments = kernel.signature().arguments();
   for (size_t n = 0; n < arguments.size(); ++n) {

@@ -91,9 +91,11 @@ struct KernelEntry {
   bool supports(DType type) const;
   /// Makes the kernel for a problem's element type; UsageError naming the supported ones otherwise.
   Kernel kernel(DType type, const Config &config) const;
+  /// The same for the ranks that a problem is of: a kernel of several ranks along the team's axis.
+  Kernel kernel(const Problem &problem, const Config &config) const;
   /// The configuration for a problem in which the choices of `text` ("m=64,activation=relu") are
   /// made: the others are what is good with them. `beside`: choices that are not the kernel's own,
-  /// 0 where the text names none. UsageError as Config::parse.
+  /// 0 where the text names none. UsageError as Config::parse, and as Config::settle.
   Config configure(const Problem &problem, std::string_view text = "",
                    const std::vector<ConfigParameter> &beside = {}) const;
   /// The default values of the scalars that this variant takes.

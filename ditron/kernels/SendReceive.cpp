@@ -103,6 +103,7 @@ template <class T> static void toItself(const SendReceiveConfig &cfg, In<T> x, O
 }
 
 Kernel sendReceive(DType type, const SendReceiveConfig &config) {
+  checkTransfer("send-recv", config);
   return Any::dispatch(type, "send-recv", [&]<class T> {
     return Kernel("send-recv(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       if (config.copyEngines)
@@ -150,27 +151,16 @@ static std::vector<CheckCase> checkCases() {
 }
 
 KernelEntry sendReceiveEntry() {
-  return {
-      .name = "send-recv",
-      .summary = "from every rank to the next one",
-      .dtypes = Any::list(),
-      .isDistributed = true,
-      .parameters = parameters(),
-      .defaults = defaults,
-      .make =
-          [](DType type, const Config &config) {
-            return sendReceive(type, {transferConfig(config), config["ring"] != 0});
-          },
-      .shape = {{"M", 256}, {"N", 1024}},
-      .testShapes = {{{"M", 1}, {"N", 1}}, {{"M", 7}, {"N", 13}}, {{"M", 64}, {"N", 48}}},
-      .benchShapes = {{{"M", 1}, {"N", 4096}}, {{"M", 2048}, {"N", 4096}}},
-      .checkCases = checkCases(),
-      .variants = transferVariants(),
-      .bytes = [](const Problem &p) { return 1.0 * p["M"] * p["N"] * byteSize(p.type); },
-      .baseline = Baseline::copy,
-      .collective = Collective::sendReceive,
-      .reference = reference,
+  KernelEntry entry =
+      matrixEntry("send-recv", "from every rank to the next one", Collective::sendReceive);
+  entry.parameters = parameters();
+  entry.defaults = defaults;
+  entry.make = [](DType type, const Config &config) {
+    return sendReceive(type, {transferConfig(config), config["ring"] != 0});
   };
+  entry.checkCases = checkCases();
+  entry.reference = reference;
+  return entry;
 }
 
 } // namespace ditron::kernels

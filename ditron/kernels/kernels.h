@@ -198,6 +198,18 @@ Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config = {});
 /// residual[M,N]: ranks have the same.
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config = {});
 
+/// The tile of a product, and who moves rows.
+struct ExpertGemmConfig : GemmTile {
+  /// Cores of a rank that move rows, while the others multiply what is there; 0: all do, and then all
+  /// multiply, those of a group together.
+  int commCores = 1;
+};
+/// expert-gemm(A[T,K], W[G,N,K], counts[R*G]) -> C[R*T,N]: grouped-gemm of the rows that all ranks send
+/// to this rank's groups: the experts of a mixture. Rows of A are sorted by group, first those of rank
+/// 0, and counts has the number of each. In C the rows of a group stand together, those of rank 0
+/// first; rows behind the last group are not written. Counts are 0 or more, together at most T.
+Kernel expertGemm(DType type, const ExpertGemmConfig &config = {});
+
 //===-- Attention across ranks ----------------------------------------------------------------===//
 
 struct RingAttentionConfig : AttentionConfig {

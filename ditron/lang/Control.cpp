@@ -77,7 +77,8 @@ void TilesLoopBase::open() {
                        where());
   // A grid of more than two dimensions is sharded by its leading one: [R, M, N].
   auto sharded = extents_.size() > 2 ? device::ShardedAxis::batch : device::ShardedAxis::rows;
-  auto order = device::OrderAttr::get(trace.context(), order_.name, order_.parameter, sharded);
+  auto order = device::OrderAttr::get(trace.context(), order_.name, order_.parameter, sharded,
+                                      device::MeshAxis::world);
   if (order_.rowsTogether < 1 || order_.columnsTogether < 1)
     throw CompileError(
         fmt::format("tiles: {} rows and {} columns of tiles together: needs 1 or more",

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Distribute.h"
-#include "ditron/core/Place.h"
-#include "ditron/device/LowerInboxes.h"
-#include "ditron/device/Placement.h"
-#include "ditron/lang/Trace.h"
+#include "ditron/lang/KernelCopy.h"
 #include "ditron/support/MeshAxes.h"
-#include "mlir/Parser/Parser.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -47,75 +43,31 @@ device::PlacementKind kindOf(Placement::Kind kind) {
 /// Places arguments of one kernel.
 class Distributor {
 public:
-  Distributor(std::string name, const Signature &signature, Location where)
-      : name_(std::move(name)), signature_(signature), where_(where) {}
-
-  /// A copy of the kernel in a context of its own.
-  void copy(const TracedKernel &kernel) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    {
-      std::lock_guard own(kernel.compiling);
-      kernel.module.get()->print(stream, OpPrintingFlags().enableDebugInfo());
-    }
-    result_->parameters = kernel.parameters;
-    result_->context = detail::makeContext();
-    result_->context->printOpOnDiagnostic(false);
-    result_->module = parseSourceString<ModuleOp>(text, result_->context.get());
-    if (!result_->module)
-      throw InternalError("the text of a traced kernel cannot be parsed");
-    if (device::isOfRanks(function()))
+  Distributor(const std::string &name, const Kernel &kernel, Location where)
+      : copy_(kernel, name, "distribute", where), signature_(kernel.signature()) {
+    if (device::isOfRanks(copy_.function()))
       fail("it is a kernel of several ranks already, expected one of one device");
-    function().setName(name_);
   }
 
   void mark(const Placements::Entry &entry) {
     unsigned number = argumentNamed(entry.argument);
     check(signature_.arguments()[number], entry);
-    if (device::placementOf(function(), number))
+    func::FuncOp function = copy_.function();
+    if (device::placementOf(function, number))
       fail(fmt::format("'{}' is placed twice", entry.argument));
     const Placement &placement = entry.placement;
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(
-        result_->context.get(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
+        function.getContext(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
         placement.chunkCount, placement.isRounded, placement.isRing,
         StringRef(placement.axis.name()), placement.counts);
-    function().setArgAttr(number, device::kPlacementAttr, attribute);
+    function.setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
-  /// The kernel, with the signature that its verbs give it.
-  std::shared_ptr<const TracedKernel> finish() {
-    std::string problems;
-    ScopedDiagnosticHandler handler(result_->context.get(), [&](Diagnostic &diagnostic) {
-      append(problems, diagnostic);
-      return success();
-    });
-    result_->withVerbs = result_->module->clone();
-    if (failed(device::lowerPlacements(*result_->withVerbs)) ||
-        failed(device::lowerInboxes(*result_->withVerbs)))
-      fail(problems.empty() ? "it cannot be placed" : problems);
-    func::FuncOp kernel = *result_->withVerbs->getOps<func::FuncOp>().begin();
-    auto extents = kernel->getAttrOfType<ArrayAttr>(core::kExtentsAttr);
-    result_->signature = Signature(signatureText(extents), where_);
-    return result_;
-  }
+  std::shared_ptr<const TracedKernel> finish() { return copy_.finish(); }
 
 private:
-  func::FuncOp function() { return *result_->module->getOps<func::FuncOp>().begin(); }
-
-  [[noreturn]] void fail(const std::string &problem) const {
-    throw CompileError(fmt::format("distribute: {}: {}", signature_.text(), problem), where_);
-  }
-
-  static void append(std::string &text, Diagnostic &diagnostic) {
-    if (!text.empty())
-      text += "\n";
-    if (std::string place = core::placeOf(diagnostic.getLocation()).text(); !place.empty())
-      text += place + ": ";
-    text += diagnostic.str();
-    for (Diagnostic &note : diagnostic.getNotes())
-      append(text, note);
-  }
+  [[noreturn]] void fail(const std::string &problem) const { copy_.fail(problem); }
 
   unsigned argumentNamed(const std::string &name) const {
     std::vector<std::string> known;
@@ -167,31 +119,8 @@ private:
       fail(what + "is moved by copy engines, which know no counts: expected cores");
   }
 
-  /// The signature with the extents of the kernel that has the verbs.
-  std::string signatureText(ArrayAttr extents) const {
-    std::vector<std::string> inputs, outputs;
-    size_t number = 0;
-    for (bool isAbsent : signature_.isAbsent()) {
-      if (isAbsent) {
-        inputs.emplace_back("-");
-        continue;
-      }
-      const Argument &argument = signature_.arguments()[number];
-      std::vector<std::string> dims;
-      for (auto dim : cast<ArrayAttr>(extents[number++]).getAsValueRange<StringAttr>())
-        dims.push_back(dim.str());
-      (argument.isOutput ? outputs : inputs)
-          .push_back(argument.isScalar
-                         ? argument.name
-                         : fmt::format("{}[{}]", argument.name, fmt::join(dims, ",")));
-    }
-    return fmt::format("{}({}) -> {}", name_, fmt::join(inputs, ", "), fmt::join(outputs, ", "));
-  }
-
-  std::string name_;
+  detail::KernelCopy copy_;
   const Signature &signature_;
-  Location where_;
-  std::shared_ptr<TracedKernel> result_ = std::make_shared<TracedKernel>();
 };
 
 } // namespace
@@ -202,8 +131,7 @@ Kernel distribute(const Kernel &kernel, const Placements &placements, Location w
 
 Kernel distribute(const std::string &name, const Kernel &kernel, const Placements &placements,
                   Location where) {
-  Distributor distributor(name, kernel.signature(), where);
-  distributor.copy(kernel.traced());
+  Distributor distributor(name, kernel, where);
   for (const Placements::Entry &entry : placements.entries())
     distributor.mark(entry);
   Kernel result = kernel;

@@ -77,6 +77,9 @@ inline Placement allReduced() { return {Placement::Kind::allReduced}; }
 /// of rank 1, and so on, together no more than there are rows. The kernel sees the rows that all ranks
 /// send to its groups, those of a group in the order of the ranks, and counts the same way: where it
 /// has T rows, the ranks have up to R*T. Rows are moved by cores.
+/// A kernel of one loop over tiles, which names its rows by slices that follow from the counts, begins
+/// with the own rows and goes on with those of the next rank once they are there. Any other one, or one
+/// whose cores all move rows (cores(0)), begins when all rows are there.
 inline Placement exchanged(const std::string &counts) {
   Placement placement{Placement::Kind::exchanged, 0};
   placement.counts = counts;

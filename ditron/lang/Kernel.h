@@ -108,6 +108,12 @@ public:
   /// Whether argument `output` may be the elements of argument `input`.
   bool isInPlace(size_t output, size_t input) const;
 
+  /// The same kernel, of the ranks along an axis of the mesh: of those that differ from this one along
+  /// it only. They are its ranks 0, 1, ..., each such team by itself, and the signature has R_col, the
+  /// number of them along axis `col`, for R. CompileError at the caller's line for a kernel of one device,
+  /// or one that speaks of the mesh itself.
+  Kernel along(Mesh axis, Location where = Location::current()) const;
+
   /// The IR as text, readable by ditron-opt.
   std::string ir() const;
   /// Prints the IR on stdout.

@@ -267,9 +267,11 @@ void Signature::bindProducts(const std::vector<const std::vector<int64_t> *> &gi
   }
 }
 
-Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &given,
-                           int64_t ranks) const {
+Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &given, int64_t ranks,
+                           const MeshAxes &mesh) const {
   Dimensions dims{{"R", ranks}};
+  for (const MeshAxes::Axis &axis : mesh.axes())
+    dims["R_" + axis.name] = axis.extent;
   std::map<std::string, std::string> definedBy;
   auto eachGiven = [&](auto visit) {
     for (size_t n = 0; n < arguments_.size() && n < given.size(); ++n)
@@ -293,9 +295,9 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
       if (isNew)
         definedBy[name] = argument.name;
       else if (found->second != shape[d])
-        throw CompileError(fmt::format("{}: {} is {} in {} but {} in {}", text_, name,
-                                       found->second, name == "R" ? "the run" : definedBy[name],
-                                       shape[d], argument.name));
+        throw CompileError(fmt::format(
+            "{}: {} is {} in {} but {} in {}", text_, name, found->second,
+            definedBy.contains(name) ? definedBy[name] : "the run", shape[d], argument.name));
     }
   });
   bindProducts(given, dims);

@@ -7,11 +7,13 @@
 //   scale(x[T,H], factor) -> y[T,H]
 //
 // A dimension is a name, an integer, or a product of such, divided by others, and an integer more:
-// 2*H, R*M, M/R, B+1. R is the number of ranks. An argument without brackets is a scalar. A `-`
+// 2*H, R*M, M/R, B+1. R is the number of ranks, R_row that
+// along axis `row` of their mesh. An argument without brackets is a scalar. A `-`
 // stands for an argument that the kernel is made without: its parameter is a std::optional. Shapes
 // are checked against the signature, and outputs allocated from it.
 #pragma once
 #include "ditron/support/Error.h"
+#include "ditron/support/MeshAxes.h"
 #include <cstdint>
 #include <map>
 #include <string>
@@ -59,7 +61,9 @@ public:
   /// empty); a null shape is not given. A name that stands in a product only is what the others
   /// leave of its extent. CompileError naming dimension, argument, found and expected
   /// where they contradict: `gemm(A[M,K], B[K,N]) -> C[M,N]: K is 4096 in A but 2048 in B`.
-  Dimensions bind(const std::vector<const std::vector<int64_t> *> &given, int64_t ranks) const;
+  /// `mesh`: that the ranks make, whose axis `row` makes R_row known.
+  Dimensions bind(const std::vector<const std::vector<int64_t> *> &given, int64_t ranks,
+                  const MeshAxes &mesh = {}) const;
 
   /// The shape of an argument; CompileError if a name is unbound or a division leaves a rest.
   std::vector<int64_t> shape(const Argument &argument, const Dimensions &dims) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Trace.h"
+#include "ditron/support/Sizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -265,9 +266,7 @@ Tile broadcast(Operand x, Shape shape) {
 Tile reshape(Operand x, Shape shape) {
   Trace &trace = Trace::current(x.where());
   Value value = unwrap(x.read().handle());
-  auto count = [](const Shape &s) {
-    return std::accumulate(s.begin(), s.end(), int64_t{1}, std::multiplies<>());
-  };
+  auto count = [](const Shape &s) { return checkedProduct(s).value_or(-1); };
   Shape from = shapeOf(value);
   if (count(from) != count(shape) || shape.empty())
     throw CompileError(fmt::format("reshape: {} has {} elements but {} has {}", text(from),

@@ -180,11 +180,14 @@ bool isElementOf(OpFoldResult number, Value view, int64_t d) {
   return extent && isa<Value>(number) && goesUpTo(cast<Value>(number), extent);
 }
 
-/// Whether a peer is what is left of a number divided by that of ranks.
-bool isRemainderOfRanks(Value peer) {
-  auto remainder = peer.getDefiningOp<arith::RemSIOp>();
+/// Whether a number is this rank's place along an axis, or what is left of another one divided by the
+/// number of ranks along it.
+bool isPlaceAlong(Value place, StringRef axis) {
+  if (auto own = place.getDefiningOp<device::RankOp>())
+    return own.getAxis() == axis;
+  auto remainder = place.getDefiningOp<arith::RemSIOp>();
   auto ranks = remainder ? remainder.getRhs().getDefiningOp<device::NumRanksOp>() : nullptr;
-  return ranks && ranks.getAxis() == device::MeshAxis::world && isNatural(remainder.getLhs());
+  return ranks && ranks.getAxis() == axis && isNatural(remainder.getLhs());
 }
 
 /// Numbers of a loop over tiles at its last tile. A number that grows with the coordinates, from 0
@@ -353,9 +356,7 @@ private:
 
   //===-- Ranks -------------------------------------------------------------------------------===//
 
-  Value numRanks() {
-    return b_.create<device::NumRanksOp>(b_.getIndexType(), device::MeshAxis::world);
-  }
+  Value numRanks(StringRef axis) { return b_.create<device::NumRanksOp>(b_.getIndexType(), axis); }
 
   /// What a verb names there is, and the sides of a put or get match.
   void requireObserved() {
@@ -372,13 +373,19 @@ private:
   }
 
   void requirePeer(Value peer) {
-    if (peer.getDefiningOp<device::RankOp>() || isRemainderOfRanks(peer))
+    auto at = peer.getDefiningOp<device::RankAtOp>();
+    StringRef axis = at ? at.getAxis() : StringRef(device::MeshAxis::world);
+    Value place = at ? at.getPlace() : peer;
+    if (isPlaceAlong(place, axis))
       return;
     OpBuilder::InsertionGuard guard(b_);
-    SmallVector<Value> numbers{peer};
+    SmallVector<Value> numbers{place};
     toLastTile(numbers);
-    Value ranks = numRanks();
-    require(isIndex(numbers[0], ranks), "on: names rank {} of {} ranks", {numbers[0], ranks});
+    Value ranks = numRanks(axis);
+    std::string text = axis == device::MeshAxis::world
+                           ? "on: names rank {} of {} ranks"
+                           : "on: names place {} of {} along axis " + axis.str();
+    require(isIndex(numbers[0], ranks), text, {numbers[0], ranks});
   }
 
   void requireSignal(const Observation &seen) {

@@ -5,6 +5,7 @@
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/MathExtras.h"
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -21,11 +22,24 @@ CoreMachine::Continuation once(Operation *op) {
   };
 }
 
+/// Operations that no run of the interpreter comes to the end of: days at its speed.
+constexpr uint64_t kEndless = uint64_t(1) << 40;
+
+/// The number of iterations; CompileError where that is more than any run can make.
+void checkIterations(int64_t lower, int64_t upper, int64_t step) {
+  uint64_t length = upper > lower ? uint64_t(upper) - uint64_t(lower) : 0;
+  uint64_t iterations = length / uint64_t(step);
+  if (iterations > kEndless)
+    throw CompileError(fmt::format("has {} iterations, expected at most {}: no run of it ends",
+                                   iterations, kEndless));
+}
+
 void runFor(CoreMachine &core, scf::ForOp op) {
   int64_t lower = core.integer(op.getLowerBound()), upper = core.integer(op.getUpperBound());
   int64_t step = core.integer(op.getStep());
   if (step < 1)
     throw CompileError(fmt::format("has step {}, expected 1 or more", step));
+  checkIterations(lower, upper, step);
   auto again = [op, upper, step, next = lower](CoreMachine &core, const Values &carried) mutable {
     if (next >= upper) {
       core.set(op.getResults(), carried);
@@ -46,14 +60,48 @@ void runIf(CoreMachine &core, scf::IfOp op) {
     core.enter(region.front(), once(op));
 }
 
+func::FuncOp calleeOf(func::CallOp op) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+}
+
+/// How many operations a call of a function executes at least: those outside of regions. CompileError
+/// where its calls nest too deep.
+uint64_t leastOperations(func::FuncOp function, llvm::DenseMap<Operation *, uint64_t> &known,
+                         int depth = 1) {
+  constexpr int kDeepestCalls = 256;
+  if (depth > kDeepestCalls)
+    throw CompileError(fmt::format("begins calls that nest more than {} deep, at '{}'",
+                                   kDeepestCalls, std::string_view(function.getName())));
+  auto [found, isNew] = known.try_emplace(function, 0); // 0 within itself
+  if (!isNew || !function.getBody().hasOneBlock())
+    return found->second;
+  uint64_t count = 0;
+  for (Operation &op : function.getBody().front()) {
+    auto call = dyn_cast<func::CallOp>(op);
+    func::FuncOp callee = call ? calleeOf(call) : nullptr;
+    count = llvm::SaturatingAdd<uint64_t>(
+        count, callee ? leastOperations(callee, known, depth + 1) + 1 : 1);
+  }
+  return known[function] = count;
+}
+
+void checkCost(CoreMachine &core, func::FuncOp callee) {
+  uint64_t least = leastOperations(callee, core.world().leastOperations);
+  if (least > kEndless)
+    throw CompileError(fmt::format("calls '{}', which executes {} operations or more, expected at "
+                                   "most {}: no run of it ends",
+                                   std::string_view(callee.getName()), least, kEndless));
+}
+
 void runCall(CoreMachine &core, func::CallOp op) {
-  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+  func::FuncOp callee = calleeOf(op);
   std::string_view name = op.getCallee();
   if (!callee || !callee.getBody().hasOneBlock())
     throw CompileError(fmt::format("calls '{}', which has no body of one block", name));
   Block &body = callee.getBody().front();
   if (core.isInside(body))
     throw CompileError(fmt::format("calls '{}' within itself: there is no recursion", name));
+  checkCost(core, callee);
   core.set(body.getArguments(), core.get(op.getOperands()));
   core.enter(body, once(op));
 }

@@ -2,7 +2,9 @@
 #include "ditron/reference/CoreMachine.h"
 #include "ditron/reference/Semantics.h"
 #include "ditron/support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <new>
 
 namespace ditron::reference {
 
@@ -51,15 +53,32 @@ bool CoreMachine::isForCores(mlir::Operation &op) const {
                       [&](mlir::Value operand) { return !values_.contains(operand); });
 }
 
+/// "(tensor<4xf32>, index) -> vector<4xf32>" of an op.
+static std::string typesOf(mlir::Operation &op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << '(' << op.getOperandTypes() << ") -> (" << op.getResultTypes() << ')';
+  return text;
+}
+
 void CoreMachine::execute(mlir::Operation &op) {
   if (isForCores(op))
     return;
   op_ = &op;
+  std::string_view name = op.getName().getStringRef();
   try {
     meaningOf(op)(*this, &op);
   } catch (const CompileError &error) {
-    std::string_view name = op.getName().getStringRef();
     throw CompileError(fmt::format("{}: {} {}", describe(), name, error.what()));
+  } catch (const std::bad_variant_access &) {
+    throw CompileError(fmt::format("{}: {} has types {} that the reference interpreter does not "
+                                   "take there, expected tiles, scalars, indices or views",
+                                   describe(), name, typesOf(op)));
+  } catch (const std::bad_alloc &) {
+    throw RuntimeError(
+        fmt::format("{}: {} asks for more memory than the system gives: check or run "
+                    "smaller sizes, fewer ranks or cores",
+                    describe(), name));
   }
 }
 

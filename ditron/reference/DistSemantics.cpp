@@ -58,6 +58,10 @@ int64_t peerOf(CoreMachine &core, mlir::Value peer) {
 /// The peer's instance of memory that is symmetric.
 View viewOn(CoreMachine &core, mlir::Value mine, mlir::Value peer) {
   View theirs = core.get<View>(mine);
+  if (!theirs.memory->symmetric)
+    throw CompileError(fmt::format("names the instance of another rank of '{}', which is not "
+                                   "symmetric memory",
+                                   theirs.memory->name));
   theirs.memory = theirs.memory->symmetric->instances[peerOf(core, peer)];
   return theirs;
 }
@@ -246,7 +250,8 @@ struct TileGrid {
 
 void runTiles(CoreMachine &core, device::TilesOp op) {
   TileGrid tiles(core, op);
-  device::Place<int64_t> place{core.rank(), core.world().ranks};
+  MeshAxes::Line line = lineOf(core, op.getOrder().getAxis());
+  device::Place<int64_t> place{line.placeOf(core.rank()), line.extent};
   const auto *order = device::findOrder<int64_t>(std::string_view(op.getOrder().getName()));
   int64_t group = op.getOrder().getParameter(), cores = core.role().count;
   auto again = [=, next = core.core() - core.role().first](CoreMachine &core,

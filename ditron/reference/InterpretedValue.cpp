@@ -2,9 +2,11 @@
 #include "ditron/reference/InterpretedValue.h"
 #include "ditron/core/ElementType.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 using namespace mlir;
 
@@ -20,6 +22,13 @@ DType elementType(Type type) {
       "elements are of {}, expected f32, f16, bf16, f8E4M3FN, f8E5M2, i1, i8, i16, i32, i64 or "
       "index",
       text));
+}
+
+int64_t numElements(ArrayRef<int64_t> extents) {
+  if (std::optional<int64_t> elements = checkedProduct(extents))
+    return *elements;
+  throw CompileError(fmt::format("extents are [{}], expected 0 or more, and a product below 2^63",
+                                 fmt::join(extents, ", ")));
 }
 
 ArrayRef<int64_t> shapeOf(Type tensor) { return cast<RankedTensorType>(tensor).getShape(); }

@@ -17,7 +17,6 @@
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <variant>
 #include <vector>
 
@@ -30,10 +29,8 @@ struct Variable;
 /// Extents, strides, coordinates: one number a dimension, outermost first.
 using Extents = llvm::SmallVector<int64_t, 4>;
 
-/// How many elements a tile or view of these extents has.
-inline int64_t numElements(llvm::ArrayRef<int64_t> extents) {
-  return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
-}
+/// How many elements a tile or view of these extents has; CompileError where that is no number.
+int64_t numElements(llvm::ArrayRef<int64_t> extents);
 
 /// A static tile: its elements in row-major order.
 struct Tile {

@@ -87,7 +87,8 @@ Interpreter::Interpreter(func::FuncOp kernel,
                          const Options &options)
     : kernel_(kernel), instances_(device::instances(kernel, options.cores)),
       world_(options.ranks, options.cores, options.nodes, options.observer, options.mesh),
-      launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches) {
+      launches_(options.ranks, 0), unfinished_(options.ranks, 0), lastLaunch_(options.launches),
+      time_(options.time) {
   checkKernel(kernel);
   if (options.latePuts)
     world_.delayPuts(options.seed);
@@ -161,7 +162,17 @@ void Interpreter::pretendArrival(size_t number) {
   stale_ = true;
 }
 
+void Interpreter::checkTime() const {
+  if (std::chrono::steady_clock::now() - start_ > time_)
+    throw RuntimeError(fmt::format(
+        "the interpreter was ended after {} s, its time, and {} operations: run smaller sizes, or "
+        "give it more (DITRON_LAUNCH_TIMEOUT_MS)",
+        static_cast<double>(time_.count()) / 1000, steps_));
+}
+
 Outcome Interpreter::step(size_t number) {
+  if (steps_ % 16 == 0 && time_ != std::chrono::milliseconds::max())
+    checkTime();
   CoreMachine &core = cores_[number];
   uint64_t changes = world_.changes();
   Outcome outcome = core.step();

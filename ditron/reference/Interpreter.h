@@ -10,6 +10,7 @@
 #include "ditron/reference/CoreMachine.h"
 #include "ditron/reference/Scheduler.h"
 #include "ditron/support/MeshAxes.h"
+#include <chrono>
 
 namespace ditron::reference {
 
@@ -33,7 +34,9 @@ struct Options {
   int launches = 1;            ///< back to back; a rank may run ahead of another, by one launch
   bool latePuts = false;  ///< puts are made at any time that the memory model allows, by the seed
   bool waitsPass = false; ///< see World
-  Observer observer;      ///< sees every action on memory and signals, if set
+  /// How long a run may take.
+  std::chrono::milliseconds time = std::chrono::milliseconds::max();
+  Observer observer; ///< sees every action on memory and signals, if set
 };
 
 struct Result {
@@ -65,7 +68,8 @@ public:
   const std::vector<size_t> &steppable();
   /// Lets a core that waits go on as if what it waits for had come.
   void pretendArrival(size_t core);
-  /// Executes one operation of one runnable core. CompileError where the program is wrong.
+  /// Executes one operation of one runnable core. CompileError where the program is wrong,
+  /// RuntimeError where the time of the run is over.
   Outcome step(size_t core);
   /// Runs to the end.
   void run(Scheduler &scheduler);
@@ -78,6 +82,7 @@ public:
 private:
   void startLaunch(int64_t rank);
   void startLaunches();
+  void checkTime() const;
   [[noreturn]] void reportDeadlock() const;
 
   mlir::func::FuncOp kernel_;
@@ -91,6 +96,8 @@ private:
   std::vector<size_t> runnable_;
   bool stale_ = true; ///< runnable_ has to be found anew
   uint64_t steps_ = 0;
+  std::chrono::milliseconds time_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// Runs `kernel` on `arguments[rank]`. Throws as Interpreter does.

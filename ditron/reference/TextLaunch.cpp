@@ -53,7 +53,8 @@ static ArgumentValue valueOf(const runtime::KernelArgument &argument) {
 }
 
 std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int cores, int nodes,
-                                              const MeshAxes &mesh, uint64_t seed) const {
+                                              const MeshAxes &mesh, uint64_t seed,
+                                              std::chrono::milliseconds time) const {
   std::vector<std::vector<ArgumentValue>> arguments;
   for (const LaunchPart *part : parts) {
     if (*part->ir != *parts[0]->ir)
@@ -70,6 +71,7 @@ std::vector<std::string> ParsedKernel::launch(const LaunchParts &parts, int core
   options.nodes = nodes;
   options.mesh = mesh;
   options.seed = seed;
+  options.time = time;
   options.randomSchedule = seed != 0;
   return interpret(impl_->function, arguments, options).warnings;
 }

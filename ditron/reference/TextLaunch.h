@@ -32,9 +32,11 @@ public:
 
   /// Interprets one launch of all ranks, each of `cores` cores and as many on every node of the mesh,
   /// in an interleaving that follows from the seed (0: in turns). What is odd about it: see Result. CompileError where the program is
-  /// wrong or the ranks launch different kernels, RuntimeError where they wait for ever.
+  /// wrong or the ranks launch different kernels, RuntimeError where they wait for ever or take
+  /// longer than `time`.
   std::vector<std::string> launch(const LaunchParts &parts, int cores, int nodes,
-                                  const MeshAxes &mesh, uint64_t seed) const;
+                                  const MeshAxes &mesh, uint64_t seed,
+                                  std::chrono::milliseconds time) const;
 
 private:
   struct Impl;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/reference/ViewedMemory.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ using llvm::ArrayRef;
 Extents denseStrides(ArrayRef<int64_t> sizes) {
   Extents strides(sizes.size(), 1);
   for (int d = static_cast<int>(sizes.size()) - 2; d >= 0; --d)
-    strides[d] = strides[d + 1] * sizes[d + 1];
+    strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
   return strides;
 }
 
@@ -26,7 +27,7 @@ View chunkOf(const View &view, ArrayRef<int64_t> coords, ArrayRef<int64_t> shape
   for (size_t d = 0; d < coords.size(); ++d) {
     int64_t extent = d < leading ? 1 : shape[d - leading];
     // Compared in tiles: a coordinate times its extent may not fit.
-    int64_t tiles = (view.sizes[d] + extent - 1) / extent;
+    int64_t tiles = view.sizes[d] < 1 ? 0 : (view.sizes[d] - 1) / extent + 1;
     bool within = coords[d] >= 0 && coords[d] < tiles;
     int64_t first = within ? coords[d] * extent : 0;
     chunk.offset += first * view.strides[d];
@@ -59,7 +60,7 @@ View subview(const View &view, ArrayRef<int64_t> offsets, ArrayRef<int64_t> size
     if (dropped[d])
       continue;
     result.sizes.push_back(count);
-    result.strides.push_back(strides[d] * view.strides[d]);
+    result.strides.push_back(count > 1 ? strides[d] * view.strides[d] : view.strides[d]);
   }
   return result;
 }
@@ -68,17 +69,21 @@ View expandShape(const View &view, ArrayRef<llvm::SmallVector<int64_t, 2>> group
                  ArrayRef<int64_t> sizes) {
   View result{view.memory, view.offset, Extents(sizes), Extents(sizes.size())};
   for (size_t d = 0; d < groups.size(); ++d) {
-    int64_t stride = view.strides[d], product = 1;
-    for (int64_t inner : llvm::reverse(groups[d])) {
-      result.strides[inner] = stride * product;
-      product *= sizes[inner];
-    }
-    bool isNegative = llvm::any_of(groups[d], [&](int64_t inner) { return sizes[inner] < 0; });
-    if (isNegative || product != view.sizes[d])
+    Extents parts;
+    for (int64_t inner : groups[d])
+      parts.push_back(sizes[inner]);
+    std::optional<int64_t> product = checkedProduct(parts);
+    if (!product || *product != view.sizes[d])
       throw CompileError(fmt::format("cuts a view of [{}] of '{}' into [{}], but dimension {} has "
                                      "{} elements and its parts {}",
                                      fmt::join(view.sizes, ", "), view.memory->name,
-                                     fmt::join(sizes, ", "), d, view.sizes[d], product));
+                                     fmt::join(sizes, ", "), d, view.sizes[d],
+                                     product ? std::to_string(*product) : "no number of them"));
+    int64_t stride = view.strides[d];
+    for (int64_t inner : llvm::reverse(groups[d])) {
+      result.strides[inner] = stride;
+      stride *= std::max<int64_t>(sizes[inner], 1);
+    }
   }
   return result;
 }

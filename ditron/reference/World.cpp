@@ -3,7 +3,7 @@
 #include "ditron/core/Place.h"
 #include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
-#include "llvm/Support/MathExtras.h"
+#include "ditron/support/Sizes.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,15 +32,12 @@ namespace {
 
 /// How many elements these extents have; CompileError where that is no number of elements.
 int64_t checkedSize(std::string_view what, ArrayRef<int64_t> extents) {
-  int64_t size = 1;
-  bool fits = true;
-  for (int64_t extent : extents)
-    fits &= extent >= 0 && !llvm::MulOverflow(size, extent, size);
-  if (!fits || size > INT64_MAX / 8)
+  std::optional<int64_t> size = checkedProduct(extents);
+  if (!size || *size > INT64_MAX / 8)
     throw CompileError(
         fmt::format("{} has extents [{}], expected none below 0 and a product that fits memory",
                     what, fmt::join(extents, ", ")));
-  return size;
+  return *size;
 }
 
 void checkSameExtents(std::string_view what, ArrayRef<int64_t> first, int64_t firstRank,
@@ -69,7 +66,12 @@ std::shared_ptr<Memory> makeInstance(SymmetricBuffer &buffer, DType type, int64_
 View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
                       ArrayRef<int64_t> extents) {
   auto pages = op->getAttrOfType<mlir::IntegerAttr>(kPagesAttr);
-  SymmetricBuffer &buffer = buffers_[{op, launch % (pages ? pages.getInt() : 2)}];
+  int64_t pageCount = pages ? pages.getInt() : 2;
+  if (pageCount < 1)
+    throw CompileError(fmt::format("'{}' lies in {} pages ({}), expected 1 or more",
+                                   std::string_view(op.getName()), pageCount,
+                                   std::string_view(kPagesAttr)));
+  SymmetricBuffer &buffer = buffers_[{op, launch % pageCount}];
   std::string what = fmt::format("'{}'", std::string_view(op.getName()));
   if (buffer.instances.empty()) {
     int64_t elements = checkedSize(what, extents);
@@ -77,7 +79,7 @@ View World::symmetric(device::SymmetricOp op, int64_t rank, int64_t launch,
     buffer.extents = Extents(extents);
     buffer.firstRank = rank;
     DType type = elementType(op.getBuffer().getType());
-    runtime::requireMemory(llvm::SaturatingMultiply<size_t>(elements * byteSize(type), ranks),
+    runtime::requireMemory(saturatingProduct(elements * byteSize(type), ranks),
                            fmt::format("symmetric buffer {} of [{}] on {} ranks", what,
                                        fmt::join(extents, ", "), ranks));
     for (int64_t peer = 0; peer < ranks; ++peer)
@@ -94,8 +96,7 @@ Signals World::signals(device::SignalsOp op, int64_t rank, int64_t launch,
   if (!array) {
     int64_t size = checkedSize(what, extents);
     runtime::requireMemory(
-        llvm::SaturatingMultiply<size_t>(size,
-                                         llvm::SaturatingMultiply<size_t>(ranks, sizeof(Counter))),
+        saturatingProduct(size, saturatingProduct(ranks, sizeof(Counter))),
         fmt::format("signals {} of [{}] on {} ranks", what, fmt::join(extents, ", "), ranks));
     array = std::make_shared<SignalArray>();
     array->name = op.getName();

@@ -96,6 +96,8 @@ public:
   /// Waits pass at once, whatever the counter holds: each core can be run by itself, for who wants
   /// to know what it would do.
   bool waitsPass = false;
+  /// Of the functions called so far: how many operations a call executes at least.
+  llvm::DenseMap<mlir::Operation *, uint64_t> leastOperations;
 
   /// From here on puts are made at any time that the memory model allows, by the seed.
   void delayPuts(uint64_t seed) {

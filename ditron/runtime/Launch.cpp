@@ -100,7 +100,10 @@ LaunchStats runCores(Rank &rank, const KernelCode &code, std::span<int64_t> argu
     context.record->set(CoreRecord::done);
     stats[size_t(core)] = context.stats;
   };
-  rank.team().launch(runCore, code.copyEngines);
+  {
+    LaunchScope watched(rank.watchedLaunch(), code.name);
+    rank.team().launch(runCore, code.copyEngines);
+  }
   LaunchStats result;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (const CoreStats &core : stats)

@@ -105,8 +105,10 @@ private:
     std::vector<char *> argv = pointers(command), envp = pointers(environment);
     pid_t parent = getpid(), child = fork();
     if (child < 0)
-      throw RuntimeError(
-          fmt::format("the process of rank {} is refused: {}", rank, std::strerror(errno)));
+      throw RuntimeError(fmt::format(
+          "the process of rank {} cannot be started: {}", rank,
+          errno == EAGAIN ? "limits on processes (ulimit -u, pids.max) leave no room for it"
+                          : std::strerror(errno)));
     if (child > 0)
       return child;
     // Only what is safe between fork and exec.

@@ -54,6 +54,9 @@ struct Options {
   /// The bound of every wait of a kernel and of every meeting of the ranks.
   std::chrono::milliseconds waitTimeout{
       envInteger("DITRON_WAIT_TIMEOUT_MS", 1, kLongestMs).value_or(10000)};
+  /// The bound of a launch on the host, waiting or not: see LaunchWatchdog.h.
+  std::chrono::milliseconds launchTimeout{
+      envInteger("DITRON_LAUNCH_TIMEOUT_MS", 1, kLongestMs).value_or(600'000)};
   /// How long the processes of a run wait for one another to start: three waits, at least 3 s.
   std::chrono::milliseconds connectTimeout{
       envInteger("DITRON_CONNECT_TIMEOUT_MS", 1, kLongestMs)

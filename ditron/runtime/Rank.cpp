@@ -68,6 +68,7 @@ Rank::Rank(std::shared_ptr<Transport> transport, int rank, Options options)
     : transport_(std::move(transport)), control_(transport_->control()), rank_(rank),
       size_(control_.ranks()), options_(checked(options)), mesh_(options_.mesh.of(size_)),
       crowded_(runtime::crowded(size_ * options_.cores)), heap_(*this), watch_(control_, rank),
+      watchedLaunch_(control_, rank, options_.launchTimeout),
       barriers_(new CoreBarrier[size_t(options_.cores) * size_t(options_.cores)]),
       logs_(makeLogs(options_)), team_(options_.cores, crowded_, fmt::format("rank{}", rank)),
       exceptionsAtStart_(std::uncaught_exceptions()) {

@@ -13,6 +13,7 @@
 #include "ditron/runtime/Bootstrap.h"
 #include "ditron/runtime/ControlBlock.h"
 #include "ditron/runtime/Events.h"
+#include "ditron/runtime/LaunchWatchdog.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/SymmetricHeap.h"
@@ -79,6 +80,8 @@ public:
   const Control &control() const { return control_; }
   /// What this rank says about itself to whoever reports a late wait.
   Watch &watch() { return watch_; }
+  /// The launch that runs on this rank, for the watchdog.
+  WatchedLaunch &watchedLaunch() { return watchedLaunch_; }
   /// Whether there are more core threads on this host than CPUs.
   bool crowded() const { return crowded_; }
   /// The bound of what waits for ranks or cores to come: barriers, meetings, the start of a launch.
@@ -157,6 +160,7 @@ private:
   bool crowded_;
   SymmetricHeap heap_;
   Watch watch_;
+  WatchedLaunch watchedLaunch_;
   std::unique_ptr<CoreBarrier[]> barriers_;
   std::vector<std::unique_ptr<EventLog>> logs_; // by core
   LaunchObserver *observer_ = nullptr;

@@ -2,6 +2,7 @@
 #include "ditron/runtime/Rank.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include <fmt/format.h>
 #include <mutex>
 #include <sys/prctl.h>
@@ -56,17 +57,36 @@ void runThreads(const Options &options, const std::function<void(Rank &)> &body)
     }
   };
   std::vector<std::thread> threads;
-  for (int index = 0; index < options.ranks; ++index)
-    threads.emplace_back(run, index);
+  try {
+    for (int index = 0; index < options.ranks; ++index)
+      threads.push_back(
+          startThread(fmt::format("the thread of rank {}", index), [&run, index] { run(index); }));
+  } catch (const std::exception &error) { // those that run end with it
+    std::lock_guard guard(lock);
+    if (!failure)
+      failure = std::current_exception();
+    transport->control().raiseFatal(error.what());
+  }
   for (std::thread &thread : threads)
     thread.join();
   if (failure)
     std::rethrow_exception(failure);
 }
 
+/// A rank, or the error on every rank that there is none.
+std::unique_ptr<Rank> makeRank(const std::shared_ptr<Transport> &transport, int rank,
+                               const Options &options) {
+  try {
+    return std::make_unique<Rank>(transport, rank, options);
+  } catch (const std::exception &error) {
+    transport->control().raiseFatal(error.what());
+    throw;
+  }
+}
+
 std::unique_ptr<Rank> joinRun(const std::optional<Membership> &membership, Options options) {
   if (membership && membership->size > 1)
-    return std::make_unique<Rank>(joinProcesses(*membership, options), membership->rank, options);
+    return makeRank(joinProcesses(*membership, options), membership->rank, options);
   options.ranks = 1;
   return std::make_unique<Rank>(makeThreads(options), 0, options);
 }

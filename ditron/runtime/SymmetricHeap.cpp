@@ -3,6 +3,7 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/Rank.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -96,8 +97,9 @@ void *SymmetricHeap::allocateTagged(size_t bytes, size_t align, std::string_view
     refusal = fmt::format("{}: {} bytes asked for, but the symmetric heap of {} bytes a rank has "
                           "{} in use and {} at most in one piece (DITRON_HEAP_BYTES sets its size)",
                           what, bytes, capacity(), used(), allocator_.largestFree());
-  else if (size_t all; !__builtin_mul_overflow(bytes, size_t(rank_.size()), &all))
-    refusal = memoryRefusal(all, fmt::format("{} on {} ranks", what, rank_.size()));
+  else
+    refusal = memoryRefusal(saturatingProduct(bytes, size_t(rank_.size())),
+                            fmt::format("{} on {} ranks", what, rank_.size()));
   request.refused = !refusal.empty();
   copyText(request.text, refusal);
   rank_.meet(request);

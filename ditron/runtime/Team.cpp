@@ -3,10 +3,10 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/Wait.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <system_error>
 #include <utility>
 
 namespace ditron::runtime {
@@ -46,12 +46,9 @@ Team::Team(int cores, bool crowded, const std::string &name)
 
 void Team::start(int core) {
   uint32_t seen = round_.load(std::memory_order_relaxed);
-  try {
-    threads_.emplace_back([this, core, seen] { work(core, seen); });
-  } catch (const std::system_error &error) {
-    throw RuntimeError(fmt::format("core thread {} of {} cannot be started: {}",
-                                   threads_.size() + 1, cores_, error.what()));
-  }
+  threads_.push_back(startThread(
+      fmt::format("the thread of core {} of {} ({})", threads_.size() + 1, cores_, name_),
+      [this, core, seen] { work(core, seen); }));
   pthread_setname_np(threads_.back().native_handle(),
                      fmt::format("{}.{}", name_, core).substr(0, 15).c_str());
 }

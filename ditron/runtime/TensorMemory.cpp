@@ -4,6 +4,7 @@
 #include "ditron/runtime/Memory.h"
 #include "ditron/runtime/device/Device.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,16 +20,16 @@ std::string describeShape(DType type, const std::vector<int64_t> &shape) {
 /// Number of bytes of a dense tensor. CompileError where a size is negative or the product
 /// overflows.
 size_t checkedBytes(DType type, const std::vector<int64_t> &shape) {
-  int64_t total = int64_t(byteSize(type));
-  for (size_t d = 0; d < shape.size(); ++d) {
+  for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] < 0)
       throw CompileError(fmt::format("tensor {}: size {} of dimension {} is negative",
                                      describeShape(type, shape), shape[d], d));
-    if (__builtin_mul_overflow(total, std::max<int64_t>(shape[d], 1), &total))
-      throw CompileError(
-          fmt::format("tensor {}: its bytes do not fit 63 bits", describeShape(type, shape)));
-  }
-  return std::find(shape.begin(), shape.end(), 0) == shape.end() ? size_t(total) : 0;
+  std::vector<int64_t> factors = shape;
+  factors.push_back(int64_t(byteSize(type)));
+  if (std::optional<int64_t> bytes = checkedProduct(factors))
+    return size_t(*bytes);
+  throw CompileError(
+      fmt::format("tensor {}: its bytes do not fit 63 bits", describeShape(type, shape)));
 }
 
 std::vector<int64_t> denseStrides(const std::vector<int64_t> &shape) {

@@ -1,44 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/support/File.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/ReplaceFile.h"
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace ditron {
 
-[[noreturn]] static void refuse(const std::string &path, int error) {
-  throw RuntimeError(fmt::format("'{}' cannot be written: {}", path, std::strerror(error)));
+namespace fs = std::filesystem;
+
+[[noreturn]] static void refuse(const std::string &path, std::error_code why) {
+  throw RuntimeError(fmt::format("'{}' cannot be written: {}", path, why.message()));
+}
+
+static std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// Whether nothing can stand beside the file: it is a device or a pipe, or `/dev/stdout` is its name.
+static bool isWrittenThrough(const std::string &path, const struct stat &status) {
+  return !S_ISREG(status.st_mode) || path.starts_with("/dev/") || path.starts_with("/proc/");
+}
+
+static std::error_code writeThrough(const OpenFile &file, bool isRegular,
+                                    std::string_view contents) {
+  if (isRegular && ftruncate(file.number(), 0) != 0)
+    return lastError();
+  return writeAll(file, contents);
+}
+
+static std::error_code writeBeside(const std::string &path, std::string_view contents,
+                                   const FileAttributes &attributes) {
+  OpenFile folder(open(folderOf(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder)
+    return lastError();
+  return replaceFile(folder, fs::path(path).filename(), contents, attributes);
 }
 
 void writeFile(const std::string &path, std::string_view contents) {
-  std::FILE *file = std::fopen(path.c_str(), "wb");
-  bool written = file && std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-  int error = errno;
-  if (file && std::fclose(file) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (!written)
+  OpenFile there(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!there && errno != ENOENT)
+    refuse(path, lastError());
+  struct stat status{};
+  if (there && fstat(there.number(), &status) != 0)
+    refuse(path, lastError());
+  std::error_code error;
+  if (!there)
+    error = writeBeside(path, contents, {});
+  else if (isWrittenThrough(path, status))
+    error = writeThrough(there, S_ISREG(status.st_mode), contents);
+  else // a link stays one
+    error = writeBeside(fs::canonical(path), contents,
+                        {status.st_mode & mode_t(07777), status.st_uid, status.st_gid});
+  if (error)
     refuse(path, error);
 }
 
+void appendLine(const std::string &path, std::string_view line) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  writeFile(path, fmt::format("{}{}\n", text, line));
+}
+
 void requireWritable(const std::string &path) {
-  struct stat found;
-  if (stat(path.c_str(), &found) == 0) {
-    if (S_ISDIR(found.st_mode))
-      refuse(path, EISDIR);
-    if (access(path.c_str(), W_OK) != 0)
-      refuse(path, errno);
-    return;
-  }
-  size_t slash = path.rfind('/');
-  std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  if (errno != ENOENT || access(folder.c_str(), W_OK | X_OK) != 0)
-    refuse(path, errno);
+  struct stat found{};
+  bool isThere = stat(path.c_str(), &found) == 0;
+  if (!isThere && errno != ENOENT)
+    refuse(path, lastError());
+  if (isThere && S_ISDIR(found.st_mode))
+    refuse(path, std::make_error_code(std::errc::is_a_directory));
+  if (isThere && access(path.c_str(), W_OK) != 0)
+    refuse(path, lastError());
+  bool isBeside = !isThere || !isWrittenThrough(path, found);
+  if (isBeside && access(folderOf(path).c_str(), W_OK | X_OK) != 0)
+    refuse(path, lastError());
 }
 
 } // namespace ditron

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/support/Parallel.h"
+#include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include <algorithm>
 #include <exception>
 #include <sched.h>
@@ -28,9 +30,15 @@ void inParallel(int64_t count, int64_t grain, const std::function<void(int64_t, 
       problems[static_cast<size_t>(n)] = std::current_exception();
     }
   };
-  for (int64_t n = 1; n < threads; ++n)
-    others.emplace_back(run, n);
+  int64_t started = 1;
+  try {
+    for (; started < threads; ++started)
+      others.push_back(startThread("a thread of the host", [&run, started] { run(started); }));
+  } catch (const RuntimeError &) {
+  }
   run(0);
+  for (int64_t n = started; n < threads; ++n)
+    run(n);
   for (std::thread &other : others)
     other.join();
   for (const std::exception_ptr &problem : problems)

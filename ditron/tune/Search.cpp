@@ -75,8 +75,7 @@ private:
     std::multimap<double, Config> promising; // equals in the order of the candidates
     double now = predicted(around);
     for (int64_t value : choice.candidates) {
-      Config config = around;
-      config.set(choice.name, value);
+      Config config = with(around, choice, value);
       double next = isTried(config) ? 0 : predicted(config);
       if (!isTried(config) && (now == 0 || next < now * kHopeless))
         promising.emplace(next, config);
@@ -93,6 +92,19 @@ private:
       else
         add({batch[n], std::numeric_limits<double>::infinity(), refusals[n]});
     return result;
+  }
+
+  /// A configuration with another value of a choice, and without what then has no effect; as it was
+  /// where that is the choice itself, or one without candidates.
+  Config with(const Config &around, const ConfigParameter &choice, int64_t value) const {
+    Config config = around;
+    config.set(choice.name, value);
+    config.settle("", choices_);
+    bool changesOthers =
+        std::any_of(choices_.begin(), choices_.end(), [&](const ConfigParameter &other) {
+          return other.candidates.empty() && config[other.name] != around[other.name];
+        });
+    return changesOthers || config[choice.name] != value ? around : config;
   }
 
   double predicted(const Config &config) const {

@@ -52,7 +52,8 @@ struct Guide {
 };
 inline constexpr double kHopeless = 1.5;
 
-/// Searches from `start` over the candidates of `choices`; what has none stays as it is. Any other
+/// Searches from `start` over the candidates of `choices`; what has none stays as it is, and
+/// configurations in which a choice has no effect are not tried. Any other
 /// error than CompileError ends the search. CompileError where `start` makes no kernel.
 Outcome search(const std::vector<kernels::ConfigParameter> &choices, const kernels::Config &start,
                const Measure &measure, const Limits &limits = {}, const Watch &watch = {},

@@ -3,7 +3,7 @@
 // Every message of a verifier of `tile`.
 
 func.func @tile_of_five_dimensions(%x: tensor<1x1x1x1x2xf32>) {
-  // expected-error @+1 {{operand #0 must be tile (1 to 4 static dimensions of extent 1 or more, of f32, f16, bf16, f8E4M3FN, f8E5M2, i1, i8, i16, i32 or i64), but got 'tensor<1x1x1x1x2xf32>'}}
+  // expected-error @+1 {{operand #0 must be tile (1 to 4 static dimensions of extent 1 or more, at most 1048576 elements, of f32, f16, bf16, f8E4M3FN, f8E5M2, i1, i8, i16, i32 or i64), but got 'tensor<1x1x1x1x2xf32>'}}
   %0 = tile.scan sum %x axis 0 : tensor<1x1x1x1x2xf32>
   return
 }
@@ -35,7 +35,7 @@ func.func @tile_of_extent_zero(%x: tensor<4x0xf32>) {
 // -----
 
 func.func @tile_of_f64(%x: tensor<4xf64>) {
-  // expected-error @+1 {{operand #0 must be tile (1 to 4 static dimensions of extent 1 or more, of f32}}
+  // expected-error @+1 {{operand #0 must be tile (1 to 4 static dimensions of extent 1 or more, at most 1048576 elements, of f32}}
   %0 = tile.scan sum %x axis 0 : tensor<4xf64>
   return
 }

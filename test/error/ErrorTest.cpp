@@ -4,6 +4,7 @@
 #include "ditron/ditron.h"
 #include "ditron/kernels/kernels.h"
 #include <algorithm>
+#include <deque>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -100,7 +101,7 @@ TEST(Launch, WrongTypeAndCount) {
   EXPECT_THAT(message, ContainsRegex("gemm.*2.*3"));
 }
 
-TEST(Compile, TileLargerThanTheCoresMemory) {
+TEST(Compile, TileLargerThanATile) {
   std::string message = runError<CompileError>(1, [](Context &context) {
     auto x = context.tensor<f32>({64, 64}), y = context.tensor<f32>({64, 64});
     Kernel kernel("k(x[N,M]) -> y[N,M]", [](In<f32> x, Out<f32> y) {
@@ -108,6 +109,31 @@ TEST(Compile, TileLargerThanTheCoresMemory) {
       auto ys = y.tiled(16384, 16384);
       for (auto [i, j] : ys.tiles())
         ys(i, j) = transpose(xs(i, j)) + transpose(exp(xs(i, j)));
+    });
+    context.compile(kernel)(x, y);
+  });
+  EXPECT_THAT(message, ContainsRegex("ErrorTest.cpp:[0-9]+: 'tensor<16384x16384xf32>' is larger "
+                                     "than a tile: expected at most 1048576 elements"));
+}
+
+TEST(Compile, TilesLargerThanTheCoresMemory) {
+  std::string message = runError<CompileError>(1, [](Context &context) {
+    auto x = context.tensor<f32>({64, 64}), y = context.tensor<f32>({64, 64});
+    Kernel kernel("k(x[N,M]) -> y[N,M]", [](In<f32> x, Out<f32> y) {
+      auto xs = x.tiled(1024, 1024);
+      auto ys = y.tiled(1024, 1024);
+      for (auto [i, j] : ys.tiles()) {
+        std::deque<Var<Tile>> sums;
+        for (int n = 0; n < 20; ++n)
+          sums.emplace_back(xs(i, j) * n);
+        for (auto k : range(3))
+          for (Var<Tile> &sum : sums)
+            sum += transpose(sum.get()) + xs(i, k);
+        Var total = xs(i, j);
+        for (Var<Tile> &sum : sums)
+          total += sum.get();
+        ys(i, j) = total;
+      }
     });
     context.compile(kernel)(x, y);
   });

@@ -15,7 +15,10 @@
 #include "ditron/reference/Interpreter.h"
 #include "ditron/reference/Semantics.h"
 #include "ditron/reference/ViewedMemory.h"
+#include "ditron/runtime/Memory.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/Sizes.h"
+#include "ditron/text/Text.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -23,6 +26,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -40,7 +44,14 @@ struct Argument {
   bool printed = false;
 };
 
+TileRef tileIn(const reference::Value &value) {
+  if (auto *tile = std::get_if<TileRef>(&value))
+    return *tile;
+  throw CompileError("interp.values of memory are no tensor");
+}
+
 Tile counting(DType type, ArrayRef<int64_t> sizes, int64_t first) {
+  runtime::requireMemory(saturatingProduct(numElements(sizes), 16), "an argument");
   Tile tile(type, sizes);
   for (int64_t i = 0; i < tile.size(); ++i) {
     if (isFloat(type))
@@ -58,10 +69,10 @@ Argument makeMemory(func::FuncOp kernel, unsigned i, MemRefType type, int64_t ra
   if (auto given = kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, "interp.sizes"))
     sizes = Extents(given.asArrayRef());
   Attribute values = kernel.getArgAttr(i, "interp.values");
-  Tile tile = values ? *std::get<TileRef>(constantOf(values))
-                     : counting(elementType(type), sizes, 100 * rank);
+  Tile tile = values ? *tileIn(constantOf(values)) : counting(elementType(type), sizes, 100 * rank);
   argument.memory = std::make_shared<Memory>();
   argument.memory->type = tile.type;
+  runtime::requireMemory(saturatingProduct(tile.size(), 2 * byteSize(tile.type)), "an argument");
   argument.memory->owned.resize(tile.size() * byteSize(tile.type));
   argument.memory->data = argument.memory->owned.data();
   View view{argument.memory, 0, tile.shape, denseStrides(tile.shape)};
@@ -71,12 +82,19 @@ Argument makeMemory(func::FuncOp kernel, unsigned i, MemRefType type, int64_t ra
   return argument;
 }
 
+/// What a scalar is, which must be stated.
+Attribute givenValue(func::FuncOp kernel, unsigned i) {
+  if (Attribute value = kernel.getArgAttr(i, "interp.values"))
+    return value;
+  throw CompileError(fmt::format("argument {} is a scalar without interp.values", i));
+}
+
 Argument makeArgument(func::FuncOp kernel, unsigned i, int64_t rank) {
   Argument argument;
   if (auto memref = dyn_cast<MemRefType>(kernel.getArgumentTypes()[i]))
     argument = makeMemory(kernel, i, memref, rank);
   else
-    argument.value = constantOf(kernel.getArgAttr(i, "interp.values"));
+    argument.value = constantOf(givenValue(kernel, i));
   auto name = kernel.getArgAttrOfType<StringAttr>(i, core::kNameAttr);
   argument.name = name ? name.str() : fmt::format("argument {}", i);
   return argument;
@@ -122,6 +140,10 @@ void run(func::FuncOp kernel) {
   options.cores = numberOf(kernel, "cores", 1);
   options.nodes = numberOf(kernel, "nodes", 1);
   options.launches = static_cast<int>(numberOf(kernel, "launches", 1));
+  options.time = std::chrono::seconds(60);
+  if (options.ranks < 1 || options.ranks > 1024 || options.cores < 1 || options.cores > 1024)
+    throw CompileError(fmt::format("{} ranks of {} cores, expected 1 to 1024 of each",
+                                   options.ranks, options.cores));
   options.randomSchedule = kernel->hasAttr("seed");
   options.seed = numberOf(kernel, "seed", 0);
   std::vector<std::vector<Argument>> arguments(options.ranks);
@@ -144,26 +166,64 @@ void run(func::FuncOp kernel) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-  MLIRContext context;
+namespace {
+
+void prepare(MLIRContext &context) {
   context.loadDialect<core::TileDialect, device::DistDialect, arith::ArithDialect,
                       func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                       tensor::TensorDialect>();
   context.allowUnregisteredDialects();
-  auto module = parseSourceFile<ModuleOp>(argc > 1 ? argv[1] : "-", &context);
-  if (!module)
-    return 2;
-  bool failed = false;
-  for (auto kernel : module->getOps<func::FuncOp>()) {
-    if (!kernel->hasAttr(core::kKernelAttr))
-      continue;
-    fmt::print("kernel {}\n", std::string_view(kernel.getName()));
-    try {
-      run(kernel);
-    } catch (const Error &error) {
-      fmt::print("error: {}\n", error.what());
-      failed = true;
-    }
+}
+
+/// The first error of a text, with its place.
+std::string problemOf(std::string_view text, StringRef file) {
+  MLIRContext context;
+  prepare(context);
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = fmt::format("{}: {}", describe(diagnostic.getLocation()), diagnostic.str());
+  });
+  parseSourceString<ModuleOp>(text, &context, file);
+  return message;
+}
+
+/// Runs a kernel and tells its error; whether there was none.
+bool runAndTell(func::FuncOp kernel) {
+  fmt::print("kernel {}\n", std::string_view(kernel.getName()));
+  try {
+    run(kernel);
+    return true;
+  } catch (const Error &error) {
+    fmt::print("error: {}\n", error.what());
+    return false;
   }
+}
+
+/// The exit status.
+int runAll(StringRef file) {
+  auto text = llvm::MemoryBuffer::getFileOrSTDIN(file);
+  if (!text)
+    throw RuntimeError(fmt::format("{} cannot be read", std::string_view(file)));
+  StringRef all = (*text)->getBuffer();
+  text::requireReadable(std::string_view(all), std::string_view(file),
+                        [&](std::string_view part) { return problemOf(part, file); });
+  MLIRContext context;
+  prepare(context);
+  auto module = parseSourceString<ModuleOp>(all, &context, file);
+  bool failed = !module;
+  if (module)
+    for (auto kernel : module->getOps<func::FuncOp>())
+      if (kernel->hasAttr(core::kKernelAttr))
+        failed |= !runAndTell(kernel);
   return failed;
+}
+
+} // namespace
+
+int main(int argc, char **argv) try {
+  return runAll(argc > 1 ? argv[1] : "-");
+} catch (const Error &error) {
+  fmt::print("error: {}\n", error.what());
+  return 2;
 }

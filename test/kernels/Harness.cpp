@@ -13,10 +13,16 @@ static int64_t numElements(const std::vector<int64_t> &shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
 }
 
-Outputs makeArguments(const Kernel &kernel, const Problem &problem, const Inputs &inputs) {
-  Outputs result(problem.ranks);
+int64_t worldOf(const Problem &problem, const MeshAxes &mesh) {
+  return mesh.empty() ? problem.ranks : mesh.ranks();
+}
+
+Outputs makeArguments(const Kernel &kernel, const Problem &problem, const Inputs &inputs,
+                      const MeshAxes &mesh) {
+  int64_t ranks = worldOf(problem, mesh);
+  Outputs result(ranks);
   const auto &arguments = kernel.signature().arguments();
-  for (int64_t rank = 0; rank < problem.ranks; ++rank)
+  for (int64_t rank = 0; rank < ranks; ++rank)
     for (size_t n = 0; n < arguments.size(); ++n) {
       size_t bytes = numElements(inputs.shape(n)) * byteSize(inputs.type(n));
       // All bits set: NaN in every float type.
@@ -36,10 +42,11 @@ static std::vector<int64_t> denseStrides(const std::vector<int64_t> &sizes) {
 }
 
 void interpretKernel(const Kernel &kernel, const Problem &problem, const Inputs &inputs,
-                     Outputs &arguments, uint64_t schedule) {
+                     Outputs &arguments, uint64_t schedule, const MeshAxes &mesh) {
   const auto &descriptions = kernel.signature().arguments();
-  std::vector<std::vector<reference::ArgumentValue>> values(problem.ranks);
-  for (int64_t rank = 0; rank < problem.ranks; ++rank)
+  int64_t ranks = worldOf(problem, mesh);
+  std::vector<std::vector<reference::ArgumentValue>> values(ranks);
+  for (int64_t rank = 0; rank < ranks; ++rank)
     for (size_t n = 0; n < descriptions.size(); ++n)
       if (descriptions[n].isScalar)
         values[rank].push_back(inputs.scalar(n));
@@ -48,7 +55,8 @@ void interpretKernel(const Kernel &kernel, const Problem &problem, const Inputs 
                                                          inputs.shape(n),
                                                          denseStrides(inputs.shape(n))});
   reference::Options options;
-  options.ranks = problem.ranks;
+  options.ranks = ranks;
+  options.mesh = mesh;
   options.cores = problem.cores;
   options.seed = schedule;
   options.randomSchedule = schedule != 0;
@@ -59,10 +67,11 @@ void interpretKernel(const Kernel &kernel, const Problem &problem, const Inputs 
 }
 
 void launchKernel(const Kernel &kernel, const Problem &problem, const Inputs &inputs,
-                  Outputs &arguments, int launches) {
+                  Outputs &arguments, int launches, const MeshAxes &mesh) {
   const auto &descriptions = kernel.signature().arguments();
   Options options;
-  options.ranks = static_cast<int>(problem.ranks);
+  options.ranks = static_cast<int>(worldOf(problem, mesh));
+  options.mesh.axes = mesh;
   options.cores = static_cast<int>(problem.cores);
   options.heapBytes = size_t(1) << 24;
   options.poison = true;
@@ -84,7 +93,7 @@ Verdict judge(const KernelEntry &entry, const Case &run, const Kernel &kernel,
               const Outputs &arguments) {
   Verdict verdict;
   const auto &descriptions = kernel.signature().arguments();
-  for (int64_t rank = 0; rank < run.problem.ranks; ++rank)
+  for (size_t rank = 0; rank < arguments.size(); ++rank)
     for (size_t n = 0; n < descriptions.size(); ++n)
       if (descriptions[n].isOutput)
         verdict.merge(verify(entry, run, rank, n, arguments[rank][n].data(), int64_t(1) << 40));
@@ -100,17 +109,17 @@ std::string describe(const KernelEntry &entry, const Problem &problem, const Con
 }
 
 void expectRight(Backend backend, const KernelEntry &entry, const Problem &problem,
-                 const std::string &variant) {
+                 const std::string &variant, const MeshAxes &mesh) {
   Config config = entry.defaults(problem);
   config.parse(variant, entry.parameters);
   SCOPED_TRACE(describe(entry, problem, config));
-  Kernel kernel = entry.kernel(problem.type, config);
+  Kernel kernel = entry.kernel(problem, config);
   Inputs inputs(entry, kernel, problem, /*seed=*/7);
-  Outputs arguments = makeArguments(kernel, problem, inputs);
+  Outputs arguments = makeArguments(kernel, problem, inputs, mesh);
   if (backend == Backend::cpu)
-    launchKernel(kernel, problem, inputs, arguments, /*launches=*/3);
+    launchKernel(kernel, problem, inputs, arguments, /*launches=*/3, mesh);
   else
-    interpretKernel(kernel, problem, inputs, arguments);
+    interpretKernel(kernel, problem, inputs, arguments, /*schedule=*/0, mesh);
   Verdict verdict = judge(entry, {problem, config, inputs}, kernel, arguments);
   EXPECT_TRUE(verdict.ok) << verdict.failure;
   EXPECT_GT(verdict.checked, 0);

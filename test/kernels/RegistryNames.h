@@ -17,6 +17,13 @@ inline std::vector<std::string> kernelNames() {
   return result;
 }
 
+/// Those that several ranks run together.
+inline std::vector<std::string> distributedNames() {
+  std::vector<std::string> result = kernelNames();
+  std::erase_if(result, [](const std::string &name) { return !findKernel(name).isDistributed; });
+  return result;
+}
+
 /// The name of the test of a kernel.
 inline std::string testName(const testing::TestParamInfo<std::string> &info) {
   std::string name = info.param;

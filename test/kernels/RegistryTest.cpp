@@ -2,6 +2,7 @@
 //
 // The registry, configurations, inputs and the judgement of results.
 #include "Harness.h"
+#include "ditron/driver/Compile.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
 #include <array>
@@ -110,6 +111,59 @@ TEST(Config, ReadsAndPrints) {
   EXPECT_EQ(error("m=2147483648"), "m is 2147483648, expected at most 2147483647");
   EXPECT_EQ(error("m=8,n=8,m=9"), "config: m is given twice, 8 and 9");
   EXPECT_EQ(error("m=8,"), "config: found '', expected name=value");
+}
+
+TEST(Config, SaysWhatHasNoEffect) {
+  Problem problem{{{"M", 256}, {"N", 512}, {"K", 512}}};
+  problem.ranks = 2;
+  auto error = [&](const char *kernel, const char *given) {
+    return messageOf<UsageError>([&] { findKernel(kernel).configure(problem, given); });
+  };
+  EXPECT_EQ(error("all-gather", "engine=cores,protocol=ll,senders=32"),
+            "config: senders is 32, which has no effect with protocol=ll; expected 0, or "
+            "engine=cores and protocol=simple");
+  EXPECT_EQ(error("all-reduce", "engine=copy,batch=2"),
+            "config: batch is 2, which has no effect with engine=copy; expected 1, or engine=cores "
+            "and protocol=simple");
+  EXPECT_EQ(error("broadcast", "engine=copy,protocol=ll"),
+            "config: protocol is ll, which has no effect with engine=copy; expected simple, or "
+            "engine=cores");
+  EXPECT_EQ(error("gemm-rs", "engine=cores,chunks=2"),
+            "config: chunks is 2, which has no effect with engine=cores; expected 1, or "
+            "engine=copy");
+  EXPECT_EQ(error("gemm-ar", "engine=copy,operands=packed"),
+            "config: operands is packed, which has no effect with engine=copy; expected given, or "
+            "engine=direct");
+  EXPECT_EQ(error("gemm-ar", "engine=cores,partials=result"),
+            "config: partials is result, which has no effect with engine=cores; expected "
+            "accumulator, or engine=copy or engine=direct");
+}
+
+/// What was chosen, as printed, is taken back; what is not given says that it has no effect.
+TEST(Config, SettlesWhatHasNoEffect) {
+  for (const char *kernel : {"all-gather", "all-reduce", "ag-gemm", "gemm-rs", "gemm-ar"})
+    for (const char *target : {"sm_90a", "x86-64"})
+      for (const char *given : {"", "engine=copy", "engine=cores"}) {
+        const KernelEntry &entry = findKernel(kernel);
+        Problem problem{{{"M", 4096}, {"N", 4096}, {"K", 4096}}};
+        problem.ranks = 2, problem.cores = 16, problem.target = traitsOf(target);
+        Config config = entry.configure(problem, given);
+        EXPECT_EQ(config.whatHasNoEffect(entry.parameters), "");
+        std::string text = config.text(entry.parameters);
+        EXPECT_EQ(entry.configure(problem, text).text(entry.parameters), text);
+        EXPECT_EQ(config["engine"] == 1 || config["chunks"] == 1, true) << text;
+      }
+}
+
+TEST(Config, RefusesTransferOptionsWithoutEffect) {
+  TransferConfig config;
+  config.chunks = 2;
+  auto error = [&] { return messageOf<CompileError>([&] { reduceScatter(DType::f32, config); }); };
+  EXPECT_EQ(error(), "reduce-scatter: chunks is 2, expected 1 where cores move the data");
+  config.copyEngines = true, config.senders = 8;
+  EXPECT_EQ(error(), "reduce-scatter: senders is 8, expected 0 where copy engines move the data");
+  config = {}, config.protocol = Protocol::ll, config.batch = 4;
+  EXPECT_EQ(error(), "reduce-scatter: batch is 4, expected 1 where inboxes take the data");
 }
 
 TEST(Config, AssignsOverDefaults) {

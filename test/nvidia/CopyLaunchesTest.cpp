@@ -87,6 +87,41 @@ TEST(CopyLaunches, TakeOneCallWhereTheArgumentsCameBefore) {
     });
 }
 
+kernels::FusedGemmConfig byCopyEngines(int chunks) {
+  kernels::FusedGemmConfig config;
+  config.m = config.n = config.k = 16, config.group = 1;
+  config.copyEngines = true, config.chunks = chunks;
+  return config;
+}
+
+/// As above, with a copy for each chunk of each exchange: words before, between and behind copies are
+/// one batch each. A node of a graph takes as long as a call, so this is the host's time.
+TEST(CopyLaunches, OfProductsTakeACopyAndABatchForEachChunk) {
+  constexpr int64_t kExtent = 64;
+  auto calls = [&](const Kernel &kernel, int64_t rowsOfA, int64_t rowsOfC) {
+    uint64_t made = 0;
+    onRanks([&](Context &ctx) {
+      Tensor a = ctx.tensor<f32>({rowsOfA, kExtent}), b = ctx.tensor<f32>({kExtent, kExtent});
+      Tensor c = ctx.tensor<f32>({rowsOfC, kExtent});
+      Program run = ctx.compile(kernel);
+      run.prepare({a, b, c});
+      uint64_t mine = callsOf(ctx, [&] { run(a, b, c); });
+      if (ctx.rank() == 0)
+        made = mine;
+      ctx.sync();
+    });
+    return made;
+  };
+  constexpr uint64_t kFork = 3, kLast = 1; // the kernel among them; the batch behind the last copy
+  auto expected = [](uint64_t copies) { return kFork + 2 * copies + kLast; };
+  EXPECT_EQ(calls(kernels::allGatherGemm(DType::f32, byCopyEngines(1)), kExtent, 2 * kExtent),
+            expected(1));
+  EXPECT_EQ(calls(kernels::gemmReduceScatter(DType::f32, byCopyEngines(2)), 2 * kExtent, kExtent),
+            expected(2));
+  EXPECT_EQ(calls(kernels::gemmAllReduce(DType::f32, byCopyEngines(2)), kExtent, kExtent),
+            expected(4));
+}
+
 /// By a program that uses CUDA itself.
 TEST(CopyLaunches, AreCapturedStepByStep) {
   onRanks([](Context &ctx) {

@@ -65,6 +65,18 @@ class Bench(unittest.TestCase):
                     self.assertAlmostEqual(line["limit_s"], max(product, line["moved_bytes"] / line["link_bytes_per_s"]))
                     self.assertAlmostEqual(line["of_limit"], line["median_s"] / line["limit_s"], places=3)
 
+    def test_along_an_axis(self):
+        """The libraries' calls are those of the ranks of a line."""
+        for kernel in ("all-gather", "all-to-all", "send-recv", "gemm-rs"):
+            with self.subTest(kernel=kernel):
+                result = bench(kernel, "--ranks", "4", "--mesh", "row=2,col=2", "--axis", "row", "--baseline", gpus=4)
+                line = self.line(result)
+                self.assertNotIn("warning", result.stderr)
+                self.assertEqual((line["ranks"], line["axis"], line["team"]), (4, "row", 2))
+                self.assertEqual(line["baseline"], SEQUENCES[kernel])
+                if kernel != "all-to-all":
+                    self.assertAlmostEqual(line["moved_bytes"], moved(kernel, 2))
+
     def test_from_a_graph(self):
         line = self.line(bench("ag-gemm", "--ranks", "2", "--graph"))
         self.assertEqual((line["graph"], line["launches"], line["baseline"]), (True, 4, None))
@@ -82,9 +94,12 @@ class Bench(unittest.TestCase):
         self.assertIn("warning: the baseline is not whole: no libnccl.so.2 is found (DITRON_NCCL_DIR", result.stderr)
 
     def test_ranks_that_share_a_gpu(self):
-        result = bench("all-gather", "--ranks", "2", "--baseline", gpus=1)
-        self.assertIsNone(self.line(result)["baseline"])
-        self.assertIn("warning: the baseline is not whole: ranks share a GPU, which NCCL refuses", result.stderr)
+        for kernel in ("all-gather", "ag-gemm", "gemm-rs"):
+            result = bench(kernel, "--ranks", "2", "--baseline", gpus=1)
+            line = self.line(result)
+            self.assertIsNone(line["baseline"])
+            self.assertEqual(line["product_median_s"] is not None, "gemm" in kernel)
+            self.assertIn("warning: the baseline is not whole: ranks share a GPU, which NCCL refuses", result.stderr)
 
     def test_explanation(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -129,6 +144,27 @@ class Bench(unittest.TestCase):
             result = bench("gemm-rs", "--ranks", "2", "--explain", DITRON_CACHE_DIR=folder)
         self.assertFalse(self.line(result)["explained"]["calibrated"])
         self.assertIn("calibration: 'copy_latency fast': expected a name and a positive number", result.stderr)
+
+    def tuned(self, folder, kernel, *arguments):
+        """What tune finds on two ranks, and that run takes it."""
+        variables = {**ENVIRONMENT, "EMULATED_GPUS": "2", "DITRON_CACHE_DIR": folder}
+        common = [kernel, "--backend", "nvidia", "--ranks", "2", "--dtype", "bf16", "--shape", shape(kernel), "--json"]
+        found, taken = (subprocess.run([DITRON, *command, *common], capture_output=True, text=True, timeout=100, env=variables)
+                        for command in (["tune", *arguments], ["run"]))
+        self.assertEqual((found.returncode, taken.returncode), (0, 0), found.stderr + taken.stderr)
+        found = json.loads(found.stdout)
+        self.assertTrue(found["kept"])
+        self.assertEqual(json.loads(taken.stdout)["config"], found["config"])
+        return found
+
+    def test_tune(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = self.tuned(folder, "reduce-scatter", "--config", "rows=2,columns=4,senders=0,warps=4,stages=1,ctas-per-sm=1")
+            self.assertTrue(found["complete"])
+            self.assertGreaterEqual(found["trials"], 4)  # cores by packets, by signals, in batches; copy engines
+            self.assertGreaterEqual(found["speedup"], 1)
+            one = self.tuned(folder, "gemm-rs", "--config", "engine=copy,chunks=1", "--trials", "1")
+            self.assertIn("engine=copy,chunks=1,", one["config"])
 
 
 if __name__ == "__main__":

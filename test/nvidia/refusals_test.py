@@ -27,8 +27,11 @@ CASES = [
 ]
 RUN = ["run", "vector-add", "--shape", "N=100"]
 # What the command line refuses.
-COMMANDS = [("nothing", USAGE, ["ditron tune takes kernels of one rank on backend 'nvidia': found 2 ranks, expected 1"],
-             ["tune", "ag-gemm", "--ranks", "2"])]
+COMMANDS = [("nothing", USAGE, ["ditron tune runs the ranks as threads of one process"], ["tune", "ag-gemm", "--procs", "2"]),
+            ("nothing", USAGE, ["config: senders is 32, which has no effect with protocol=ll; expected 0, or engine=cores and "
+                                "protocol=simple"], ["run", "all-gather", "--config", "protocol=ll,engine=cores,senders=32"]),
+            ("nothing", USAGE, ["config: chunks is 4, which has no effect with engine=direct; expected 1, or engine=copy"],
+             ["run", "gemm-ar", "--config", "engine=direct,chunks=4"])]
 
 
 def main():

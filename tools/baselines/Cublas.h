@@ -61,6 +61,8 @@ public:
                       const runtime::nvidia::Stream &stream) const = 0;
   /// "cublasGemmEx", "cublasLtMatmul"
   virtual std::string name() const = 0;
+  /// Whether sums of parts of K may be rounded to the result's type before they are added.
+  virtual bool roundsSums() const { return false; }
 };
 
 } // namespace ditron::baselines

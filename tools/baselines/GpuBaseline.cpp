@@ -46,6 +46,7 @@ public:
     product_->launch(sets_[set], dynamic_cast<GpuStream &>(stream_.handle()).driver());
   }
   bool isSameWork() const override { return isSameWork_; }
+  bool roundsSums() const override { return product_->roundsSums(); }
 
 private:
   Stream stream_;

@@ -19,6 +19,8 @@ public:
   virtual void launch(size_t set) const = 0;
   /// Whether it computes what the kernel does, into its outputs.
   virtual bool isSameWork() const { return false; }
+  /// Whether it may add in the type of the result, which rounds every sum.
+  virtual bool roundsSums() const { return false; }
 };
 
 /// The arguments of a launch on the device.

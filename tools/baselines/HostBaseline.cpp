@@ -119,14 +119,14 @@ private:
 /// ditron's kernels, one after another.
 class Sequence : public HostBaseline {
 public:
-  explicit Sequence(Context &context) : context_(context) {}
+  Sequence(Context &context, const kernels::Problem &whole) : context_(context), whole_(whole) {}
 
   /// Appends a kernel of the library that takes these tensors; its output, which the next may take.
   Tensor append(const char *kernel, DType type, const std::vector<Tensor> &inputs,
                 const std::string &config = "") {
     const kernels::KernelEntry &entry = kernels::findKernel(kernel);
     kernels::Problem problem = problemFor(entry, type, inputs);
-    Kernel made = entry.kernel(type, entry.configure(problem, config));
+    Kernel made = entry.kernel(problem, entry.configure(problem, config));
     Operands operands(inputs.begin(), inputs.end());
     Tensor output = allocateOutput(made, problem);
     operands.push_back(output);
@@ -162,12 +162,12 @@ private:
     std::string unknown;
     for (const std::string &factor : dimension.factors)
       if (factor == "R")
-        extent /= context_.ranks();
+        extent /= whole_.ranks;
       else
         unknown = factor;
     for (const std::string &divisor : dimension.divisors)
       if (divisor == "R")
-        extent *= context_.ranks();
+        extent *= whole_.ranks;
     return {unknown, extent};
   }
 
@@ -177,7 +177,8 @@ private:
     kernels::Problem problem;
     problem.dims = entry.shape;
     problem.type = type;
-    problem.ranks = context_.ranks();
+    problem.ranks = whole_.ranks;
+    problem.team = whole_.team;
     problem.cores = context_.cores();
     Kernel probe = entry.kernel(type, entry.configure(problem));
     const std::vector<Argument> &arguments = probe.signature().arguments();
@@ -190,8 +191,7 @@ private:
   }
 
   static Tensor allocateOutput(const Kernel &kernel, const kernels::Problem &problem) {
-    Dimensions dims = problem.dims;
-    dims["R"] = problem.ranks;
+    Dimensions dims = problem.allDims();
     size_t output = outputOf(kernel);
     const Signature &signature = kernel.signature();
     return Tensor::own(kernel.parameters()[output].dtype,
@@ -199,6 +199,7 @@ private:
   }
 
   Context &context_;
+  kernels::Problem whole_; ///< that it does the work of
   std::vector<Step> steps_;
   std::string name_;
 };
@@ -216,7 +217,7 @@ std::unique_ptr<HostBaseline> makeProduct(Context &context, const Work &work,
                                           const Operands &operands) {
   if (work.problem.type == DType::f32)
     return std::make_unique<Blas>(context, work, operands);
-  auto sequence = std::make_unique<Sequence>(context);
+  auto sequence = std::make_unique<Sequence>(context, work.problem);
   sequence->append("gemm", DType::f32,
                    {inFloat(tensorOf(operands, 0)), inFloat(tensorOf(operands, 1))},
                    kernels::hasTransposedB(work.kernel) ? "transB=yes" : "");
@@ -227,7 +228,7 @@ std::unique_ptr<HostBaseline> makeGroups(Context &context, const Work &work,
                                          const Operands &operands) {
   if (work.problem.type == DType::f32)
     return std::make_unique<GroupedBlas>(context, work, operands);
-  auto sequence = std::make_unique<Sequence>(context);
+  auto sequence = std::make_unique<Sequence>(context, work.problem);
   sequence->append(
       "grouped-gemm", DType::f32,
       {inFloat(tensorOf(operands, 0)), inFloat(tensorOf(operands, 1)), tensorOf(operands, 2)});
@@ -236,7 +237,7 @@ std::unique_ptr<HostBaseline> makeGroups(Context &context, const Work &work,
 
 std::unique_ptr<HostBaseline> makeSequence(Context &context, const Work &work,
                                            const Operands &operands) {
-  auto sequence = std::make_unique<Sequence>(context);
+  auto sequence = std::make_unique<Sequence>(context, work.problem);
   Tensor A = tensorOf(operands, 0), B = tensorOf(operands, 1);
   DType type = work.problem.type;
   if (work.entry.baseline == Baseline::gatherThenGemm) {

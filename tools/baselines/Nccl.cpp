@@ -112,13 +112,14 @@ private:
 
 //===-- The communicator ----------------------------------------------------------------------===//
 
-/// Those of this process, by the number of ranks, and rank. They are never destroyed: when a process
+/// Those of this process, by the line of ranks, and rank. They are never destroyed: when a process
 /// ends, the driver may be gone before them.
-static std::shared_ptr<const Communicator> &slot(int ranks, int rank) {
+static std::shared_ptr<const Communicator> &slot(const MeshAxes::Line &line, int rank) {
+  using Key = std::tuple<int64_t, int64_t, int>;
   static std::mutex lock;
-  static auto &all = *new std::map<std::pair<int, int>, std::shared_ptr<const Communicator>>;
+  static auto &all = *new std::map<Key, std::shared_ptr<const Communicator>>;
   std::lock_guard guard(lock);
-  return all[{ranks, rank}];
+  return all[{line.stride, line.extent, rank}];
 }
 
 /// Whether two ranks of this host have the same GPU; collective.
@@ -130,9 +131,10 @@ static bool shareGpus(const Context &context) {
   return std::adjacent_find(all.begin(), all.end()) != all.end();
 }
 
-std::shared_ptr<const Communicator> Communicator::of(const Context &context, std::string &why) {
+std::shared_ptr<const Communicator> Communicator::of(const Context &context,
+                                                     const MeshAxes::Line &line, std::string &why) {
   runtime::Rank &rank = context.runtimeRank();
-  std::shared_ptr<const Communicator> &kept = slot(context.ranks(), context.rank());
+  std::shared_ptr<const Communicator> &kept = slot(line, context.rank());
   if (kept)
     return kept;
   const Api *api = Api::load();
@@ -148,13 +150,14 @@ std::shared_ptr<const Communicator> Communicator::of(const Context &context, std
     return nullptr;
   }
   UniqueId id = {};
-  if (context.rank() == 0)
+  int64_t place = line.placeOf(context.rank()), first = line.rankAt(context.rank(), 0);
+  if (place == 0)
     api->check(api->getUniqueId(&id), "ncclGetUniqueId");
-  id = runtime::gather<UniqueId>(rank, {id})[0][0];
-  std::shared_ptr<Communicator> made(new Communicator(*api, context.ranks()));
+  id = runtime::gather<UniqueId>(rank, {id})[size_t(first)][0];
+  auto ranks = static_cast<int>(line.extent);
+  std::shared_ptr<Communicator> made(new Communicator(*api, ranks));
   dynamic_cast<runtime::nvidia::GpuDevice &>(*context.device()).driver()->use();
-  api->check(api->initRank(&made->handle_, context.ranks(), id, context.rank()),
-             "ncclCommInitRank");
+  api->check(api->initRank(&made->handle_, ranks, id, static_cast<int>(place)), "ncclCommInitRank");
   return kept = made;
 }
 

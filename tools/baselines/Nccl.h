@@ -5,6 +5,7 @@
 #pragma once
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/nvidia/Gpu.h"
+#include "ditron/support/MeshAxes.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,14 +13,15 @@
 
 namespace ditron::baselines {
 
-/// The ranks of a run, as the library knows them.
+/// Ranks of a run, as the library knows them.
 class Communicator {
 public:
-  /// The one of this rank, made at the first call in this process and kept until it ends; collective,
+  /// The one of this rank and those on a line with it, which count by their places, made at the first call in this process and kept until it ends; collective,
   /// and the same on all ranks. The library comes from the folder that DITRON_NCCL_DIR names, else as
   /// the loader finds it. Null where some rank has none or ranks share a GPU, and `why` then says so.
   /// RuntimeError where the library does not start.
-  static std::shared_ptr<const Communicator> of(const Context &context, std::string &why);
+  static std::shared_ptr<const Communicator> of(const Context &context, const MeshAxes::Line &line,
+                                                std::string &why);
   ~Communicator();
 
   /// "2.28.9"

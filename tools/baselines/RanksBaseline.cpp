@@ -36,10 +36,12 @@ class Maker {
 public:
   Maker(Context &context, const Work &work, const Operands &operands)
       : context_(context), work_(work), operands_(operands),
-        device_(dynamic_cast<GpuDevice &>(*context.device()).driver()), R_(context.ranks()),
-        type_(work.problem.type), resultType_(work.kernel.parameters().back().dtype) {
+        device_(dynamic_cast<GpuDevice &>(*context.device()).driver()), R_(work.problem.ranks),
+        place_(static_cast<int>(work.problem.placeOf(context.rank()))), type_(work.problem.type),
+        resultType_(work.kernel.parameters().back().dtype) {
     std::string why;
-    nccl_ = Communicator::of(context, why);
+    MeshAxes::Line all{1, context.ranks()};
+    nccl_ = Communicator::of(context, work.problem.team ? work.problem.team->line : all, why);
     note(why);
     if (nccl_)
       result_.versions["NCCL"] = nccl_->version();
@@ -69,8 +71,9 @@ private:
 
   //===-- Products --------------------------------------------------------------------------===//
 
-  /// The product of `rows` rows, if cuBLAS has it on every rank.
-  void makeProduct(int64_t rows, uint64_t A, uint64_t C) {
+  /// The product of `rows` rows, if cuBLAS has it on every rank. `between`: what it reads or writes
+  /// that is no argument, which it keeps.
+  void makeProduct(int64_t rows, uint64_t A, uint64_t C, const Tensor &between) {
     std::string why;
     auto made = std::make_shared<LibraryProduct>();
     made->library = Cublas::load(device_, why);
@@ -88,7 +91,8 @@ private:
       return;
     result_.versions["cuBLAS"] = made->library->version();
     result_.name = made->product->name();
-    result_.product = [made, operands](const ditron::Stream &stream) {
+    result_.roundsSums |= made->product->roundsSums();
+    result_.product = [made, operands, between](const ditron::Stream &stream) {
       made->product->launch(operands, driverOf(stream));
     };
     // Choosing the product may have launched it, on no stream of the context.
@@ -103,7 +107,8 @@ private:
     Tensor gathered = context_.tensor(type_, {R_ * rows, K});
     result_.movedBytes = double(R_ - 1) * double(count) * byteSize(type_);
     fill(gathered, A, count * int64_t(byteSize(type_)));
-    makeProduct(R_ * rows, cuda::address(gathered), addressOf(operands_, outputOf(work_.kernel)));
+    makeProduct(R_ * rows, cuda::address(gathered), addressOf(operands_, outputOf(work_.kernel)),
+                gathered);
     if (!result_.product || !nccl_)
       return;
     result_.name = "ncclAllGather, " + result_.name;
@@ -132,7 +137,7 @@ private:
     double moved = double(R_ - 1) * double(count) * byteSize(resultType_);
     result_.movedBytes = scatters ? moved : 2 * moved / double(R_);
     result_.roundsSums = true;
-    makeProduct(rows, addressOf(operands_, 0), cuda::address(partial));
+    makeProduct(rows, addressOf(operands_, 0), cuda::address(partial), partial);
     if (!result_.product || !nccl_ || !requireSums(resultType_))
       return;
     result_.name += scatters ? ", ncclReduceScatter" : ", ncclAllReduce";
@@ -210,7 +215,7 @@ private:
 
   void makeSendReceive() {
     uint64_t x = addressOf(operands_, 0), y = addressOf(operands_, outputOf(work_.kernel));
-    auto R = int(R_), rank = context_.rank();
+    auto R = int(R_), rank = place_;
     bool isRing = work_.config["ring"] != 0;
     std::vector<Communicator::Message> out, in;
     if (isRing || rank + 1 < R)
@@ -261,13 +266,14 @@ private:
     std::vector<Communicator::Message> out, in;
     int64_t first = 0;
     for (int peer = 0; peer < R_; ++peer) {
-      int64_t theirs = all[size_t(peer)][size_t(context_.rank())], own = mine[size_t(peer)];
+      auto number = size_t(work_.problem.rankAt(context_.rank(), peer));
+      int64_t theirs = all[number][size_t(place_)], own = mine[size_t(peer)];
       out.push_back({peer, n + uint64_t(4 * peer), 4});
       in.push_back({peer, received + uint64_t(4 * peer), 4});
       out.push_back({peer, x + uint64_t(first * rowBytes), own * rowBytes});
       in.push_back({peer, y + uint64_t(peer * T * rowBytes), theirs * rowBytes});
       first += own;
-      if (peer != context_.rank())
+      if (peer != place_)
         result_.movedBytes += double(theirs * rowBytes);
     }
     result_.movedBytes = runtime::slowest(context_.runtimeRank(), {result_.movedBytes})[0];
@@ -279,7 +285,8 @@ private:
   const Operands &operands_;
   std::shared_ptr<runtime::nvidia::Gpu> device_;
   std::shared_ptr<const Communicator> nccl_;
-  int64_t R_;
+  int64_t R_; ///< ranks that work together
+  int place_; ///< of this rank among them
   DType type_, resultType_;
   RanksBaseline result_;
 };

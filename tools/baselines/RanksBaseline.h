@@ -20,7 +20,7 @@ struct RanksBaseline {
   Launch sequence;  ///< computes what the kernel does, into its outputs; empty: there is none
   Launch product;   ///< of cuBLAS, of as many rows as the kernel computes; empty: there is none
   double movedBytes = 0; ///< that a rank receives from others, at least
-  /// Whether the sequence adds in the type of the result, which rounds every sum.
+  /// Whether the sequence may add in the type of the result, which rounds every sum.
   bool roundsSums = false;
   /// Whether its outputs are the kernel's: false where the kernel does more to them.
   bool isSameWork = true;

@@ -133,6 +133,28 @@ runtime::MeshRequest parseMesh(const LaunchArguments &arguments, int ranks) {
   return mesh;
 }
 
+/// The ranks along an axis that was named; none: all ranks.
+std::optional<kernels::Team> parseAxis(const std::string &axis, const runtime::MeshShape &mesh,
+                                       const kernels::KernelEntry &entry) {
+  if (axis.empty())
+    return std::nullopt;
+  if (!entry.isDistributed)
+    throw UsageError(fmt::format("--axis {}: {} runs on each rank by itself, expected a kernel of "
+                                 "several ranks with it",
+                                 axis, entry.name));
+  MeshAxes axes =
+      mesh.axes.empty() ? MeshAxes::ofNodes(mesh.nodes * mesh.local, mesh.nodes) : mesh.axes;
+  std::vector<std::string> known;
+  for (const MeshAxes::Axis &one : axes.axes())
+    known.push_back(one.name);
+  std::optional<MeshAxes::Line> line = axes.find(axis);
+  if (!line)
+    throw UsageError(fmt::format("--axis '{}' is none of the mesh {}, expected one of {}{}", axis,
+                                 axes.text(), fmt::join(known, ", "),
+                                 kernels::suggestion(axis, known)));
+  return kernels::Team{axis, *line};
+}
+
 /// UnavailableError for sizes that no machine has memory for; beyond them integers overflow.
 void checkExtents(const kernels::Problem &problem) {
   constexpr int64_t kMost = int64_t(1) << 40;
@@ -151,6 +173,8 @@ void addKernelOptions(CLI::App &verb, KernelArguments &arguments) {
   verb.add_option("KERNEL", arguments.kernel, "a kernel of the library: ditron list names them");
   verb.add_option("--dtype", arguments.dtype, "element type of the inputs, say f32 or bf16");
   verb.add_option("--config", arguments.config, "tile sizes and variants: name=value,...");
+  verb.add_option("--axis", arguments.axis,
+                  "of --mesh: the kernel runs along it, each line of ranks by itself (all ranks)");
 }
 
 void addLaunchOptions(CLI::App &verb, LaunchArguments &arguments) {
@@ -225,19 +249,26 @@ std::vector<kernels::ConfigParameter> Task::parameters() const {
   return result;
 }
 
-Task Task::with(const kernels::Config &other) const {
-  return {entry, problem, other, entry.kernel(problem.type, other)};
+std::string Task::describeTeam() const {
+  return problem.team ? fmt::format(", teams of {} along {}", problem.ranks, problem.team->axis)
+                      : "";
 }
 
-Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              const std::string &target, const heuristics::Calibration &calibration) {
+Task Task::with(const kernels::Config &other) const {
+  return {entry, problem, other, entry.kernel(problem, other)};
+}
+
+Task makeTask(const KernelArguments &arguments, const std::string &shape,
+              const runtime::MeshShape &mesh, int cores, const std::string &target,
+              const heuristics::Calibration &calibration) {
   if (arguments.kernel.empty())
     throw UsageError("no kernel is given; ditron list names them");
   const kernels::KernelEntry &entry = kernels::findKernel(arguments.kernel);
   kernels::Problem problem;
   problem.type = arguments.dtype.empty() ? entry.dtypes.front() : parseDType(arguments.dtype);
   problem.dims = entry.parseShape(shape);
-  problem.ranks = ranks;
+  problem.team = parseAxis(arguments.axis, mesh, entry);
+  problem.ranks = problem.team ? problem.team->line.extent : mesh.nodes * mesh.local;
   problem.cores = cores;
   problem.target = traitsOf(target);
   problem.calibration = calibration;
@@ -246,7 +277,7 @@ Task makeTask(const KernelArguments &arguments, const std::string &shape, int ra
     entry.check(problem);
   kernels::Config config =
       entry.configure(problem, arguments.config, tune::scheduleParameters(problem.target));
-  return {entry, problem, config, entry.kernel(problem.type, config)};
+  return {entry, problem, config, entry.kernel(problem, config)};
 }
 
 std::string targetOf(const Placement &placement) {
@@ -262,8 +293,8 @@ tune::Records recordsOf(const Placement &placement) {
 
 Task makeTask(const LaunchArguments &arguments, const std::string &shape,
               const Placement &placement) {
-  Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape, placement.ranks,
-                       placement.cores, targetOf(placement),
+  Task task = makeTask(static_cast<const KernelArguments &>(arguments), shape,
+                       placement.meshShape(), placement.cores, targetOf(placement),
                        findCalibration(calibratedDevice(placement)).numbers);
   if (!placement.traits.timesMatter)
     return task;
@@ -273,6 +304,7 @@ Task makeTask(const LaunchArguments &arguments, const std::string &shape,
   kernels::Config config = task.config;
   config.parse(*tuned, task.parameters());
   config.parse(arguments.config, task.parameters());
+  config.settle(arguments.config, task.parameters());
   Task result = task.with(config);
   result.isTuned = true;
   return result;

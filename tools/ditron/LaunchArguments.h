@@ -20,9 +20,9 @@ namespace ditron::tools {
 
 /// Which kernel, in which variant; as typed.
 struct KernelArguments {
-  std::string kernel, dtype, config;
+  std::string kernel, dtype, config, axis = {};
 };
-/// Declares KERNEL, --dtype and --config.
+/// Declares KERNEL, --dtype, --config and --axis.
 void addKernelOptions(CLI::App &verb, KernelArguments &arguments);
 
 /// Where and how it is launched; as typed. An empty text is an option that was not given.
@@ -51,6 +51,7 @@ struct Placement {
   int rank = 0;        ///< of this process, where ranks are processes
   runtime::Straggler straggler = {};
   runtime::MeshRequest mesh = {}; ///< that the ranks fit
+  runtime::MeshShape meshShape() const { return mesh.of(ranks); }
 
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }
@@ -74,17 +75,19 @@ struct Task {
   /// The choices of the configuration: the entry's, and on a GPU those of the schedule.
   std::vector<kernels::ConfigParameter> parameters() const;
   Schedule schedule() const { return tune::scheduleOf(config); }
+  /// ", teams of 3 along col", of all ranks nothing.
+  std::string describeTeam() const;
   /// What --config may give.
   std::string configText() const { return tune::textOf(config, parameters()); }
   /// The same problem in another configuration.
   Task with(const kernels::Config &other) const;
 };
 
-/// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's). `target`: of ditron
-/// compile, that its configuration is chosen for. UsageError or CompileError where type,
-/// configuration or sizes do not fit the kernel.
-Task makeTask(const KernelArguments &arguments, const std::string &shape, int ranks, int cores,
-              const std::string &target = "x86-64",
+/// The kernel at `shape` ("M=64,N=32"; what is not given is the entry's), of the ranks of a mesh or
+/// those along one of its axes. `target`: of ditron compile, that its configuration is chosen for.
+/// UsageError or CompileError where type, configuration, axis or sizes do not fit the kernel.
+Task makeTask(const KernelArguments &arguments, const std::string &shape,
+              const runtime::MeshShape &mesh, int cores, const std::string &target = "x86-64",
               const heuristics::Calibration &calibration = {});
 /// The same where it is to run: what --config leaves open is as ditron tune found it there, if it
 /// has searched.

@@ -4,6 +4,7 @@
 // their names; here are the command line as a whole and the exit statuses.
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include "tools/ditron/launch/Execute.h"
 #include "tools/ditron/report/Report.h"
 #include "tools/ditron/verbs/Verbs.h"
@@ -13,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <new>
 #include <sstream>
+#include <system_error>
 
 namespace ditron::tools {
 
@@ -133,9 +135,22 @@ static int guardedMain(int argc, char **argv) {
   } catch (const Error &error) {
     return answerError(error.what(), kFailed);
   } catch (const std::bad_alloc &) {
-    return answerError("the machine has no more memory to give", kUnavailable);
+    return answerError(
+        "the system gives no more memory: take smaller sizes or fewer ranks, or raise "
+        "the limit of this process (ulimit -v)",
+        kUnavailable);
+  } catch (const std::system_error &error) {
+    return answerError(
+        fmt::format("the system refuses a thread, process or file: {}; the limits of "
+                    "this process are what ulimit -a shows",
+                    error.code().message()),
+        kUnavailable);
   } catch (const std::exception &error) {
-    return answerError(error.what(), kFailed);
+    return answerError(
+        fmt::format("an error that should have been ditron's: {}\nThis is a mistake of "
+                    "ditron's: please report it.",
+                    error.what()),
+        kFailed);
   }
 }
 
@@ -143,6 +158,9 @@ static int guardedMain(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
   ditron::tools::occupyClosedStreams();
-  return ditron::tools::guardedMain(argc, argv);
+  int status = ditron::tools::kFailed;
+  ditron::callOnLargeStack([&] { status = ditron::tools::guardedMain(argc, argv); });
+  return status;
 }

@@ -3,38 +3,56 @@
 // A verdict for people.
 #include "ditron/checker/Check.h"
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
+#include <sstream>
 
 namespace ditron {
 
 namespace {
 
-/// The line of the source, without what it is indented by; empty where the file cannot be read.
-std::string lineOf(const std::string &file, int64_t number) {
-  std::ifstream stream(file);
+/// A line without what it is indented by; empty where there is none.
+std::string lineOf(std::istream &stream, int64_t number) {
   std::string line;
   for (int64_t n = 0; n < number && number > 0; ++n)
     if (!std::getline(stream, line))
       return "";
-  size_t first = line.find_first_not_of(" \t");
+  for (char &c : line)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7F') // a terminal would obey it
+      c = ' ';
+  size_t first = line.find_first_not_of(' ');
   return first == std::string::npos ? "" : line.substr(first);
 }
 
-std::string textOf(const Party &party) {
+/// The line of a kernel's source. A location of textual IR may name any file of the machine: of
+/// such a kernel only the text that was given is quoted.
+std::string quote(const Verdict &verdict, const Party &party) {
+  if (!verdict.quoted) {
+    std::error_code problem;
+    std::ifstream stream;
+    if (std::filesystem::is_regular_file(party.file, problem))
+      stream.open(party.file);
+    return lineOf(stream, party.line);
+  }
+  std::istringstream stream(party.file == verdict.quoted->first ? verdict.quoted->second : "");
+  return lineOf(stream, party.line);
+}
+
+std::string textOf(const Verdict &verdict, const Party &party) {
   std::string text = fmt::format("  {}: {}\n", party.source(), party.what);
   text += fmt::format("    by {}{}\n", party.who(),
                       party.op.empty() ? "" : fmt::format(", {}", party.op));
-  if (std::string line = lineOf(party.file, party.line); !line.empty())
+  if (std::string line = quote(verdict, party); !line.empty())
     text += fmt::format("    | {}\n", line);
   return text;
 }
 
-std::string textOf(const Finding &finding) {
+std::string textOf(const Verdict &verdict, const Finding &finding) {
   std::string text = fmt::format("{}: {}\n", name(finding.kind), finding.message);
   for (const Party &party : finding.parties)
-    text += textOf(party);
+    text += textOf(verdict, party);
   for (const std::string &note : finding.notes)
     text += fmt::format("  note: {}\n", note);
   if (!finding.steps.empty()) {
@@ -76,7 +94,7 @@ std::string reachOf(const Verdict &verdict) {
 std::string Verdict::text() const {
   std::string text;
   for (const Finding &finding : findings)
-    text += textOf(finding) + "\n";
+    text += textOf(*this, finding) + "\n";
   for (const Waiver &waiver : waivers)
     text += textOf(waiver);
   for (const std::string &note : notes)

@@ -122,7 +122,8 @@ public:
       : subject_(subject), options_(options),
         cores_(device::instances(subject.function, options.cores)), arguments_(subject, options),
         interpreter_(subject.function, arguments_.values(), interpreterOptions(mode)),
-        names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone) {
+        names_(result_.trace, subject, interpreter_.world()), isAlone_(mode.isAlone),
+        deadline_(mode.deadline) {
     Trace &trace = result_.trace;
     trace.cores = cores_;
     trace.hasCopyEngines = cores_ > options.cores;
@@ -196,7 +197,11 @@ private:
     }
   }
 
-  bool isOverBudget() { return result_.isOverBudget |= steps_ >= options_.budget; }
+  bool isOverBudget() {
+    if (steps_ % 16 == 0)
+      result_.isLate |= std::chrono::steady_clock::now() > deadline_;
+    return result_.isOverBudget |= result_.isLate || steps_ >= options_.budget;
+  }
 
   void step(uint32_t thread) {
     const CoreMachine &core = interpreter_.core(thread);
@@ -395,6 +400,7 @@ private:
   Recording result_;
   TraceNames names_;
   bool isAlone_;
+  std::chrono::steady_clock::time_point deadline_;
   std::vector<Thread> *threads_;  ///< that grow
   std::vector<int64_t> launches_; ///< of each thread, the one it is in
   bool continues_ = false;

@@ -37,7 +37,8 @@ struct Recording {
   std::vector<Thread> hypothetical;
   std::vector<uint32_t> order; ///< the threads of the notifies and waits, as they were executed
   bool isComplete = false;     ///< every core ended its last launch
-  bool isOverBudget = false;
+  bool isOverBudget = false;   ///< in operations or time
+  bool isLate = false;         ///< in time
   uint64_t operations = 0;
   /// Of each thread: the same in two runs if it did the same.
   std::vector<uint64_t> fingerprints;
@@ -52,6 +53,8 @@ struct RunMode {
   /// Each core by itself, launch by launch, with waits that pass at once: what it would do if it
   /// got that far. What it reads from others is not there, so undefinedReads stays empty.
   bool isAlone = false;
+  /// When the run is ended.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 Recording record(const Subject &subject, const CheckOptions &options, const RunMode &mode = {});

@@ -137,8 +137,9 @@ void deal(TilesOp tiles) {
   Integer height = integer(builder.create<arith::ConstantIndexOp>(tiles.getHeight()));
   Grid<Integer> grid = gridOf(extents, height, elements, tiles.getOrder().getSharded());
   Type index = builder.getIndexType();
-  Place<Integer> place{integer(builder.create<RankOp>(index, MeshAxis::world)),
-                       integer(builder.create<NumRanksOp>(index, MeshAxis::world))};
+  StringRef axis = tiles.getOrder().getAxis();
+  Place<Integer> place{integer(builder.create<RankOp>(index, axis)),
+                       integer(builder.create<NumRanksOp>(index, axis))};
   Integer total = grid.batch * grid.rows * grid.cols;
   auto [core, cores] = dealtTo(tiles, builder);
   auto loop = builder.create<scf::ForOp>(core, total.value(), cores);

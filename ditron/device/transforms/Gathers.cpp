@@ -219,9 +219,9 @@ private:
   /// The chunks of a shard to a peer, from `source`, or, if it is null, from this rank's slot, once
   /// they are there.
   void putChunks(Value source, Value shard, Value peer) {
-    auto tiles =
-        b_.create<TilesOp>(gather_.grid, Value(), b_.getI64IntegerAttr(1),
-                           OrderAttr::get(b_.getContext(), "row-major", 1, ShardedAxis::rows));
+    auto tiles = b_.create<TilesOp>(
+        gather_.grid, Value(), b_.getI64IntegerAttr(1),
+        OrderAttr::get(b_.getContext(), "row-major", 1, ShardedAxis::rows, MeshAxis::world));
     Block &body = tiles.getBody().emplaceBlock();
     for (size_t d = 0; d < gather_.grid.size(); ++d)
       body.addArgument(b_.getIndexType(), b_.getLoc());

@@ -150,9 +150,9 @@ ShardedTiles withShards(TilesOp tiles, const ShardRing &ring, ArrayRef<Value> ex
     grid.push_back(given ? given : known);
   OrderAttr before = tiles.getOrder();
   bool isGrouped = grid.size() > 2 && before.getName() == "grouped";
-  auto after = OrderAttr::get(tiles.getContext(), orderOver(ring, order),
-                              isGrouped ? before.getParameter() : 1,
-                              grid.size() > 2 ? ShardedAxis::batch : ShardedAxis::rows);
+  auto after = OrderAttr::get(
+      tiles.getContext(), orderOver(ring, order), isGrouped ? before.getParameter() : 1,
+      grid.size() > 2 ? ShardedAxis::batch : ShardedAxis::rows, MeshAxis::world);
   auto result = builder.create<TilesOp>(tiles.getLoc(), grid, grid.size() > 2 ? elements : Value(),
                                         tiles.getHeightAttr(), after);
   result->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());

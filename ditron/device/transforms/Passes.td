@@ -45,6 +45,11 @@ def ExpandInboxes : Pass<"dist-expand-inboxes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ditron::core::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def FormTeam : Pass<"dist-form-team", "::mlir::func::FuncOp"> {
+  let summary = "Makes a kernel of all ranks one of the ranks along an axis of the mesh";
+  let options = [Option<"axis", "axis", "std::string", "\"local\"", "the axis">];
+}
+
 def ResolveMesh : Pass<"dist-resolve-mesh", "::mlir::func::FuncOp"> {
   let summary = "Computes places along the axes of a mesh from the number of the rank";
   let options = [Option<"mesh", "mesh", "std::string", "\"\"", "extents of axes: row=2,col=2">];

@@ -82,11 +82,16 @@ std::string placementText(const Group &group) {
          group.extent.getValue().str();
 }
 
-/// How a chunk lies in the argument: `along` elements of the gathered dimension.
+/// How a chunk lies in the argument: `along` elements of the gathered dimension. Where that is a
+/// leading one, a chunk of several elements is a run of matrices.
 SmallVector<int64_t> chunkShape(int64_t rank, int64_t dim, int64_t along) {
   SmallVector<int64_t> shape;
-  for (int64_t d = std::max<int64_t>(rank - 2, 0); d < rank; ++d)
-    shape.push_back(d == dim ? along : d == rank - 1 ? kChunkColumns : kChunkRows);
+  bool isRun = dim < rank - 2 && along > 1;
+  for (int64_t d = isRun ? dim : std::max<int64_t>(rank - 2, 0); d < rank; ++d)
+    if (d == dim || (isRun && d < rank - 2))
+      shape.push_back(d == dim ? along : 1);
+    else
+      shape.push_back(d < rank - 1 ? kChunkRows : isRun ? kChunkColumns / along : kChunkColumns);
   return shape;
 }
 
@@ -105,7 +110,7 @@ void chooseChunks(Group &group, Gather &gather) {
   int64_t rank = cast<MemRefType>(gather.placed.value.getType()).getRank();
   if (gather.dim() < rank - 2) {
     gather.byShard |= gather.chunk != 1;
-    gather.chunk = 1; // the leading dimensions are not tiled
+    gather.chunk = gather.byShard ? kChunkRows : 1; // else a loop waits for each element
   }
   gather.shape = chunkShape(rank, gather.dim(), gather.chunk);
 }
@@ -347,21 +352,19 @@ LogicalResult checkLoops(ArrayRef<Group> groups) {
 
 struct PlaceArguments : ditron::device::impl::PlaceArgumentsBase<PlaceArguments> {
   void runOnOperation() override {
-    if (failed(place()))
+    if (failed(placeArguments(getOperation(), {PlacementKind::gathered},
+                              [&](auto placed) { return place(placed); })))
       signalPassFailure();
   }
 
 private:
-  LogicalResult place() {
+  LogicalResult place(ArrayRef<PlacedArgument> placed) {
     func::FuncOp kernel = getOperation();
-    auto placed = placedArguments(kernel, {PlacementKind::gathered});
-    if (failed(placed) || placed->empty())
-      return LogicalResult(placed);
     if (hasVerbs(kernel))
-      return kernel.emitError() << "'" << placed->front().name
+      return kernel.emitError() << "'" << placed.front().name
                                 << "' is gathered, but the kernel has verbs of its own: expected a "
                                    "kernel of one device";
-    auto groups = findGroups(kernel, *placed);
+    auto groups = findGroups(kernel, placed);
     if (failed(groups) || failed(checkArguments(kernel, *groups)) || failed(checkLoops(*groups)))
       return failure();
     GatherWriter(kernel, *groups).write();

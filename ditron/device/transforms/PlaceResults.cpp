@@ -56,31 +56,29 @@ namespace {
 
 struct PlaceResults : ditron::device::impl::PlaceResultsBase<PlaceResults> {
   void runOnOperation() override {
-    if (failed(place()))
+    if (failed(placeArguments(getOperation(),
+                              {PlacementKind::reduceScattered, PlacementKind::allReduced},
+                              [&](auto placed) { return place(placed); })))
       signalPassFailure();
   }
 
 private:
-  LogicalResult place() {
+  LogicalResult place(ArrayRef<PlacedArgument> placed) {
     func::FuncOp kernel = getOperation();
-    auto placed =
-        placedArguments(kernel, {PlacementKind::reduceScattered, PlacementKind::allReduced});
-    if (failed(placed) || placed->empty())
-      return LogicalResult(placed);
-    if (placed->size() > 1)
-      return kernel.emitError() << "'" << (*placed)[0].name << "' and '" << (*placed)[1].name
+    if (placed.size() > 1)
+      return kernel.emitError() << "'" << placed[0].name << "' and '" << placed[1].name
                                 << "' are both summed over the ranks: expected one result";
-    if (kernel.getArgAttr(placed->front().value.getArgNumber(), core::kReadOnlyAttr))
-      return kernel.emitError() << "'" << placed->front().name
+    if (kernel.getArgAttr(placed.front().value.getArgNumber(), core::kReadOnlyAttr))
+      return kernel.emitError() << "'" << placed.front().name
                                 << "' is summed over the ranks, but is an input: expected a result";
-    auto result = findResult(kernel, placed->front());
+    auto result = findResult(kernel, placed.front());
     if (failed(result))
       return failure();
     auto writer = result->isByCores() ? makeCoreWriter(kernel, *result)
                                       : makeCopyEngineWriter(kernel, *result);
     if (failed(writer->write()))
       return failure();
-    kernel.removeArgAttr(placed->front().value.getArgNumber(), kPlacementAttr);
+    kernel.removeArgAttr(placed.front().value.getArgNumber(), kPlacementAttr);
     return success();
   }
 };

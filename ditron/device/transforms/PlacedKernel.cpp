@@ -78,6 +78,14 @@ FailureOr<SmallVector<PlacedArgument>> placedArguments(func::FuncOp kernel,
   return result;
 }
 
+LogicalResult placeArguments(func::FuncOp kernel, ArrayRef<PlacementKind> kinds,
+                             llvm::function_ref<LogicalResult(ArrayRef<PlacedArgument>)> place) {
+  auto placed = placedArguments(kernel, kinds);
+  if (failed(placed) || placed->empty())
+    return LogicalResult(placed);
+  return place(*placed);
+}
+
 void setWhole(func::FuncOp kernel, BlockArgument argument, int64_t dim, StringRef axis) {
   auto all = llvm::to_vector(kernel->getAttrOfType<ArrayAttr>(core::kExtentsAttr));
   Attribute &own = all[argument.getArgNumber()];

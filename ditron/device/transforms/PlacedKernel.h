@@ -21,6 +21,11 @@ struct PlacedArgument {
 mlir::FailureOr<llvm::SmallVector<PlacedArgument>>
 placedArguments(mlir::func::FuncOp kernel, llvm::ArrayRef<PlacementKind> kinds);
 
+/// Has `place` write the verbs for these, if there are any.
+mlir::LogicalResult
+placeArguments(mlir::func::FuncOp kernel, llvm::ArrayRef<PlacementKind> kinds,
+               llvm::function_ref<mlir::LogicalResult(llvm::ArrayRef<PlacedArgument>)> place);
+
 /// Says that dimension `dim` of `argument` is `name` on each rank, R times that in all, or R_row
 /// times where the ranks along axis `row` have the parts.
 void setWhole(mlir::func::FuncOp kernel, mlir::BlockArgument argument, int64_t dim,

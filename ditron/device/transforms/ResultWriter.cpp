@@ -184,7 +184,7 @@ void ResultWriter::copySums() {
   Builder b(tiles.getLoc(), tiles->getContext());
   b.setInsertionPointAfter(tiles);
   auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"), 1,
-                              tiles.getOrder().getSharded());
+                              tiles.getOrder().getSharded(), MeshAxis::world);
   auto copies =
       b.create<TilesOp>(tiles.getExtents(), tiles.getElements(), tiles.getHeightAttr(), order);
   Block &body = copies.getBody().emplaceBlock();

@@ -157,7 +157,8 @@ private:
       const MeshAxes &axes = rank.mesh().axes;
       bool areAll = parts.size() == static_cast<size_t>(axes.ranks());
       return program_->launch(parts, reference_.cores(), parts.size() > 1 ? rank.mesh().nodes : 1,
-                              areAll ? axes : MeshAxes(), seed ? seed + round : 0);
+                              areAll ? axes : MeshAxes(), seed ? seed + round : 0,
+                              rank.options().launchTimeout);
     };
     if (program_->isOfRanks())
       return reference_.meeting().launch(rank.rank(), part, execute);

@@ -23,33 +23,41 @@ inline void takeParts(const auto &result, const auto &own, const auto &received,
   }
 }
 
-/// Part s of `y`, [R*M,N], becomes what rank s has for this rank: `partFor(peer)`, [M,N], is what
-/// this rank has for a peer. Cores push it tile by tile, to all peers at once; what is for the rank
-/// itself is copied.
+/// What is received lies in a slot for each rank: form(slots, take) sends into those of others, and
+/// take(arrives) makes the parts of the result.
 template <class T>
-void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
+void withSlots(const TransferConfig &cfg, const auto &partFor, const Out<T> &y, const auto &form) {
   auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
   auto parts = y.split(numRanks());
   auto result = tiled(parts);
   auto own = tiled(partFor(rank()));
   auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
   auto received = tiled(slots);
-  auto batched = [&](const auto &view) { return view.tiled(cfg.rows * cfg.batch, cfg.columns); };
-  auto batches = batched(slots);
-  auto arrived = signals({numRanks(), batches.rows(), batches.cols()}, "arrived");
+  form(slots, [&](const auto &arrives) { takeParts(result, own, received, arrives); });
+}
 
-  auto send = [&] {
-    for (auto [i, j] : batched(partFor(rank())).tiles())
-      for (auto peer : peers()) {
-        put(batched(partFor(peer))(i, j), batched(slots.on(peer))(rank(), i, j));
-        notify(arrived.on(peer)(rank(), i, j));
-      }
-  };
-  auto receive = [&] {
-    takeParts(result, own, received,
-              [&](Index s, Index i, Index j) { wait(arrived(s, i / cfg.batch, j), 1); });
-  };
-  sendAndReceive(cfg.senders, send, receive);
+/// Part s of `y`, [R*M,N], becomes what rank s has for this rank: `partFor(peer)`, [M,N], is what
+/// this rank has for a peer. Cores push it tile by tile, to all peers at once; what is for the rank
+/// itself is copied.
+template <class T>
+void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
+  withSlots<T>(cfg, partFor, y, [&](const auto &slots, const auto &take) {
+    auto batched = [&](const auto &view) { return view.tiled(cfg.rows * cfg.batch, cfg.columns); };
+    auto batches = batched(slots);
+    auto arrived = signals({numRanks(), batches.rows(), batches.cols()}, "arrived");
+
+    auto send = [&] {
+      for (auto [i, j] : batched(partFor(rank())).tiles())
+        for (auto peer : peers()) {
+          put(batched(partFor(peer))(i, j), batched(slots.on(peer))(rank(), i, j));
+          notify(arrived.on(peer)(rank(), i, j));
+        }
+    };
+    auto receive = [&] {
+      take([&](Index s, Index i, Index j) { wait(arrived(s, i / cfg.batch, j), 1); });
+    };
+    sendAndReceive(cfg.senders, send, receive);
+  });
 }
 
 /// The same in inboxes: for few bytes.
@@ -73,27 +81,22 @@ void exchangeInInboxes(const TransferConfig &cfg, const auto &partFor, const Out
 /// this rank's part first. Cores copy a chunk while the next one moves.
 template <class T>
 void exchangeByCopyEngines(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
-  auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
-  auto parts = y.split(numRanks());
-  auto result = tiled(parts);
-  auto own = tiled(partFor(rank()));
-  auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
-  auto received = tiled(slots);
-  RowChunks chunks(parts.rows(), cfg.rows, cfg.chunks);
-  auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+  withSlots<T>(cfg, partFor, y, [&](const auto &slots, const auto &take) {
+    RowChunks chunks(slots.rows(), cfg.rows, cfg.chunks);
+    auto arrived = signals({numRanks(), chunks.count()}, "arrived");
 
-  copyEngines().run("send", [&] {
-    for (auto peer : peers())
-      for (auto q : range(chunks.used())) {
-        auto chunk = [&](const auto &view) {
-          return view.slice(0, chunks.first(q), chunks.rows(q));
-        };
-        put(chunk(partFor(peer)), chunk(slots.on(peer).at(rank())));
-        notify(arrived.on(peer)(rank(), q));
-      }
+    copyEngines().run("send", [&] {
+      for (auto peer : peers())
+        for (auto q : range(chunks.used())) {
+          auto chunk = [&](const auto &view) {
+            return view.slice(0, chunks.first(q), chunks.rows(q));
+          };
+          put(chunk(partFor(peer)), chunk(slots.on(peer).at(rank())));
+          notify(arrived.on(peer)(rank(), q));
+        }
+    });
+    take([&](Index s, Index i, Index) { wait(arrived(s, chunks.of(i)), 1); });
   });
-  takeParts(result, own, received,
-            [&](Index s, Index i, Index) { wait(arrived(s, chunks.of(i)), 1); });
 }
 
 /// One of the three.

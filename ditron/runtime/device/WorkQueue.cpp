@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/device/WorkQueue.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include <fmt/format.h>
 #include <pthread.h>
-#include <system_error>
 #include <utility>
 
 namespace ditron::runtime {
@@ -25,14 +25,8 @@ void WorkQueue::close() {
 void WorkQueue::startThread() {
   if (thread_.joinable())
     return;
-  try {
-    thread_ = std::thread([this] { work(); });
-  } catch (const std::system_error &error) {
-    throw RuntimeError(
-        fmt::format("the thread that launches for {} cannot be started ({}): limits on "
-                    "threads (ulimit -u, pids.max) or memory leave no room for it",
-                    name_, error.what()));
-  }
+  thread_ =
+      ditron::startThread(fmt::format("the thread that launches ({})", name_), [this] { work(); });
   pthread_setname_np(thread_.native_handle(), name_.substr(0, 15).c_str());
 }
 

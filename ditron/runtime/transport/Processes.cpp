@@ -9,19 +9,22 @@
 // left in good order the error of the run. Open files, such as those of a GPU's memory, go from rank
 // to rank there too; the same thread takes them, and keeps them for whoever asks.
 #include "ditron/runtime/WaitReport.h"
-#include "ditron/runtime/transport/Socket.h"
+#include "ditron/runtime/transport/MeetingPlace.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -30,13 +33,16 @@ namespace ditron::runtime {
 namespace {
 
 constexpr uint64_t kProtocol =
-    0x6469747268656c34;        // changes with the control block and the messages
+    0x6469747268656c35;        // its last byte changes with the control block and the messages
 constexpr int kMaxRanks = 250; // files that fit one message
+// No rank can take memory away from under the others.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/// What a rank says when it comes.
+/// What a rank says when it comes, and behind it the key of the job.
 struct Hello {
   uint64_t protocol;
   int32_t rank, size, cores;
+  int32_t zero = 0;
 };
 
 /// What rank 0 answers; with the region's file and the rank's sockets where `accepted`.
@@ -95,7 +101,7 @@ public:
         stop_(eventfd(0, EFD_CLOEXEC)) {
     if (!stop_)
       throw RuntimeError(fmt::format("an eventfd is refused: {}", std::strerror(errno)));
-    thread_ = std::thread([this] { watch(); });
+    thread_ = startThread("the thread that watches for ranks that die", [this] { watch(); });
   }
   ~Monitor() {
     uint64_t one = 1;
@@ -160,7 +166,12 @@ public:
       : region_(Control::regionBytes(membership.size, options.cores, joined.heapBytes),
                 joined.memory.number()) {
     control_ = Control(region_.data());
-    monitor_ = std::make_unique<Monitor>(control_, std::move(joined.peers));
+    try {
+      monitor_ = std::make_unique<Monitor>(control_, std::move(joined.peers));
+    } catch (const Error &error) { // the others are there already
+      control_.raiseFatal(error.what());
+      throw;
+    }
   }
   std::string_view name() const override { return "processes"; }
 
@@ -184,10 +195,10 @@ public:
       : membership_(membership), options_(options), deadline_(deadline),
         connections_(size_t(membership.size)) {}
 
-  Joined meet(const std::string &name) {
-    listen(name);
+  Joined meet(MeetingPlace &place) {
+    const File &listener = place.listen(deadline_);
     try {
-      collect();
+      collect(listener);
       return handOut();
     } catch (const Error &error) {
       refuse(error.what());
@@ -196,31 +207,47 @@ public:
   }
 
 private:
-  void listen(const std::string &name) {
-    while (!(listener_ = listenAt(name))) {
-      if (std::chrono::steady_clock::now() > deadline_)
-        throw RuntimeError(fmt::format("another run with the job key '{}' is alive on this host",
-                                       membership_.job));
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  void collect(const File &listener) {
+    while (!absent().empty()) {
+      std::vector<pollfd> entries{{listener.number(), POLLIN, 0}};
+      for (const File &guest : guests_)
+        entries.push_back({guest.number(), POLLIN, 0});
+      if (!waitReadable(entries, deadline_))
+        throw RuntimeError(fmt::format("rank 0 waited {} ms for {} to start",
+                                       options_.connectTimeout.count(), describeRanks(absent())));
+      for (size_t guest = guests_.size(); guest > 0; --guest)
+        if (entries[guest].revents)
+          hear(guest - 1);
+      if (entries[0].revents)
+        admit(acceptFrom(listener, deadline_));
     }
   }
 
-  void collect() {
-    for (int missing = membership_.size - 1; missing > 0;) {
-      File connection = acceptFrom(listener_, deadline_);
-      if (!connection)
-        throw RuntimeError(fmt::format("rank 0 waited {} ms for {} to start",
-                                       options_.connectTimeout.count(), describeRanks(absent())));
-      Hello hello{};
-      Deadline soon =
-          std::min(deadline_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
-      if (peerOf(connection).user != getuid() ||
-          !receiveMessage(connection, &hello, sizeof(hello), soon))
-        continue; // a stranger
+  void admit(File guest) {
+    if (guest && peerOf(guest).user == geteuid())
+      guests_.push_back(std::move(guest));
+  }
+
+  /// Takes in a guest that has spoken, or drops it where that is no rank of this run.
+  void hear(size_t number) {
+    File guest = std::move(guests_[number]);
+    guests_.erase(guests_.begin() + ptrdiff_t(number));
+    Hello hello{};
+    std::string text(sizeof(hello) + membership_.job.size(), '\0');
+    if (!receiveMessage(guest, text.data(), text.size(), std::chrono::steady_clock::now()))
+      return;
+    std::memcpy(&hello, text.data(), sizeof(hello));
+    bool isHello = (hello.protocol ^ kProtocol) < 256 && hello.zero == 0 && hello.rank > 0 &&
+                   hello.rank < hello.size && text.substr(sizeof(hello)) == membership_.job;
+    if (!isHello)
+      return;
+    try {
       check(hello);
-      connections_[size_t(hello.rank)] = std::move(connection);
-      --missing;
+    } catch (const Error &) {
+      guests_.push_back(std::move(guest)); // it is told too
+      throw;
     }
+    connections_[size_t(hello.rank)] = std::move(guest);
   }
 
   void check(const Hello &hello) const {
@@ -229,7 +256,7 @@ private:
     if (hello.size != membership_.size)
       throw RuntimeError(fmt::format("rank {} says that there are {} ranks, but rank 0 says {}",
                                      hello.rank, hello.size, membership_.size));
-    if (hello.rank <= 0 || hello.rank >= membership_.size || connections_[size_t(hello.rank)])
+    if (connections_[size_t(hello.rank)])
       throw RuntimeError(fmt::format("two processes say that they are rank {}", hello.rank));
     if (hello.cores != options_.cores)
       throw RuntimeError(fmt::format("rank {} has {} cores but rank 0 has {}", hello.rank,
@@ -263,11 +290,14 @@ private:
   }
 
   File makeMemory(size_t heapBytes) const {
-    File memory(memfd_create("ditron", MFD_CLOEXEC));
+    File memory(memfd_create("ditron", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     size_t bytes = Control::regionBytes(membership_.size, options_.cores, heapBytes);
-    if (!memory || ftruncate(memory.number(), off_t(bytes)) != 0)
-      throw RuntimeError(
-          fmt::format("{} bytes of shared memory are refused: {}", bytes, std::strerror(errno)));
+    if (!memory || ftruncate(memory.number(), off_t(bytes)) != 0 ||
+        fcntl(memory.number(), F_ADD_SEALS, kSeals) != 0)
+      throw RuntimeError(fmt::format("{} bytes of shared memory are refused: {} (ulimit -f bounds "
+                                     "them, DITRON_HEAP_BYTES sets those of a rank; ulimit -n "
+                                     "bounds open files)",
+                                     bytes, std::strerror(errno)));
     Region region(bytes, memory.number());
     Control control(region.data());
     control.initialise(membership_.size, options_.cores, heapBytes);
@@ -293,33 +323,42 @@ private:
   void refuse(const char *message) {
     Answer answer{kProtocol, 0, 0, {}};
     std::strncpy(answer.refusal, message, sizeof(answer.refusal) - 1);
-    for (const File &connection : connections_)
-      if (connection)
-        sendMessage(connection, &answer, sizeof(answer));
+    for (const std::vector<File> *present : {&connections_, &guests_})
+      for (const File &connection : *present)
+        if (connection)
+          sendMessage(connection, &answer, sizeof(answer));
   }
 
   const Membership &membership_;
   const Options &options_;
   Deadline deadline_;
-  File listener_;
-  std::vector<File> connections_;
+  std::vector<File> guests_;      ///< they have come, and said nothing
+  std::vector<File> connections_; ///< by rank
 };
 
+/// RuntimeError unless the file is of so many bytes for good.
+void requireSealed(const File &memory, size_t bytes) {
+  struct stat status{};
+  bool isSized = fstat(memory.number(), &status) == 0 && size_t(status.st_size) == bytes;
+  if (!isSized || (fcntl(memory.number(), F_GET_SEALS) & kSeals) != kSeals)
+    throw RuntimeError(fmt::format(
+        "rank 0 hands out memory of {} bytes, expected {} that are sealed", status.st_size, bytes));
+}
+
 /// A rank other than 0: goes to rank 0 and takes what it hands out.
-Joined join(const Membership &membership, const Options &options, const std::string &name,
+Joined join(const Membership &membership, const Options &options, const MeetingPlace &place,
             Deadline deadline) {
-  File connection;
-  while (!(connection = connectTo(name)) || peerOf(connection).user != getuid()) {
-    if (std::chrono::steady_clock::now() > deadline)
-      throw RuntimeError(fmt::format("rank {} waited {} ms for rank 0 to start on this host",
-                                     membership.rank, options.connectTimeout.count()));
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
+  File connection = place.connect(deadline);
+  if (!connection)
+    throw RuntimeError(fmt::format("rank {} waited {} ms for rank 0 to start on this host",
+                                   membership.rank, options.connectTimeout.count()));
   Hello hello{kProtocol, membership.rank, membership.size, options.cores};
+  std::string text(reinterpret_cast<const char *>(&hello), sizeof(hello));
+  text += membership.job;
   Answer answer{};
   std::vector<File> files;
   // Rank 0 keeps the same bound; the second more lets its report arrive.
-  if (!sendMessage(connection, &hello, sizeof(hello)) ||
+  if (!sendMessage(connection, text.data(), text.size()) ||
       !receiveMessage(connection, &answer, sizeof(answer), deadline + std::chrono::seconds(1),
                       &files) ||
       answer.protocol != kProtocol)
@@ -331,6 +370,8 @@ Joined join(const Membership &membership, const Options &options, const std::str
   Joined joined;
   joined.heapBytes = answer.heapBytes;
   joined.memory = std::move(files[0]);
+  requireSealed(joined.memory,
+                Control::regionBytes(membership.size, options.cores, joined.heapBytes));
   joined.peers.resize(size_t(membership.size));
   for (int peer = 0, next = 1; peer < membership.size; ++peer)
     if (peer != membership.rank)
@@ -346,10 +387,10 @@ std::shared_ptr<Transport> joinProcesses(const Membership &membership, const Opt
                                    membership.size, kMaxRanks));
   if (options.cores < 1 || options.cores > 1024)
     throw UsageError(fmt::format("cores is {}: expected 1 to 1024", options.cores));
-  std::string name = fmt::format("ditron-{}-{}", getuid(), membership.job);
+  MeetingPlace place(membership.job);
   Deadline deadline = std::chrono::steady_clock::now() + options.connectTimeout;
-  Joined joined = membership.rank == 0 ? Hub(membership, options, deadline).meet(name)
-                                       : join(membership, options, name, deadline);
+  Joined joined = membership.rank == 0 ? Hub(membership, options, deadline).meet(place)
+                                       : join(membership, options, place, deadline);
   return std::make_shared<ProcessesTransport>(membership, options, std::move(joined));
 }
 

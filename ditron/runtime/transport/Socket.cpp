@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 namespace ditron::runtime {
@@ -23,48 +22,38 @@ constexpr size_t kMaxFiles = 253; // Linux's bound on the files of one message
   throw RuntimeError(fmt::format("{} is refused: {}{}", what, std::strerror(errno), advice));
 }
 
-File makeSocket() {
-  File file(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+File makeSocket(int flags = 0) {
+  File file(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
   if (!file)
     refuse("a unix socket");
   return file;
 }
 
-std::pair<sockaddr_un, socklen_t> abstractAddress(const std::string &name) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  size_t length = std::min(name.size(), sizeof(address.sun_path) - 1);
-  std::memcpy(address.sun_path + 1, name.data(), length); // a leading zero: no name in any folder
-  return {address, socklen_t(offsetof(sockaddr_un, sun_path) + 1 + length)};
+/// `skipped`: the zero that leads an abstract name.
+SocketAddress addressOf(const std::string &name, size_t skipped) {
+  SocketAddress result{};
+  result.address.sun_family = AF_UNIX;
+  if (skipped + name.size() >= sizeof(result.address.sun_path))
+    throw InternalError(fmt::format("the name of a socket has {} bytes", name.size()));
+  std::memcpy(result.address.sun_path + skipped, name.data(), name.size());
+  result.length = socklen_t(offsetof(sockaddr_un, sun_path) + skipped + name.size());
+  return result;
 }
 
-/// Waits until the file can be read; false at the deadline.
 bool readable(const File &file, Deadline deadline) {
-  for (;;) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    pollfd entry{file.number(), POLLIN, 0};
-    int ready = poll(&entry, 1, int(std::clamp<int64_t>(left.count() + 1, 0, 1000)));
-    if (ready > 0)
-      return true;
-    if (ready < 0 && errno != EINTR)
-      refuse("poll");
-    if (left.count() < 0)
-      return false;
-  }
+  std::vector<pollfd> entry{{file.number(), POLLIN, 0}};
+  return waitReadable(entry, deadline);
 }
 
 } // namespace
 
-File::~File() {
-  if (number_ >= 0)
-    close(number_);
-}
+SocketAddress SocketAddress::abstract(const std::string &name) { return addressOf(name, 1); }
+SocketAddress SocketAddress::file(const std::string &path) { return addressOf(path, 0); }
 
-File listenAt(const std::string &name) {
+File listenAt(const SocketAddress &address) {
   File file = makeSocket();
-  auto [address, length] = abstractAddress(name);
-  if (bind(file.number(), reinterpret_cast<sockaddr *>(&address), length) != 0) {
+  auto *name = reinterpret_cast<const sockaddr *>(&address.address);
+  if (bind(file.number(), name, address.length) != 0) {
     if (errno == EADDRINUSE)
       return {};
     refuse("binding a unix socket");
@@ -74,12 +63,14 @@ File listenAt(const std::string &name) {
   return file;
 }
 
-File connectTo(const std::string &name) {
-  File file = makeSocket();
-  auto [address, length] = abstractAddress(name);
-  if (connect(file.number(), reinterpret_cast<sockaddr *>(&address), length) != 0)
-    return {};
-  return file;
+Contact connectTo(const SocketAddress &address) {
+  File file = makeSocket(SOCK_NONBLOCK);
+  auto *name = reinterpret_cast<const sockaddr *>(&address.address);
+  if (connect(file.number(), name, address.length) != 0)
+    return {.file = {}, .isBusy = errno == EAGAIN, .isRefused = errno == ECONNREFUSED};
+  if (fcntl(file.number(), F_SETFL, 0) != 0)
+    refuse("a socket that waits");
+  return {.file = std::move(file)};
 }
 
 File acceptFrom(const File &listener, Deadline deadline) {
@@ -91,6 +82,21 @@ File acceptFrom(const File &listener, Deadline deadline) {
       refuse("accepting a connection");
   }
   return {};
+}
+
+bool waitReadable(std::vector<pollfd> &files, Deadline deadline) {
+  for (;;) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    int ready =
+        poll(files.data(), files.size(), int(std::clamp<int64_t>(left.count() + 1, 0, 1000)));
+    if (ready > 0)
+      return true;
+    if (ready < 0 && errno != EINTR)
+      refuse("poll");
+    if (left.count() < 0)
+      return false;
+  }
 }
 
 std::pair<File, File> socketPair() {

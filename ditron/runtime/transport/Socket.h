@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the processes of a run need of unix sockets: message sockets with an abstract name, which no
-// file system knows and which is gone with its last process, and the passing of open files.
+// What the processes of a run need of unix sockets: message sockets, and the passing of open files.
 #pragma once
+#include "ditron/support/OpenFile.h"
 #include <chrono>
 #include <cstddef>
+#include <poll.h>
 #include <string>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <utility>
 #include <vector>
 
@@ -14,29 +17,29 @@ namespace ditron::runtime {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// An open file, closed at the end.
-class File {
-public:
-  File() = default;
-  explicit File(int number) : number_(number) {}
-  File(File &&other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  File &operator=(File &&other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~File();
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
+using File = OpenFile;
 
-private:
-  int number_ = -1;
+/// The name of a socket: of at most 107 bytes, InternalError where it has more.
+struct SocketAddress {
+  /// One that no file system knows, and that is gone with its last process.
+  static SocketAddress abstract(const std::string &name);
+  static SocketAddress file(const std::string &path);
+  sockaddr_un address;
+  socklen_t length;
 };
 
-/// Listens under an abstract name; an empty file where another process has it. RuntimeError where
-/// the system refuses.
-File listenAt(const std::string &name);
-/// Connects to it; an empty file where nobody listens.
-File connectTo(const std::string &name);
+/// Listens; an empty file where another process has the name. RuntimeError where the system refuses.
+File listenAt(const SocketAddress &address);
+
+struct Contact {
+  File file;              ///< empty where there is none
+  bool isBusy = false;    ///< somebody listens, and takes nobody for now
+  bool isRefused = false; ///< the name is there, and nobody listens
+};
+/// Connects to who listens there. Waits for nobody.
+Contact connectTo(const SocketAddress &address);
+/// Waits until one of the files can be read, as poll; false at the deadline.
+bool waitReadable(std::vector<pollfd> &files, Deadline deadline);
 /// The next connection, an empty file at the deadline.
 File acceptFrom(const File &listener, Deadline deadline);
 /// Two connected sockets.

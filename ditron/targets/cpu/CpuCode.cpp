@@ -4,6 +4,7 @@
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/cpu/Sanitize.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -127,6 +128,7 @@ std::string HostMachine::emitObject(llvm::Module &module) const {
 //===-- Loading -------------------------------------------------------------------------------===//
 
 struct LoadedCode::Jit {
+  std::string problem; ///< what ORC would print
   std::unique_ptr<llvm::orc::LLJIT> engine;
 };
 
@@ -143,13 +145,42 @@ static void require(llvm::Error error) {
         fmt::format("cannot load a kernel's code: {}", llvm::toString(std::move(error))));
 }
 
+/// The functions of the process that LLVM makes calls of: of memory, of arithmetic, of half floats on
+/// older CPUs, of unwinding.
+static constexpr llvm::StringLiteral kLibrary =
+    "memcpy memmove memset memcmp bcmp "
+    "fmod fmodf fma fmaf exp expf exp2 exp2f log logf log2 log2f sin sinf cos cosf "
+    "pow powf floor floorf ceil ceilf trunc truncf rint rintf nearbyint nearbyintf "
+    "round roundf roundeven roundevenf "
+    "__truncsfhf2 __truncdfhf2 __extendhfsf2 __extendhfdf2 __truncsfbf2 __truncdfbf2 "
+    "__gnu_h2f_ieee __gnu_f2h_ieee "
+    "_Unwind_Resume __gcc_personality_v0";
+
+/// Whether a kernel may call a function of the process. Code that comes from a file sees no other.
+static bool isForKernels(const llvm::orc::SymbolStringPtr &name) {
+  static const llvm::StringSet<> known = [] {
+    llvm::SmallVector<llvm::StringRef> words;
+    kLibrary.split(words, ' ');
+    llvm::StringSet<> all;
+    for (llvm::StringRef word : words)
+      all.insert(word);
+    return all;
+  }();
+  return known.contains(*name) || (*name).starts_with("__asan_") || (*name).starts_with("__tsan_");
+}
+
 LoadedCode::LoadedCode(const abi::CompiledKernel &compiled, const std::vector<Symbol> &symbols)
     : jit_(std::make_unique<Jit>()), info_(compiled.info) {
   initializeLLVM();
   llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(llvm::sys::getProcessTriple())};
-  jit_->engine =
-      require(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
+  jit_->engine = require(llvm::orc::LLJITBuilder()
+                             .setJITTargetMachineBuilder(std::move(machine))
+                             .setLinkProcessSymbolsByDefault(false)
+                             .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                             .create());
   llvm::orc::LLJIT &engine = *jit_->engine;
+  engine.getExecutionSession().setErrorReporter(
+      [jit = jit_.get()](llvm::Error error) { jit->problem = llvm::toString(std::move(error)); });
   llvm::orc::SymbolMap functions;
   for (const Symbol &symbol : symbols)
     functions[engine.mangleAndIntern(symbol.name)] = {
@@ -158,9 +189,15 @@ LoadedCode::LoadedCode(const abi::CompiledKernel &compiled, const std::vector<Sy
   llvm::orc::JITDylib &library = engine.getMainJITDylib();
   require(library.define(llvm::orc::absoluteSymbols(std::move(functions))));
   library.addGenerator(require(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      engine.getDataLayout().getGlobalPrefix())));
+      engine.getDataLayout().getGlobalPrefix(), isForKernels)));
   require(engine.addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(compiled.code, "kernel")));
-  kernel_ = require(engine.lookup(info_.entry)).toPtr<Kernel>();
+  llvm::Expected<llvm::orc::ExecutorAddr> entry = engine.lookup(info_.entry);
+  if (!entry) {
+    std::string problem = llvm::toString(entry.takeError());
+    throw RuntimeError(fmt::format("cannot load a kernel's code: {}",
+                                   jit_->problem.empty() ? problem : jit_->problem));
+  }
+  kernel_ = entry->toPtr<Kernel>();
 }
 
 LoadedCode::~LoadedCode() = default;

@@ -2,14 +2,20 @@
 #include "ditron/targets/gpu/Tool.h"
 #include "ditron/support/Env.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
 
 namespace ditron::gpu {
 
@@ -40,46 +46,47 @@ std::optional<std::string> findTool(const char *variable, const std::vector<std:
 
 namespace {
 
-/// A file that goes when this object does.
-class TemporaryFile {
+/// A folder that only this user sees, and that goes when this object does.
+class TemporaryFolder {
 public:
-  explicit TemporaryFile(const char *suffix) {
-    if (std::error_code error = llvm::sys::fs::createTemporaryFile("ditron", suffix, path_))
-      throw RuntimeError("no temporary file can be made: " + error.message());
+  TemporaryFolder() {
+    llvm::SmallString<128> name;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, name);
+    path_ = (name + "/ditron-XXXXXX").str();
+    if (!mkdtemp(path_.data()))
+      throw RuntimeError(
+          fmt::format("no temporary folder can be made: '{}': {}", path_, std::strerror(errno)));
   }
-  ~TemporaryFile() { llvm::sys::fs::remove(path_); }
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
+  ~TemporaryFolder() { llvm::sys::fs::remove_directories(path_); }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  std::string path() const { return path_.str().str(); }
-  std::string contents() const {
-    auto buffer = llvm::MemoryBuffer::getFile(path_);
-    return buffer ? (*buffer)->getBuffer().str() : "";
-  }
-  void write(const std::string &text) const {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(path_, error);
-    stream << text;
-  }
+  std::string file(const char *name) const { return fmt::format("{}/{}", path_, name); }
 
 private:
-  llvm::SmallString<128> path_;
+  std::string path_;
 };
+
+std::string contentsOf(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
 
 } // namespace
 
 ToolRun runTool(const std::string &program, const std::string &input, const char *suffix,
                 ToolArguments arguments) {
-  TemporaryFile source(suffix), output("out"), report("txt");
-  source.write(input);
-  std::vector<std::string> given = arguments(source.path(), output.path());
+  TemporaryFolder folder;
+  std::string source = folder.file("kernel.") + suffix, output = folder.file("out");
+  std::string log = folder.file("log");
+  writeFile(source, input);
+  std::vector<std::string> given = arguments(source, output);
   std::vector<llvm::StringRef> words{program};
   words.insert(words.end(), given.begin(), given.end());
-  std::string log = report.path();
   std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log),
                                                 llvm::StringRef(log)};
   int status = llvm::sys::ExecuteAndWait(program, words, std::nullopt, redirects);
-  return {status == 0, output.contents(), report.contents()};
+  return {status == 0, contentsOf(output), contentsOf(log)};
 }
 
 } // namespace ditron::gpu

@@ -118,6 +118,38 @@ func.func @reads(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C:
 // -----
 
 !bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!words = memref<?xi64, strided<[?], offset: ?>>
+
+// Symmetric memory that other ranks alone write is known where a wait has told of it: the producer waits, too.
+// CHECK-LABEL: func.func @counts
+// CHECK: nvidia.roles producer {
+// CHECK: simt.wait
+// CHECK: %[[WORD:.*]] = memref.load
+// CHECK: nvidia.tma_load
+// CHECK: } consumer {
+func.func @counts(%A: !bf16 {tile.unit_stride}, %B: !bf16 {tile.unit_stride}, %C: !bf16 {tile.unit_stride},
+                  %sizes: !words, %cell: index, %n: index, %status: !llvm.ptr) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %page = simt.shift %sizes by %n page %c1 : !words -> !words
+  simt.wait %cell for %c1 site 1 scope "sys" in (%status) : !llvm.ptr
+  %word = memref.load %page[%n] : !words
+  %size = arith.index_cast %word : i64 to index
+  %acc = scf.for %k = %c0 to %size step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %x = tile.load %A[%c0, %k] : !bf16 -> tensor<64x64xbf16>
+    %y = tile.load %B[%k, %c0] : !bf16 -> tensor<64x64xbf16>
+    %d = tile.dot %x, %y, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %c = tile.cast %acc : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %c, %C[%c0, %c0] : tensor<64x64xbf16>, !bf16
+  return
+}
+
+// -----
+
+!bf16 = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 
 // An operand that is stored before any is loaded, as where rows are copied to whole 16 bytes: the producer loads behind
 // a gate.

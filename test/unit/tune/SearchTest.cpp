@@ -49,6 +49,23 @@ TEST(Search, TriesNothingTwice) {
   EXPECT_EQ(again, 20);
 }
 
+TEST(Search, WhatHasNoEffectIsNotVaried) {
+  ConfigParameter batch{"batch", "at a time", {1, 2, 4}, {}, 1, {{"engine", {0}}}};
+  ConfigParameter chunks{"chunks", "sent one by one", {1, 2}, {}, 1, {{"engine", {1}}}};
+  std::vector<ConfigParameter> choices = {
+      {"engine", "what moves data", {0, 1}, {"cores", "copy"}}, batch, chunks};
+  Config first{{"engine", 0}, {"batch", 4}, {"chunks", 1}};
+  Outcome outcome = search(choices, first, [](const Config &config) {
+    return config["engine"] ? 2 - double(config["chunks"]) / 4 : 3.0;
+  });
+  EXPECT_EQ(outcome.trials.size(),
+            4u); // cores with two batches, copy engines with two numbers of chunks
+  EXPECT_EQ(outcome.best.config["chunks"], 2);
+  EXPECT_EQ(outcome.best.config["batch"], 1);
+  choices[1].candidates.clear(); // a batch that stays, whatever the engine
+  EXPECT_EQ(search(choices, first, [](const Config &) { return 1.0; }).trials.size(), 1u);
+}
+
 TEST(Search, WhatMakesNoKernelIsNoCandidate) {
   Outcome outcome = search(kChoices, start(), [](const Config &config) {
     if (config["m"] >= 64)

@@ -7,8 +7,7 @@ namespace ditron::tools {
 using runtime::Tensor;
 
 Operands::Operands(const Task &task) : parameters_(task.kernel.parameters()) {
-  Dimensions dims = task.problem.dims;
-  dims["R"] = task.problem.ranks;
+  Dimensions dims = task.problem.allDims();
   const Signature &signature = task.kernel.signature();
   for (size_t n = 0; n < parameters_.size(); ++n) {
     const detail::Parameter &parameter = parameters_[n];

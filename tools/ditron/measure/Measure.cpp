@@ -112,7 +112,7 @@ private:
     for (int64_t extent = 64; extent <= sizes_.product; extent *= 4) {
       std::string shape = fmt::format("M={0},N={0},K={0}", std::min(2 * extent, sizes_.product));
       double seconds = 0;
-      found = productRate(makeTask(arguments, shape, 1, placement_.cores, targetOf(placement_)),
+      found = productRate(makeTask(arguments, shape, {}, placement_.cores, targetOf(placement_)),
                           seconds);
       if (seconds > 10 * kEnough)
         break;
@@ -169,7 +169,7 @@ private:
   void measureCollective() {
     bool isGpu = !context_.device()->isHostAccessible();
     std::string why;
-    auto nccl = isGpu ? baselines::Communicator::of(context_, why) : nullptr;
+    auto nccl = isGpu ? baselines::Communicator::of(context_, {1, context_.ranks()}, why) : nullptr;
     if (isGpu && !nccl) {
       result_.notes.push_back("the library's collectives: " + why);
       return;

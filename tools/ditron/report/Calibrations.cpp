@@ -3,21 +3,13 @@
 #include "ditron/compiler/Cache.h"
 #include "ditron/driver/backends/Backends.h"
 #include "ditron/support/Error.h"
-#include "ditron/support/File.h"
 #include "tools/ditron/report/Machine.h"
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <sstream>
 
 namespace ditron::tools {
 
-namespace fs = std::filesystem;
-
-/// Empty where nothing is kept on disk.
-static fs::path fileOf(const std::string &device) {
-  fs::path folder = KernelCache::fromEnvironment().folder();
-  return folder.empty() ? folder : folder / fmt::format("calibration-{}.txt", slugOf(device));
+static std::string fileOf(const std::string &device) {
+  return fmt::format("calibration-{}.txt", slugOf(device));
 }
 
 std::string calibratedDevice(const Placement &placement) {
@@ -27,31 +19,33 @@ std::string calibratedDevice(const Placement &placement) {
 
 KnownCalibration findCalibration(const std::string &device) {
   KnownCalibration result;
-  fs::path path = fileOf(device);
-  std::ifstream file(path);
-  if (path.empty() || !file)
+  KernelCache cache = KernelCache::fromEnvironment();
+  std::string name = fileOf(device);
+  if (cache.isOff())
     return result;
-  std::ostringstream text;
-  text << file.rdbuf();
   try {
-    result.numbers = heuristics::Calibration::parse(text.str());
+    std::optional<std::string> text = cache.folder().read(name);
+    if (!text)
+      return result;
+    result.numbers = heuristics::Calibration::parse(*text);
     result.isMeasured = true;
   } catch (const UsageError &error) {
-    result.problem =
-        fmt::format("'{}': {}; ditron info --measure writes it anew", path.string(), error.what());
+    result.problem = fmt::format("'{}': {}; ditron info --measure writes it anew",
+                                 (cache.folder().path() / name).string(), error.what());
+  } catch (const RuntimeError &error) {
+    result.problem = fmt::format("calibration: {}; it is left alone", error.what());
   }
   return result;
 }
 
 std::string keepCalibration(const std::string &device, const heuristics::Calibration &numbers) {
-  fs::path path = fileOf(device);
-  if (path.empty())
+  KernelCache cache = KernelCache::fromEnvironment();
+  if (cache.isOff())
     throw UsageError("--measure keeps what it finds beside the compiled kernels, but there is no "
                      "folder for them: expected DITRON_CACHE_DIR to name one");
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  writeFile(path.string(), numbers.text());
-  return path.string();
+  std::string name = fileOf(device);
+  cache.folder().write(name, numbers.text());
+  return cache.folder().path() / name;
 }
 
 } // namespace ditron::tools

@@ -64,16 +64,18 @@ std::pair<double, double> rounding(DType type) {
 class Projection {
 public:
   Projection(const Task &task, const Inputs &inputs, int64_t rank, const runtime::Tensor &output)
-      : inputs_(inputs), output_(output), type_(output.dtype()),
+      : inputs_(inputs.ofTeamOf(rank)), output_(output), type_(output.dtype()), rank_(rank),
         transB_(kernels::hasTransposedB(task.kernel)), depth_(inputs.shape(1)[transB_ ? 1 : 0]),
-        width_(output.shape()[1]), structure_{task.entry.baseline, task.problem.ranks, rank,
-                                              inputs.shape(0)[0], output.shape()[0]} {
-    std::mt19937_64 random(static_cast<uint64_t>(1e15 * inputs.uniform(rank, 63, 0)));
+        width_(output.shape()[1]),
+        structure_{task.entry.baseline, task.problem.ranks, task.problem.placeOf(rank),
+                   inputs.shape(0)[0], output.shape()[0]} {
+    int64_t place = structure_.rank;
+    std::mt19937_64 random(static_cast<uint64_t>(1e15 * inputs_.uniform(place, 63, 0)));
     for (int64_t n = 0; n < width_ * int64_t(kVectors); ++n)
       signs_.push_back(random() & (uint64_t(1) << 40) ? 1.0 : -1.0);
     for (int64_t peer = 0; peer < structure_.ranks; ++peer)
-      projected_.push_back(peer == rank || structure_.sumsOverRanks() ? projectB(peer)
-                                                                      : ProjectedB());
+      projected_.push_back(peer == place || structure_.sumsOverRanks() ? projectB(peer)
+                                                                       : ProjectedB());
   }
 
   std::optional<std::string> check() const {
@@ -115,7 +117,7 @@ private:
           worst = std::isnan(error) ? HUGE_VAL : ratio;
           message = fmt::format("row {} of rank {}'s output times a random vector of +1 and -1: "
                                 "found {}, expected {} within {:.3g}",
-                                row, structure_.rank, found.values[v], expected.values[v], bound);
+                                row, rank_, found.values[v], expected.values[v], bound);
         }
       }
     }
@@ -178,10 +180,11 @@ private:
     return result;
   }
 
-  const Inputs &inputs_;
+  const Inputs inputs_; ///< of the rank's team
   const runtime::Tensor &output_;
   DType type_;
-  bool transB_; ///< B is transposed
+  int64_t rank_; ///< of all ranks
+  bool transB_;  ///< B is transposed
   int64_t depth_, width_;
   Structure structure_;
   std::vector<double> signs_;

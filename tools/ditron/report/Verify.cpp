@@ -31,7 +31,7 @@ struct Output {
                        task.kernel.signature().arguments()[argument].name, rank);
   }
   std::vector<Expected> expected(int64_t row, const std::vector<int64_t> &columns) const {
-    return task.entry.reference(run, {rank, argument, row, columns});
+    return kernels::expectedRow(task.entry, run, {rank, argument, row, columns});
   }
 };
 

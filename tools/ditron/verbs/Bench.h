@@ -58,6 +58,13 @@ inline baselines::Work workOf(const Task &task) {
   return {task.entry, task.problem, task.config, task.kernel};
 }
 
+/// Whether a library's result is right. Sums that are rounded on their way may be off by more than
+/// ditron's: by 2 % of the largest element.
+inline bool isRight(const Findings &findings, bool roundsSums) {
+  constexpr double kRounding = 0.02;
+  return findings.verdict.ok || (roundsSums && findings.verdict.error < kRounding);
+}
+
 /// The only rank, on a device with streams of its own, timed by their events.
 BenchResult benchDevice(Context &context, const Task &task, const BenchArguments &arguments,
                         uint64_t seed);

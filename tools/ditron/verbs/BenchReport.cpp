@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/verbs/BenchReport.h"
-#include "ditron/support/Error.h"
+#include "ditron/support/File.h"
 #include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/report/Machine.h"
 #include "tools/ditron/verbs/Explanation.h"
@@ -9,7 +9,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace ditron::tools {
@@ -103,6 +102,8 @@ Json jsonOf(const Task &task, const Placement &placement, const BenchArguments &
             {"assembly_s", result.assemblySeconds},
             {"from_cache", result.fromCache},
             {"graph", arguments.graph}};
+  if (task.problem.team)
+    json["axis"] = task.problem.team->axis, json["team"] = task.problem.ranks;
   if (result.launchSeconds) {
     json["launch_s"] = *result.launchSeconds;
     json["sets"] = result.sets;
@@ -167,10 +168,7 @@ void saveLine(Json line, const BenchResult &result, const std::string &folder) {
   std::filesystem::create_directories(folder, error);
   std::string path = fmt::format("{}/{}.jsonl", folder,
                                  result.machine.empty() ? machine.slug() : slugOf(result.machine));
-  std::ofstream file(path, std::ios::app);
-  file << line.dump() + "\n" << std::flush;
-  if (!file)
-    throw RuntimeError(fmt::format("'{}' cannot be written", path));
+  appendLine(path, line.dump());
 }
 
 } // namespace ditron::tools

@@ -41,7 +41,7 @@ computes the same; missed otherwise. Mutants are missed: exit status 1.)";
 
 struct CheckArguments : KernelArguments {
   std::string ranks, cores, nodes, mesh, launches, schedules, states, seed, resident, budget,
-      replay, function;
+      seconds, elements, replay, function;
   std::vector<std::string> shapes;
   bool mutate = false, json = false;
 };
@@ -70,6 +70,10 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
   options.residentCores = parseNumber("--resident", arguments.resident, 0, 0, 1024);
   options.budget = static_cast<uint64_t>(parseNumber(
       "--budget", arguments.budget, static_cast<int64_t>(options.budget), 1, INT64_MAX));
+  options.time = std::chrono::seconds(
+      parseNumber("--seconds", arguments.seconds, options.time.count(), 1, 86'400));
+  options.elements =
+      parseNumber("--elements", arguments.elements, options.elements, 1, int64_t(1) << 40);
   return options;
 }
 
@@ -79,8 +83,7 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
 struct Case {
   std::variant<Kernel, TextualIR> kernel;
   CheckOptions options;
-  std::string what;                             ///< size and configuration, for messages
-  std::shared_ptr<kernels::Inputs> inputs = {}; ///< that the options refer to
+  std::string what; ///< size and configuration, for messages
 
   Verdict check() const {
     return std::visit([&](const auto &one) { return ditron::check(one, options); }, kernel);
@@ -100,11 +103,15 @@ struct Target {
   std::vector<Case> cases;
 };
 
+runtime::MeshShape meshOf(const CheckOptions &options) {
+  return {int(options.nodes), int(options.ranks / options.nodes), options.mesh};
+}
+
 Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::string &shape,
               const std::string &config) {
   KernelArguments named = arguments;
   named.config = config;
-  Task task = makeTask(named, shape, int(options.ranks), int(options.cores));
+  Task task = makeTask(named, shape, meshOf(options), int(options.cores));
   requireMemory(task, int(options.ranks), 2);
   options.shape = task.problem.dims;
   for (const kernels::ScalarDefault &scalar : task.entry.scalarsOf(task.kernel))
@@ -112,12 +119,15 @@ Case makeCase(const CheckArguments &arguments, CheckOptions options, const std::
   std::string what = fmt::format("{} {}", shape, task.config.text(task.entry.parameters));
   if (!task.entry.input) // small integers: sums are exact in any order
     return {task.kernel, options, what};
-  auto inputs =
-      std::make_shared<kernels::Inputs>(task.entry, task.kernel, task.problem, options.seed);
-  options.input = [inputs](int64_t rank, size_t argument, int64_t element) {
-    return inputs->at(rank, argument, element);
+  kernels::Inputs inputs(task.entry, task.kernel, task.problem, options.seed);
+  std::vector<kernels::Inputs> byRank;
+  for (int64_t rank = 0; rank < options.ranks; ++rank)
+    byRank.push_back(inputs.ofTeamOf(rank));
+  options.input = [byRank = std::move(byRank),
+                   problem = task.problem](int64_t rank, size_t argument, int64_t element) {
+    return byRank[size_t(rank)].at(problem.placeOf(rank), argument, element);
   };
-  return {task.kernel, options, what, inputs};
+  return {task.kernel, options, what};
 }
 
 std::string textOf(const Dimensions &shape) {
@@ -174,8 +184,9 @@ std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text
 
 /// The kernels of a file.
 std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
-  if (!arguments.config.empty() || !arguments.dtype.empty())
-    throw UsageError("--config and --dtype are for kernels of the library, not for a file of IR");
+  if (!arguments.config.empty() || !arguments.dtype.empty() || !arguments.axis.empty())
+    throw UsageError("--config, --dtype and --axis are for kernels of the library, not for a file "
+                     "of IR");
   if (arguments.shapes.size() > 1)
     throw UsageError("a file of IR takes one --shape");
   TextualIR ir{readFile(arguments.kernel), arguments.kernel, arguments.function};
@@ -386,6 +397,9 @@ Verb addCheck(CLI::App &program) {
   verb->add_option("--resident", arguments->resident,
                    "cores of a rank that the machine runs at a time (all)");
   verb->add_option("--budget", arguments->budget, "operations that one run may execute (50000000)");
+  verb->add_option("--seconds", arguments->seconds, "that the runs of a check may take (600)");
+  verb->add_option("--elements", arguments->elements,
+                   "that the arguments of all ranks may have (268435456)");
   verb->add_option("--shape", arguments->shapes,
                    "sizes of one rank: M=64,N=32,...; of a file: A=8x12,...")
       ->expected(1)

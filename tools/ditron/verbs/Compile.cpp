@@ -20,7 +20,7 @@ namespace ditron::tools {
 namespace {
 
 struct CompileArguments : KernelArguments {
-  std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1";
+  std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1", mesh;
   bool json = false;
   int64_t alignment = 0;
 };
@@ -80,12 +80,17 @@ int compileKernel(const CompileArguments &arguments) {
     throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
                                  arguments.json ? " with --json" : ""));
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+  runtime::MeshRequest asked = arguments.mesh.empty()
+                                   ? runtime::MeshRequest()
+                                   : runtime::MeshRequest::parse(arguments.mesh, "--mesh");
+  runtime::MeshShape mesh = asked.of(static_cast<int>(ranks));
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
-  Task task = makeTask(arguments, arguments.shape, int(ranks), int(cores), arguments.target);
+  Task task = makeTask(arguments, arguments.shape, mesh, int(cores), arguments.target);
   auto start = std::chrono::steady_clock::now();
   CompileRequest request =
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
   request.emit = output;
+  request.mesh = mesh.axes.text();
   Resources resources;
   std::string text = compileTo(task.kernel, request, &resources);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -112,6 +117,7 @@ Verb addCompile(CLI::App &program) {
                    "sizes that the default configuration is chosen for");
   verb->add_option("--ranks", arguments->ranks, "likewise (1)");
   verb->add_option("--cores", arguments->cores, "likewise (1)");
+  verb->add_option("--mesh", arguments->mesh, "axes of the ranks: row=2,col=2 (one node)");
   verb->add_option(
           "--alignment", arguments->alignment,
           "for GPUs: as for arguments whose address, rows and halves of rows are multiples "

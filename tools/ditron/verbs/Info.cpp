@@ -34,7 +34,7 @@ struct CacheFolder {
 };
 
 CacheFolder cacheFolder() {
-  CacheFolder result{KernelCache::fromEnvironment().folder().string()};
+  CacheFolder result{KernelCache::fromEnvironment().folder().path().string()};
   std::error_code error;
   for (std::filesystem::directory_iterator entry(result.path, error), end; !error && entry != end;
        entry.increment(error)) {

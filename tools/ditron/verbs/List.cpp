@@ -22,7 +22,7 @@ using kernels::KernelEntry;
 Task defaultTask(const KernelEntry &entry) {
   KernelArguments arguments;
   arguments.kernel = entry.name;
-  return makeTask(arguments, "", 1, 1);
+  return makeTask(arguments, "", {}, 1);
 }
 
 std::vector<std::string_view> dtypeNames(const KernelEntry &entry) {

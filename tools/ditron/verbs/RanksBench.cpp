@@ -3,19 +3,16 @@
 // ditron bench for kernels of several ranks on GPUs, timed by events of their streams.
 //
 // What competes is timed in rounds, in one process: the kernel, the libraries' sequence, and the
-// product alone. In a round each of them is launched a few batches at a time, back to back. A batch
-// goes first that is not timed: behind it the ranks are as far as one another. Batches of short
-// launches have many of them, and with --graph a batch is one graph. Who is first in a round
-// changes from round to round.
+// product alone (Contender.h). With --graph a batch is one graph. Who is first in a round changes
+// from round to round.
 //
 // One statistic counts for all: the largest of the ranks' medians.
 #include "ditron/runtime/Gather.h"
 #include "tools/baselines/RanksBaseline.h"
 #include "tools/ditron/launch/DeviceOperands.h"
 #include "tools/ditron/verbs/Bench.h"
+#include "tools/ditron/verbs/Contender.h"
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <deque>
 #include <fmt/format.h>
 
@@ -23,109 +20,7 @@ namespace ditron::tools {
 
 namespace {
 
-constexpr double kLeastSeconds = 500e-6; ///< of a batch: what events time well
-constexpr double kMoment = 1;            ///< for all rounds
-constexpr double kLong = 20e-3;          ///< of a launch that needs no more warming up
-constexpr int kTimed = 4;                ///< batches of a round, of each
-constexpr double kRounding = 0.02;       ///< that sums of 16-bit floats may be off by
-
-/// The times of the rank whose median is the largest.
-std::vector<double> ofSlowest(runtime::Rank &rank, const std::vector<double> &mine) {
-  std::vector<std::vector<double>> all = runtime::gather(rank, mine);
-  return mine.empty() ? mine
-                      : *std::max_element(all.begin(), all.end(), [](const auto &a, const auto &b) {
-                          return median(a) < median(b);
-                        });
-}
-
-/// One of those that compete.
-class Contender {
-public:
-  using Launch = std::function<void(const Stream &)>;
-  Contender(Context &context, Launch launch) : context_(context), launch_(std::move(launch)) {}
-
-  /// Chooses how many launches a batch has, once they have found cold memory and slow clocks; and
-  /// records a graph of them, where there is to be one. Collective.
-  void prepare(bool asGraph) {
-    double one = 0;
-    for (int launches = 1; launches <= 5 && one < kLong; launches += 2)
-      one = runtime::slowest(context_.runtimeRank(), {timeLaunches(launches)})[0];
-    batch_ = int(std::clamp(std::ceil(kLeastSeconds / std::max(one, 1e-7)), 1.0, 100.0));
-    seconds_ = one * batch_;
-    if (asGraph)
-      graph_.emplace(context_.record([&](const Stream &stream) { enqueue(stream); }));
-  }
-
-  /// Enqueues its part of a round.
-  void enqueueRound() {
-    launchBatch();
-    std::vector<Event> &events = rounds_.emplace_back();
-    events.push_back(context_.stream().record());
-    for (int n = 0; n < kTimed; ++n) {
-      launchBatch();
-      events.push_back(context_.stream().record());
-    }
-  }
-  /// Takes the times of the rounds that are over.
-  void collect() {
-    for (const std::vector<Event> &events : rounds_)
-      for (size_t n = 1; n < events.size(); ++n)
-        times_.push_back(events[n].secondsSince(events[n - 1]) / batch_);
-    rounds_.clear();
-  }
-
-  void launchBatch() { graph_ ? graph_->launch() : enqueue(context_.stream()); }
-
-  /// The median of the seconds of this thread for a launch. Streams take a limited number of
-  /// operations before they make the host wait, so that a few launches are timed at a time.
-  double secondsOfHost() const {
-    constexpr int kTurns = 5, kLaunches = 8;
-    int launches = int(std::clamp(0.1 * kMoment / secondsOfLaunch(), 1.0, double(kLaunches)));
-    std::vector<double> times;
-    for (int turn = 0; turn < kTurns; ++turn) {
-      context_.assemble();
-      for (int n = 0; n < launches; ++n) {
-        auto begin = std::chrono::steady_clock::now();
-        launch_(context_.stream());
-        std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-        times.push_back(passed.count());
-      }
-      context_.sync();
-    }
-    return median(times);
-  }
-
-  int batch() const { return batch_; }
-  double secondsOfLaunch() const { return seconds_ / batch_; }
-  double secondsOfRound() const { return seconds_ * (kTimed + 1); }
-  const std::vector<double> &times() const { return times_; }
-
-private:
-  void enqueue(const Stream &stream) {
-    for (int n = 0; n < batch_; ++n)
-      launch_(stream);
-  }
-
-  /// The seconds of one of a few launches back to back, behind one that is not timed.
-  double timeLaunches(int launches) {
-    context_.assemble();
-    launch_(context_.stream());
-    Event begin = context_.stream().record();
-    for (int n = 0; n < launches; ++n)
-      launch_(context_.stream());
-    Event end = context_.stream().record();
-    context_.sync();
-    return end.secondsSince(begin) / launches;
-  }
-
-  Context &context_;
-  Launch launch_;
-  std::optional<Graph> graph_;
-  int batch_ = 1;
-  double seconds_ = 0; ///< of a batch, about
-  std::vector<std::vector<Event>> rounds_;
-  std::vector<double> times_;
-};
+constexpr double kMoment = 1; ///< for all rounds
 
 /// One rank.
 class RanksBench {
@@ -202,9 +97,7 @@ private:
       return;
     Findings findings =
         mergeFindings(rank_, verifyLaunch([&] { baseline_.sequence(context_.stream()); }));
-    bool isRight =
-        findings.verdict.ok || (baseline_.roundsSums && findings.verdict.error < kRounding);
-    if (!isRight && context_.rank() == 0)
+    if (!isRight(findings, baseline_.roundsSums) && context_.rank() == 0)
       result_.warnings.push_back(
           fmt::format("the baseline's result is not right: {}", findings.verdict.failure));
   }
@@ -214,7 +107,8 @@ private:
     for (const Contender &one : contenders_)
       round += one.secondsOfRound();
     int most = int(std::clamp(kMoment / std::max(round, 1e-6), 5.0, 50.0));
-    int rounds = (parseRepeat(arguments_, most * kTimed) + kTimed - 1) / kTimed;
+    int rounds = (parseRepeat(arguments_, most * Contender::kTimed) + Contender::kTimed - 1) /
+                 Contender::kTimed;
     context_.assemble();
     for (int n = 0; n < rounds; ++n) {
       show(fmt::format("round {} of {}", n + 1, rounds));

@@ -64,6 +64,8 @@ Json jsonOf(const Task &task, const Placement &placement, const RunResult &resul
             {"exposed_s", transfers ? Json(transfers->exposed) : Json()},
             {"cpu_share", transfers && transfers->cpuShare ? Json(*transfers->cpuShare) : Json()},
             {"events_dropped", transfers ? Json(transfers->dropped) : Json()}};
+  if (task.problem.team)
+    json["axis"] = task.problem.team->axis, json["team"] = task.problem.ranks;
   if (!verdict.ok)
     json["failure"] = verdict.failure;
   return json;
@@ -104,9 +106,9 @@ std::string textOf(const Task &task, const Placement &placement, const RunResult
   const kernels::Verdict &verdict = result.findings.verdict;
   std::string launches =
       result.seconds.size() == 1 ? "" : fmt::format(", median of {}", result.seconds.size());
-  std::string text =
-      fmt::format("{} {} {}: {}, seed {}\n", task.entry.name, name(task.problem.type),
-                  formatShape(task.problem.dims), placement.describe(), result.seed);
+  std::string text = fmt::format("{} {} {}: {}{}, seed {}\n", task.entry.name,
+                                 name(task.problem.type), formatShape(task.problem.dims),
+                                 placement.describe(), task.describeTeam(), result.seed);
   text += fmt::format("  {:<9} {}\n", verdict.ok ? "verified" : "WRONG",
                       describeCheck(result.findings));
   text += fmt::format("  error     {:.3g} of the largest, {:.3g} allowed\n", verdict.error,

@@ -5,6 +5,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/runtime/Gather.h"
 #include "ditron/runtime/Rank.h"
+#include "tools/ditron/report/Calibrations.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -87,20 +88,21 @@ private:
   std::vector<Operands> operands_;
 };
 
-/// The choices that the search varies: those with candidates that --config leaves open.
+/// The choices of a task: those that --config makes have no candidates, so that the search does not
+/// vary them.
 std::vector<kernels::ConfigParameter> openChoices(const TuneArguments &arguments,
                                                   const Task &task) {
   auto typed = kernels::parseAssignments(arguments.config, "config");
-  std::vector<kernels::ConfigParameter> open;
-  for (const kernels::ConfigParameter &choice : task.parameters())
-    if (!choice.candidates.empty() &&
-        std::none_of(typed.begin(), typed.end(),
-                     [&](const auto &pair) { return pair.first == choice.name; }))
-      open.push_back(choice);
-  if (open.empty())
+  std::vector<kernels::ConfigParameter> choices = task.parameters();
+  for (kernels::ConfigParameter &choice : choices)
+    if (std::any_of(typed.begin(), typed.end(),
+                    [&](const auto &pair) { return pair.first == choice.name; }))
+      choice.candidates.clear();
+  if (std::all_of(choices.begin(), choices.end(),
+                  [](const auto &choice) { return choice.candidates.empty(); }))
     throw UsageError(fmt::format("{} has no choice to search{}", task.entry.name,
                                  typed.empty() ? "" : " beside those that --config gives"));
-  return open;
+  return choices;
 }
 
 Json jsonOf(const Task &task, const Placement &placement, const Outcome &outcome, bool isKept) {
@@ -164,10 +166,6 @@ Placement placementOf(const TuneArguments &arguments) {
   if (placement.transport != runtime::TransportKind::threads || placement.spawns)
     throw UsageError("ditron tune runs the ranks as threads of one process: expected neither "
                      "--procs nor another transport");
-  if (placement.devices > 0 && placement.ranks > 1)
-    throw UsageError(fmt::format("ditron tune takes kernels of one rank on backend '{}': found {} "
-                                 "ranks, expected 1",
-                                 placement.backend, placement.ranks));
   if (!arguments.repeat.empty() || !arguments.straggler.empty())
     throw UsageError(fmt::format("ditron tune takes no {}",
                                  arguments.repeat.empty() ? "--straggler" : "--repeat"));
@@ -187,27 +185,34 @@ tune::Limits limitsOf(const TuneArguments &arguments) {
   return limits;
 }
 
+Outcome searchOn(const Task &task, const Placement &placement, uint64_t seed,
+                 const Searching &search) {
+  if (placement.devices == 0)
+    return search({CpuTrials(task, placement, seed), {}});
+  return placement.ranks == 1 ? search(trialsOnDevice(task, placement, seed))
+                              : searchOnRanks(task, placement, seed, search);
+}
+
 int tuneKernel(const TuneArguments &arguments) {
   Placement placement = placementOf(arguments);
   tune::Limits limits = limitsOf(arguments);
   Task task = makeTask(static_cast<const KernelArguments &>(arguments),
-                       arguments.shapes.empty() ? "" : arguments.shapes.front(), placement.ranks,
-                       placement.cores, targetOf(placement));
+                       arguments.shapes.empty() ? "" : arguments.shapes.front(),
+                       placement.meshShape(), placement.cores, targetOf(placement),
+                       findCalibration(calibratedDevice(placement)).numbers);
   std::vector<kernels::ConfigParameter> choices = openChoices(arguments, task);
   requireMemory(task, placement.ranks);
   uint64_t seed = parseSeed(arguments);
-  Tuning tuning = placement.devices > 0 ? trialsOnDevice(task, placement, seed)
-                                        : Tuning{CpuTrials(task, placement, seed), {}};
   Progress progress;
   size_t count = 0;
-  Outcome outcome = tune::search(
-      choices, task.config, tuning.measure, limits,
-      [&](const Trial &trial) {
-        progress.show(fmt::format("{}: {} configurations, {} with {}", task.entry.name, ++count,
-                                  formatSeconds(trial.seconds),
-                                  tune::textOf(trial.config, task.parameters())));
-      },
-      tuning.guide);
+  auto watch = [&](const Trial &trial) {
+    progress.show(fmt::format("{}: {} configurations, {} with {}", task.entry.name, ++count,
+                              formatSeconds(trial.seconds),
+                              tune::textOf(trial.config, task.parameters())));
+  };
+  Outcome outcome = searchOn(task, placement, seed, [&](const Tuning &tuning) {
+    return tune::search(choices, task.config, tuning.measure, limits, watch, tuning.guide);
+  });
   progress.clear();
   bool isKept = keep(task, placement, outcome);
   if (arguments.json)

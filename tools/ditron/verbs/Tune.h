@@ -4,6 +4,7 @@
 #pragma once
 #include "ditron/tune/Search.h"
 #include "tools/ditron/launch/Execute.h"
+#include <functional>
 
 namespace ditron::tools {
 
@@ -14,6 +15,12 @@ struct Tuning {
 };
 /// On a device with streams of its own, by their events. Holds on to the task.
 Tuning trialsOnDevice(const Task &task, const Placement &placement, uint64_t seed);
+
+using Searching = std::function<tune::Outcome(const Tuning &)>;
+/// What `search` finds for a kernel of several ranks on GPUs, timed as ditron bench does. It is called
+/// on the first rank.
+tune::Outcome searchOnRanks(const Task &task, const Placement &placement, uint64_t seed,
+                            const Searching &search);
 
 /// RuntimeError that names the configuration where a result is wrong.
 void requireVerified(const Task &task, const Findings &findings);

@@ -79,13 +79,15 @@ private:
 
   /// The status, and where the kernel asks for ranks, the rest.
   void addLaunchWords() {
-    ArrayAttr requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
-    requests_ = requests ? static_cast<unsigned>(requests.size()) : 0;
+    if (auto requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr))
+      llvm::append_range(requests_, requests.getAsRange<DictionaryAttr>());
+    if (auto steps = function_->getAttrOfType<ArrayAttr>(lower::kCopyProgramAttr))
+      llvm::append_range(copySteps_, steps.getAsRange<DictionaryAttr>());
     hasCopies_ = function_->hasAttr(lower::kCopyEnginesAttr);
-    bool isDistributed = requests_ > 0 || device::isOfRanks(function_);
+    bool isDistributed = !requests_.empty() || device::isOfRanks(function_);
     function_.walk([&](device::BarrierOp) { ++barriers_; });
     hasWorkspace_ = isDistributed;
-    parameters_ = function_.getNumArguments() - requests_;
+    parameters_ = function_.getNumArguments() - static_cast<unsigned>(requests_.size());
     collectInboxes();
     auto add = [&](Type type) {
       unsigned n = function_.getNumArguments();
@@ -119,7 +121,7 @@ private:
     signalShift_ = mul(page, launch_[abi::kSignalPage]);
     page = b_.create<arith::RemUIOp>(loc_, epoch, index(abi::kBufferPages));
     Value shift = mul(page, launch_[abi::kBufferPage]);
-    for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
+    for (unsigned n = parameters_; n < parameters_ + requests_.size(); ++n) {
       Value buffer = function_.getArgument(n);
       bool isSignals = llvm::any_of(
           buffer.getUsers(), [](Operation *user) { return isa<UnrealizedConversionCastOp>(user); });
@@ -152,10 +154,10 @@ private:
   }
 
   void collectInboxes() {
-    for (unsigned n = parameters_; n < parameters_ + requests_; ++n)
+    for (unsigned n = parameters_; n < parameters_ + requests_.size(); ++n)
       if (isOfInbox(function_.getArgument(n)))
         inboxes_.push_back(function_.getArgument(n));
-    onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_ && barriers_ == 0;
+    onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_.size() && barriers_ == 0;
     isOrdered_ = !onlyInboxes_ || readsWhatItWrites();
   }
 
@@ -245,16 +247,14 @@ private:
     auto argument = dyn_cast<BlockArgument>(memory);
     if (!argument || argument.getArgNumber() < parameters_)
       return false;
-    auto requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
-    auto request = cast<DictionaryAttr>(requests[argument.getArgNumber() - parameters_]);
+    DictionaryAttr request = requests_[argument.getArgNumber() - parameters_];
     auto fixed = request.getAs<BoolAttr>("fixed");
     return fixed && fixed.getValue();
   }
 
   /// Whether copy engines wait for these signals.
   bool isAwaitedByCopies(unsigned argument) const {
-    auto steps = function_->getAttrOfType<ArrayAttr>(lower::kCopyProgramAttr);
-    return llvm::any_of(steps.getAsRange<DictionaryAttr>(), [&](DictionaryAttr step) {
+    return llvm::any_of(copySteps_, [&](DictionaryAttr step) {
       auto arguments = step.getAs<DenseI64ArrayAttr>("arguments").asArrayRef();
       return step.getAs<StringAttr>("kind").getValue() == "wait" && arguments[0] == argument;
     });
@@ -264,10 +264,10 @@ private:
   /// first counter, and how many there are.
   SmallVector<Value> fixedCells(bool awaitedByCopies) {
     SmallVector<Value> cells;
-    for (unsigned n = parameters_; n < parameters_ + requests_; ++n) {
+    for (auto [number, request] : llvm::enumerate(requests_)) {
+      auto n = parameters_ + static_cast<unsigned>(number);
       Value memory = function_.getArgument(n);
-      auto requests = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
-      auto kind = cast<DictionaryAttr>(requests[n - parameters_]).getAs<StringAttr>("kind");
+      auto kind = request.getAs<StringAttr>("kind");
       if (kind.getValue() != "signals" || !isFixed(memory) ||
           isAwaitedByCopies(n) != awaitedByCopies)
         continue;
@@ -410,7 +410,10 @@ private:
 
   const GpuTarget &target_;
   SmallVector<Value> launch_; ///< by abi::LaunchWord
-  unsigned parameters_ = 0, requests_ = 0;
+  unsigned parameters_ = 0;
+  SmallVector<DictionaryAttr>
+      requests_; ///< of symmetric memory, one for each argument behind these
+  SmallVector<DictionaryAttr> copySteps_; ///< of the copy engines' program
   bool hasWorkspace_ = false, hasCopies_ = false;
   SmallVector<Value> inboxes_; ///< the words of each
   bool isOrdered_ = false;     ///< sends and receives order other memory, of which there is some

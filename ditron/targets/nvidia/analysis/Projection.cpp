@@ -2,18 +2,47 @@
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 
 using namespace mlir;
 
 namespace ditron::nvidia {
 
-/// Whether it reads from an argument that the kernel may not write.
-static bool isReadOnlyLoad(Operation *op) {
+/// Whether a view is of symmetric memory that has pages: of this rank's one, or of a peer's memory.
+static bool isShifted(Value view, bool toPage) {
+  while (Operation *op = view.getDefiningOp()) {
+    auto shift = dyn_cast<ShiftOp>(op);
+    if (shift && static_cast<bool>(shift.getPage()) == toPage)
+      return true;
+    view = op->getOperand(0);
+  }
+  return false;
+}
+
+/// Whether the kernel writes an argument by itself, other than by what it puts to a peer, which may
+/// be this rank: of that, waits tell.
+static bool isStored(func::FuncOp function, BlockArgument root) {
+  WalkResult result = function.walk([&](Operation *op) {
+    Value view = isa<core::LoadOp, core::GatherOp>(op) ? nullptr : viewOf(op);
+    if (auto move = dyn_cast<MoveOp>(op);
+        move && !isShifted(move.getDestination(), /*toPage=*/false))
+      view = move.getDestination();
+    return view && rootOf(view) == root ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Whether it reads from an argument that the kernel may not write, or from symmetric memory that
+/// others write.
+static bool isLoadOfOthers(Operation *op) {
   auto load = dyn_cast<memref::LoadOp>(op);
   BlockArgument root = load ? rootOf(load.getMemRef()) : nullptr;
-  return root && cast<func::FuncOp>(root.getOwner()->getParentOp())
-                     .getArgAttr(root.getArgNumber(), core::kReadOnlyAttr);
+  if (!root)
+    return false;
+  auto function = cast<func::FuncOp>(root.getOwner()->getParentOp());
+  return function.getArgAttr(root.getArgNumber(), core::kReadOnlyAttr) ||
+         (isShifted(load.getMemRef(), /*toPage=*/true) && !isStored(function, root));
 }
 
 bool Projection::isScalar(Operation *op) {
@@ -25,7 +54,7 @@ bool Projection::isScalar(Operation *op) {
     if (isExit(inner))
       return WalkResult::skip();
     bool isPure =
-        isMemoryEffectFree(inner) || isReadOnlyLoad(inner) || isa<scf::ForOp, scf::IfOp>(inner);
+        isMemoryEffectFree(inner) || isLoadOfOthers(inner) || isa<scf::ForOp, scf::IfOp>(inner);
     return !isOfTiles(inner) && isPure ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the producer can compute by itself: control flow and numbers that depend on no tile and on
-// no memory that the kernel writes.
+// no memory that the kernel writes. What others write, waits tell of, which the producer repeats.
 #pragma once
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseSet.h"
@@ -17,8 +17,8 @@ public:
   /// Whether the way to an op, loops and branches, can be found.
   bool reaches(mlir::Operation *op);
 
-  /// Whether an op with all that is in it has no tiles, and no effect but to read what no thread
-  /// writes while the kernel runs, and to end the kernel.
+  /// Whether an op with all that is in it has no tiles, and no effect but to read what the kernel does
+  /// not write, and to end the kernel.
   static bool isScalar(mlir::Operation *op);
   /// Whether it is found out by itself when an op, which is in branches to the end of the kernel,
   /// is executed.

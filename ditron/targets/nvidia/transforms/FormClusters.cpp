@@ -197,9 +197,10 @@ public:
     if (knowsRanks && !tiles_.getElements())
       tiles_.getElementsMutable().assign(
           b_.create<arith::MulIOp>(rows, index(static_cast<int64_t>(tiles_.getHeight()))));
-    tiles_.setOrderAttr(device::OrderAttr::get(
-        order.getContext(), order.getName(),
-        std::max<int64_t>(1, order.getParameter() / shape_.rows), order.getSharded()));
+    tiles_.setOrderAttr(
+        device::OrderAttr::get(order.getContext(), order.getName(),
+                               std::max<int64_t>(1, order.getParameter() / shape_.rows),
+                               order.getSharded(), order.getAxis()));
     tiles_.setHeight(tiles_.getHeight() * static_cast<uint64_t>(shape_.rows));
     tiles_->setAttr(device::kSharersAttr, b_.getI64IntegerAttr(shape_.ctas()));
     tiles_->removeAttr(device::kTogetherAttr);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/runtime/LaunchWatchdog.h"
+#include "ditron/runtime/Launcher.h"
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <set>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+namespace ditron::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The launches of this process, and the thread that looks at them. It is never taken down: the
+/// thread may be looking while the process ends.
+class Watchdog {
+public:
+  static Watchdog &get() {
+    static auto *all = new Watchdog;
+    return *all;
+  }
+
+  void add(WatchedLaunch *launch) {
+    std::lock_guard guard(lock_);
+    launches_.insert(launch);
+    pause_ = std::clamp<std::chrono::milliseconds>(launch->bound() / 4, kShortest, pause_);
+    if (!std::exchange(isStarted_, true))
+      start();
+  }
+
+  void remove(WatchedLaunch *launch) {
+    std::lock_guard guard(lock_);
+    launches_.erase(launch);
+  }
+
+private:
+  static constexpr std::chrono::milliseconds kShortest{5};
+
+  void start() {
+    try {
+      std::thread([this] { watch(); }).detach();
+    } catch (const std::system_error &) { // no thread to be had: launches are not watched
+      isStarted_ = false;
+    }
+  }
+
+  void watch() {
+    for (;;) {
+      std::chrono::milliseconds pause = look();
+      std::this_thread::sleep_for(pause);
+    }
+  }
+
+  std::chrono::milliseconds look() {
+    std::lock_guard guard(lock_);
+    for (WatchedLaunch *launch : launches_)
+      launch->look(Clock::now());
+    return pause_;
+  }
+
+  std::mutex lock_;
+  std::set<WatchedLaunch *> launches_;
+  std::chrono::milliseconds pause_{1000};
+  bool isStarted_ = false;
+};
+
+} // namespace
+
+WatchedLaunch::WatchedLaunch(Control control, int rank, std::chrono::milliseconds bound)
+    : control_(control), rank_(rank), bound_(bound) {
+  Watchdog::get().add(this);
+}
+
+WatchedLaunch::~WatchedLaunch() { Watchdog::get().remove(this); }
+
+void WatchedLaunch::begin(const std::string &kernel) {
+  std::lock_guard guard(lock_);
+  kernel_ = &kernel;
+  deadline_ = Clock::now() + bound_;
+  isRaised_ = false;
+}
+
+void WatchedLaunch::end() {
+  std::lock_guard guard(lock_);
+  kernel_ = nullptr;
+}
+
+std::string WatchedLaunch::report() const {
+  return fmt::format("kernel '{}' on rank {} runs for longer than {} ms, the bound of a launch "
+                     "(DITRON_LAUNCH_TIMEOUT_MS)",
+                     *kernel_, rank_, bound_.count());
+}
+
+void WatchedLaunch::look(Clock::time_point now) {
+  constexpr std::chrono::milliseconds kShortest{100}, kLongest{5000};
+  std::lock_guard guard(lock_);
+  if (!kernel_ || now < deadline_)
+    return;
+  if (!isRaised_) {
+    control_.raise(report());
+    isRaised_ = true;
+    deadline_ = now + std::clamp(bound_, kShortest, kLongest); // for those who wait to leave
+    return;
+  }
+  std::string text = report() + " and computes on: this process ends";
+  if (!reportToLauncher(text))
+    fmt::print(stderr, "ditron: {}\n", text);
+  std::fflush(stderr);
+  _exit(1);
+}
+
+} // namespace ditron::runtime

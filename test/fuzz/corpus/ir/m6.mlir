@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+func.func @k(%s: !dist.signals<1>) { return }

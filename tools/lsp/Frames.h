@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ditron::tools {
+
+/// The messages of the language server protocol in a stream of bytes: "Content-Length: 12", an empty
+/// line, and as many bytes.
+class Frames {
+public:
+  static constexpr size_t kMostBytes = size_t(256) << 20;
+
+  void append(std::string_view bytes) { bytes_ += bytes; }
+  /// The next message that is whole; nothing where there is none yet. What is no header is skipped.
+  std::optional<std::string> next();
+
+private:
+  std::string bytes_;
+};
+
+/// A message with its header.
+std::string framed(std::string_view message);
+
+} // namespace ditron::tools
