@@ -195,6 +195,9 @@ void checkNumbers(const KernelInfo &info) {
       throw RuntimeError(
           fmt::format("description of a kernel: {} has argument {} of {}", field, number, count));
   };
+  bool isLine = info.team.size() == 2 && info.team[0] >= 1 && info.team[1] >= 1;
+  if (!info.team.empty() && !isLine)
+    throw RuntimeError("description of a kernel: team is no stride and extent of 1 or more");
   for (int64_t number : info.readSingly)
     check("read_singly", number);
   for (const TensorMap &map : info.tensorMaps)
@@ -204,6 +207,12 @@ void checkNumbers(const KernelInfo &info) {
 }
 
 } // namespace
+
+std::optional<MeshAxes::Line> KernelInfo::teamLine() const {
+  if (team.size() != 2)
+    return std::nullopt;
+  return MeshAxes::Line{team[0], team[1]};
+}
 
 std::string toText(const KernelInfo &info) {
   Json json = {{"version", KernelInfo::kVersion}};

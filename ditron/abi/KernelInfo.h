@@ -9,7 +9,9 @@
 #include "ditron/abi/Argument.h"
 #include "ditron/abi/CopyProgram.h"
 #include "ditron/abi/Extent.h"
+#include "ditron/support/MeshAxes.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,11 +116,14 @@ struct KernelInfo {
   /// The numbers of arguments that are read element by element: the same code serves any alignment
   /// of theirs.
   std::vector<int64_t> readSingly;
+  /// The ranks that run it together where these are a line of a mesh: stride and extent; else empty.
+  std::vector<int64_t> team;
 
   template <class Self, class Visit> static void fields(Self &self, Visit &&visit) {
     visit("name", self.name);
     visit("target", self.target);
     visit("entry", self.entry);
+    visit("team", self.team);
     visit("arguments", self.arguments); // before the extents, which take them
     visit("symmetric", self.symmetric);
     visit("distributed", self.isDistributed);
@@ -139,6 +144,7 @@ struct KernelInfo {
   }
   bool operator==(const KernelInfo &) const = default;
 
+  std::optional<MeshAxes::Line> teamLine() const;
   /// The number of cores of a launch with a core for each tile; 1 or more.
   int64_t cores(const LaunchValues &launch) const;
 };

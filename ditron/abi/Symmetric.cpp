@@ -45,8 +45,11 @@ std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValu
   return arrays;
 }
 
-std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays) {
+std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays,
+                         const std::vector<int64_t> &team) {
   std::string key = signature;
+  if (!team.empty())
+    key += fmt::format("|team {}", fmt::join(team, ":"));
   for (const SymmetricArray &array : arrays)
     key += fmt::format("|{}{}:{}[{}]", array.isFixed ? "fixed " : "", array.name,
                        array.elementBytes, fmt::join(array.extents, ","));

@@ -38,7 +38,9 @@ std::vector<int64_t> denseStrides(const std::vector<int64_t> &extents);
 /// computed, is negative, or makes the buffer larger than any memory.
 std::vector<SymmetricArray> symmetricAt(const KernelInfo &info, const LaunchValues &launch);
 
-/// What a workspace is known by: the kernel's signature and these sizes, the same on every rank.
-std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays);
+/// What a workspace is known by: the kernel's signature, who runs it together and these sizes, the
+/// same on every rank.
+std::string workspaceKey(const std::string &signature, const std::vector<SymmetricArray> &arrays,
+                         const std::vector<int64_t> &team = {});
 
 } // namespace ditron::abi

@@ -11,7 +11,7 @@ static int64_t rounded(int64_t bytes) {
 
 WorkspaceLayout::WorkspaceLayout(std::vector<SymmetricArray> arrays,
                                  const WorkspaceOptions &options)
-    : arrays_(std::move(arrays)), signalStart_(Head::bytes(options.ranks)),
+    : team_(options.team), arrays_(std::move(arrays)), signalStart_(Head::bytes(options.ranks)),
       bufferPages_(options.bufferPages) {
   std::vector<int64_t> within(arrays_.size());
   int64_t fixedCells = 0;

@@ -16,6 +16,9 @@
 // this rank has completed e, with the zeros before that. When all cores of a rank have ended it
 // says to every rank that it has completed e.
 //
+// Where the ranks along an axis of a mesh run a kernel together, "every rank" is each of these. A rank
+// knows from the first that all others have completed every launch, and tells them nothing.
+//
 // Who does it differs. On a CPU the launcher counts the launches, waits and zeroes before it starts
 // the cores, and says that they have ended. On a GPU the kernel does: a launch reads its number
 // from the head, its cores zero together, and the last one to end says so; hence the host need not
@@ -42,6 +45,7 @@
 // again from launch 1, all zero.
 #pragma once
 #include "ditron/abi/Symmetric.h"
+#include "ditron/support/MeshAxes.h"
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -79,6 +83,7 @@ struct Head {
 struct WorkspaceOptions {
   int64_t ranks = 1;
   int64_t barriers = 0; ///< of the kernel; each takes two counters behind the signals
+  std::optional<MeshAxes::Line> team = {}; ///< the ranks that run it together; none: all
   int64_t bufferPages = kBufferPages;
   bool hasStamps = false; ///< a word beside each signal says who notified it last
 };
@@ -101,6 +106,12 @@ public:
   int64_t stampDistance() const { return stampDistance_; }
   /// Bytes in front of the buffers, from which the fixed signals begin.
   int64_t fixedSignalStart() const { return fixedSignalStart_; }
+  /// What a rank knows of another one before the first launch: that it has completed none, or, where
+  /// they do not run the kernel together, all that there will be.
+  int64_t completedAtFirst(int64_t rank, int64_t other) const {
+    return !team_ || team_->areTogether(rank, other) ? 0 : kEndless;
+  }
+  bool areTogether(int64_t rank, int64_t other) const { return completedAtFirst(rank, other) == 0; }
   int64_t bytes() const { return bufferStart_ + bufferPages_ * bufferPage_ + fixedBytes_; }
 
   /// What a counter is, by its number in a page: "'ready'[1, 0]"; none where it is a barrier's.
@@ -112,6 +123,8 @@ public:
   std::optional<std::string> nameOfRow(int64_t offset) const;
 
 private:
+  static constexpr int64_t kEndless = int64_t(1) << 62;
+  std::optional<MeshAxes::Line> team_;
   std::vector<SymmetricArray> arrays_;
   std::vector<int64_t> offsets_;
   int64_t cells_ = 0, signalStart_ = 0, signalPage_ = 0, stampDistance_ = 0;

@@ -120,7 +120,8 @@ private:
       return add(alone.trace, describeFailure(alone.trace, *alone.failure));
     Exploration explored = explore(alone.trace, {.states = options_.states,
                                                  .schedules = options_.schedules.value_or(1000),
-                                                 .seed = options_.seed});
+                                                 .seed = options_.seed,
+                                                 .deadline = deadline_});
     verdict_.states = explored.states;
     verdict_.schedules += explored.schedules;
     for (Explained &one : explored.findings)
@@ -129,8 +130,10 @@ private:
       verdict_.method = Method::exhaustive;
     if (!explored.isExhaustive) {
       verdict_.isComplete = false;
-      note(fmt::format("the budget of {} states ended the exploration; {} schedules were sampled",
-                       options_.states, explored.schedules));
+      std::string budget = explored.isLate ? fmt::format("time of {} s", options_.time.count())
+                                           : fmt::format("budget of {} states", options_.states);
+      note(fmt::format("the {} ended the exploration; {} schedules were sampled", budget,
+                       explored.schedules));
     }
   }
 

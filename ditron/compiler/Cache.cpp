@@ -35,6 +35,8 @@ KernelCache KernelCache::fromEnvironment() {
   return KernelCache(folderOfEnvironment(), trust == "group" ? Trust::group : Trust::user);
 }
 
+fs::path KernelCache::file(const std::string &key) const { return folder_.path() / nameOf(key); }
+
 std::optional<std::string> KernelCache::find(const std::string &key) {
   if (isOff())
     return std::nullopt;
@@ -53,8 +55,8 @@ std::optional<std::string> KernelCache::find(const std::string &key) {
 }
 
 void KernelCache::reject(const std::string &key, std::string_view why) {
-  problem_ = fmt::format("kernel cache: '{}' {}; the kernel is compiled anew",
-                         (folder_.path() / nameOf(key)).string(), why);
+  problem_ =
+      fmt::format("kernel cache: '{}' {}; the kernel is compiled anew", file(key).string(), why);
 }
 
 void KernelCache::store(const std::string &key, std::string_view contents) {

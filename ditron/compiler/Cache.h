@@ -32,6 +32,8 @@ public:
   /// What is wrong with the cache, for people; empty: nothing so far.
   const std::string &problem() const { return problem_; }
 
+  /// The file of a key.
+  std::filesystem::path file(const std::string &key) const;
   bool isOff() const { return folder_.path().empty(); }
   /// Where the entries are, and what else is kept of a machine.
   const TrustedFolder &folder() const { return folder_; }

@@ -41,6 +41,9 @@ inline constexpr llvm::StringLiteral kPackedAttr = "dist.packed";
 /// On dist.tiles, an integer: so many cores with consecutive numbers execute each tile, all of them.
 /// Their number divides that of the cores of the role.
 inline constexpr llvm::StringLiteral kSharersAttr = "dist.sharers";
+/// On a kernel's function, the axis of the mesh whose ranks run it together; and, where the mesh is
+/// known, their stride and number.
+inline constexpr llvm::StringLiteral kTeamAxisAttr = "dist.team_axis", kTeamAttr = "dist.team";
 /// On an argument of a kernel's function, a PlacementAttr.
 inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";
 

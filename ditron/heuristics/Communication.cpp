@@ -13,8 +13,7 @@ static ChunkShape chunkOf(int64_t elements, int64_t rows, int64_t columns) {
 }
 
 ChunkShape movedChunk(int64_t rows, int64_t columns, DType type) {
-  constexpr int64_t kBytes = 65536;
-  return chunkOf(kBytes / static_cast<int64_t>(byteSize(type)), rows, columns);
+  return chunkOf(kMovedBytes / static_cast<int64_t>(byteSize(type)), rows, columns);
 }
 
 constexpr int64_t kSummedElements = 8192;

@@ -14,7 +14,9 @@ struct ChunkShape {
   int64_t rows, columns;
 };
 
-/// Chunks of a matrix that is moved: from 64 KB on, signals cost nothing.
+/// Bytes of a chunk that is moved: signals cost nothing beside it.
+inline constexpr int64_t kMovedBytes = 65536;
+/// Chunks of a matrix that is moved.
 ChunkShape movedChunk(int64_t rows, int64_t columns, DType type);
 /// Chunks of a matrix that is summed: a sum stays in a core's cache while the parts go by.
 ChunkShape summedChunk(int64_t rows, int64_t columns);

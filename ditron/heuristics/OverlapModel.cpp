@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/heuristics/OverlapModel.h"
+#include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/Extents.h"
 #include <algorithm>
 #include <vector>
@@ -8,7 +9,7 @@ namespace ditron::heuristics {
 
 namespace {
 
-/// Rows of the product, as many shards as ranks and each cut into chunks: the last shards, and the
+/// Rows that are gathered, as many shards as ranks and each cut into chunks: the last shards, and the
 /// last chunks of a shard, have fewer rows or none.
 struct Shards {
   int64_t rows, shard, chunk;
@@ -20,6 +21,31 @@ struct Shards {
   int64_t chunks() const { return tilesOf(shard, chunk); }
   /// Rows of a full shard's chunk. Ranks differ in the last shard alone; the longest one counts.
   int64_t rowsOf(int64_t c) const { return std::min(chunk, shard - c * chunk); }
+};
+
+/// The tiles of the sums that one rank has, in chunks, the first of which may be smaller.
+class Part {
+public:
+  Part(const OverlapProblem &p, const OverlapChoice &choice)
+      : tiles_(tilesOf(tilesOf(p.rows, p.ranks), p.tileM) * tilesOf(p.N, p.tileN)) {
+    int64_t left = tilesOf(tiles_, choice.chunks);
+    if (choice.wave > 0 && choice.chunks > 1)
+      left = std::min(tiles_, (p.ranks * tiles_ - 1) % choice.wave + 1);
+    int64_t others = tiles_ - left;
+    size_ = std::max(tilesOf(others, std::max<int64_t>(choice.chunks - 1, 1)), left);
+    last_ = tilesOf(others, size_);
+    missing_ = last_ * size_ - others;
+  }
+
+  int64_t tiles() const { return tiles_; }
+  int64_t chunks() const { return last_ + 1; }
+  int64_t tilesOfChunk(int64_t c) const {
+    int64_t end = (c + 1) * size_ - missing_;
+    return std::min(tiles_, end) - std::max<int64_t>(0, c * size_ - missing_);
+  }
+
+private:
+  int64_t tiles_, size_, last_, missing_;
 };
 
 /// The cores that multiply, which take tiles as the kernel deals them: core n of P has tiles n,
@@ -68,9 +94,9 @@ public:
 private:
   /// What a core sends in a second: behind each put it waits until that has arrived.
   static double bandwidthOfCore(const OverlapProblem &p, const Calibration &c) {
-    constexpr int64_t kRows = 8, kMost = 65536;
+    constexpr int64_t kRows = 8;
     int64_t row = p.exchange == Exchange::gather ? p.K * p.operandBytes : p.N * p.resultBytes;
-    auto put = double(std::clamp<int64_t>(kRows * row, 1, kMost));
+    auto put = double(std::clamp<int64_t>(kRows * row, 1, kMovedBytes));
     return put / (2 * c.signalLatency + put / c.bandwidthOfCore);
   }
 
@@ -108,31 +134,31 @@ double librarySeconds(const OverlapProblem &p, const Calibration &c) {
 class Replay {
 public:
   Replay(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c)
-      : p_(p), shards_(p, choice.chunks),
+      : p_(p), shards_(p, choice.chunks), part_(p, choice),
         cores_(p.cores - (choice.engine == OverlapChoice::Engine::core ? choice.commCores : 0),
                tileSeconds(p, c)),
-        link_(p, choice, c), columns_(tilesOf(p.N, p.tileN)) {}
+        link_(p, choice, c) {}
 
   double gather() {
-    tilesOfShard([](int64_t) { return 0.0; });
+    multiplyShard([](int64_t) { return 0.0; });
     std::vector<double> arrived(size_t(shards_.chunks()));
     for (int64_t d = 1; d < p_.ranks; ++d) {
       for (int64_t c = 0; c < shards_.chunks(); ++c)
         arrived[size_t(c)] =
             link_.send(0, double(shards_.rowsOf(c)) * double(p_.K) * double(p_.operandBytes));
-      tilesOfShard([&](int64_t c) { return arrived[size_t(c)]; });
+      multiplyShard([&](int64_t c) { return arrived[size_t(c)]; });
     }
     return cores_.end();
   }
 
   double scatter() {
-    std::vector<double> parts(size_t(shards_.chunks()), 0.0);
+    std::vector<double> parts(size_t(part_.chunks()), 0.0);
     for (int64_t d = 1; d < p_.ranks; ++d)
-      for (int64_t c = 0; c < shards_.chunks(); ++c)
-        parts[size_t(c)] = link_.send(tilesOfChunk(c, 0), bytesOfSums(c));
-    for (int64_t c = 0; c < shards_.chunks(); ++c) {
+      for (int64_t c = 0; c < part_.chunks(); ++c)
+        parts[size_t(c)] = link_.send(multiply(part_.tilesOfChunk(c), 0), bytesOfChunk(c));
+    for (int64_t c = 0; c < part_.chunks(); ++c) {
       double done = 0;
-      for (int64_t n = tilesInChunk(c); n > 0; --n)
+      for (int64_t n = part_.tilesOfChunk(c); n > 0; --n)
         done = std::max(done, cores_.runUntil(parts[size_t(c)]));
       sums_.push_back(done);
     }
@@ -141,36 +167,39 @@ public:
 
   double reduce() {
     double end = scatter();
-    for (int64_t c = 0; c < shards_.chunks(); ++c)
+    for (int64_t c = 0; c < part_.chunks(); ++c)
       for (int64_t d = 1; d < p_.ranks; ++d)
-        end = std::max(end, link_.send(sums_[size_t(c)], bytesOfSums(c)));
+        end = std::max(end, link_.send(sums_[size_t(c)], bytesOfChunk(c)));
     return end;
   }
 
   double lastArrival() const { return link_.last(); }
 
 private:
-  int64_t tilesInChunk(int64_t c) const { return tilesOf(shards_.rowsOf(c), p_.tileM) * columns_; }
-  double bytesOfSums(int64_t c) const {
-    return double(shards_.rowsOf(c)) * double(p_.N) * double(p_.resultBytes);
+  /// Of sums.
+  double bytesOfChunk(int64_t c) const {
+    auto rows = double(tilesOf(p_.rows, p_.ranks));
+    double share = double(part_.tilesOfChunk(c)) / double(part_.tiles());
+    return share * rows * double(p_.N) * double(p_.resultBytes);
   }
-  /// The tiles of a chunk; when the last one is done.
-  double tilesOfChunk(int64_t c, double ready) {
+  /// When the last one of `tiles` tiles is done.
+  double multiply(int64_t tiles, double ready) {
     double done = 0;
-    for (int64_t n = tilesInChunk(c); n > 0; --n)
+    for (int64_t n = tiles; n > 0; --n)
       done = std::max(done, cores_.run(ready));
     return done;
   }
-  template <class Ready> void tilesOfShard(const Ready &ready) {
+  /// The rows of a gathered shard; `ready` of a chunk is when it is there.
+  template <class Ready> void multiplyShard(const Ready &ready) {
     for (int64_t c = 0; c < shards_.chunks(); ++c)
-      tilesOfChunk(c, ready(c));
+      multiply(tilesOf(shards_.rowsOf(c), p_.tileM) * tilesOf(p_.N, p_.tileN), ready(c));
   }
 
   const OverlapProblem &p_;
   Shards shards_;
+  Part part_;
   Cores cores_;
   Link link_;
-  int64_t columns_;
   std::vector<double> sums_; ///< when the own chunks are done
 };
 

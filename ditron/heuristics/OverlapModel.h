@@ -11,7 +11,8 @@
 //                   of arrival; a tile begins when its chunk is there.
 //   reduceScatter   Tiles of rank r+1's rows come first, the own ones last. A chunk is sent when its
 //                   last tile is done. An own tile ends when all ranks' parts of its chunk are there.
-//   allReduce       The same, then every chunk of sums is sent to all others.
+//   allReduce       The same, then every chunk of sums is sent to all others. Nothing is left to
+//                   multiply while the last one travels.
 //
 // A transfer of b bytes takes latency + b / bandwidth. A tile takes its share of the rate of
 // products, or of the memory's bandwidth where few rows make that the longer one.
@@ -47,6 +48,9 @@ struct OverlapChoice {
   Engine engine = Engine::copy;
   int64_t chunks = 1;    ///< of a shard
   int64_t commCores = 0; ///< that move data
+  int64_t wave =
+      0; ///< of an all-reduce: tiles that the cores multiply at a time; the last chunk has
+         ///< those of the last wave, the others are equal (0: all are)
 
   bool operator==(const OverlapChoice &) const = default;
 };

@@ -55,6 +55,15 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
   if (exchange == Exchange::allReduce) {
     parameters.push_back(partsParameter());
     parameters.back().needs = {{"engine", {kDirect}}};
+    parameters.push_back({"wave",
+                          "tiles that the cores compute at a time: copy engines send the last ones "
+                          "by themselves (0: the last chunk is as the others)",
+                          {},
+                          {},
+                          0,
+                          /*needs=*/
+                          {{"engine", {kCopyEngines}}, {"form", {kPlacedForm, kEitherForm}}},
+                          /*without=*/0});
   }
   parameters.push_back(workersParameter());
   parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
@@ -148,7 +157,7 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"form", kEitherForm});
   config.add({"operands", 0});
   if (exchange == Exchange::allReduce)
-    config.add({"parts", 1});
+    config.add({"parts", 1}), config.add({"wave", 0});
   config.add({"workers", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && problem.ranks > 1)
@@ -156,17 +165,20 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   return config;
 }
 
-/// An all-reduce sends the last sums when nothing is left to multiply: in chunks of about a wave of
-/// tiles, whose rows are walked together, so that all but the last chunk are on their way before.
+/// An all-reduce sends the sums of the last wave of tiles by themselves, when nothing is left to
+/// multiply. The others go before, in the fewest chunks with which the link is not late.
 static void chooseChunks(const Problem &problem, Config &config) {
-  constexpr int64_t kFewest = 2, kMost = 4;
-  auto ceilDiv = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
-  int64_t rows = ceilDiv(ceilDiv(problem["M"], config["m"]), problem.ranks);
-  int64_t columns = ceilDiv(problem["N"], config["n"]), sms = problem.target.sms;
-  int64_t waves = (rows * columns + sms / 2) / std::max<int64_t>(1, sms);
-  int64_t chunks = std::clamp(waves, kFewest, kMost);
-  config.set("chunks", chunks);
-  config.set("group", std::min(config["group"], std::max<int64_t>(1, ceilDiv(rows, chunks))));
+  constexpr int64_t kMost = 8;
+  constexpr double kAlike = 1.005; // more copies than that need are a burden to the host
+  config.set("wave", problem.target.sms);
+  std::vector<double> seconds;
+  for (int64_t chunks = 2; chunks <= kMost; ++chunks) {
+    config.set("chunks", chunks);
+    seconds.push_back(predictFused(problem, config, Exchange::allReduce).seconds);
+  }
+  double most = kAlike * *std::min_element(seconds.begin(), seconds.end());
+  auto fewest = std::find_if(seconds.begin(), seconds.end(), [&](double s) { return s <= most; });
+  config.set("chunks", 2 + (fewest - seconds.begin()));
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
@@ -233,6 +245,8 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
                   const Placement &placement) {
   Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
   Placement where = placement.cores(config.get("comm")).on(engine);
+  if (engine == Engine::copy && placement.kind == Placement::Kind::allReduced)
+    where = where.wave(config.get("wave"));
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);

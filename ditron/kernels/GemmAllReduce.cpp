@@ -233,6 +233,8 @@ static std::vector<std::string> variants() {
   std::vector<std::string> result = directVariants();
   for (const char *one : {"m=8,n=64,k=32,engine=direct,parts=3,partials=result",
                           "engine=direct,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
+                          "m=8,n=16,k=32,group=2,engine=copy,chunks=3,wave=5,form=placed",
+                          "m=8,n=16,k=32,engine=copy,chunks=2,wave=1,partials=result,form=placed",
                           "m=32,n=48,k=16,engine=direct,parts=2,transB=yes,scale=yes,bias=yes,"
                           "activation=silu,residual="
                           "yes"})
@@ -243,6 +245,8 @@ static std::vector<std::string> variants() {
 static std::vector<CheckCase> checkCases() {
   std::vector<CheckCase> result = directCheckCases();
   result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,engine=direct,parts=3"});
+  result.push_back({{{"M", 22}, {"N", 6}, {"K", 7}},
+                    "m=4,n=4,k=4,group=2,engine=copy,chunks=3,wave=4,form=placed"});
   result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,engine=direct,parts=2"});
   return result;
 }

@@ -233,10 +233,10 @@ static Config transferDefaults(const Problem &problem, heuristics::ChunkShape ma
   heuristics::TransferChoice choice;
   heuristics::Senders senders;
   if (problem.target.isGpu()) {
-    constexpr int64_t kBytes = 65536; // of a chunk where bandwidth counts
     choice = heuristics::chooseTransfer(traffic, problem.calibration);
-    int64_t most = choice.isLowLatency ? kQuickElements
-                                       : kBytes / static_cast<int64_t>(byteSize(problem.type));
+    int64_t most = choice.isLowLatency
+                       ? kQuickElements
+                       : heuristics::kMovedBytes / static_cast<int64_t>(byteSize(problem.type));
     auto tile = heuristics::spreadChunk(matrix.rows, matrix.columns, problem.target.sms, most);
     config = configOf(tile);
     int64_t chunks = matrix.rows / tile.rows * (matrix.columns / tile.columns);

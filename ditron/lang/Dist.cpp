@@ -11,8 +11,8 @@ using namespace detail;
 
 //===-- Who am I ------------------------------------------------------------------------------===//
 
-/// The name of an axis, for ops.
-static StringRef nameOf(Mesh axis, Location where) {
+/// The name of an axis, for ops: a part of the axis.
+static StringRef nameOf(const Mesh &axis, Location where) {
   if (axis != Mesh::world && !isAxisName(axis.name()))
     throw CompileError("the name of an axis of the mesh is a letter, then letters, digits or _, at "
                        "most 15 of them",

@@ -59,7 +59,7 @@ public:
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(
         function.getContext(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
-        placement.chunkCount, placement.isRounded, placement.isRing,
+        placement.chunkCount, placement.waveSize, placement.isRounded, placement.isRing,
         StringRef(placement.axis.name()), placement.counts);
     function.setArgAttr(number, device::kPlacementAttr, attribute);
   }
@@ -104,6 +104,11 @@ private:
     if (placement.chunkCount > 1 && !isChunked)
       fail(fmt::format("{}moves in {} chunks, expected 1, or a sum on Engine::copy", what,
                        placement.chunkCount));
+    bool hasWaves = isChunked && placement.kind == Placement::Kind::allReduced;
+    if (placement.waveSize < 0 || (placement.waveSize > 0 && !hasWaves))
+      fail(fmt::format("{}is computed in waves of {} tiles, expected 0, or more and an all-reduced "
+                       "sum on Engine::copy",
+                       what, placement.waveSize));
     if (placement.isRounded && isInput)
       fail(what + "is rounded on its way, expected a sum");
     if (isExchanged)

@@ -28,7 +28,7 @@ struct Placement {
   int dim = -1;
   int commCores = 1;
   Engine engine = Engine::core;
-  int chunkCount = 1;
+  int chunkCount = 1, waveSize = 0;
   bool isRounded = false;
   bool isRing = false;
   Mesh axis = Mesh::world;
@@ -43,6 +43,10 @@ struct Placement {
   /// The same with each rank's part of a sum in `count` chunks, 1 or more, that copy engines send
   /// one by one: the first while tiles of the second are computed.
   Placement chunks(int count) const { return with(&Placement::chunkCount, count); }
+  /// The same where all cores together compute `tiles` tiles at a time: a wave. Nothing is left to
+  /// compute while the last chunk of an all-reduced sum travels, so it has the tiles of the last wave
+  /// only. 0: it is as the others.
+  Placement wave(int tiles) const { return with(&Placement::waveSize, tiles); }
   /// The same with summands that travel in the type of the result, not in that of the sum, a float
   /// both: fewer bytes, and one rounding for each rank. They are added in the type of the sum.
   Placement rounded(bool yes = true) const { return with(&Placement::isRounded, yes); }

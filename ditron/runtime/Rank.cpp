@@ -237,7 +237,8 @@ void Rank::compareRequests(uint64_t meeting) {
       throw RuntimeError(theirs.text);
 }
 
-Workspace &Rank::workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays) {
+Workspace &Rank::workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays,
+                           const std::optional<MeshAxes::Line> &team) {
   if (auto known = workspaces_.find(key); known != workspaces_.end()) {
     if (known->second->arrays() != arrays)
       throw CompileError(
@@ -245,7 +246,7 @@ Workspace &Rank::workspace(const std::string &key, const std::vector<abi::Symmet
     return *known->second;
   }
   enter();
-  std::unique_ptr<Workspace> made(new Workspace(*this, key, arrays));
+  std::unique_ptr<Workspace> made(new Workspace(*this, key, arrays, team));
   Workspace &workspace = *(workspaces_[key] = std::move(made));
   assemble(); // nobody notifies before its counters are zero
   return workspace;

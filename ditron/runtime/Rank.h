@@ -113,7 +113,8 @@ public:
   /// The workspace of this key; collective at its first use, local afterwards. The reference holds
   /// as long as the rank, except that an error during the first use drops it. CompileError where
   /// the arrays differ from those of the first use.
-  Workspace &workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays);
+  Workspace &workspace(const std::string &key, const std::vector<abi::SymmetricArray> &arrays,
+                       const std::optional<MeshAxes::Line> &team = {});
 
   /// Collective: gives back the memory of a workspace, which must not be used again.
   void releaseWorkspace(const std::string &key);

@@ -36,16 +36,18 @@ size_t directoryBytes(const abi::WorkspaceLayout &layout) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-abi::WorkspaceOptions optionsOf(const Rank &rank) {
+abi::WorkspaceOptions optionsOf(const Rank &rank, const std::optional<MeshAxes::Line> &team) {
   return {.ranks = rank.size(),
+          .team = team,
           .bufferPages = rank.options().poison ? 4 : abi::kBufferPages,
           .hasStamps = true};
 }
 
 } // namespace
 
-Workspace::Workspace(Rank &rank, std::string key, std::vector<abi::SymmetricArray> arrays)
-    : rank_(rank), key_(std::move(key)), layout_(std::move(arrays), optionsOf(rank)) {
+Workspace::Workspace(Rank &rank, std::string key, std::vector<abi::SymmetricArray> arrays,
+                     const std::optional<MeshAxes::Line> &team)
+    : rank_(rank), key_(std::move(key)), layout_(std::move(arrays), optionsOf(rank, team)) {
   size_t bytes = directoryBytes(layout_) + size_t(layout_.bytes());
   memory_ = static_cast<std::byte *>(
       rank_.heap().allocateTagged(bytes, kPage, key_, tagOf(key_, layout_.arrays())));
@@ -100,7 +102,8 @@ uint64_t Workspace::heapOffset() const { return uint64_t(memory_ - rank_.heap().
 void Workspace::reset() {
   epoch_ = 0;
   for (int peer = 0; peer < rank_.size(); ++peer)
-    completed(peer).store(0, std::memory_order_relaxed);
+    completed(peer).store(uint64_t(layout_.completedAtFirst(rank_.rank(), peer)),
+                          std::memory_order_relaxed);
   size_t stamps = stampDistance() / sizeof(SignalCell);
   for (uint64_t page = 0; page < abi::kSignalPages; ++page)
     for (size_t i = 0; i < cellCount(); ++i)
@@ -152,8 +155,9 @@ void Workspace::end() {
   if (epoch_ >= 2 && rank_.options().poison)
     poison((epoch_ - 2) % uint64_t(layout_.bufferPages()));
   for (int peer = 0; peer < rank_.size(); ++peer)
-    rank_.reach().notify({rank_.rank(), 0}, peer, &completed(rank_.rank()),
-                         {.raises = true, .value = epoch_});
+    if (layout_.areTogether(rank_.rank(), peer))
+      rank_.reach().notify({rank_.rank(), 0}, peer, &completed(rank_.rank()),
+                           {.raises = true, .value = epoch_});
 }
 
 } // namespace ditron::runtime

@@ -57,7 +57,8 @@ public:
 
 private:
   friend class Rank;
-  Workspace(Rank &rank, std::string key, std::vector<abi::SymmetricArray> arrays);
+  Workspace(Rank &rank, std::string key, std::vector<abi::SymmetricArray> arrays,
+            const std::optional<MeshAxes::Line> &team);
   void writeDirectory();
   /// Zeroes this rank's counters and what it knows of others; the ranks start again from launch 1.
   void reset();

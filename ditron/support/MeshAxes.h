@@ -30,6 +30,9 @@ public:
     int64_t rankAt(int64_t rank, int64_t place) const {
       return rank + (place - placeOf(rank)) * stride;
     }
+    bool areTogether(int64_t rank, int64_t other) const {
+      return rankAt(rank, placeOf(other)) == other;
+    }
   };
 
   /// Reads "row=2,col=3"; empty text has no axes. None where it is something else: a name is a letter

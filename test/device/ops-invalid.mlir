@@ -370,6 +370,11 @@ func.func private @placement_chunks() attributes {x = #dist.placement<reduce_sca
 
 // -----
 
+// expected-error @+1 {{placement reduce_scattered on copy has waves of 132 tiles, expected 0, or more and all_reduced on copy}}
+func.func private @placement_wave() attributes {x = #dist.placement<reduce_scattered dim 0 on copy chunks 2 wave 132>}
+
+// -----
+
 // expected-error @+1 {{placement all_reduced goes round a ring, expected gathered}}
 func.func private @placement_ring() attributes {x = #dist.placement<all_reduced ring true>}
 

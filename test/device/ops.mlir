@@ -115,12 +115,12 @@ func.func @work(%n: index, %done: !dist.signals<1>) {
 // CHECK-SAME: #dist.placement<gathered dim 1 cores 2 on copy>
 // CHECK-SAME: #dist.placement<reduce_scattered dim 0>
 // CHECK-SAME: #dist.placement<all_reduced cores 0>
-// CHECK-SAME: #dist.placement<all_reduced along "node" on copy chunks 2 rounded true>
+// CHECK-SAME: #dist.placement<all_reduced along "node" on copy chunks 2 wave 132 rounded true>
 func.func private @placements() attributes {
   a = #dist.placement<gathered dim 1 cores 2 on copy>,
   b = #dist.placement<reduce_scattered dim 0 on core>,
   c = #dist.placement<all_reduced cores 0>,
-  d = #dist.placement<all_reduced along "node" on copy chunks 2 rounded true>}
+  d = #dist.placement<all_reduced along "node" on copy chunks 2 wave 132 rounded true>}
 
 // -----
 

@@ -120,11 +120,11 @@ func.func @reduced(%A: !v2 {tile.name = "A", tile.readonly},
   // CHECK: tile.load %[[ONE]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: tile.load %[[TWO]][%{{.*}}, %[[I]], %[[Q]]]
   // CHECK: %[[Y:.*]] = arith.mulf
-  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
   // CHECK: tile.store %[[Y]], %[[SUMS]][%[[I]], %[[J]]]
   // CHECK: scf.for %{{.*}} = %c1 to %[[R]]
   // CHECK: dist.put
   // CHECK: dist.notify %[[READY]][%[[I]], %[[J]]] on
+  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
   // CHECK: } else {
   // CHECK-COUNT-2: dist.put
   // CHECK: dist.notify %[[DONE]][%[[I]], %[[Q]]] on %[[S]] add %c1
@@ -172,22 +172,27 @@ func.func @scattered_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %
   // CHECK-DAG: %[[M:.*]] = memref.dim %[[C:.*]], %c0
   // CHECK-DAG: %[[ROWS:.*]] = arith.ceildivsi %[[M]], %c8
   // CHECK-DAG: %[[COLUMNS:.*]] = arith.ceildivsi %{{.*}}, %c16
-  // CHECK-DAG: %[[WHOLE:.*]] = arith.muli %[[ROWS]], %c8
-  // CHECK-DAG: %[[WIDTH:.*]] = arith.muli %[[COLUMNS]], %c16
-  // CHECK-DAG: %[[SIZE:.*]] = arith.ceildivsi %[[ROWS]], %c2
-  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[WHOLE]], %[[WIDTH]]) : memref<?x?x?xf16
-  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[WHOLE]], %[[WIDTH]]) : memref<?x?x?xf16
+  // CHECK: %[[TILES:.*]] = arith.muli %[[ROWS]], %[[COLUMNS]]
+  // CHECK: %[[LEFT:.*]] = arith.ceildivsi %[[TILES]], %c2
+  // CHECK: %[[OTHERS:.*]] = arith.subi %[[TILES]], %[[LEFT]]
+  // CHECK: %[[SIZE:.*]] = arith.maxsi %[[OTHERS]], %[[LEFT]]
+  // CHECK: %[[LAST:.*]] = arith.ceildivsi %[[OTHERS]], %[[SIZE]]
+  // CHECK: %[[FULL:.*]] = arith.muli %[[LAST]], %[[SIZE]]
+  // CHECK: %[[MISSING:.*]] = arith.subi %[[FULL]], %[[OTHERS]]
+  // CHECK: %[[WHOLE:.*]] = arith.muli %[[TILES]], %c8
+  // CHECK: %[[STAGED:.*]] = dist.symmetric "C.staged"(%[[R]], %[[WHOLE]], %c16) : memref<?x?x?xf16
+  // CHECK: %[[SUMMANDS:.*]] = dist.symmetric "C.summands"(%[[R]], %[[WHOLE]], %c16) : memref<?x?x?xf16
   // CHECK: %[[DONE:.*]] = dist.signals "C.done"(%[[R]], %c2)
   // CHECK: %[[ARRIVED:.*]] = dist.signals "C.arrived"(%[[R]], %c2)
   // CHECK: dist.role "exchange" cores %c0 for %c1 on copy {
   // CHECK: %[[NEXT:.*]] = arith.addi %[[ME]], %{{.*}}
   // CHECK: %[[PEER:.*]] = arith.remsi %[[NEXT]], %[[R]]
-  // CHECK: %[[COUNT:.*]] = arith.ceildivsi %[[ROWS]], %[[SIZE]]
+  // CHECK: %[[COUNT:.*]] = arith.addi %[[LAST]], %c1
   // CHECK: scf.for %[[Q:.*]] = %c0 to %[[COUNT]]
-  // CHECK: %[[REST:.*]] = arith.subi %[[ROWS]], %{{.*}}
-  // CHECK: %[[MOST:.*]] = arith.minsi %[[SIZE]], %[[REST]]
-  // CHECK: %[[TILES:.*]] = arith.muli %[[MOST]], %[[COLUMNS]]
-  // CHECK: dist.wait %[[DONE]][%[[PEER]], %[[Q]]] >= %[[TILES]]
+  // CHECK: %[[END:.*]] = arith.minsi %[[TILES]], %{{.*}}
+  // CHECK: %[[BEGIN:.*]] = arith.maxsi %{{.*}}, %c0
+  // CHECK: %[[MANY:.*]] = arith.subi %[[END]], %[[BEGIN]]
+  // CHECK: dist.wait %[[DONE]][%[[PEER]], %[[Q]]] >= %[[MANY]]
   // CHECK: %[[FROM:.*]] = memref.subview %[[STAGED]][%[[PEER]], 0, 0]
   // CHECK: %[[TO:.*]] = memref.subview %[[SUMMANDS]][%[[ME]], 0, 0]
   // CHECK: dist.put %{{.*}}, %{{.*}} on %[[PEER]]
@@ -197,15 +202,25 @@ func.func @scattered_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %
   // CHECK: scf.if
   // CHECK: scf.for %{{.*}} = %c1 to %[[R]] step %c1 iter_args(%[[SOFAR:.*]] = %[[SUM]])
   // CHECK: %[[FROM:.*]] = arith.remsi %{{.*}}, %[[R]]
-  // CHECK: %[[CHUNK:.*]] = arith.divsi %[[I]], %[[SIZE]]
+  // CHECK: %[[INGROUP:.*]] = arith.remsi %[[I]], %c3
+  // CHECK: %[[TOP:.*]] = arith.subi %[[I]], %[[INGROUP]]
+  // CHECK: %[[BELOW:.*]] = arith.subi %[[ROWS]], %[[TOP]]
+  // CHECK: %[[HEIGHT:.*]] = arith.minsi %[[BELOW]], %c3
+  // CHECK: %[[BEFORE:.*]] = arith.muli %[[J]], %[[HEIGHT]]
+  // CHECK: %[[COLUMN:.*]] = arith.addi %[[BEFORE]], %[[INGROUP]]
+  // CHECK: %[[ABOVE:.*]] = arith.muli %[[TOP]], %[[COLUMNS]]
+  // CHECK: %[[NUMBER:.*]] = arith.addi %[[ABOVE]], %[[COLUMN]]
+  // CHECK: %[[SHIFTED:.*]] = arith.addi %[[NUMBER]], %[[MISSING]]
+  // CHECK: %[[QUOTIENT:.*]] = arith.divsi %[[SHIFTED]], %[[SIZE]]
+  // CHECK: %[[CHUNK:.*]] = arith.minsi %[[QUOTIENT]], %[[LAST]]
   // CHECK: dist.wait %[[ARRIVED]][%[[FROM]], %[[CHUNK]]] >= %c1
-  // CHECK: %[[SUMMAND:.*]] = tile.load %[[SUMMANDS]][%[[FROM]], %[[I]], %[[J]]]
+  // CHECK: %[[SUMMAND:.*]] = tile.load %[[SUMMANDS]][%[[FROM]], %[[NUMBER]], %c0]
   // CHECK: %[[WIDE:.*]] = tile.cast %[[SUMMAND]] : tensor<8x16xf16> to tensor<8x16xf32>
   // CHECK: arith.addf %[[SOFAR]], %[[WIDE]]
   // CHECK: tile.store %{{.*}}, %[[C]][%[[I]], %[[J]]]
   // CHECK: } else {
   // CHECK: %[[NARROW:.*]] = tile.cast %[[SUM]]
-  // CHECK: tile.store %[[NARROW]], %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: tile.store %[[NARROW]], %{{.*}}[%{{.*}}, %c0]
   // CHECK: dist.notify %[[DONE]][%[[S]], %{{.*}}] add %c1
   dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
@@ -224,11 +239,11 @@ func.func @scattered_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %
 
 !h2 = memref<?x?xf16, strided<[?, ?], offset: ?>>
 
-// Rows of tiles are dealt to the ranks, and copy engines send the sums on. Summands travel as the sum
-// has them.
+// Rows of tiles are dealt to the ranks, and copy engines send the sums on; those of the last wave of 5
+// tiles are a chunk. Summands travel as the sum has them.
 // CHECK-LABEL: func @reduced_by_copy_engines(
 func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
-    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced on copy>})
+    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced on copy chunks 3 wave 5>})
     attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["M", "N"]]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -245,10 +260,20 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
   // CHECK-DAG: %[[ME:.*]] = dist.rank
   // CHECK: %[[SHARE:.*]] = arith.ceildivsi %{{.*}}, %[[R]]
   // CHECK: %[[M:.*]] = arith.muli %[[SHARE]], %c8
-  // CHECK: dist.symmetric "C.staged"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf32
-  // CHECK: %[[SUMS:.*]] = dist.symmetric "C.sums"(%[[R]], %[[M]], %{{.*}}) : memref<?x?x?xf16
-  // CHECK: %[[SUMMED:.*]] = dist.signals "C.summed"(%c1)
-  // CHECK: %[[KNOWN:.*]] = dist.signals "C.known"(%[[R]], %c1)
+  // CHECK: %[[TILES:.*]] = arith.muli %[[SHARE]], %{{.*}}
+  // CHECK: %[[ALL:.*]] = arith.muli %[[R]], %[[TILES]]
+  // CHECK: %[[BEFORE:.*]] = arith.subi %[[ALL]], %c1
+  // CHECK: %[[WAVE:.*]] = arith.remsi %[[BEFORE]], %c5
+  // CHECK: %[[INWAVE:.*]] = arith.addi %[[WAVE]], %c1
+  // CHECK: %[[LEFT:.*]] = arith.minsi %[[INWAVE]], %[[TILES]]
+  // CHECK: %[[OTHERS:.*]] = arith.subi %[[TILES]], %[[LEFT]]
+  // CHECK: %[[HALF:.*]] = arith.ceildivsi %[[OTHERS]], %c2
+  // CHECK: %[[SIZE:.*]] = arith.maxsi %[[HALF]], %[[LEFT]]
+  // CHECK: %[[WHOLE:.*]] = arith.muli %[[TILES]], %c8
+  // CHECK: dist.symmetric "C.staged"(%[[R]], %[[WHOLE]], %c16) : memref<?x?x?xf32
+  // CHECK: %[[SUMS:.*]] = dist.symmetric "C.sums"(%[[R]], %[[WHOLE]], %c16) : memref<?x?x?xf16
+  // CHECK: %[[SUMMED:.*]] = dist.signals "C.summed"(%c3)
+  // CHECK: %[[KNOWN:.*]] = dist.signals "C.known"(%[[R]], %c3)
   // CHECK: dist.role "exchange"
   // CHECK: dist.notify
   // CHECK: dist.wait %[[SUMMED]][%[[Q:.*]]] >=
@@ -258,12 +283,12 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
   // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[SHARE]]
   // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]]
   // CHECK: tile.load %{{.*}}[%[[ROW]], %{{.*}}]
-  // CHECK: tile.store %[[Y:.*]], %[[C:.*]][%[[ROW]], %[[J]]]
-  // CHECK: tile.store %[[Y]], %{{.*}}[%[[I]], %[[J]]]
+  // CHECK: tile.store %[[Y:.*]], %{{.*}}[%{{.*}}, %c0]
   // CHECK: dist.notify %[[SUMMED]][%{{.*}}] add %c1
-  // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %[[J2:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first" over batch>
+  // CHECK: tile.store %[[Y]], %[[C:.*]][%[[ROW]], %[[J]]]
+  // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %[[J2:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first", 3 over batch>
   // CHECK: dist.wait %[[KNOWN]][%[[S2]], %{{.*}}] >= %c1
-  // CHECK: tile.load %[[SUMS]][%[[S2]], %[[I2]], %[[J2]]]
+  // CHECK: tile.load %[[SUMS]][%[[S2]], %{{.*}}, %c0]
   dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
       %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>

@@ -56,6 +56,19 @@ TEST(Choice, LeavesLargeTransfersToCopyEngines) {
     EXPECT_EQ(configOf(kernel, problemOf(8192, 8192, 8192))["engine"], 1) << kernel;
 }
 
+/// While a wave of tiles is multiplied, copy engines send what the waves before it have summed: longer
+/// waves take fewer chunks.
+TEST(Choice, SendsChunksBehindTheLastWave) {
+  auto chunksOf = [](int64_t K) {
+    return configOf("gemm-ar", problemOf(8192, 4096, K), "engine=copy")["chunks"];
+  };
+  EXPECT_EQ(chunksOf(14336), 2);
+  EXPECT_GT(chunksOf(2048), chunksOf(14336));
+  Config config = configOf("gemm-ar", problemOf(8192, 4096, 7168));
+  EXPECT_EQ(config["wave"], 132);
+  EXPECT_EQ(config["group"], configOf("gemm-rs", problemOf(4096, 4096, 7168))["group"]);
+}
+
 TEST(Choice, IsOverruledByWhatIsGiven) {
   for (const char *kernel : kProducts) {
     Config config = configOf(kernel, problemOf(997, 1031, 1009), "engine=copy");

@@ -86,32 +86,40 @@ TEST(Teams, TheSignatureCountsTheRanksAlongTheAxis) {
   EXPECT_THAT(placed.ir(), HasSubstr("along \"row\""));
 }
 
+/// The ranks of row 0 end their launches before those of row 1 begin theirs. The first time, when
+/// symmetric memory is allocated, all ranks launch the kernel together.
+void launchRowByRow(Context &ctx, const Program &sum) {
+  Tensor x = ctx.tensor<f32>({2, 3}), y = ctx.tensor<f32>({2, 3});
+  sum(x, y);
+  ctx.sync();
+  ctx.barrier();
+  for (int row = 0; row < 2; ++row) {
+    for (int launch = 0; launch < 5 && ctx.rank() / 2 == row; ++launch) {
+      Tensor value = Tensor::own(DType::f32, {2, 3});
+      for (int64_t i = 0; i < 6; ++i)
+        value.set({i / 3, i % 3}, double(ctx.rank() + i + launch));
+      x.copyFrom(value);
+      sum(x, y);
+      ctx.sync();
+      Tensor found = y.toHost();
+      for (int64_t i = 0; i < 6; ++i)
+        EXPECT_EQ(found.at({i / 3, i % 3}), double(4 * row + 1 + 2 * (i + launch)));
+    }
+    ctx.barrier();
+  }
+}
+
 TEST(Teams, DoNotWaitForOneAnother) {
-  // The ranks of row 0 end their launches before those of row 1 begin theirs. More than two they cannot
-  // be ahead, as all ranks launch a kernel, the first time together.
   Options options{.ranks = 4, .cores = 1};
   options.mesh = runtime::MeshRequest::parse("row=2,col=2");
   runRanks(options, [](Context &ctx) {
-    Tensor x = ctx.tensor<f32>({2, 3}), y = ctx.tensor<f32>({2, 3});
-    Program sum = ctx.compile(allReduce(DType::f32).along("col"));
-    sum(x, y);
-    ctx.sync();
-    for (int row = 0; row < 2; ++row) {
-      for (int launch = 0; launch < 2 && ctx.rank() / 2 == row; ++launch) {
-        x.copyFrom([&] {
-          Tensor value = Tensor::own(DType::f32, {2, 3});
-          for (int64_t i = 0; i < 6; ++i)
-            value.set({i / 3, i % 3}, double(ctx.rank() + i + launch));
-          return value;
-        }());
-        sum(x, y);
-        ctx.sync();
-        Tensor found = y.toHost();
-        for (int64_t i = 0; i < 6; ++i)
-          EXPECT_EQ(found.at({i / 3, i % 3}), double(4 * row + 1 + 2 * (i + launch)));
+    for (bool copyEngines : {false, true})
+      for (Protocol protocol : {Protocol::simple, Protocol::ll}) {
+        AllReduceConfig config;
+        config.rows = 1, config.columns = 4;
+        config.copyEngines = copyEngines, config.protocol = protocol;
+        launchRowByRow(ctx, ctx.compile(allReduce(DType::f32, config).along("col")));
       }
-      ctx.barrier();
-    }
   });
 }
 

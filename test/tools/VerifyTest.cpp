@@ -22,7 +22,7 @@ struct Scene {
   int64_t rank;
 
   Scene(const KernelArguments &arguments, const std::string &shape, int ranks, int64_t rank)
-      : task(makeTask(arguments, shape, ranks, 1)),
+      : task(makeTask(arguments, shape, runtime::MeshShape{.local = ranks}, 1)),
         inputs(task.entry, task.kernel, task.problem, 7), operands(task), rank(rank) {
     operands.fill(inputs, rank);
   }

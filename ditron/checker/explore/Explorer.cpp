@@ -91,19 +91,21 @@ constexpr size_t kMostBytes = size_t(1) << 30;
 
 using FoundFaults = std::map<std::string, Found>;
 
+using Deadline = std::chrono::steady_clock::time_point;
+
 class Search {
 public:
-  Search(const Machine &machine, bool reduce, uint64_t budget)
-      : machine_(machine), reduce_(reduce), budget_(budget) {}
+  Search(const Machine &machine, bool reduce, uint64_t budget, Deadline deadline = Deadline::max())
+      : machine_(machine), reduce_(reduce), budget_(budget), deadline_(deadline) {}
 
-  /// Breadth first. False if the budget is spent before the end. Stops where `wanted`, if any, are
+  /// Breadth first. False if the budget or the time is spent before the end. Stops where `wanted`, if any, are
   /// all found.
   bool run(const FoundFaults *wanted = nullptr) {
     std::vector<Fault> faults;
     State first = machine_.start(faults);
     visit(std::move(first), 0, 0, faults);
     while (!queue_.empty()) {
-      if (seen_.size() > budget_ || queue_.size() * stateBytes_ > kMostBytes)
+      if (isLate() || seen_.size() > budget_ || queue_.size() * stateBytes_ > kMostBytes)
         return false;
       if (wanted && hasAll(*wanted))
         return true;
@@ -114,6 +116,7 @@ public:
     return true;
   }
 
+  bool isLate() const { return std::chrono::steady_clock::now() > deadline_; }
   uint64_t states() const { return seen_.size(); }
   FoundFaults &found() { return found_; }
 
@@ -222,6 +225,7 @@ private:
   const Machine &machine_;
   bool reduce_;
   uint64_t budget_;
+  Deadline deadline_;
   std::vector<Node> nodes_;
   std::deque<std::pair<State, uint32_t>> queue_;
   size_t stateBytes_ = 0;
@@ -259,18 +263,21 @@ private:
   uint64_t step_ = 0;
 };
 
-void sampleSchedules(const Machine &machine, Search &search, const ExploreOptions &options) {
+/// How many were sampled.
+int64_t sampleSchedules(const Machine &machine, Search &search, const ExploreOptions &options) {
   uint64_t length = 0;
   for (const Thread &thread : machine.trace().threads)
     length += std::count_if(thread.begin(), thread.end(),
                             [](const Event &event) { return event.isSync(); });
-  for (int64_t i = 0; i < options.schedules; ++i) {
+  int64_t i = 0;
+  for (; i < options.schedules && !search.isLate(); ++i) {
     std::mt19937_64 random(options.seed * 1'000'003 + static_cast<uint64_t>(i));
     if (i % 2)
       search.sample(Priorities(random, machine.trace().threads.size(), length));
     else
       search.sample([&](const Path &enabled) { return enabled[random() % enabled.size()]; });
   }
+  return i;
 }
 
 //===-- Together ------------------------------------------------------------------------------===//
@@ -291,8 +298,8 @@ void dropConsequences(FoundFaults &found) {
 }
 
 /// Replaces what was found by the same with the shortest path, where the budget reaches.
-void shorten(const Machine &machine, FoundFaults &found, uint64_t budget) {
-  Search search(machine, /*reduce=*/false, budget);
+void shorten(const Machine &machine, FoundFaults &found, const ExploreOptions &options) {
+  Search search(machine, /*reduce=*/false, options.states, options.deadline);
   search.run(&found);
   for (auto &[key, one] : search.found())
     if (auto known = found.find(key);
@@ -313,18 +320,18 @@ std::vector<Explained> finish(const Machine &machine, FoundFaults &found) {
 
 Exploration explore(const Trace &trace, const ExploreOptions &options) {
   Machine machine(trace);
-  Search search(machine, options.reduce, options.states);
+  Search search(machine, options.reduce, options.states, options.deadline);
   Exploration result;
   result.isExhaustive = search.run();
+  result.isLate = search.isLate();
   result.states = search.states();
   if (!result.isExhaustive) {
-    sampleSchedules(machine, search, options);
-    result.schedules = options.schedules;
+    result.schedules = sampleSchedules(machine, search, options);
   }
   FoundFaults &found = search.found();
   dropConsequences(found);
   if (!found.empty() && options.reduce)
-    shorten(machine, found, options.states);
+    shorten(machine, found, options);
   result.findings = finish(machine, found);
   return result;
 }

@@ -17,6 +17,7 @@
 #pragma once
 #include "ditron/checker/Check.h"
 #include "ditron/checker/report/Explain.h"
+#include <chrono>
 
 namespace ditron::checker {
 
@@ -24,11 +25,14 @@ struct ExploreOptions {
   uint64_t states = 100'000; ///< the budget
   int64_t schedules = 1000;  ///< how many are sampled beyond it
   uint64_t seed = 1;
+  /// When no further state is visited and no further schedule sampled.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   bool reduce = true; ///< false: every order, also of steps that cannot touch one another
 };
 
 struct Exploration {
   bool isExhaustive = true;
+  bool isLate = false;   ///< the time ended it
   uint64_t states = 0;   ///< distinct ones
   int64_t schedules = 0; ///< sampled
   std::vector<Explained> findings;

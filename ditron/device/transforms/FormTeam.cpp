@@ -68,6 +68,7 @@ struct FormTeam : ditron::device::impl::FormTeamBase<FormTeam> {
     if (failed(placeArguments()))
       return signalPassFailure();
     nameExtents();
+    getOperation()->setAttr(kTeamAxisAttr, along());
   }
 
 private:
@@ -154,8 +155,8 @@ private:
       kernel.setArgAttr(n, kPlacementAttr,
                         PlacementAttr::get(&getContext(), given.getKind(), given.getDim(),
                                            given.getCores(), given.getEngine(), given.getChunks(),
-                                           given.getRounded(), given.getRing(), axis.getValue(),
-                                           given.getCounts()));
+                                           given.getWave(), given.getRounded(), given.getRing(),
+                                           axis.getValue(), given.getCounts()));
     }
     return success();
   }

@@ -73,9 +73,20 @@ struct ResolveMesh : device::impl::ResolveMeshBase<ResolveMesh> {
     });
     if (result.wasInterrupted())
       signalPassFailure();
+    nameTeam();
   }
 
 private:
+  /// Launches of a kernel along an axis wait for the ranks of the line alone.
+  void nameTeam() {
+    auto axis = getOperation()->getAttrOfType<StringAttr>(kTeamAxisAttr);
+    auto line = axis && !mesh_.empty() ? mesh_.find(std::string_view(axis.getValue()))
+                                       : std::optional<MeshAxes::Line>();
+    if (line)
+      getOperation()->setAttr(kTeamAttr,
+                              DenseI64ArrayAttr::get(&getContext(), {line->stride, line->extent}));
+  }
+
   template <class Op> WalkResult resolve(Op op) {
     StringRef axis = op.getAxis();
     bool isOfNodes = axis == MeshAxis::node || axis == MeshAxis::local;

@@ -174,6 +174,7 @@ void ResultWriter::sum(Builder &b, const TileAt &at) {
     if (result_.cut.after.contains(&op) && !result_.cut.before.contains(&op))
       b.clone(op, totals);
   auto store = cast<core::StoreOp>(b.clone(*result_.store, totals));
+  b.setInsertionPoint(store); // others wait for it
   if (!result_.isScattered())
     publish(b, store.getTile(), at);
 }
@@ -183,8 +184,9 @@ void ResultWriter::copySums() {
   TilesOp tiles = result_.tiles;
   Builder b(tiles.getLoc(), tiles->getContext());
   b.setInsertionPointAfter(tiles);
-  auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"), 1,
-                              tiles.getOrder().getSharded(), MeshAxis::world);
+  auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"),
+                              tiles.getOrder().getParameter(), tiles.getOrder().getSharded(),
+                              MeshAxis::world);
   auto copies =
       b.create<TilesOp>(tiles.getExtents(), tiles.getElements(), tiles.getHeightAttr(), order);
   Block &body = copies.getBody().emplaceBlock();

@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums over the ranks that copy engines move. A part of the result is sent in chunks along its first
-// dimension, each a run of memory, once all its tiles are there.
+// Sums over the ranks that copy engines move. The tiles of a part lie one behind the other, in the
+// order in which they are computed, and are sent in chunks, each a run of memory, once all its tiles
+// are there.
 //
-//     %staged, %summands = dist.symmetric "C.staged", "C.summands"(%ranks, %m, %n) of whole tiles
+//     %staged, %summands = dist.symmetric "C.staged", "C.summands"(%ranks, %tiles * 128, 256)
 //     %done, %arrived = dist.signals "C.done", "C.arrived"(%ranks, %chunks)
 //     dist.role "exchange" cores %c0 for %c1 on copy {
 //       for each other rank %peer, the next one first: for each chunk %q
 //         dist.wait %done[%peer, %q] >= tiles of the chunk
-//         dist.put %staged[%peer] rows of %q, %summands[%rank] rows of %q on %peer
+//         dist.put %staged[%peer] tiles of %q, %summands[%rank] tiles of %q on %peer
 //         dist.notify %arrived[%rank, %q] on %peer add %c1
 //     }
 //     dist.tiles (%s, %i, %j) of ... {
 //       scf.if %s == %rank {
 //         %total = %sum and, for each other rank, the previous one first:
-//           dist.wait %arrived[%peer, chunk of %i] >= %c1
-//           tile.load %summands[%peer, %i, %j]
+//           dist.wait %arrived[%peer, chunk of %n] >= %c1
+//           tile.load %summands[%peer, %n, 0]
 //       } else {
-//         tile.store %sum, %staged[%s, %i, %j]
-//         dist.notify %done[%s, chunk of %i] add %c1
+//         tile.store %sum, %staged[%s, %n, 0]
+//         dist.notify %done[%s, chunk of %n] add %c1
 //       }
 //     }
 //
+// %n is the number of tile (%i, %j) in the order of the loop. Any numbering is right; with this one
+// the tiles of a chunk are computed in a row.
+//
 // Sums of an all-reduce travel in the same chunks ("C.sums", "C.summed", "C.known"), behind all
-// summands of this rank.
+// summands of this rank. Nothing is left to multiply while the last chunk travels: it has the tiles
+// of the last wave, and no more. The others are equal.
 #include "ditron/device/transforms/ResultWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -34,25 +39,38 @@ using namespace mlir;
 namespace ditron::device {
 namespace {
 
-/// The first dimension of a part, in chunks of whole tiles; the last one may be smaller.
+/// The tiles of a part in chunks of `size`; the first one may be smaller, and the last one is as given.
 struct Chunks {
-  Value extent, tiles; ///< of the dimension
-  Value size;          ///< tiles of a chunk
-  int64_t height;      ///< elements of a tile
+  Value tiles;      ///< of a part
+  Value size, last; ///< tiles of a chunk, and the number of the last one
+  Value missing;    ///< what the first chunk lacks
 
-  Value count(IndexMath &math) const { return math.ceilDiv(tiles, size); }
-  Value of(IndexMath &math, Value tile) const { return math.divide(tile, size); }
-  Value tilesOf(IndexMath &math, Value chunk) const {
-    return math.least(size, math.subtract(tiles, math.multiply(chunk, size)));
+  Value count(IndexMath &math) const { return math.add(last, math.constant(1)); }
+  Value of(IndexMath &math, Value tile) const {
+    return math.least(math.divide(math.add(tile, missing), size), last);
   }
   Value first(IndexMath &math, Value chunk) const {
-    return math.multiply(math.multiply(chunk, size), math.constant(height));
+    Value begin = math.subtract(math.multiply(chunk, size), missing);
+    return math.most(begin, math.constant(0));
   }
-  Value extentOf(IndexMath &math, Value chunk) const {
-    Value rest = math.subtract(extent, first(math, chunk));
-    return math.least(math.multiply(size, math.constant(height)), rest);
+  Value tilesOf(IndexMath &math, Value chunk) const {
+    Value next = math.add(chunk, math.constant(1));
+    Value end = math.subtract(math.multiply(next, size), missing);
+    return math.subtract(math.least(tiles, end), first(math, chunk));
   }
 };
+
+/// `most` chunks at most of `tiles` tiles, the last one of `left` tiles: at least 1, and no more than
+/// all. Where `most` is 1 it has all of them.
+Chunks chunksOf(IndexMath &math, Value tiles, int64_t most, Value left) {
+  Value zero = math.constant(0);
+  if (most == 1)
+    return {tiles, tiles, zero, zero};
+  Value others = math.subtract(tiles, left);
+  Value size = math.most(math.ceilDiv(others, math.constant(most - 1)), left);
+  Value last = math.ceilDiv(others, size);
+  return {tiles, size, last, math.subtract(math.multiply(last, size), others)};
+}
 
 class CopyEngineWriter : public ResultWriter {
 public:
@@ -60,11 +78,12 @@ public:
 
 private:
   void allocate() override {
-    for (auto [d, size] :
-         llvm::enumerate(result_.sizes)) // whole tiles, in an order of the target's
-      extents_[d] = math_.multiply(tileCounts_[d], math_.constant(size));
-    Value most = math_.constant(result_.placed.placement.getChunks());
-    chunks_ = {extents_[0], tileCounts_[0], math_.ceilDiv(tileCounts_[0], most), result_.sizes[0]};
+    int64_t mostChunks = result_.placed.placement.getChunks();
+    chunks_ = chunksOf(math_, countTiles(), mostChunks, tilesOfLastChunk());
+    for (auto [d, size] : llvm::enumerate(result_.sizes)) // of whole tiles, one below the other
+      extents_[d] = math_.constant(size);
+    extents_[0] = math_.multiply(chunks_.tiles, extents_[0]);
+    Value most = math_.constant(mostChunks);
     staged_ = summandBuffers("staged");
     summands_ = summandBuffers("summands");
     done_ = counters(".done", {ranks_, most});
@@ -83,6 +102,50 @@ private:
       exchangeSums(b);
   }
 
+  /// Of a part.
+  Value countTiles() {
+    Value tiles = tileCounts_.front();
+    for (Value count : ArrayRef(tileCounts_).drop_front())
+      tiles = math_.multiply(tiles, count);
+    return tiles;
+  }
+
+  /// Those of the last wave, or as many as the others have.
+  Value tilesOfLastChunk() {
+    PlacementAttr placement = result_.placed.placement;
+    Value tiles = countTiles(), one = math_.constant(1);
+    if (placement.getWave() == 0)
+      return math_.ceilDiv(tiles, math_.constant(placement.getChunks()));
+    Value before = math_.subtract(math_.multiply(ranks_, tiles), one);
+    Value left = math_.add(math_.remainder(before, math_.constant(placement.getWave())), one);
+    return math_.least(left, tiles);
+  }
+
+  /// The number of a tile in its part: down the columns of groups of rows, as the loop goes.
+  Value numberOf(Builder &b, const TileAt &at) const {
+    IndexMath math(b);
+    if (at.local.size() < 2)
+      return at.local.front();
+    size_t row = at.local.size() - 2;
+    Value rows = tileCounts_[row], columns = tileCounts_[row + 1];
+    Value group = math.constant(result_.tiles.getOrder().getParameter());
+    Value i = at.local[row], inGroup = math.remainder(i, group), top = math.subtract(i, inGroup);
+    Value height = math.least(group, math.subtract(rows, top));
+    Value column = math.add(math.multiply(at.local[row + 1], height), inGroup);
+    Value before = math.constant(0);
+    for (size_t d = 0; d < row; ++d)
+      before = math.multiply(math.add(before, at.local[d]), tileCounts_[d + 1]);
+    Value above = math.multiply(math.add(before, top), columns);
+    return math.add(above, column);
+  }
+
+  /// Where a tile lies in its part of a buffer.
+  Values placeOf(Builder &b, const TileAt &at) const {
+    Values place(at.local.size(), IndexMath(b).constant(0));
+    place.front() = numberOf(b, at);
+    return place;
+  }
+
   //===-- What copy engines do ----------------------------------------------------------------===//
 
   /// for (chunk : chunks); the builder is in the body.
@@ -93,16 +156,18 @@ private:
     return loop.getInductionVar();
   }
 
-  /// A chunk of part `shard` of `whole`.
-  Value rowsOf(Builder &b, Value whole, Value shard, Value chunk) const {
+  /// The tiles of a chunk of part `shard` of `whole`.
+  Value tilesOf(Builder &b, Value whole, Value shard, Value chunk) const {
     IndexMath math(b);
     Value part = shardOf(b, b.getLoc(), {whole, 0}, shard);
     auto type = cast<MemRefType>(part.getType());
-    SmallVector<OpFoldResult> offsets{chunks_.first(math, chunk)},
-        sizes{chunks_.extentOf(math, chunk)}, strides(type.getRank(), b.getIndexAttr(1));
+    Value height = math.constant(result_.sizes[0]);
+    SmallVector<OpFoldResult> offsets{math.multiply(chunks_.first(math, chunk), height)},
+        sizes{math.multiply(chunks_.tilesOf(math, chunk), height)},
+        strides(type.getRank(), b.getIndexAttr(1));
     for (int64_t d = 1; d < type.getRank(); ++d) {
       offsets.push_back(b.getIndexAttr(0));
-      sizes.push_back(extents_[d]);
+      sizes.push_back(math.dim(part, d));
     }
     return b.create<memref::SubViewOp>(type, part, offsets, sizes, strides);
   }
@@ -110,10 +175,7 @@ private:
   /// Waits for all tiles of a chunk.
   void awaitTiles(Builder &b, Value counters, ArrayRef<Value> at) const {
     IndexMath math(b);
-    Value tiles = chunks_.tilesOf(math, at.back());
-    for (Value count : ArrayRef(tileCounts_).drop_front())
-      tiles = math.multiply(tiles, count);
-    b.create<WaitOp>(counters, at, tiles);
+    b.create<WaitOp>(counters, at, chunks_.tilesOf(math, at.back()));
   }
 
   void exchangeSummands(Builder &b) {
@@ -122,7 +184,7 @@ private:
     Value peer = IndexMath(b).rankAt(axis(), place), chunk = forEachChunk(b);
     awaitTiles(b, done_, {place, chunk});
     for (auto [from, to] : llvm::zip_equal(staged_, summands_))
-      b.create<PutOp>(rowsOf(b, from, place, chunk), rowsOf(b, to, rank_, chunk), peer);
+      b.create<PutOp>(tilesOf(b, from, place, chunk), tilesOf(b, to, rank_, chunk), peer);
     notify(b, arrived_, {rank_, chunk}, peer);
   }
 
@@ -132,8 +194,8 @@ private:
     awaitTiles(b, summed_, chunk);
     Value place = forEachPeer(b, axis(), /*withSelf=*/false);
     Value peer = IndexMath(b).rankAt(axis(), place);
-    Value rows = rowsOf(b, sums_, rank_, chunk);
-    b.create<PutOp>(rows, rows, peer);
+    Value tiles = tilesOf(b, sums_, rank_, chunk);
+    b.create<PutOp>(tiles, tiles, peer);
     notify(b, known_, {rank_, chunk}, peer);
   }
 
@@ -146,12 +208,12 @@ private:
 
   Value chunkOf(Builder &b, const TileAt &at) const {
     IndexMath math(b);
-    return chunks_.of(math, at.local[0]);
+    return chunks_.of(math, numberOf(b, at));
   }
 
   /// Stores a tile of part `at.shard`.
-  static void store(Builder &b, Value tile, Value whole, const TileAt &at) {
-    b.create<core::StoreOp>(tile, shardOf(b, b.getLoc(), {whole, 0}, at.shard), at.local);
+  void store(Builder &b, Value tile, Value whole, const TileAt &at) const {
+    b.create<core::StoreOp>(tile, shardOf(b, b.getLoc(), {whole, 0}, at.shard), placeOf(b, at));
   }
 
   void send(Builder &b, const TileAt &at) override {
@@ -174,7 +236,7 @@ private:
     Values totals;
     for (auto [n, sum] : llvm::enumerate(own))
       totals.push_back(add(b, loop.getRegionIterArg(n),
-                           loadSummand(b, summands_[n], behind(peer, at.local), sum)));
+                           loadSummand(b, summands_[n], behind(peer, placeOf(b, at)), sum)));
     b.create<scf::YieldOp>(totals);
     return Values(loop.getResults());
   }
@@ -186,7 +248,7 @@ private:
 
   Value published(Builder &b, const TileAt &at) override {
     b.create<WaitOp>(known_, ValueRange{at.shard, chunkOf(b, at)}, IndexMath(b).constant(1));
-    return b.create<core::LoadOp>(tileType_, sums_, behind(at.shard, at.local), TypedAttr());
+    return b.create<core::LoadOp>(tileType_, sums_, behind(at.shard, placeOf(b, at)), TypedAttr());
   }
 
   Chunks chunks_ = {};

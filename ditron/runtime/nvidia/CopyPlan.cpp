@@ -43,7 +43,7 @@ public:
         note(peer);
     }
     for (int peer = 0; peer < workspace_.ranks(); ++peer)
-      if (peer != rank_ && !last.contains(peer)) {
+      if (peer != rank_ && !last.contains(peer) && workspace_.layout().areTogether(rank_, peer)) {
         takeCredit(peer);
         note(peer);
       }

@@ -10,8 +10,9 @@ namespace ditron::runtime::nvidia {
 
 /// What a kernel has in symmetric memory at the sizes of a launch.
 static abi::WorkspaceLayout layoutOf(const abi::KernelInfo &info, const abi::LaunchValues &launch) {
-  return abi::WorkspaceLayout(abi::symmetricAt(info, launch),
-                              {.ranks = launch.ranks, .barriers = info.barriers});
+  return abi::WorkspaceLayout(
+      abi::symmetricAt(info, launch),
+      {.ranks = launch.ranks, .barriers = info.barriers, .team = info.teamLine()});
 }
 
 void LaunchState::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
@@ -20,7 +21,8 @@ void LaunchState::prepare(const std::shared_ptr<const abi::KernelInfo> &info,
   workspace_ = nullptr;
   if (info->isDistributed) {
     abi::WorkspaceLayout layout = layoutOf(*info, launch);
-    workspace_ = group_->workspace(abi::workspaceKey(signature_, layout.arrays()), layout);
+    workspace_ =
+        group_->workspace(abi::workspaceKey(signature_, layout.arrays(), info->team), layout);
   } else if (!status_) {
     status_ = std::make_shared<Memory>(device_, size_t(abi::Status::kRecords) * sizeof(int64_t));
     status_->fill(0);

@@ -25,21 +25,27 @@ Workspace::Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLa
     : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, bytesOf(layout_)),
       participants_(devices_.size()) {
   for (int owner = 0; owner < ranks(); ++owner)
-    giveCredits(owner);
+    beginHead(owner);
 }
 
 Workspace::Workspace(Rank &rank, const std::shared_ptr<Gpu> &device, std::string_view name,
                      abi::WorkspaceLayout layout, size_t granularity)
     : devices_(size_t(rank.size()), device), ownRank_(rank.rank()), layout_(std::move(layout)),
       memory_(rank, device, name, bytesOf(layout_), granularity), participants_(devices_.size()) {
-  giveCredits(ownRank_);
+  beginHead(ownRank_);
 }
 
-void Workspace::giveCredits(int rank) const {
-  std::vector<int64_t> credits(size_t(ranks()), 1);
-  DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyHtoD_v2,
-              memory_.address(rank) + uint64_t(abi::Head::kCredits), credits.data(),
-              credits.size() * sizeof(int64_t));
+void Workspace::beginHead(int rank) const {
+  std::vector<int64_t> credits(size_t(ranks()), 1), completed;
+  for (int peer = 0; peer < ranks(); ++peer)
+    completed.push_back(layout_.completedAtFirst(rank, peer));
+  auto write = [&](int64_t offset, const std::vector<int64_t> &words) {
+    DITRON_CUDA(devices_[size_t(rank)]->use(), cuMemcpyHtoD_v2,
+                memory_.address(rank) + uint64_t(offset), words.data(),
+                words.size() * sizeof(int64_t));
+  };
+  write(abi::Head::kCredits, credits);
+  write(abi::Head::kCompleted, completed);
 }
 
 uint64_t Workspace::status(int rank) const {

@@ -70,7 +70,7 @@ public:
 
 private:
   /// The first launch of a rank may write to all others.
-  void giveCredits(int rank) const;
+  void beginHead(int rank) const;
   void awaitOthers() const;
   uint64_t read(int rank, uint64_t address) const;
 

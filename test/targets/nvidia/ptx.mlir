@@ -23,6 +23,7 @@
 // RUN: ditron compile all-gather --target sm_80 --dtype bf16 --emit asm | FileCheck %s --check-prefix=RANKS
 // RUN: ditron compile ag-gemm --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows,engine=cores --emit asm | FileCheck %s --check-prefix=GATHERED
 // RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
+// RUN: ditron compile gemm-ar --target sm_90a --dtype bf16 --ranks 2 --shape M=8192,N=4096,K=7168 --alignment 16 --emit asm | FileCheck %s --check-prefix=REDUCED
 
 // BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
 // BF16: .target sm_80
@@ -180,3 +181,10 @@
 
 // SCATTERED: "cluster":2,"least_cores":4
 // SCATTERED: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+
+// Two stores of a tile by TMA, of own sums and of those of others, share what they are staged in: there is
+// room for four slots, as in a product that stores once.
+// REDUCED-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 1;
+// REDUCED-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 16;
+// REDUCED: setmaxnreg.dec
+// REDUCED-COUNT-8: cp.async.bulk.tensor.2d.global.shared::cta

@@ -48,6 +48,7 @@ KernelInfo example() {
   info.tiles = {Extent("a0.0 128 ceildiv", info.arguments)};
   info.tensorMaps = {{0, {64, 128}, true}, {3, {1, 64, 64}, false}};
   info.readSingly = {1};
+  info.team = {2, 3};
   return info;
 }
 
@@ -184,6 +185,7 @@ TEST(KernelInfo, NamesWhatIsWrong) {
             of + "symmetric[0].extents[1] is wrong: extent 'a9.1' takes argument 9 of 3");
   EXPECT_EQ(changed("/tensor_maps/1/argument", 5), of + "tensor_maps has argument 5 of 5");
   EXPECT_EQ(changed("/read_singly/0", -1), of + "read_singly has argument -1 of 5");
+  EXPECT_EQ(changed("/team/0", 0), of + "team is no stride and extent of 1 or more");
   EXPECT_NE(changed("/arguments/0/type", "f7").find("arguments[0].type is wrong"),
             std::string::npos);
   for (const char *text : {"", "[]", "7", "{", "{\"version\":1", "null"})

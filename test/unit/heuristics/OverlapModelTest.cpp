@@ -83,6 +83,17 @@ TEST(Overlap, TakesMoreChunksWhereTheLastOneIsWaitedFor) {
   EXPECT_LT(predict(p, choice, kHost).seconds, predict(p, copies(1), kHost).seconds);
 }
 
+TEST(Overlap, SendsTheLastWaveByItself) {
+  OverlapProblem p =
+      problem(Exchange::allReduce, 8192, 3584, 7168, 2); // 896 tiles, 104 in the last wave
+  OverlapChoice equal = copies(2), last = equal;
+  last.wave = 132;
+  double left = 104.0 * 128 * 256 * 2 / kHost.copyBandwidth + kHost.copyLatency;
+  Prediction found = predict(p, last, kHost);
+  EXPECT_NEAR(found.stall, left + kHost.signalLatency, 1e-9);
+  EXPECT_GT(predict(p, equal, kHost).stall, 1.7 * found.stall);
+}
+
 TEST(Overlap, FallsBackToTheSequence) {
   Calibration slow = kHost;
   slow.copyLatency = slow.signalLatency = 10e-3;

@@ -97,12 +97,12 @@ private:
 
   double medianOf(const Contender::Launch &launch) {
     constexpr double kMoment = 0.05;
-    constexpr int kFewest = 2, kMost = 10;
+    constexpr int kMost = 10;
     Contender contender(context_, launch);
     contender.prepare(/*asGraph=*/false);
     double rounds = kMoment / std::max(contender.secondsOfRound(), 1e-6);
     context_.assemble();
-    for (int n = std::clamp(int(rounds), kFewest, kMost); n > 0; --n)
+    for (int n = std::clamp(int(rounds), 1, kMost); n > 0; --n)
       contender.enqueueRound();
     context_.sync();
     contender.collect();

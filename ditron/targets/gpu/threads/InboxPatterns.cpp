@@ -116,7 +116,7 @@ private:
   /// The first CTA: the launch before this one is over, and its page of inboxes is clear.
   void sayBegun(ThreadBuilder &t, Talk &talk, ValueRange boxes, Value epoch) const {
     Value thread = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI64Type(), t.thread());
-    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
+    Value isOne = talk.isRank(thread);
     Value isFirst = talk.compare(arith::CmpIPredicate::eq, talk.core(), talk.i64(0));
     talk.when(isFirst, [&] {
       Value over = t.b.create<arith::SubIOp>(t.loc, epoch, talk.i64(1));

@@ -6,6 +6,7 @@
 // on to the others what that thread has seen; a counter is raised by one thread, with release,
 // behind a barrier by which it has seen what the others did. A wait that outlives its bound, or
 // that finds the launch aborted, notes what it waits for and returns: see abi/LaunchWords.h.
+#include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/Talk.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -23,8 +24,27 @@ LogicalResult checkLaunch(Operation *op, ValueRange launch) {
                          << " words of the launch, found " << launch.size();
 }
 
+Value Talk::isTogether(Value number) {
+  auto function = t_.b.getInsertionBlock()->getParent()->getParentOfType<func::FuncOp>();
+  auto team = function ? function->getAttrOfType<DenseI64ArrayAttr>(device::kTeamAttr) : nullptr;
+  if (!team)
+    return nullptr;
+  // The places along the other axes are the same.
+  Value stride = i64(team[0]), length = i64(team[0] * team[1]), own = launch(abi::kRank);
+  auto same = [&](auto makeOp, Value by) {
+    return compare(arith::CmpIPredicate::eq, makeOp(number, by), makeOp(own, by));
+  };
+  auto divided = [&](Value x, Value by) -> Value {
+    return t_.b.create<arith::DivUIOp>(t_.loc, x, by);
+  };
+  auto rest = [&](Value x, Value by) -> Value {
+    return t_.b.create<arith::RemUIOp>(t_.loc, x, by);
+  };
+  return both(same(divided, length), same(rest, stride));
+}
+
 void Talk::abort() {
-  forRanks([&](Value peer) {
+  forAll(i64(0), 1, [&](Value peer) {
     t_.instructions->storeRelaxed(headOf(peer, abi::Head::kAborted), i64(1), "sys");
   });
 }
@@ -97,7 +117,7 @@ struct BeginPattern : LaunchPattern<BeginOp> {
     epoch = talk.asWord(epoch);
     // Thread r waits for rank r.
     Value thread = b.create<arith::ExtUIOp>(loc, b.getI64Type(), t.thread());
-    Value isOne = talk.compare(arith::CmpIPredicate::ult, thread, talk.launch(abi::kRanks));
+    Value isOne = talk.isRank(thread);
     talk.when(isOne, [&] {
       Value cell = t.add(talk.head(abi::Head::kCompleted), t.mul(thread, talk.i64(8)));
       Value before = b.create<arith::SubIOp>(loc, epoch, talk.i64(2));

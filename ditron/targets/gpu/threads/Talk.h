@@ -59,11 +59,17 @@ public:
     t_.b.setInsertionPointToStart(branch.thenBlock());
     body();
   }
-  /// For each rank.
-  template <class Fn> void forRanks(Fn &&body) { forRanks(i64(0), 1, body); }
+  /// For each rank that runs the kernel together with this one.
+  template <class Fn> void forRanks(Fn &&body) { forTeam(i64(0), 1, body); }
   /// The same by the lanes of a warp, one or more ranks each.
   template <class Fn> void forRanksByLanes(Fn &&body) {
-    forRanks(laneWord(), t_.context.lanes, body);
+    forTeam(laneWord(), t_.context.lanes, body);
+  }
+  /// Whether a number is that of such a rank.
+  Value isRank(Value number) {
+    Value exists = compare(mlir::arith::CmpIPredicate::ult, number, launch(abi::kRanks));
+    Value together = isTogether(number);
+    return together ? both(exists, together) : exists;
   }
   /// Tells every rank that the launch has failed.
   void abort();
@@ -92,7 +98,16 @@ public:
   void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record);
 
 private:
-  template <class Fn> void forRanks(Value first, int64_t step, Fn &&body) {
+  /// Whether a rank is on the line of the mesh that runs the kernel together; null: all are.
+  Value isTogether(Value number);
+
+  template <class Fn> void forTeam(Value first, int64_t step, Fn &&body) {
+    forAll(first, step, [&](Value peer) {
+      Value together = isTogether(peer);
+      together ? when(together, [&] { body(peer); }) : body(peer);
+    });
+  }
+  template <class Fn> void forAll(Value first, int64_t step, Fn &&body) {
     auto loop = t_.b.create<mlir::scf::ForOp>(t_.loc, first, launch(abi::kRanks), i64(step));
     mlir::OpBuilder::InsertionGuard guard(t_.b);
     t_.b.setInsertionPointToStart(loop.getBody());

@@ -37,11 +37,17 @@ public:
     used_ += rounded(bytes);
     return offset;
   }
+  /// Where results are staged on their way to memory, by one store after the other.
+  int64_t staging(int64_t bytes) {
+    if (staging_ < 0)
+      staging_ = allocate(bytes);
+    return staging_;
+  }
   int64_t bytes() const { return used_; }
 
 private:
   static int64_t rounded(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
-  int64_t used_;
+  int64_t used_, staging_ = -1;
 };
 
 /// What the patterns share.

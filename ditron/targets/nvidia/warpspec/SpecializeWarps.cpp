@@ -376,7 +376,7 @@ private:
                                     TensorMaps &maps, ImplicitLocOpBuilder &b) {
     int64_t momentary = 0, staged = 0;
     function.walk([&](Operation *op) { momentary = std::max(momentary, momentaryBytes(op)); });
-    function.walk([&](TmaStoreOp) { staged += tmaStoreBytes(plan.warps); });
+    function.walk([&](TmaStoreOp) { staged = tmaStoreBytes(plan.warps); });
     SmallVector<LoadedPipe> pipes;
     SmallVector<int64_t> shared; // the number of the first pipe of the same tiles
     int64_t inner = 0, outer = 0;

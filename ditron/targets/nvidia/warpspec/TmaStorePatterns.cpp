@@ -3,7 +3,7 @@
 // TMA stores: nvidia.tma_store.
 //
 // Each warpgroup stores its rows by itself, in blocks of 64 rows of 128 bytes, through two buffers
-// of shared memory, alternately:
+// of shared memory, alternately. All stores of a kernel use the same two:
 //
 //   its first thread waits until the buffer has been read, and all of the warpgroup for it
 //   each warp writes 16 rows by stmatrix, chunks of 16 bytes swizzled as TMA reads them
@@ -174,7 +174,7 @@ private:
 struct TmaStorePattern : EffectPattern<TmaStoreOp> {
   using EffectPattern::EffectPattern;
   void write(TmaStoreOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
-    Value buffers = t.shared(context_.shared.allocate(tmaStoreBytes(context_.warps)));
+    Value buffers = t.shared(context_.shared.staging(tmaStoreBytes(context_.warps)));
     TmaStore(t, op, adaptor.getTile(), buffers).run();
   }
 };
