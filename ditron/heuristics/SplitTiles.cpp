@@ -14,7 +14,8 @@ constexpr double kTileSeconds = 1.5e-6;  ///< of a tile beside its steps: the fi
 constexpr double kRoundSeconds = 3.5e-6; ///< of each further tile of an SM, where memory bounds all
 constexpr double kSmBandwidth = 44e9;    ///< of what one SM reads from memory, bytes/s
 constexpr double kSmCache = 75e9;        ///< of what one SM loads, from memory or cache, bytes/s
-constexpr double kOfCached = 0.25;       ///< what operands that others read too cost of that
+constexpr double kAllCache = 6000e9; ///< of what all SMs load of what few rows are multiplied with
+constexpr double kOfCached = 0.25;   ///< what operands that others read too cost of that
 constexpr int64_t kMostParts = 32;
 constexpr int64_t kLeastTerms = 256; ///< of a part: fewer are not worth a tile's beginning
 
@@ -62,6 +63,9 @@ double splitSeconds(const GemmShape &shape, const PairedTile &tile, int64_t part
   double bytes =
       double(shape.K) * double(shape.M * shape.count + shape.N) * double(byteSize(shape.type));
   double read = kTileSeconds + bytes / calibration.memoryBandwidth;
+  if (shape.M * shape.count <= kWarpgroupRows) // all that is loaded is new to the cache
+    read = std::max(read, kTileSeconds + double(items) * terms * (tile.m + tile.n) *
+                                             double(byteSize(shape.type)) / kAllCache);
   return std::max(rounds * one, read + (rounds - 1) * kRoundSeconds);
 }
 

@@ -11,6 +11,7 @@
 #include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/functions/StreamK.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -132,11 +133,52 @@ template <class T> static Kernel direct(FusedGemmConfig cfg) {
           }};
 }
 
+/// The same for few rows: they travel in inboxes, and tiles have rows of all ranks, so that B is read
+/// once. All steps are divided evenly among workers.
+template <class T> static Kernel directByWorkers(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            int chunkRows = evenRows(cfg.m, cfg.chunkRows);
+            auto columns = cfg.packs ? packedColumns<T>(A.cols()) : A.cols();
+            auto full = symmetric<T>({C.rows(), columns}, "full");
+            auto right = operandOf<T>(B, cfg.packs, chunkRows, "packedB");
+            StreamK<T> product(cfg, C.rows(), C.cols(), columns);
+            auto given = A.tiled(chunkRows, kPackedColumns);
+            auto gathered = full.split(numRanks()).tiled(chunkRows, kPackedColumns);
+            auto mine = gathered.at(rank());
+            auto box = inbox<T>({numRanks(), given.rows(), given.cols()},
+                                {chunkRows, kPackedColumns}, "box");
+            auto there = signals(1, "there");
+
+            for (auto [i, part] : mine.tiles()) {
+              sendToPeers(given(i, part), box, i, part);
+              mine(i, part) = given(i, part);
+            }
+            right.prepare();
+            for (auto [i, part] : mine.tiles()) {
+              for (auto peer : peers())
+                gathered(peer, i, part) = receive(box(peer, i, part));
+              notify(there(0));
+            }
+            auto ready = [&] {
+              right.waitUntilReady();
+              wait(there(0), mine.rows() * mine.cols());
+            };
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto keep = [&](Index i, Index j, const Tile &sum) {
+              c(i, j) = cast<Y>(finished<Y, 2>(cfg, sum, {i, j}, {bias, residual, scale}));
+            };
+            product.multiply(View<T, 2, Access::read>(full.data()), right.view(), ready, keep);
+          }};
+}
+
 Kernel allGatherGemm(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "ag-gemm");
   return DotTypes::dispatch(type, "ag-gemm", [&]<class T> {
     if (config.isDirect)
-      return direct<T>(config);
+      return config.workers > 0 ? directByWorkers<T>(config) : direct<T>(config);
     return config.copyEngines ? byCopyEngines<T>(config) : byCores<T>(config);
   });
 }

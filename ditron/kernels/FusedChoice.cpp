@@ -4,6 +4,7 @@
 // least time is taken.
 #include "ditron/heuristics/DirectModel.h"
 #include "ditron/heuristics/SplitTiles.h"
+#include "ditron/heuristics/StreamKTiles.h"
 #include "ditron/kernels/FusedGemm.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
@@ -35,6 +36,24 @@ static DType typeOfSums(const Problem &problem, const Config &config) {
   return config["partials"] == 1 ? problem.type : DType::f32;
 }
 
+/// What a product of workers takes more than its steps, s: as measured on two H200s, rows that are
+/// gathered, or sums that are staged, take further trips within a GPU.
+static double tripSeconds(Exchange exchange) {
+  constexpr double kGather = 2.5e-6, kScatter = 8e-6;
+  return exchange == Exchange::gather          ? kGather
+         : exchange == Exchange::reduceScatter ? kScatter
+                                               : 0;
+}
+
+/// What the tiles of a direct product take.
+static double productSeconds(const heuristics::GemmShape &shape, const Problem &problem,
+                             const Config &config, const Calibration &rates) {
+  PairedTile tile = pairedTile(config);
+  if (config["workers"] > 0)
+    return heuristics::streamKSeconds(shape, tile, config["workers"], problem.target, rates);
+  return heuristics::splitSeconds(shape, tile, config.valueOr("parts", 1), problem.target, rates);
+}
+
 Prediction predictFused(const Problem &problem, const Config &config, Exchange exchange) {
   Calibration rates = ratesFor(problem, config);
   OverlapProblem made = overlapProblem(problem, exchange, config, problem.type);
@@ -46,20 +65,27 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   }
   heuristics::GemmShape shape = gemmShape(problem, made.rows);
   int64_t parts = config.valueOr("parts", 1);
-  double product =
-      heuristics::splitSeconds(shape, pairedTile(config), parts, problem.target, rates);
+  double product = productSeconds(shape, problem, config, rates);
   auto bytes = static_cast<int64_t>(byteSize(typeOfSums(problem, config)));
   double packed = isPacked(config) ? heuristics::packSeconds(shape, rates) : 0;
-  return predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
+  Prediction result = predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
+  if (config["workers"] > 0)
+    result.seconds += tripSeconds(exchange);
+  return result;
 }
 
 /// The direct ways, as changes of a configuration.
 static std::vector<Config> directWaysOf(const Problem &problem, const Config &config) {
-  std::vector<Config> ways(hasWholeRows(problem, config) ? 1 : 2, config);
-  for (size_t packs = 0; packs < ways.size(); ++packs) {
-    ways[packs].set("engine", kDirect);
-    ways[packs].set("operands", static_cast<int64_t>(packs));
-  }
+  std::vector<Config> ways;
+  for (int64_t packs : {0, 1})
+    for (int64_t workers : {0, 1}) { // retiling finds how many
+      Config way = config;
+      way.set("engine", kDirect);
+      way.set("operands", packs);
+      way.set("workers", workers);
+      if (!packs || !hasWholeRows(problem, config))
+        ways.push_back(way);
+    }
   return ways;
 }
 

@@ -3,6 +3,7 @@
 #include "ditron/heuristics/Communication.h"
 #include "ditron/heuristics/Extents.h"
 #include "ditron/heuristics/SplitTiles.h"
+#include "ditron/heuristics/StreamKTiles.h"
 #include "ditron/kernels/OverlapProblem.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/functions/Epilogues.h"
@@ -11,6 +12,8 @@
 
 namespace ditron::kernels {
 
+/// Rows that travel at a time in an inbox, at most.
+static constexpr int64_t kMostChunkRows = 64;
 /// Values of `form`.
 static constexpr int64_t kPlacedForm = 1, kEitherForm = 2;
 
@@ -62,6 +65,8 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                           {{"engine", {kCopyEngines}}, {"form", {kPlacedForm, kEitherForm}}},
                           /*without=*/0});
   }
+  parameters.push_back(workersParameter());
+  parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
   return parameters;
 }
 
@@ -110,6 +115,23 @@ static heuristics::SplitTile splitOf(const Problem &problem, const Config &confi
                                exchange == Exchange::allReduce ? INT64_MAX : 1);
 }
 
+/// Tiles of few rows, of all ranks together, and rows that travel at a time: so that all cores send.
+/// False where there are too many.
+static bool retileStreamed(const Problem &problem, Config &config, Exchange exchange) {
+  heuristics::StreamKTile found = heuristics::streamKTile(shapeOf(problem, config, exchange),
+                                                          problem.target, problem.calibration);
+  config.set("workers", found.workers);
+  if (!found.workers)
+    return false;
+  setTile(config, found.tile);
+  int64_t rows = problem["M"];
+  if (exchange == Exchange::gather)
+    rows = heuristics::tilesOf(rows * heuristics::tilesOf(problem["K"], kPackedColumns),
+                               problem.target.sms);
+  config.set("chunk", std::min<int64_t>(heuristics::fit(rows, kMostChunkRows), found.tile.m));
+  return true;
+}
+
 /// Rows that a core copies at a time of operands that are packed: so that all cores copy.
 static int64_t copiedRows(const Problem &problem) {
   constexpr int64_t kMost = 16;
@@ -136,6 +158,7 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"operands", 0});
   if (exchange == Exchange::allReduce)
     config.add({"parts", 1}), config.add({"wave", 0});
+  config.add({"workers", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && problem.ranks > 1)
     chooseWay(problem, config, exchange);
@@ -160,6 +183,7 @@ static void chooseChunks(const Problem &problem, Config &config) {
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
   if (!isDirect(config)) {
+    config.set("workers", 0);
     config.set("chunk", movedRows(problem));
     setTile(config, tileOf(problem, config, exchange));
     if (exchange == Exchange::allReduce && byCopyEngines(config) && problem.target.isGpu())
@@ -167,6 +191,10 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
     return;
   }
   config.set("chunk", copiedRows(problem));
+  bool isStreamed = config["workers"] > 0 && config.valueOr("parts", 1) == 1;
+  if (isStreamed && retileStreamed(problem, config, exchange))
+    return;
+  config.set("workers", 0);
   heuristics::SplitTile split = splitOf(problem, config, exchange);
   setTile(config, split.tile);
   if (exchange == Exchange::allReduce)
@@ -222,7 +250,8 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);
-  product.parts = 1, product.packs = false; // symmetric memory is that of the placement
+  product.parts = 1, product.workers = 0,
+  product.packs = false; // symmetric memory is that of the placement
   checkEpilogue(type, product, name);
   return distribute(name, gemm(type, product), {{argument, where}});
 }
@@ -250,7 +279,10 @@ std::vector<std::string> directVariants() {
   std::vector<std::string> result = fusedVariants();
   for (const char *one :
        {"m=8,n=16,k=32,engine=direct", "m=8,n=16,k=32,chunk=4,engine=direct,operands=packed",
-        "engine=direct,operands=packed,transB=yes,scale=yes,bias=yes,residual=yes,partials=result"})
+        "engine=direct,operands=packed,transB=yes,scale=yes,bias=yes,residual=yes,partials=result",
+        "m=8,n=64,k=32,chunk=2,engine=direct,workers=3",
+        "m=8,n=16,k=32,engine=direct,operands=packed,workers=7,partials=result",
+        "m=16,n=32,k=16,engine=direct,workers=2,transB=yes,scale=yes,bias=yes,residual=yes"})
     result.emplace_back(one);
   return result;
 }
@@ -258,7 +290,9 @@ std::vector<std::string> directVariants() {
 std::vector<CheckCase> directCheckCases() {
   std::vector<CheckCase> result = fusedCheckCases();
   for (const char *one : {"m=4,n=4,k=4,group=1,chunk=2,engine=direct",
-                          "m=4,n=4,k=4,group=1,chunk=2,engine=direct,operands=packed"})
+                          "m=4,n=4,k=4,group=1,chunk=2,engine=direct,operands=packed",
+                          "m=4,n=4,k=4,group=1,chunk=2,engine=direct,workers=3",
+                          "m=8,n=4,k=4,group=1,chunk=4,engine=direct,workers=2,operands=packed"})
     result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, one});
   return result;
 }

@@ -2,6 +2,7 @@
 //
 // C = activation(scale * A * B + bias) + residual, of matrices and of batches of them.
 #include "ditron/heuristics/SplitTiles.h"
+#include "ditron/heuristics/StreamKTiles.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
@@ -10,6 +11,7 @@
 #include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/functions/SplitSums.h"
+#include "ditron/kernels/functions/StreamK.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -86,6 +88,23 @@ template <class T> static Kernel gemmOfParts(GemmConfig cfg) {
           }};
 }
 
+/// The same with all steps divided evenly among workers.
+template <class T> static Kernel gemmOfWorkers(GemmConfig cfg) {
+  using R = Product<T>;
+  return {signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
+          [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
+              std::optional<Scalar<f32>> scale, Out<R> C) {
+            StreamK<T> product(cfg, C.rows(), C.cols(), A.cols());
+            Operands<T> operands(cfg, A, B);
+            auto c = C.tiled(cfg.m, cfg.n);
+            product.multiply(
+                operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },
+                [&](Index i, Index j, const Tile &sum) {
+                  c(i, j) = cast<R>(finished<R, 2>(cfg, sum, {i, j}, {bias, residual, scale}));
+                });
+          }};
+}
+
 template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
   using R = Product<T>;
   return {signatureOf(cfg,
@@ -109,6 +128,8 @@ template <class T> static Kernel batchedGemmOf(GemmConfig cfg) {
 Kernel gemm(DType type, const GemmConfig &config) {
   checkEpilogue(type, config, "gemm");
   return DotTypes::dispatch(type, "gemm", [&]<class T> {
+    if (config.workers > 0)
+      return gemmOfWorkers<T>(config);
     if (config.parts > 1)
       return gemmOfParts<T>(config);
     return config.packs ? gemmOfPacked<T>(config) : gemmOf<T>(config);
@@ -146,6 +167,8 @@ static void retile(const Problem &problem, Config &config) {
 
 /// What a kernel takes more whose cores signal one another, s.
 static constexpr double kSignalSeconds = 4e-6;
+/// And one whose cores take tiles from inboxes.
+static constexpr double kInboxSeconds = 2.5e-6;
 /// Of the time of a whole product, what one in steps takes at most by the model.
 static constexpr double kWorthwhile = 0.9;
 
@@ -155,9 +178,21 @@ static bool mayTakeSteps(const Problem &problem) {
   return problem.ranks == 1 && problem.target.hasWarpgroups && byteSize(problem.type) == 2;
 }
 
-/// A product with few tiles has K in parts where that takes less time.
-static void splitTerms(const Problem &problem, Config &config) {
+/// Few rows are streamed through where that takes less than `seconds`.
+static bool streams(const Problem &problem, Config &config, double seconds) {
+  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  auto found = heuristics::streamKTile(shape, problem.target, problem.calibration);
+  if (!found.workers || found.seconds + kInboxSeconds > seconds)
+    return false;
+  setTile(config, found.tile);
+  config.set("workers", found.workers);
+  return true;
+}
+
+/// A product with few tiles has K in parts where that takes less time, or is streamed if it may be.
+static void splitTerms(const Problem &problem, Config &config, bool mayStream) {
   config.set("parts", 1);
+  config.set("workers", 0);
   if (!mayTakeSteps(problem) || !hasWholeRows(problem, config))
     return;
   heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
@@ -165,7 +200,9 @@ static void splitTerms(const Problem &problem, Config &config) {
   double each = 2 * 4.0 * double(shape.M * shape.N) / rates.memoryBandwidth;
   auto split = heuristics::splitTile(shape, problem.target, gemmNeeds(config), rates, each);
   double whole = heuristics::splitSeconds(shape, pairedTile(config), 1, problem.target, rates);
-  if (split.parts == 1 || split.seconds + kSignalSeconds > kWorthwhile * whole)
+  bool isSplit = split.parts > 1 && split.seconds + kSignalSeconds <= kWorthwhile * whole;
+  double least = isSplit ? split.seconds + kSignalSeconds : kWorthwhile * whole;
+  if ((mayStream && streams(problem, config, least)) || !isSplit)
     return;
   setTile(config, split.tile);
   config.set("parts", split.parts);
@@ -218,22 +255,27 @@ KernelEntry gemmEntry() {
   entry.summary = "C = activation(scale * A * B + bias) + residual";
   entry.make = [](DType type, const Config &config) { return gemm(type, gemmConfig(config)); };
   entry.parameters.push_back(partsParameter());
+  entry.parameters.push_back(workersParameter());
   entry.parameters.push_back(operandsParameter());
   entry.defaults = [](const Problem &problem) {
     Config config = defaults(problem);
     config.add({"parts", 1});
+    config.add({"workers", 0});
     config.add({"operands", 0});
-    splitTerms(problem, config);
+    splitTerms(problem, config, /*mayStream=*/true);
     packOperands(problem, config);
     return config;
   };
   entry.retile = [](const Problem &problem, Config &config) {
+    bool isStreamed = config["workers"] > 0 && config["parts"] == 1;
     retile(problem, config);
-    splitTerms(problem, config);
+    splitTerms(problem, config, isStreamed);
   };
   for (const char *one :
        {"m=10,n=9,k=20,parts=2", "operands=packed", "operands=packed,parts=2,bias=yes,transB=yes",
-        "parts=3,scale=yes,bias=yes,activation=silu,residual=yes,transB=yes"})
+        "parts=3,scale=yes,bias=yes,activation=silu,residual=yes,transB=yes",
+        "m=10,n=9,k=20,workers=5", "m=8,n=64,k=16,workers=3",
+        "workers=3,operands=packed,scale=yes,bias=yes,activation=silu,residual=yes,transB=yes"})
     entry.variants.emplace_back(one);
   entry.shape = {{"M", 512}, {"N", 512}, {"K", 512}};
   entry.testShapes = {{{"M", 1}, {"N", 1}, {"K", 1}},
@@ -244,6 +286,7 @@ KernelEntry gemmEntry() {
       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4"},
       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,scale=yes,bias=yes,residual=yes"},
       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,parts=3"},
+      {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,workers=5"},
       {{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=4,operands=packed"}};
   entry.benchShapes = {{{"M", 512}, {"N", 512}, {"K", 512}},
                        {{"M", 1024}, {"N", 1024}, {"K", 1024}},

@@ -14,6 +14,7 @@
 #include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/functions/SplitSums.h"
+#include "ditron/kernels/functions/StreamK.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -176,9 +177,44 @@ template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
           }};
 }
 
+/// The same with all steps divided evenly among workers. The owner of a tile sends its rank's sum to
+/// every rank.
+template <class T, class P> static Kernel directByWorkers(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
+            auto left = operandOf<T>(A, cfg.packs, copiedRows, "packedA");
+            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
+            StreamK<T> product(cfg, C.rows(), C.cols(), A.cols());
+            auto c = C.tiled(cfg.m, cfg.n);
+            auto sums = inbox<P>({numRanks(), c.rows(), c.cols()}, {cfg.m, cfg.n}, "sums");
+
+            left.prepare();
+            right.prepare();
+            auto ready = [&] {
+              left.waitUntilReady();
+              right.waitUntilReady();
+            };
+            auto share = [&](Index i, Index j, const Tile &sum) {
+              sendToAll(cast<P>(sum), sums, i, j);
+            };
+            product.multiply(left.view(), right.view(), ready, share);
+            for (auto at : c.tiles()) {
+              auto [i, j] = at;
+              Tile total = sumOfAll<T>(sums, {cfg.m, cfg.n}, i, j);
+              c(i, j) = cast<Y>(finished<Y, 2>(cfg, total, at, {bias, residual, scale}));
+            }
+          }};
+}
+
 Kernel gemmAllReduce(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-ar");
   return DotTypes::dispatch(type, "gemm-ar", [&]<class T> {
+    if (config.isDirect && config.workers > 0)
+      return config.narrowPartials ? directByWorkers<T, Product<T>>(config)
+                                   : directByWorkers<T, Accumulator<T>>(config);
     if (config.isDirect)
       return config.narrowPartials ? direct<T, Product<T>>(config)
                                    : direct<T, Accumulator<T>>(config);

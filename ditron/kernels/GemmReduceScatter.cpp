@@ -13,6 +13,7 @@
 #include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/functions/StreamK.h"
 #include "ditron/kernels/kernels.h"
 
 namespace ditron::kernels {
@@ -162,9 +163,55 @@ template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
           }};
 }
 
+/// The same for few rows: tiles have rows of all ranks, so that B is read once, and sums travel in
+/// inboxes. All steps are divided evenly among workers.
+template <class T, class P> static Kernel directByWorkers(FusedGemmConfig cfg) {
+  using Y = Product<T>;
+  FusedGemmConfig part = cfg; // what is sent and added at a time
+  part.m = evenRows(cfg.m, cfg.chunkRows);
+  return {signature(cfg),
+          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+              std::optional<Scalar<f32>> scale, Out<Y> C) {
+            auto left = operandOf<T>(A, cfg.packs, part.m, "packedA");
+            auto right = operandOf<T>(B, cfg.packs, part.m, "packedB");
+            StreamK<T> product(cfg, A.rows(), C.cols(), A.cols());
+            auto staged = symmetric<P>({A.rows(), packedColumns<P>(C.cols())}, "staged");
+            auto sums = staged.slice(1, 0, C.cols());
+            auto whole = sums.tiled(cfg.m, cfg.n);
+            auto parts = sums.split(numRanks()).tiled(part.m, part.n);
+            auto c = C.tiled(part.m, part.n);
+            auto box = inbox<P>({numRanks(), c.rows(), c.cols()}, {part.m, part.n}, "box");
+            auto done = signals(c.cols(), "done");
+
+            left.prepare();
+            right.prepare();
+            auto ready = [&] {
+              left.waitUntilReady();
+              right.waitUntilReady();
+            };
+            auto keep = [&](Index i, Index j, const Tile &sum) {
+              whole(i, j) = cast<P>(sum);
+              notify(done(j));
+            };
+            product.multiply(left.view(), right.view(), ready, keep);
+            for (auto [s, i, j] : parts.tiles(order::nextRankFirst)) {
+              wait(done(j), whole.rows());
+              send(parts(s, i, j), box.on(s)(rank(), i, j));
+            }
+            for (auto at : c.tiles()) {
+              auto [i, j] = at;
+              Tile total = sumOfAll<T>(box, {part.m, part.n}, i, j);
+              c(i, j) = cast<Y>(finished<Y, 2>(part, total, at, {bias, residual, scale}));
+            }
+          }};
+}
+
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config) {
   checkEpilogue(type, config, "gemm-rs");
   return DotTypes::dispatch(type, "gemm-rs", [&]<class T> {
+    if (config.isDirect && config.workers > 0)
+      return config.narrowPartials ? directByWorkers<T, Product<T>>(config)
+                                   : directByWorkers<T, Accumulator<T>>(config);
     if (config.isDirect)
       return config.narrowPartials ? direct<T, Product<T>>(config)
                                    : direct<T, Accumulator<T>>(config);

@@ -47,6 +47,14 @@ ConfigParameter partsParameter() {
   return {"parts", "of K, that cores multiply apart", {1, 2, 3, 4, 6, 8, 12, 16}};
 }
 
+ConfigParameter workersParameter() {
+  return {"workers",
+          "that share the steps of all tiles evenly, stream-K (0: a tile's are one core's)",
+          {0, 64, 128, 132},
+          {},
+          0};
+}
+
 ConfigParameter operandsParameter() {
   return {"operands",
           "read as they are given, or copied to rows of whole 16 bytes (across ranks: of "
@@ -112,6 +120,7 @@ GemmConfig gemmConfig(const Config &config) {
           config["scale"] != 0,
           static_cast<Accuracy>(config["accuracy"]),
           static_cast<int>(config.valueOr("parts", 1)),
+          static_cast<int>(config.valueOr("workers", 0)),
           config.valueOr("operands", 0) == 1};
 }
 

@@ -27,6 +27,8 @@ ConfigParameter accuracyParameter();
 
 /// The parameter of a GemmConfig's parts of K, which not all products have.
 ConfigParameter partsParameter();
+/// The parameter of a GemmConfig's workers, likewise.
+ConfigParameter workersParameter();
 
 /// The parameter of what operands a product reads, which not all have.
 ConfigParameter operandsParameter();

@@ -38,6 +38,7 @@ struct GemmConfig : PairedTile {
   bool scale = false;    ///< multiplies by a scalar
   Accuracy accuracy = Accuracy::full;
   int parts = 1;      ///< of K, which cores multiply apart before their sums are added
+  int workers = 0;    ///< that all steps of all tiles are divided among (stream-K); 0: it is not so
   bool packs = false; ///< operands are copied to rows of whole 16 bytes before they are multiplied
 };
 /// gemm(A[M,K], B[K,N]) -> C[M,N]: C = activation(scale * A * B + bias) + residual, where the
@@ -45,8 +46,8 @@ struct GemmConfig : PairedTile {
 /// stand behind B. With transB, gemm(A[M,K], B[N,K]) -> C[M,N] is A times the transposed B, as
 /// layers of networks hold it. C, bias and residual are of i32 for i8, of bf16 for 8-bit floats,
 /// else of A's type; all is done in f32 and rounded once. Integers take nothing but the product.
-/// With several parts of K, or with packed operands, every rank of a context launches it, since these
-/// lie in symmetric memory.
+/// With several parts of K, workers, or packed operands, every rank of a context launches it, since
+/// these take symmetric memory.
 Kernel gemm(DType type, const GemmConfig &config = {});
 /// batched-gemm(A[B,M,K], W[B,K,N]) -> C[B,M,N]: B products side by side, as above with one bias[N]
 /// and with residual[B,M,N]; with transB W[B,N,K].
@@ -180,7 +181,8 @@ struct FusedGemmConfig : GemmConfig {
   bool narrowPartials =
       false; ///< sums of a rank travel in C's type, and are added in the accumulator's
   /// All cores move data, and send what they have at once: few and small transfers, no overlap. Only
-  /// then operands may be packed, and K may have parts in gemm-ar.
+  /// then operands may be packed, K may have parts in gemm-ar, and there may be workers, whose tiles
+  /// have rows of all ranks.
   bool isDirect = false;
 };
 /// ag-gemm(A[M,K], B[K,N]) -> C[R*M,N]: the product of every rank's A with this rank's B, rows

@@ -36,8 +36,19 @@ TEST(Choice, PacksOddRowsOfSmallProducts) {
 TEST(Choice, DividesKOfFewRows) {
   Config config = configOf("gemm-ar", problemOf(32, 5120, 12800));
   EXPECT_TRUE(isDirect(config));
-  EXPECT_GT(config["parts"], 1);
-  EXPECT_EQ(configOf("gemm-ar", problemOf(32, 5120, 12800), "parts=1")["parts"], 1);
+  EXPECT_GT(config["workers"], 1);
+  Config parts = configOf("gemm-ar", problemOf(32, 5120, 12800), "parts=3");
+  EXPECT_TRUE(parts["parts"] == 3 && parts["workers"] == 0);
+}
+
+TEST(Choice, ReadsWhatFewRowsAreMultipliedWithOnce) {
+  for (const char *kernel : kProducts) {
+    EXPECT_EQ(configOf(kernel, problemOf(512, 4096, 4096))["workers"], 0) << kernel;
+    Config asked = configOf(kernel, problemOf(16, 4096, 4096), "engine=direct,workers=128");
+    bool isOfShards = kernel != std::string("gemm-ar"); // tiles then have rows of both ranks
+    EXPECT_EQ(asked["m"], isOfShards ? 32 : 16) << kernel;
+  }
+  EXPECT_GT(configOf("gemm-ar", problemOf(32, 4096, 4096))["workers"], 100);
 }
 
 TEST(Choice, LeavesLargeTransfersToCopyEngines) {

@@ -96,13 +96,15 @@ TEST(Config, ReadsAndPrints) {
   EXPECT_EQ(config["activation"], 3);
   std::string text = config.text(gemm.parameters);
   EXPECT_TRUE(text.starts_with("m=8,")) << text;
-  EXPECT_TRUE(text.ends_with(",activation=gelu,residual=no,parts=1,operands=given")) << text;
+  EXPECT_TRUE(text.ends_with(",activation=gelu,residual=no,parts=1,workers=0,operands=given"))
+      << text;
   auto error = [&](const char *given) {
     return messageOf<UsageError>([&] { config.parse(given, gemm.parameters); });
   };
-  EXPECT_EQ(error("activaton=relu"),
-            "config: unknown 'activaton', expected one of m, n, k, group, pairs, transB, accuracy, "
-            "scale, bias, activation, residual, parts, operands; did you mean activation?");
+  EXPECT_EQ(
+      error("activaton=relu"),
+      "config: unknown 'activaton', expected one of m, n, k, group, pairs, transB, accuracy, "
+      "scale, bias, activation, residual, parts, workers, operands; did you mean activation?");
   EXPECT_EQ(error("activation=tanh"),
             "activation is 'tanh', expected one of none, relu, silu, gelu");
   EXPECT_EQ(error("m=0"), "m is '0', expected an integer of at least 1");

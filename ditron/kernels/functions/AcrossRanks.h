@@ -50,6 +50,22 @@ Tile sumOfReceived(const Tile &mine, const InboxArray<3, false> &box, Index i, I
   return total;
 }
 
+/// A tile of this rank to slot (this rank, i, j) of every rank's `box`, its own one last.
+inline void sendToAll(const Tile &tile, const InboxArray<3, false> &box, Index i, Index j) {
+  sendToPeers(tile, box, i, j);
+  send(tile, box.on(rank())(rank(), i, j));
+}
+
+/// The sum over the ranks, in their order, of what sendToAll has sent, in the accumulator's type: a
+/// tile of these extents.
+template <class T>
+Tile sumOfAll(const InboxArray<3, false> &box, std::array<int, 2> shape, Index i, Index j) {
+  Var total = zeros<Accumulator<T>>(shape[0], shape[1]);
+  for (auto r : range(numRanks()))
+    total += cast<Accumulator<T>>(receive(box(r, i, j)));
+  return total;
+}
+
 /// The same of tiles that lie on the ranks: from(r) is rank r's, fetched into `incoming`.
 template <class T, Access access>
 Tile fetchSum(const auto &from, const TileRef<T, access> &incoming) {

@@ -21,6 +21,8 @@ struct Steps {
   Index first, count;
 
   explicit Steps(Index all) : first(0), count(all) {}
+  /// From one up to another.
+  Steps(Index begin, Index end) : first(begin), count(end - begin) {}
   /// Part `part` of `parts`, as even as can be; some have none where there are fewer steps.
   Steps(Index all, Index part, int parts)
       : first(part * all / parts), count((part + 1) * all / parts - first) {}

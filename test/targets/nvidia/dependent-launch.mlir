@@ -69,3 +69,22 @@ func.func @copies(%status: !llvm.ptr, %rank: index) attributes {simt.distributed
   }
   return
 }
+
+// The same where they exchange tiles in inboxes alone.
+// CHECK-LABEL: func.func @inboxes
+// CHECK: nvidia.grid_dependency_wait only
+// CHECK-NEXT: simt.epoch
+// CHECK: nvidia.grid_dependency_release
+// CHECK-NEXT: simt.close
+func.func @inboxes(%status: !llvm.ptr, %rank: index, %head: index) attributes {simt.distributed} {
+  %e = simt.epoch %head
+  %notes = simt.open %e in (%status, %rank) : !llvm.ptr, index
+  nvidia.roles producer {
+    simt.commit
+  } consumer {
+    simt.await 0
+    %before = simt.arrive %e in (%status, %rank) : !llvm.ptr, index
+    simt.close %e after %before in (%status, %rank) : !llvm.ptr, index
+  }
+  return
+}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --nvidia-swap-operands | FileCheck %s
 
-// 8 rows are no product of warpgroups, but 8 columns are.
+// 8 rows are no product of warpgroups, but 8 columns are. What they are multiplied with is read once.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<64x8xf32>
 // CHECK: %[[SWAPPED:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]]) -> (tensor<64x8xf32>) {
-// CHECK: %[[A:.*]] = tile.load
-// CHECK: %[[B:.*]] = tile.load
+// CHECK: %[[A:.*]] = tile.load %{{.*}}] :
+// CHECK: %[[B:.*]] = tile.load %{{.*}}] {nvidia.evict_first} :
 // CHECK: %[[X:.*]] = tile.transpose %[[B]] [1, 0] : tensor<128x64xbf16> -> tensor<64x128xbf16>
 // CHECK: %[[Y:.*]] = tile.transpose %[[A]] [1, 0] : tensor<8x128xbf16> -> tensor<128x8xbf16>
 // CHECK: %[[D:.*]] = tile.dot %[[X]], %[[Y]], %[[SUM]]

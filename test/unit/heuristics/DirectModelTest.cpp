@@ -3,6 +3,7 @@
 // Products of few tiles, and products with collectives whose steps follow one another.
 #include "ditron/heuristics/DirectModel.h"
 #include "ditron/heuristics/SplitTiles.h"
+#include "ditron/heuristics/StreamKTiles.h"
 #include <gtest/gtest.h>
 
 namespace ditron::heuristics {
@@ -41,6 +42,35 @@ TEST(SplitTiles, AreNotMoreThanSumsAreWorth) {
 TEST(SplitTiles, AreThoseOfTheWholeProductElsewhere) {
   for (const DeviceTraits &target : {DeviceTraits(), DeviceTraits{.sms = 108}})
     EXPECT_EQ(splitTile({32, 5120, 12800, DType::bf16}, target, {}, kHost, 0).parts, 1);
+}
+
+TEST(StreamKTiles, GiveAllSmsAsMuchOfB) {
+  for (auto [M, N, K] :
+       {std::array<int64_t, 3>{1, 4096, 4096}, {32, 5120, 12800}, {16, 4096, 14336}}) {
+    StreamKTile found = streamKTile({M, N, K, DType::bf16}, kGpu, kHost);
+    EXPECT_GE(found.tile.m, M);
+    EXPECT_GE(found.workers, 120);
+    EXPECT_LE(found.workers, kGpu.sms);
+    EXPECT_GT(found.seconds, double(2 * N * K) / kHost.memoryBandwidth);
+  }
+}
+
+TEST(StreamKTiles, AreOfTheRowsOfAllRanks) {
+  GemmShape shape{8, 4096, 4096, DType::bf16};
+  shape.count = 4;
+  EXPECT_EQ(streamKTile(shape, kGpu, kHost).tile.m, 32);
+  shape.count = 5;
+  EXPECT_EQ(streamKTile(shape, kGpu, kHost).workers, 0);
+}
+
+TEST(StreamKTiles, AreNoMoreThanSteps) {
+  EXPECT_EQ(streamKTile({1, 1, 64, DType::bf16}, kGpu, kHost).workers, 1);
+}
+
+TEST(StreamKTiles, AreForWarpgroupsOf16Bits) {
+  EXPECT_EQ(streamKTile({32, 5120, 12800, DType::f32}, kGpu, kHost).workers, 0);
+  EXPECT_EQ(streamKTile({32, 5120, 12800, DType::bf16}, DeviceTraits{.sms = 108}, kHost).workers,
+            0);
 }
 
 OverlapProblem problem(Exchange exchange, int64_t ranks) {

@@ -10,6 +10,10 @@
 
 namespace ditron::nvidia {
 
+/// Marks loads of tiles that are read once, and their TMA loads: L2 gives these up before all else
+/// (unit attribute).
+inline constexpr llvm::StringLiteral kEvictFirstAttr = "nvidia.evict_first";
+
 /// The tile as a pipe brings it: in whole panels, of which products read what is the tile's.
 mlir::RankedTensorType inPanels(mlir::RankedTensorType tile);
 

@@ -233,7 +233,8 @@ void Instructions::arriveExpecting(Value barrier, int64_t bytes) {
 }
 
 void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, Value barrier,
-                              int64_t ctas) {
+                              int64_t ctas, bool isReadOnce) {
+  constexpr int64_t kEvictFirst = 0x12F0000000000000; // as createpolicy makes it
   SmallVector<Value> operands{shared, map, barrier};
   operands.append(coords.begin(), coords.end());
   std::string place = operandList(3, coords.size()), to;
@@ -241,10 +242,17 @@ void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, V
     to = fmt::format(", ${}", operands.size());
     operands.push_back(b_.create<arith::ConstantIntOp>(loc_, (int64_t(1) << ctas) - 1, 16));
   }
+  if (isReadOnce) {
+    to += fmt::format(", ${}", operands.size());
+    operands.push_back(b_.create<arith::ConstantIntOp>(loc_, kEvictFirst, 64));
+  }
   std::string text = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::"
-                                 "complete_tx::bytes{} [$0], [$1, {}], [$2]{};",
-                                 coords.size(), ctas > 1 ? ".multicast::cluster" : "", place, to);
-  assemble(text, "r,l,r," + repeated("r", coords.size()) + (ctas > 1 ? "h," : "") + "~{memory}",
+                                 "complete_tx::bytes{}{} [$0], [$1, {}], [$2]{};",
+                                 coords.size(), ctas > 1 ? ".multicast::cluster" : "",
+                                 isReadOnce ? ".L2::cache_hint" : "", place, to);
+  assemble(text,
+           "r,l,r," + repeated("r", coords.size()) + (ctas > 1 ? "h," : "") +
+               (isReadOnce ? "l," : "") + "~{memory}",
            operands, {});
 }
 

@@ -85,9 +85,9 @@ public:
   /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
   /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
   /// `ctas` above 1: a multicast into the shared memory of the CTAs of the cluster, at the same
-  /// places, counted by the barrier of each.
+  /// places, counted by the barrier of each. What is read once leaves L2 before all else.
   void copyTensor(Value shared, Value map, llvm::ArrayRef<Value> coords, Value barrier,
-                  int64_t ctas = 1);
+                  int64_t ctas = 1, bool isReadOnce = false);
   void prefetchTensorMap(Value map);
 
   /// Shared memory that this thread sees is what TMA sees from here on.

@@ -13,7 +13,7 @@
 //
 // While a kernel of several ranks waits for a peer's, which may be launched on the same GPU, the next
 // launch would take the place of that. So it lets nobody begin before its CTAs have waited for the
-// last time: where simt.end stands.
+// last time: where simt.end stands, or simt.close.
 //
 //   simt.end(...)
 // becomes
@@ -39,19 +39,23 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// Whether an op touches no memory but that of its CTA.
+/// Whether an op touches no memory but that of its CTA. The launch's number is one that the launch
+/// before changes.
 bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp>(op) || isMemoryEffectFree(&op);
+  return isa<PipeOp, QueueOp, GateOp, RingOp>(op) || (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
 }
 
 /// Lets the next launch begin where the kernel ends; false where that waits, or is not found.
 bool releaseAtEnd(func::FuncOp function) {
-  EndOp end;
-  function.walk([&](EndOp op) { end = op; });
-  if (!end || end.getCopies())
-    return false;
-  OpBuilder(end).create<GridDependencyReleaseOp>(end.getLoc());
-  return true;
+  Operation *last = nullptr;
+  function.walk([&](Operation *op) {
+    auto end = dyn_cast<EndOp>(op);
+    if ((end && !end.getCopies()) || isa<gpu::CloseOp>(op))
+      last = op;
+  });
+  if (last)
+    OpBuilder(last).create<GridDependencyReleaseOp>(last->getLoc());
+  return last != nullptr;
 }
 
 class DependentLaunch : public impl::DependentLaunchBase<DependentLaunch> {

@@ -15,6 +15,9 @@
 //   }
 //   %r = tile.transpose %t [1, 0]
 //
+// What few rows are multiplied with is read once, as a rule: its loads are marked, and L2 gives it up
+// before all else.
+//
 // The operands of all products of a kernel that need it are swapped, or of none: products that a
 // warp-specialised kernel does not compute (Roles.h) stay. test/targets/nvidia/swap-operands.mlir
 // shows it.
@@ -92,6 +95,14 @@ void swapAll(func::FuncOp function) {
     swapOperands(dot);
 }
 
+/// Marks the load of what few rows are multiplied with, step by step.
+void markStreams(core::DotOp dot) {
+  auto load = untransposed(dot.getRhs()).getDefiningOp<core::LoadOp>();
+  if (tileOf(dot.getAcc()).getDimSize(0) <= kRows && load && carriedBy(dot) &&
+      load->getParentOp() == dot->getParentOp())
+    load->setAttr(kEvictFirstAttr, UnitAttr::get(dot.getContext()));
+}
+
 class SwapOperands : public impl::SwapOperandsBase<SwapOperands> {
 public:
   using SwapOperandsBase::SwapOperandsBase;
@@ -102,6 +113,7 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
+    function.walk(markStreams);
     bool hasSome = false;
     function.walk([&](core::DotOp dot) { hasSome |= isToSwap(dot); });
     if (!hasSome)

@@ -235,11 +235,12 @@ struct TmaLoadPattern : EffectPattern<TmaLoadOp> {
       coords[across] = t.add(coords[across], row);
       place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
     }
+    bool isReadOnce = op->hasAttr(kEvictFirstAttr);
     Value first = coords[0];
     for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
       coords[0] = t.add(first, t.i32(panel * width));
       t.instructions.copyTensor(t.offset(place, panel * tile.getDimSize(0) * kPanelBytes),
-                                op.getMap(), coords, full, ctas);
+                                op.getMap(), coords, full, ctas, isReadOnce);
     }
   }
 };

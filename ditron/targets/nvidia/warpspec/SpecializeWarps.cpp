@@ -199,9 +199,11 @@ private:
       for (Value coord : load.getCoords())
         coords.push_back(mapped(coord));
       auto loadFrom = [&](Value view, Value map) {
-        b_.create<TmaLoadOp>(load.getLoc(), mapped(view), coords, map, one.pipe, slot,
-                             static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
-                             ArgumentView::of(view)->page, one.shared[n]);
+        auto tma = b_.create<TmaLoadOp>(load.getLoc(), mapped(view), coords, map, one.pipe, slot,
+                                        static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
+                                        ArgumentView::of(view)->page, one.shared[n]);
+        if (Attribute mark = load->getAttr(kEvictFirstAttr))
+          tma->setAttr(kEvictFirstAttr, mark);
       };
       auto choice = load.getView().getDefiningOp<arith::SelectOp>();
       if (!choice) {
