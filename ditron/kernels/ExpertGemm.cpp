@@ -8,6 +8,8 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/lang/Distribute.h"
+#include <algorithm>
+#include <cmath>
 
 namespace ditron::kernels {
 
@@ -22,13 +24,22 @@ Kernel expertGemm(DType type, const ExpertGemmConfig &config) {
 
 static constexpr size_t kCounts = 2;
 
-/// A rank's rows are cut into the groups of all ranks, as those of one device are into its own.
+/// Where a rank's rows are cut before group `g` of all ranks: each cut lies in a part of its own of as
+/// many equal ones, now and then at its edge.
+static double cutBefore(const Problem &problem, const Inputs &inputs, int64_t rank, int64_t g) {
+  int64_t groups = problem["G"] * problem.ranks, taken = problem["T"] - problem["T"] / 64;
+  if (g == 0 || g == groups)
+    return g == 0 ? 0 : double(taken);
+  double place = std::clamp(2 * inputs.uniform(rank, kCounts, g) - 0.5, 0.0, 1.0);
+  return std::round((double(g - 1) + place) / double(groups - 1) * double(taken));
+}
+
+/// Groups of uneven sizes, some of them empty, and some rows in none.
 static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                     int64_t element) {
-  static const auto ofGroups = groupedGemmEntry().input;
-  Problem whole = problem;
-  whole.dims["G"] = problem["G"] * problem.ranks;
-  return ofGroups(whole, inputs, rank, argument, element);
+  if (argument != kCounts)
+    return inputs.standard(rank, argument, element);
+  return cutBefore(problem, inputs, rank, element + 1) - cutBefore(problem, inputs, rank, element);
 }
 
 /// Where a row of a rank's output comes from; none behind the last one.

@@ -306,7 +306,7 @@ std::vector<CheckCase> transferCheckCases(const std::string &more) {
 }
 
 std::vector<std::string> transferVariants(const std::string &more) {
-  std::vector<std::string> variants = {"rows=2,columns=5,engine=cores,senders=1,batch=2",
+  std::vector<std::string> variants = {"rows=2,columns=5,engine=cores,protocol=simple,senders=1,batch=2",
                                        "rows=2,columns=5",
                                        "protocol=ll,engine=cores",
                                        "rows=2,columns=5,protocol=ll,engine=cores",

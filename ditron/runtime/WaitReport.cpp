@@ -97,8 +97,9 @@ std::string describeNotifier(const CorePlace &place, std::string_view verb, uint
 }
 
 std::string formatReport(std::string_view headline, std::vector<CoreLine> lines) {
-  std::stable_partition(lines.begin(), lines.end(),
-                        [](const CoreLine &line) { return line.place.core < 0; });
+  if (lines.size() > kMostLines)
+    std::stable_partition(lines.begin(), lines.end(),
+                          [](const CoreLine &line) { return line.place.core < 0; });
   std::string text(headline);
   size_t written = 0, left = 0;
   for (const RankRun &rank : fold(lines))

@@ -52,7 +52,8 @@ struct CoreLine {
 
 /// The report. `lines` come by rank and core. Neighbouring cores of a rank that are at the same
 /// place in the same state are folded into one line, and so are neighbouring ranks whose lines are
-/// the same; at most 100 lines are written, those of whole ranks first, then how many are left out.
+/// the same; at most 100 lines are written, of more those of whole ranks first, then how many are left
+/// out.
 std::string formatReport(std::string_view headline, std::vector<CoreLine> lines);
 
 } // namespace ditron::runtime

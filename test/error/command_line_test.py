@@ -143,7 +143,7 @@ CASES = [
     ("tune gemm --shape M=1 --shape M=2", USAGE, r"--shape is given 2 times, expected once"),
     ("tune gemm --budget 0", USAGE, r"--budget is '0', expected an integer of at least 1"),
     ("tune gemm --trials few", USAGE, r"--trials is 'few', expected an integer of at least 1"),
-    ("tune gemm --config m=8,n=8,k=8,group=1,parts=1,operands=given", USAGE,
+    ("tune gemm --config m=8,n=8,k=8,group=1,parts=1,operands=given,workers=0", USAGE,
      r"gemm has no choice to search beside those that --config gives"),
 ]
 

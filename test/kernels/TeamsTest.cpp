@@ -115,6 +115,8 @@ TEST(Teams, DoNotWaitForOneAnother) {
   runRanks(options, [](Context &ctx) {
     for (bool copyEngines : {false, true})
       for (Protocol protocol : {Protocol::simple, Protocol::ll}) {
+        if (copyEngines && protocol == Protocol::ll)
+          continue; // they move what lies in memory
         AllReduceConfig config;
         config.rows = 1, config.columns = 4;
         config.copyEngines = copyEngines, config.protocol = protocol;
