@@ -306,12 +306,13 @@ std::vector<CheckCase> transferCheckCases(const std::string &more) {
 }
 
 std::vector<std::string> transferVariants(const std::string &more) {
-  std::vector<std::string> variants = {"rows=2,columns=5,engine=cores,protocol=simple,senders=1,batch=2",
-                                       "rows=2,columns=5",
-                                       "protocol=ll,engine=cores",
-                                       "rows=2,columns=5,protocol=ll,engine=cores",
-                                       "engine=copy",
-                                       "rows=2,columns=5,engine=copy,chunks=3"};
+  std::vector<std::string> variants = {
+      "rows=2,columns=5,engine=cores,protocol=simple,senders=1,batch=2",
+      "rows=2,columns=5",
+      "protocol=ll,engine=cores",
+      "rows=2,columns=5,protocol=ll,engine=cores",
+      "engine=copy",
+      "rows=2,columns=5,engine=copy,chunks=3"};
   for (std::string &variant : variants)
     variant += more;
   return variants;
