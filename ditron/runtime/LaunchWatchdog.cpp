@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/LaunchWatchdog.h"
 #include "ditron/runtime/Launcher.h"
+#include "ditron/support/StartThread.h"
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
 #include <set>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -26,10 +26,11 @@ public:
 
   void add(WatchedLaunch *launch) {
     std::lock_guard guard(lock_);
+    if (!isStarted_)
+      startThread("the watchdog of launches", [this] { watch(); }).detach();
+    isStarted_ = true;
     launches_.insert(launch);
     pause_ = std::clamp<std::chrono::milliseconds>(launch->bound() / 4, kShortest, pause_);
-    if (!std::exchange(isStarted_, true))
-      start();
   }
 
   void remove(WatchedLaunch *launch) {
@@ -39,14 +40,6 @@ public:
 
 private:
   static constexpr std::chrono::milliseconds kShortest{5};
-
-  void start() {
-    try {
-      std::thread([this] { watch(); }).detach();
-    } catch (const std::system_error &) { // no thread to be had: launches are not watched
-      isStarted_ = false;
-    }
-  }
 
   void watch() {
     for (;;) {
