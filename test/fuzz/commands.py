@@ -6,6 +6,7 @@ usage: commands.py DITRON [--runs N] [--from N] [--seconds S] [--jobs J]
 """
 import argparse
 import concurrent.futures
+import itertools
 import os
 import random
 import re
@@ -114,7 +115,9 @@ def main():
                 return None
             words = commandLine(number)
             return words, problemOf(os.path.abspath(arguments.ditron), folder, words)
-        for result in pool.map(one, range(arguments.first, arguments.first + arguments.runs)):
+        last, batch = arguments.first + arguments.runs, 8 * arguments.jobs
+        batches = (range(first, min(first + batch, last)) for first in range(arguments.first, last, batch))
+        for result in itertools.chain.from_iterable(pool.map(one, numbers) for numbers in batches):
             if result is None:
                 break
             count += 1
