@@ -33,29 +33,14 @@ template <class T> static Kernel gemmOf(GemmConfig cfg) {
           }};
 }
 
-/// The operands of a product, each copied if the configuration has it so.
-template <class T> struct Operands {
-  Operand<T> left, right;
-
-  Operands(const GemmConfig &cfg, const In<T> &A, const In<T> &B)
-      : left(operandOf<T>(A, cfg.packs, kPackedRows, "packedA")),
-        right(operandOf<T>(B, cfg.packs, kPackedRows, "packedB")) {
-    left.prepare();
-    right.prepare();
-  }
-  void waitUntilReady() const {
-    left.waitUntilReady();
-    right.waitUntilReady();
-  }
-};
-
 /// The same of packed operands.
 template <class T> static Kernel gemmOfPacked(GemmConfig cfg) {
   using R = Product<T>;
   return {signatureOf(cfg, cfg.transB ? "gemm(A[M,K], B[N,K]" : "gemm(A[M,K], B[K,N]", "[M,N]"),
           [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
               std::optional<Scalar<f32>> scale, Out<R> C) {
-            Operands<T> operands(cfg, A, B);
+            Operands<T> operands(A, B, cfg.packs, kPackedRows);
+            operands.prepare();
             auto a = operands.left.view().tiled(cfg.m, cfg.k);
             auto c = C.tiled(cfg.m, cfg.n);
             for (auto at : c.tiles(tileOrder(cfg))) {
@@ -74,7 +59,8 @@ template <class T> static Kernel gemmOfParts(GemmConfig cfg) {
           [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
               std::optional<Scalar<f32>> scale, Out<R> C) {
             SplitSums<T, Accumulator<T>> sums(cfg, C.rows(), C.cols(), 1, 0);
-            Operands<T> operands(cfg, A, B);
+            Operands<T> operands(A, B, cfg.packs, kPackedRows);
+            operands.prepare();
             sums.multiply(
                 operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },
                 [&](Index, Index i, Index j) { notify(sums.arrived()(i, j)); });
@@ -95,7 +81,8 @@ template <class T> static Kernel gemmOfWorkers(GemmConfig cfg) {
           [=](In<T> A, In<T> B, std::optional<In<R, 1>> bias, std::optional<In<R>> residual,
               std::optional<Scalar<f32>> scale, Out<R> C) {
             StreamK<T> product(cfg, C.rows(), C.cols(), A.cols());
-            Operands<T> operands(cfg, A, B);
+            Operands<T> operands(A, B, cfg.packs, kPackedRows);
+            operands.prepare();
             auto c = C.tiled(cfg.m, cfg.n);
             product.multiply(
                 operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },

@@ -145,36 +145,30 @@ template <class T> static Kernel byCores(FusedGemmConfig cfg) {
 /// summed to every rank, and all ranks add all summands, in the same order.
 template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  return {signature(cfg),
-          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
-              std::optional<Scalar<f32>> scale, Out<Y> C) {
-            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
-            auto left = operandOf<T>(A, cfg.packs, copiedRows, "packedA");
-            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
-            SplitSums<T, P> sums(cfg, C.rows(), C.cols(), numRanks(), rank());
+  return {
+      signature(cfg),
+      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+          std::optional<Scalar<f32>> scale, Out<Y> C) {
+        Operands<T> operands(A, B, cfg.packs, evenRows(cfg.m, cfg.chunkRows));
+        SplitSums<T, P> sums(cfg, C.rows(), C.cols(), numRanks(), rank());
 
-            left.prepare();
-            right.prepare();
-            auto share = [&](Index p, Index i, Index j) {
-              auto tile = [&](const auto &of) { return of.tiled(cfg.m, cfg.n)(p, i, j); };
-              for (auto peer : peers(Ring::next))
-                put(tile(sums.summands().at(rank())), tile(sums.summands().on(peer).at(rank())));
-              for (auto peer : ranks())
-                notify(sums.arrived().on(peer)(i, j));
-            };
-            auto ready = [&] {
-              left.waitUntilReady();
-              right.waitUntilReady();
-            };
-            sums.multiply(left.view(), right.view(), ready, share);
-            const GemmConfig &added = sums.added();
-            auto c = C.tiled(added.m, added.n);
-            for (auto at : c.tiles()) {
-              auto [i, j] = at;
-              c(i, j) =
-                  cast<Y>(finished<Y, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
-            }
-          }};
+        operands.prepare();
+        auto share = [&](Index p, Index i, Index j) {
+          auto tile = [&](const auto &of) { return of.tiled(cfg.m, cfg.n)(p, i, j); };
+          for (auto peer : peers(Ring::next))
+            put(tile(sums.summands().at(rank())), tile(sums.summands().on(peer).at(rank())));
+          for (auto peer : ranks())
+            notify(sums.arrived().on(peer)(i, j));
+        };
+        sums.multiply(
+            operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); }, share);
+        const GemmConfig &added = sums.added();
+        auto c = C.tiled(added.m, added.n);
+        for (auto at : c.tiles()) {
+          auto [i, j] = at;
+          c(i, j) = cast<Y>(finished<Y, 2>(added, sums.total(i, j), at, {bias, residual, scale}));
+        }
+      }};
 }
 
 /// The same with all steps divided evenly among workers. The owner of a tile sends its rank's sum to
@@ -184,23 +178,18 @@ template <class T, class P> static Kernel directByWorkers(FusedGemmConfig cfg) {
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            int copiedRows = evenRows(cfg.m, cfg.chunkRows);
-            auto left = operandOf<T>(A, cfg.packs, copiedRows, "packedA");
-            auto right = operandOf<T>(B, cfg.packs, copiedRows, "packedB");
+            Operands<T> operands(A, B, cfg.packs, evenRows(cfg.m, cfg.chunkRows));
             StreamK<T> product(cfg, C.rows(), C.cols(), A.cols());
             auto c = C.tiled(cfg.m, cfg.n);
             auto sums = inbox<P>({numRanks(), c.rows(), c.cols()}, {cfg.m, cfg.n}, "sums");
 
-            left.prepare();
-            right.prepare();
-            auto ready = [&] {
-              left.waitUntilReady();
-              right.waitUntilReady();
-            };
+            operands.prepare();
             auto share = [&](Index i, Index j, const Tile &sum) {
               sendToAll(cast<P>(sum), sums, i, j);
             };
-            product.multiply(left.view(), right.view(), ready, share);
+            product.multiply(
+                operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },
+                share);
             for (auto at : c.tiles()) {
               auto [i, j] = at;
               Tile total = sumOfAll<T>(sums, {cfg.m, cfg.n}, i, j);

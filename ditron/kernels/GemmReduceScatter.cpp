@@ -172,8 +172,7 @@ template <class T, class P> static Kernel directByWorkers(FusedGemmConfig cfg) {
   return {signature(cfg),
           [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
               std::optional<Scalar<f32>> scale, Out<Y> C) {
-            auto left = operandOf<T>(A, cfg.packs, part.m, "packedA");
-            auto right = operandOf<T>(B, cfg.packs, part.m, "packedB");
+            Operands<T> operands(A, B, cfg.packs, part.m);
             StreamK<T> product(cfg, A.rows(), C.cols(), A.cols());
             auto staged = symmetric<P>({A.rows(), packedColumns<P>(C.cols())}, "staged");
             auto sums = staged.slice(1, 0, C.cols());
@@ -183,17 +182,14 @@ template <class T, class P> static Kernel directByWorkers(FusedGemmConfig cfg) {
             auto box = inbox<P>({numRanks(), c.rows(), c.cols()}, {part.m, part.n}, "box");
             auto done = signals(c.cols(), "done");
 
-            left.prepare();
-            right.prepare();
-            auto ready = [&] {
-              left.waitUntilReady();
-              right.waitUntilReady();
-            };
+            operands.prepare();
             auto keep = [&](Index i, Index j, const Tile &sum) {
               whole(i, j) = cast<P>(sum);
               notify(done(j));
             };
-            product.multiply(left.view(), right.view(), ready, keep);
+            product.multiply(
+                operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },
+                keep);
             for (auto [s, i, j] : parts.tiles(order::nextRankFirst)) {
               wait(done(j), whole.rows());
               send(parts(s, i, j), box.on(s)(rank(), i, j));

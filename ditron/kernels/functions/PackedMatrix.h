@@ -86,4 +86,25 @@ Operand<T> operandOf(const View<T, 2, Access::read> &matrix, bool packs, int row
   return packs ? Operand<T>(packedMatrix<T>(matrix, rows, name)) : Operand<T>(matrix);
 }
 
+/// The operands of a product, each copied if `packs`, `rows` rows at a time.
+template <class T> struct Operands {
+  Operand<T> left, right;
+
+  Operands(const View<T, 2, Access::read> &A, const View<T, 2, Access::read> &B, bool packs,
+           int rows)
+      : left(operandOf<T>(A, packs, rows, "packedA")),
+        right(operandOf<T>(B, packs, rows, "packedB")) {}
+
+  /// All cores of the running role copy what is copied.
+  void prepare() const {
+    left.prepare();
+    right.prepare();
+  }
+  /// Tiles of both may be loaded behind this.
+  void waitUntilReady() const {
+    left.waitUntilReady();
+    right.waitUntilReady();
+  }
+};
+
 } // namespace ditron::kernels
