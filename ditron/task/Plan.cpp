@@ -60,26 +60,26 @@ public:
   explicit History(int64_t cores) : byCore_(static_cast<size_t>(cores)) {}
 
   /// Raises `needs` to the last task of each core that conflicts with an access to `box`.
-  void require(const Box &box, bool writes, Clock &needs) const {
+  void require(const Boxes &boxes, bool writes, Clock &needs) const {
     for (size_t core = 0; core < byCore_.size(); ++core)
       for (size_t n = byCore_[core].size(); n-- > 0;) {
         const Entry &entry = byCore_[core][n];
         if (entry.count <= needs[core])
           break;
-        if ((writes || entry.writes) && entry.box.overlaps(box)) {
+        if ((writes || entry.writes) && entry.boxes.overlaps(boxes)) {
           needs[core] = entry.count;
           break;
         }
       }
   }
-  void add(size_t core, int64_t count, const Box &box, bool writes) {
-    byCore_[core].push_back({count, box, writes});
+  void add(size_t core, int64_t count, const Boxes &boxes, bool writes) {
+    byCore_[core].push_back({count, boxes, writes});
   }
 
 private:
   struct Entry {
     int64_t count; ///< of the core once the task is done
-    Box box;
+    Boxes boxes;
     bool writes;
   };
   std::vector<std::vector<Entry>> byCore_;
@@ -106,7 +106,7 @@ private:
   struct Touched {
     size_t value, core;
     int64_t count;
-    Box box;
+    Boxes boxes;
     bool writes;
   };
 
@@ -128,7 +128,7 @@ private:
       append(std::move(task), node, tiles, cores[static_cast<size_t>(part)], touched);
     }
     for (Touched &access : touched)
-      histories_[access.value].add(access.core, access.count, access.box, access.writes);
+      histories_[access.value].add(access.core, access.count, access.boxes, access.writes);
   }
 
   /// All of them in order where there is work for all; otherwise those with the least work.
@@ -154,20 +154,24 @@ private:
       const auto *value = std::get_if<size_t>(&node.operands[accesses[n].argument]);
       if (!value)
         continue;
-      Box box = tiles.box(n, task.first, task.end);
-      histories_[*value].require(box, accesses[n].writes, needs);
-      loads_[core] += bytesOf(box, graph_.values[*value].type);
-      touched.push_back({*value, core, count, std::move(box), accesses[n].writes});
+      Boxes boxes = tiles.boxes(n, task.first, task.end);
+      histories_[*value].require(boxes, accesses[n].writes, needs);
+      loads_[core] += bytesOf(boxes, graph_.values[*value].type);
+      touched.push_back({*value, core, count, std::move(boxes), accesses[n].writes});
     }
     task.waits = reduce(needs, core);
     queue.push_back(std::move(task));
   }
 
-  static double bytesOf(const Box &box, DType type) {
-    double bytes = double(byteSize(type));
-    for (size_t d = 0; d < box.first.size(); ++d)
-      bytes *= double(std::max<int64_t>(box.end[d] - box.first[d], 0));
-    return bytes;
+  static double bytesOf(const Boxes &boxes, DType type) {
+    double elements = 0;
+    for (const Box &box : boxes.all()) {
+      double each = 1;
+      for (size_t d = 0; d < box.first.size(); ++d)
+        each *= double(box.end[d] - box.first[d]);
+      elements += each;
+    }
+    return elements * double(byteSize(type));
   }
 
   /// The waits that do not follow from one another, nor from what the core has waited for.

@@ -22,8 +22,8 @@
 // earlier nodes only: of all tasks that are not done, one of the earliest node can always run. The same
 // numbers come out on every core, as all of it follows from shapes.
 #pragma once
-#include "ditron/task/Footprint.h"
-#include "ditron/task/Graph.h"
+#include "ditron/task/GraphData.h"
+#include "ditron/task/KernelFootprint.h"
 
 namespace ditron::task {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/task/Footprint.h"
+#include "ditron/task/KernelFootprint.h"
 #include "ditron/device/TileAccess.h"
 #include "ditron/lower/ExtentText.h"
 #include "ditron/task/PreparedKernel.h"
@@ -27,17 +27,44 @@ bool Box::overlaps(const Box &other) const {
   return true;
 }
 
-void Box::include(const Box &other) {
-  if (other.isEmpty())
-    return;
-  if (isEmpty()) {
-    *this = other;
-    return;
-  }
+bool Box::contains(const Box &other) const {
+  for (size_t d = 0; d < first.size(); ++d)
+    if (other.first[d] < first[d] || other.end[d] > end[d])
+      return false;
+  return true;
+}
+
+bool Box::join(const Box &other) {
+  if (contains(other))
+    return true;
+  std::optional<size_t> along; // the one dimension in which they differ
   for (size_t d = 0; d < first.size(); ++d) {
-    first[d] = std::min(first[d], other.first[d]);
-    end[d] = std::max(end[d], other.end[d]);
+    if (first[d] == other.first[d] && end[d] == other.end[d])
+      continue;
+    if (along || other.first[d] > end[d] || first[d] > other.end[d])
+      return false;
+    along = d;
   }
+  first[*along] = std::min(first[*along], other.first[*along]);
+  end[*along] = std::max(end[*along], other.end[*along]);
+  return true;
+}
+
+void Boxes::add(Box box) {
+  if (box.isEmpty())
+    return;
+  boxes_.push_back(std::move(box));
+  // A row that is complete may continue the rows before it.
+  while (boxes_.size() > 1 && boxes_[boxes_.size() - 2].join(boxes_.back()))
+    boxes_.pop_back();
+}
+
+bool Boxes::overlaps(const Boxes &other) const {
+  for (const Box &mine : boxes_)
+    for (const Box &theirs : other.boxes_)
+      if (mine.overlaps(theirs))
+        return true;
+  return false;
 }
 
 //===-- What the analysis finds ---------------------------------------------------------------===//
@@ -260,15 +287,14 @@ Box Footprint::Tiles::tileBox(const TileBox &access, std::span<const int64_t> co
   return box;
 }
 
-Box Footprint::Tiles::box(size_t access, int64_t first, int64_t end) const {
+Boxes Footprint::Tiles::boxes(size_t access, int64_t first, int64_t end) const {
   const TileBox &touched = footprint_.accesses_[access];
+  Boxes result;
   if (!footprint_.isDealt_)
-    return tileBox(touched, {});
-  Box result;
-  for (int64_t number = first; number < end; ++number) {
-    Box tile = tileBox(touched, coordinates(number));
-    number == first ? void(result = tile) : result.include(tile);
-  }
+    result.add(tileBox(touched, {}));
+  else
+    for (int64_t number = first; number < end; ++number)
+      result.add(tileBox(touched, coordinates(number)));
   return result;
 }
 

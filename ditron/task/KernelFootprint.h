@@ -35,8 +35,20 @@ struct Box {
 
   bool isEmpty() const;
   bool overlaps(const Box &other) const;
-  /// Grows to have `other` in it too.
-  void include(const Box &other);
+  bool contains(const Box &other) const;
+  /// Grows to have `other` in it too where the two make one box.
+  bool join(const Box &other);
+};
+
+/// Elements as boxes: of tiles in a row, as few as make them up.
+class Boxes {
+public:
+  void add(Box box);
+  bool overlaps(const Boxes &other) const;
+  const std::vector<Box> &all() const { return boxes_; }
+
+private:
+  std::vector<Box> boxes_;
 };
 
 class Footprint {
@@ -72,7 +84,7 @@ public:
   /// How many there are; 1 of a kernel that is not dealt.
   int64_t count() const;
   /// What tiles [first, end) of the order touch by access number `access`.
-  Box box(size_t access, int64_t first, int64_t end) const;
+  Boxes boxes(size_t access, int64_t first, int64_t end) const;
 
 private:
   std::vector<int64_t> coordinates(int64_t number) const;
