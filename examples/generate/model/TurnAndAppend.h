@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/lang/Kernel.h"
+#include "model/Architecture.h"
+
+namespace generate {
+
+/// turn-and-append(qkv[B,(N+2*G)*D], positions[B], cosines[P,E], sines[P,E], queryNorm[D], keyNorm[D],
+/// eps) -> q[B,N,D], keys[B,G,S,D], values[B,G,S,D]: turns the heads of queries and keys by the angles
+/// of the position (rope), and puts the new keys and values at that place of the caches. Models with
+/// head norms normalise the heads first: only then there are queryNorm, keyNorm and eps.
+ditron::Kernel turnAndAppend(const Architecture &model);
+
+} // namespace generate
