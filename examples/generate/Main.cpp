@@ -11,6 +11,7 @@
 #include "Run.h"
 #include "ditron/support/Error.h"
 #include "formats/Json.h"
+#include "formats/MappedFile.h"
 #include "text/Utf8.h"
 #include <cstdio>
 #include <fmt/format.h>
@@ -44,8 +45,8 @@ void measurePerplexity(ditron::Context &ctx, const ModelFile &file, const Tokeni
                        const CommandLine &line) {
   std::vector<Token> tokens = tokenizer.encode(readText(line.perplexityFile));
   if (tokens.size() < 2)
-    throw ditron::RuntimeError(fmt::format("'{}' has {} tokens, expected 2 or more",
-                                           line.perplexityFile, tokens.size()));
+    throw ditron::RuntimeError(
+        fmt::format("'{}' has {} tokens, expected 2 or more", line.perplexityFile, tokens.size()));
   Progress progress;
   Decoder decoder = makeDecoder(ctx, file, std::ssize(tokens), line, progress);
   double value = perplexity(decoder, tokens, [&](int64_t done) {
@@ -72,12 +73,11 @@ void continueText(ditron::Context &ctx, const ModelFile &file, const Tokenizer &
   if (prompt.empty())
     throw ditron::RuntimeError("the model has no tokens for the prompt");
   Progress progress;
-  Decoder decoder =
-      makeDecoder(ctx, file, std::ssize(prompt) + line.tokens, line, progress);
+  Decoder decoder = makeDecoder(ctx, file, std::ssize(prompt) + line.tokens, line, progress);
   GrowingText text;
   bool grows = !line.isJson && isatty(STDOUT_FILENO) == 1;
-  Generated generated = generateTokens(
-      decoder, tokenizer, sampler, prompt, line.tokens, [&](const Generated &now) {
+  Generated generated =
+      generateTokens(decoder, tokenizer, sampler, prompt, line.tokens, [&](const Generated &now) {
         if (grows)
           text.show(tokenizer.decode(now.tokens));
         else

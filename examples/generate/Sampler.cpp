@@ -15,8 +15,8 @@ Sampler::Sampler(const SamplerOptions &options) : options_(options), random_(opt
   if (options.topK < 0)
     throw ditron::UsageError(fmt::format("--top-k is {}, expected 0 or more", options.topK));
   if (!(options.topP > 0 && options.topP <= 1))
-    throw ditron::UsageError(fmt::format("--top-p is {}, expected more than 0, up to 1",
-                                         options.topP));
+    throw ditron::UsageError(
+        fmt::format("--top-p is {}, expected more than 0, up to 1", options.topP));
 }
 
 /// The tokens that may be taken, the likeliest first; of equal ones the first.
@@ -28,7 +28,8 @@ static std::vector<Token> candidates(std::span<const float> logits, int64_t topK
     return x != y ? x > y : a < b;
   };
   size_t count = topK > 0 ? std::min(size_t(topK), tokens.size()) : tokens.size();
-  std::partial_sort(tokens.begin(), tokens.begin() + std::ptrdiff_t(count), tokens.end(), isLikelier);
+  std::partial_sort(tokens.begin(), tokens.begin() + std::ptrdiff_t(count), tokens.end(),
+                    isLikelier);
   tokens.resize(count);
   return tokens;
 }

@@ -10,8 +10,8 @@ namespace generate {
 struct SamplerOptions {
   double temperature = 0; ///< 0: always the likeliest token
   int64_t topK = 0;       ///< of which the next one is taken; 0: of all
-  double topP = 1;        ///< what the tokens it is taken from have of the whole probability, at least
-  uint64_t seed = 0;      ///< what the choices follow from
+  double topP = 1;   ///< what the tokens it is taken from have of the whole probability, at least
+  uint64_t seed = 0; ///< what the choices follow from
 };
 
 /// Chooses tokens.

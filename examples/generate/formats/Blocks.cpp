@@ -101,8 +101,8 @@ static void decodeQ80(const uint8_t *block, float *y) {
 static std::array<int, 2> scaleAndLeast(const uint8_t *packed, int n) {
   if (n < 4)
     return {packed[n] & 63, packed[n + 4] & 63};
-  return {(packed[n + 4] & 15) | (packed[n - 4] >> 6) << 4,
-          (packed[n + 4] >> 4) | (packed[n] >> 6) << 4};
+  return {(packed[n + 4] & 15) | (packed[n - 4] >> 6) << 4, (packed[n + 4] >> 4) | (packed[n] >> 6)
+                                                                                       << 4};
 }
 
 static void decodeQ4K(const uint8_t *block, float *y) {
@@ -128,8 +128,8 @@ static void decodeQ6K(const uint8_t *block, float *y) {
     // high bits.
     int side = n / 128, group = n % 128 / 32, lane = n % 32;
     int byte = low[side * 64 + group % 2 * 32 + lane];
-    int bits = (group < 2 ? byte & 15 : byte >> 4) |
-               (high[side * 32 + lane] >> (2 * group) & 3) << 4;
+    int bits = (group < 2 ? byte & 15 : byte >> 4) | (high[side * 32 + lane] >> (2 * group) & 3)
+                                                         << 4;
     float step = scale * static_cast<float>(static_cast<int8_t>(scales[n / 16]));
     y[n] = step * static_cast<float>(bits - 32);
   }
@@ -147,8 +147,8 @@ void dequantise(Format format, std::span<const std::byte> blocks, std::span<floa
   const FormatTraits &size = traits(format);
   int64_t count = static_cast<int64_t>(values.size()) / size.elements;
   if (count * size.elements != std::ssize(values) || count * size.bytes != std::ssize(blocks))
-    throw ditron::InternalError(fmt::format("{} bytes of {} for {} elements", blocks.size(),
-                                            size.name, values.size()));
+    throw ditron::InternalError(
+        fmt::format("{} bytes of {} for {} elements", blocks.size(), size.name, values.size()));
   Decoder decode = decoderOf(format);
   const auto *from = reinterpret_cast<const uint8_t *>(blocks.data());
   for (int64_t n = 0; n < count; ++n)

@@ -12,12 +12,24 @@ static_assert(std::endian::native == std::endian::little, "GGUF files are little
 
 /// Types of values, by their numbers in the file.
 enum ValueType : uint32_t {
-  u8, s8, u16, s16, u32, s32, real32, boolean, string, list, u64, s64, real64
+  u8,
+  s8,
+  u16,
+  s16,
+  u32,
+  s32,
+  real32,
+  boolean,
+  string,
+  list,
+  u64,
+  s64,
+  real64
 };
 
 void GgufParser::fail(const std::string &problem) const {
-  throw ditron::RuntimeError(fmt::format("'{}' is no GGUF file that can be used: {} (at byte {})",
-                                         path_, problem, at_));
+  throw ditron::RuntimeError(
+      fmt::format("'{}' is no GGUF file that can be used: {} (at byte {})", path_, problem, at_));
 }
 
 template <class T> T GgufParser::number() {
@@ -58,19 +70,32 @@ GgufParser::Counts GgufParser::header() {
 
 GgufValue GgufParser::scalar(uint32_t type, const std::string &key) {
   switch (type) {
-  case u8: return int64_t(number<uint8_t>());
-  case s8: return int64_t(number<int8_t>());
-  case u16: return int64_t(number<uint16_t>());
-  case s16: return int64_t(number<int16_t>());
-  case u32: return int64_t(number<uint32_t>());
-  case s32: return int64_t(number<int32_t>());
-  case s64: return number<int64_t>();
-  case real32: return double(number<float>());
-  case real64: return number<double>();
-  case boolean: return number<uint8_t>() != 0;
-  case string: return text("bytes of a text");
-  case u64: break;
-  default: fail(fmt::format("'{}' has type {}, expected one of 0 to 12", key, type));
+  case u8:
+    return int64_t(number<uint8_t>());
+  case s8:
+    return int64_t(number<int8_t>());
+  case u16:
+    return int64_t(number<uint16_t>());
+  case s16:
+    return int64_t(number<int16_t>());
+  case u32:
+    return int64_t(number<uint32_t>());
+  case s32:
+    return int64_t(number<int32_t>());
+  case s64:
+    return number<int64_t>();
+  case real32:
+    return double(number<float>());
+  case real64:
+    return number<double>();
+  case boolean:
+    return number<uint8_t>() != 0;
+  case string:
+    return text("bytes of a text");
+  case u64:
+    break;
+  default:
+    fail(fmt::format("'{}' has type {}, expected one of 0 to 12", key, type));
   }
   auto value = number<uint64_t>();
   if (value > uint64_t(std::numeric_limits<int64_t>::max()))

@@ -27,8 +27,8 @@ static Part readPart(const MappedFile &file) {
   if (length > bytes.size())
     failJson(file.path(), fmt::format("no safetensors file: a header of {} bytes, but {} follow",
                                       length, bytes.size()));
-  return {file.path(), {reinterpret_cast<const char *>(bytes.data()), length},
-          bytes.subspan(length)};
+  return {
+      file.path(), {reinterpret_cast<const char *>(bytes.data()), length}, bytes.subspan(length)};
 }
 
 static Format formatOf(const Part &part, const std::string &tensor, const std::string &dtype) {
@@ -47,8 +47,7 @@ static StoredTensor readTensor(const Part &part, const std::string &name, const 
   auto [first, end] = field<std::array<uint64_t, 2>>(part.path, entry, "data_offsets");
   std::optional<int64_t> elements = countElements(result.shape);
   if (result.shape.empty() || !elements)
-    failJson(part.path,
-             fmt::format("tensor '{}' has the shape {}", name, result.describeShape()));
+    failJson(part.path, fmt::format("tensor '{}' has the shape {}", name, result.describeShape()));
   auto bytes = uint64_t(*elements * traits(result.format).bytes);
   if (first > end || end > part.data.size() || end - first != bytes)
     failJson(part.path,

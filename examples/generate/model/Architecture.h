@@ -14,7 +14,7 @@ struct Architecture {
   int64_t layers = 0, width = 0, feedForward = 0;
   int64_t heads = 0, keyHeads = 0, headSize = 0;
   int64_t vocabulary = 0, context = 0;
-  double epsilon = 0;  ///< of the norms
+  double epsilon = 0; ///< of the norms
   double ropeBase = 0;
   /// Each pair's angle is divided by its factor; empty: all are 1.
   std::vector<double> ropeFactors;

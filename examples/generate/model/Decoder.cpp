@@ -14,34 +14,27 @@ Mode parseMode(std::string_view name) {
     return Mode::graph;
   if (name == "megakernel")
     return Mode::megakernel;
-  throw UsageError(
-      fmt::format("--mode is '{}', expected stream, graph or megakernel", name));
+  throw UsageError(fmt::format("--mode is '{}', expected stream, graph or megakernel", name));
 }
 
-static StepTensors makeTensors(const Context &ctx, const Architecture &model, int64_t positions) {
-  StepTensors tensors;
-  tensors.token = ctx.tensor<i32>({1});
-  tensors.position = ctx.tensor<i32>({1});
-  for (int64_t layer = 0; layer < model.layers; ++layer) {
-    auto cache = [&] {
-      return ctx.tensor<f32>({1, model.keyHeads, positions, model.headSize});
-    };
-    tensors.caches.push_back({cache(), cache()});
-  }
-  return tensors;
+static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture &model,
+                                          int64_t positions) {
+  std::vector<LayerCache> caches;
+  auto cache = [&] { return ctx.tensor<f32>({1, model.keyHeads, positions, model.headSize}); };
+  for (int64_t layer = 0; layer < model.layers; ++layer)
+    caches.push_back({cache(), cache()});
+  return caches;
 }
 
-Decoder::Decoder(Context &ctx, const ModelFile &file, int64_t positions, Mode mode,
+Decoder::Decoder(const Context &ctx, const ModelFile &file, int64_t positions, Mode mode,
                  const std::function<void(int64_t)> &progress)
-    : ctx_(ctx), weights_(loadWeights(ctx, file, positions, progress)),
-      tensors_(makeTensors(ctx, file.architecture(), positions)), launches_(ctx),
+    : weights_(loadWeights(ctx, file, positions, progress)),
+      caches_(makeCaches(ctx, file.architecture(), positions)), token_(ctx.tensor<i32>({1})),
+      at_(ctx.tensor<i32>({1})), best_(ctx.tensor<i32>({1})),
+      logits_(ctx.tensor<f32>({1, file.architecture().vocabulary})),
+      program_(ctx.compile(stepOf(ctx, file.architecture(), weights_, caches_, 1), {.mode = mode})),
       positions_(positions) {
-  if (mode == Mode::megakernel)
-    throw UnavailableError("--mode megakernel is not there yet, expected stream or graph");
-  addStep(launches_, ctx, file.architecture(), weights_, tensors_);
-  launches_.prepare();
-  if (mode == Mode::graph)
-    graph_ = ctx.record([&](const Stream &stream) { launches_.enqueue(stream); });
+  program_.prepare({token_, at_, best_, logits_});
 }
 
 static void setScalar(const Tensor &tensor, int64_t value) {
@@ -52,19 +45,17 @@ static void setScalar(const Tensor &tensor, int64_t value) {
 
 void Decoder::step(Token token) {
   if (position_ >= positions_)
-    throw RuntimeError(fmt::format("the sequence is longer than the {} tokens that there is room for", positions_));
-  setScalar(tensors_.token, token);
-  setScalar(tensors_.position, position_++);
-  if (graph_)
-    graph_->launch();
-  else
-    launches_.enqueue(ctx_.stream());
+    throw RuntimeError(fmt::format(
+        "the sequence is longer than the {} tokens that there is room for", positions_));
+  setScalar(token_, token);
+  setScalar(at_, position_++);
+  program_(token_, at_, best_, logits_);
 }
 
-Token Decoder::best() const { return Token(tensors_.best.toHost().at({0})); }
+Token Decoder::best() const { return Token(best_.toHost().at({0})); }
 
 std::vector<float> Decoder::logits() const {
-  Tensor host = tensors_.logits.toHost();
+  Tensor host = logits_.toHost();
   return {host.as<float>(), host.as<float>() + host.elements()};
 }
 

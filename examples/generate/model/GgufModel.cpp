@@ -46,8 +46,8 @@ Architecture architectureOf(const Gguf &file) {
   result.heads = file.integer(prefix + "attention.head_count");
   result.keyHeads = file.integer(prefix + "attention.head_count_kv", result.heads);
   if (result.heads < 1)
-    fail(file, fmt::format("{}attention.head_count is {}, expected 1 or more", prefix,
-                           result.heads));
+    fail(file,
+         fmt::format("{}attention.head_count is {}, expected 1 or more", prefix, result.heads));
   result.headSize = file.integer(prefix + "attention.key_length", result.width / result.heads);
   result.context = file.integer(prefix + "context_length");
   result.epsilon = file.real(prefix + "attention.layer_norm_rms_epsilon");
@@ -108,7 +108,8 @@ static std::optional<Token> tokenAt(const Gguf &file, const char *key, size_t co
 TokenizerSpec tokenizerOf(const Gguf &file) {
   std::string_view model = file.text("tokenizer.ggml.model");
   if (model != "gpt2")
-    fail(file, fmt::format("tokenizer.ggml.model is '{}', expected gpt2 (byte-level pairs)", model));
+    fail(file,
+         fmt::format("tokenizer.ggml.model is '{}', expected gpt2 (byte-level pairs)", model));
   const std::vector<std::string_view> &tokens = file.texts("tokenizer.ggml.tokens");
   std::string_view words = file.text("tokenizer.ggml.pre", "gpt-2");
   TokenizerSpec spec;

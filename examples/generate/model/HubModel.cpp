@@ -56,8 +56,8 @@ std::vector<double> readRopeFactors(const File &file, const Architecture &archit
     else if (kind == "llama3")
       factors.push_back(llama3Factor(file, scaling, frequency));
     else
-      file.fail(fmt::format("rope_scaling is of type '{}', expected default, linear or llama3",
-                            kind));
+      file.fail(
+          fmt::format("rope_scaling is of type '{}', expected default, linear or llama3", kind));
   }
   return factors;
 }
@@ -66,8 +66,8 @@ std::string familyOf(const File &file) {
   auto names = file.get<std::vector<std::string>>("architectures");
   std::string name = names.empty() ? "nothing" : names.front();
   if (name != "LlamaForCausalLM" && name != "Qwen3ForCausalLM")
-    file.fail(fmt::format("the architecture is {}, expected LlamaForCausalLM or Qwen3ForCausalLM",
-                          name));
+    file.fail(
+        fmt::format("the architecture is {}, expected LlamaForCausalLM or Qwen3ForCausalLM", name));
   return name;
 }
 
@@ -132,7 +132,8 @@ std::vector<std::string> readExpressions(const File &file) {
     else if (type == "Split")
       expressions.push_back(readSplit(file, step));
     else if (type != "ByteLevel")
-      file.fail(fmt::format("the pre-tokenizer has a {}, expected Digits, Split or ByteLevel", type));
+      file.fail(
+          fmt::format("the pre-tokenizer has a {}, expected Digits, Split or ByteLevel", type));
     else if (field<bool>(file.path, step, "add_prefix_space", true))
       file.fail("add_prefix_space of the pre-tokenizer is true, expected false");
     else if (field<bool>(file.path, step, "use_regex", true))
@@ -205,7 +206,8 @@ Token readToken(const File &file, const Json &value, const TokenizerSpec &spec) 
 /// Whether what is done to finished texts puts the first token in front of them.
 bool addsBegin(const File &file, const TokenizerSpec &spec) {
   std::string text = file.get<Json>("post_processor", Json()).dump();
-  return spec.begin && text.find(Json(spec.tokens[size_t(*spec.begin)]).dump()) != std::string::npos;
+  return spec.begin &&
+         text.find(Json(spec.tokens[size_t(*spec.begin)]).dump()) != std::string::npos;
 }
 
 } // namespace

@@ -19,32 +19,45 @@ struct RoleNames {
 /// The names of a role's tensor, but for .weight behind them and the layer in front.
 RoleNames namesOf(Role role) {
   switch (role) {
-  case Role::embedding: return {"token_embd", "model.embed_tokens"};
-  case Role::finalNorm: return {"output_norm", "model.norm"};
-  case Role::head: return {"output", "lm_head"};
-  case Role::attentionNorm: return {"attn_norm", "input_layernorm"};
-  case Role::queries: return {"attn_q", "self_attn.q_proj"};
-  case Role::keys: return {"attn_k", "self_attn.k_proj"};
-  case Role::values: return {"attn_v", "self_attn.v_proj"};
-  case Role::queryNorm: return {"attn_q_norm", "self_attn.q_norm"};
-  case Role::keyNorm: return {"attn_k_norm", "self_attn.k_norm"};
-  case Role::attentionOutput: return {"attn_output", "self_attn.o_proj"};
-  case Role::feedForwardNorm: return {"ffn_norm", "post_attention_layernorm"};
-  case Role::gate: return {"ffn_gate", "mlp.gate_proj"};
-  case Role::up: return {"ffn_up", "mlp.up_proj"};
-  case Role::down: return {"ffn_down", "mlp.down_proj"};
+  case Role::embedding:
+    return {"token_embd", "model.embed_tokens"};
+  case Role::finalNorm:
+    return {"output_norm", "model.norm"};
+  case Role::head:
+    return {"output", "lm_head"};
+  case Role::attentionNorm:
+    return {"attn_norm", "input_layernorm"};
+  case Role::queries:
+    return {"attn_q", "self_attn.q_proj"};
+  case Role::keys:
+    return {"attn_k", "self_attn.k_proj"};
+  case Role::values:
+    return {"attn_v", "self_attn.v_proj"};
+  case Role::queryNorm:
+    return {"attn_q_norm", "self_attn.q_norm"};
+  case Role::keyNorm:
+    return {"attn_k_norm", "self_attn.k_norm"};
+  case Role::attentionOutput:
+    return {"attn_output", "self_attn.o_proj"};
+  case Role::feedForwardNorm:
+    return {"ffn_norm", "post_attention_layernorm"};
+  case Role::gate:
+    return {"ffn_gate", "mlp.gate_proj"};
+  case Role::up:
+    return {"ffn_up", "mlp.up_proj"};
+  case Role::down:
+    return {"ffn_down", "mlp.down_proj"};
   }
   throw ditron::InternalError("a role without names");
 }
-
 
 /// The file that holds a folder's weights, or names those that do.
 std::string findWeights(const std::string &folder) {
   for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
     if (std::filesystem::path path = std::filesystem::path(folder) / name; exists(path))
       return path.string();
-  throw ditron::RuntimeError(fmt::format(
-      "'{}' has neither model.safetensors nor model.safetensors.index.json", folder));
+  throw ditron::RuntimeError(
+      fmt::format("'{}' has neither model.safetensors nor model.safetensors.index.json", folder));
 }
 
 } // namespace

@@ -14,9 +14,20 @@ namespace generate {
 
 /// The weights of a decoder. Those in front of `attentionNorm` are the model's, the others a layer's.
 enum class Role {
-  embedding, finalNorm, head,
-  attentionNorm, queries, keys, values, queryNorm, keyNorm, attentionOutput,
-  feedForwardNorm, gate, up, down
+  embedding,
+  finalNorm,
+  head,
+  attentionNorm,
+  queries,
+  keys,
+  values,
+  queryNorm,
+  keyNorm,
+  attentionOutput,
+  feedForwardNorm,
+  gate,
+  up,
+  down
 };
 
 class ModelFile {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Step.h"
-#include "ditron/driver/Compile.h"
-#include "ditron/kernels/Registry.h"
-#include "model/TurnAndAppend.h"
+#include "model/HeadKernels.h"
+#include "model/Library.h"
 #include <cmath>
-#include <map>
+#include <fmt/format.h>
 
 using namespace ditron;
 
@@ -12,104 +11,76 @@ namespace generate {
 
 namespace {
 
-/// Kernels of the library, with the tiles that are good for a problem on this device.
-class Library {
+/// Adds the parts of a step to a graph.
+class StepBuilder {
 public:
-  explicit Library(const Context &ctx)
-      : cores_(ctx.cores()), target_(traitsOf(targetFor(ctx.device()->target()))) {}
+  StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
+              int64_t sequences)
+      : g_(g), library_(ctx), model_(model), weights_(weights), turn_(turnAndAppend(model)),
+        join_(joinHeads(model)), sequences_(sequences) {}
 
-  /// The same kernel for the same problem is made once.
-  const Kernel &get(const std::string &name, const Dimensions &dims, const std::string &config = "") {
-    auto key = std::make_tuple(name, dims, config);
-    auto found = made_.find(key);
-    if (found == made_.end()) {
-      const kernels::KernelEntry &entry = kernels::findKernel(name);
-      kernels::Problem problem{.dims = dims, .cores = cores_, .target = target_};
-      found = made_.emplace(key, entry.kernel(problem, entry.configure(problem, config))).first;
-    }
-    return found->second;
-  }
-  /// y = W x, of one x for each sequence.
-  const Kernel &product(const Tensor &W, int64_t sequences, const std::string &config, bool isGated = false) {
-    return get("gemv", {{"B", sequences}, {"N", W.shape()[0] / (isGated ? 2 : 1)}, {"K", W.shape()[1]}}, config);
-  }
-
-private:
-  int64_t cores_;
-  DeviceTraits target_;
-  std::map<std::tuple<std::string, Dimensions, std::string>, Kernel> made_;
-};
-
-/// The parts of a step.
-class Builder {
-public:
-  Builder(Launches &g, const Context &ctx, const Architecture &model, const Weights &weights,
-          StepTensors &tensors)
-      : g_(g), library_(ctx), model_(model), weights_(weights), tensors_(tensors),
-        turn_(turnAndAppend(model)), sequences_(tensors.token.shape()[0]) {}
-
-  void addAll() {
-    const Kernel &embed =
-        library_.get("embed", {{"T", sequences_}, {"V", model_.vocabulary}, {"H", model_.width}});
-    Tensor x = g_.task(embed, tensors_.token, weights_.embedding);
+  void addAll(const std::vector<LayerCache> &caches) {
+    Value token = g_.input("token[B]", DType::i32);
+    position_ = g_.input("position[B]", DType::i32);
+    cosines_ = g_.constant(weights_.cosines), sines_ = g_.constant(weights_.sines);
+    Value x = g_.task(library_.embed(weights_.embedding, sequences_), token, weights_.embedding);
     for (size_t n = 0; n < weights_.layers.size(); ++n) {
-      x = addAttention(weights_.layers[n], tensors_.caches[n], x);
+      g_.label(fmt::format("layer {}", n));
+      x = addAttention(weights_.layers[n], caches[n], x);
       x = addFeedForward(weights_.layers[n], x);
     }
-    const Kernel &head = library_.product(weights_.head, sequences_, "rms=yes");
-    tensors_.logits = g_.task(head, x, weights_.head, weights_.finalNorm, model_.epsilon);
-    const Kernel &argmax =
-        library_.get("argmax", {{"B", sequences_}, {"V", model_.vocabulary}});
-    tensors_.best = g_.task(argmax, tensors_.logits);
+    g_.label("head");
+    Value logits = g_.task(library_.product(weights_.head, sequences_, {.rms = true}), x,
+                           weights_.head, weights_.finalNorm, model_.epsilon);
+    g_.output(g_.task(library_.argmax(sequences_, model_.vocabulary), logits));
+    g_.output(logits);
   }
 
 private:
-  /// Queries, turned; the new keys and values are in the cache.
-  Tensor addQueries(const LayerWeights &w, const LayerCache &cache, const Tensor &qkv) {
-    InOutTensor keys = inOut(cache.keys), values = inOut(cache.values);
+  /// The queries, turned; the new keys and values are in the cache then.
+  Value addQueries(const LayerWeights &w, Value qkv, Value keys, Value values) {
     if (!model_.hasHeadNorms)
-      return g_.task(turn_, qkv, tensors_.position, weights_.cosines, weights_.sines, keys, values);
-    return g_.task(turn_, qkv, tensors_.position, weights_.cosines, weights_.sines, w.queryNorm,
-                   w.keyNorm, model_.epsilon, keys, values);
+      return g_.task(turn_, qkv, position_, cosines_, sines_, inOut(keys), inOut(values));
+    return g_.task(turn_, qkv, position_, cosines_, sines_, w.queryNorm, w.keyNorm, model_.epsilon,
+                   inOut(keys), inOut(values));
   }
 
-  /// x plus the attention of what is normalised of it.
-  Tensor addAttention(const LayerWeights &w, const LayerCache &cache, const Tensor &x) {
-    Tensor qkv = g_.task(library_.product(w.qkv, sequences_, "rms=yes"), x, w.qkv, w.attentionNorm,
-                         model_.epsilon);
-    Tensor q = addQueries(w, cache, qkv);
-    int64_t D = model_.headSize, places = cache.keys.shape()[2];
-    const Kernel &attend = library_.get(
-        "decode-attention",
-        {{"B", sequences_}, {"N", model_.heads}, {"G", model_.keyHeads}, {"S", places}, {"D", D}});
-    Tensor o = g_.task(attend, q, cache.keys, cache.values, tensors_.position,
-                       1 / std::sqrt(double(D)));
-    Tensor joined = g_.reshape(o, {sequences_, model_.heads * D});
-    return g_.task(library_.product(w.attentionOutput, sequences_, "residual=yes"), joined,
+  /// x and the attention of what is normalised of it.
+  Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
+    Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
+    Value qkv = g_.task(library_.product(w.qkv, sequences_, {.rms = true}), x, w.qkv,
+                        w.attentionNorm, model_.epsilon);
+    Value q = addQueries(w, qkv, keys, values);
+    Value heads = g_.task(library_.attention(model_, sequences_, cache.keys.shape()[2]), q, keys,
+                          values, position_, 1 / std::sqrt(double(model_.headSize)));
+    Value joined = g_.task(join_, heads);
+    return g_.task(library_.product(w.attentionOutput, sequences_, {.residual = true}), joined,
                    w.attentionOutput, x);
   }
 
-  /// x plus the feed-forward layer of what is normalised of it.
-  Tensor addFeedForward(const LayerWeights &w, const Tensor &x) {
-    Tensor act = g_.task(library_.product(w.gateUp, sequences_, "gated=halves,rms=yes", true), x, w.gateUp,
-                         w.feedForwardNorm, model_.epsilon);
-    return g_.task(library_.product(w.down, sequences_, "residual=yes"), act, w.down, x);
+  /// x and the feed-forward layer of what is normalised of it.
+  Value addFeedForward(const LayerWeights &w, Value x) {
+    Value act = g_.task(library_.product(w.gateUp, sequences_, {.rms = true, .gated = true}), x,
+                        w.gateUp, w.feedForwardNorm, model_.epsilon);
+    return g_.task(library_.product(w.down, sequences_, {.residual = true}), act, w.down, x);
   }
 
-  Launches &g_;
+  TaskGraph &g_;
   Library library_;
   const Architecture &model_;
   const Weights &weights_;
-  StepTensors &tensors_;
-  Kernel turn_;
+  Kernel turn_, join_;
   int64_t sequences_;
+  Value position_, cosines_, sines_;
 };
 
 } // namespace
 
-void addStep(Launches &launches, const Context &ctx, const Architecture &model,
-             const Weights &weights, StepTensors &tensors) {
-  Builder(launches, ctx, model, weights, tensors).addAll();
+TaskGraph stepOf(const Context &ctx, const Architecture &model, const Weights &weights,
+                 const std::vector<LayerCache> &caches, int64_t sequences) {
+  TaskGraph g("step");
+  StepBuilder(g, ctx, model, weights, sequences).addAll(caches);
+  return g;
 }
 
 } // namespace generate

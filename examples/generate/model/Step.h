@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "model/Launches.h"
+#include "ditron/task/TaskGraph.h"
 #include "model/Weights.h"
 
 namespace generate {
@@ -10,17 +10,11 @@ struct LayerCache {
   Tensor keys, values;
 };
 
-/// What a step takes and leaves.
-struct StepTensors {
-  Tensor token, position; ///< of each sequence, in i32
-  std::vector<LayerCache> caches;
-  Tensor logits; ///< of the next token
-  Tensor best;   ///< the token with the largest
-};
-
-/// Adds one step of a model to the launches: one token of each of the sequences that `token` and
-/// `position` have room for. Fills in `logits` and `best`.
-void addStep(Launches &launches, const ditron::Context &ctx, const Architecture &model,
-             const Weights &weights, StepTensors &tensors);
+/// One step of a model as a graph: step(token[B], position[B]) -> best[B], logits[B,V]. It takes the
+/// next token of each of B sequences and its position (i32), and gives the logits of the token behind
+/// it and the one with the largest. `sequences`: B, by which tiles are chosen.
+ditron::TaskGraph stepOf(const ditron::Context &ctx, const Architecture &model,
+                         const Weights &weights, const std::vector<LayerCache> &caches,
+                         int64_t sequences);
 
 } // namespace generate

@@ -71,8 +71,7 @@ Weights loadWeights(const Context &ctx, const ModelFile &file, int64_t positions
                     const std::function<void(int64_t)> &progress) {
   const Architecture &model = file.architecture();
   Weights result;
-  result.embedding =
-      load(ctx, {&file.tensor(Role::embedding, {model.vocabulary, model.width})});
+  result.embedding = load(ctx, {&file.tensor(Role::embedding, {model.vocabulary, model.width})});
   result.finalNorm = load(ctx, {&file.tensor(Role::finalNorm, {model.width})});
   // Models without a head of their own multiply with the embeddings.
   result.head = file.has(Role::head)

@@ -24,7 +24,8 @@ struct Weights {
 
 /// Reads and converts all weights, and makes the tables for so many positions. `progress` is called
 /// with the layers done so far. RuntimeError naming the tensor that is missing or of a wrong shape.
-Weights loadWeights(const ditron::Context &ctx, const ModelFile &file, int64_t positions,
-                    const std::function<void(int64_t)> &progress = [](int64_t) {});
+Weights loadWeights(
+    const ditron::Context &ctx, const ModelFile &file, int64_t positions,
+    const std::function<void(int64_t)> &progress = [](int64_t) {});
 
 } // namespace generate

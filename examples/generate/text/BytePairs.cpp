@@ -62,11 +62,11 @@ BytePairs::BytePairs(const TokenizerSpec &spec) : takesWholeWords_(spec.takesWho
   for (const auto &[left, right] : spec.merges) {
     Token l = idOf(left), r = idOf(right), both = idOf(left + right);
     if (l == kNone || r == kNone || both == kNone)
-      throw ditron::RuntimeError(
-          fmt::format("the merge of '{}' and '{}': '{}' is no token", left, right,
-                      l == kNone   ? left
-                      : r == kNone ? right
-                                   : left + right));
+      throw ditron::RuntimeError(fmt::format("the merge of '{}' and '{}': '{}' is no token", left,
+                                             right,
+                                             l == kNone   ? left
+                                             : r == kNone ? right
+                                                          : left + right));
     merges_.emplace(keyOf(l, r), Merge{static_cast<int32_t>(merges_.size()), both});
   }
 }

@@ -26,8 +26,8 @@ std::vector<std::string> splitExpressions(std::string_view name) {
     return {kQwen2Words};
   if (name == "llama-bpe")
     return {kLlamaWords};
-  throw ditron::RuntimeError(fmt::format(
-      "the pre-tokenizer is '{}', expected gpt-2, smollm, qwen2 or llama-bpe", name));
+  throw ditron::RuntimeError(
+      fmt::format("the pre-tokenizer is '{}', expected gpt-2, smollm, qwen2 or llama-bpe", name));
 }
 
 static std::string errorText(int code) {
@@ -36,15 +36,41 @@ static std::string errorText(int code) {
   return reinterpret_cast<const char *>(text);
 }
 
+/// The expression with \\s and \\S as Unicode's White_Space, without U+180E, which PCRE2 has among
+/// them for its history.
+static std::string withUnicodeSpaces(std::string_view expression) {
+  constexpr std::string_view spaces =
+      R"(\t-\r\x{20}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
+  std::string result;
+  bool isInClass = false;
+  for (size_t n = 0; n < expression.size(); ++n) {
+    std::string_view two = expression.substr(n, 2);
+    bool isSpace = two == "\\s", isOther = two == "\\S" && !isInClass;
+    if (isSpace || isOther)
+      result += isInClass ? std::string(spaces) : fmt::format("[{}{}]", isOther ? "^" : "", spaces);
+    else if (two.front() == '\\')
+      result += two;
+    else
+      result += two.front();
+    isInClass = two.front() == '[' || (isInClass && two.front() != ']');
+    n += two.front() == '\\' ? 1 : 0;
+  }
+  return result;
+}
+
 Splitter::Splitter(const std::string &expression) {
+  std::string translated = withUnicodeSpaces(expression);
   int error = 0;
   size_t place = 0;
-  pcre2_code *code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()),
-                                   expression.size(), PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
+  pcre2_code *code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                    PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
   if (!code)
     throw ditron::RuntimeError(fmt::format("the expression {} of the pre-tokenizer: {} at byte {}",
                                            expression, errorText(error), place));
-  code_ = {code, [](const void *owned) { pcre2_code_free(static_cast<pcre2_code *>(const_cast<void *>(owned))); }};
+  code_ = {code, [](const void *owned) {
+             pcre2_code_free(static_cast<pcre2_code *>(const_cast<void *>(owned)));
+           }};
 }
 
 std::vector<std::string_view> Splitter::split(std::string_view text) const {

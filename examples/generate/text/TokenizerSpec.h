@@ -25,9 +25,9 @@ struct TokenizerSpec {
   std::vector<std::pair<std::string, std::string>> merges;
   std::vector<SpecialToken> specials;
   std::vector<std::string> splitExpressions;
-  bool composes = false;         ///< texts are brought into normal form C
-  bool takesWholeWords = false;  ///< a word that is a token is not merged from its bytes
-  bool addsBegin = false;        ///< a text begins with `begin`
+  bool composes = false;        ///< texts are brought into normal form C
+  bool takesWholeWords = false; ///< a word that is a token is not merged from its bytes
+  bool addsBegin = false;       ///< a text begins with `begin`
   std::optional<Token> begin;
   std::vector<Token> ends; ///< any of which ends a text
 };

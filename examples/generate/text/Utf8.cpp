@@ -11,9 +11,8 @@ namespace generate {
 /// The bytes of the character that a text begins with; 0 where it is none.
 static size_t characterBytes(std::string_view text) {
   utf8proc_int32_t character = 0;
-  utf8proc_ssize_t bytes =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t *>(text.data()),
-                       static_cast<utf8proc_ssize_t>(text.size()), &character);
+  utf8proc_ssize_t bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t *>(text.data()),
+                                            static_cast<utf8proc_ssize_t>(text.size()), &character);
   return bytes > 0 ? size_t(bytes) : 0;
 }
 
@@ -50,8 +49,7 @@ std::string repairUtf8(std::string_view text) {
 
 void appendUtf8(std::string &text, uint32_t character) {
   utf8proc_uint8_t bytes[4];
-  utf8proc_ssize_t count =
-      utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes);
+  utf8proc_ssize_t count = utf8proc_encode_char(static_cast<utf8proc_int32_t>(character), bytes);
   text.append(reinterpret_cast<const char *>(bytes), size_t(count));
 }
 

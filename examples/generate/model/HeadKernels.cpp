@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "model/TurnAndAppend.h"
+#include "model/HeadKernels.h"
 #include <fmt/format.h>
 
 using namespace ditron;
@@ -50,15 +50,15 @@ template <class V> void store(const V &view, const Architecture &model, const Ha
 Kernel turnAndAppend(const Architecture &model) {
   bool hasNorms = model.hasHeadNorms;
   std::string signature = fmt::format(
-      "turn-and-append(qkv[B,{}], positions[B], cosines[P,{}], sines[P,{}], {}) -> q[B,{},{}], "
-      "keys[B,{},S,{}], values[B,{},S,{}]",
+      "turn-and-append(qkv[B,{}], positions[B], cosines[P,{}], sines[P,{}], {}) -> "
+      "keys[B,{},S,{}], values[B,{},S,{}], q[B,{},{}]",
       model.qkvRows(), model.headSize / 2, model.headSize / 2,
       hasNorms ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize) : "-, -, -",
-      model.heads, model.headSize, model.keyHeads, model.headSize, model.keyHeads, model.headSize);
+      model.keyHeads, model.headSize, model.keyHeads, model.headSize, model.heads, model.headSize);
   return {signature, [=](In<f32> qkv, In<i32, 1> positions, In<f32> cosines, In<f32> sines,
                          std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
-                         std::optional<Scalar<f32>> eps, Out<f32, 3> q, InOut<f32, 4> keys,
-                         InOut<f32, 4> values) {
+                         std::optional<Scalar<f32>> eps, InOut<f32, 4> keys, InOut<f32, 4> values,
+                         Out<f32, 3> q) {
             int half = int(model.headSize / 2);
             Index N = model.heads, G = model.keyHeads, heads = N + 2 * G;
             auto all = qkv.split(1, heads);
@@ -73,13 +73,23 @@ Kernel turnAndAppend(const Architecture &model) {
                 return turned(normalised(head, load(*gain, model), *eps), cosine, sine);
               };
               when(h < N, [&] { store(q.at(b).at(h), model, turn(queryNorm)); });
-              when(h >= N && h < N + G, [&] {
-                store(keys.at(b).at(h - N).at(position), model, turn(keyNorm));
-              });
-              when(h >= N + G, [&] {
-                store(values.at(b).at(h - N - G).at(position), model, head);
-              });
+              when(h >= N && h < N + G,
+                   [&] { store(keys.at(b).at(h - N).at(position), model, turn(keyNorm)); });
+              when(h >= N + G,
+                   [&] { store(values.at(b).at(h - N - G).at(position), model, head); });
             }
+          }};
+}
+
+Kernel joinHeads(const Architecture &model) {
+  std::string signature =
+      fmt::format("join-heads(x[B,{0},{1}]) -> y[B,{0}*{1}]", model.heads, model.headSize);
+  return {signature, [=](In<f32, 3> x, Out<f32> y) {
+            int D = int(model.headSize);
+            auto xs = x.tiled(D);
+            auto ys = y.split(1, Index(model.heads)).tiled(D);
+            for (auto [b, n, d] : xs.tiles())
+              ys(b, n, d) = xs(b, n, d);
           }};
 }
 
