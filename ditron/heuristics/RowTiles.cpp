@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/heuristics/RowTiles.h"
 #include "ditron/heuristics/Extents.h"
+#include "ditron/heuristics/GemmTiles.h"
 
 namespace ditron::heuristics {
 
@@ -61,6 +62,19 @@ RowTile headTile(int64_t heads, int64_t width, DType type, const DeviceTraits &t
   int64_t elements = target.isGpu() ? kBytesOfGpu / bytes : kElementsOfCpu;
   int64_t pairs = fit(width, kWidest);
   return {fit(heads, std::max<int64_t>(1, elements / pairs)), pairs};
+}
+
+GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
+  constexpr int64_t kRows = 64, kWeights = 16, kLongest = 2048;
+  int64_t m = std::min(shape.B, kRows);
+  if (target.isGpu()) {
+    PairedTile tile =
+        gemmTile({shape.B, shape.N, shape.K, shape.type, shape.cores}, target, {.isKMajor = true});
+    return {tile.m, tile.n, tile.k};
+  }
+  int64_t step = target.vectorBytes / 4, steps = tilesOf(shape.K, kLongest);
+  int64_t k = tilesOf(tilesOf(shape.K, steps), step) * step;
+  return {m, fit(shape.N, kWeights), k};
 }
 
 } // namespace ditron::heuristics
