@@ -71,7 +71,8 @@ void Safetensors::readFile(const std::string &path) {
 void Safetensors::readIndex(const std::string &path) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::set<std::string> names;
-  for (const auto &[tensor, file] : field<Json>(path, readJson(path), "weight_map").items()) {
+  auto places = field<Json>(path, readJson(path), "weight_map");
+  for (const auto &[tensor, file] : places.items()) {
     if (!file.is_string() || file.get<std::string>().find('/') != std::string::npos)
       failJson(path, fmt::format("tensor '{}' is in {}, expected a file beside this one", tensor,
                                  file.dump()));

@@ -116,7 +116,11 @@ TokenizerSpec tokenizerOf(const Gguf &file) {
   spec.tokens.assign(tokens.begin(), tokens.end());
   spec.merges = mergesOf(file);
   spec.specials = specialsOf(file);
+  spec.path = file.path();
   spec.splitExpressions = splitExpressions(words);
+  if (spec.splitExpressions.empty())
+    fail(file, fmt::format("tokenizer.ggml.pre is '{}', expected gpt-2, smollm, qwen2 or llama-bpe",
+                           words));
   spec.composes = words == "qwen2";
   spec.takesWholeWords = words == "llama-bpe";
   spec.addsBegin = file.flag("tokenizer.ggml.add_bos_token", words == "llama-bpe");

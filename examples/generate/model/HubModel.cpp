@@ -215,6 +215,7 @@ bool addsBegin(const File &file, const TokenizerSpec &spec) {
 TokenizerSpec readHubTokenizer(const std::string &tokenizer, const std::string &config) {
   File file(tokenizer), model(config);
   TokenizerSpec spec;
+  spec.path = tokenizer;
   readVocabulary(file, spec);
   spec.splitExpressions = readExpressions(file);
   spec.composes = readComposes(file);

@@ -62,8 +62,8 @@ BytePairs::BytePairs(const TokenizerSpec &spec) : takesWholeWords_(spec.takesWho
   for (const auto &[left, right] : spec.merges) {
     Token l = idOf(left), r = idOf(right), both = idOf(left + right);
     if (l == kNone || r == kNone || both == kNone)
-      throw ditron::RuntimeError(fmt::format("the merge of '{}' and '{}': '{}' is no token", left,
-                                             right,
+      throw ditron::RuntimeError(fmt::format("'{}': the merge of '{}' and '{}': '{}' is no token",
+                                             spec.path, left, right,
                                              l == kNone   ? left
                                              : r == kNone ? right
                                                           : left + right));

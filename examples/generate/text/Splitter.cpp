@@ -26,8 +26,7 @@ std::vector<std::string> splitExpressions(std::string_view name) {
     return {kQwen2Words};
   if (name == "llama-bpe")
     return {kLlamaWords};
-  throw ditron::RuntimeError(
-      fmt::format("the pre-tokenizer is '{}', expected gpt-2, smollm, qwen2 or llama-bpe", name));
+  return {};
 }
 
 static std::string errorText(int code) {
@@ -58,7 +57,7 @@ static std::string withUnicodeSpaces(std::string_view expression) {
   return result;
 }
 
-Splitter::Splitter(const std::string &expression) {
+Splitter::Splitter(const std::string &expression, const std::string &path) {
   std::string translated = withUnicodeSpaces(expression);
   int error = 0;
   size_t place = 0;
@@ -66,8 +65,9 @@ Splitter::Splitter(const std::string &expression) {
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                     PCRE2_UTF | PCRE2_UCP, &error, &place, nullptr);
   if (!code)
-    throw ditron::RuntimeError(fmt::format("the expression {} of the pre-tokenizer: {} at byte {}",
-                                           expression, errorText(error), place));
+    throw ditron::RuntimeError(
+        fmt::format("'{}': the expression {} of the pre-tokenizer: {} at byte {}", path, expression,
+                    errorText(error), place));
   code_ = {code, [](const void *owned) {
              pcre2_code_free(static_cast<pcre2_code *>(const_cast<void *>(owned)));
            }};

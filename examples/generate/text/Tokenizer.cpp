@@ -9,7 +9,7 @@ namespace generate {
 
 Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)), pairs_(spec_) {
   for (const std::string &expression : spec_.splitExpressions)
-    splitters_.emplace_back(expression);
+    splitters_.emplace_back(expression, spec_.path);
   // Of two that begin at the same place the longer one is meant.
   std::ranges::sort(spec_.specials, [](const SpecialToken &a, const SpecialToken &b) {
     return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.text < b.text;

@@ -19,6 +19,7 @@ struct SpecialToken {
 
 /// What a model's files say of its tokenizer: byte-level byte-pair encoding.
 struct TokenizerSpec {
+  std::string path; ///< the file that says it, for messages
   /// By id, in the alphabet of byte-level vocabularies; empty where there is no token.
   std::vector<std::string> tokens;
   /// Pairs of tokens, the one to merge first in front.
