@@ -40,9 +40,6 @@ static void check(const CommandLine &line) {
     throw UsageError(fmt::format("--cores is {}, expected 1 or more", line.options.cores));
   if (line.options.ranks < 1)
     throw UsageError(fmt::format("--ranks is {}, expected 1 or more", line.options.ranks));
-  if (line.options.ranks > 1)
-    throw ditron::UnavailableError(fmt::format(
-        "--ranks is {}: a model on several ranks is not there yet", line.options.ranks));
   if (!line.instruction.empty() && !line.isChat)
     throw UsageError("--system is given, expected --chat with it");
   if (line.perplexityFile.empty() && line.prompt.empty())

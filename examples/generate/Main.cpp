@@ -26,37 +26,61 @@ void printJson(const Json &object) {
   std::printf("%s\n", text.c_str());
 }
 
-/// The model on the device, with room for so many positions.
-Decoder makeDecoder(ditron::Context &ctx, const ModelFile &file, int64_t positions,
-                    const CommandLine &line, Progress &progress) {
-  const Architecture &model = file.architecture();
-  if (positions > model.context)
-    throw ditron::UsageError(
-        fmt::format("{} tokens of prompt and answer, expected at most {}, the model's context",
-                    positions, model.context));
-  Decoder decoder(ctx, file, positions, parseMode(line.mode), [&](int64_t layers) {
-    progress.show(fmt::format("reading layer {} of {}", layers, model.layers));
-  });
-  progress.clear();
-  return decoder;
+/// What all ranks do together.
+struct Job {
+  const CommandLine &line;
+  const ModelFile &file;
+  const Tokenizer &tokenizer;
+  std::vector<Token> tokens; ///< of the prompt, or of the text whose perplexity is asked for
+
+  /// What there must be room for.
+  int64_t positions() const {
+    return std::ssize(tokens) + (line.perplexityFile.empty() ? line.tokens : 0);
+  }
+};
+
+std::vector<Token> tokensOf(const CommandLine &line, const Tokenizer &tokenizer) {
+  if (!line.perplexityFile.empty())
+    return tokenizer.encode(readText(line.perplexityFile));
+  return line.isChat ? encodeChat(tokenizer, line.instruction, line.prompt)
+                     : tokenizer.encode(line.prompt);
 }
 
-void measurePerplexity(ditron::Context &ctx, const ModelFile &file, const Tokenizer &tokenizer,
-                       const CommandLine &line) {
-  std::vector<Token> tokens = tokenizer.encode(readText(line.perplexityFile));
-  if (tokens.size() < 2)
-    throw ditron::RuntimeError(
-        fmt::format("'{}' has {} tokens, expected 2 or more", line.perplexityFile, tokens.size()));
-  Progress progress;
-  Decoder decoder = makeDecoder(ctx, file, std::ssize(tokens), line, progress);
-  double value = perplexity(decoder, tokens, [&](int64_t done) {
-    progress.show(fmt::format("{} of {} tokens", done, tokens.size()));
+/// UsageError where the job is none for this model.
+void check(const Job &job) {
+  parseMode(job.line.mode);
+  Sampler valid(job.line.sampling);
+  const Architecture &model = job.file.architecture();
+  model.shard(job.line.options.ranks);
+  size_t least = job.line.perplexityFile.empty() ? 1 : 2;
+  if (job.tokens.size() < least)
+    throw ditron::UsageError(
+        fmt::format("the text has {} tokens, expected {} or more", job.tokens.size(), least));
+  if (job.positions() > model.context)
+    throw ditron::UsageError(
+        fmt::format("{} tokens of prompt and answer, expected at most {}, the model's context",
+                    job.positions(), model.context));
+}
+
+Decoder makeDecoder(const ditron::Context &ctx, const Job &job, Progress &progress) {
+  return {ctx, job.file, job.positions(), parseMode(job.line.mode), [&](int64_t layers) {
+            progress.show(
+                fmt::format("reading layer {} of {}", layers, job.file.architecture().layers));
+          }};
+}
+
+void measurePerplexity(const ditron::Context &ctx, const Job &job) {
+  bool isFirst = ctx.rank() == 0;
+  Progress progress(isFirst);
+  Decoder decoder = makeDecoder(ctx, job, progress);
+  double value = perplexity(decoder, job.tokens, [&](int64_t done) {
+    progress.show(fmt::format("{} of {} tokens", done, job.tokens.size()));
   });
   progress.clear();
-  if (line.isJson)
-    printJson({{"perplexity", value}, {"tokens", tokens.size()}});
-  else
-    std::printf("perplexity %.4f of %zu tokens\n", value, tokens.size());
+  if (isFirst && job.line.isJson)
+    printJson({{"perplexity", value}, {"tokens", job.tokens.size()}});
+  else if (isFirst)
+    std::printf("perplexity %.4f of %zu tokens\n", value, job.tokens.size());
 }
 
 /// What is said of the speed.
@@ -65,46 +89,46 @@ std::string speedOf(const Generated &generated) {
                      generated.tokensPerSecond());
 }
 
-void continueText(ditron::Context &ctx, const ModelFile &file, const Tokenizer &tokenizer,
-                  const CommandLine &line) {
-  Sampler sampler(line.sampling);
-  std::vector<Token> prompt = line.isChat ? encodeChat(tokenizer, line.instruction, line.prompt)
-                                          : tokenizer.encode(line.prompt);
-  if (prompt.empty())
-    throw ditron::RuntimeError("the model has no tokens for the prompt");
-  Progress progress;
-  Decoder decoder = makeDecoder(ctx, file, std::ssize(prompt) + line.tokens, line, progress);
+void continueText(const ditron::Context &ctx, const Job &job) {
+  bool isFirst = ctx.rank() == 0, isJson = job.line.isJson;
+  bool grows = isFirst && !isJson && isatty(STDOUT_FILENO) == 1;
+  Sampler sampler(job.line.sampling);
+  Progress progress(isFirst);
+  Decoder decoder = makeDecoder(ctx, job, progress);
   GrowingText text;
-  bool grows = !line.isJson && isatty(STDOUT_FILENO) == 1;
-  Generated generated =
-      generateTokens(decoder, tokenizer, sampler, prompt, line.tokens, [&](const Generated &now) {
-        if (grows)
-          text.show(tokenizer.decode(now.tokens));
-        else
-          progress.show(speedOf(now));
-      });
+  Generated generated = generateTokens(decoder, job.tokenizer, sampler, job.tokens, job.line.tokens,
+                                       [&](const Generated &now) {
+                                         if (grows) {
+                                           progress.clear();
+                                           text.show(job.tokenizer.decode(now.tokens));
+                                         } else {
+                                           progress.show(speedOf(now));
+                                         }
+                                       });
   progress.clear();
-  std::string whole = tokenizer.decode(generated.tokens);
-  if (!line.isJson) {
-    text.finish(whole);
-    progress.show(speedOf(generated) + "\n");
+  if (!isFirst)
     return;
-  }
-  printJson({{"text", repairUtf8(whole)},
-             {"tokens", generated.tokens.size()},
-             {"seconds", generated.seconds},
-             {"tokens_per_second", generated.tokensPerSecond()}});
+  std::string whole = job.tokenizer.decode(generated.tokens);
+  if (isJson)
+    return printJson({{"text", repairUtf8(whole)},
+                      {"tokens", generated.tokens.size()},
+                      {"seconds", generated.seconds},
+                      {"tokens_per_second", generated.tokensPerSecond()}});
+  text.finish(whole);
+  progress.finish(speedOf(generated));
 }
 
 void run(const CommandLine &line) {
-  parseMode(line.mode);
   ModelFile file = ModelFile::open(line.model);
   Tokenizer tokenizer(file.tokenizer());
-  ditron::Context ctx = ditron::Context::init(line.options);
-  if (!line.perplexityFile.empty())
-    measurePerplexity(ctx, file, tokenizer, line);
-  else
-    continueText(ctx, file, tokenizer, line);
+  Job job{line, file, tokenizer, tokensOf(line, tokenizer)};
+  check(job);
+  ditron::runRanks(line.options, [&](ditron::Context &ctx) {
+    if (line.perplexityFile.empty())
+      continueText(ctx, job);
+    else
+      measurePerplexity(ctx, job);
+  });
 }
 
 int fail(const std::exception &error, int status) {

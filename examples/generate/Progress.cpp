@@ -6,19 +6,26 @@
 
 namespace generate {
 
-Progress::Progress() : isTerminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool isShown) : isTerminal_(isShown && isatty(STDERR_FILENO) == 1) {}
 
 void Progress::show(const std::string &text) {
   if (!isTerminal_)
     return;
   std::fprintf(stderr, "\r\033[K%s", text.c_str());
-  isShown_ = true;
+  isOnScreen_ = true;
 }
 
 void Progress::clear() {
-  if (isShown_)
+  if (isOnScreen_)
     std::fputs("\r\033[K", stderr);
-  isShown_ = false;
+  isOnScreen_ = false;
+}
+
+void Progress::finish(const std::string &text) {
+  show(text);
+  if (isOnScreen_)
+    std::fputs("\n", stderr);
+  isOnScreen_ = false;
 }
 
 void GrowingText::show(std::string_view text) {

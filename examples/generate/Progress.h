@@ -8,13 +8,16 @@ namespace generate {
 /// A line on stderr that is written over and over, where that is a terminal; nothing otherwise.
 class Progress {
 public:
-  Progress();
+  /// `isShown`: false where another rank shows it.
+  explicit Progress(bool isShown);
   ~Progress() { clear(); }
   void show(const std::string &text);
   void clear();
+  /// Shows a last line, which stays.
+  void finish(const std::string &text);
 
 private:
-  bool isTerminal_, isShown_ = false;
+  bool isTerminal_, isOnScreen_ = false;
 };
 
 /// Text on stdout at once, for people to read on while it grows. Characters come whole.

@@ -41,11 +41,13 @@ def checkModel(path, model, ends):
     tokens, gap = model.greedy(tokensOf(path, PROMPT), 12)
     assert gap > 1e-4, f"{path}: the best two logits are {gap} apart: take another seed"
     tokens = tokens[:min([tokens.index(e) for e in ends if e in tokens], default=12)]
-    for mode in ("stream", "graph"):
-        found = json.loads(run(GENERATE, path, "--tokens", "12", "--mode", mode, "--json", PROMPT).stdout)
+    for mode, ranks in (("stream", 1), ("graph", 1), ("stream", 2), ("graph", 2)):
+        found = json.loads(run(GENERATE, path, "--tokens", "12", "--mode", mode, "--ranks", str(ranks), "--json",
+                               PROMPT).stdout)
         assert set(found) == {"text", "tokens", "seconds", "tokens_per_second"}, found
-        assert found["tokens"] == len(tokens), f"{path}, {mode}: {found}, expected {tokens}"
-        sameText(found["text"], textOf(model, tokens), f"{path}, {mode}")
+        where = f"{path}, {mode}, {ranks} ranks"
+        assert found["tokens"] == len(tokens), f"{where}: {found}, expected {tokens}"
+        sameText(found["text"], textOf(model, tokens), where)
     return tokens
 
 
@@ -56,8 +58,10 @@ def sameText(found, expected, where):
 
 
 def checkInterpreter(path, model, tokens):
-    found = json.loads(run(GENERATE, path, "--tokens", "3", "--backend", "reference", "--json", PROMPT).stdout)
-    sameText(found["text"], textOf(model, tokens[:3]), "reference")
+    for ranks in ("1", "2"):
+        found = json.loads(run(GENERATE, path, "--tokens", "3", "--backend", "reference", "--ranks", ranks, "--json",
+                               PROMPT).stdout)
+        sameText(found["text"], textOf(model, tokens[:3]), f"reference, {ranks} ranks")
 
 
 def checkSampling(path):
@@ -76,6 +80,7 @@ def checkOptions(path):
             (["--tokens", "0", "a"], 2, "--tokens is 0"), (["--mode", "fast", "a"], 2, "--mode is 'fast'"),
             (["--temperature", "-1", "a"], 2, "--temperature is -1"), (["--top-k", "-1", "a"], 2, "--top-k is -1"),
             (["--top-p", "0", "a"], 2, "--top-p is 0"), (["--ranks", "0", "a"], 2, "--ranks is 0"),
+            (["--ranks", "3", "a"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
             ([], 2, "no prompt is given"), (["--system", "x", "a"], 2, "--system is given"),
             (["--tokens", "9999", "a"], 2, "the model's context"), (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
             (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:

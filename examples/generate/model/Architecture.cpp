@@ -3,6 +3,7 @@
 #include "ditron/support/Error.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 
 namespace generate {
 
@@ -35,6 +36,19 @@ void Architecture::check(const std::string &path) const {
     fail(path, fmt::format("rope's base is {}, expected more than 1", ropeBase));
   if (!ropeFactors.empty() && std::ssize(ropeFactors) != headSize / 2)
     fail(path, fmt::format("rope has {} factors, expected {}", ropeFactors.size(), headSize / 2));
+}
+
+Architecture Architecture::shard(int64_t ranks) const {
+  for (auto [what, size] : {std::pair{"heads", heads}, std::pair{"key heads", keyHeads},
+                            std::pair{"rows of the feed-forward layers", feedForward}})
+    if (size % ranks != 0)
+      throw ditron::UsageError(
+          fmt::format("--ranks is {}, expected a divisor of the model's {} {}", ranks, size, what));
+  Architecture result = *this;
+  result.heads /= ranks;
+  result.keyHeads /= ranks;
+  result.feedForward /= ranks;
+  return result;
 }
 
 } // namespace generate

@@ -23,6 +23,9 @@ struct Architecture {
 
   /// RuntimeError naming the file and a size that no model of ours has.
   void check(const std::string &path) const;
+  /// The part of one of so many ranks: of the heads and of the feed-forward layers. UsageError where
+  /// they do not divide by the ranks.
+  Architecture shard(int64_t ranks) const;
   /// Rows of queries, keys and values together.
   int64_t qkvRows() const { return (heads + 2 * keyHeads) * headSize; }
 };

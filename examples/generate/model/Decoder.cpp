@@ -29,10 +29,12 @@ static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture
 Decoder::Decoder(const Context &ctx, const ModelFile &file, int64_t positions, Mode mode,
                  const std::function<void(int64_t)> &progress)
     : weights_(loadWeights(ctx, file, positions, progress)),
-      caches_(makeCaches(ctx, file.architecture(), positions)), token_(ctx.tensor<i32>({1})),
-      at_(ctx.tensor<i32>({1})), best_(ctx.tensor<i32>({1})),
+      caches_(makeCaches(ctx, file.architecture().shard(ctx.ranks()), positions)),
+      token_(ctx.tensor<i32>({1})), at_(ctx.tensor<i32>({1})), best_(ctx.tensor<i32>({1})),
       logits_(ctx.tensor<f32>({1, file.architecture().vocabulary})),
-      program_(ctx.compile(stepOf(ctx, file.architecture(), weights_, caches_, 1), {.mode = mode})),
+      program_(
+          ctx.compile(stepOf(ctx, file.architecture().shard(ctx.ranks()), weights_, caches_, 1),
+                      {.mode = mode})),
       positions_(positions) {
   program_.prepare({token_, at_, best_, logits_});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Step.h"
-#include "model/HeadKernels.h"
 #include "model/Library.h"
+#include "model/StepKernels.h"
 #include <cmath>
 #include <fmt/format.h>
 
@@ -17,7 +17,8 @@ public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
               int64_t sequences)
       : g_(g), library_(ctx), model_(model), weights_(weights), turn_(turnAndAppend(model)),
-        join_(joinHeads(model)), sequences_(sequences) {}
+        join_(joinHeads(model)), addOverRanks_(addOverRanks()), sequences_(sequences),
+        ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     Value token = g_.input("token[B]", DType::i32);
@@ -45,6 +46,14 @@ private:
                    inOut(keys), inOut(values));
   }
 
+  /// x and the product of W, of which each rank has columns, and what comes in.
+  Value addProduct(Value in, const Tensor &W, Value x) {
+    if (ranks_ == 1)
+      return g_.task(library_.product(W, sequences_, {.residual = true}), in, W, x);
+    Value part = g_.task(library_.product(W, sequences_, {}), in, W);
+    return g_.task(addOverRanks_, part, x);
+  }
+
   /// x and the attention of what is normalised of it.
   Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
@@ -54,23 +63,22 @@ private:
     Value heads = g_.task(library_.attention(model_, sequences_, cache.keys.shape()[2]), q, keys,
                           values, position_, 1 / std::sqrt(double(model_.headSize)));
     Value joined = g_.task(join_, heads);
-    return g_.task(library_.product(w.attentionOutput, sequences_, {.residual = true}), joined,
-                   w.attentionOutput, x);
+    return addProduct(joined, w.attentionOutput, x);
   }
 
   /// x and the feed-forward layer of what is normalised of it.
   Value addFeedForward(const LayerWeights &w, Value x) {
     Value act = g_.task(library_.product(w.gateUp, sequences_, {.rms = true, .gated = true}), x,
                         w.gateUp, w.feedForwardNorm, model_.epsilon);
-    return g_.task(library_.product(w.down, sequences_, {.residual = true}), act, w.down, x);
+    return addProduct(act, w.down, x);
   }
 
   TaskGraph &g_;
   Library library_;
   const Architecture &model_;
   const Weights &weights_;
-  Kernel turn_, join_;
-  int64_t sequences_;
+  Kernel turn_, join_, addOverRanks_;
+  int64_t sequences_, ranks_;
   Value position_, cosines_, sines_;
 };
 

@@ -1,36 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Weights.h"
 #include "ditron/support/Parallel.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace ditron;
 
 namespace generate {
 
-/// Matrices one below the other, or one vector, in f32.
-static Tensor load(const Context &ctx, const std::vector<const StoredTensor *> &parts) {
-  std::vector<int64_t> shape = parts.front()->shape;
-  shape.front() = 0;
-  for (const StoredTensor *part : parts)
-    shape.front() += part->shape.front();
-  Tensor result = ctx.tensor(DType::f32, shape);
-  Tensor host = result.isHostAccessible() ? result : Tensor::own(DType::f32, shape);
-  auto *values = host.as<float>();
-  for (const StoredTensor *part : parts) {
-    int64_t rows = part->shape.size() > 1 ? part->shape.front() : 1;
-    int64_t width = part->elements() / rows;
-    inParallel(rows, 64, [&](int64_t first, int64_t end) {
-      dequantise(part->format, rowsOf(*part, rows, first, end),
+namespace {
+
+/// What a rank has of a matrix.
+enum class Cut { none, rows, columns };
+
+/// Reads weights into the memory of a rank's device.
+class Loader {
+public:
+  explicit Loader(const Context &ctx) : ctx_(ctx) {}
+
+  /// This rank's parts of matrices, one below the other, or a vector; in f32.
+  Tensor load(const std::vector<const StoredTensor *> &parts, Cut cut = Cut::none) const {
+    std::vector<int64_t> shape = parts.front()->shape;
+    shape.front() = 0;
+    for (const StoredTensor *part : parts)
+      shape.front() += part->shape.front();
+    if (cut != Cut::none)
+      shape[cut == Cut::rows ? 0 : 1] /= ctx_.ranks();
+    Tensor result = ctx_.tensor(DType::f32, shape);
+    Tensor host = result.isHostAccessible() ? result : Tensor::own(DType::f32, shape);
+    auto *values = host.as<float>();
+    for (const StoredTensor *part : parts)
+      values = convert(*part, cut, values);
+    if (!result.isHostAccessible())
+      result.copyFrom(host);
+    return result;
+  }
+
+private:
+  /// Writes this rank's part of a tensor; returns what is behind it.
+  float *convert(const StoredTensor &tensor, Cut cut, float *values) const {
+    int64_t rows = tensor.shape.size() > 1 ? tensor.shape.front() : 1;
+    int64_t width = tensor.elements() / rows, ranks = ctx_.ranks(), rank = ctx_.rank();
+    if (cut == Cut::columns)
+      return convertColumns(tensor, values);
+    int64_t mine = cut == Cut::rows ? rows / ranks : rows;
+    int64_t start = cut == Cut::rows ? rank * mine : 0;
+    inParallel(mine, 64, [&](int64_t first, int64_t end) {
+      dequantise(tensor.format, rowsOf(tensor, rows, start + first, start + end),
                  {values + first * width, size_t((end - first) * width)});
     });
-    values += part->elements();
+    return values + mine * width;
   }
-  if (!result.isHostAccessible())
-    result.copyFrom(host);
-  return result;
-}
 
-static LayerWeights loadLayer(const Context &ctx, const ModelFile &file, int64_t layer) {
+  float *convertColumns(const StoredTensor &tensor, float *values) const {
+    int64_t rows = tensor.shape[0], width = tensor.shape[1], mine = width / ctx_.ranks();
+    inParallel(rows, 64, [&](int64_t first, int64_t end) {
+      std::vector<float> row(static_cast<size_t>(width));
+      for (int64_t n = first; n < end; ++n) {
+        dequantise(tensor.format, rowsOf(tensor, rows, n, n + 1), row);
+        std::copy_n(row.begin() + ctx_.rank() * mine, mine, values + n * mine);
+      }
+    });
+    return values + rows * mine;
+  }
+
+  const Context &ctx_;
+};
+
+} // namespace
+
+static LayerWeights loadLayer(const Loader &loader, const ModelFile &file, int64_t layer) {
   const Architecture &model = file.architecture();
   int64_t K = model.width, F = model.feedForward, D = model.headSize;
   int64_t queries = model.heads * D, keys = model.keyHeads * D;
@@ -38,17 +77,18 @@ static LayerWeights loadLayer(const Context &ctx, const ModelFile &file, int64_t
     return &file.tensor(role, std::move(shape), layer);
   };
   LayerWeights result;
-  result.attentionNorm = load(ctx, {tensor(Role::attentionNorm, {K})});
-  result.qkv = load(ctx, {tensor(Role::queries, {queries, K}), tensor(Role::keys, {keys, K}),
-                          tensor(Role::values, {keys, K})});
+  result.attentionNorm = loader.load({tensor(Role::attentionNorm, {K})});
+  result.qkv = loader.load({tensor(Role::queries, {queries, K}), tensor(Role::keys, {keys, K}),
+                            tensor(Role::values, {keys, K})},
+                           Cut::rows);
   if (model.hasHeadNorms) {
-    result.queryNorm = load(ctx, {tensor(Role::queryNorm, {D})});
-    result.keyNorm = load(ctx, {tensor(Role::keyNorm, {D})});
+    result.queryNorm = loader.load({tensor(Role::queryNorm, {D})});
+    result.keyNorm = loader.load({tensor(Role::keyNorm, {D})});
   }
-  result.attentionOutput = load(ctx, {tensor(Role::attentionOutput, {K, queries})});
-  result.feedForwardNorm = load(ctx, {tensor(Role::feedForwardNorm, {K})});
-  result.gateUp = load(ctx, {tensor(Role::gate, {F, K}), tensor(Role::up, {F, K})});
-  result.down = load(ctx, {tensor(Role::down, {K, F})});
+  result.attentionOutput = loader.load({tensor(Role::attentionOutput, {K, queries})}, Cut::columns);
+  result.feedForwardNorm = loader.load({tensor(Role::feedForwardNorm, {K})});
+  result.gateUp = loader.load({tensor(Role::gate, {F, K}), tensor(Role::up, {F, K})}, Cut::rows);
+  result.down = loader.load({tensor(Role::down, {K, F})}, Cut::columns);
   return result;
 }
 
@@ -70,17 +110,18 @@ static Tensor angleTable(const Context &ctx, const Architecture &model, int64_t 
 Weights loadWeights(const Context &ctx, const ModelFile &file, int64_t positions,
                     const std::function<void(int64_t)> &progress) {
   const Architecture &model = file.architecture();
+  Loader loader(ctx);
+  std::vector<int64_t> table = {model.vocabulary, model.width};
   Weights result;
-  result.embedding = load(ctx, {&file.tensor(Role::embedding, {model.vocabulary, model.width})});
-  result.finalNorm = load(ctx, {&file.tensor(Role::finalNorm, {model.width})});
+  result.embedding = loader.load({&file.tensor(Role::embedding, table)});
+  result.finalNorm = loader.load({&file.tensor(Role::finalNorm, {model.width})});
   // Models without a head of their own multiply with the embeddings.
-  result.head = file.has(Role::head)
-                    ? load(ctx, {&file.tensor(Role::head, {model.vocabulary, model.width})})
-                    : result.embedding;
+  result.head =
+      file.has(Role::head) ? loader.load({&file.tensor(Role::head, table)}) : result.embedding;
   result.cosines = angleTable(ctx, model, positions, std::cos);
   result.sines = angleTable(ctx, model, positions, std::sin);
   for (int64_t layer = 0; layer < model.layers; ++layer) {
-    result.layers.push_back(loadLayer(ctx, file, layer));
+    result.layers.push_back(loadLayer(loader, file, layer));
     progress(layer + 1);
   }
   return result;

@@ -22,8 +22,10 @@ struct Weights {
   Tensor cosines, sines; ///< of rope's angles: by position and pair
 };
 
-/// Reads and converts all weights, and makes the tables for so many positions. `progress` is called
-/// with the layers done so far. RuntimeError naming the tensor that is missing or of a wrong shape.
+/// Reads and converts this rank's weights, and makes the tables for so many positions. `progress` is called
+/// with the layers done so far. RuntimeError naming the tensor that is missing or of a
+/// wrong shape. Ranks share heads and the rows of feed-forward layers: each has rows of the matrices
+/// that make them, and columns of those that take them.
 Weights loadWeights(
     const ditron::Context &ctx, const ModelFile &file, int64_t positions,
     const std::function<void(int64_t)> &progress = [](int64_t) {});

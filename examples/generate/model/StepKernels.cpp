@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "model/HeadKernels.h"
+#include "model/StepKernels.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
 #include <fmt/format.h>
 
 using namespace ditron;
@@ -90,6 +91,20 @@ Kernel joinHeads(const Architecture &model) {
             auto ys = y.split(1, Index(model.heads)).tiled(D);
             for (auto [b, n, d] : xs.tiles())
               ys(b, n, d) = xs(b, n, d);
+          }};
+}
+
+Kernel addOverRanks() {
+  return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
+          [](In<f32> x, In<f32> residual, Out<f32> y) {
+            constexpr int kWidth = 64;
+            auto xs = x.tiled(1, kWidth), residuals = residual.tiled(1, kWidth);
+            auto ys = y.tiled(1, kWidth);
+            auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "parts");
+            for (auto [i, j] : xs.tiles())
+              kernels::sendToPeers(xs(i, j), box, i, j);
+            for (auto [i, j] : ys.tiles())
+              ys(i, j) = residuals(i, j) + kernels::sumOfReceived<f32>(xs(i, j), box, i, j);
           }};
 }
 

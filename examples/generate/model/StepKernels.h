@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a decoder does with the heads of queries, keys and values, beside the library's attention.
+// What a step of a decoder does beside the library's kernels.
 #pragma once
 #include "ditron/lang/Kernel.h"
 #include "model/Architecture.h"
@@ -14,5 +14,8 @@ namespace generate {
 ditron::Kernel turnAndAppend(const Architecture &model);
 /// join-heads(x[B,N,D]) -> y[B,N*D]: the heads of each sequence side by side.
 ditron::Kernel joinHeads(const Architecture &model);
+/// add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]: the sum of every rank's x, and the residual. All
+/// ranks have the same bits.
+ditron::Kernel addOverRanks();
 
 } // namespace generate
