@@ -71,7 +71,7 @@ int main() {
     // The same tasks as launches, as a recorded graph, and as one kernel: the same bits.
     TaskGraph graph = mlp(up, down);
     std::vector<Tensor> results;
-    for (Mode mode : {Mode::stream, Mode::graph}) {
+    for (Mode mode : {Mode::stream, Mode::graph, Mode::megakernel}) {
       Tensor x = ctx.tensor<f32>({M, K});
       lesson::fill(x, [](int64_t i, int64_t j) { return double((7 * i + j) % 9) - 4; });
       TaskProgram step = ctx.compile(graph, {.mode = mode});

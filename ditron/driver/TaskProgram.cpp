@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/driver/TaskProgram.h"
 #include "ditron/driver/Context.h"
+#include "ditron/driver/Megakernel.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@ using Tensors = std::vector<Tensor>;
 struct Instance {
   Tensors values; ///< of the graph: null where a launch brings it
   std::vector<std::vector<int64_t>> outputs;
+  Megakernel::Schedule schedule; ///< of a megakernel
   std::optional<Graph> recorded;
   std::vector<void *> recordedAt; ///< addresses of what the launch brought
 };
@@ -29,7 +31,8 @@ struct TaskProgram::Impl {
   int64_t ranks;
   task::Graph graph;
   Mode mode;
-  std::vector<Program> types;
+  std::vector<Program> types; ///< where tasks are launches
+  std::optional<Megakernel> megakernel;
   std::map<std::vector<std::vector<int64_t>>, Instance> instances;
 
   size_t inputs() const {
@@ -61,6 +64,8 @@ Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>>
   }
   for (size_t output : graph.outputs)
     instance.outputs.push_back(shapes[output]);
+  if (megakernel)
+    instance.schedule = megakernel->schedule(shapes);
   return instance;
 }
 
@@ -144,17 +149,21 @@ Graph TaskProgram::Impl::record(const Tensors &values) const {
 
 TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options)
     : impl_(std::make_shared<Impl>(
-          Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}})) {
-  if (options.mode == Mode::megakernel)
-    throw CompileError(fmt::format("{}: a graph cannot be one kernel, expected Mode::stream or "
-                                   "Mode::graph",
-                                   graph.name()));
+          Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}, {}})) {
+  if (options.mode == Mode::megakernel) {
+    if (!impl_->graph.nodes.empty())
+      impl_->megakernel.emplace(context, impl_->graph);
+    return;
+  }
   for (const Kernel &type : impl_->graph.types)
     impl_->types.push_back(context.compile(type));
 }
 
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
-  Tensors values = impl_->bind(impl_->instanceFor(tensors), tensors);
+  Instance &instance = impl_->instanceFor(tensors);
+  Tensors values = impl_->bind(instance, tensors);
+  if (impl_->megakernel)
+    impl_->megakernel->program().prepare(impl_->megakernel->arguments(values, instance.schedule));
   impl_->eachLaunch(values,
                     [](const Program &program, const std::vector<KernelArgument> &arguments) {
                       program.prepare(arguments);
@@ -164,6 +173,10 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
   Instance &instance = impl_->instanceFor(tensors);
   Tensors values = impl_->bind(instance, tensors);
+  if (impl_->megakernel)
+    impl_->megakernel->program().launch(impl_->megakernel->arguments(values, instance.schedule));
+  if (impl_->mode == Mode::megakernel)
+    return;
   if (impl_->mode == Mode::stream) {
     impl_->eachLaunch(values,
                       [](const Program &program, const std::vector<KernelArgument> &arguments) {

@@ -19,7 +19,7 @@ enum class Mode {
 };
 
 struct TaskOptions {
-  Mode mode = Mode::stream;
+  Mode mode = Mode::megakernel;
 };
 
 /// A compiled graph of tasks. A handle: copies mean the same program. One thread launches it.

@@ -14,7 +14,7 @@
 // which they were added. Which tile of a node waits for which tiles of others follows from the
 // tiles that the kernels read and write.
 #pragma once
-#include "ditron/task/Graph.h"
+#include "ditron/task/GraphData.h"
 #include <concepts>
 #include <type_traits>
 #include <utility>

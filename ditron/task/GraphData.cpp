@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ditron/task/Graph.h"
+#include "ditron/task/GraphData.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
