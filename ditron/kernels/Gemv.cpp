@@ -191,7 +191,7 @@ KernelEntry gemvEntry() {
       .dtypes = Floats::list(),
       .parameters = {{"m", "rows of a tile of y", {1, 2, 4, 8, 16, 32, 64}},
                      {"n", "columns of a tile of y, rows of W", {4, 8, 16, 32, 64, 128}},
-                     {"k", "terms a step adds", {64, 128, 256, 512, 1024, 2048}},
+                     {"k", "terms a step adds", {64, 128, 512, 1024, 2048, 4096, 8192, 16384}},
                      {"gated",
                       "y = silu(gate) * up, whose rows of W are two halves, or take turns",
                       {},
