@@ -41,7 +41,7 @@ def checkModel(path, model, ends):
     tokens, gap = model.greedy(tokensOf(path, PROMPT), 12)
     assert gap > 1e-4, f"{path}: the best two logits are {gap} apart: take another seed"
     tokens = tokens[:min([tokens.index(e) for e in ends if e in tokens], default=12)]
-    for mode, ranks in (("stream", 1), ("graph", 1), ("stream", 2), ("graph", 2)):
+    for mode, ranks in (("stream", 1), ("graph", 1), ("megakernel", 1), ("stream", 2), ("graph", 2)):
         found = json.loads(run(GENERATE, path, "--tokens", "12", "--mode", mode, "--ranks", str(ranks), "--json",
                                PROMPT).stdout)
         assert set(found) == {"text", "tokens", "seconds", "tokens_per_second"}, found
@@ -58,10 +58,9 @@ def sameText(found, expected, where):
 
 
 def checkInterpreter(path, model, tokens):
-    for ranks in ("1", "2"):
-        found = json.loads(run(GENERATE, path, "--tokens", "3", "--backend", "reference", "--ranks", ranks, "--json",
-                               PROMPT).stdout)
-        sameText(found["text"], textOf(model, tokens[:3]), f"reference, {ranks} ranks")
+    for options in ([], ["--ranks", "2"], ["--mode", "megakernel"]):
+        found = json.loads(run(GENERATE, path, "--tokens", "3", "--backend", "reference", *options, "--json", PROMPT).stdout)
+        sameText(found["text"], textOf(model, tokens[:3]), f"reference {options}")
 
 
 def checkSampling(path):
@@ -86,6 +85,8 @@ def checkOptions(path):
             (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
         assert said in error and error.count("\n") == 1, f"{options}: {error}"
+    error = run(GENERATE, path, "--mode", "megakernel", "--ranks", "2", "a", status=1).stderr
+    assert "expected Mode::stream or Mode::graph" in error, error
     assert "cannot be read" in run(GENERATE, "none.gguf", "a", status=1).stderr
 
 
