@@ -16,6 +16,7 @@ namespace ditron::kernels {
 enum class Baseline {
   none,
   copy,            ///< a copy of as many bytes
+  read,            ///< reading as many bytes, and nothing else; on GPUs a copy of as many
   gemm,            ///< the library's product
   gatherThenGemm,  ///< library collective, then library product
   gemmThenScatter, ///< library product, then library reduce-scatter

@@ -2,6 +2,7 @@
 #include "ditron/targets/cpu/fusion/Inlining.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Views.h"
+#include "ditron/targets/cpu/emission/Dot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -61,6 +62,13 @@ static Value rootOf(Value view) {
     view = op->getOperand(0);
   }
   return view;
+}
+
+/// Whether an op transposes rows for a dot that multiplies by rows, and so reads them in order.
+static bool isReadByRows(Operation *op, int64_t lanes) {
+  auto transpose = dyn_cast<core::TransposeOp>(op);
+  auto dot = transpose ? dyn_cast_or_null<core::DotOp>(onlyUser(op)) : core::DotOp();
+  return dot && dot.getRhs() == transpose.getResult() && rowsOfRight(dot, lanes);
 }
 
 /// Whether a store replaces the very elements that a load reads.
@@ -174,7 +182,9 @@ bool Inlining::staysInline(Operation *op) const {
     return false;
   if (isRepetition(user)) // would be computed again and again
     return isa<core::LoadOp>(op) && user->hasOneUse() && !isReadEarly(op);
-  if (isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) || movesElements(user))
+  bool isMultipliedByRows = isReadByRows(user, v_.wholeLanes());
+  if ((isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) && !isMultipliedByRows) ||
+      movesElements(user))
     return false;
   if (isa<core::LoadOp, core::GatherOp>(op))
     return !isReadEarly(op);
