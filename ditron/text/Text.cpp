@@ -115,6 +115,10 @@ Verdict judge(std::string_view text, const Reader &reader) {
     return {Hazard{0, fmt::format("is not parsed within {} s, the limit",
                                   ChildLimits().time.count() / 1000)},
             ""};
+  if (end.kind == ChildEnd::Kind::starved)
+    return {Hazard{0, "takes more memory to parse than there is: the limit of this process "
+                      "(ulimit -v), its control group or 4 GiB"},
+            ""};
   return {
       Hazard{findLine(text, reader),
              fmt::format("cannot be parsed: MLIR's parser or a verifier crashes on what ends in "
