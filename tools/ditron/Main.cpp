@@ -167,5 +167,7 @@ int main(int argc, char **argv) {
   ditron::beginMain(ditron::tools::printFailure);
   int status = ditron::tools::kFailed;
   ditron::callOnLargeStack([&] { status = ditron::tools::guardedMain(argc, argv); });
+  if (status != ditron::tools::kVerified)
+    std::_Exit(status); // what is taken down behind main may wait for what does not end
   return status;
 }
