@@ -132,6 +132,8 @@ void GpuStream::copy(const Tensor &to, const Tensor &from) {
   if (isOfHost && isRecorded_)
     throw RuntimeError("a copy from or to the host's memory cannot be recorded in a graph: "
                        "expected tensors of the device");
+  if (isOfHost)
+    wait(); // within the bound of launches, which the driver's copy would not keep
   copyTensor(*device_.driver(), stream_, to, from);
   if (isOfHost)
     wait();
