@@ -10,6 +10,7 @@
 // idle. As one graph the same kernels become one persistent kernel, a megakernel. Each core walks
 // through its own queue of tasks, and waits for the tiles that it needs, not for kernels.
 #include "Lesson.h"
+#include <ditron/checker/CheckGraph.h>
 using namespace ditron;
 
 /// y = act(x * w), by tiles of 16 x 32; what it adds to the residual is its own tile.
@@ -81,5 +82,10 @@ int main() {
     }
     for (const Tensor &result : results)
       lesson::check(result, "x", [&](int64_t i, int64_t j) { return results[0].at({i, j}); });
+
+    // No schedule of the one kernel has a race or a deadlock: every task waits for what it needs.
+    Verdict verdict = check(graph, {.cores = 2, .shape = {{"M", 20}, {"K", K}}});
+    if (!verdict.clean())
+      throw Error(verdict.text());
   });
 }

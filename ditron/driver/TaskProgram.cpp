@@ -4,8 +4,10 @@
 #include "ditron/driver/Megakernel.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <list>
 #include <map>
 #include <optional>
 
@@ -14,14 +16,17 @@ namespace ditron {
 namespace {
 
 using Tensors = std::vector<Tensor>;
+using Places = std::vector<int64_t>; ///< addresses and strides
+using Enqueue = std::function<void(const Program &, const std::vector<KernelArgument> &)>;
 
 /// The shapes that a program was launched with: what its memory is made for.
 struct Instance {
   Tensors values; ///< of the graph: null where a launch brings it
   std::vector<std::vector<int64_t>> outputs;
   Megakernel::Schedule schedule; ///< of a megakernel
-  std::optional<Graph> recorded;
-  std::vector<void *> recordedAt; ///< addresses of what the launch brought
+  /// Launches on the tensors that it was launched with last.
+  std::list<std::pair<Places, Graph>> recorded;
+  static constexpr size_t kMostRecorded = 8;
 };
 
 } // namespace
@@ -48,10 +53,8 @@ struct TaskProgram::Impl {
   Instance makeInstance(const std::vector<std::vector<int64_t>> &shapes) const;
   void checkGiven(const Instance &instance, const Tensors &tensors) const;
   Tensors bind(const Instance &instance, const Tensors &tensors) const;
-  Graph record(const Tensors &values) const;
-  void eachLaunch(const Tensors &values,
-                  const std::function<void(const Program &, const std::vector<KernelArgument> &)>
-                      &launch) const;
+  const Graph &recorded(Instance &instance, const Tensors &tensors) const;
+  void eachLaunch(const Instance &instance, const Tensors &tensors, const Enqueue &launch) const;
 };
 
 Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>> &inputs) const {
@@ -114,9 +117,13 @@ Tensors TaskProgram::Impl::bind(const Instance &instance, const Tensors &tensors
   return values;
 }
 
-void TaskProgram::Impl::eachLaunch(
-    const Tensors &values,
-    const std::function<void(const Program &, const std::vector<KernelArgument> &)> &launch) const {
+void TaskProgram::Impl::eachLaunch(const Instance &instance, const Tensors &tensors,
+                                   const Enqueue &launch) const {
+  Tensors values = bind(instance, tensors);
+  if (megakernel) {
+    launch(megakernel->program(), megakernel->arguments(values, instance.schedule));
+    return;
+  }
   for (const task::Node &node : graph.nodes) {
     std::vector<KernelArgument> arguments;
     for (const task::Operand &operand : node.operands)
@@ -138,35 +145,48 @@ void TaskProgram::Impl::eachLaunch(
   }
 }
 
-Graph TaskProgram::Impl::record(const Tensors &values) const {
-  return {device, device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
-            eachLaunch(values,
-                       [&](const Program &program, const std::vector<KernelArgument> &arguments) {
-                         program.launch(arguments, Stream(stream));
-                       });
-          })};
+/// Where what a launch brings lies: recorded launches have it in them.
+static Places placesOf(const Tensors &tensors) {
+  Places places;
+  for (const Tensor &tensor : tensors) {
+    places.push_back(std::bit_cast<int64_t>(tensor.data()));
+    places.insert(places.end(), tensor.strides().begin(), tensor.strides().end());
+  }
+  return places;
+}
+
+/// The launches of a step on these tensors, recorded: their arguments are checked and laid out once.
+const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tensors) const {
+  Places places = placesOf(tensors);
+  auto found = std::find_if(instance.recorded.begin(), instance.recorded.end(),
+                            [&](const auto &entry) { return entry.first == places; });
+  if (found != instance.recorded.end())
+    return found->second;
+  Graph graph(device, device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
+    eachLaunch(instance, tensors,
+               [&](const Program &program, const std::vector<KernelArgument> &arguments) {
+                 program.launch(arguments, Stream(stream));
+               });
+  }));
+  if (instance.recorded.size() == Instance::kMostRecorded)
+    instance.recorded.pop_front();
+  return instance.recorded.emplace_back(std::move(places), std::move(graph)).second;
 }
 
 TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options)
     : impl_(std::make_shared<Impl>(
           Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}, {}})) {
-  if (options.mode == Mode::megakernel) {
-    if (!impl_->graph.nodes.empty())
-      impl_->megakernel.emplace(context, impl_->graph);
+  if (impl_->graph.nodes.empty())
     return;
-  }
-  for (const Kernel &type : impl_->graph.types)
-    impl_->types.push_back(context.compile(type));
+  if (options.mode == Mode::megakernel)
+    impl_->megakernel.emplace(context, impl_->graph);
+  else
+    for (const Kernel &type : impl_->graph.types)
+      impl_->types.push_back(context.compile(type));
 }
 
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
-  Instance &instance = impl_->instanceFor(tensors);
-  Tensors values = impl_->bind(instance, tensors);
-  if (impl_->megakernel)
-    impl_->megakernel->program().prepare(impl_->megakernel->arguments(values, instance.schedule));
-  if (impl_->mode == Mode::megakernel)
-    return;
-  impl_->eachLaunch(values,
+  impl_->eachLaunch(impl_->instanceFor(tensors), tensors,
                     [](const Program &program, const std::vector<KernelArgument> &arguments) {
                       program.prepare(arguments);
                     });
@@ -174,26 +194,13 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
   Instance &instance = impl_->instanceFor(tensors);
-  Tensors values = impl_->bind(instance, tensors);
-  if (impl_->megakernel)
-    impl_->megakernel->program().launch(impl_->megakernel->arguments(values, instance.schedule));
-  if (impl_->mode == Mode::megakernel)
-    return;
-  if (impl_->mode == Mode::stream) {
-    impl_->eachLaunch(values,
+  if (impl_->mode != Mode::stream)
+    impl_->recorded(instance, tensors).launch();
+  else
+    impl_->eachLaunch(instance, tensors,
                       [](const Program &program, const std::vector<KernelArgument> &arguments) {
                         program.launch(arguments);
                       });
-    return;
-  }
-  std::vector<void *> addresses;
-  for (const Tensor &tensor : tensors)
-    addresses.push_back(tensor.data());
-  if (!instance.recorded || instance.recordedAt != addresses) {
-    instance.recordedAt = addresses;
-    instance.recorded = impl_->record(values);
-  }
-  instance.recorded->launch();
 }
 
 } // namespace ditron

@@ -442,3 +442,19 @@ func.func @require_places(%ok: i1, %n: index) {
   tile.require %ok, "takes {} rows"(%n, %n)
   return
 }
+
+// -----
+
+func.func @select_view_of_nothing(%n: index) -> memref<?xf32, strided<[?], offset: ?>> {
+  // expected-error @+1 {{'tile.select_view' op selects among no views, expected 1 or more}}
+  %v = tile.select_view %n of () : memref<?xf32, strided<[?], offset: ?>>
+  return %v : memref<?xf32, strided<[?], offset: ?>>
+}
+
+// -----
+
+func.func @select_view_types(%n: index, %a: memref<?xf32, strided<[?], offset: ?>>, %b: memref<?xi32, strided<[?], offset: ?>>) {
+  // expected-error @+1 {{'tile.select_view' op view 1 is 'memref<?xi32, strided<[?], offset: ?>>', expected 'memref<?xf32, strided<[?], offset: ?>>', as the result is}}
+  %v = "tile.select_view"(%n, %a, %b) : (index, memref<?xf32, strided<[?], offset: ?>>, memref<?xi32, strided<[?], offset: ?>>) -> memref<?xf32, strided<[?], offset: ?>>
+  return
+}

@@ -43,6 +43,13 @@ func.func @chunk(%X: !batch, %i: index) -> memref<?x?xf16, strided<[?, ?], offse
   return %c : memref<?x?xf16, strided<[?, ?], offset: ?>>
 }
 
+// CHECK-LABEL: @select_view
+func.func @select_view(%X: !view, %Y: !view, %n: index) -> !view {
+  // CHECK: tile.select_view %{{.*}} of (%{{.*}}, %{{.*}}) : memref<?x?xf32, strided<[?, ?], offset: ?>>
+  %v = tile.select_view %n of (%X, %Y) : !view
+  return %v : !view
+}
+
 // CHECK-LABEL: @rows
 func.func @rows(%X: !view, %rows: tensor<16xi32>, %j: index) {
   // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] padding 1.000000e+00 : f32 : memref<?x?xf32, strided<[?, ?], offset: ?>>, tensor<16xi32> -> tensor<16x64xf32>

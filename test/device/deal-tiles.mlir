@@ -21,6 +21,21 @@ func.func @row_major(%s: !dist.signals<2>, %rows: index, %columns: index) {
   return
 }
 
+// A range is a loop over its numbers, whoever comes here.
+// CHECK-LABEL: @range
+// CHECK-SAME: %[[N:[^:]*]]: index, %[[FIRST:[^:]*]]: index, %[[END:[^:]*]]: index)
+func.func @range(%s: !dist.signals<1>, %n: index, %first: index, %end: index) {
+  // CHECK-NOT: dist.core
+  // CHECK-DAG: %[[LAST:.*]] = arith.minsi %[[END]], %[[N]]
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
+  // CHECK: scf.for %[[T:.*]] = %[[FIRST]] to %[[LAST]] step %[[ONE]] {
+  // CHECK: dist.notify %{{.*}}[%[[T]]]
+  dist.tiles (%i) of (%n) from %first to %end order <"row-major"> {
+    dist.notify %s[%i] add %n : !dist.signals<1>
+  }
+  return
+}
+
 // The number of the core is the role's: it is asked inside.
 // CHECK-LABEL: @role
 func.func @role(%s: !dist.signals<1>, %n: index) {

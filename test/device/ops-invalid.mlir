@@ -291,7 +291,7 @@ func.func @tiles_height(%n: index) {
 
 func.func @tiles_coordinate_type(%n: index) {
   // expected-error @+1 {{'dist.tiles' op coordinate 0 is 'i32', expected index}}
-  "dist.tiles"(%n) <{operandSegmentSizes = array<i32: 1, 0>, order = #dist.order<"row-major">, height = 1 : i64}> ({
+  "dist.tiles"(%n) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, order = #dist.order<"row-major">, height = 1 : i64}> ({
   ^bb0(%i: i32):
   }) : (index) -> ()
   return
@@ -299,9 +299,19 @@ func.func @tiles_coordinate_type(%n: index) {
 
 // -----
 
+func.func @tiles_range(%n: index) {
+  // expected-error @+1 {{'dist.tiles' op has one end of a range of tiles, expected both or none}}
+  "dist.tiles"(%n, %n) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, order = #dist.order<"row-major">, height = 1 : i64}> ({
+  ^bb0(%i: index):
+  }) : (index, index) -> ()
+  return
+}
+
+// -----
+
 func.func @tiles_order() {
   // expected-error @+1 {{requires attribute 'order'}}
-  "dist.tiles"() <{operandSegmentSizes = array<i32: 0, 0>, height = 1 : i64}> ({
+  "dist.tiles"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>, height = 1 : i64}> ({
   ^bb0:
   }) : () -> ()
   return

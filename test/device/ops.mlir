@@ -91,6 +91,9 @@ func.func @work(%n: index, %done: !dist.signals<1>) {
     // CHECK: dist.notify %{{.*}}[%[[J]]] add %[[I]]
     dist.notify %done[%j] add %i : !dist.signals<1>
   }
+  // CHECK: dist.tiles (%{{.*}}, %{{.*}}) of (%{{.*}}, %{{.*}}) from %[[F:.*]] to %{{.*}} order <"grouped", 8> {
+  dist.tiles (%i, %j) of (%n, %n) from %n to %n order <"grouped", 8> {
+  }
   // CHECK: dist.tiles (%{{.*}}) of (%{{.*}}) order <"row-major"> {
   dist.tiles (%i) of (%n) order <"row-major"> {
   }

@@ -87,3 +87,24 @@ func.func @chunk(%A: memref<5x7xi8> {tile.readonly}, %D: memref<2x2xi64>) attrib
   }
   return
 }
+
+// CHECK-LABEL: kernel select_view
+// CHECK-NEXT: rank 0 argument 2
+// CHECK-NEXT: {{^}}  0 1 7 7 0 1
+func.func @select_view(%A: memref<?xf32, strided<[?], offset: ?>> {interp.sizes = array<i64: 2>, tile.readonly},
+                       %B: memref<?xf32, strided<[?], offset: ?>> {interp.sizes = array<i64: 2>}, %C: memref<6xf32>)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %sevens = arith.constant dense<7.0> : tensor<2xf32>
+  tile.store %sevens, %B[%c0] : tensor<2xf32>, memref<?xf32, strided<[?], offset: ?>>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %n = arith.remsi %i, %c2 : index
+    %view = tile.select_view %n of (%A, %B) : memref<?xf32, strided<[?], offset: ?>>
+    %t = tile.load %view[%c0] : memref<?xf32, strided<[?], offset: ?>> -> tensor<2xf32>
+    tile.store %t, %C[%i] : tensor<2xf32>, memref<6xf32>
+  }
+  return
+}
