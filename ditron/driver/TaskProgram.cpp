@@ -164,6 +164,8 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
   Tensors values = impl_->bind(instance, tensors);
   if (impl_->megakernel)
     impl_->megakernel->program().prepare(impl_->megakernel->arguments(values, instance.schedule));
+  if (impl_->mode == Mode::megakernel)
+    return;
   impl_->eachLaunch(values,
                     [](const Program &program, const std::vector<KernelArgument> &arguments) {
                       program.prepare(arguments);
