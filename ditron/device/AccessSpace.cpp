@@ -121,9 +121,12 @@ Affine AccessSpace::expressOp(Operation *op, Value index) {
   APInt known;
   if (matchPattern(index, m_ConstantInt(&known)))
     return constant(known.getSExtValue());
-  if (auto dim = dyn_cast<memref::DimOp>(op))
-    if (std::optional<int64_t> number = dim.getConstantIndex())
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    std::optional<int64_t> number = dim.getConstantIndex();
+    auto type = dyn_cast<MemRefType>(dim.getSource().getType());
+    if (number && type && *number >= 0 && *number < type.getRank())
       return windowOf(dim.getSource()).slotOf(*number).extent;
+  }
   if (isa<arith::ArithDialect>(op->getDialect()) && op->getNumOperands() == 2)
     return combine(op);
   return refuse(op);

@@ -33,6 +33,7 @@ CHECKED = {
     "vec": r"arith.addf has types \(vector<4xf32>, vector<4xf32>\) -> \(vector<4xf32>\) that the reference "
            r"interpreter does not take",
     "loc2": r"shadow:1",
+    "dimension": r"dimension.mlir:\d+:\d+: 'memref.dim' op asks for dimension 3 of a view of 2 dimensions",
 }
 
 

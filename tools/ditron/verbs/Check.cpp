@@ -377,9 +377,16 @@ int replayCase(const CheckArguments &arguments, const std::vector<Target> &targe
 int checkTarget(const Target &target, bool json) {
   Progress progress;
   std::vector<Verdict> verdicts;
-  for (const Case &one : target.cases) {
-    progress.show(fmt::format("checking {} {}", target.kernel, one.what));
-    verdicts.push_back(one.check());
+  try {
+    for (const Case &one : target.cases) {
+      progress.show(fmt::format("checking {} {}", target.kernel, one.what));
+      verdicts.push_back(one.check());
+    }
+  } catch (const UnavailableError &) { // the time is over
+    progress.clear();
+    if (!verdicts.empty())
+      report(target.kernel, verdicts, json);
+    throw;
   }
   progress.clear();
   return report(target.kernel, verdicts, json);
