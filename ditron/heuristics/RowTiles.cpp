@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/heuristics/RowTiles.h"
 #include "ditron/heuristics/Extents.h"
+#include "ditron/heuristics/GemmTiles.h"
 
 namespace ditron::heuristics {
 
@@ -61,6 +62,31 @@ RowTile headTile(int64_t heads, int64_t width, DType type, const DeviceTraits &t
   int64_t elements = target.isGpu() ? kBytesOfGpu / bytes : kElementsOfCpu;
   int64_t pairs = fit(width, kWidest);
   return {fit(heads, std::max<int64_t>(1, elements / pairs)), pairs};
+}
+
+/// Rows of W of a tile: many, for x to be read once for all of them, unless cores get uneven shares.
+static int64_t weightsOfTile(const GemvShape &shape) {
+  constexpr int64_t kFewest = 16;
+  for (int64_t n = 64; n > kFewest; n /= 2) {
+    int64_t most = tilesOf(tilesOf(shape.N, n), shape.cores) * n;
+    if (most * shape.cores * 20 <= shape.N * 21)
+      return n;
+  }
+  return fit(shape.N, kFewest);
+}
+
+GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
+  constexpr int64_t kRows = 64;
+  constexpr int64_t kElements = 32768, kShortest = 512, kLongest = 16384; // of x
+  int64_t m = std::min(shape.B, kRows);
+  if (target.isGpu()) {
+    PairedTile tile =
+        gemmTile({shape.B, shape.N, shape.K, shape.type, shape.cores}, target, {.isKMajor = true});
+    return {tile.m, tile.n, tile.k};
+  }
+  constexpr int64_t kBlock = 32; // of packed weights, and whole vectors
+  int64_t steps = tilesOf(shape.K, std::clamp(kElements / m, kShortest, kLongest));
+  return {m, weightsOfTile(shape), tilesOf(tilesOf(shape.K, steps), kBlock) * kBlock};
 }
 
 } // namespace ditron::heuristics

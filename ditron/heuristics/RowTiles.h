@@ -33,4 +33,16 @@ int64_t vectorTile(int64_t N, int64_t cores, const DeviceTraits &target);
 /// CTA has registers for.
 RowTile headTile(int64_t heads, int64_t width, DType type, const DeviceTraits &target);
 
+/// A product of B rows x of K elements by N rows of W: the tile of y, and the terms of a step.
+struct GemvShape {
+  int64_t B, N, K;
+  DType type;
+  int64_t cores;
+};
+struct GemvTile {
+  int64_t m, n, k;
+};
+/// On a CPU whole rows of W, where they are not long, so that each is read on end.
+GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target);
+
 } // namespace ditron::heuristics

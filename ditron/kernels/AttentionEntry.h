@@ -18,6 +18,21 @@ inline constexpr size_t kQ = 0, kK = 1, kV = 2, kQStarts = 3, kKStarts = 4, kSca
 double attentionStarts(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                        int64_t element);
 
+/// One query of one head, and what it sees: element d of the query, of the key (0) and of the value
+/// (1) number j.
+struct AttentionOf {
+  std::function<double(int64_t d)> query;
+  std::function<double(size_t which, int64_t j, int64_t d)> key;
+  int64_t numKeys, elements;
+  double scale;
+  DType type, result; ///< of the operands, and of what is expected
+};
+/// softmax(scale * query * keys^T) * values, in some columns.
+std::vector<Expected> attendedTo(const AttentionOf &one, std::span<const int64_t> columns);
+/// The logarithm to base 2 of the sum of its weights, which are powers of e; the lowest number
+/// without keys.
+Expected attendedSize(const AttentionOf &one);
+
 /// Where a key is: a row of k and v of a rank.
 struct KeyPlace {
   int64_t rank, row;

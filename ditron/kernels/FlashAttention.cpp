@@ -189,60 +189,20 @@ struct Query {
 std::vector<Expected> attended(const Case &run, const OutputRow &row,
                                const std::function<KeyPlace(int64_t)> &placeOf) {
   const Inputs &in = run.inputs;
-  int64_t D = run.problem["D"], G = run.problem["G"];
   Query query(run, row);
-  auto key = [&](size_t argument, int64_t j, int64_t d) {
-    KeyPlace owner = placeOf(query.firstKey + j);
-    return in.at(owner.rank, argument, owner.row * G + query.keyHead, d);
-  };
-  double scale = in.scalar(kScale), top = -INFINITY, size = 0;
-  std::vector<ReferenceSum> scores(query.numKeys);
-  for (int64_t j = 0; j < query.numKeys; ++j) {
-    for (int64_t d = 0; d < D; ++d)
-      scores[j].addProduct(in.at(row.rank, kQ, row.row, d), key(kK, j, d));
-    scores[j].scaleBy(scale);
-    top = std::max(top, scores[j].value);
-    size = std::max(size, scores[j].magnitude);
-  }
-  // The weights as the kernel has them: rounded where they meet the values, but not in their sum.
-  std::vector<double> weights;
-  std::vector<float> plain;
-  double total = 0;
-  float plainTotal = 0;
-  for (const ReferenceSum &score : scores) {
-    weights.push_back(std::exp(score.value - top));
-    plain.push_back(std::exp(score.plain - static_cast<float>(top)));
-    total += weights.back();
-    plainTotal += plain.back();
-    plain.back() = static_cast<float>(roundTo(run.problem.type, plain.back()));
-  }
-  double rounding = run.problem.type == DType::f32   ? 0
-                    : run.problem.type == DType::f16 ? 0x1p-11
-                                                     : 0x1p-8;
-  std::vector<Expected> result;
-  for (int64_t column : row.columns) {
-    ReferenceSum sum;
-    double squares = 0;
-    for (int64_t j = 0; j < query.numKeys; ++j) {
-      double term = weights[j] * key(kV, j, column);
-      sum.value += term;
-      sum.magnitude += std::abs(term);
-      squares += term * term;
-      sum.plain += plain[j] * static_cast<float>(key(kV, j, column));
-    }
-    if (query.numKeys == 0) {
-      result.push_back(Expected::exact(0));
-      continue;
-    }
-    // A weight has the relative error of its score's absolute one. Those that are rounded before
-    // they meet the values are so relative to another maximum than here.
-    double value = sum.value / total, magnitude = sum.magnitude / total * (4 + 2 * size);
-    double narrow = 4 * rounding * std::sqrt(squares) / total;
-    double eps = std::sqrt(double(query.numKeys + D)) * 0x1p-23;
-    result.push_back({value, roundTo(run.problem.type, sum.plain / plainTotal),
-                      magnitude + narrow / eps, query.numKeys + D});
-  }
-  return result;
+  AttentionOf one{.query = [&](int64_t d) { return in.at(row.rank, kQ, row.row, d); },
+                  .key =
+                      [&](size_t which, int64_t j, int64_t d) {
+                        KeyPlace owner = placeOf(query.firstKey + j);
+                        int64_t place = owner.row * run.problem["G"] + query.keyHead;
+                        return in.at(owner.rank, kK + which, place, d);
+                      },
+                  .numKeys = query.numKeys,
+                  .elements = run.problem["D"],
+                  .scale = in.scalar(kScale),
+                  .type = run.problem.type,
+                  .result = run.problem.type};
+  return attendedTo(one, row.columns);
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

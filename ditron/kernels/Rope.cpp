@@ -2,7 +2,7 @@
 //
 // Rotary position embedding (Su et al., "RoFormer", arXiv 2104.09864) with half-split pairing: of
 // each head element i turns with element i + H, i < H, by the angle of pair i at the token's
-// position. Cosines and sines come in tables, so that any scaling of the angles is the caller's,
+// position; or with adjacent pairs, element 2 * i with element 2 * i + 1. Cosines and sines come in tables, so that any scaling of the angles is the caller's,
 // and large positions lose no accuracy. A token's heads share a row of them.
 #include "ditron/heuristics/RowTiles.h"
 #include "ditron/kernels/ReferenceSums.h"
@@ -17,14 +17,14 @@ template <class T> static Kernel ropeOf(RopeConfig cfg) {
   return {"rope(x[T,N,2*H], positions[T], cosines[P,H], sines[P,H]) -> y[T,N,2*H]",
           [=](In<T, 3> x, In<i32, 1> positions, In<f32> cosines, In<f32> sines, Out<T, 3> y) {
             Index half = cosines.cols();
-            auto first = [&](const auto &view) {
-              return view.slice(2, 0, half).tiled(cfg.heads, cfg.width);
+            // The first elements of the pairs (0), or the second ones.
+            auto elements = [&](const auto &view, int which) {
+              if (cfg.pairs == RopePairs::adjacent)
+                return view.split(2, half).at(3, which).tiled(cfg.heads, cfg.width);
+              return view.slice(2, which * half, half).tiled(cfg.heads, cfg.width);
             };
-            auto second = [&](const auto &view) {
-              return view.slice(2, half, half).tiled(cfg.heads, cfg.width);
-            };
-            auto xs = first(x), xs2 = second(x);
-            auto ys = first(y), ys2 = second(y);
+            auto xs = elements(x, 0), xs2 = elements(x, 1);
+            auto ys = elements(y, 0), ys2 = elements(y, 1);
             for (auto [t, n, h] : ys.tiles()) {
               // Where the tables are read is known last: by what is read first.
               Index position = toIndex(positions.read({t}));
@@ -64,12 +64,15 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   auto position = static_cast<int64_t>(in.at(row.rank, kPositions, row.row / N));
   std::vector<Expected> result;
   for (int64_t column : row.columns) {
-    int64_t pair = column % H;
+    bool isAdjacent = run.config["pairs"] == 1;
+    int64_t pair = isAdjacent ? column / 2 : column % H;
+    int64_t other = isAdjacent ? column ^ 1 : (column + H) % (2 * H);
+    bool isFirst = isAdjacent ? column % 2 == 0 : column < H;
     double cosine = in.at(row.rank, kCosines, position, pair);
     double sine = in.at(row.rank, kSines, position, pair);
     ReferenceSum sum;
     sum.addProduct(in.at(row.rank, kX, row.row, column), cosine);
-    sum.addProduct(in.at(row.rank, kX, row.row, (column + H) % (2 * H)), column < H ? -sine : sine);
+    sum.addProduct(in.at(row.rank, kX, row.row, other), isFirst ? -sine : sine);
     result.push_back(expectedSum(sum, run.problem.type));
   }
   return result;
@@ -78,20 +81,26 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 static Config defaults(const Problem &problem) {
   auto [heads, width] =
       heuristics::headTile(problem["N"], problem["H"], problem.type, problem.target);
-  return {{"heads", heads}, {"width", width}};
+  return {{"heads", heads}, {"width", width}, {"pairs", 0}};
 }
 
 KernelEntry ropeEntry() {
   return {
       .name = "rope",
-      .summary = "rotates pairs (i, i + H) of each head by the angles of the token's position",
+      .summary = "rotates pairs of elements of each head by the angles of the token's position",
       .dtypes = Floats::list(),
       .parameters = {{"heads", "heads of a tile", {1, 4, 8, 16, 32, 64}},
-                     {"width", "pairs of a tile", {32, 64, 128}}},
+                     {"width", "pairs of a tile", {32, 64, 128}},
+                     {"pairs",
+                      "elements that turn together: i and i + H, or 2 * i and 2 * i + 1",
+                      {},
+                      {"halves", "adjacent"},
+                      0}},
       .defaults = defaults,
       .make =
           [](DType type, const Config &config) {
-            return rope(type, {config.get("heads"), config.get("width")});
+            return rope(type, {config.get("heads"), config.get("width"),
+                               static_cast<RopePairs>(config["pairs"])});
           },
       .shape = {{"T", 512}, {"N", 8}, {"H", 64}, {"P", 4096}},
       .testShapes = {{{"T", 1}, {"N", 1}, {"H", 1}, {"P", 1}},
@@ -100,8 +109,9 @@ KernelEntry ropeEntry() {
                      {{"T", 11}, {"N", 3}, {"H", 41}, {"P", 100}}},
       .benchShapes = {{{"T", 2048}, {"N", 32}, {"H", 64}, {"P", 4096}},
                       {{"T", 4096}, {"N", 32}, {"H", 64}, {"P", 4096}}},
-      .checkCases = {{{{"T", 3}, {"N", 5}, {"H", 3}, {"P", 4}}, "heads=2,width=2"}},
-      .variants = {"heads=2,width=8", "heads=3,width=5"},
+      .checkCases = {{{{"T", 3}, {"N", 5}, {"H", 3}, {"P", 4}}, "heads=2,width=2"},
+                     {{{"T", 3}, {"N", 5}, {"H", 3}, {"P", 4}}, "heads=2,width=2,pairs=adjacent"}},
+      .variants = {"heads=2,width=8", "heads=3,width=5", "pairs=adjacent"},
       .bytes = [](const Problem &p) { return 4.0 * p["T"] * p["N"] * p["H"] * byteSize(p.type); },
       .baseline = Baseline::copy,
       .input = input,

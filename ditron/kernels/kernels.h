@@ -88,14 +88,20 @@ Kernel layerNorm(DType type, const RowConfig &config = {});
 /// right one.
 Kernel siluMul(DType type, const RowConfig &config = {});
 
+/// Which two elements of a head are turned together: i and i + H, or 2 * i and 2 * i + 1, as models
+/// in GGUF of Llama's architecture have them.
+enum class RopePairs { halves, adjacent };
+
 struct RopeConfig {
   int heads = 8, width = 64; ///< the tile: heads of a token, and pairs of each
+  RopePairs pairs = RopePairs::halves;
 };
 /// rope(x[T,N,2*H], positions[T], cosines[P,H], sines[P,H]) -> y[T,N,2*H]: rotary embedding of N
 /// heads of T tokens, with half-split pairing: element i < H of a head is rotated with element i +
 /// H,
 ///   y[i] = x[i] * cos - x[i + H] * sin,   y[i + H] = x[i + H] * cos + x[i] * sin,
 /// where cos and sin are element i of row positions[t] (i32) of the tables, which are of f32.
+/// With adjacent pairs these are the elements 2 * i and 2 * i + 1.
 /// Positions are offsets into the tables, of any order and start: those of sequences that are
 /// packed, or that go on from a cache. One that is not below P ends the launch with a RuntimeError.
 Kernel rope(DType type, const RopeConfig &config = {});
@@ -114,6 +120,80 @@ struct AttentionConfig {
 /// keys, each one before it a key less. A query that sees no key gives 0; rows of o in no sequence
 /// are not written. The softmax and the sums are in f32, weights are rounded to the type of v.
 Kernel flashAttention(DType type, const AttentionConfig &config = {});
+
+//===-- A step of a decoder -------------------------------------------------------------------===//
+
+/// Where the rows of W are that give gates: nowhere, before those of what they gate, or in turn with
+/// them.
+enum class Gated { none, halves, pairs };
+
+/// How weights are stored: one number each, or in blocks of 32 with a scale, as formats Q8_0 and Q4_1
+/// of GGUF (functions/PackedWeights.h).
+enum class WeightFormat { plain, q8_0, q4_1 };
+
+struct GemvConfig {
+  int m = 1, n = 16;         ///< the tile of y
+  int k = 1024;              ///< terms that a step adds; of packed weights whole blocks
+  Gated gated = Gated::none; ///< y = silu(gate) * up of two products
+  bool rms = false;          ///< x is normalised, with gain[K] and eps
+  bool residual = false;     ///< adds residual[B,N]
+  bool wide = false;         ///< x, gain, residual and y are of f32
+  WeightFormat format = WeightFormat::plain;
+};
+/// gemv(x[B,K], W[N,K], scales[N,K/32], minima[N,K/32], gain[K], eps, residual[B,N]) -> y[B,N]:
+/// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; gated, W
+/// has 2*N rows, gates and what they gate in halves or in pairs, and y = silu(gate) * up. The
+/// arguments behind W are those that the configuration asks for. x, gain, residual and y are of W's
+/// type, or wide; x * gain is rounded to W's type. y may be residual.
+/// Packed it is called packed-gemv, and W is of i8 with scales in f16: q8-0 has W[N,K], q4-1 W[N,K/2] with minima in f16. x, gain,
+/// residual and y are of the kernel's type, and products are taken in f32.
+Kernel gemv(DType type, const GemvConfig &config = {});
+
+/// The tile of a kernel that appends: elements of a head.
+struct CacheAppendConfig {
+  int width = 128;
+};
+/// cache-append(k[B,G,D], v[B,G,D], positions[B]) -> keys[B,G,S,D], values[B,G,S,D]: row
+/// positions[b] (i32) of each head of sequence b is written, and nothing else. A position that is not
+/// below S ends the launch with a RuntimeError.
+Kernel cacheAppend(DType type, const CacheAppendConfig &config = {});
+
+struct DecodeAttentionConfig {
+  int m = 8, n = 64; ///< at least the heads of queries that share keys, and keys of a step
+  int d = 128;       ///< at least the head's dimension: D is padded to it
+  int parts = 1;     ///< of the keys, which cores attend to apart; combine-attention joins them
+};
+/// decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], scale) -> o[B,N,D]:
+/// o = softmax(scale * q * keys^T) * values of one query a sequence: that of sequence b sees the keys
+/// 0 to positions[b] (i32, read when the kernel runs), as cache-append leaves them. Queries of head n
+/// meet keys of head n * G / N; N is a multiple of G. With P parts of the keys the results are
+/// o[B,N,P,D] and sizes[B,N,P], both of f32: each part's o, and the logarithm to base 2 of its sum of
+/// weights, which are powers of e. A position that is not below S, D above config.d or N above config.m * G end the launch
+/// with a RuntimeError.
+Kernel decodeAttention(DType type, const DecodeAttentionConfig &config = {});
+
+struct CombineAttentionConfig {
+  int parts = 8, d = 128; ///< at least P and D
+};
+/// combine-attention(x[B,N,P,D], sizes[B,N,P]) -> o[B,N,D]: attention over all keys, of that over
+/// each of P parts as decode-attention leaves them; o is of the kernel's type.
+Kernel combineAttention(DType type, const CombineAttentionConfig &config = {});
+
+struct EmbedConfig {
+  int width = 1024;  ///< elements of a row that a tile has; of a packed table whole blocks
+  bool wide = false; ///< y is of f32
+  WeightFormat format = WeightFormat::plain;
+};
+/// embed(ids[T], table[V,H]) -> y[T,H]: row t of y is row ids[t] (i32) of the table. One that is not
+/// below V ends the launch with a RuntimeError. The table may be packed as q8-0: table[V,H] of i8,
+/// then scales[V,H/32] of f16.
+Kernel embed(DType type, const EmbedConfig &config = {});
+
+struct ArgmaxConfig {
+  int width = 1024; ///< elements of a tile
+};
+/// argmax(x[B,V]) -> ids[B]: where the largest element of each row is (i32), the first of equal ones.
+Kernel argmax(DType type, const ArgmaxConfig &config = {});
 
 //===-- Moving data between ranks -------------------------------------------------------------===//
 

@@ -84,15 +84,20 @@ ViewData sliceOf(const ViewData &view, int dim, Index first, Index count, Locati
                                                         box.offsets, box.sizes, box.strides));
 }
 
-ViewData splitLeading(const ViewData &view, Index parts, Location where) {
+ViewData splitDim(const ViewData &view, int dim, Index parts, Location where) {
   Trace &trace = Trace::current(where);
   MemRefType source = typeOf(view);
-  SmallVector<OpFoldResult> shape{trace.value(parts, where)};
-  shape.push_back(trace.value(dimOf(view, 0, where) / IndexOperand(parts, where), where));
-  SmallVector<ReassociationIndices> groups{{0, 1}};
-  for (int d = 1; d < source.getRank(); ++d) {
-    shape.push_back(trace.value(dimOf(view, d, where), where));
-    groups.push_back({d + 1});
+  SmallVector<OpFoldResult> shape;
+  SmallVector<ReassociationIndices> groups;
+  for (int d = 0; d < source.getRank(); ++d) {
+    auto next = static_cast<int64_t>(shape.size());
+    groups.push_back(d == dim ? ReassociationIndices{next, next + 1} : ReassociationIndices{next});
+    Index extent = dimOf(view, d, where);
+    if (d == dim) {
+      shape.push_back(trace.value(parts, where));
+      extent = extent / IndexOperand(parts, where);
+    }
+    shape.push_back(trace.value(extent, where));
   }
   auto result =
       device::viewType(source.getRank() + 1, source.getElementType(), device::spaceOf(source));

@@ -28,7 +28,7 @@ struct ViewData {
 Index dimOf(const ViewData &view, int dim, Location where);
 ViewData dropDim(const ViewData &view, int dim, Index at, Location where);
 ViewData sliceOf(const ViewData &view, int dim, Index first, Index count, Location where);
-ViewData splitLeading(const ViewData &view, Index parts, Location where);
+ViewData splitDim(const ViewData &view, int dim, Index parts, Location where);
 ViewData transposeOf(const ViewData &view, Location where);
 ViewData onPeer(const ViewData &view, Index peer, Location where);
 ViewData chooseView(Bool condition, const ViewData &yes, const ViewData &no, Location where);
@@ -329,7 +329,11 @@ public:
   }
   /// The leading dimension cut into `parts` equal ones: [R*M, N] becomes [R, M, N].
   View<T, rank + 1, access> split(Index parts, Location where = Location::current()) const {
-    return View<T, rank + 1, access>(detail::splitLeading(data_, parts, where));
+    return View<T, rank + 1, access>(detail::splitDim(data_, 0, parts, where));
+  }
+  /// Dimension d cut into `parts` equal ones: of x[M, P*N], x.split(1, P) is [M, P, N].
+  View<T, rank + 1, access> split(int d, Index parts, Location where = Location::current()) const {
+    return View<T, rank + 1, access>(detail::splitDim(data_, d, parts, where));
   }
   /// The last two dimensions swapped.
   View transposed(Location where = Location::current()) const

@@ -121,7 +121,9 @@ std::unique_ptr<GpuBaseline> makeGpuBaseline(const Context &context, const Work 
                                              std::string &missing) {
   switch (work.entry.baseline) {
   case Baseline::copy:
-    return std::make_unique<DeviceCopy>(context, work.entry.bytes(work.problem), sets.size());
+  case Baseline::read:
+    return std::make_unique<DeviceCopy>(context, work.entry.bytesOf(work.problem, work.config),
+                                        sets.size());
   case Baseline::gemm:
   case Baseline::groupedGemm:
   case Baseline::scaledGemm:

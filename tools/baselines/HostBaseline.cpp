@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
+#include <numeric>
 
 namespace ditron::baselines {
 
@@ -55,6 +57,56 @@ private:
   int64_t bytes_;
   double scale_;
   Tensor from_, to_;
+};
+
+/// The exclusive or of words: the fastest that memory is read.
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+uint64_t
+readWords(const uint64_t *words, int64_t count) {
+  constexpr int64_t kTogether = 64;
+  uint64_t seen[kTogether] = {};
+  for (int64_t n = 0; n + kTogether <= count; n += kTogether)
+    for (int64_t lane = 0; lane < kTogether; ++lane)
+      seen[lane] ^= words[n + lane];
+  return std::accumulate(seen, seen + kTogether, uint64_t(0), std::bit_xor<>());
+}
+
+/// Reading the kernel's own inputs, cut evenly among the rank's cores; the time that it takes for as
+/// many bytes as the kernel reads.
+class Read : public HostBaseline {
+public:
+  Read(Context &context, const Work &work, const Operands &operands)
+      : team_(context.runtimeRank().team()), seen_(size_t(team_.cores())) {
+    double all = 0;
+    for (size_t n = 0; n < outputOf(work.kernel); ++n)
+      if (const auto *tensor = std::get_if<Tensor>(&operands[n])) {
+        inputs_.push_back(*tensor);
+        all += double(tensor->elements()) * double(byteSize(tensor->dtype()));
+      }
+    scale_ = work.entry.bytesOf(work.problem, work.config) / all;
+  }
+  std::string name() const override { return "read"; }
+  double run() override {
+    return scale_ * timed([&] {
+             team_.launch([&](int core) {
+               for (const Tensor &input : inputs_) {
+                 auto words = input.elements() * int64_t(byteSize(input.dtype())) / 8;
+                 int64_t first = words * core / team_.cores();
+                 int64_t end = words * (core + 1) / team_.cores();
+                 seen_[size_t(core)] ^=
+                     readWords(static_cast<const uint64_t *>(input.data()) + first, end - first);
+               }
+             });
+           });
+  }
+
+private:
+  runtime::Team &team_;
+  std::vector<Tensor> inputs_;
+  std::vector<uint64_t> seen_; ///< by core, so that nothing is left out
+  double scale_;
 };
 
 /// The products of all ranks, one after another, each with the threads of all of them.
@@ -261,7 +313,9 @@ std::unique_ptr<HostBaseline> makeHostBaseline(Context &context, const Work &wor
   case Baseline::scaledGemm:
     return nullptr;
   case Baseline::copy:
-    return std::make_unique<Copy>(context, work.entry.bytes(work.problem));
+    return std::make_unique<Copy>(context, work.entry.bytesOf(work.problem, work.config));
+  case Baseline::read:
+    return std::make_unique<Read>(context, work, operands);
   case Baseline::gemm:
     return makeProduct(context, work, operands);
   case Baseline::groupedGemm:

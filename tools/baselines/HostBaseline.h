@@ -27,6 +27,7 @@ public:
 
 /// The kernel's baseline on this machine, on the operands of this rank:
 ///   a copy      of as many bytes as the kernel moves, by as many threads, between large buffers
+///   a read      of the kernel's inputs, by as many threads
 ///   a product   in f32 by OpenBLAS with the threads of all ranks, on rank 0, group after group
 ///               where it is grouped; of other types by ditron's own product in f32
 ///   a sequence  of ditron's kernels, for those that overlap a product with a collective

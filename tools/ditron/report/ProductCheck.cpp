@@ -194,7 +194,8 @@ private:
 } // namespace
 
 bool isProjectable(const Task &task) {
-  if (task.entry.baseline == Baseline::none || task.entry.baseline == Baseline::copy)
+  Baseline baseline = task.entry.baseline;
+  if (baseline == Baseline::none || baseline == Baseline::copy || baseline == Baseline::read)
     return false;
   for (const kernels::Config::Value &value : task.config.values())
     if ((value.name == "bias" || value.name == "activation" || value.name == "accuracy") &&

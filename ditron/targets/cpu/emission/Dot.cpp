@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/cpu/emission/Dot.h"
 #include "ditron/targets/cpu/emission/MicroKernel.h"
+#include "ditron/targets/cpu/emission/RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,6 +28,45 @@ static RegisterBlock chooseBlock(int64_t m, int64_t n, int64_t lanes, int64_t re
   return best;
 }
 
+/// The block of rows of both sides with the fewest reads a product: acc, and a vector of each row.
+static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t registers) {
+  RegisterBlock best{1, 1};
+  if (m == 1) // memory sets the pace: one row of rhs after the other
+    return best;
+  double bestCost = 1e30;
+  for (int64_t columns : {8, 4, 2, 1})
+    for (int64_t rows = 1; rows <= std::min<int64_t>(m, 8); ++rows) {
+      if (columns > n || rows * columns + rows + 1 > registers)
+        continue;
+      int64_t blocks = (m + rows - 1) / rows;
+      double cost = static_cast<double>(blocks * (rows + columns)) / static_cast<double>(columns);
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = {rows, columns};
+      }
+    }
+  return best;
+}
+
+/// Of lhs, up to which products of rows by rows are worth more than packing rhs.
+static constexpr int64_t kFewRows = 64;
+
+Value rowsOfRight(core::DotOp op, int64_t lanes) {
+  auto transpose = op.getRhs().getDefiningOp<core::TransposeOp>();
+  if (!transpose || !transpose->hasOneUse() || transpose->getBlock() != op->getBlock())
+    return {};
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  auto rank = static_cast<int64_t>(permutation.size());
+  for (int64_t d = 0; d + 2 < rank; ++d)
+    if (permutation[d] != d)
+      return {};
+  bool isSwapped = permutation[rank - 1] == rank - 2;
+  Value rows = transpose.getSource();
+  bool isWorthwhile = tileOf(rows).getShape().back() >= lanes &&
+                      tileOf(op.getResult()).getShape().end()[-2] <= kFewRows;
+  return isSwapped && isWorthwhile ? rows : Value();
+}
+
 DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads &reads,
                          TileEmitter &emitter, core::DotOp op)
     : v_(v), buffers_(buffers), reads_(reads), emitter_(emitter), op_(op),
@@ -34,7 +74,10 @@ DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads
       element_(tileOf(op.getResult()).getElementType()),
       m_(tileOf(op.getResult()).getShape().end()[-2]), n_(tileOf(op.getResult()).getShape().back()),
       depth_(tileOf(op.getLhs()).getShape().back()), lanes_(v.lanesOf(element_)),
-      block_(chooseBlock(m_, n_, lanes_, v.target.registers)) {}
+      right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)) {
+  block_ = right_ ? chooseRows(m_, n_, v.target.registers)
+                  : chooseBlock(m_, n_, lanes_, v.target.registers);
+}
 
 /// How far a dimension (2 rows, 1 columns, from the end) of an operand reaches into its view.
 static Value knownExtent(VectorBuilder &v, const Access *access, int64_t fromEnd, int64_t whole) {
@@ -64,10 +107,10 @@ static Value matrixOf(VectorBuilder &v, Value buffer, ValueRange batch) {
   return v.create<memref::SubViewOp>(view, buffer, offsets, sizes, strides);
 }
 
-Value DotLowering::emitFactor(Value operand, Value i, Value j, int64_t lanes) {
+Value DotLowering::emitFactor(Value operand, Value i, Value j, int64_t lanes, Coverage coverage) {
   At at(batch_);
   at.append({i, j});
-  return v_.convert(emitter_.emit(operand, at, lanes), source_, element_,
+  return v_.convert(emitter_.emit(operand, at, lanes, coverage), source_, element_,
                     core::Rounding::nearest_even, false);
 }
 
@@ -84,11 +127,15 @@ void DotLowering::packRows() {
   used = v_.create<arith::MinSIOp>(used, v_.index(m_));
   int64_t full = depth_ / lanes_ * lanes_, rest = depth_ - full;
   Value lhs = op_.getLhs();
-  v_.forRange(v_.index(0), used, 1, [&](Value i) {
-    v_.forRange(v_.index(0), v_.index(full), lanes_,
-                [&](Value k) { v_.storeBuffer(emitFactor(lhs, i, k, lanes_), rows_, {i, k}); });
-    if (rest)
-      v_.storeBuffer(emitFactor(lhs, i, v_.index(full), rest), rows_, {i, v_.index(full)});
+  whereWhole(v_, reads_.of(lhs, buffers_), tileOf(lhs).getShape(), [&](Coverage coverage) {
+    auto pack = [&](Value i, Value k, int64_t lanes) {
+      v_.storeBuffer(emitFactor(lhs, i, k, lanes, coverage), rows_, {i, k});
+    };
+    v_.forRange(v_.index(0), used, 1, [&](Value i) {
+      v_.forRange(v_.index(0), v_.index(full), lanes_, [&](Value k) { pack(i, k, lanes_); });
+      if (rest)
+        pack(i, v_.index(full), rest);
+    });
   });
 }
 
@@ -106,30 +153,43 @@ void DotLowering::packPanel(Value column, ArrayRef<int64_t> widths) {
 void DotLowering::multiplyPanel(Value out, Value column, ArrayRef<int64_t> widths) {
   packPanel(column, widths);
   MicroKernel kernel(v_, element_);
-  int64_t height = block_.rows, whole = m_ / height, rest = m_ % height;
-  Value wholeBlocks = v_.create<arith::MinSIOp>(blocks_, v_.index(whole));
-  v_.forRange(v_.index(0), v_.mul(wholeBlocks, v_.index(height)), height, [&](Value row) {
+  forEachBlock([&](Value row, int64_t height) {
     kernel.emit(rows_, panel_, out, row, column, knownDepth_, height, widths);
   });
+}
+
+/// Blocks of rows of lhs that hold something.
+void DotLowering::forEachBlock(const std::function<void(Value row, int64_t height)> &visit) {
+  int64_t height = block_.rows, whole = m_ / height, rest = m_ % height;
+  Value wholeBlocks = v_.create<arith::MinSIOp>(blocks_, v_.index(whole));
+  v_.forRange(v_.index(0), v_.mul(wholeBlocks, v_.index(height)), height,
+              [&](Value row) { visit(row, height); });
   if (rest == 0)
     return;
   Value reaches = v_.create<arith::CmpIOp>(arith::CmpIPredicate::sgt, blocks_, v_.index(whole));
   auto branch = v_.create<scf::IfOp>(reaches, false);
   OpBuilder::InsertionGuard guard(v_.b);
   v_.b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  kernel.emit(rows_, panel_, out, v_.index(whole * height), column, knownDepth_, rest, widths);
+  visit(v_.index(whole * height), rest);
 }
 
 void DotLowering::multiplyMatrix(Value out) {
-  const Access *lhs = edgeOf(op_.getLhs()), *rhs = edgeOf(op_.getRhs());
+  const Access *lhs = edgeOf(op_.getLhs()), *rhs = edgeOf(right_ ? right_ : op_.getRhs());
   Value knownRows = knownExtent(v_, lhs, 2, m_);
-  knownDepth_ =
-      v_.create<arith::MinSIOp>(knownExtent(v_, lhs, 1, depth_), knownExtent(v_, rhs, 2, depth_));
+  knownDepth_ = v_.create<arith::MinSIOp>(knownExtent(v_, lhs, 1, depth_),
+                                          knownExtent(v_, rhs, right_ ? 1 : 2, depth_));
   blocks_ = v_.create<arith::CeilDivSIOp>(knownRows, v_.index(block_.rows));
   packRows();
+  if (right_)
+    multiplyByRows(out);
+  else
+    multiplyByColumns(out);
+}
+
+void DotLowering::multiplyByColumns(Value out) {
   SmallVector<int64_t> full(block_.vectors, lanes_), last;
   int64_t width = block_.vectors * lanes_, fullColumns = n_ / width * width;
-  Value knownColumns = knownExtent(v_, rhs, 1, n_);
+  Value knownColumns = knownExtent(v_, edgeOf(op_.getRhs()), 1, n_);
   Value end = v_.create<arith::MinSIOp>(knownColumns, v_.index(fullColumns));
   v_.forRange(v_.index(0), end, width, [&](Value column) { multiplyPanel(out, column, full); });
   for (int64_t left = n_ - fullColumns; left > 0; left -= lanes_)
@@ -138,11 +198,67 @@ void DotLowering::multiplyMatrix(Value out) {
     multiplyPanel(out, v_.index(fullColumns), last);
 }
 
+/// Rows of rhs in the compute type, for several blocks of rows of lhs.
+void DotLowering::packRight(Value column, int64_t columns, Coverage coverage) {
+  int64_t full = depth_ / lanes_ * lanes_;
+  auto pack = [&](Value k, int64_t lanes) {
+    for (int64_t j = 0; j < columns; ++j) {
+      Value row = emitFactor(right_, v_.add(column, v_.index(j)), k, lanes, coverage);
+      v_.storeBuffer(row, panel_, {v_.index(j), k});
+    }
+  };
+  v_.forRange(v_.index(0), v_.index(full), lanes_, [&](Value k) { pack(k, lanes_); });
+  if (depth_ > full)
+    pack(v_.index(full), depth_ - full);
+}
+
+void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverage coverage) {
+  constexpr int64_t kSums = 4; // at least, to hide the latency of the additions
+  RowKernel kernel(v_, element_, lanes_);
+  if (panel_)
+    packRight(column, columns, coverage);
+  auto right = [&](Value row, Value k, int64_t lanes) {
+    if (!panel_)
+      return emitFactor(right_, row, k, lanes, coverage);
+    Value inPanel = v_.create<arith::SubIOp>(row, column);
+    return v_.loadBuffer(panel_, {inPanel, k}, lanes);
+  };
+  forEachBlock([&](Value row, int64_t height) {
+    int64_t vectors = std::clamp<int64_t>(kSums / (height * columns), 1, depth_ / lanes_);
+    int64_t step = vectors * lanes_, full = depth_ / step * step;
+    Value end = v_.index(full);
+    if (coverage == Coverage::masked) {
+      Value steps = v_.create<arith::CeilDivSIOp>(knownDepth_, v_.index(step));
+      end = v_.create<arith::MinSIOp>(v_.mul(steps, v_.index(step)), end);
+    }
+    kernel.emit({row, column, height, columns}, {end, step, full, depth_}, rows_, right, out);
+  });
+}
+
+void DotLowering::multiplyByRows(Value out) {
+  int64_t columns = block_.vectors, full = n_ / columns * columns;
+  Value knownRows = knownExtent(v_, edgeOf(right_), 2, n_);
+  Accesses reads = reads_.of(right_, buffers_);
+  whereWhole(v_, reads, tileOf(right_).getShape(), [&](Coverage coverage) {
+    Value end = v_.create<arith::MinSIOp>(knownRows, v_.index(full));
+    v_.forRange(v_.index(0), coverage == Coverage::whole ? v_.index(full) : end, columns,
+                [&](Value column) { multiplyRows(out, column, columns, coverage); });
+    for (int64_t column = full, count = columns; column < n_; column += count) {
+      while (column + count > n_)
+        count /= 2;
+      multiplyRows(out, v_.index(column), count, coverage);
+    }
+  });
+}
+
 void DotLowering::addTo(Value result) {
   Scratch &scratch = buffers_.scratch();
   int64_t mark = scratch.mark();
   rows_ = buffers_.allocate({m_, depth_}, element_);
-  panel_ = buffers_.allocate({depth_, block_.vectors * lanes_}, element_);
+  if (!right_)
+    panel_ = buffers_.allocate({depth_, block_.vectors * lanes_}, element_);
+  else if (m_ > block_.rows)
+    panel_ = buffers_.allocate({block_.vectors, depth_}, element_);
   v_.forEachElement(tileOf(op_.getResult()).getShape().drop_back(2), [&](const At &batch) {
     batch_ = batch;
     multiplyMatrix(matrixOf(v_, result, batch));

@@ -10,6 +10,13 @@
 //     for each `rows` rows of lhs:            rows[rows][depth]
 //       registers = acc; for k: registers += rows[:, k] x packed[k, :]; result = registers
 //
+// Rows by rows (rhs is transposed where it is read) need no packing of rhs: sums of pairs of rows run
+// along them, and each row of rhs is read on end, once where lhs has few rows.
+//
+//   for each `columns` rows of rhs, for each `rows` rows of lhs:
+//     registers = 0; for k, a vector at a time: registers += rows[:, k] * rhs[:, k]
+//     result += the sums of the lanes of each
+//
 // Operands read from the edge of a view are zero beyond it: the loops stop at the last row of lhs,
 // column of rhs and k that hold anything.
 #pragma once
@@ -17,10 +24,15 @@
 
 namespace ditron::cpu {
 
-/// Rows and vectors of columns of a product that the micro-kernel keeps in registers.
+/// Rows and vectors of columns of a product that the micro-kernel keeps in registers; by rows, a
+/// vector for each column.
 struct RegisterBlock {
   int64_t rows, vectors;
 };
+
+/// The rows that a dot multiplies by rows of lhs: the source of a transpose, its only reader; null
+/// where rhs is none, its rows are shorter than a vector, or lhs has many.
+mlir::Value rowsOfRight(core::DotOp op, int64_t lanes);
 
 /// Lowers one dot.
 class DotLowering {
@@ -33,10 +45,16 @@ public:
 
 private:
   void multiplyMatrix(mlir::Value out);
+  void multiplyByColumns(mlir::Value out);
+  void multiplyByRows(mlir::Value out);
+  void multiplyRows(mlir::Value out, mlir::Value column, int64_t columns, Coverage coverage);
+  void forEachBlock(const std::function<void(mlir::Value row, int64_t height)> &visit);
+  void packRight(mlir::Value column, int64_t columns, Coverage coverage);
   void multiplyPanel(mlir::Value out, mlir::Value column, llvm::ArrayRef<int64_t> widths);
   void packRows();
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
-  mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes);
+  mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
+                         Coverage coverage = Coverage::masked);
   const Access *edgeOf(mlir::Value operand) const;
 
   VectorBuilder &v_;
@@ -46,10 +64,11 @@ private:
   core::DotOp op_;
   mlir::Type source_, element_; ///< of the operands, and of the accumulator
   int64_t m_, n_, depth_, lanes_;
+  mlir::Value right_; ///< rows of rhs, where it is multiplied by rows
   RegisterBlock block_;
-  mlir::Value rows_;       ///< lhs: memref<rows x depth>
-  mlir::Value panel_;      ///< a panel of rhs: memref<depth x columns>
-  mlir::Value blocks_;     ///< of rows of lhs that hold something but zero
+  mlir::Value rows_;   ///< lhs: memref<rows x depth>
+  mlir::Value panel_;  ///< a panel of rhs: memref<depth x columns>, of rows memref<columns x depth>
+  mlir::Value blocks_; ///< of rows of lhs that hold something but zero
   mlir::Value knownDepth_; ///< k up to which both operands do
   At batch_;
 };
