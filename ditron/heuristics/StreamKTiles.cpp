@@ -3,6 +3,7 @@
 #include "ditron/heuristics/Extents.h"
 #include "ditron/heuristics/WarpgroupTiles.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace ditron::heuristics {
@@ -17,7 +18,7 @@ constexpr double kCacheBandwidth = 6000e9;  ///< of what all SMs load, bytes/s
 constexpr double kOfNarrow =
     1.3;                        ///< narrow rows that no neighbour reads at the same time cost this
 constexpr int64_t kNarrow = 64; ///< columns
-constexpr int64_t kStepBytes = 1 << 15; ///< of B in a step: some steps are on their way at a time
+constexpr int64_t kStepBytes = 48 << 10; ///< at most: some steps are on their way at a time
 
 int64_t countOf(const GemmShape &shape, const PairedTile &tile) {
   return tilesOf(shape.M * shape.count, tile.m) * tilesOf(shape.N, tile.n);
@@ -33,12 +34,12 @@ double readSeconds(const GemmShape &shape, const PairedTile &tile, int64_t worke
   return std::max(read, loaded) * (tile.n <= kNarrow && !isAligned ? kOfNarrow : 1);
 }
 
-PairedTile tileFor(const GemmShape &shape, int64_t columns) {
+PairedTile tileFor(const GemmShape &shape, int64_t columns, int64_t mostRows) {
   PairedTile tile;
-  tile.m = static_cast<int>(std::max<int64_t>(8, fit(shape.M * shape.count, kFewRows)));
+  tile.m = static_cast<int>(std::max<int64_t>(8, fit(shape.M * shape.count, mostRows)));
   tile.n = static_cast<int>(columns);
-  int64_t terms = kStepBytes / columns / static_cast<int64_t>(byteSize(shape.type));
-  tile.k = static_cast<int>(fit(shape.K, terms));
+  auto terms = static_cast<size_t>(kStepBytes / (tile.m + columns)) / byteSize(shape.type);
+  tile.k = static_cast<int>(fit(shape.K, static_cast<int64_t>(std::bit_floor(terms))));
   return tile;
 }
 
@@ -56,14 +57,14 @@ double streamKSeconds(const GemmShape &shape, const PairedTile &tile, int64_t wo
 }
 
 StreamKTile streamKTile(const GemmShape &shape, const DeviceTraits &target,
-                        const Calibration &calibration) {
+                        const Calibration &calibration, int64_t mostRows) {
   StreamKTile best;
-  if (!target.hasWarpgroups || byteSize(shape.type) != 2 || shape.M * shape.count > kFewRows ||
+  if (!target.hasWarpgroups || byteSize(shape.type) != 2 || shape.M * shape.count > mostRows ||
       shape.K <= 32)
     return best;
   int64_t sms = std::max<int64_t>(1, target.sms);
   for (int64_t columns : {64, 128, 256}) {
-    PairedTile tile = tileFor(shape, columns);
+    PairedTile tile = tileFor(shape, columns, mostRows);
     int64_t tiles = countOf(shape, tile), steps = tiles * tilesOf(shape.K, tile.k);
     int64_t even = std::min(steps, sms / tiles * tiles); // as many for each tile
     for (int64_t workers : {even, std::min(steps, sms)}) {

@@ -8,6 +8,7 @@
 #pragma once
 #include "ditron/heuristics/Calibration.h"
 #include "ditron/heuristics/GemmTiles.h"
+#include "ditron/heuristics/WarpgroupTiles.h"
 
 namespace ditron::heuristics {
 
@@ -19,9 +20,10 @@ struct StreamKTile {
   double seconds = 0;
 };
 
-/// The tile of a product whose `shape.M` times `shape.count` rows are multiplied together.
+/// The tile of a product whose `shape.M` times `shape.count` rows are multiplied together, at most
+/// `mostRows` of them.
 StreamKTile streamKTile(const GemmShape &shape, const DeviceTraits &target,
-                        const Calibration &calibration);
+                        const Calibration &calibration, int64_t mostRows = kFewRows);
 
 /// Seconds that `tile` takes with this number of workers.
 double streamKSeconds(const GemmShape &shape, const PairedTile &tile, int64_t workers,

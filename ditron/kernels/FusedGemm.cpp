@@ -118,8 +118,11 @@ static heuristics::SplitTile splitOf(const Problem &problem, const Config &confi
 /// Tiles of few rows, of all ranks together, and rows that travel at a time: so that all cores send.
 /// False where there are too many.
 static bool retileStreamed(const Problem &problem, Config &config, Exchange exchange) {
-  heuristics::StreamKTile found = heuristics::streamKTile(shapeOf(problem, config, exchange),
-                                                          problem.target, problem.calibration);
+  int64_t most = heuristics::kFewRows;
+  if (exchange == Exchange::reduceScatter)
+    most *= 2; // one shot is still less than what tiles for each rank take
+  heuristics::StreamKTile found = heuristics::streamKTile(
+      shapeOf(problem, config, exchange), problem.target, problem.calibration, most);
   config.set("workers", found.workers);
   if (!found.workers)
     return false;

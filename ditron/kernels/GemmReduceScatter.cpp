@@ -163,43 +163,57 @@ template <class T, class P> static Kernel direct(FusedGemmConfig cfg) {
           }};
 }
 
+/// Rows of tiles, `height` rows each, of what all ranks have, and the ranks that they belong to.
+class RowsOfRanks {
+public:
+  /// `rows`: of a rank.
+  RowsOfRanks(Index rows, int height) : rows_(rows), height_(height) {}
+
+  /// The first row of tiles with rows of this rank, and how many there are.
+  Index first() const { return rank() * rows_ / height_; }
+  Index count() const { return ceilDiv((rank() + 1) * rows_, height_) - first(); }
+  /// The ranks with rows in row `i` of tiles: from one up to another.
+  auto ranksOf(Index i) const {
+    return range(i * height_ / rows_, min(ceilDiv((i + 1) * height_, rows_), numRanks()));
+  }
+  /// The row of this rank that each row of a tile in row `i` is; those of other ranks are outside.
+  Tile rowsIn(Index i) const { return iota(height_) + (i * height_ - rank() * rows_); }
+
+private:
+  Index rows_;
+  int height_;
+};
+
 /// The same for few rows: tiles have rows of all ranks, so that B is read once, and sums travel in
-/// inboxes. All steps are divided evenly among workers.
+/// inboxes, with the rows of other ranks, which are few. All steps are divided evenly among workers.
 template <class T, class P> static Kernel directByWorkers(FusedGemmConfig cfg) {
   using Y = Product<T>;
-  FusedGemmConfig part = cfg; // what is sent and added at a time
-  part.m = evenRows(cfg.m, cfg.chunkRows);
-  return {signature(cfg),
-          [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
-              std::optional<Scalar<f32>> scale, Out<Y> C) {
-            Operands<T> operands(A, B, cfg.packs, part.m);
-            StreamK<T> product(cfg, A.rows(), C.cols(), A.cols());
-            auto staged = symmetric<P>({A.rows(), packedColumns<P>(C.cols())}, "staged");
-            auto sums = staged.slice(1, 0, C.cols());
-            auto whole = sums.tiled(cfg.m, cfg.n);
-            auto parts = sums.split(numRanks()).tiled(part.m, part.n);
-            auto c = C.tiled(part.m, part.n);
-            auto box = inbox<P>({numRanks(), c.rows(), c.cols()}, {part.m, part.n}, "box");
-            auto done = signals(c.cols(), "done");
+  return {
+      signature(cfg),
+      [=](In<T> A, In<T> B, std::optional<In<Y, 1>> bias, std::optional<In<Y>> residual,
+          std::optional<Scalar<f32>> scale, Out<Y> C) {
+        Operands<T> operands(A, B, cfg.packs, evenRows(cfg.m, cfg.chunkRows));
+        StreamK<T> product(cfg, A.rows(), C.cols(), A.cols());
+        auto columns = ceilDiv(C.cols(), cfg.n);
+        auto box = inbox<P>({numRanks(), ceilDiv(A.rows(), cfg.m), columns}, {cfg.m, cfg.n}, "box");
+        RowsOfRanks rows(C.rows(), cfg.m);
 
-            operands.prepare();
-            auto keep = [&](Index i, Index j, const Tile &sum) {
-              whole(i, j) = cast<P>(sum);
-              notify(done(j));
-            };
-            product.multiply(
-                operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); },
-                keep);
-            for (auto [s, i, j] : parts.tiles(order::nextRankFirst)) {
-              wait(done(j), whole.rows());
-              send(parts(s, i, j), box.on(s)(rank(), i, j));
-            }
-            for (auto at : c.tiles()) {
-              auto [i, j] = at;
-              Tile total = sumOfAll<T>(box, {part.m, part.n}, i, j);
-              c(i, j) = cast<Y>(finished<Y, 2>(part, total, at, {bias, residual, scale}));
-            }
-          }};
+        operands.prepare();
+        auto share = [&](Index i, Index j, const Tile &sum) {
+          for (auto owner : rows.ranksOf(i))
+            send(cast<P>(sum), box.on(owner)(rank(), i, j));
+        };
+        product.multiply(
+            operands.left.view(), operands.right.view(), [&] { operands.waitUntilReady(); }, share);
+        for (auto [n, j] : grid({rows.count(), columns})) {
+          Index i = rows.first() + n;
+          Tile total = sumOfAll<T>(box, {cfg.m, cfg.n}, i, j), own = rows.rowsIn(i);
+          Var x = activated(cfg, total, j, bias, scale);
+          if (residual)
+            x += cast<f32>(residual->gather(own, j, cfg.n));
+          C.scatter(own, j, cast<Y>(x));
+        }
+      }};
 }
 
 Kernel gemmReduceScatter(DType type, const FusedGemmConfig &config) {

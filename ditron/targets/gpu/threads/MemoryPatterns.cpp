@@ -180,23 +180,45 @@ struct StorePattern : TilePattern<core::StoreOp> {
   }
 };
 
+/// The row of the view for each register of a tile, of an index tile that the threads hold likewise.
+SmallVector<Value> rowsOf(ThreadBuilder &t, const Distribution &places, Value rows, Value held) {
+  RankedTensorType type = tileOf(rows);
+  Distribution rowPlaces = *Distribution::of(core::layoutOf(type), shapeOf(type));
+  SmallVector<Value> indices = t.split(held), result;
+  for (int64_t reg = 0; reg < places.registers(); ++reg)
+    result.push_back(indices[static_cast<size_t>(rowPlaces.registerOf({places.element(reg)[0]}))]);
+  return result;
+}
+
 struct GatherPattern : TilePattern<core::GatherOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(core::GatherOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
-    RankedTensorType tile = tileOf(op.getTile()), rows = tileOf(op.getRows());
+    RankedTensorType tile = tileOf(op.getTile());
     ThreadBuilder t(b, op.getLoc(), context_);
     Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
-    Distribution rowPlaces = *Distribution::of(core::layoutOf(rows), shapeOf(rows));
     GlobalTile memory(t, op.getView(), {t.index(0), op.getCoord()}, places);
-    memory.rows.resize(static_cast<size_t>(places.registers()));
-    SmallVector<Value> indices = t.split(adaptor.getRows());
-    for (int64_t reg = 0; reg < places.registers(); ++reg)
-      memory.rows[static_cast<size_t>(reg)] =
-          indices[static_cast<size_t>(rowPlaces.registerOf({places.element(reg)[0]}))];
+    memory.rows = rowsOf(t, places, op.getRows(), adaptor.getRows());
     Type element = tile.getElementType();
     Value stored = TileAccess(t, memory, places).load(paddingBits(op.getPadding(), element));
     b.replaceOp(op, t.loaded(stored, element));
+    return success();
+  }
+};
+
+struct ScatterPattern : TilePattern<core::ScatterOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(core::ScatterOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    RankedTensorType tile = tileOf(op.getTile());
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Layout layout = core::layoutOf(tile);
+    Distribution places = *Distribution::of(layout, shapeOf(tile));
+    GlobalTile memory(t, op.getView(), {t.index(0), op.getCoord()}, places);
+    memory.rows = rowsOf(t, places, op.getRows(), adaptor.getRows());
+    Value stored = t.stored(adaptor.getTile(), tile.getElementType());
+    TileAccess(t, memory, places).store(stored, t.isFirst(layout));
+    b.eraseOp(op);
     return success();
   }
 };
@@ -251,7 +273,7 @@ private:
 
 void addMemoryPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
-  patterns.add<LoadPattern, StorePattern, GatherPattern, AtomicAddPattern>(
+  patterns.add<LoadPattern, StorePattern, GatherPattern, ScatterPattern, AtomicAddPattern>(
       types, patterns.getContext(), context);
 }
 

@@ -7,6 +7,7 @@
 #include "ditron/targets/gpu/GpuTarget.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -24,6 +25,14 @@ bool isOfRanks(Operation *op) {
          !isa<device::TilesOp, device::RoleOp, device::CoreOp, device::NumCoresOp>(op);
 }
 
+/// Whether a tile of rows counts on from some number, so that none is named twice.
+bool isCounted(Value rows) {
+  if (rows.getDefiningOp<core::IotaOp>())
+    return true;
+  auto sum = rows.getDefiningOp<arith::AddIOp>();
+  return sum && isCounted(sum.getLhs()) && sum.getRhs().getDefiningOp<tensor::SplatOp>();
+}
+
 /// Why an op cannot be lowered; empty if it can.
 std::string reasonAgainst(Operation *op, const GpuTarget &target) {
   const Traits &chip = target.traits();
@@ -32,8 +41,9 @@ std::string reasonAgainst(Operation *op, const GpuTarget &target) {
                    "the order that the compiler picks";
   if (auto role = dyn_cast<device::RoleOp>(op); role && role.getEngine() == device::Engine::nic)
     return "it runs on engine nic, expected core or copy";
-  if (isa<core::ScatterOp>(op))
-    return "rows are scattered on backend 'cpu' only";
+  if (auto scatter = dyn_cast<core::ScatterOp>(op); scatter && !isCounted(scatter.getRows()))
+    return "rows in any order, of which several may be one, are scattered on backend 'cpu' only; "
+           "expected iota(n), or iota(n) + a number";
   if (auto dot = dyn_cast<core::DotOp>(op); dot && tileOf(dot.getAcc()).getRank() != 2)
     return "products of tiles with batch dimensions run on backend 'cpu'; expected 2 dimensions";
   if (isa<core::DotOp>(op) && !chip.multiplies)
