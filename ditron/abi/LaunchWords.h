@@ -31,6 +31,7 @@ enum class CoreField : int64_t {
   scratch = 40, ///< the address of KernelInfo::scratchBytes bytes
   scratchBytes = 48,
   log = 56,
+  words = 64, ///< the address of the words of the launch
 };
 
 //===-- GPUs ----------------------------------------------------------------------------------===//

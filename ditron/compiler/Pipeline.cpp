@@ -55,6 +55,7 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   passes.addPass(cpu::createDistToRuntime()); // verbs become calls
+  passes.addPass(cpu::createSelectViews());   // one of many arguments: from the launch's words
   passes.addPass(cpu::createLowerToLLVM());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }

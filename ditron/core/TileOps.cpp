@@ -235,6 +235,37 @@ LogicalResult ChunkOp::verify() {
   return success();
 }
 
+LogicalResult SelectViewOp::verify() {
+  if (getViews().empty())
+    return emitOpError("selects among no views, expected 1 or more");
+  for (auto [n, view] : llvm::enumerate(getViews()))
+    if (view.getType() != getView().getType())
+      return emitOpError() << "view " << n << " is " << view.getType() << ", expected "
+                           << getView().getType() << ", as the result is";
+  return success();
+}
+
+// tile.select_view %number of (%a, %b) : memref<...>
+ParseResult SelectViewOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand number;
+  SmallVector<OpAsmParser::UnresolvedOperand> views;
+  Type type;
+  if (parser.parseOperand(number) || parser.parseKeyword("of") ||
+      parser.parseOperandList(views, OpAsmParser::Delimiter::Paren) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColonType(type) ||
+      parser.resolveOperand(number, parser.getBuilder().getIndexType(), result.operands) ||
+      parser.resolveOperands(views, type, result.operands))
+    return failure();
+  result.addTypes(type);
+  return success();
+}
+
+void SelectViewOp::print(OpAsmPrinter &printer) {
+  printer << " " << getNumber() << " of (" << getViews() << ")";
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " : " << getView().getType();
+}
+
 /// The rows, the tile and the view of a gather or scatter fit.
 static LogicalResult checkRows(Operation *op, RankedTensorType tile, RankedTensorType rows,
                                MemRefType view) {

@@ -140,6 +140,23 @@ def Tile_ChunkOp : Tile_Op<"chunk", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_SelectViewOp : Tile_Op<"select_view", [Pure]> {
+  let summary = "One of several views, by a number known at run time";
+  let description = [{
+    View number `number` of `views`, from 0 on. What a kernel that stands for many uses to say which of
+    their arguments it works on: its code is the same for all of them.
+
+    Example:
+    ```mlir
+    %W = tile.select_view %layer of (%W0, %W1) : memref<?x?xf32, strided<[?, ?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Index:$number, Variadic<Tile_View>:$views);
+  let results = (outs Tile_View:$view);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def Tile_GatherOp : Tile_AccessOp<"gather", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads rows of a view, chosen by an index tile";
   let description = [{

@@ -364,12 +364,23 @@ LogicalResult BarrierOp::verify() {
   return success();
 }
 
+void TilesOp::build(OpBuilder &builder, OperationState &state, ValueRange extents, Value elements,
+                    IntegerAttr height, OrderAttr order) {
+  build(builder, state, extents, elements, Value(), Value(), height, order);
+}
+void TilesOp::build(OpBuilder &builder, OperationState &state, ValueRange extents, Value elements,
+                    int64_t height, OrderAttr order) {
+  build(builder, state, extents, elements, builder.getI64IntegerAttr(height), order);
+}
+
 LogicalResult TilesOp::verify() {
   if (getExtents().empty() || getExtents().size() > 4)
     return emitOpError() << "has " << getExtents().size() << " extents, expected 1 to 4";
   if ((*this)->getParentOfType<TilesOp>())
     return emitOpError("stands inside of another dist.tiles, whose tiles run on different cores; "
                        "expected a loop of scf.for");
+  if (!getFirst() != !getEnd())
+    return emitOpError("has one end of a range of tiles, expected both or none");
   if (getHeight() < 1)
     return emitOpError() << "height is " << getHeight() << ", expected 1 or more";
   Block &block = getBody().front();
@@ -389,18 +400,24 @@ LogicalResult MarkTileOp::verify() {
   return success();
 }
 
-// dist.tiles (%i, %j) of (%rows, %columns) order <"name", 8> elements %m height 128 { ... }
+// dist.tiles (%i, %j) of (%rows, %columns) from %first to %end order <"name", 8> elements %m height 128 {
+//   ...
+// }
 ParseResult TilesOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> coords;
   SmallVector<OpAsmParser::UnresolvedOperand> extents;
-  OpAsmParser::UnresolvedOperand elements;
+  OpAsmParser::UnresolvedOperand elements, first, end;
   Builder &builder = parser.getBuilder();
   Type index = builder.getIndexType();
   OrderAttr order;
   if (parser.parseArgumentList(coords, OpAsmParser::Delimiter::Paren) ||
-      parser.parseKeyword("of") ||
-      parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren) ||
-      parser.parseKeyword("order") ||
+      parser.parseKeyword("of") || parser.parseOperandList(extents, OpAsmParser::Delimiter::Paren))
+    return failure();
+  bool hasRange = succeeded(parser.parseOptionalKeyword("from"));
+  if (hasRange &&
+      (parser.parseOperand(first) || parser.parseKeyword("to") || parser.parseOperand(end)))
+    return failure();
+  if (parser.parseKeyword("order") ||
       parser.parseCustomAttributeWithFallback(order, Type(), "order", result.attributes))
     return failure();
   bool hasElements = succeeded(parser.parseOptionalKeyword("elements"));
@@ -414,18 +431,24 @@ ParseResult TilesOp::parse(OpAsmParser &parser, OperationState &result) {
   Region *body = result.addRegion();
   if (parser.resolveOperands(extents, index, result.operands) ||
       (hasElements && parser.resolveOperand(elements, index, result.operands)) ||
+      (hasRange && (parser.resolveOperand(first, index, result.operands) ||
+                    parser.resolveOperand(end, index, result.operands))) ||
       parser.parseRegion(*body, coords) || parser.parseOptionalAttrDict(result.attributes))
     return failure();
   if (body->empty())
     body->emplaceBlock();
   auto &properties = result.getOrAddProperties<TilesOp::Properties>();
-  properties.operandSegmentSizes = {static_cast<int32_t>(extents.size()), hasElements ? 1 : 0};
+  properties.operandSegmentSizes = {static_cast<int32_t>(extents.size()), hasElements ? 1 : 0,
+                                    hasRange ? 1 : 0, hasRange ? 1 : 0};
   result.addAttribute("height", builder.getI64IntegerAttr(height));
   return success();
 }
 
 void TilesOp::print(OpAsmPrinter &printer) {
-  printer << " (" << getBody().front().getArguments() << ") of (" << getExtents() << ") order ";
+  printer << " (" << getBody().front().getArguments() << ") of (" << getExtents() << ")";
+  if (getFirst())
+    printer << " from " << getFirst() << " to " << getEnd();
+  printer << " order ";
   printer.printStrippedAttrOrType(getOrderAttr());
   if (getElements())
     printer << " elements " << getElements();

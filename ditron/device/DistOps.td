@@ -519,6 +519,8 @@ def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryE
     the rows, those before are batch. An order that follows the ranks shards the rows in `elements`,
     `height` of them in a tile (the last one may have fewer); without them it is rows x height.
     Loops over tiles do not nest, since the tiles of the outer one run on different cores.
+    With a range, every core that comes here executes tiles first, first + 1, ... up to `end`, in the
+    same order: the tiles of one task.
 
     Example:
     ```mlir
@@ -528,13 +530,21 @@ def Dist_TilesOp : Dist_Op<"tiles", [SingleBlock, NoTerminator, RecursiveMemoryE
     dist.tiles (%i, %j) of (%rows, %columns) order <"own-shard-first"> elements %m height 128 {
       dist.wait %ready[%i] >= %one : !dist.signals<1>
     }
+    dist.tiles (%i, %j) of (%rows, %columns) from %first to %end order <"row-major"> {
+      dist.notify %done[%i] add %one : !dist.signals<1>
+    }
     ```
   }];
   let arguments = (ins Variadic<Index>:$extents, Optional<Index>:$elements,
+      Optional<Index>:$first, Optional<Index>:$end,
       DefaultValuedAttr<I64Attr, "1">:$height, Dist_OrderAttr:$order);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$extents, "::mlir::Value":$elements,
+                                 "::mlir::IntegerAttr":$height, "OrderAttr":$order)>,
+                  OpBuilder<(ins "::mlir::ValueRange":$extents, "::mlir::Value":$elements,
+                                 "int64_t":$height, "OrderAttr":$order)>];
 }
 
 def Dist_MarkTileOp : Dist_Op<"mark_tile", [MemoryEffects<[MemWrite]>]> {

@@ -83,6 +83,10 @@ Program Context::compile(const Kernel &kernel, const Schedule &schedule,
       Program::Impl{impl_->device, std::move(source), std::move(executable)}));
 }
 
+TaskProgram Context::compile(const TaskGraph &graph, const TaskOptions &options) const {
+  return {*this, graph, options};
+}
+
 /// The device's own stream, as a handle that keeps the device.
 Stream Context::stream() const { return Stream({impl_->device, &impl_->device->stream()}); }
 Stream Context::makeStream() const { return Stream(impl_->device->makeStream()); }

@@ -16,6 +16,7 @@
 // whose ranks are GPUs. `ditron info` lists them.
 #pragma once
 #include "ditron/driver/Program.h"
+#include "ditron/driver/TaskProgram.h"
 #include "ditron/runtime/Options.h"
 #include <functional>
 #include <memory>
@@ -68,6 +69,10 @@ public:
   /// where it cannot be.
   Program compile(const Kernel &kernel, const Schedule &schedule = {},
                   const CompileOptions &options = {}) const;
+
+  /// Compiles a graph of tasks, as one kernel or as a launch a task: see TaskProgram. CompileError
+  /// where it cannot be.
+  TaskProgram compile(const TaskGraph &graph, const TaskOptions &options = {}) const;
 
   /// The stream of launches that name none, and others beside it.
   Stream stream() const;

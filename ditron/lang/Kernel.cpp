@@ -73,9 +73,8 @@ static Type typeOf(MLIRContext *context, const Parameter &parameter) {
   return IndexType::get(context);
 }
 
-/// The kernel's function: empty, with named arguments.
-static func::FuncOp makeFunction(OpBuilder &builder, mlir::Location where,
-                                 const TracedKernel &kernel) {
+func::FuncOp detail::makeFunction(OpBuilder &builder, mlir::Location where,
+                                  const TracedKernel &kernel) {
   SmallVector<Type> types;
   for (const Parameter &parameter : kernel.parameters)
     types.push_back(typeOf(builder.getContext(), parameter));

@@ -97,6 +97,9 @@ public:
             },
             where) {}
 
+  /// A kernel whose IR is made otherwise.
+  explicit Kernel(std::shared_ptr<const TracedKernel> traced) : traced_(std::move(traced)) {}
+
   const Signature &signature() const;
   const std::string &name() const { return signature().name(); }
   const std::vector<detail::Parameter> &parameters() const;

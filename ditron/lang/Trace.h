@@ -85,6 +85,10 @@ mlir::TypedAttr constantOf(mlir::Type element, const Number &number, Location wh
 /// The same as the padding of a load; null for 0.
 mlir::TypedAttr paddingOf(mlir::Type element, const Number &padding, Location where);
 
+/// The function of a kernel with this signature and these parameters: empty, with named arguments.
+mlir::func::FuncOp makeFunction(mlir::OpBuilder &builder, mlir::Location where,
+                                const TracedKernel &kernel);
+
 /// A context with the dialects of the language.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 

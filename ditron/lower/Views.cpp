@@ -27,6 +27,8 @@ bool hasUnitStride(Value view) {
   }
   if (auto choice = dyn_cast<arith::SelectOp>(op))
     return hasUnitStride(choice.getTrueValue()) && hasUnitStride(choice.getFalseValue());
+  if (auto choice = dyn_cast<core::SelectViewOp>(op))
+    return llvm::all_of(choice.getViews(), hasUnitStride);
   if (isa<memref::SubViewOp, memref::ExpandShapeOp, memref::CastOp, memref::MemorySpaceCastOp,
           core::ChunkOp>(op))
     return hasUnitStride(op->getOperand(0));

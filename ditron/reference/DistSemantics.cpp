@@ -253,10 +253,15 @@ void runTiles(CoreMachine &core, device::TilesOp op) {
   MeshAxes::Line line = lineOf(core, op.getOrder().getAxis());
   device::Place<int64_t> place{line.placeOf(core.rank()), line.extent};
   const auto *order = device::findOrder<int64_t>(std::string_view(op.getOrder().getName()));
-  int64_t group = op.getOrder().getParameter(), cores = core.role().count;
-  auto again = [=, next = core.core() - core.role().first](CoreMachine &core,
-                                                           const Values &) mutable {
-    if (next >= tiles.size())
+  int64_t group = op.getOrder().getParameter();
+  bool isRange = static_cast<bool>(op.getFirst());
+  int64_t first = isRange ? core.integer(op.getFirst()) : core.core() - core.role().first;
+  int64_t cores = isRange ? 1 : core.role().count;
+  int64_t end = isRange ? std::min(core.integer(op.getEnd()), tiles.size()) : tiles.size();
+  if (first < 0)
+    throw CompileError(fmt::format("begins with tile {}, expected 0 or more", first));
+  auto again = [=, next = first](CoreMachine &core, const Values &) mutable {
+    if (next >= end)
       return false;
     device::TileIndex<int64_t> tile = order->index(next, tiles.grid, place, group);
     core.set(op.getBody().getArguments(), tiles.coordinates(tile));

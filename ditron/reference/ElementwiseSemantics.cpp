@@ -203,7 +203,35 @@ template <class Op> void addIntegerToFloat(Semantics &semantics, bool isSigned) 
   });
 }
 
+/// The same bits as another type.
+Value bitcast(CoreMachine &core, arith::BitcastOp op) {
+  DType from = elementType(op.getIn().getType()), to = elementType(op.getType());
+  auto bits = [=](auto x) {
+    int64_t word = 0;
+    if constexpr (std::is_same_v<decltype(x), double>)
+      storeElement(from, &word, x);
+    else
+      word = x;
+    return word;
+  };
+  auto as = [&](auto number) -> Value {
+    using From = decltype(number);
+    const Value &in = core.get(op.getIn());
+    if (isFloat(to))
+      return mapElements<From>(
+          op.getType(),
+          [=](From x) {
+            int64_t word = bits(x);
+            return loadElement(to, &word);
+          },
+          in);
+    return mapElements<From>(op.getType(), [=](From x) { return wrapTo(to, bits(x)); }, in);
+  };
+  return isFloat(from) ? as(double()) : as(int64_t());
+}
+
 void addConversions(Semantics &semantics) {
+  semantics.addPure<arith::BitcastOp>(bitcast);
   addSignedConversion<arith::ExtSIOp>(semantics);
   addSignedConversion<arith::TruncIOp>(semantics);
   addSignedConversion<arith::IndexCastOp>(semantics);

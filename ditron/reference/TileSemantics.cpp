@@ -6,6 +6,7 @@
 #include "ditron/reference/TileMath.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Message.h"
+#include <fmt/format.h>
 
 namespace ditron::reference {
 namespace {
@@ -86,6 +87,13 @@ void atomicAdd(CoreMachine &core, core::AtomicAddOp op) {
   core.set(op.getOld(), std::move(old));
 }
 
+Value selectView(CoreMachine &core, core::SelectViewOp op) {
+  int64_t number = core.integer(op.getNumber()), count = op.getViews().size();
+  if (number < 0 || number >= count)
+    throw CompileError(fmt::format("selects view {} of {}", number, count));
+  return core.get(op.getViews()[number]);
+}
+
 Value chunk(CoreMachine &core, core::ChunkOp op) {
   return chunkOf(core.get<View>(op.getView()), core.integers(op.getCoords()), op.getShape());
 }
@@ -97,6 +105,7 @@ void addMemoryOps(Semantics &semantics) {
   semantics.add<core::ScatterOp>(scatter);
   semantics.add<core::AtomicAddOp>(atomicAdd);
   semantics.addPure<core::ChunkOp>(chunk);
+  semantics.addPure<core::SelectViewOp>(selectView);
 }
 
 //===-- Computation and shape -----------------------------------------------------------------===//

@@ -24,6 +24,7 @@ struct CoreContext {
   std::byte *scratch; ///< memory of this core, 64-byte aligned
   int64_t scratchBytes;
   EventLog *log;
+  const int64_t *words; ///< of the launch
 
   static constexpr int kMaxRoles = 16;
   struct Role {
@@ -52,7 +53,7 @@ struct CoreContext {
 #define DITRON_FIELD(name) (offsetof(CoreContext, name) == size_t(abi::CoreField::name))
 static_assert(DITRON_FIELD(rank) && DITRON_FIELD(ranks) && DITRON_FIELD(core) &&
               DITRON_FIELD(cores) && DITRON_FIELD(localRanks) && DITRON_FIELD(scratch) &&
-              DITRON_FIELD(scratchBytes) && DITRON_FIELD(log));
+              DITRON_FIELD(scratchBytes) && DITRON_FIELD(log) && DITRON_FIELD(words));
 #undef DITRON_FIELD
 
 } // namespace ditron::runtime

@@ -18,6 +18,7 @@ namespace {
 /// a type in front of the function, where compiled kernels have none.
 [[clang::no_sanitize("function")]] void enterKernel(CoreContext &context, const KernelCode &code,
                                                     const int64_t *arguments) {
+  context.words = arguments;
   if (setjmp(context.leave) == 0) {
     code.entry(&context, arguments);
     ditron_quiet(&context);

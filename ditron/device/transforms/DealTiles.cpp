@@ -16,7 +16,7 @@
 //     }
 //
 // The coordinates of tile %t come from the functions of device/Order.h, which emit IR when given an
-// integer that does. Cores that share tiles (kSharersAttr) count as one.
+// integer that does. A range of tiles is a loop over these numbers. Cores that share tiles (kSharersAttr) count as one.
 // test/device/deal-tiles.mlir shows the result.
 //
 #include "ditron/device/DistOps.h"
@@ -127,6 +127,16 @@ std::pair<Value, Value> dealtTo(TilesOp tiles, ImplicitLocOpBuilder &builder) {
   return {builder.create<arith::DivUIOp>(core, each), builder.create<arith::DivUIOp>(cores, each)};
 }
 
+/// The numbers of this core's tiles: from one up to another, in steps.
+std::array<Value, 3> numbersOf(TilesOp tiles, Integer total, ImplicitLocOpBuilder &builder) {
+  if (!tiles.getFirst()) {
+    auto [core, cores] = dealtTo(tiles, builder);
+    return {core, total.value(), cores};
+  }
+  Integer end = min(Integer(builder, tiles.getEnd()), total);
+  return {tiles.getFirst(), end.value(), builder.create<arith::ConstantIndexOp>(1)};
+}
+
 void deal(TilesOp tiles) {
   ImplicitLocOpBuilder builder(tiles.getLoc(), tiles);
   auto integer = [&](Value value) { return Integer(builder, value); };
@@ -141,8 +151,8 @@ void deal(TilesOp tiles) {
   Place<Integer> place{integer(builder.create<RankOp>(index, axis)),
                        integer(builder.create<NumRanksOp>(index, axis))};
   Integer total = grid.batch * grid.rows * grid.cols;
-  auto [core, cores] = dealtTo(tiles, builder);
-  auto loop = builder.create<scf::ForOp>(core, total.value(), cores);
+  auto [begin, end, step] = numbersOf(tiles, total, builder);
+  auto loop = builder.create<scf::ForOp>(begin, end, step);
   loop->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
 
   builder.setInsertionPointToStart(loop.getBody());

@@ -52,8 +52,9 @@ bool isScratch(MemRefType type) {
 /// Adds an entry point that takes a context and the words of the arguments.
 class EntryBuilder {
 public:
-  EntryBuilder(LLVM::LLVMFuncOp callee, ArrayRef<Type> arguments, StringRef name,
-               const LLVMTypeConverter &types)
+  /// Of some arguments, `firstWords` says where their words are; empty: one after the other.
+  EntryBuilder(LLVM::LLVMFuncOp callee, ArrayRef<Type> arguments, ArrayRef<int64_t> firstWords,
+               StringRef name, const LLVMTypeConverter &types)
       : types_(types), callee_(callee), b_(callee->getContext()), loc_(callee.getLoc()) {
     b_.setInsertionPointAfter(callee);
     Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -63,8 +64,11 @@ public:
     Block *block = entry.addEntryBlock(b_);
     b_.setInsertionPointToEnd(block);
     context_ = block->getArgument(0), words_ = block->getArgument(1);
-    for (Type argument : arguments)
+    for (auto [n, argument] : llvm::enumerate(arguments)) {
+      if (!firstWords.empty())
+        next_ = static_cast<int32_t>(firstWords[n]);
       add(argument);
+    }
     b_.create<LLVM::CallOp>(loc_, callee, values_);
     b_.create<LLVM::ReturnOp>(loc_, ValueRange());
   }
@@ -161,7 +165,12 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
   static LogicalResult lowerKernels(ModuleOp module, ArrayRef<func::FuncOp> kernels,
                                     LLVMTypeConverter &types) {
     std::vector<abi::KernelInfo> infos;
-    SmallVector<std::pair<std::string, SmallVector<Type>>> callees;
+    struct Callee {
+      std::string name;
+      SmallVector<Type> arguments;
+      SmallVector<int64_t> firstWords;
+    };
+    SmallVector<Callee> callees;
     for (func::FuncOp kernel : kernels) {
       FailureOr<abi::KernelInfo> info = lower::describeKernel(kernel);
       if (failed(info))
@@ -169,7 +178,11 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
       if (kernels.size() > 1)
         info->entry += "_" + kernel.getName().str();
       infos.push_back(*info);
-      callees.emplace_back(kernel.getName().str(), kernel.getArgumentTypes());
+      auto firstWords = kernel->getAttrOfType<DenseI64ArrayAttr>(kFirstWordsAttr);
+      callees.push_back(
+          {kernel.getName().str(), llvm::to_vector(kernel.getArgumentTypes()),
+           SmallVector<int64_t>(firstWords ? firstWords.asArrayRef() : ArrayRef<int64_t>())});
+      kernel->removeAttr(kFirstWordsAttr);
       kernel.setPrivate();
     }
     lower::attachInfos(module, infos);
@@ -177,9 +190,9 @@ class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
     if (failed(simplify(module)) || failed(lower::convertToLLVM(module, types)))
       return failure();
     for (auto [info, callee] : llvm::zip(infos, callees)) {
-      auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee.first);
+      auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(callee.name);
       function.setLinkage(LLVM::Linkage::Internal);
-      EntryBuilder(function, callee.second, info.entry, types);
+      EntryBuilder(function, callee.arguments, callee.firstWords, info.entry, types);
     }
     return success();
   }

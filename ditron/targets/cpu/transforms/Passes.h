@@ -22,4 +22,8 @@ namespace ditron::cpu {
 /// The bytes of scratch memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kScratchAttr = "tile.scratch_bytes";
 
+/// The numbers of the first words of a function's arguments (i64 array), where these are not all that
+/// the kernel had: see SelectViews.cpp.
+inline constexpr llvm::StringLiteral kFirstWordsAttr = "cpu.first_words";
+
 } // namespace ditron::cpu

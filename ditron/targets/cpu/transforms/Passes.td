@@ -23,6 +23,11 @@ def DistToRuntime : Pass<"cpu-dist-to-runtime", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SelectViews : Pass<"cpu-select-views", "::mlir::ModuleOp"> {
+  let summary = "Reads views that are selected among arguments from the words of the launch";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def LowerToLLVM : Pass<"cpu-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Turns loops, vectors and memory into the LLVM dialect, and adds the entry points";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::affine::AffineDialect", "::mlir::cf::ControlFlowDialect",

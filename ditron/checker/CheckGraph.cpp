@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/checker/CheckGraph.h"
+#include "ditron/support/Error.h"
+#include "ditron/task/Fuse.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ditron {
+
+namespace {
+
+using task::ValueKind;
+
+/// A graph as a kernel with a schedule.
+class GraphSubject {
+public:
+  GraphSubject(const TaskGraph &graph, const GraphCheckOptions &options)
+      : graph_(graph.graph()), given_(options),
+        footprints_(graph_.types.begin(), graph_.types.end()), fused_(graph_, footprints_),
+        shapes_(task::shapesOf(graph_, inputShapes(), options.ranks)),
+        plan_(task::schedule(graph_, footprints_, shapes_,
+                             {.cores = options.cores, .ranks = options.ranks})) {}
+
+  const task::Plan &plan() const { return plan_; }
+  const task::Graph &graph() const { return graph_; }
+
+  Verdict check(const task::Plan &plan) const {
+    task::Tables tables = fused_.tablesOf(plan);
+    CheckOptions options;
+    options.ranks = given_.ranks;
+    options.cores = given_.cores;
+    options.schedules = given_.schedules;
+    options.time = given_.time;
+    options.shape = extents(tables);
+    options.input = [this, &tables](int64_t, size_t argument, int64_t element) {
+      return this->element(tables, argument, element);
+    };
+    Verdict verdict = ditron::check(fused_.kernel(), options);
+    verdict.options.input = {}; // refers to the tables
+    return verdict;
+  }
+
+private:
+  std::vector<std::vector<int64_t>> inputShapes() const {
+    std::vector<std::vector<int64_t>> shapes;
+    for (const task::Value &value : graph_.values)
+      if (value.kind == ValueKind::input) {
+        Argument argument{value.name, false, false, value.dims};
+        Signature signature(fmt::format("{}({}) -> nothing[1]", graph_.name, argument.text()));
+        shapes.push_back(signature.shape(argument, given_.shape));
+      }
+    return shapes;
+  }
+
+  /// Extents by the names that the fused kernel's signature has for them.
+  Dimensions extents(const task::Tables &tables) const {
+    Dimensions result;
+    for (size_t value = 0; value < shapes_.size(); ++value)
+      for (size_t d = 0; d < shapes_[value].size(); ++d)
+        result[fmt::format("v{}_{}", value, d)] = shapes_[value][d];
+    result["Q"] = static_cast<int64_t>(tables.queue.size());
+    result["C"] = tables.columns;
+    result["T"] = static_cast<int64_t>(tables.tasks.size()) / tables.columns;
+    result["W"] = static_cast<int64_t>(tables.waits.size()) / 2;
+    return result;
+  }
+
+  double element(const task::Tables &tables, size_t argument, int64_t element) const {
+    size_t inputs = fused_.inputs().size();
+    auto at = static_cast<size_t>(element);
+    if (argument == inputs)
+      return double(tables.queue[at]);
+    if (argument == inputs + 1)
+      return double(tables.tasks[at]);
+    if (argument == inputs + 2)
+      return double(tables.waits[at]);
+    size_t number =
+        argument < inputs ? fused_.inputs()[argument] : fused_.outputs()[argument - inputs - 3];
+    return valueOf(graph_.values[number], element);
+  }
+
+  double valueOf(const task::Value &value, int64_t element) const {
+    if (value.kind == ValueKind::input && given_.input)
+      return given_.input(value.name, element);
+    if (value.kind != ValueKind::constant || !value.tensor.isHostAccessible())
+      return double((element * 7 + 3) % 5);
+    std::vector<int64_t> index(value.tensor.shape().size());
+    for (size_t d = index.size(); d-- > 0; element /= value.tensor.shape()[d])
+      index[d] = element % value.tensor.shape()[d];
+    return value.tensor.at(index);
+  }
+
+  const task::Graph &graph_;
+  const GraphCheckOptions &given_;
+  std::vector<task::Footprint> footprints_;
+  task::FusedKernel fused_;
+  task::Shapes shapes_;
+  task::Plan plan_;
+};
+
+} // namespace
+
+Verdict check(const TaskGraph &graph, const GraphCheckOptions &options) {
+  GraphSubject subject(graph, options);
+  return subject.check(subject.plan());
+}
+
+std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options) {
+  GraphSubject subject(graph, options);
+  if (Verdict verdict = subject.check(subject.plan()); !verdict.clean())
+    throw CompileError(fmt::format("{} is not clean: {}", graph.name(), verdict.text()));
+  std::vector<Mutant> mutants;
+  for (size_t core = 0; core < subject.plan().queues.size(); ++core)
+    for (size_t number = 0; number < subject.plan().queues[core].size(); ++number)
+      for (size_t wait = 0; wait < subject.plan().queues[core][number].waits.size(); ++wait) {
+        task::Plan plan = subject.plan();
+        task::Wait &changed = plan.queues[core][number].waits[wait];
+        --changed.count;
+        const task::Node &node = subject.graph().nodes[plan.queues[core][number].node];
+        Verdict verdict = subject.check(plan);
+        mutants.push_back(
+            {.kind = "shorten-edge",
+             .source = fmt::format("task {}, core {}", subject.graph().describe(node), core),
+             .what = fmt::format("wait for {} tasks of core {}, not {}", changed.count,
+                                 changed.core, changed.count + 1),
+             .outcome = verdict.clean() ? Mutant::Outcome::missed : Mutant::Outcome::killed,
+             .finding = verdict.clean() ? "" : std::string(name(verdict.findings.front().kind))});
+      }
+  return mutants;
+}
+
+} // namespace ditron

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The check of a graph of tasks: of the one kernel that it becomes, with its schedule.
+//
+//   Verdict verdict = check(graph, {.cores = 4, .shape = {{"B", 2}}});
+//   EXPECT_TRUE(verdict.clean()) << verdict.text();
+#pragma once
+#include "ditron/checker/Check.h"
+#include "ditron/task/TaskGraph.h"
+
+namespace ditron {
+
+struct GraphCheckOptions {
+  int64_t ranks = 1;
+  int64_t cores = 2;     ///< of each rank
+  Dimensions shape = {}; ///< extents of the names in declarations of inputs
+  /// Value of an element (row-major) of an input; small integers otherwise. Constants are what their
+  /// tensors hold, where the host may read them.
+  std::function<double(const std::string &input, int64_t element)> input = {};
+  std::optional<int64_t> schedules = {};
+  std::chrono::seconds time{600};
+};
+
+/// Checks a graph. CompileError where shapes do not fit, or a task cannot be part of one kernel.
+Verdict check(const TaskGraph &graph, const GraphCheckOptions &options);
+
+/// The same for each schedule with one edge that waits for a task too few: the mistakes that a
+/// schedule can have. All of them are to be found.
+std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options);
+
+} // namespace ditron

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/driver/Megakernel.h"
+#include "ditron/driver/Context.h"
+
+namespace ditron {
+
+static std::vector<task::Footprint> footprintsOf(const task::Graph &graph) {
+  return {graph.types.begin(), graph.types.end()};
+}
+
+Megakernel::Megakernel(const Context &context, const task::Graph &graph)
+    : graph_(graph), device_(context.device()),
+      machine_{context.cores(), context.rank(), context.ranks()}, footprints_(footprintsOf(graph)),
+      fused_(graph, footprints_), program_(context.compile(fused_.kernel())) {}
+
+/// A copy in the memory of the device.
+static Tensor onDevice(const std::shared_ptr<runtime::Device> &device, std::vector<int64_t> &data,
+                       const std::vector<int64_t> &shape) {
+  Tensor tensor = Tensor::own(device, DType::i64, shape);
+  if (!data.empty())
+    tensor.copyFrom(Tensor::borrow(data.data(), DType::i64, shape));
+  return tensor;
+}
+
+Megakernel::Schedule Megakernel::schedule(const task::Shapes &shapes) const {
+  task::Tables tables = fused_.tablesOf(task::schedule(graph_, footprints_, shapes, machine_));
+  int64_t columns = tables.columns, tasks = static_cast<int64_t>(tables.tasks.size()) / columns;
+  return {onDevice(device_, tables.queue, {static_cast<int64_t>(tables.queue.size())}),
+          onDevice(device_, tables.tasks, {tasks, columns}),
+          onDevice(device_, tables.waits, {static_cast<int64_t>(tables.waits.size()) / 2, 2})};
+}
+
+std::vector<KernelArgument> Megakernel::arguments(const std::vector<Tensor> &values,
+                                                  const Schedule &schedule) const {
+  std::vector<KernelArgument> arguments;
+  for (size_t value : fused_.inputs())
+    arguments.emplace_back(values[value]);
+  arguments.insert(arguments.end(), {schedule.queue, schedule.tasks, schedule.waits});
+  for (size_t value : fused_.outputs())
+    arguments.emplace_back(values[value]);
+  return arguments;
+}
+
+} // namespace ditron

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A graph of tasks as one kernel: its code, and a schedule for each set of shapes.
+#pragma once
+#include "ditron/driver/Program.h"
+#include "ditron/task/Fuse.h"
+
+namespace ditron {
+
+class Context;
+
+class Megakernel {
+public:
+  /// `graph` has to outlive it. CompileError naming a task that cannot be part of one kernel.
+  Megakernel(const Context &context, const task::Graph &graph);
+
+  /// The schedule for values of these shapes, in the memory of the device.
+  struct Schedule {
+    Tensor queue, tasks, waits;
+  };
+  Schedule schedule(const task::Shapes &shapes) const;
+
+  /// What the kernel is launched with; `values`: the tensor of each value of the graph.
+  std::vector<KernelArgument> arguments(const std::vector<Tensor> &values,
+                                        const Schedule &schedule) const;
+  const Program &program() const { return program_; }
+
+private:
+  const task::Graph &graph_;
+  std::shared_ptr<runtime::Device> device_;
+  task::Machine machine_;
+  std::vector<task::Footprint> footprints_;
+  task::FusedKernel fused_;
+  Program program_;
+};
+
+} // namespace ditron

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/driver/TaskProgram.h"
+#include "ditron/driver/Context.h"
+#include "ditron/driver/Megakernel.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <optional>
+
+namespace ditron {
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+/// The shapes that a program was launched with: what its memory is made for.
+struct Instance {
+  Tensors values; ///< of the graph: null where a launch brings it
+  std::vector<std::vector<int64_t>> outputs;
+  Megakernel::Schedule schedule; ///< of a megakernel
+  std::optional<Graph> recorded;
+  std::vector<void *> recordedAt; ///< addresses of what the launch brought
+};
+
+} // namespace
+
+struct TaskProgram::Impl {
+  std::shared_ptr<runtime::Device> device;
+  int64_t ranks;
+  task::Graph graph;
+  Mode mode;
+  std::vector<Program> types; ///< where tasks are launches
+  std::optional<Megakernel> megakernel;
+  std::map<std::vector<std::vector<int64_t>>, Instance> instances;
+
+  size_t inputs() const {
+    return std::count_if(graph.values.begin(), graph.values.end(), [](const task::Value &value) {
+      return value.kind == task::ValueKind::input;
+    });
+  }
+  [[noreturn]] void refuse(const std::string &problem) const {
+    throw CompileError(fmt::format("{}: {}", graph.name, problem));
+  }
+
+  Instance &instanceFor(const Tensors &tensors);
+  Instance makeInstance(const std::vector<std::vector<int64_t>> &shapes) const;
+  void checkGiven(const Instance &instance, const Tensors &tensors) const;
+  Tensors bind(const Instance &instance, const Tensors &tensors) const;
+  Graph record(const Tensors &values) const;
+  void eachLaunch(const Tensors &values,
+                  const std::function<void(const Program &, const std::vector<KernelArgument> &)>
+                      &launch) const;
+};
+
+Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>> &inputs) const {
+  task::Shapes shapes = task::shapesOf(graph, inputs, ranks);
+  Instance instance;
+  for (size_t n = 0; n < graph.values.size(); ++n) {
+    const task::Value &value = graph.values[n];
+    bool isOurs = value.kind == task::ValueKind::made && !value.isOutput;
+    instance.values.push_back(isOurs ? Tensor::own(device, value.type, shapes[n]) : value.tensor);
+  }
+  for (size_t output : graph.outputs)
+    instance.outputs.push_back(shapes[output]);
+  if (megakernel)
+    instance.schedule = megakernel->schedule(shapes);
+  return instance;
+}
+
+Instance &TaskProgram::Impl::instanceFor(const Tensors &tensors) {
+  size_t expected = inputs() + graph.outputs.size();
+  if (tensors.size() != expected)
+    refuse(fmt::format("launched with {} tensors, expected {}: {} inputs and {} outputs",
+                       tensors.size(), expected, inputs(), graph.outputs.size()));
+  std::vector<std::vector<int64_t>> shapes;
+  for (size_t n = 0; n < inputs(); ++n)
+    shapes.push_back(tensors[n].shape());
+  auto found = instances.find(shapes);
+  if (found == instances.end())
+    found = instances.emplace(shapes, makeInstance(shapes)).first;
+  checkGiven(found->second, tensors);
+  return found->second;
+}
+
+void TaskProgram::Impl::checkGiven(const Instance &instance, const Tensors &tensors) const {
+  size_t next = 0;
+  auto check = [&](const task::Value &value, const std::vector<int64_t> *shape) {
+    const Tensor &tensor = tensors[next++];
+    if (tensor.dtype() != value.type)
+      refuse(fmt::format("'{}' is of {}, expected {}", value.name, name(tensor.dtype()),
+                         name(value.type)));
+    if (shape && tensor.shape() != *shape)
+      refuse(fmt::format("output '{}' has shape [{}], expected [{}]", value.name,
+                         fmt::join(tensor.shape(), ", "), fmt::join(*shape, ", ")));
+  };
+  for (const task::Value &value : graph.values)
+    if (value.kind == task::ValueKind::input)
+      check(value, nullptr);
+  for (size_t n = 0; n < graph.outputs.size(); ++n)
+    check(graph.values[graph.outputs[n]], &instance.outputs[n]);
+}
+
+/// The tensor of each value.
+Tensors TaskProgram::Impl::bind(const Instance &instance, const Tensors &tensors) const {
+  Tensors values = instance.values;
+  size_t next = 0;
+  for (size_t n = 0; n < graph.values.size(); ++n)
+    if (graph.values[n].kind == task::ValueKind::input)
+      values[n] = tensors[next++];
+  for (size_t output : graph.outputs)
+    values[output] = tensors[next++];
+  return values;
+}
+
+void TaskProgram::Impl::eachLaunch(
+    const Tensors &values,
+    const std::function<void(const Program &, const std::vector<KernelArgument> &)> &launch) const {
+  for (const task::Node &node : graph.nodes) {
+    std::vector<KernelArgument> arguments;
+    for (const task::Operand &operand : node.operands)
+      std::visit(
+          [&](auto given) {
+            if constexpr (std::is_same_v<decltype(given), size_t>)
+              arguments.emplace_back(values[given]);
+            else
+              arguments.emplace_back(given);
+          },
+          operand);
+    try {
+      launch(types[node.type], arguments);
+    } catch (const CompileError &error) {
+      throw CompileError(
+          fmt::format("{}: task {}: {}", graph.name, graph.describe(node), error.what()),
+          node.where);
+    }
+  }
+}
+
+Graph TaskProgram::Impl::record(const Tensors &values) const {
+  return {device, device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
+            eachLaunch(values,
+                       [&](const Program &program, const std::vector<KernelArgument> &arguments) {
+                         program.launch(arguments, Stream(stream));
+                       });
+          })};
+}
+
+TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options)
+    : impl_(std::make_shared<Impl>(
+          Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}, {}})) {
+  if (options.mode == Mode::megakernel) {
+    if (!impl_->graph.nodes.empty())
+      impl_->megakernel.emplace(context, impl_->graph);
+    return;
+  }
+  for (const Kernel &type : impl_->graph.types)
+    impl_->types.push_back(context.compile(type));
+}
+
+void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
+  Instance &instance = impl_->instanceFor(tensors);
+  Tensors values = impl_->bind(instance, tensors);
+  if (impl_->megakernel)
+    impl_->megakernel->program().prepare(impl_->megakernel->arguments(values, instance.schedule));
+  if (impl_->mode == Mode::megakernel)
+    return;
+  impl_->eachLaunch(values,
+                    [](const Program &program, const std::vector<KernelArgument> &arguments) {
+                      program.prepare(arguments);
+                    });
+}
+
+void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
+  Instance &instance = impl_->instanceFor(tensors);
+  Tensors values = impl_->bind(instance, tensors);
+  if (impl_->megakernel)
+    impl_->megakernel->program().launch(impl_->megakernel->arguments(values, instance.schedule));
+  if (impl_->mode == Mode::megakernel)
+    return;
+  if (impl_->mode == Mode::stream) {
+    impl_->eachLaunch(values,
+                      [](const Program &program, const std::vector<KernelArgument> &arguments) {
+                        program.launch(arguments);
+                      });
+    return;
+  }
+  std::vector<void *> addresses;
+  for (const Tensor &tensor : tensors)
+    addresses.push_back(tensor.data());
+  if (!instance.recorded || instance.recordedAt != addresses) {
+    instance.recordedAt = addresses;
+    instance.recorded = impl_->record(values);
+  }
+  instance.recorded->launch();
+}
+
+} // namespace ditron

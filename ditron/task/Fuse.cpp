@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/task/Fuse.h"
+#include "ditron/support/Error.h"
+#include "ditron/support/Number.h"
+#include "ditron/task/NodeMemory.h"
+#include "ditron/task/PreparedKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Verifier.h"
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace mlir;
+
+namespace ditron::task {
+
+/// Columns of a task; those of its operands follow.
+enum Column : int64_t { kType, kFirst, kEnd, kWaitsBegin, kWaitsEnd, kInstance, kOperands };
+
+namespace {
+
+std::vector<bool> writtenValues(const Graph &graph) {
+  std::vector<bool> isWritten(graph.values.size());
+  for (const Node &node : graph.nodes)
+    for (auto [n, parameter] : llvm::enumerate(graph.kernelOf(node).parameters()))
+      if (const auto *value = std::get_if<size_t>(&node.operands[n]);
+          value && canWrite(parameter.access))
+        isWritten[*value] = true;
+  return isWritten;
+}
+
+std::string argumentText(const Graph &graph, size_t value) {
+  std::vector<std::string> dims;
+  for (int d = 0; d < graph.values[value].rank; ++d)
+    dims.push_back(fmt::format("v{}_{}", value, d));
+  return fmt::format("v{}[{}]", value, fmt::join(dims, ","));
+}
+
+} // namespace
+
+/// Writes the kernel.
+class Fuser {
+public:
+  Fuser(FusedKernel &fused, const Graph &graph, const std::vector<Footprint> &footprints)
+      : fused_(fused), graph_(graph), footprints_(footprints),
+        traced_(std::make_shared<TracedKernel>()) {
+    traced_->context = detail::makeContext();
+  }
+
+  Kernel build() {
+    std::vector<OwningOpRef<ModuleOp>> types;
+    for (const Kernel &type : graph_.types)
+      types.push_back(prepare(type, *traced_->context));
+    for (const Node &node : graph_.nodes)
+      refuseCopyEngines(node, functionOf(*types[node.type]));
+    declare();
+    b_.emplace(UnknownLoc::get(traced_->context.get()), traced_->context.get());
+    makeFunction();
+    declareMemory(types);
+    loopOverTasks([&](mlir::Value task, mlir::Value type) {
+      for (size_t number = 0; number < types.size(); ++number)
+        addType(number, functionOf(*types[number]), task, type);
+    });
+    b_->create<func::ReturnOp>();
+    if (failed(verify(*traced_->module)))
+      throw InternalError(fmt::format("{}: the kernel of a graph is not valid", graph_.name));
+    return Kernel(std::shared_ptr<const TracedKernel>(traced_));
+  }
+
+private:
+  void refuseCopyEngines(const Node &node, func::FuncOp function) const {
+    if (device::copyRoles(function).empty())
+      return;
+    throw CompileError(
+        fmt::format("{}: task {} is of a kernel with a role on copy engines, which no "
+                    "core can drive: expected Mode::stream, or another engine",
+                    graph_.name, graph_.describe(node)),
+        node.where);
+  }
+
+  //===-- The signature -----------------------------------------------------------------------===//
+
+  void declare() {
+    std::vector<bool> isWritten = writtenValues(graph_);
+    std::vector<std::string> inputs, outputs;
+    auto parameter = [&](size_t value, Access access) {
+      const Value &given = graph_.values[value];
+      return detail::Parameter{detail::Parameter::Kind::view, access, given.type, given.rank};
+    };
+    std::vector<detail::Parameter> written;
+    for (size_t value = 0; value < graph_.values.size(); ++value) {
+      std::string text = argumentText(graph_, value);
+      if (isWritten[value]) {
+        fused_.outputs_.push_back(value);
+        outputs.push_back(text);
+        written.push_back(parameter(value, Access::readWrite));
+      } else {
+        fused_.inputs_.push_back(value);
+        inputs.push_back(text);
+        traced_->parameters.push_back(parameter(value, Access::read));
+      }
+    }
+    for (const char *table : {"queue[Q]", "tasks[T,C]", "waits[W,2]"})
+      inputs.emplace_back(table);
+    for (int rank : {1, 2, 2})
+      traced_->parameters.push_back(
+          {detail::Parameter::Kind::view, Access::read, DType::i64, rank});
+    traced_->parameters.insert(traced_->parameters.end(), written.begin(), written.end());
+    traced_->signature = Signature(fmt::format("{}({}) -> {}", graph_.name, fmt::join(inputs, ", "),
+                                               fmt::join(outputs, ", ")));
+  }
+
+  void makeFunction() {
+    traced_->module = ModuleOp::create(b_->getLoc());
+    b_->setInsertionPointToEnd(traced_->module->getBody());
+    function_ = detail::makeFunction(*b_, b_->getLoc(), *traced_);
+    b_->setInsertionPointToEnd(&function_.getBody().front());
+    arguments_.resize(graph_.values.size());
+    unsigned next = 0;
+    auto bind = [&](size_t value) {
+      arguments_[value] = function_.getArgument(next);
+      function_.setArgAttr(next++, core::kNameAttr, b_->getStringAttr(graph_.values[value].name));
+    };
+    llvm::for_each(fused_.inputs_, bind);
+    queue_ = function_.getArgument(next++);
+    tasks_ = function_.getArgument(next++);
+    waits_ = function_.getArgument(next++);
+    llvm::for_each(fused_.outputs_, bind);
+  }
+
+  //===-- The loop ----------------------------------------------------------------------------===//
+
+  mlir::Value constant(int64_t value) { return b_->create<arith::ConstantIndexOp>(value); }
+  mlir::Value add(mlir::Value a, int64_t b) { return b_->create<arith::AddIOp>(a, constant(b)); }
+  mlir::Value word(mlir::Value table, ValueRange at) {
+    return b_->create<memref::LoadOp>(table, at);
+  }
+  mlir::Value number(mlir::Value table, ValueRange at) {
+    return b_->create<arith::IndexCastOp>(b_->getIndexType(), word(table, at));
+  }
+  mlir::Value ofTask(mlir::Value task, int64_t column) {
+    return number(tasks_, {task, constant(column)});
+  }
+
+  void loop(mlir::Value begin, mlir::Value end, llvm::function_ref<void(mlir::Value)> body) {
+    auto loop = b_->create<scf::ForOp>(begin, end, constant(1));
+    OpBuilder::InsertionGuard guard(*b_);
+    b_->setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+
+  void loopOverTasks(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
+    mlir::Value cores = add(b_->create<memref::DimOp>(queue_, 0), -1);
+    mlir::Value done = b_->create<device::SignalsOp>(device::SignalsType::get(b_->getContext(), 1),
+                                                     b_->getStringAttr("done"), cores);
+    mlir::Value core = b_->create<device::CoreOp>(b_->getIndexType());
+    loop(number(queue_, core), number(queue_, add(core, 1)), [&](mlir::Value task) {
+      loop(ofTask(task, kWaitsBegin), ofTask(task, kWaitsEnd), [&](mlir::Value wait) {
+        b_->create<device::WaitOp>(done, number(waits_, {wait, constant(0)}),
+                                   number(waits_, {wait, constant(1)}));
+      });
+      body(task, ofTask(task, kType));
+      b_->create<device::NotifyOp>(done, core, mlir::Value(), device::NotifyMode::add, constant(1));
+    });
+  }
+
+  /// The symmetric memory of the nodes of all types.
+  void declareMemory(ArrayRef<OwningOpRef<ModuleOp>> types) {
+    for (auto [number, type] : llvm::enumerate(types)) {
+      std::string name = fmt::format("{}.{}", graph_.types[number].name(), number);
+      memory_.emplace_back(functionOf(*type), std::move(name));
+      if (memory_.back().isEmpty())
+        continue;
+      SmallVector<SmallVector<mlir::Value>> nodes;
+      for (const Node &node : graph_.nodes)
+        if (node.type == number)
+          nodes.push_back(argumentsOf(node));
+      memory_.back().declare(*b_, nodes);
+    }
+  }
+
+  SmallVector<mlir::Value> argumentsOf(const Node &node) {
+    SmallVector<mlir::Value> result;
+    for (const Operand &operand : node.operands) {
+      const auto *value = std::get_if<size_t>(&operand);
+      const auto *integer = std::get_if<int64_t>(&operand);
+      result.push_back(value ? arguments_[*value] : integer ? constant(*integer) : mlir::Value());
+    }
+    return result;
+  }
+
+  //===-- A type ------------------------------------------------------------------------------===//
+
+  void addType(size_t number, func::FuncOp type, mlir::Value task, mlir::Value taken) {
+    mlir::Value is = b_->create<arith::CmpIOp>(arith::CmpIPredicate::eq, taken,
+                                               constant(static_cast<int64_t>(number)));
+    auto branch = b_->create<scf::IfOp>(is, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(*b_);
+    b_->setInsertionPointToStart(branch.thenBlock());
+    IRMapping mapping;
+    for (auto [n, argument] : llvm::enumerate(type.getArguments()))
+      mapping.map(argument, operand(number, n, argument.getType(), task));
+    mlir::Value instance = memory_[number].isEmpty() ? mlir::Value() : ofTask(task, kInstance);
+    for (Operation &op : type.front().without_terminator()) {
+      if (memory_[number].enter(*b_, op, instance, mapping))
+        continue;
+      Operation *copy = b_->clone(op, mapping);
+      memory_[number].address(copy, instance);
+      if (auto tiles = dyn_cast<device::TilesOp>(copy); tiles && footprints_[number].isDealt())
+        limit(tiles, task);
+    }
+  }
+
+  /// The loop over tiles takes those of the task.
+  void limit(device::TilesOp tiles, mlir::Value task) {
+    OpBuilder::InsertionGuard guard(*b_);
+    b_->setInsertionPoint(tiles);
+    tiles.getFirstMutable().assign(ofTask(task, kFirst));
+    tiles.getEndMutable().assign(ofTask(task, kEnd));
+  }
+
+  mlir::Value operand(size_t type, size_t argument, Type as, mlir::Value task) {
+    mlir::Value at = constant(kOperands + static_cast<int64_t>(argument));
+    if (as.isIndex())
+      return number(tasks_, {task, at});
+    if (!isa<MemRefType>(as))
+      return scalar(word(tasks_, {task, at}), as);
+    SmallVector<mlir::Value> views;
+    for (size_t value : fused_.choices_[type][argument])
+      views.push_back(arguments_[value]);
+    if (views.size() == 1)
+      return views.front();
+    return b_->create<core::SelectViewOp>(as, number(tasks_, {task, at}), views);
+  }
+
+  /// The scalar whose bits are the lowest of a word.
+  mlir::Value scalar(mlir::Value word, Type as) {
+    unsigned bits = as.getIntOrFloatBitWidth();
+    mlir::Value low =
+        bits < 64 ? b_->create<arith::TruncIOp>(b_->getIntegerType(bits), word).getResult() : word;
+    return isa<FloatType>(as) ? b_->create<arith::BitcastOp>(as, low).getResult() : low;
+  }
+
+  FusedKernel &fused_;
+  const Graph &graph_;
+  const std::vector<Footprint> &footprints_;
+  std::shared_ptr<TracedKernel> traced_;
+  std::optional<ImplicitLocOpBuilder> b_;
+  func::FuncOp function_;
+  std::vector<mlir::Value> arguments_; ///< of the values
+  std::vector<NodeMemory> memory_;     ///< of the types
+  mlir::Value queue_, tasks_, waits_;
+};
+
+FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footprints)
+    : graph_(graph), choices_(graph.types.size()) {
+  size_t most = 0;
+  for (size_t type = 0; type < graph.types.size(); ++type) {
+    choices_[type].resize(graph.types[type].parameters().size());
+    most = std::max(most, choices_[type].size());
+  }
+  columns_ = kOperands + static_cast<int64_t>(most);
+  std::vector<int64_t> counts(graph.types.size());
+  for (const Node &node : graph.nodes) {
+    instances_.push_back(counts[node.type]++);
+    for (auto [n, operand] : llvm::enumerate(node.operands))
+      if (const auto *value = std::get_if<size_t>(&operand)) {
+        std::vector<size_t> &choices = choices_[node.type][n];
+        if (!llvm::is_contained(choices, *value))
+          choices.push_back(*value);
+      }
+  }
+  kernel_ = Fuser(*this, graph, footprints).build();
+}
+
+int64_t FusedKernel::column(const Node &node, size_t argument) const {
+  const Operand &operand = node.operands[argument];
+  if (const auto *value = std::get_if<size_t>(&operand))
+    return llvm::find(choices_[node.type][argument], *value) -
+           choices_[node.type][argument].begin();
+  const detail::Parameter &parameter = graph_.kernelOf(node).parameters()[argument];
+  const auto *integer = std::get_if<int64_t>(&operand);
+  if (parameter.kind == detail::Parameter::Kind::index || !isFloat(parameter.dtype))
+    return integer ? *integer : static_cast<int64_t>(std::get<double>(operand));
+  int64_t bits = 0;
+  storeElement(parameter.dtype, &bits, integer ? double(*integer) : std::get<double>(operand));
+  return bits;
+}
+
+Tables FusedKernel::tablesOf(const Plan &plan) const {
+  Tables tables{.queue = {0}, .columns = columns_};
+  for (const std::vector<Task> &queue : plan.queues) {
+    for (const Task &task : queue) {
+      const Node &node = graph_.nodes[task.node];
+      auto begin = static_cast<int64_t>(tables.waits.size() / 2);
+      for (const Wait &wait : task.waits)
+        tables.waits.insert(tables.waits.end(), {wait.core, wait.count});
+      std::vector<int64_t> row{static_cast<int64_t>(node.type),
+                               task.first,
+                               task.end,
+                               begin,
+                               static_cast<int64_t>(tables.waits.size() / 2),
+                               instances_[task.node]};
+      for (size_t n = 0; n < node.operands.size(); ++n)
+        row.push_back(column(node, n));
+      row.resize(static_cast<size_t>(columns_));
+      tables.tasks.insert(tables.tasks.end(), row.begin(), row.end());
+    }
+    tables.queue.push_back(static_cast<int64_t>(tables.tasks.size()) / columns_);
+  }
+  return tables;
+}
+
+} // namespace ditron::task

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/task/KernelFootprint.h"
+#include "ditron/device/TileAccess.h"
+#include "ditron/lower/ExtentText.h"
+#include "ditron/task/PreparedKernel.h"
+#include <algorithm>
+
+using namespace mlir;
+
+namespace ditron::task {
+
+//===-- Boxes ---------------------------------------------------------------------------------===//
+
+bool Box::isEmpty() const {
+  for (size_t d = 0; d < first.size(); ++d)
+    if (first[d] >= end[d])
+      return true;
+  return false;
+}
+
+bool Box::overlaps(const Box &other) const {
+  if (isEmpty() || other.isEmpty())
+    return false;
+  for (size_t d = 0; d < first.size(); ++d)
+    if (first[d] >= other.end[d] || other.first[d] >= end[d])
+      return false;
+  return true;
+}
+
+bool Box::contains(const Box &other) const {
+  for (size_t d = 0; d < first.size(); ++d)
+    if (other.first[d] < first[d] || other.end[d] > end[d])
+      return false;
+  return true;
+}
+
+bool Box::join(const Box &other) {
+  if (contains(other))
+    return true;
+  std::optional<size_t> along; // the one dimension in which they differ
+  for (size_t d = 0; d < first.size(); ++d) {
+    if (first[d] == other.first[d] && end[d] == other.end[d])
+      continue;
+    if (along || other.first[d] > end[d] || first[d] > other.end[d])
+      return false;
+    along = d;
+  }
+  first[*along] = std::min(first[*along], other.first[*along]);
+  end[*along] = std::max(end[*along], other.end[*along]);
+  return true;
+}
+
+void Boxes::add(Box box) {
+  if (box.isEmpty())
+    return;
+  boxes_.push_back(std::move(box));
+  // A row that is complete may continue the rows before it.
+  while (boxes_.size() > 1 && boxes_[boxes_.size() - 2].join(boxes_.back()))
+    boxes_.pop_back();
+}
+
+bool Boxes::overlaps(const Boxes &other) const {
+  for (const Box &mine : boxes_)
+    for (const Box &theirs : other.boxes_)
+      if (mine.overlaps(theirs))
+        return true;
+  return false;
+}
+
+//===-- What the analysis finds ---------------------------------------------------------------===//
+
+namespace {
+
+std::vector<abi::Argument> argumentsOf(const Kernel &kernel) {
+  std::vector<abi::Argument> result;
+  for (auto [n, argument] : llvm::enumerate(kernel.signature().arguments())) {
+    using Kind = detail::Parameter::Kind;
+    const detail::Parameter &parameter = kernel.parameters()[n];
+    abi::ArgumentKind kind = parameter.kind == Kind::view    ? abi::ArgumentKind::view
+                             : parameter.kind == Kind::index ? abi::ArgumentKind::index
+                                                             : abi::ArgumentKind::scalar;
+    result.push_back({argument.name, kind, parameter.dtype, parameter.rank});
+  }
+  return result;
+}
+
+/// Affine expressions as texts of abi/Extent.h; none where a launch cannot evaluate them.
+class ExpressionText {
+public:
+  explicit ExpressionText(const device::TileAccess &analysis) : analysis_(analysis) {}
+
+  std::optional<std::string> of(AffineExpr expr) const {
+    if (!expr)
+      return std::nullopt;
+    if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+      return std::to_string(constant.getValue());
+    if (auto variable = dyn_cast<AffineDimExpr>(expr))
+      return "v" + std::to_string(variable.getPosition());
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+      return ofSymbol(analysis_.symbols()[symbol.getPosition()]);
+    auto binary = cast<AffineBinaryOpExpr>(expr);
+    std::optional<std::string> left = of(binary.getLHS()), right = of(binary.getRHS());
+    if (!left || !right)
+      return std::nullopt;
+    return *left + " " + *right + " " + wordOf(binary.getKind());
+  }
+
+private:
+  static std::string wordOf(AffineExprKind kind) {
+    switch (kind) {
+    case AffineExprKind::Add:
+      return "add";
+    case AffineExprKind::Mul:
+      return "mul";
+    case AffineExprKind::Mod:
+      return "rem";
+    case AffineExprKind::FloorDiv:
+      return "floordiv";
+    default:
+      return "ceildiv";
+    }
+  }
+
+  std::optional<std::string> ofSymbol(const device::TileAccess::Symbol &symbol) const {
+    if (auto argument = dyn_cast_or_null<BlockArgument>(symbol.buffer))
+      return "a" + std::to_string(argument.getArgNumber()) + "." + std::to_string(symbol.dim);
+    if (!symbol.value)
+      return std::nullopt;
+    return textOf(symbol.value);
+  }
+
+public:
+  static std::optional<std::string> textOf(mlir::Value value) {
+    lower::ExtentText::Names none;
+    lower::ExtentText text(&none);
+    return succeeded(text.add(value)) ? std::optional(text.text()) : std::nullopt;
+  }
+
+private:
+  const device::TileAccess &analysis_;
+};
+
+/// The one loop over tiles that does all of a kernel's work; null if there is none such.
+device::TilesOp onlyLoop(func::FuncOp kernel) {
+  device::TilesOp found;
+  bool isOther = false;
+  kernel.walk([&](Operation *op) {
+    if (auto tiles = dyn_cast<device::TilesOp>(op)) {
+      isOther |= found || tiles->getParentOp() != kernel || tiles.getFirst();
+      found = tiles;
+    }
+    // What says which core it is, or speaks to others.
+    isOther |= isa<device::DistDialect>(op->getDialect()) && !isa<device::TilesOp>(op) &&
+               !isa<device::RankOp, device::NumRanksOp, device::RankAtOp>(op);
+  });
+  return isOther ? device::TilesOp() : found;
+}
+
+/// The access to all of an argument.
+TileBox wholeOf(size_t argument, int64_t rank, Access access) {
+  return {argument, canRead(access), canWrite(access),
+          std::vector<Span>(static_cast<size_t>(rank))};
+}
+
+std::optional<abi::Extent> extentOf(const std::optional<std::string> &text,
+                                    std::span<const abi::Argument> arguments) {
+  return text ? std::optional(abi::Extent(*text, arguments)) : std::nullopt;
+}
+
+/// A dimension of a box: where it is a function of the tile's coordinates alone.
+Span spanOf(const device::Access &access, int64_t dim, const ExpressionText &texts,
+            std::span<const abi::Argument> arguments) {
+  const device::Coordinate *found = nullptr;
+  for (const device::Coordinate &coordinate : access.coordinates)
+    if (coordinate.dim == dim) {
+      if (found) // split: parts of a dimension are no interval of it
+        return {};
+      found = &coordinate;
+    }
+  if (!found || found->kind != device::Coordinate::Kind::point)
+    return {};
+  std::optional<std::string> first = texts.of(found->first), size = texts.of(found->size);
+  if (!first || !size)
+    return {};
+  return {extentOf(first, arguments), extentOf(size, arguments)};
+}
+
+} // namespace
+
+Footprint::Footprint(const Kernel &kernel) : arguments_(argumentsOf(kernel)) {
+  addDealt(kernel);
+  if (isDealt_)
+    return;
+  accesses_.clear();
+  for (auto [n, parameter] : llvm::enumerate(kernel.parameters()))
+    if (parameter.kind == detail::Parameter::Kind::view)
+      accesses_.push_back(wholeOf(n, parameter.rank, parameter.access));
+}
+
+void Footprint::addDealt(const Kernel &kernel) {
+  std::unique_ptr<MLIRContext> context = detail::makeContext();
+  OwningOpRef<ModuleOp> module = prepare(kernel, *context);
+  func::FuncOp function = functionOf(*module);
+  device::TilesOp loop = onlyLoop(function);
+  if (!loop)
+    return;
+  for (mlir::Value extent : loop.getExtents()) {
+    std::optional<std::string> text = ExpressionText::textOf(extent);
+    if (!text)
+      return;
+    grid_.emplace_back(*text, arguments_);
+  }
+  if (loop.getElements()) {
+    elements_ = extentOf(ExpressionText::textOf(loop.getElements()), arguments_);
+    if (!elements_)
+      return;
+  }
+  height_ = loop.getHeight();
+  order_ = loop.getOrder().getName().str();
+  parameter_ = loop.getOrder().getParameter();
+  if (loop.getOrder().getSharded() == device::ShardedAxis::batch)
+    sharded_ = device::Sharded::batch;
+  device::TileAccess analysis(function);
+  ExpressionText texts(analysis);
+  for (const device::Access &access : analysis.accesses()) {
+    auto argument = dyn_cast<BlockArgument>(access.buffer);
+    bool isOurs = argument && argument.getOwner() == &function.front();
+    if (!isOurs || (access.writes && !access.tiles))
+      return; // a view that it does not see through, or written by every core
+    TileBox box{argument.getArgNumber(), access.reads, access.writes, {}};
+    for (int64_t d = 0; d < arguments_[box.argument].rank; ++d)
+      box.dims.push_back(access.tiles ? spanOf(access, d, texts, arguments_) : Span());
+    accesses_.push_back(std::move(box));
+  }
+  isDealt_ = true;
+}
+
+//===-- At a launch ---------------------------------------------------------------------------===//
+
+Footprint::Tiles::Tiles(const Footprint &footprint, std::vector<int64_t> words,
+                        std::vector<std::vector<int64_t>> shapes, int64_t rank, int64_t ranks)
+    : footprint_(footprint), words_(std::move(words)), shapes_(std::move(shapes)),
+      place_{rank, ranks} {
+  if (!footprint.isDealt_)
+    return;
+  abi::LaunchValues launch{words_, ranks, rank};
+  for (const abi::Extent &extent : footprint.grid_)
+    extents_.push_back(std::max<int64_t>(extent.evaluate(launch, "a grid of tiles"), 0));
+  int64_t rows = extents_.size() > 1 ? extents_[extents_.size() - 2] : 1, batch = 1;
+  for (size_t d = 0; d + 2 < extents_.size(); ++d)
+    batch *= extents_[d];
+  int64_t elements = footprint.elements_ && extents_.size() > 1
+                         ? footprint.elements_->evaluate(launch, "rows of tiles")
+                         : rows * footprint.height_;
+  grid_ = {batch, rows, extents_.back(), footprint.height_, elements, footprint.sharded_};
+}
+
+int64_t Footprint::Tiles::count() const {
+  return footprint_.isDealt_ ? grid_.batch * grid_.rows * grid_.cols : 1;
+}
+
+std::vector<int64_t> Footprint::Tiles::coordinates(int64_t number) const {
+  const auto *order = device::findOrder<int64_t>(footprint_.order_);
+  device::TileIndex<int64_t> tile = order->index(number, grid_, place_, footprint_.parameter_);
+  std::vector<int64_t> result(extents_.size());
+  int64_t batch = tile.batch;
+  for (size_t d = extents_.size(); d-- > 0;) {
+    size_t fromEnd = extents_.size() - 1 - d;
+    result[d] = fromEnd == 0 ? tile.col : fromEnd == 1 ? tile.row : batch % extents_[d];
+    if (fromEnd >= 2)
+      batch /= extents_[d];
+  }
+  return result;
+}
+
+Box Footprint::Tiles::tileBox(const TileBox &access, std::span<const int64_t> coordinates) const {
+  abi::LaunchValues launch{words_, place_.ranks, place_.rank, coordinates};
+  const std::vector<int64_t> &shape = shapes_[access.argument];
+  Box box;
+  for (size_t d = 0; d < access.dims.size(); ++d) {
+    const Span &span = access.dims[d];
+    int64_t first = span.first ? span.first->evaluate(launch, "a tile") : 0;
+    int64_t size = span.size ? span.size->evaluate(launch, "a tile") : shape[d];
+    box.first.push_back(std::clamp<int64_t>(first, 0, shape[d]));
+    box.end.push_back(std::clamp<int64_t>(first + size, 0, shape[d]));
+  }
+  return box;
+}
+
+Boxes Footprint::Tiles::boxes(size_t access, int64_t first, int64_t end) const {
+  const TileBox &touched = footprint_.accesses_[access];
+  Boxes result;
+  if (!footprint_.isDealt_)
+    result.add(tileBox(touched, {}));
+  else
+    for (int64_t number = first; number < end; ++number)
+      result.add(tileBox(touched, coordinates(number)));
+  return result;
+}
+
+} // namespace ditron::task

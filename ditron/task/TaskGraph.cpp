@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/task/TaskGraph.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace ditron {
+
+using detail::Parameter;
+using detail::TaskArgument;
+
+const std::vector<Value> &TaskResults::expect(size_t count) const {
+  if (values_.size() != count)
+    throw CompileError(
+        fmt::format("task {} makes {} values, expected {}", task_, values_.size(), count));
+  return values_;
+}
+
+TaskGraph::TaskGraph(std::string name) { graph_.name = std::move(name); }
+
+//===-- Values --------------------------------------------------------------------------------===//
+
+Value TaskGraph::input(std::string_view declaration, DType type, Location where) {
+  Signature parsed(fmt::format("{}({}) -> nothing[1]", graph_.name, declaration), where);
+  const Argument &argument = parsed.arguments().front();
+  if (parsed.arguments().size() != 2 || argument.isScalar)
+    throw CompileError(fmt::format("{}: an input is declared as '{}', expected a name and "
+                                   "dimensions, as in x[B,K]",
+                                   graph_.name, declaration),
+                       where);
+  for (const task::Value &value : graph_.values)
+    if (value.kind == task::ValueKind::input && value.name == argument.name)
+      throw CompileError(fmt::format("{}: there are two inputs '{}'", graph_.name, argument.name),
+                         where);
+  graph_.values.push_back({.name = argument.name,
+                           .kind = task::ValueKind::input,
+                           .type = type,
+                           .rank = static_cast<int>(argument.dims.size()),
+                           .dims = argument.dims});
+  return Value(graph_.values.size() - 1);
+}
+
+Value TaskGraph::constant(const runtime::Tensor &tensor, std::string name, Location where) {
+  // The same elements are one value, so that what is written in place is seen by whoever reads it.
+  for (auto [n, value] : llvm::enumerate(graph_.values))
+    if (value.kind == task::ValueKind::constant && value.tensor.data() == tensor.data() &&
+        value.tensor.dtype() == tensor.dtype() && value.tensor.shape() == tensor.shape() &&
+        value.tensor.strides() == tensor.strides())
+      return Value(n);
+  if (name.empty())
+    name = fmt::format("constant {}", graph_.values.size());
+  graph_.values.push_back({.name = std::move(name),
+                           .kind = task::ValueKind::constant,
+                           .type = tensor.dtype(),
+                           .rank = tensor.dims(),
+                           .tensor = tensor});
+  return Value(graph_.values.size() - 1);
+}
+
+void TaskGraph::output(Value value, Location where) {
+  if (value.number() >= graph_.values.size())
+    throw CompileError(fmt::format("{}: an output is no value of the graph", graph_.name), where);
+  task::Value &made = graph_.values[value.number()];
+  if (made.kind != task::ValueKind::made || made.isOutput)
+    throw CompileError(fmt::format("{}: '{}' cannot be an output: it is {}, expected what a task "
+                                   "has made",
+                                   graph_.name, made.name,
+                                   made.isOutput                         ? "one already"
+                                   : made.kind == task::ValueKind::input ? "an input"
+                                                                         : "a constant"),
+                       where);
+  made.isOutput = true;
+  graph_.outputs.push_back(value.number());
+}
+
+//===-- Tasks ---------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes a node of a kernel and what it is given.
+class NodeBuilder {
+public:
+  NodeBuilder(TaskGraph &owner, task::Graph &graph, const Kernel &kernel, task::Node node)
+      : owner_(owner), graph_(graph), kernel_(kernel), node_(std::move(node)) {}
+
+  TaskResults build(const std::vector<TaskArgument> &arguments) {
+    size_t next = 0;
+    std::vector<Value> results;
+    for (auto [n, argument] : llvm::enumerate(kernel_.signature().arguments())) {
+      bool isPlaced = argument.isOutput && next < arguments.size() && arguments[next].isWritten;
+      bool isMade =
+          argument.isOutput && !isPlaced && kernel_.parameters()[n].access == Access::write;
+      if (isMade) {
+        results.push_back(make(argument, kernel_.parameters()[n]));
+        node_.operands.emplace_back(results.back().number());
+        continue;
+      }
+      if (next == arguments.size())
+        fail(fmt::format("it is given {} arguments, expected {} too", next, argument.name));
+      node_.operands.push_back(operand(argument, kernel_.parameters()[n], arguments[next++]));
+    }
+    if (next < arguments.size())
+      fail(fmt::format("it is given {} arguments, expected {}", arguments.size(), next));
+    checkOverlap();
+    TaskResults made(graph_.describe(node_), std::move(results));
+    graph_.nodes.push_back(std::move(node_));
+    return made;
+  }
+
+private:
+  [[noreturn]] void fail(const std::string &problem) const {
+    throw CompileError(fmt::format("{}: task {}: {}: {}", graph_.name, graph_.describe(node_),
+                                   kernel_.signature().text(), problem),
+                       node_.where);
+  }
+
+  Value make(const Argument &argument, const Parameter &parameter) {
+    graph_.values.push_back({.name = fmt::format("{}.{}", node_.name, argument.name),
+                             .kind = task::ValueKind::made,
+                             .type = parameter.dtype,
+                             .rank = parameter.rank});
+    return Value(graph_.values.size() - 1);
+  }
+
+  task::Operand operand(const Argument &argument, const Parameter &parameter,
+                        const TaskArgument &given) {
+    using Kind = TaskArgument::Kind;
+    bool isNumber = given.kind == Kind::integer || given.kind == Kind::real;
+    if (isNumber != (parameter.kind != Parameter::Kind::view))
+      fail(fmt::format("{} is {}, expected {}", argument.name, isNumber ? "a number" : "a tensor",
+                       isNumber ? "a tensor" : "a number"));
+    if (given.kind == Kind::integer)
+      return given.integer;
+    if (parameter.kind == Parameter::Kind::index)
+      fail(fmt::format("{} is {}, expected an integer", argument.name, given.real));
+    if (given.kind == Kind::real)
+      return given.real;
+    Value value = given.kind == Kind::tensor ? owner_.constant(given.tensor) : given.value;
+    check(argument, parameter, value, given.isWritten);
+    return value.number();
+  }
+
+  void check(const Argument &argument, const Parameter &parameter, Value value, bool isWritten) {
+    if (value.number() >= graph_.values.size())
+      fail(fmt::format("{} is no value of this graph", argument.name));
+    const task::Value &found = graph_.values[value.number()];
+    if (found.type != parameter.dtype)
+      fail(fmt::format("{} is of {}, expected {}", argument.name, name(found.type),
+                       name(parameter.dtype)));
+    if (found.rank != parameter.rank)
+      fail(fmt::format("{} has {} dimensions, expected {}", argument.name, found.rank,
+                       parameter.rank));
+    bool writes = parameter.access != Access::read;
+    if (writes != isWritten)
+      fail(fmt::format("{} is {}, expected {}", argument.name,
+                       isWritten ? "passed by inOut() or into() but only read"
+                                 : "written by the kernel",
+                       isWritten ? "the value alone" : "inOut() or into() around the value"));
+  }
+
+  /// What a task writes is no other argument of it.
+  void checkOverlap() const {
+    for (size_t n = 0; n < node_.operands.size(); ++n)
+      for (size_t other = 0; other < node_.operands.size(); ++other) {
+        const auto *a = std::get_if<size_t>(&node_.operands[n]);
+        const auto *b = std::get_if<size_t>(&node_.operands[other]);
+        if (n == other || !a || !b || *a != *b || kernel_.parameters()[n].access == Access::read ||
+            kernel_.isInPlace(n, other) || kernel_.isInPlace(other, n))
+          continue;
+        const std::vector<Argument> &names = kernel_.signature().arguments();
+        fail(fmt::format("{} and {} are one value, and {} is written: expected two",
+                         names[std::min(n, other)].name, names[std::max(n, other)].name,
+                         names[n].name));
+      }
+  }
+
+  TaskGraph &owner_;
+  task::Graph &graph_;
+  const Kernel &kernel_;
+  task::Node node_;
+};
+
+} // namespace
+
+size_t TaskGraph::typeOf(const Kernel &kernel) {
+  // What the text does not say: which arguments may be the same.
+  std::string text = kernel.signature().text() + kernel.ir();
+  for (size_t n = 0; n < kernel.parameters().size(); ++n)
+    for (size_t other = 0; other < n; ++other)
+      if (kernel.isInPlace(n, other) || kernel.isInPlace(other, n))
+        text += fmt::format(" {}={}", n, other);
+  auto found = std::find(texts_.begin(), texts_.end(), text);
+  if (found == texts_.end()) {
+    texts_.push_back(std::move(text));
+    graph_.types.push_back(kernel);
+    return texts_.size() - 1;
+  }
+  return static_cast<size_t>(found - texts_.begin());
+}
+
+TaskResults TaskGraph::add(const Kernel &kernel, const std::vector<TaskArgument> &arguments,
+                           Location where) {
+  std::string name = label_.empty() ? kernel.name() : fmt::format("{} {}", label_, kernel.name());
+  task::Node node{.name = std::move(name), .type = typeOf(kernel), .where = where};
+  return NodeBuilder(*this, graph_, kernel, std::move(node)).build(arguments);
+}
+
+} // namespace ditron

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "Sampler.h"
+#include "ditron/runtime/Options.h"
+#include <string>
+
+namespace generate {
+
+/// What the program was asked to do.
+struct CommandLine {
+  std::string model, prompt, perplexityFile;
+  int64_t tokens = 128;
+  std::string mode = "stream";
+  bool isChat = false, isJson = false;
+  std::string instruction; ///< to the model, in front of a chat
+  SamplerOptions sampling;
+  ditron::runtime::Options options;
+  /// Text for --help; nothing else is asked for then.
+  std::string help;
+};
+
+/// UsageError naming the option that is wrong.
+CommandLine parseCommandLine(int argc, char **argv);
+
+} // namespace generate

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How files hold the elements of a tensor: as numbers, or in blocks of small integers with scales
+// of their own. The block formats are those of GGUF.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace generate {
+
+enum class Format : uint8_t { f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q6_k };
+
+/// Of one format: its name, its number in GGUF, and the elements and bytes of a block.
+struct FormatTraits {
+  std::string_view name;
+  uint32_t ggufType;
+  int64_t elements, bytes;
+};
+const FormatTraits &traits(Format format);
+/// The format with this number in GGUF, if it is one of ours.
+std::optional<Format> formatOfGguf(uint32_t type);
+/// "F32, F16, ...", for messages.
+std::string formatNames();
+
+/// Converts whole blocks to floats.
+void dequantise(Format format, std::span<const std::byte> blocks, std::span<float> values);
+
+/// A tensor of a file, dense and row-major, its outermost dimension first. The bytes are the
+/// file's; there are as many as format and shape say.
+struct StoredTensor {
+  std::string name;
+  Format format = Format::f32;
+  std::vector<int64_t> shape;
+  std::span<const std::byte> bytes;
+
+  int64_t elements() const;
+  /// "[49152, 576]"
+  std::string describeShape() const;
+};
+
+/// Elements of a shape, or none where a size is below 1 or they are more than a file can hold.
+std::optional<int64_t> countElements(std::span<const int64_t> shape);
+
+/// The bytes of rows [first, end) of a tensor of so many rows.
+std::span<const std::byte> rowsOf(const StoredTensor &tensor, int64_t rows, int64_t first,
+                                  int64_t end);
+
+} // namespace generate

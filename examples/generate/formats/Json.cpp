@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "formats/Json.h"
+#include "ditron/support/Error.h"
+#include "formats/MappedFile.h"
+#include <fmt/format.h>
+
+namespace generate {
+
+void failJson(const std::string &path, const std::string &problem) {
+  throw ditron::RuntimeError(fmt::format("'{}': {}", path, problem));
+}
+
+/// Deeper texts would take the parser's stack; no file of a model is.
+static constexpr int kDeepest = 64;
+
+Json parseJson(const std::string &path, std::string_view text) {
+  auto limit = [&](int depth, Json::parse_event_t, Json &) {
+    if (depth > kDeepest)
+      failJson(path, fmt::format("more than {} levels of JSON", kDeepest));
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), limit);
+  } catch (const Json::exception &error) {
+    failJson(path, fmt::format("no JSON that can be read: {}", error.what()));
+  }
+}
+
+Json readJson(const std::string &path) { return parseJson(path, readText(path)); }
+
+} // namespace generate

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "model/HubModel.h"
+#include "formats/Json.h"
+#include "text/Splitter.h"
+#include <cmath>
+#include <fmt/format.h>
+#include <numbers>
+
+namespace generate {
+
+namespace {
+
+/// A JSON file, for reading fields with errors that name it.
+struct File {
+  explicit File(const std::string &name) : path(name), json(readJson(name)) {}
+  template <class T> T get(const std::string &key) const { return field<T>(path, json, key); }
+  template <class T> T get(const std::string &key, T otherwise) const {
+    return field<T>(path, json, key, std::move(otherwise));
+  }
+  [[noreturn]] void fail(const std::string &problem) const { failJson(path, problem); }
+
+  std::string path;
+  Json json;
+};
+
+//===-- Architecture --------------------------------------------------------------------------===//
+
+/// Llama 3's: low frequencies are divided by the factor, high ones are not, others in between.
+double llama3Factor(const File &file, const Json &scaling, double frequency) {
+  auto number = [&](const char *key) { return field<double>(file.path, scaling, key); };
+  double factor = number("factor"), low = number("low_freq_factor");
+  double high = number("high_freq_factor"), length = number("original_max_position_embeddings");
+  double turns = length * frequency / (2 * std::numbers::pi);
+  if (turns < low)
+    return factor;
+  if (turns > high)
+    return 1;
+  double share = (turns - low) / (high - low);
+  return 1 / ((1 - share) / factor + share);
+}
+
+std::vector<double> readRopeFactors(const File &file, const Architecture &architecture) {
+  Json scaling = file.get<Json>("rope_scaling", Json());
+  if (scaling.is_null())
+    return {};
+  auto kind = field<std::string>(file.path, scaling, "rope_type",
+                                 field<std::string>(file.path, scaling, "type", "default"));
+  int64_t pairs = architecture.headSize / 2;
+  std::vector<double> factors;
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    double frequency = std::pow(architecture.ropeBase, -double(pair) / double(pairs));
+    if (kind == "default")
+      factors.push_back(1);
+    else if (kind == "linear")
+      factors.push_back(field<double>(file.path, scaling, "factor"));
+    else if (kind == "llama3")
+      factors.push_back(llama3Factor(file, scaling, frequency));
+    else
+      file.fail(
+          fmt::format("rope_scaling is of type '{}', expected default, linear or llama3", kind));
+  }
+  return factors;
+}
+
+std::string familyOf(const File &file) {
+  auto names = file.get<std::vector<std::string>>("architectures");
+  std::string name = names.empty() ? "nothing" : names.front();
+  if (name != "LlamaForCausalLM" && name != "Qwen3ForCausalLM")
+    file.fail(
+        fmt::format("the architecture is {}, expected LlamaForCausalLM or Qwen3ForCausalLM", name));
+  return name;
+}
+
+} // namespace
+
+Architecture readHubArchitecture(const std::string &config) {
+  File file(config);
+  std::string family = familyOf(file);
+  Architecture result;
+  result.layers = file.get<int64_t>("num_hidden_layers");
+  result.width = file.get<int64_t>("hidden_size");
+  result.feedForward = file.get<int64_t>("intermediate_size");
+  result.heads = file.get<int64_t>("num_attention_heads");
+  result.keyHeads = file.get<int64_t>("num_key_value_heads", result.heads);
+  if (result.heads < 1)
+    file.fail(fmt::format("num_attention_heads is {}, expected 1 or more", result.heads));
+  result.headSize = file.get<int64_t>("head_dim", result.width / result.heads);
+  result.vocabulary = file.get<int64_t>("vocab_size");
+  result.context = file.get<int64_t>("max_position_embeddings");
+  result.epsilon = file.get<double>("rms_norm_eps");
+  result.ropeBase = file.get<double>("rope_theta", 10000);
+  result.ropeFactors = readRopeFactors(file, result);
+  result.ropePairs = RopePairs::halves;
+  result.hasHeadNorms = family == "Qwen3ForCausalLM";
+  for (const char *key : {"attention_bias", "mlp_bias", "use_sliding_window"})
+    if (file.get<bool>(key, false))
+      file.fail(fmt::format("{} is true, expected false", key));
+  return result;
+}
+
+//===-- Tokenizer -----------------------------------------------------------------------------===//
+
+namespace {
+
+/// The steps of a pre-tokenizer or normaliser: those of a sequence, or the one that it is.
+std::vector<Json> stepsOf(const File &file, const Json &step, const char *listKey) {
+  if (step.is_null())
+    return {};
+  if (field<std::string>(file.path, step, "type") != "Sequence")
+    return {step};
+  return field<std::vector<Json>>(file.path, step, listKey);
+}
+
+std::string readSplit(const File &file, const Json &step) {
+  auto behavior = field<std::string>(file.path, step, "behavior");
+  if (behavior != "Isolated" || field<bool>(file.path, step, "invert", false))
+    file.fail(fmt::format("a Split of the pre-tokenizer is {}, expected Isolated, not inverted",
+                          behavior));
+  auto pattern = field<Json>(file.path, step, "pattern");
+  return field<std::string>(file.path, pattern, "Regex");
+}
+
+std::vector<std::string> readExpressions(const File &file) {
+  std::vector<std::string> expressions;
+  bool endsInBytes = false;
+  for (const Json &step : stepsOf(file, file.get<Json>("pre_tokenizer"), "pretokenizers")) {
+    auto type = field<std::string>(file.path, step, "type");
+    endsInBytes = type == "ByteLevel";
+    if (type == "Digits")
+      expressions.push_back(field<bool>(file.path, step, "individual_digits") ? R"(\p{N})"
+                                                                              : R"(\p{N}+)");
+    else if (type == "Split")
+      expressions.push_back(readSplit(file, step));
+    else if (type != "ByteLevel")
+      file.fail(
+          fmt::format("the pre-tokenizer has a {}, expected Digits, Split or ByteLevel", type));
+    else if (field<bool>(file.path, step, "add_prefix_space", true))
+      file.fail("add_prefix_space of the pre-tokenizer is true, expected false");
+    else if (field<bool>(file.path, step, "use_regex", true))
+      expressions.emplace_back(kGpt2Words);
+  }
+  if (!endsInBytes)
+    file.fail("the pre-tokenizer does not end in ByteLevel");
+  return expressions;
+}
+
+bool readComposes(const File &file) {
+  bool composes = false;
+  for (const Json &step : stepsOf(file, file.get<Json>("normalizer", Json()), "normalizers")) {
+    auto type = field<std::string>(file.path, step, "type");
+    if (type != "NFC")
+      file.fail(fmt::format("the normalizer is {}, expected none or NFC", type));
+    composes = true;
+  }
+  return composes;
+}
+
+std::pair<std::string, std::string> readMerge(const File &file, const Json &merge) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+    return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+  std::string text = merge.is_string() ? merge.get<std::string>() : merge.dump();
+  size_t space = text.find(' ', 1);
+  if (!merge.is_string() || text.empty() || space == std::string::npos)
+    file.fail(fmt::format("a merge is {}, expected two tokens", text));
+  return {text.substr(0, space), text.substr(space + 1)};
+}
+
+/// The place of a token in the vocabulary, which is made large enough.
+std::string &placeOf(const File &file, std::vector<std::string> &tokens, int64_t id) {
+  constexpr int64_t kMost = 1 << 22;
+  if (id < 0 || id >= kMost)
+    file.fail(fmt::format("a token has the id {}, expected 0 to {}", id, kMost - 1));
+  if (id >= std::ssize(tokens))
+    tokens.resize(size_t(id) + 1);
+  return tokens[size_t(id)];
+}
+
+void readVocabulary(const File &file, TokenizerSpec &spec) {
+  auto model = file.get<Json>("model");
+  if (auto type = field<std::string>(file.path, model, "type", "BPE"); type != "BPE")
+    file.fail(fmt::format("the tokenizer is {}, expected BPE", type));
+  for (const auto &[token, id] : field<std::map<std::string, int64_t>>(file.path, model, "vocab"))
+    placeOf(file, spec.tokens, id) = token;
+  for (const Json &merge : field<std::vector<Json>>(file.path, model, "merges"))
+    spec.merges.push_back(readMerge(file, merge));
+  spec.takesWholeWords = field<bool>(file.path, model, "ignore_merges", false);
+  for (const Json &added : file.get<std::vector<Json>>("added_tokens", {})) {
+    SpecialToken special{field<std::string>(file.path, added, "content"), 0,
+                         field<bool>(file.path, added, "special", false)};
+    auto id = field<int64_t>(file.path, added, "id");
+    placeOf(file, spec.tokens, id) = special.text;
+    special.id = static_cast<Token>(id);
+    if (!special.text.empty())
+      spec.specials.push_back(std::move(special));
+  }
+}
+
+Token readToken(const File &file, const Json &value, const TokenizerSpec &spec) {
+  int64_t id = value.is_number_integer() ? value.get<int64_t>() : -1;
+  if (id < 0 || id >= std::ssize(spec.tokens))
+    file.fail(fmt::format("a token that begins or ends texts is {}, expected an id up to {}",
+                          value.dump(), spec.tokens.size() - 1));
+  return static_cast<Token>(id);
+}
+
+/// Whether what is done to finished texts puts the first token in front of them.
+bool addsBegin(const File &file, const TokenizerSpec &spec) {
+  std::string text = file.get<Json>("post_processor", Json()).dump();
+  return spec.begin &&
+         text.find(Json(spec.tokens[size_t(*spec.begin)]).dump()) != std::string::npos;
+}
+
+} // namespace
+
+TokenizerSpec readHubTokenizer(const std::string &tokenizer, const std::string &config) {
+  File file(tokenizer), model(config);
+  TokenizerSpec spec;
+  spec.path = tokenizer;
+  readVocabulary(file, spec);
+  spec.splitExpressions = readExpressions(file);
+  spec.composes = readComposes(file);
+  if (auto begin = model.get<Json>("bos_token_id", Json()); !begin.is_null())
+    spec.begin = readToken(model, begin, spec);
+  auto ends = model.get<Json>("eos_token_id", Json());
+  for (const Json &end : ends.is_array() ? ends : ends.is_null() ? Json::array() : Json{ends})
+    spec.ends.push_back(readToken(model, end, spec));
+  spec.addsBegin = addsBegin(file, spec);
+  return spec;
+}
+
+} // namespace generate

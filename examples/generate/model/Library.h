@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/driver/Context.h"
+#include "ditron/kernels/Registry.h"
+#include "model/Architecture.h"
+#include <map>
+#include <string>
+#include <utility>
+
+namespace generate {
+
+/// What a product has around it.
+struct ProductOptions {
+  bool rms = false;      ///< x is normalised
+  bool gated = false;    ///< the upper half of W gates the lower one
+  bool residual = false; ///< something is added
+};
+
+/// The library's kernels, with the tiles that are good for a problem on this device. Each is made
+/// once.
+class Library {
+public:
+  explicit Library(const ditron::Context &ctx);
+
+  /// W times x, one x for each sequence.
+  const ditron::Kernel &product(const ditron::Tensor &W, int64_t sequences,
+                                const ProductOptions &options);
+  const ditron::Kernel &embed(const ditron::Tensor &table, int64_t sequences);
+  /// Of one query a sequence over a cache with so many places.
+  const ditron::Kernel &attention(const Architecture &model, int64_t sequences, int64_t places);
+  const ditron::Kernel &argmax(int64_t sequences, int64_t vocabulary);
+
+private:
+  const ditron::Kernel &get(const std::string &name, const ditron::Dimensions &dims,
+                            const std::string &config = "");
+
+  int64_t cores_;
+  ditron::DeviceTraits target_;
+  std::map<std::pair<std::string, std::string>, ditron::Kernel>
+      made_; ///< by name and configuration
+};
+
+} // namespace generate

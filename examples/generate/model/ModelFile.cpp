@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "model/ModelFile.h"
+#include "ditron/support/Error.h"
+#include "formats/Gguf.h"
+#include "formats/Safetensors.h"
+#include "model/GgufModel.h"
+#include "model/HubModel.h"
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace generate {
+
+namespace {
+
+struct RoleNames {
+  const char *gguf, *hub;
+};
+
+/// The names of a role's tensor, but for .weight behind them and the layer in front.
+RoleNames namesOf(Role role) {
+  switch (role) {
+  case Role::embedding:
+    return {"token_embd", "model.embed_tokens"};
+  case Role::finalNorm:
+    return {"output_norm", "model.norm"};
+  case Role::head:
+    return {"output", "lm_head"};
+  case Role::attentionNorm:
+    return {"attn_norm", "input_layernorm"};
+  case Role::queries:
+    return {"attn_q", "self_attn.q_proj"};
+  case Role::keys:
+    return {"attn_k", "self_attn.k_proj"};
+  case Role::values:
+    return {"attn_v", "self_attn.v_proj"};
+  case Role::queryNorm:
+    return {"attn_q_norm", "self_attn.q_norm"};
+  case Role::keyNorm:
+    return {"attn_k_norm", "self_attn.k_norm"};
+  case Role::attentionOutput:
+    return {"attn_output", "self_attn.o_proj"};
+  case Role::feedForwardNorm:
+    return {"ffn_norm", "post_attention_layernorm"};
+  case Role::gate:
+    return {"ffn_gate", "mlp.gate_proj"};
+  case Role::up:
+    return {"ffn_up", "mlp.up_proj"};
+  case Role::down:
+    return {"ffn_down", "mlp.down_proj"};
+  }
+  throw ditron::InternalError("a role without names");
+}
+
+/// The file that holds a folder's weights, or names those that do.
+std::string findWeights(const std::string &folder) {
+  for (const char *name : {"model.safetensors.index.json", "model.safetensors"})
+    if (std::filesystem::path path = std::filesystem::path(folder) / name; exists(path))
+      return path.string();
+  throw ditron::RuntimeError(
+      fmt::format("'{}' has neither model.safetensors nor model.safetensors.index.json", folder));
+}
+
+} // namespace
+
+ModelFile ModelFile::open(const std::string &path) {
+  ModelFile model;
+  model.path_ = path;
+  if (std::filesystem::is_directory(path))
+    model.readSafetensors(findWeights(path));
+  else if (path.ends_with(".safetensors") || path.ends_with(".json"))
+    model.readSafetensors(path);
+  else
+    model.readGguf(path);
+  model.architecture_.check(path);
+  return model;
+}
+
+void ModelFile::take(std::shared_ptr<const void> owner, const std::vector<StoredTensor> &tensors) {
+  owner_ = std::move(owner);
+  for (const StoredTensor &tensor : tensors)
+    tensors_.emplace(tensor.name, tensor);
+}
+
+void ModelFile::readGguf(const std::string &path) {
+  isGguf_ = true;
+  auto file = std::make_shared<Gguf>(path);
+  architecture_ = architectureOf(*file);
+  tokenizer_ = tokenizerOf(*file);
+  take(file, file->tensors());
+}
+
+void ModelFile::readSafetensors(const std::string &path) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::string config = (folder / "config.json").string();
+  architecture_ = readHubArchitecture(config);
+  tokenizer_ = readHubTokenizer((folder / "tokenizer.json").string(), config);
+  auto file = std::make_shared<Safetensors>(path);
+  take(file, file->tensors());
+}
+
+std::string ModelFile::nameOf(Role role, int64_t layer) const {
+  RoleNames names = namesOf(role);
+  if (role < Role::attentionNorm)
+    return fmt::format("{}.weight", isGguf_ ? names.gguf : names.hub);
+  return isGguf_ ? fmt::format("blk.{}.{}.weight", layer, names.gguf)
+                 : fmt::format("model.layers.{}.{}.weight", layer, names.hub);
+}
+
+bool ModelFile::has(Role role, int64_t layer) const {
+  return tensors_.contains(nameOf(role, layer));
+}
+
+const StoredTensor &ModelFile::tensor(Role role, std::vector<int64_t> shape, int64_t layer) const {
+  std::string name = nameOf(role, layer);
+  auto found = tensors_.find(name);
+  if (found == tensors_.end())
+    throw ditron::RuntimeError(fmt::format("'{}': tensor '{}' is missing", path_, name));
+  if (found->second.shape != shape) {
+    StoredTensor wanted;
+    wanted.shape = std::move(shape);
+    throw ditron::RuntimeError(fmt::format("'{}': tensor '{}' is {}, expected {}", path_, name,
+                                           found->second.describeShape(), wanted.describeShape()));
+  }
+  return found->second;
+}
+
+} // namespace generate

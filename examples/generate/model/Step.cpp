@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "model/Step.h"
+#include "model/Library.h"
+#include "model/StepKernels.h"
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace ditron;
+
+namespace generate {
+
+namespace {
+
+/// Adds the parts of a step to a graph.
+class StepBuilder {
+public:
+  StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
+              int64_t sequences)
+      : g_(g), library_(ctx), model_(model), weights_(weights), turn_(turnAndAppend(model)),
+        join_(joinHeads(model)), addOverRanks_(addOverRanks()), sequences_(sequences),
+        ranks_(ctx.ranks()) {}
+
+  void addAll(const std::vector<LayerCache> &caches) {
+    Value token = g_.input("token[B]", DType::i32);
+    position_ = g_.input("position[B]", DType::i32);
+    cosines_ = g_.constant(weights_.cosines), sines_ = g_.constant(weights_.sines);
+    Value x = g_.task(library_.embed(weights_.embedding, sequences_), token, weights_.embedding);
+    for (size_t n = 0; n < weights_.layers.size(); ++n) {
+      g_.label(fmt::format("layer {}", n));
+      x = addAttention(weights_.layers[n], caches[n], x);
+      x = addFeedForward(weights_.layers[n], x);
+    }
+    g_.label("head");
+    Value logits = g_.task(library_.product(weights_.head, sequences_, {.rms = true}), x,
+                           weights_.head, weights_.finalNorm, model_.epsilon);
+    g_.output(g_.task(library_.argmax(sequences_, model_.vocabulary), logits));
+    g_.output(logits);
+  }
+
+private:
+  /// The queries, turned; the new keys and values are in the cache then.
+  Value addQueries(const LayerWeights &w, Value qkv, Value keys, Value values) {
+    if (!model_.hasHeadNorms)
+      return g_.task(turn_, qkv, position_, cosines_, sines_, inOut(keys), inOut(values));
+    return g_.task(turn_, qkv, position_, cosines_, sines_, w.queryNorm, w.keyNorm, model_.epsilon,
+                   inOut(keys), inOut(values));
+  }
+
+  /// x and the product of W, of which each rank has columns, and what comes in.
+  Value addProduct(Value in, const Tensor &W, Value x) {
+    if (ranks_ == 1)
+      return g_.task(library_.product(W, sequences_, {.residual = true}), in, W, x);
+    Value part = g_.task(library_.product(W, sequences_, {}), in, W);
+    return g_.task(addOverRanks_, part, x);
+  }
+
+  /// x and the attention of what is normalised of it.
+  Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
+    Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
+    Value qkv = g_.task(library_.product(w.qkv, sequences_, {.rms = true}), x, w.qkv,
+                        w.attentionNorm, model_.epsilon);
+    Value q = addQueries(w, qkv, keys, values);
+    Value heads = g_.task(library_.attention(model_, sequences_, cache.keys.shape()[2]), q, keys,
+                          values, position_, 1 / std::sqrt(double(model_.headSize)));
+    Value joined = g_.task(join_, heads);
+    return addProduct(joined, w.attentionOutput, x);
+  }
+
+  /// x and the feed-forward layer of what is normalised of it.
+  Value addFeedForward(const LayerWeights &w, Value x) {
+    Value act = g_.task(library_.product(w.gateUp, sequences_, {.rms = true, .gated = true}), x,
+                        w.gateUp, w.feedForwardNorm, model_.epsilon);
+    return addProduct(act, w.down, x);
+  }
+
+  TaskGraph &g_;
+  Library library_;
+  const Architecture &model_;
+  const Weights &weights_;
+  Kernel turn_, join_, addOverRanks_;
+  int64_t sequences_, ranks_;
+  Value position_, cosines_, sines_;
+};
+
+} // namespace
+
+TaskGraph stepOf(const Context &ctx, const Architecture &model, const Weights &weights,
+                 const std::vector<LayerCache> &caches, int64_t sequences) {
+  TaskGraph g("step");
+  StepBuilder(g, ctx, model, weights, sequences).addAll(caches);
+  return g;
+}
+
+} // namespace generate

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "model/StepKernels.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
+#include <fmt/format.h>
+
+using namespace ditron;
+
+namespace generate {
+
+namespace {
+
+/// The first (0) or second (1) elements of the pairs of each head: of x[..,D], a view of [..,D/2].
+template <class T, int rank, Access access>
+View<T, rank, access> elementsOf(const View<T, rank, access> &x, RopePairs pairs, int which) {
+  Index half = x.cols() / 2;
+  if (pairs == RopePairs::adjacent)
+    return x.split(rank - 1, half).at(rank, which);
+  return x.slice(rank - 1, which * half, half);
+}
+
+/// A head in two tiles: the first elements of its pairs, and the second ones.
+struct Halves {
+  Tile first, second;
+};
+
+Halves turned(const Halves &head, const Tile &cosine, const Tile &sine) {
+  return {head.first * cosine - head.second * sine, head.second * cosine + head.first * sine};
+}
+
+/// The head divided by the root of the mean of its squares, times the norm's gains.
+Halves normalised(const Halves &head, const Halves &gain, const Tile &eps) {
+  Tile squares = sum(head.first * head.first, 0) + sum(head.second * head.second, 0);
+  Tile scale = rsqrt(squares / (2.0 * double(head.first.shape()[0])) + eps);
+  return {head.first * scale * gain.first, head.second * scale * gain.second};
+}
+
+/// The halves of head h of a view [B,H,D], or of one place of a cache.
+template <class V> Halves load(const V &view, const Architecture &model) {
+  int half = int(model.headSize / 2);
+  Tile first = elementsOf(view, model.ropePairs, 0).tiled(half)(0);
+  return {first, elementsOf(view, model.ropePairs, 1).tiled(half)(0)};
+}
+template <class V> void store(const V &view, const Architecture &model, const Halves &head) {
+  int half = int(model.headSize / 2);
+  elementsOf(view, model.ropePairs, 0).tiled(half)(0) = head.first;
+  elementsOf(view, model.ropePairs, 1).tiled(half)(0) = head.second;
+}
+
+} // namespace
+
+Kernel turnAndAppend(const Architecture &model) {
+  bool hasNorms = model.hasHeadNorms;
+  std::string signature = fmt::format(
+      "turn-and-append(qkv[B,{}], positions[B], cosines[P,{}], sines[P,{}], {}) -> "
+      "keys[B,{},S,{}], values[B,{},S,{}], q[B,{},{}]",
+      model.qkvRows(), model.headSize / 2, model.headSize / 2,
+      hasNorms ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize) : "-, -, -",
+      model.keyHeads, model.headSize, model.keyHeads, model.headSize, model.heads, model.headSize);
+  return {signature, [=](In<f32> qkv, In<i32, 1> positions, In<f32> cosines, In<f32> sines,
+                         std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
+                         std::optional<Scalar<f32>> eps, InOut<f32, 4> keys, InOut<f32, 4> values,
+                         Out<f32, 3> q) {
+            int half = int(model.headSize / 2);
+            Index N = model.heads, G = model.keyHeads, heads = N + 2 * G;
+            auto all = qkv.split(1, heads);
+            for (auto [b, h] : grid({qkv.rows(), heads})) {
+              Index position = toIndex(positions.read({b}));
+              Halves head = load(all.at(b).at(h), model);
+              auto turn = [&](const std::optional<In<f32, 1>> &gain) {
+                Tile cosine = cosines.at(position).tiled(half)(0);
+                Tile sine = sines.at(position).tiled(half)(0);
+                if (!gain)
+                  return turned(head, cosine, sine);
+                return turned(normalised(head, load(*gain, model), *eps), cosine, sine);
+              };
+              when(h < N, [&] { store(q.at(b).at(h), model, turn(queryNorm)); });
+              when(h >= N && h < N + G,
+                   [&] { store(keys.at(b).at(h - N).at(position), model, turn(keyNorm)); });
+              when(h >= N + G,
+                   [&] { store(values.at(b).at(h - N - G).at(position), model, head); });
+            }
+          }};
+}
+
+Kernel joinHeads(const Architecture &model) {
+  std::string signature =
+      fmt::format("join-heads(x[B,{0},{1}]) -> y[B,{0}*{1}]", model.heads, model.headSize);
+  return {signature, [=](In<f32, 3> x, Out<f32> y) {
+            int D = int(model.headSize);
+            auto xs = x.tiled(D);
+            auto ys = y.split(1, Index(model.heads)).tiled(D);
+            for (auto [b, n, d] : xs.tiles())
+              ys(b, n, d) = xs(b, n, d);
+          }};
+}
+
+Kernel addOverRanks() {
+  return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
+          [](In<f32> x, In<f32> residual, Out<f32> y) {
+            constexpr int kWidth = 64;
+            auto xs = x.tiled(1, kWidth), residuals = residual.tiled(1, kWidth);
+            auto ys = y.tiled(1, kWidth);
+            auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "parts");
+            for (auto [i, j] : xs.tiles())
+              kernels::sendToPeers(xs(i, j), box, i, j);
+            for (auto [i, j] : ys.tiles())
+              ys(i, j) = residuals(i, j) + kernels::sumOfReceived<f32>(xs(i, j), box, i, j);
+          }};
+}
+
+} // namespace generate

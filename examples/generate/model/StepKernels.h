@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a step of a decoder does beside the library's kernels.
+#pragma once
+#include "ditron/lang/Kernel.h"
+#include "model/Architecture.h"
+
+namespace generate {
+
+/// turn-and-append(qkv[B,(N+2*G)*D], positions[B], cosines[P,E], sines[P,E], queryNorm[D], keyNorm[D],
+/// eps) -> keys[B,G,S,D], values[B,G,S,D], q[B,N,D]: turns the heads of queries and keys by the angles
+/// of the position (rope), and puts the new keys and values at that place of the caches. Models with
+/// head norms normalise the heads first: only then there are queryNorm, keyNorm and eps.
+ditron::Kernel turnAndAppend(const Architecture &model);
+/// join-heads(x[B,N,D]) -> y[B,N*D]: the heads of each sequence side by side.
+ditron::Kernel joinHeads(const Architecture &model);
+/// add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]: the sum of every rank's x, and the residual. All
+/// ranks have the same bits.
+ditron::Kernel addOverRanks();
+
+} // namespace generate

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/driver/Context.h"
+#include "model/ModelFile.h"
+#include <functional>
+#include <vector>
+
+namespace generate {
+
+using ditron::Tensor;
+
+/// The weights of a layer, in the memory of a device. Matrices that the same values are multiplied
+/// with lie one below the other.
+struct LayerWeights {
+  Tensor attentionNorm, qkv, queryNorm, keyNorm, attentionOutput;
+  Tensor feedForwardNorm, gateUp, down;
+};
+
+struct Weights {
+  Tensor embedding, finalNorm, head;
+  std::vector<LayerWeights> layers;
+  Tensor cosines, sines; ///< of rope's angles: by position and pair
+};
+
+/// Reads and converts this rank's weights, and makes the tables for so many positions. `progress` is called
+/// with the layers done so far. RuntimeError naming the tensor that is missing or of a
+/// wrong shape. Ranks share heads and the rows of feed-forward layers: each has rows of the matrices
+/// that make them, and columns of those that take them.
+Weights loadWeights(
+    const ditron::Context &ctx, const ModelFile &file, int64_t positions,
+    const std::function<void(int64_t)> &progress = [](int64_t) {});
+
+} // namespace generate

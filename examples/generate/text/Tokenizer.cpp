@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "text/Tokenizer.h"
+#include "ditron/support/Error.h"
+#include "text/Utf8.h"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace generate {
+
+Tokenizer::Tokenizer(TokenizerSpec spec) : spec_(std::move(spec)), pairs_(spec_) {
+  for (const std::string &expression : spec_.splitExpressions)
+    splitters_.emplace_back(expression, spec_.path);
+  // Of two that begin at the same place the longer one is meant.
+  std::ranges::sort(spec_.specials, [](const SpecialToken &a, const SpecialToken &b) {
+    return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.text < b.text;
+  });
+  for (const SpecialToken &special : spec_.specials)
+    specialOf_[special.id] = &special;
+}
+
+static void requireUtf8(std::string_view text) {
+  if (std::optional<size_t> byte = findInvalidUtf8(text))
+    throw ditron::RuntimeError(fmt::format("the text is not UTF-8 at byte {}", *byte));
+}
+
+void Tokenizer::appendPlain(std::string_view text, std::vector<Token> &tokens) const {
+  if (text.empty())
+    return;
+  std::string composed;
+  if (spec_.composes)
+    text = composed = composeUtf8(text);
+  for (std::string_view word : splitByAll(splitters_, text))
+    pairs_.encode(word, tokens);
+}
+
+std::vector<Token> Tokenizer::encodePlain(std::string_view text) const {
+  requireUtf8(text);
+  std::vector<Token> tokens;
+  appendPlain(text, tokens);
+  return tokens;
+}
+
+std::vector<Token> Tokenizer::encode(std::string_view text) const {
+  requireUtf8(text);
+  std::vector<Token> tokens;
+  if (addsBegin())
+    tokens.push_back(*spec_.begin);
+  size_t done = 0;
+  for (size_t at = 0; at < text.size();) {
+    auto here = std::ranges::find_if(spec_.specials, [&](const SpecialToken &special) {
+      return text.substr(at).starts_with(special.text);
+    });
+    if (here == spec_.specials.end()) {
+      ++at;
+      continue;
+    }
+    appendPlain(text.substr(done, at - done), tokens);
+    tokens.push_back(here->id);
+    done = at += here->text.size();
+  }
+  appendPlain(text.substr(done), tokens);
+  return tokens;
+}
+
+std::string Tokenizer::decode(std::span<const Token> tokens) const {
+  std::string text;
+  for (Token token : tokens) {
+    auto special = specialOf_.find(token);
+    if (special == specialOf_.end())
+      text += pairs_.bytesOf(token);
+    else if (!special->second->isControl)
+      text += special->second->text;
+  }
+  return text;
+}
+
+Token Tokenizer::special(std::string_view text) const {
+  for (const SpecialToken &special : spec_.specials)
+    if (special.text == text)
+      return special.id;
+  throw ditron::RuntimeError(fmt::format("the model has no token {}", text));
+}
+
+bool Tokenizer::isEnd(Token token) const {
+  return std::ranges::find(spec_.ends, token) != spec_.ends.end();
+}
+
+std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::string_view instruction,
+                              std::string_view prompt) {
+  Token begin = tokenizer.special("<|im_start|>"), end = tokenizer.special("<|im_end|>");
+  std::vector<Token> tokens;
+  auto append = [&](std::string_view text) {
+    std::ranges::copy(tokenizer.encodePlain(text), std::back_inserter(tokens));
+  };
+  auto message = [&](std::string_view role, std::string_view text) {
+    tokens.push_back(begin);
+    append(fmt::format("{}\n{}", role, text));
+    tokens.push_back(end);
+    append("\n");
+  };
+  if (tokenizer.addsBegin())
+    tokens.push_back(*tokenizer.begin());
+  if (!instruction.empty())
+    message("system", instruction);
+  message("user", prompt);
+  tokens.push_back(begin);
+  append("assistant\n");
+  return tokens;
+}
+
+} // namespace generate

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of weights: every format exact, and whatever is wrong in a file is one error that says so.
+
+usage: formats_test.py INSPECT FOLDER
+"""
+import json
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+
+import tiny_models
+
+INSPECT = sys.argv[1]
+FOLDER = pathlib.Path(sys.argv[2])
+
+
+def tensorsOf(path):
+    """Name, shape and elements of each tensor."""
+    output = subprocess.run([INSPECT, path, "tensors"], capture_output=True, check=True).stdout
+    at = 0
+    while at < len(output):
+        end = output.index(b"\n", at)
+        head = json.loads(output[at:end])
+        count = tiny_models.math.prod(head["shape"])
+        yield head["name"], head["shape"], list(struct.unpack_from(f"<{count}f", output, end + 1))
+        at = end + 1 + 4 * count
+
+
+def checkElements(path, nameOf, model):
+    expected = {nameOf(name): tensor for name, tensor in model.tensors.items()}
+    found = 0
+    for name, shape, values in tensorsOf(path):
+        assert shape == expected[name].shape, f"{name} is {shape}, expected {expected[name].shape}"
+        assert values == expected[name].values, f"{name}, {expected[name].dtype}: other elements"
+        found += 1
+    assert found == len(expected)
+
+
+def refused(path, *said):
+    """The file is refused, in one line with these words."""
+    result = subprocess.run([INSPECT, path, "tokens"], capture_output=True, input=b'"the"\n', timeout=60)
+    error = result.stderr.decode(errors="replace")
+    assert result.returncode == 1 and error.count("\n") == 1, f"{said}: {result.returncode}, {error}"
+    for words in said:
+        assert words in error, f"'{words}' is not in: {error}"
+
+
+def refusedOrRead(path):
+    """One line, or no error at all."""
+    result = subprocess.run([INSPECT, path, "tokens"], capture_output=True, input=b'"the"\n', timeout=60)
+    error = result.stderr.decode(errors="replace")
+    assert (result.returncode, error.count("\n")) in ((0, 0), (1, 1)), f"{result.returncode}, {error}"
+
+
+def checkChangedGguf(model):
+    path = FOLDER / "changed.gguf"
+    for key, value, said in [
+            ("general.architecture", "mamba", "is 'mamba', expected llama or qwen3"),
+            ("general.alignment", 48, "general.alignment is 48, expected a power of two"),
+            ("llama.block_count", 0, "number of layers is 0"), ("llama.block_count", 2**32 - 1, "number of layers is"),
+            ("llama.attention.head_count", 0, "attention.head_count is 0"),
+            ("llama.attention.head_count_kv", 3, "4 heads do not share 3 key heads"),
+            ("llama.attention.key_length", 63, "attention.value_length is 64, expected 63"),
+            ("llama.attention.layer_norm_rms_epsilon", -1.0, "epsilon is -1"),
+            ("llama.rope.freq_base", 0.0, "base is 0"), ("tokenizer.ggml.model", "llama", "is 'llama', expected gpt2"),
+            ("tokenizer.ggml.pre", "bert", "is 'bert', expected gpt-2, smollm, qwen2 or llama-bpe"),
+            ("tokenizer.ggml.eos_token_id", 99999, "eos_token_id is 99999, expected 0 to"),
+            ("tokenizer.ggml.token_type", [1], "have 1 types"),
+            ("tokenizer.ggml.merges", ["nospace"], "'nospace', expected two tokens"),
+            ("tokenizer.ggml.merges", ["q zz"], "'zz' is no token")]:
+        model.writeGguf(path, "llama", changes={key: value})
+        refused(path, "changed.gguf", said)
+
+
+def checkBrokenGguf(good):
+    path, data = FOLDER / "broken.gguf", good.read_bytes()
+    def broken(said, *changes):
+        copy = bytearray(data)
+        for place, bytes_ in changes:
+            copy[place:place + len(bytes_)] = bytes_
+        path.write_bytes(copy)
+        refused(path, "broken.gguf", said)
+    number = lambda value, code="<Q": struct.pack(code, value)
+    broken("does not begin with GGUF", (0, b"GGML"))
+    broken("version is 1", (4, number(1, "<I")))
+    broken("18446744073709551615 tensors do not fit", (8, number(2**64 - 1)))
+    broken("keys do not fit", (16, number(2**40)))
+    broken("bytes of a key do not fit", (24, number(2**63)))
+    place = data.index(b"token_embd.weight") + len(b"token_embd.weight")
+    broken("has 9 dimensions", (place, number(9, "<I")))
+    broken("has the shape", (place + 4, number(0)))
+    broken("has the shape", (place + 4, number(2**63)))
+    broken("expected a multiple of", (place + 24, number(17)))
+    broken("but the file has", (place + 24, number(2**60)))
+    broken("is of type 99", (place + 20, number(99, "<I")))
+    place = data.index(b"blk.0.attn_v.weight") + len(b"blk.0.attn_v.weight")
+    broken("expected a multiple of", (place + 4, number(250)))
+    broken("is there twice", (data.index(b"blk.1.attn_q.weight"), b"blk.0"))
+    rng, header = random.Random(5), data.index(b"token_embd.weight") + 3000
+    for length in [0, 3, 4, 7, 8, 20, 23, 24, *(rng.randrange(header) for _ in range(60)), len(data) - 1]:
+        path.write_bytes(data[:length])
+        refused(path, "broken.gguf")
+    for _ in range(150):
+        copy = bytearray(data)
+        for _ in range(rng.randint(1, 4)):
+            copy[rng.randrange(header)] = rng.choice((0, 1, 0x7f, 0x80, 0xff, rng.randrange(256)))
+        path.write_bytes(copy)
+        refusedOrRead(path)
+
+
+def checkBrokenHub(good):
+    folder = FOLDER / "broken"
+    def broken(name, said, change):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(good, folder)
+        file = folder / name
+        file.write_bytes(change(file.read_bytes()))
+        refused(folder, name, said)
+    def changed(**values):
+        return lambda data: json.dumps(json.loads(data) | values).encode()
+    def header(change):
+        def apply(data):
+            size = struct.unpack("<Q", data[:8])[0]
+            tensors = json.loads(data[8:8 + size])
+            change(tensors["model.norm.weight"])
+            text = json.dumps(tensors).encode()
+            return struct.pack("<Q", len(text)) + text + data[8 + size:]
+        return apply
+    weights, tokenizer = "model.safetensors", "tokenizer.json"
+    broken(weights, "less than 8 bytes", lambda data: data[:7])
+    broken(weights, "a header of", lambda data: struct.pack("<Q", 2**63) + data[8:])
+    broken(weights, "no JSON", lambda data: data[:8] + b"?" + data[9:])
+    broken(weights, "levels of JSON", lambda data: struct.pack("<Q", 5000) + b"[" * 5000 + data)
+    broken(weights, "is of I64", header(lambda t: t.update(dtype="I64")))
+    broken(weights, "has the shape", header(lambda t: t.update(shape=[-1])))
+    broken(weights, "has bytes", header(lambda t: t.update(data_offsets=[0, 2**62])))
+    broken(weights, "has bytes", header(lambda t: t.update(data_offsets=[8, 4])))
+    broken(weights, "data_offsets", header(lambda t: t.update(data_offsets=[8])))
+    broken("config.json", "expected LlamaForCausalLM", changed(architectures=["MambaForCausalLM"]))
+    broken("config.json", '"hidden_size"', changed(hidden_size="wide"))
+    broken("config.json", "attention_bias is true", changed(attention_bias=True))
+    broken("config.json", "type 'yarn'", changed(rope_scaling={"rope_type": "yarn"}))
+    broken("config.json", "an id up to", changed(eos_token_id=10**9))
+    broken(tokenizer, "no JSON", lambda data: data[:-9])
+    broken(tokenizer, '"model" is missing', lambda data: b"{}")
+    broken(tokenizer, "has a Metaspace", changed(pre_tokenizer={"type": "Metaspace"}))
+    broken(tokenizer, "normalizer is Lowercase", changed(normalizer={"type": "Lowercase"}))
+    broken(tokenizer, "the tokenizer is Unigram", changed(model={"type": "Unigram"}))
+    broken(tokenizer, "has the id -5", changed(added_tokens=[{"id": -5, "content": "x", "special": True}]))
+    shutil.copy(good / tokenizer, folder / tokenizer)
+    (folder / weights).unlink()
+    refused(folder, "has neither model.safetensors nor")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"model.norm.weight": "../secret"}}')
+    refused(folder, "expected a file beside this one")
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+llama = tiny_models.llama()
+llama.writeGguf(FOLDER / "llama.gguf", "llama")
+checkElements(FOLDER / "llama.gguf", tiny_models.ggufName, llama)
+checkChangedGguf(llama)
+checkBrokenGguf(FOLDER / "llama.gguf")
+hub = tiny_models.llama(3, ("F32", "F16", "BF16"), tied=True, form="halves")
+hub.writeHub(FOLDER / "llama", "LlamaForCausalLM")
+checkElements(FOLDER / "llama", tiny_models.hubName, hub)
+checkBrokenHub(FOLDER / "llama")
+print(f"{len(tiny_models.FORMATS)} formats exact; broken files are refused")

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small models of random numbers, of every format: generate computes what plain Python computes.
+
+usage: model_test.py GENERATE INSPECT FOLDER
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+import tiny_models
+
+GENERATE, INSPECT = sys.argv[1:3]
+FOLDER = pathlib.Path(sys.argv[3])
+TEXT = "In the été of 12 the 世界's    thing,\n\nhere."
+PROMPT = "the thing of"
+
+
+def run(*arguments, status=0, **more):
+    result = subprocess.run(arguments, capture_output=True, text=True, **more)
+    assert result.returncode == status, f"{arguments}: {result.returncode}, {result.stderr}"
+    return result
+
+
+def tokensOf(path, text):
+    return json.loads(run(INSPECT, path, "tokens", input=json.dumps(text) + "\n").stdout)["tokens"]
+
+
+def textOf(model, tokens):
+    back = {c: b for b, c in tiny_models.ALPHABET.items()}
+    data = bytes(back[c] for t in tokens if model.tokens[t] not in tiny_models.SPECIALS for c in model.tokens[t])
+    return data.decode(errors="replace")
+
+
+def checkModel(path, model, ends):
+    """Perplexity of a text, and what follows a prompt as long as the choice is clear."""
+    (FOLDER / "text.txt").write_text(TEXT)
+    expected = model.perplexity(tokensOf(path, TEXT))
+    found = json.loads(run(GENERATE, path, "--perplexity", FOLDER / "text.txt", "--json").stdout)
+    assert abs(found["perplexity"] / expected - 1) < 1e-4, f"{path}: perplexity {found}, expected {expected}"
+    tokens, gap = model.greedy(tokensOf(path, PROMPT), 12)
+    assert gap > 1e-4, f"{path}: the best two logits are {gap} apart: take another seed"
+    tokens = tokens[:min([tokens.index(e) for e in ends if e in tokens], default=12)]
+    for mode, ranks in (("stream", 1), ("graph", 1), ("megakernel", 1), ("stream", 2), ("graph", 2)):
+        found = json.loads(run(GENERATE, path, "--tokens", "12", "--mode", mode, "--ranks", str(ranks), "--json",
+                               PROMPT).stdout)
+        assert set(found) == {"text", "tokens", "seconds", "tokens_per_second"}, found
+        where = f"{path}, {mode}, {ranks} ranks"
+        assert found["tokens"] == len(tokens), f"{where}: {found}, expected {tokens}"
+        sameText(found["text"], textOf(model, tokens), where)
+    return tokens
+
+
+def sameText(found, expected, where):
+    """Bytes that are no UTF-8 are replaced one by one, or several at once."""
+    squeeze = lambda text: "".join(text.split("\ufffd"))
+    assert squeeze(found) == squeeze(expected), f"{where}: {found!r}, expected {expected!r}"
+
+
+def checkInterpreter(path, model, tokens):
+    for options in ([], ["--ranks", "2"], ["--mode", "megakernel"]):
+        found = json.loads(run(GENERATE, path, "--tokens", "3", "--backend", "reference", *options, "--json", PROMPT).stdout)
+        sameText(found["text"], textOf(model, tokens[:3]), f"reference {options}")
+
+
+def checkSampling(path):
+    def text(*options):
+        return json.loads(run(GENERATE, path, "--tokens", "8", "--json", *options, PROMPT).stdout)["text"]
+    greedy = text()
+    assert text("--temperature", "1", "--top-k", "1") == greedy
+    assert text("--temperature", "1", "--top-p", "1e-9") == greedy
+    hot = ("--temperature", "3", "--top-k", "100", "--top-p", "0.95", "--seed")
+    assert text(*hot, "1") == text(*hot, "1")
+    assert len({text(*hot, str(seed)) for seed in range(4)}) > 1
+
+
+def checkOptions(path):
+    for options, status, said in [
+            (["--tokens", "0", "a"], 2, "--tokens is 0"), (["--mode", "fast", "a"], 2, "--mode is 'fast'"),
+            (["--temperature", "-1", "a"], 2, "--temperature is -1"), (["--top-k", "-1", "a"], 2, "--top-k is -1"),
+            (["--top-p", "0", "a"], 2, "--top-p is 0"), (["--ranks", "0", "a"], 2, "--ranks is 0"),
+            (["--ranks", "3", "a"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
+            ([], 2, "no prompt is given"), (["--system", "x", "a"], 2, "--system is given"),
+            (["--tokens", "9999", "a"], 2, "the model's context"), (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
+            (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
+        error = run(GENERATE, path, *options, status=status).stderr
+        assert said in error and error.count("\n") == 1, f"{options}: {error}"
+    error = run(GENERATE, path, "--mode", "megakernel", "--ranks", "2", "a", status=1).stderr
+    assert "expected Mode::stream or Mode::graph" in error, error
+    assert "cannot be read" in run(GENERATE, "none.gguf", "a", status=1).stderr
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+llama = tiny_models.llama()
+llama.writeGguf(FOLDER / "llama.gguf", "llama")
+tokens = checkModel(FOLDER / "llama.gguf", llama, [0])
+checkInterpreter(FOLDER / "llama.gguf", llama, tokens)
+checkSampling(FOLDER / "llama.gguf")
+checkOptions(FOLDER / "llama.gguf")
+
+qwen = tiny_models.qwen3()
+qwen.writeGguf(FOLDER / "qwen3.gguf", "qwen3", "qwen2")
+checkModel(FOLDER / "qwen3.gguf", qwen, [0])
+
+hub = tiny_models.llama(3, ("F32", "F16", "BF16"), tied=True, form="halves")
+hub.writeHub(FOLDER / "llama", "LlamaForCausalLM")
+checkModel(FOLDER / "llama", hub, [0, 2])
+
+qwen = tiny_models.qwen3(4, ("BF16",), tied=False)
+qwen.writeHub(FOLDER / "qwen3", "Qwen3ForCausalLM", parts=3)
+checkModel(FOLDER / "qwen3", qwen, [0, 2])
+checkModel(FOLDER / "qwen3" / "model.safetensors.index.json", qwen, [0, 2])
+print("four models, as plain Python computes them")

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small kernels for graphs: elementwise, along rows, over everything, in place.
+#pragma once
+#include "ditron/lang/Kernel.h"
+
+namespace ditron::testing_graphs {
+
+inline constexpr int kTile = 4;
+
+/// y = 2 * x + step, tile by tile.
+inline Kernel affine() {
+  return Kernel("affine(x[M,N], step) -> y[M,N]", [](In<f32> X, Scalar<f32> step, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile);
+    auto y = Y.tiled(kTile, kTile);
+    for (auto [i, j] : y.tiles())
+      y(i, j) = x(i, j) * 2 + step;
+  });
+}
+
+/// z = x - y / 4, by tiles of other extents.
+inline Kernel blend() {
+  return Kernel("blend(x[M,N], y[M,N]) -> z[M,N]", [](In<f32> X, In<f32> Y, Out<f32> Z) {
+    auto x = X.tiled(2, 8), y = Y.tiled(2, 8);
+    auto z = Z.tiled(2, 8);
+    for (auto [i, j] : z.tiles())
+      z(i, j) = x(i, j) - y(i, j) * 0.25;
+  });
+}
+
+/// y = x less half of the mean of its row: a band of rows reads itself from end to end.
+inline Kernel centre() {
+  return Kernel("centre(x[M,N]) -> y[M,N]", [](In<f32> X, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile);
+    auto y = Y.tiled(kTile, kTile);
+    for (auto [i] : y.bands()) {
+      Var total = zeros<f32>(kTile, 1);
+      for (auto j : range(x.cols()))
+        total += sum(x(i, j), 1);
+      for (auto j : range(x.cols()))
+        y(i, j) = x(i, j) - total * 0.01;
+    }
+  });
+}
+
+/// y = x times its transpose, a square: a tile reads a row and a column of others.
+inline Kernel square() {
+  return Kernel("square(x[M,M]) -> y[M,M]", [](In<f32> X, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile);
+    auto y = Y.tiled(kTile, kTile);
+    for (auto [i, j] : y.tiles()) {
+      Var acc = zeros<f32>(kTile, kTile);
+      for (auto k : range(x.cols()))
+        acc += dot(x(i, k), transpose(x(j, k)));
+      y(i, j) = acc * 0.001;
+    }
+  });
+}
+
+/// x += y in place.
+inline Kernel accumulate() {
+  return Kernel("accumulate(y[M,N]) -> x[M,N]", [](In<f32> Y, InOut<f32> X) {
+    auto y = Y.tiled(kTile, kTile);
+    auto x = X.tiled(kTile, kTile);
+    for (auto [i, j] : x.tiles())
+      x(i, j) = x(i, j) + y(i, j);
+  });
+}
+
+/// Row `at` of the table becomes the sum of the rows of x: a place that is known at run time.
+inline Kernel append() {
+  return Kernel("append(x[M,N], at[1]) -> table[S,N]",
+                [](In<f32> X, In<i32, 1> at, InOut<f32> table) {
+                  auto x = X.tiled(kTile, kTile);
+                  Index row = toIndex(at.read({0}));
+                  auto y = table.slice(0, row, 1).tiled(1, kTile);
+                  for (auto [one, j] : y.tiles()) {
+                    Var total = zeros<f32>(1, kTile);
+                    for (auto i : range(x.rows()))
+                      total += sum(x(i, j), 0);
+                    y(one, j) = total;
+                  }
+                });
+}
+
+/// y = x, dealt by hand, the cores meeting in between: a kernel that is taken as a whole.
+inline Kernel byHand() {
+  return Kernel("by-hand(x[M,N]) -> y[M,N]", [](In<f32> X, Out<f32> Y) {
+    auto x = X.tiled(1, kTile);
+    auto y = Y.tiled(1, kTile);
+    for (auto round : range(ceilDiv(x.rows(), numCores()))) {
+      Index i = round * numCores() + coreId();
+      when(i < x.rows(), [&] {
+        for (auto j : range(x.cols()))
+          y(i, j) = x(i, j) + 1;
+      });
+    }
+  });
+}
+
+} // namespace ditron::testing_graphs

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graphs of tasks mean what launches one by one mean: bit for bit, on any number of cores.
+#include "ditron/checker/CheckGraph.h"
+#include "ditron/driver/Context.h"
+#include "ditron/kernels/kernels.h"
+#include "ditron/support/Error.h"
+#include "test/unit/task/GraphKernels.h"
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace ditron {
+namespace {
+
+using namespace testing_graphs;
+
+Tensor randomTensor(std::vector<int64_t> shape, unsigned seed) {
+  Tensor host = Tensor::own(DType::f32, std::move(shape));
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (int64_t n = 0; n < host.elements(); ++n)
+    host.as<f32>()[n] = uniform(random);
+  return host;
+}
+
+/// What a graph leaves in its tensors after `launches` launches: each is made anew from the seed.
+std::vector<Tensor> resultsOf(const TaskGraph &graph, Mode mode, int cores,
+                              const std::vector<std::vector<int64_t>> &shapes, int launches = 2) {
+  Context ctx = Context::init({.cores = cores});
+  std::vector<Tensor> tensors;
+  for (size_t n = 0; n < shapes.size(); ++n)
+    tensors.push_back(ctx.tensorFrom(randomTensor(shapes[n], unsigned(n))));
+  TaskProgram program = ctx.compile(graph, {.mode = mode});
+  for (int launch = 0; launch < launches; ++launch)
+    program.launch(tensors);
+  std::vector<Tensor> results;
+  for (const Tensor &tensor : tensors)
+    results.push_back(tensor.toHost());
+  return results;
+}
+
+void expectSameBits(const TaskGraph &graph, const std::vector<std::vector<int64_t>> &shapes,
+                    const std::vector<int> &cores = {1, 2, 8}) {
+  std::vector<Tensor> expected = resultsOf(graph, Mode::stream, 2, shapes);
+  auto compare = [&](Mode mode, int count) {
+    std::vector<Tensor> found = resultsOf(graph, mode, count, shapes);
+    for (size_t n = 0; n < found.size(); ++n)
+      EXPECT_EQ(0, std::memcmp(found[n].data(), expected[n].data(), expected[n].bytes()))
+          << graph.name() << ": tensor " << n << " on " << count << " cores";
+  };
+  compare(Mode::graph, 2);
+  for (int count : cores)
+    compare(Mode::megakernel, count);
+}
+
+/// Clean, and no edge is one that is not needed.
+void expectProved(const TaskGraph &graph, const Dimensions &shape, int64_t cores = 2) {
+  GraphCheckOptions options{.cores = cores, .shape = shape};
+  Verdict verdict = check(graph, options);
+  EXPECT_TRUE(verdict.clean()) << verdict.text();
+  EXPECT_EQ(verdict.method, Method::proved);
+}
+
+/// x -> a -> (b, c) -> d, and d needs a too: a is a fork, d a join.
+TaskGraph diamond() {
+  TaskGraph g("diamond");
+  Value x = g.input("x[M,N]");
+  Value a = g.task(affine(), x, 0.5), b = g.task(affine(), a, 1.0), c = g.task(centre(), a);
+  Value d = g.task(blend(), b, c);
+  g.output(g.task(blend(), d, a));
+  return g;
+}
+
+TEST(TaskGraphs, DiamondsAreTheSameInEveryMode) {
+  expectSameBits(diamond(), {{13, 22}, {13, 22}});
+  expectSameBits(diamond(), {{1, 1}, {1, 1}});
+  expectSameBits(diamond(), {{64, 64}, {64, 64}});
+  expectProved(diamond(), {{"M", 9}, {"N", 10}});
+  expectProved(diamond(), {{"M", 9}, {"N", 10}}, 3);
+}
+
+TaskGraph forkJoin() {
+  TaskGraph g("fork-join");
+  Value x = g.input("x[M,M]"), y = g.input("y[M,M]");
+  Value joined = g.task(blend(), x, y); // a join consumer, and the producer of a fork
+  Value left = g.task(square(), joined), right = g.task(centre(), joined);
+  Value both = g.task(blend(), left, right); // a join consumer of that fork
+  g.output(both);
+  g.output(g.task(square(), both));
+  return g;
+}
+
+TEST(TaskGraphs, AJoinConsumerMayFork) {
+  TaskGraph g = forkJoin();
+  expectSameBits(g, {{14, 14}, {14, 14}, {14, 14}, {14, 14}});
+  expectProved(g, {{"M", 9}});
+}
+
+TEST(TaskGraphs, AnOutputMayBeUpdatedInPlace) {
+  TaskGraph g("in-place");
+  Value x = g.input("x[M,N]");
+  Value y = g.task(affine(), x, 1.0);
+  g.output(y);
+  g.task(accumulate(), x, inOut(y));
+  Value z = g.task(centre(), y);
+  g.task(accumulate(), z, inOut(y)); // write after read: z's tasks have to have read y
+  g.task(accumulate(), y, inOut(x)); // of an input
+  expectSameBits(g, {{11, 9}, {11, 9}});
+  expectProved(g, {{"M", 9}, {"N", 10}});
+}
+
+TEST(TaskGraphs, RowsAppendedAtRunTimeAreSeen) {
+  Context ctx = Context::init({.cores = 2});
+  auto run = [&](Mode mode) {
+    TaskGraph g("cache");
+    Value x = g.input("x[M,N]"), at = g.input("at[1]", DType::i32), table = g.input("table[S,N]");
+    g.task(append(), x, at, inOut(table));
+    g.output(g.task(centre(), table));
+    TaskProgram step = ctx.compile(g, {.mode = mode});
+    Tensor x0 = ctx.tensorFrom(randomTensor({5, 6}, 1)),
+           table0 = ctx.tensorFrom(randomTensor({7, 6}, 2));
+    Tensor at0 = ctx.tensor<i32>({1}), y = ctx.tensor<f32>({7, 6});
+    for (int position : {0, 3, 6}) {
+      Tensor host = Tensor::own(DType::i32, {1});
+      host.as<i32>()[0] = position;
+      at0.copyFrom(host);
+      step(x0, at0, table0, y);
+    }
+    return y.toHost();
+  };
+  Tensor stream = run(Mode::stream), fused = run(Mode::megakernel);
+  EXPECT_EQ(0, std::memcmp(stream.data(), fused.data(), stream.bytes()));
+}
+
+TEST(TaskGraphs, KernelsDealtByHandAreTakenAsAWhole) {
+  TaskGraph g("whole");
+  Value x = g.input("x[M,N]");
+  Value y = g.task(byHand(), g.task(affine(), x, 0.25));
+  g.output(g.task(centre(), y));
+  expectSameBits(g, {{13, 10}, {13, 10}});
+  expectProved(g, {{"M", 9}, {"N", 10}});
+}
+
+TEST(TaskGraphs, ChainsOfAThousand) {
+  TaskGraph g("chain");
+  Value x = g.input("x[M,N]");
+  for (int n = 0; n < 1000; ++n)
+    x = n % 2 ? g.task(affine(), x, -0.5) : g.task(blend(), x, x);
+  g.output(x);
+  EXPECT_EQ(g.graph().types.size(), 2u);
+  expectSameBits(g, {{6, 10}, {6, 10}}, {2, 8});
+}
+
+TEST(TaskGraphs, TenThousandTasks) {
+  TaskGraph g("many");
+  Value x = g.input("x[M,N]");
+  std::vector<Value> lines(10, x);
+  for (int n = 0; n < 5000; ++n) // of two tasks each
+    lines[n % 10] = g.task(blend(), lines[n % 10], lines[(n + 3) % 10]);
+  for (Value line : lines)
+    g.output(line);
+  std::vector<std::vector<int64_t>> shapes(11, {4, 8});
+  expectSameBits(g, shapes, {2});
+}
+
+TEST(TaskGraphs, EmptyGraphsDoNothing) {
+  TaskGraph g("empty");
+  g.input("x[M,N]");
+  expectSameBits(g, {{3, 4}});
+  TaskGraph none("none");
+  expectSameBits(none, {});
+}
+
+TEST(TaskGraphs, TensorsWithoutElements) { expectSameBits(diamond(), {{0, 5}, {0, 5}}); }
+
+TEST(TaskGraphs, RandomGraphs) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    std::mt19937 random(seed);
+    TaskGraph g("random");
+    std::vector<Value> values = {g.input("x[M,M]"), g.input("y[M,M]")};
+    auto any = [&] { return values[random() % values.size()]; };
+    for (int n = 0; n < 25; ++n)
+      switch (random() % 6) {
+      case 0:
+        values.push_back(g.task(affine(), any(), double(random() % 8) / 8));
+        break;
+      case 1:
+        values.push_back(g.task(blend(), any(), any()));
+        break;
+      case 2:
+        values.push_back(g.task(centre(), any()));
+        break;
+      case 3:
+        values.push_back(g.task(square(), any()));
+        break;
+      case 4:
+        values.push_back(g.task(byHand(), any()));
+        break;
+      default:
+        Value from = any(), to = any();
+        if (from.number() != to.number())
+          g.task(accumulate(), from, inOut(to));
+      }
+    Value last = g.task(affine(), values.back(), 0.0);
+    g.output(last);
+    auto size = int64_t(1 + random() % 18);
+    expectSameBits(g, {{size, size}, {size, size}, {size, size}}, {1, 2, 3});
+    expectProved(g, {{"M", 9}}, 2 + seed % 2);
+  }
+}
+
+//===-- Several ranks -------------------------------------------------------------------------===//
+
+/// Layers of a tensor-parallel program: each rank computes its summands, which are summed.
+TaskGraph layersOfRanks(int layers) {
+  TaskGraph g("layers");
+  Value x = g.input("x[M,N]");
+  for (int layer = 0; layer < layers; ++layer) {
+    Value y = g.task(affine(), x, 0.25 * layer);
+    Value sum = g.task(kernels::allReduce(DType::f32), y);
+    x = g.task(centre(), sum);
+  }
+  g.output(x);
+  return g;
+}
+
+TEST(TaskGraphs, RanksSumInsideOfTheKernel) {
+  for (int ranks : {1, 2, 3}) {
+    auto run = [&](Mode mode) {
+      std::vector<Tensor> results(static_cast<size_t>(ranks));
+      runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
+        Tensor x = ctx.tensorFrom(randomTensor({9, 10}, unsigned(ctx.rank())));
+        Tensor y = ctx.tensor<f32>({9, 10});
+        TaskProgram step = ctx.compile(layersOfRanks(4), {.mode = mode});
+        for (int launch = 0; launch < 5; ++launch) {
+          step(x, y);
+          step(y, x);
+        }
+        results[static_cast<size_t>(ctx.rank())] = x.toHost();
+      });
+      return results;
+    };
+    std::vector<Tensor> stream = run(Mode::stream), fused = run(Mode::megakernel);
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(0, std::memcmp(stream[rank].data(), fused[rank].data(), stream[rank].bytes()))
+          << "rank " << rank << " of " << ranks;
+  }
+}
+
+TEST(TaskGraphs, GraphsOfSeveralRanksAreProved) {
+  GraphCheckOptions options{.ranks = 2, .cores = 2, .shape = {{"M", 9}, {"N", 5}}};
+  Verdict verdict = check(layersOfRanks(2), options);
+  EXPECT_TRUE(verdict.clean()) << verdict.text();
+  EXPECT_EQ(verdict.method, Method::proved);
+}
+
+TEST(TaskGraphs, EveryShortenedEdgeIsFound) {
+  for (const TaskGraph &g : {diamond(), forkJoin()}) {
+    std::vector<Mutant> mutants = mutate(g, {.cores = 2, .shape = {{"M", 9}, {"N", 9}}});
+    EXPECT_GE(mutants.size(), 3u);
+    for (const Mutant &mutant : mutants)
+      EXPECT_EQ(mutant.outcome, Mutant::Outcome::killed) << mutant.source << ": " << mutant.what;
+  }
+}
+
+//===-- Errors --------------------------------------------------------------------------------===//
+
+std::string errorOf(const std::function<void()> &fn) {
+  try {
+    fn();
+  } catch (const CompileError &error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+#define EXPECT_ERROR(text, ...)                                                                    \
+  EXPECT_NE(errorOf([&] { __VA_ARGS__; }).find(text), std::string::npos)                           \
+      << errorOf([&] { __VA_ARGS__; })
+
+TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {
+  TaskGraph g("g");
+  g.label("layer 7");
+  Value x = g.input("x[M,N]"), ints = g.input("ints[M,N]", DType::i32), line = g.input("line[N]");
+  EXPECT_ERROR("g: task 'layer 7 affine' (affine): affine(x[M,N], step) -> y[M,N]: it is given 1 "
+               "arguments, expected step too",
+               g.task(affine(), x));
+  EXPECT_ERROR("it is given 3 arguments, expected 2", g.task(affine(), x, 1.0, x));
+  EXPECT_ERROR("x is a number, expected a tensor", g.task(affine(), 3, 1.0));
+  EXPECT_ERROR("step is a tensor, expected a number", g.task(affine(), x, x));
+  EXPECT_ERROR("x is of i32, expected f32", g.task(affine(), ints, 1.0));
+  EXPECT_ERROR("x has 1 dimensions, expected 2", g.task(affine(), line, 1.0));
+  EXPECT_ERROR("x is no value of this graph", g.task(affine(), Value(), 1.0));
+  EXPECT_ERROR("expected x too", g.task(accumulate(), x));
+  EXPECT_ERROR("x is written by the kernel, expected inOut() or into()",
+               g.task(accumulate(), x, x));
+  EXPECT_ERROR("y and x are one value, and x is written: expected two",
+               g.task(accumulate(), x, inOut(x)));
+  EXPECT_ERROR("g: there are two inputs 'x'", g.input("x[K]"));
+  EXPECT_ERROR("an input is declared as 'z', expected a name and dimensions", g.input("z"));
+  EXPECT_ERROR("'x' cannot be an output: it is an input", g.output(x));
+}
+
+TEST(TaskGraphErrors, ShapesThatDoNotFit) {
+  TaskGraph g("g");
+  Value x = g.input("x[M,N]"), y = g.input("y[K,N]");
+  g.label("third");
+  g.output(g.task(blend(), x, y));
+  Context ctx = Context::init({.cores = 1});
+  TaskProgram step = ctx.compile(g, {});
+  Tensor a = ctx.tensor<f32>({4, 4}), b = ctx.tensor<f32>({5, 4}), c = ctx.tensor<f32>({4, 5});
+  EXPECT_ERROR(
+      "g: task 'third blend' (blend): blend(x[M,N], y[M,N]) -> z[M,N]: M is 4 in x but 5 in y",
+      step(a, b, a));
+  EXPECT_ERROR("N is 4 in x but 5 in y", step(a, c, a));
+  EXPECT_ERROR("launched with 2 tensors, expected 3: 2 inputs and 1 outputs", step(a, a));
+  EXPECT_ERROR("output 'third blend.z' has shape [5, 4], expected [4, 4]", step(a, a, b));
+  Tensor ints = ctx.tensor<i32>({4, 4});
+  EXPECT_ERROR("'x' is of i32, expected f32", step(ints, a, a));
+}
+
+} // namespace
+} // namespace ditron
