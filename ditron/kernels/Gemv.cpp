@@ -322,12 +322,7 @@ KernelEntry packedGemvEntry() {
                       {{{"B", 3}, {"N", 5}, {"K", 64}}, "m=2,n=2,k=32,format=q4-1"}};
   entry.variants = {"m=2,n=3,k=64", "m=1,k=64,gated=pairs", "format=q4-1",
                     "k=96,format=q4-1,gated=halves,rms=yes,residual=yes"};
-  entry.check = [](const Problem &problem) {
-    if (problem["K"] % kBlock)
-      throw UsageError(fmt::format("packed-gemv: K is {}, expected a multiple of {}, which share a "
-                                   "scale",
-                                   problem["K"], kBlock));
-  };
+  entry.check = [](const Problem &problem) { checkWholeBlocks("packed-gemv", "K", problem["K"]); };
   return entry;
 }
 

@@ -185,8 +185,8 @@ struct EmbedConfig {
   WeightFormat format = WeightFormat::plain;
 };
 /// embed(ids[T], table[V,H]) -> y[T,H]: row t of y is row ids[t] (i32) of the table. One that is not
-/// below V ends the launch with a RuntimeError. The table may be packed as q8-0: table[V,H] of i8,
-/// then scales[V,H/32] of f16.
+/// below V ends the launch with a RuntimeError. Of a table in blocks of q8-0 it is packed-embed,
+/// with table[V,H] of i8 and scales[V,H/32] of f16 behind it, and y is of the kernel's type.
 Kernel embed(DType type, const EmbedConfig &config = {});
 
 struct ArgmaxConfig {

@@ -52,6 +52,12 @@ double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t 
   return std::floor(inputs.uniform(rank, argument, element) * 256) - 128;
 }
 
+void checkWholeBlocks(const char *kernel, const char *name, int64_t extent) {
+  if (extent % kBlock)
+    throw UsageError(fmt::format("{}: {} is {}, expected a multiple of {}, which share a scale",
+                                 kernel, name, extent, kBlock));
+}
+
 void checkBlocks(WeightFormat format, int k, const char *kernel) {
   if (format != WeightFormat::plain && k % kBlock)
     throw CompileError(fmt::format("{}: a step is of {} weights, expected a multiple of {}, which "

@@ -61,6 +61,8 @@ double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t 
                 int64_t k);
 /// An element of the argument itself: all bytes occur.
 double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t element);
+/// UsageError naming the kernel unless a dimension has whole blocks.
+void checkWholeBlocks(const char *kernel, const char *name, int64_t extent);
 /// CompileError naming the kernel unless a step has whole blocks.
 void checkBlocks(WeightFormat format, int k, const char *kernel);
 

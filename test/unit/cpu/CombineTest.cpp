@@ -2,6 +2,7 @@
 //
 // What combines elements of a tile: reductions, extrema, scans, dot.
 #include "Differential.h"
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -185,6 +186,69 @@ TYPED_TEST(Products, batches) {
              {small(type, {3, 2, 11, 16}, 5), small(type, {3, 2, 16, 23}, 3),
               small(type, {3, 7, 16}, 2), Block(sum, {3, 2, 11, 23}), Block(sum, {3, 7, 7})},
              {}, 2);
+}
+
+/// Rows of both sides, read where they lie: few and many rows of a tile, whole vectors and parts.
+TYPED_TEST(Products, rowsByRows) {
+  using Acc = std::conditional_t<std::is_same_v<TypeParam, i8>, i32, f32>;
+  constexpr DType type = kDType<TypeParam>, sum = kDType<Acc>;
+  for (auto [m, n, k] : {std::array{1, 16, 64},
+                         {1, 3, 70},
+                         {2, 5, 16},
+                         {5, 8, 100},
+                         {9, 7, 33},
+                         {65, 4, 16},
+                         {3, 4, 5}}) {
+    Kernel kernel("byRows(a[M,K], b[N,K]) -> c[M,N]",
+                  [=](In<TypeParam> a, In<TypeParam> b, Out<Acc> c) {
+                    auto as = a.tiled(m, k), bs = b.tiled(n, k);
+                    auto cs = c.tiled(m, n);
+                    for (auto [i, j] : cs.tiles()) {
+                      Var acc = full<Acc>({m, n}, 1);
+                      for (auto kk : range(as.cols()))
+                        acc += dot(as(i, kk), transpose(bs(j, kk)));
+                      cs(i, j) = acc;
+                    }
+                  });
+    for (Placement placement : {Placement::dense, Placement::transposed, Placement::reversed})
+      for (Shape mnk : {Shape{1, 1, 1}, {7, 19, 131}, {10, 16, 128}}) {
+        SCOPED_TRACE(testing::PrintToString(mnk) + " in tiles of " + std::to_string(m) + " " +
+                     std::to_string(n) + " " + std::to_string(k) + name(placement));
+        expectSame(kernel,
+                   {small(type, {mnk[0], mnk[2]}, 5, placement),
+                    small(type, {mnk[1], mnk[2]}, 3, placement), Block(sum, {mnk[0], mnk[1]})});
+      }
+  }
+}
+
+/// Rows that are computed: of halves of bytes, with a factor for each 16 of them.
+TEST(Products, rowsThatAreComputed) {
+  for (int m : {1, 3, 30})
+    for (int k : {16, 48}) {
+      Kernel kernel("computed(a[M,K], q[N,K], s[N,K/16]) -> c[M,N]", [=](In<f32> a, In<i8> q,
+                                                                         In<f16> s, Out<f32> c) {
+        auto as = a.tiled(m, k);
+        auto qs = q.tiled(6, k);
+        auto ss = s.tiled(6, k / 16);
+        auto cs = c.tiled(m, 6);
+        for (auto [i, j] : cs.tiles()) {
+          Var acc = zeros<f32>(m, 6);
+          for (auto kk : range(as.cols())) {
+            auto bytes = cast<i32>(qs(j, kk));
+            auto factor =
+                reshape(broadcast(expand(cast<f32>(ss(j, kk)), 2), {6, k / 16, 16}), {6, k});
+            auto low = cast<f32>(bitAnd(bytes, 15)) * factor;
+            auto high = cast<f32>(bitAnd(shiftRight(bytes, 4), 15)) * factor;
+            acc += dot(as(i, kk), transpose(low));
+            acc += dot(as(i, kk), transpose(high));
+          }
+          cs(i, j) = acc;
+        }
+      });
+      for (int64_t columns : {16, 96})
+        expectSame(kernel, {small(DType::f32, {5, columns}, 5), small(DType::i8, {13, columns}, 3),
+                            small(DType::f16, {13, columns / 16}, 2), Block(DType::f32, {5, 13})});
+    }
 }
 
 /// Factors that are computed, not read: nothing is known of their edges.

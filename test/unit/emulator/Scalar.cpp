@@ -147,7 +147,10 @@ uint64_t convert(const Instruction &i, uint64_t value) {
     return toInteger(i, to, single(value));
   if (to[0] == 'f' || from[0] == 'f')
     throw Fault("unknown conversion: " + i.text);
-  return truncated(static_cast<uint64_t>(integer(from, value)), bitsOf(to));
+  auto result = static_cast<uint64_t>(integer(from, value));
+  if (to == "s8") // whose sign fills the register, of 16 bits
+    return truncated(static_cast<uint64_t>(extended(truncated(result, 8), 8)), 16);
+  return truncated(result, bitsOf(to));
 }
 
 uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
