@@ -84,9 +84,9 @@ GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
         gemmTile({shape.B, shape.N, shape.K, shape.type, shape.cores}, target, {.isKMajor = true});
     return {tile.m, tile.n, tile.k};
   }
-  int64_t step = target.vectorBytes / 4;
+  constexpr int64_t kBlock = 32; // of packed weights, and whole vectors
   int64_t steps = tilesOf(shape.K, std::clamp(kElements / m, kShortest, kLongest));
-  return {m, weightsOfTile(shape), tilesOf(tilesOf(shape.K, steps), step) * step};
+  return {m, weightsOfTile(shape), tilesOf(tilesOf(shape.K, steps), kBlock) * kBlock};
 }
 
 } // namespace ditron::heuristics

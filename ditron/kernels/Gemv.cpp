@@ -8,27 +8,29 @@
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/PackedWeights.h"
 #include "ditron/kernels/kernels.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <type_traits>
 
 namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
 static std::string signatureOf(const GemvConfig &cfg) {
-  return fmt::format("gemv(x[B,K], W[{}N,K], {}, {}, {}) -> y[B,N]",
-                     cfg.gated == Gated::none ? "" : "2*", cfg.rms ? "gain[K]" : "-",
+  std::string rows = cfg.gated == Gated::none ? "N" : "2*N";
+  return fmt::format("{}(x[B,K], {}, {}, {}, {}) -> y[B,N]",
+                     cfg.format == WeightFormat::plain ? "gemv" : "packed-gemv",
+                     signatureOf(cfg.format, "W", rows, "K"), cfg.rms ? "gain[K]" : "-",
                      cfg.rms ? "eps" : "-", cfg.residual ? "residual[B,N]" : "-");
 }
 
-/// The rows of W of the gates (0), or of what they gate (1).
-template <class T>
-static View<T, 2, Access::read> rowsOf(const GemvConfig &cfg, const In<T> &W, Index N, int which) {
-  if (cfg.gated == Gated::pairs)
-    return W.split(N).at(1, which);
-  return W.slice(0, which * N, N);
-}
+/// Weights of W, or packed in i8.
+template <class W> struct GemvWeights {
+  In<W> rows;
+  std::optional<In<f16>> scales, minima;
+};
 
 /// The optional arguments, x being of X.
 template <class X> struct GemvOptions {
@@ -37,46 +39,74 @@ template <class X> struct GemvOptions {
   std::optional<In<X>> residual;
 };
 
+/// The rows of the gates (0) among 2 * N, or of what they gate (1).
+template <class T>
+static View<T, 2, Access::read> rowsOf(const GemvConfig &cfg, const In<T> &view, Index N,
+                                       int which) {
+  if (cfg.gated == Gated::pairs)
+    return view.split(N).at(1, which);
+  return view.slice(0, which * N, N);
+}
+
+/// Part `part` of step `k` of tile `j` of those rows.
+template <class W>
+static Tile weightsOf(const GemvConfig &cfg, const GemvWeights<W> &weights, Index N, int which,
+                      Index j, Index k, int part) {
+  if constexpr (std::is_same_v<W, i8>) {
+    PackedViews views{
+        rowsOf(cfg, weights.rows, N, which), rowsOf(cfg, *weights.scales, N, which), {}};
+    if (weights.minima)
+      views.minima = rowsOf(cfg, *weights.minima, N, which);
+    return unpacked(views, cfg.format, cfg.n, cfg.k, j, k, part);
+  } else {
+    return rowsOf(cfg, weights.rows, N, which).tiled(cfg.n, cfg.k)(j, k);
+  }
+}
+
 /// Products of a tile of x and one of rows of W, and of the rows that give what is gated.
 struct GemvSums {
   Tile first, second;
 };
 
-/// Those of tile (i, j) of y, x normalised where there is a gain.
-template <class T, class X>
-static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const In<T> &W,
+/// Those of tile (i, j) of y, x normalised where there is a gain, multiplied in F.
+template <class F, class W, class X>
+static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeights<W> &weights,
                            const GemvOptions<X> &options, Index N, Index i, Index j) {
-  auto xs = x.tiled(cfg.m, cfg.k);
-  auto first = rowsOf(cfg, W, N, 0).tiled(cfg.n, cfg.k);
   Var sum = zeros<f32>(cfg.m, cfg.n), other = zeros<f32>(cfg.m, cfg.n);
   Var squares = zeros<f32>(cfg.m, 1);
-  for (auto k : range(xs.cols())) {
-    auto read = Tile(xs(i, k));
-    if (options.gain) {
-      auto wide = cast<f32>(read);
-      squares += ditron::sum(wide * wide, 1);
+  for (auto k : range(ceilDiv(x.cols(), cfg.k)))
+    for (int part = 0; part < partsOf(cfg.format); ++part) {
+      auto read = elementsFor(x, cfg.format, cfg.m, cfg.k, i, k, part);
+      if (options.gain) {
+        auto wide = cast<f32>(read);
+        squares += ditron::sum(wide * wide, 1);
+      }
+      auto scaled =
+          options.gain
+              ? cast<f32>(read) * cast<f32>(elementsFor(*options.gain, cfg.format, cfg.k, k, part))
+              : read;
+      auto factor = cast<F>(scaled);
+      sum += dot(factor, transpose(weightsOf(cfg, weights, N, 0, j, k, part)));
+      if (cfg.gated != Gated::none)
+        other += dot(factor, transpose(weightsOf(cfg, weights, N, 1, j, k, part)));
     }
-    auto scaled = options.gain ? cast<f32>(read) * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
-    auto factor = cast<T>(scaled);
-    sum += dot(factor, transpose(first(j, k)));
-    if (cfg.gated != Gated::none)
-      other += dot(factor, transpose(rowsOf(cfg, W, N, 1).tiled(cfg.n, cfg.k)(j, k)));
-  }
   if (!options.gain)
     return {sum, other};
   auto scale = rsqrt(squares / cast<f32>(toTile(x.cols())) + *options.eps);
   return {sum * scale, other * scale};
 }
 
-/// Products in T of x in X.
-template <class T, class X> static Kernel gemvOf(GemvConfig cfg) {
+/// Products in F of x in X and weights in W.
+template <class F, class W, class X> static Kernel gemvOf(GemvConfig cfg) {
   return {signatureOf(cfg),
-          [=](In<X> x, In<T> W, std::optional<In<X, 1>> gain, std::optional<Scalar<f32>> eps,
+          [=](In<X> x, In<W> rows, std::optional<In<f16>> scales, std::optional<In<f16>> minima,
+              std::optional<In<X, 1>> gain, std::optional<Scalar<f32>> eps,
               std::optional<In<X>> residual, Out<X> y) {
+            GemvWeights<W> weights{rows, scales, minima};
             GemvOptions<X> options{gain, eps, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
             for (auto [i, j] : ys.tiles()) {
-              auto [first, second] = productsOf(cfg, x, W, options, y.cols(), i, j);
+              auto [first, second] = productsOf<F>(cfg, x, weights, options, y.cols(), i, j);
               Var result = first;
               if (cfg.gated != Gated::none)
                 result = first * sigmoid(first) * second;
@@ -88,15 +118,23 @@ template <class T, class X> static Kernel gemvOf(GemvConfig cfg) {
 }
 
 Kernel gemv(DType type, const GemvConfig &config) {
+  checkBlocks(config.format, config.k, "gemv");
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
-    return config.wide ? gemvOf<T, f32>(config) : gemvOf<T, T>(config);
+    if (config.format != WeightFormat::plain)
+      return config.wide ? gemvOf<f32, i8, f32>(config) : gemvOf<f32, i8, T>(config);
+    return config.wide ? gemvOf<T, T, f32>(config) : gemvOf<T, T, T>(config);
   });
   return config.residual ? kernel.inPlace("y", "residual") : kernel;
 }
 
 //===-- Reference -----------------------------------------------------------------------------===//
 
-static constexpr size_t kX = 0, kW = 1, kGain = 2;
+static constexpr size_t kX = 0, kW = 1;
+
+static WeightFormat formatOf(const Config &config) {
+  int64_t packed = config.valueOr("format", -1); // which is none of plain ones
+  return static_cast<WeightFormat>(packed + 1);
+}
 
 namespace {
 
@@ -109,18 +147,21 @@ public:
     ReferenceSum squares;
     for (int64_t k = 0; k < K_; ++k)
       squares.addProduct(x(k), x(k));
-    double eps = run.inputs.scalar(kGain + 1);
+    double eps = run.inputs.scalar(gain_ + 1);
     scale_ = 1 / std::sqrt(squares.value / double(K_) + eps);
   }
 
   /// x times row `n` of W.
   ReferenceSum product(int64_t n) const {
     ReferenceSum sum;
+    DType type = format_ == WeightFormat::plain ? run_.problem.type : DType::f32;
     for (int64_t k = 0; k < K_; ++k) {
-      double factor = run_.config["rms"] ? x(k) * run_.inputs.at(row_.rank, kGain, k) : x(k);
-      double w = run_.inputs.at(row_.rank, kW, n, k);
-      sum.addProduct(factor, w, roundTo(run_.problem.type, roundTo(DType::f32, factor)), w);
+      double factor = run_.config["rms"] ? x(k) * run_.inputs.at(row_.rank, gain_, k) : x(k);
+      double w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
+      sum.addProduct(factor, w, roundTo(type, roundTo(DType::f32, factor)), w);
     }
+    if (format_ != WeightFormat::plain) // which are rounded
+      sum.magnitude *= 2;
     sum.scaleBy(scale_);
     return sum;
   }
@@ -131,6 +172,8 @@ private:
   const Case &run_;
   const OutputRow &row_;
   int64_t K_ = run_.problem["K"];
+  WeightFormat format_ = formatOf(run_.config);
+  size_t gain_ = kW + moreArgumentsOf(format_) + 1; ///< an argument
   double scale_ = 1;
 };
 
@@ -147,6 +190,13 @@ static ReferenceSum gatedSum(const ReferenceSum &gate, const ReferenceSum &up) {
       2 * (gate.magnitude * std::abs(up.value) + std::abs(silu(gate.value)) * up.magnitude);
   result.terms = gate.terms;
   return result;
+}
+
+static double input(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
+                    int64_t element) {
+  bool isPacked = inputs.type(argument) == DType::i8;
+  return isPacked ? packedInput(inputs, rank, argument, element)
+                  : inputs.standard(rank, argument, element);
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
@@ -174,54 +224,111 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 static Config defaults(const Problem &problem) {
   auto [m, n, k] = heuristics::gemvTile(
       {problem["B"], problem["N"], problem["K"], problem.type, problem.cores}, problem.target);
-  return {{"m", m}, {"n", n}, {"k", k}, {"gated", 0}, {"rms", 0}, {"residual", 0}, {"wide", 0}};
+  return {{"m", m}, {"n", n}, {"k", k}, {"gated", 0}, {"rms", 0}, {"residual", 0}};
 }
 
 static GemvConfig configOf(const Config &config) {
-  return {config.get("m"),    config.get("n"),
-          config.get("k"),    static_cast<Gated>(config["gated"]),
-          config["rms"] != 0, config["residual"] != 0,
-          config["wide"] != 0};
+  return {config.get("m"),
+          config.get("n"),
+          config.get("k"),
+          static_cast<Gated>(config["gated"]),
+          config["rms"] != 0,
+          config["residual"] != 0,
+          config.valueOr("wide", 0) != 0,
+          formatOf(config)};
+}
+
+/// Those of the weights, with their scales.
+static double bytes(const Problem &problem, const Config &config) {
+  double rows = double(problem["N"]) * (config["gated"] ? 2 : 1);
+  constexpr double kBytesOfBlock[] = {0, kBlock + 2, kBlock / 2 + 4};
+  WeightFormat format = formatOf(config);
+  double each = format == WeightFormat::plain ? double(byteSize(problem.type))
+                                              : kBytesOfBlock[int(format)] / kBlock;
+  return rows * double(problem["K"]) * each;
+}
+
+/// What products by both kinds of weights have.
+static KernelEntry commonEntry() {
+  KernelEntry entry;
+  entry.dtypes = Floats::list();
+  entry.parameters = {{"m", "rows of a tile of y", {1, 2, 4, 8, 16, 32, 64}},
+                      {"n", "columns of a tile of y, rows of W", {4, 8, 16, 32, 64, 128}},
+                      {"k", "terms a step adds", {64, 128, 512, 1024, 2048, 4096, 8192, 16384}},
+                      {"gated",
+                       "y = silu(gate) * up, whose rows of W are two halves, or take turns",
+                       {},
+                       {"none", "halves", "pairs"},
+                       0},
+                      {"rms", "x is x / sqrt(mean(x * x) + eps) * gain", {}, {"no", "yes"}, 0},
+                      {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0}};
+  entry.defaults = defaults;
+  entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
+  entry.shape = {{"B", 1}, {"N", 4096}, {"K", 4096}};
+  entry.benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}},
+                       {{"B", 8}, {"N", 16384}, {"K", 4096}}};
+  entry.scalars = {{"eps", 1e-5}};
+  entry.bytesOfVariant = bytes;
+  entry.baseline = Baseline::read;
+  entry.input = input;
+  entry.reference = reference;
+  return entry;
 }
 
 KernelEntry gemvEntry() {
-  return {
-      .name = "gemv",
-      .summary = "y = x * W^T of few rows x, with what a decoder has around it",
-      .dtypes = Floats::list(),
-      .parameters = {{"m", "rows of a tile of y", {1, 2, 4, 8, 16, 32, 64}},
-                     {"n", "columns of a tile of y, rows of W", {4, 8, 16, 32, 64, 128}},
-                     {"k", "terms a step adds", {64, 128, 512, 1024, 2048, 4096, 8192, 16384}},
-                     {"gated",
-                      "y = silu(gate) * up, whose rows of W are two halves, or take turns",
-                      {},
-                      {"none", "halves", "pairs"},
-                      0},
-                     {"rms", "x is x / sqrt(mean(x * x) + eps) * gain", {}, {"no", "yes"}, 0},
-                     {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
-                     {"wide", "x, gain, residual and y are of f32", {}, {"no", "yes"}, 0}},
-      .defaults = defaults,
-      .make = [](DType type, const Config &config) { return gemv(type, configOf(config)); },
-      .shape = {{"B", 1}, {"N", 4096}, {"K", 4096}},
-      .testShapes = {{{"B", 1}, {"N", 1}, {"K", 1}},
-                     {{"B", 1}, {"N", 130}, {"K", 37}},
-                     {{"B", 3}, {"N", 67}, {"K", 2100}},
-                     {{"B", 5}, {"N", 71}, {"K", 131}}},
-      .benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}}, {{"B", 8}, {"N", 16384}, {"K", 4096}}},
-      .checkCases = {{{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4"},
-                     {{{"B", 3}, {"N", 5}, {"K", 7}},
-                      "m=2,n=2,k=4,gated=halves,rms=yes,residual=yes"},
-                     {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"}},
-      .scalars = {{"eps", 1e-5}},
-      .variants = {"m=2,n=3,k=20", "m=2,n=8,k=16,rms=yes", "residual=yes", "gated=halves",
-                   "gated=pairs", "wide=yes", "gated=halves,rms=yes,residual=yes,wide=yes"},
-      .bytes =
-          [](const Problem &p) {
-            return double(byteSize(p.type)) * (double(p["N"]) * double(p["K"]));
-          },
-      .baseline = Baseline::read,
-      .reference = reference,
+  KernelEntry entry = commonEntry();
+  entry.name = "gemv";
+  entry.summary = "y = x * W^T of few rows x, with what a decoder has around it";
+  entry.parameters.push_back({"wide", "x, gain, residual and y are of f32", {}, {"no", "yes"}, 0});
+  entry.defaults = [](const Problem &problem) {
+    Config config = defaults(problem);
+    config.add({"wide", 0});
+    return config;
   };
+  entry.testShapes = {{{"B", 1}, {"N", 1}, {"K", 1}},
+                      {{"B", 1}, {"N", 130}, {"K", 37}},
+                      {{"B", 3}, {"N", 67}, {"K", 2100}},
+                      {{"B", 5}, {"N", 71}, {"K", 131}}};
+  entry.checkCases = {
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4"},
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=halves,rms=yes,residual=yes"},
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"}};
+  entry.variants = {"m=2,n=3,k=20",
+                    "m=2,n=8,k=16,rms=yes",
+                    "residual=yes",
+                    "gated=halves",
+                    "gated=pairs",
+                    "wide=yes",
+                    "gated=halves,rms=yes,residual=yes,wide=yes"};
+  return entry;
+}
+
+KernelEntry packedGemvEntry() {
+  KernelEntry entry = commonEntry();
+  entry.name = "packed-gemv";
+  entry.summary = "gemv by weights in blocks of 32 with a scale, and with a minimum";
+  entry.parameters.push_back(
+      {"format", "of the weights, as GGUF names it", {}, {"q8-0", "q4-1"}, 0});
+  entry.defaults = [](const Problem &problem) {
+    Config config = defaults(problem);
+    config.add({"format", 0});
+    return config;
+  };
+  entry.testShapes = {{{"B", 1}, {"N", 1}, {"K", 32}},
+                      {{"B", 1}, {"N", 130}, {"K", 96}},
+                      {{"B", 3}, {"N", 67}, {"K", 1056}},
+                      {{"B", 5}, {"N", 71}, {"K", 160}}};
+  entry.checkCases = {{{{"B", 3}, {"N", 5}, {"K", 64}}, "m=2,n=2,k=32"},
+                      {{{"B", 3}, {"N", 5}, {"K", 64}}, "m=2,n=2,k=32,format=q4-1"}};
+  entry.variants = {"m=2,n=3,k=64", "m=1,k=64,gated=pairs", "format=q4-1",
+                    "k=96,format=q4-1,gated=halves,rms=yes,residual=yes"};
+  entry.check = [](const Problem &problem) {
+    if (problem["K"] % kBlock)
+      throw UsageError(fmt::format("packed-gemv: K is {}, expected a multiple of {}, which share a "
+                                   "scale",
+                                   problem["K"], kBlock));
+  };
+  return entry;
 }
 
 } // namespace ditron::kernels

@@ -30,6 +30,12 @@ const KernelEntry &findKernel(std::string_view name) {
                                fmt::join(known, ", "), suggestion(name, known)));
 }
 
+double KernelEntry::bytesOf(const Problem &problem, const Config &config) const {
+  if (bytesOfVariant)
+    return bytesOfVariant(problem, config);
+  return bytes ? bytes(problem) : 0;
+}
+
 bool KernelEntry::supports(DType type) const {
   return std::find(dtypes.begin(), dtypes.end(), type) != dtypes.end();
 }

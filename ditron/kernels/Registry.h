@@ -78,6 +78,8 @@ struct KernelEntry {
   /// Operations, and bytes of memory or link traffic, of one rank: the denominators of rates.
   double (*flops)(const Problem &problem, const Config &config) = nullptr; ///< null: bytes count
   double (*bytes)(const Problem &problem) = nullptr;
+  /// Bytes where they follow from the configuration too; null: they do not.
+  double (*bytesOfVariant)(const Problem &problem, const Config &config) = nullptr;
   Baseline baseline = Baseline::none;
   Collective collective = Collective::none;
 
@@ -89,6 +91,8 @@ struct KernelEntry {
   /// What one row of an output is to be.
   std::vector<Expected> (*reference)(const Case &run, const OutputRow &row);
 
+  /// Bytes of memory or link traffic of a variant, on one rank; 0 where nobody says.
+  double bytesOf(const Problem &problem, const Config &config) const;
   bool supports(DType type) const;
   /// Makes the kernel for a problem's element type; UsageError naming the supported ones otherwise.
   Kernel kernel(DType type, const Config &config) const;

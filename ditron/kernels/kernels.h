@@ -127,19 +127,26 @@ Kernel flashAttention(DType type, const AttentionConfig &config = {});
 /// them.
 enum class Gated { none, halves, pairs };
 
+/// How weights are stored: one number each, or in blocks of 32 with a scale, as formats Q8_0 and Q4_1
+/// of GGUF (functions/PackedWeights.h).
+enum class WeightFormat { plain, q8_0, q4_1 };
+
 struct GemvConfig {
   int m = 1, n = 16;         ///< the tile of y
-  int k = 1024;              ///< terms that a step adds
+  int k = 1024;              ///< terms that a step adds; of packed weights whole blocks
   Gated gated = Gated::none; ///< y = silu(gate) * up of two products
   bool rms = false;          ///< x is normalised, with gain[K] and eps
   bool residual = false;     ///< adds residual[B,N]
   bool wide = false;         ///< x, gain, residual and y are of f32
+  WeightFormat format = WeightFormat::plain;
 };
-/// gemv(x[B,K], W[N,K], gain[K], eps, residual[B,N]) -> y[B,N]: y = x * W^T + residual for few rows
-/// x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; gated, W has 2*N rows, gates and what they
-/// gate in halves or in pairs, and y = silu(gate) * up. The arguments gain, eps and residual are
-/// those that the configuration asks for. x, gain, residual and y are of W's type, or wide; x * gain
-/// is rounded to W's type. y may be residual.
+/// gemv(x[B,K], W[N,K], scales[N,K/32], minima[N,K/32], gain[K], eps, residual[B,N]) -> y[B,N]:
+/// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; gated, W
+/// has 2*N rows, gates and what they gate in halves or in pairs, and y = silu(gate) * up. The
+/// arguments behind W are those that the configuration asks for. x, gain, residual and y are of W's
+/// type, or wide; x * gain is rounded to W's type. y may be residual.
+/// Packed it is called packed-gemv, and W is of i8 with scales in f16: q8-0 has W[N,K], q4-1 W[N,K/2] with minima in f16. x, gain,
+/// residual and y are of the kernel's type, and products are taken in f32.
 Kernel gemv(DType type, const GemvConfig &config = {});
 
 /// The tile of a kernel that appends: elements of a head.
@@ -173,11 +180,13 @@ struct CombineAttentionConfig {
 Kernel combineAttention(DType type, const CombineAttentionConfig &config = {});
 
 struct EmbedConfig {
-  int width = 1024;  ///< elements of a row that a tile has
+  int width = 1024;  ///< elements of a row that a tile has; of a packed table whole blocks
   bool wide = false; ///< y is of f32
+  WeightFormat format = WeightFormat::plain;
 };
 /// embed(ids[T], table[V,H]) -> y[T,H]: row t of y is row ids[t] (i32) of the table. One that is not
-/// below V ends the launch with a RuntimeError.
+/// below V ends the launch with a RuntimeError. The table may be packed as q8-0: table[V,H] of i8,
+/// then scales[V,H/32] of f16.
 Kernel embed(DType type, const EmbedConfig &config = {});
 
 struct ArgmaxConfig {

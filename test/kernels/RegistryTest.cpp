@@ -40,7 +40,7 @@ TEST(Registry, EntriesAreComplete) {
     Kernel kernel = entry.kernel(problem.type, config);
     EXPECT_EQ(kernel.name(), entry.name);
     EXPECT_FALSE(entry.summary.empty());
-    EXPECT_TRUE(entry.flops || entry.bytes);
+    EXPECT_TRUE(entry.flops || entry.bytesOf(problem, config) > 0);
     ASSERT_EQ(config.values().size(), entry.parameters.size());
     for (size_t n = 0; n < entry.parameters.size(); ++n)
       EXPECT_EQ(config.values()[n].name, entry.parameters[n].name);

@@ -122,7 +122,8 @@ std::unique_ptr<GpuBaseline> makeGpuBaseline(const Context &context, const Work 
   switch (work.entry.baseline) {
   case Baseline::copy:
   case Baseline::read:
-    return std::make_unique<DeviceCopy>(context, work.entry.bytes(work.problem), sets.size());
+    return std::make_unique<DeviceCopy>(context, work.entry.bytesOf(work.problem, work.config),
+                                        sets.size());
   case Baseline::gemm:
   case Baseline::groupedGemm:
   case Baseline::scaledGemm:

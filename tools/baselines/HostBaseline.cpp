@@ -85,7 +85,7 @@ public:
         inputs_.push_back(*tensor);
         all += double(tensor->elements()) * double(byteSize(tensor->dtype()));
       }
-    scale_ = work.entry.bytes(work.problem) / all;
+    scale_ = work.entry.bytesOf(work.problem, work.config) / all;
   }
   std::string name() const override { return "read"; }
   double run() override {
@@ -313,7 +313,7 @@ std::unique_ptr<HostBaseline> makeHostBaseline(Context &context, const Work &wor
   case Baseline::scaledGemm:
     return nullptr;
   case Baseline::copy:
-    return std::make_unique<Copy>(context, work.entry.bytes(work.problem));
+    return std::make_unique<Copy>(context, work.entry.bytesOf(work.problem, work.config));
   case Baseline::read:
     return std::make_unique<Read>(context, work, operands);
   case Baseline::gemm:

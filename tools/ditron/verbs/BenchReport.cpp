@@ -22,7 +22,7 @@ namespace {
 std::pair<double, const char *> rateOf(const Task &task) {
   if (task.entry.flops)
     return {task.entry.flops(task.problem, task.config) * 1e-12, "TFLOP/s"};
-  return {task.entry.bytes ? task.entry.bytes(task.problem) * 1e-9 : 0, "GB/s"};
+  return {task.entry.bytesOf(task.problem, task.config) * 1e-9, "GB/s"};
 }
 
 /// What was measured of the device that the ranks run on.

@@ -131,8 +131,23 @@ static SmallVector<std::pair<int64_t, int64_t>> properDims(RankedTensorType type
   return dims;
 }
 
+bool joinsRows(core::ReshapeOp op) {
+  constexpr int64_t kWhole = 16; // lanes, of the widest vectors
+  ArrayRef<int64_t> from = tileOf(op.getSource()).getShape(),
+                    to = tileOf(op.getResult()).getShape();
+  return from.size() == to.size() + 1 && from.back() % kWhole == 0 && from.end()[-2] > 1 &&
+         from.drop_back(2) == to.drop_back();
+}
+
 Value TileEmitter::emitReshape(core::ReshapeOp op, const At &at, int64_t lanes, Coverage coverage) {
   auto source = tileOf(op.getSource()), result = tileOf(op.getResult());
+  if (joinsRows(op)) {
+    Value width = v_.index(source.getShape().back());
+    At inner(at.begin(), at.end() - 1);
+    inner.push_back(v_.create<arith::DivUIOp>(at.back(), width));
+    inner.push_back(v_.create<arith::RemUIOp>(at.back(), width));
+    return emit(op.getSource(), inner, lanes, coverage);
+  }
   auto from = properDims(source), to = properDims(result);
   // Only dimensions of extent 1 come and go: the indices of the others carry over.
   At inner(source.getRank(), v_.index(0));

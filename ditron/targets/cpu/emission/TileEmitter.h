@@ -10,6 +10,9 @@
 
 namespace ditron::cpu {
 
+/// Whether a reshape joins the last two dimensions of its source, whose rows are of whole vectors.
+bool joinsRows(core::ReshapeOp op);
+
 class TileEmitter {
 public:
   TileEmitter(VectorBuilder &v, const TileBuffers &buffers, const ViewReads &reads)

@@ -22,7 +22,7 @@ bool isWhole(Operation *op) {
 
 bool movesElements(Operation *op) {
   auto reshape = dyn_cast<core::ReshapeOp>(op);
-  if (!reshape)
+  if (!reshape || joinsRows(reshape))
     return false;
   auto proper = [](Value tile) {
     SmallVector<int64_t> dims;
@@ -51,7 +51,26 @@ static Operation *onlyUser(Operation *op) {
 
 /// A tile that costs no more to read from its source, which is smaller, than from memory of its
 /// own.
-static bool isRepetition(Operation *op) { return isa<core::BroadcastOp>(op); }
+static bool isRepetition(Operation *op) {
+  auto reshape = dyn_cast<core::ReshapeOp>(op);
+  return isa<core::BroadcastOp>(op) ||
+         (reshape && joinsRows(reshape) && reshape.getSource().getDefiningOp<core::BroadcastOp>());
+}
+
+/// Whether an op only adds or removes dimensions of extent 1.
+static bool isPlainReshape(Operation *op) {
+  auto reshape = dyn_cast<core::ReshapeOp>(op);
+  return reshape && !joinsRows(reshape) && !movesElements(reshape);
+}
+
+/// The op that alone takes the result, behind reshapes that move nothing.
+static Operation *userBehindReshapes(Operation *op) {
+  Operation *user = onlyUser(op);
+  while (user && isPlainReshape(user) && onlyUser(user) &&
+         onlyUser(user)->getBlock() == op->getBlock())
+    user = onlyUser(user);
+  return user;
+}
 
 /// The memory that a view is a part of.
 static Value rootOf(Value view) {
@@ -120,13 +139,14 @@ Operation *Inlining::lastReader(Operation *op) const {
   Operation *last = nullptr;
   for (Operation *user : op->getUsers()) {
     auto reduce = dyn_cast<core::ReduceOp>(user);
-    bool isInOrder =
-        reduce ? reducesRows(reduce)
-               : isa<core::StoreOp, core::CastOp>(user) || user->hasTrait<OpTrait::Elementwise>();
+    bool isByRows = isReadByRows(user, v_.wholeLanes());
+    bool isInOrder = reduce ? reducesRows(reduce)
+                            : isByRows || isa<core::StoreOp, core::CastOp>(user) ||
+                                  user->hasTrait<OpTrait::Elementwise>();
     if (user->getBlock() != op->getBlock() || !isInOrder)
       return nullptr;
-    bool isEmittedLater = user->getNumResults() == 1 && !reduce && staysInline(user);
-    Operation *reader = isEmittedLater ? lastReader(user) : user;
+    bool isEmittedLater = user->getNumResults() == 1 && !reduce && !isByRows && staysInline(user);
+    Operation *reader = isEmittedLater ? lastReader(user) : isByRows ? onlyUser(user) : user;
     if (!reader)
       return nullptr;
     if (!last || last->isBeforeInBlock(reader))
@@ -135,15 +155,22 @@ Operation *Inlining::lastReader(Operation *op) const {
   return last;
 }
 
-/// Whether a load with several uses is read from the view for each of them: its elements need no
-/// conversion, and nothing changes them in between.
-bool Inlining::canReadAgain(core::LoadOp load) const {
+/// Whether what a load, or a cast of one between integers, gives to several users is read from the
+/// view for each of them: elements need no costly conversion, and nothing changes them in between.
+bool Inlining::canReadAgain(Operation *op) const {
+  auto load = dyn_cast<core::LoadOp>(op);
+  if (auto cast = dyn_cast<core::CastOp>(op);
+      cast && isa<IntegerType>(getElementTypeOrSelf(cast.getResult())))
+    load = cast.getSource().getDefiningOp<core::LoadOp>();
+  if (!load || (load != op && !load->hasOneUse()))
+    return false;
   auto tile = cast<RankedTensorType>(load.getTile().getType());
   Type element = tile.getElementType();
-  if (storageType(element) != computeType(element) || !lower::hasUnitStride(load.getView()) ||
+  bool isAsStored = storageType(element) == computeType(element) || element.isInteger(8);
+  if (!isAsStored || !lower::hasUnitStride(load.getView()) ||
       tile.getShape().back() < v_.wholeLanes())
     return false;
-  Operation *last = lastReader(load);
+  Operation *last = lastReader(op);
   auto store = dyn_cast_or_null<core::StoreOp>(last);
   if (store && rootOf(load.getView()) == rootOf(store.getView()) && !isInPlace(load, store))
     return false;
@@ -174,13 +201,16 @@ bool Inlining::staysInline(Operation *op) const {
     return true;
   if (isWhole(op) || movesElements(op))
     return false;
+  if (isPlainReshape(op) && buffers_.has(op->getOperand(0)) &&
+      llvm::all_of(op->getUsers(), isRepetition))
+    return true;
   Operation *user = onlyUser(op);
   if (!user)
-    return isRepetition(op) || canRepeat(op) ||
-           (isa<core::LoadOp>(op) && canReadAgain(cast<core::LoadOp>(op)));
+    return isRepetition(op) || canRepeat(op) || canReadAgain(op);
   if (user->getBlock() != op->getBlock())
     return false;
-  if (isRepetition(user)) // would be computed again and again
+  if (isRepetition(userBehindReshapes(op)) &&
+      !isRepetition(op)) // would be computed again and again
     return isa<core::LoadOp>(op) && user->hasOneUse() && !isReadEarly(op);
   bool isMultipliedByRows = isReadByRows(user, v_.wholeLanes());
   if ((isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) && !isMultipliedByRows) ||

@@ -10,7 +10,8 @@ namespace ditron::cpu {
 
 /// Ops whose result is computed as a whole, not element by element.
 bool isWhole(mlir::Operation *op);
-/// A reshape that does more than add and remove dimensions of extent 1.
+/// A reshape that does more than add and remove dimensions of extent 1, or join rows of whole
+/// vectors.
 bool movesElements(mlir::Operation *op);
 
 class Inlining {
@@ -31,7 +32,7 @@ public:
 private:
   bool canRepeat(mlir::Operation *op) const;
   bool isReadEarly(mlir::Operation *load) const;
-  bool canReadAgain(core::LoadOp load) const;
+  bool canReadAgain(mlir::Operation *op) const;
   mlir::Operation *lastReader(mlir::Operation *op) const;
 
   const VectorBuilder &v_;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/kernels/functions/PackedWeights.h"
+#include "ditron/support/Error.h"
+#include <cmath>
+#include <fmt/format.h>
+
+namespace ditron::kernels {
+
+/// The scale or minimum of each of `together` neighbours, of tile (j, step).
+static Tile spread(const View<f16, 2, Access::read> &view, int n, int blocks, Index j, Index step,
+                   int together) {
+  auto each = cast<f32>(view.tiled(n, blocks)(j, step));
+  return reshape(broadcast(expand(each, 2), {n, blocks, together}), {n, blocks * together});
+}
+
+Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step,
+              int part) {
+  int blocks = k / kBlock, together = kBlock / partsOf(format);
+  auto scales = spread(views.scales, n, blocks, j, step, together);
+  auto q = cast<i32>(views.q.tiled(n, k / partsOf(format))(j, step));
+  if (format == WeightFormat::q8_0)
+    return cast<f32>(q) * scales;
+  auto bits = part == 0 ? bitAnd(q, 15) : bitAnd(shiftRight(q, 4), 15);
+  return fma(cast<f32>(bits), scales, spread(*views.minima, n, blocks, j, step, together));
+}
+
+std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows,
+                        const std::string &columns) {
+  if (format == WeightFormat::plain)
+    return fmt::format("{}[{},{}], -, -", name, rows, columns);
+  std::string blocks = fmt::format("[{},{}/{}]", rows, columns, kBlock);
+  if (format == WeightFormat::q8_0)
+    return fmt::format("{}[{},{}], scales{}, -", name, rows, columns, blocks);
+  return fmt::format("{}[{},{}/2], scales{}, minima{}", name, rows, columns, blocks, blocks);
+}
+
+double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t argument, int64_t n,
+                int64_t k) {
+  if (format == WeightFormat::plain)
+    return inputs.at(rank, argument, n, k);
+  int64_t block = k / kBlock, place = k % kBlock;
+  double scale = inputs.at(rank, argument + 1, n, block);
+  if (format == WeightFormat::q8_0)
+    return inputs.at(rank, argument, n, k) * scale;
+  constexpr int64_t kHalf = kBlock / 2;
+  auto byte = static_cast<int64_t>(inputs.at(rank, argument, n, block * kHalf + place % kHalf));
+  auto bits = static_cast<double>(place < kHalf ? byte & 15 : byte >> 4 & 15);
+  return bits * scale + inputs.at(rank, argument + 2, n, block);
+}
+
+double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t element) {
+  return std::floor(inputs.uniform(rank, argument, element) * 256) - 128;
+}
+
+void checkBlocks(WeightFormat format, int k, const char *kernel) {
+  if (format != WeightFormat::plain && k % kBlock)
+    throw CompileError(fmt::format("{}: a step is of {} weights, expected a multiple of {}, which "
+                                   "share a scale",
+                                   kernel, k, kBlock));
+}
+
+} // namespace ditron::kernels

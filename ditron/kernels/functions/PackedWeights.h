@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Weights in blocks of 32 along a row that share a scale, as GGUF has them, but each part of the
+// blocks in a matrix of its own, so that rows are read on end:
+//
+//   q8-0   weight = q * scale            q[N,K] in i8, scales[N,K/32] in f16
+//   q4-1   weight = q * scale + minimum  q[N,K/2]: byte i of a block has element i in its low four
+//                                        bits and element i + 16 in its high ones; minima[N,K/32]
+#pragma once
+#include "ditron/kernels/Reference.h"
+#include "ditron/kernels/kernels.h"
+#include <optional>
+
+namespace ditron::kernels {
+
+inline constexpr int kBlock = 32; ///< weights with one scale
+
+/// In how many parts a step takes the elements of x: those of low and of high bits are apart.
+constexpr int partsOf(WeightFormat format) { return format == WeightFormat::q4_1 ? 2 : 1; }
+
+/// The views of packed weights.
+struct PackedViews {
+  View<i8, 2, Access::read> q;
+  View<f16, 2, Access::read> scales;
+  std::optional<View<f16, 2, Access::read>> minima;
+};
+
+/// Weights `part` of `k` elements in step `step`, of tile `j` of n rows, in f32.
+Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step,
+              int part);
+
+/// Elements `part` of `k` in step `step` of tile `i` of m rows, in the order of the weights.
+template <class X>
+Tile elementsFor(const View<X, 2, Access::read> &x, WeightFormat format, int m, int k, Index i,
+                 Index step, int part) {
+  if (partsOf(format) == 1)
+    return Tile(x.tiled(m, k)(i, step));
+  constexpr int kHalf = kBlock / 2;
+  auto blocks = x.split(1, x.cols() / kBlock).slice(2, part * kHalf, kHalf);
+  return reshape(blocks.tiled(m, k / kBlock, kHalf)(i, step, 0), {m, k / 2});
+}
+template <class X>
+Tile elementsFor(const View<X, 1, Access::read> &x, WeightFormat format, int k, Index step,
+                 int part) {
+  if (partsOf(format) == 1)
+    return Tile(x.tiled(k)(step));
+  constexpr int kHalf = kBlock / 2;
+  auto blocks = x.split(0, x.size() / kBlock).slice(1, part * kHalf, kHalf);
+  return reshape(blocks.tiled(k / kBlock, kHalf)(step, 0), {k / 2});
+}
+
+/// "W[2*N,K], scales[2*N,K/32], minima[2*N,K/32]" of what there is.
+std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows,
+                        const std::string &columns);
+/// The arguments of packed weights behind the first.
+constexpr size_t moreArgumentsOf(WeightFormat format) {
+  return format == WeightFormat::plain ? 0 : format == WeightFormat::q8_0 ? 1 : 2;
+}
+/// Element `k` of row `n` of weights that are argument `argument`.
+double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t argument, int64_t n,
+                int64_t k);
+/// An element of the argument itself: all bytes occur.
+double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t element);
+/// CompileError naming the kernel unless a step has whole blocks.
+void checkBlocks(WeightFormat format, int k, const char *kernel);
+
+} // namespace ditron::kernels
