@@ -49,7 +49,8 @@ struct CheckOptions {
   int64_t residentCores = 0;
   /// Operations that one run may execute. A run that needs more is checked as far as it came.
   uint64_t budget = 50'000'000;
-  /// How long the runs of a check may take together; what was not run by then is not checked.
+  /// How long the runs of a check may take together, and all mutants of a kernel; what was not run
+  /// by then is not checked.
   std::chrono::seconds time{600};
   /// Elements that the arguments of all ranks may have together.
   int64_t elements = int64_t(1) << 28;
@@ -164,7 +165,8 @@ std::vector<std::string> kernelsOf(const TextualIR &ir);
 /// the text is no module or has no such kernel.
 Verdict check(const TextualIR &ir, const CheckOptions &options);
 
-/// What happens in a finding's schedule, step by step. CompileError where it cannot be followed.
+/// What happens in a finding's schedule, step by step. CompileError where it cannot be followed,
+/// RuntimeError where the budget or the time is over before.
 std::vector<std::string> replay(const Kernel &kernel, const CheckOptions &options,
                                 std::string_view schedule);
 std::vector<std::string> replay(const TextualIR &ir, const CheckOptions &options,
@@ -188,7 +190,7 @@ struct Mutant {
 std::string_view name(Mutant::Outcome outcome);
 
 /// Makes each mistake in turn and checks the result. CompileError where the kernel itself is not
-/// clean.
+/// clean, RuntimeError where the time is over before.
 std::vector<Mutant> mutate(const Kernel &kernel, const CheckOptions &options);
 std::vector<Mutant> mutate(const TextualIR &ir, const CheckOptions &options);
 

@@ -22,6 +22,9 @@ public:
     auto module = kernel->getParentOfType<ModuleOp>();
     Operation *all = module ? module.getOperation() : kernel.getOperation();
     all->walk([&](Operation *op) {
+      if (auto call = dyn_cast<func::CallOp>(op))
+        if (func::FuncOp callee = calleeOf(call))
+          callsOf_[callee].push_back(call);
       if (llvm::any_of(core::observationsOf(op), [](const auto &seen) { return seen.reads(); }))
         for (Value result : op->getResults())
           follow(result);
@@ -76,19 +79,19 @@ private:
         follow(loop.getRegionIterArgs());
     }
     if (auto call = dyn_cast<func::CallOp>(op))
-      if (auto callee =
-              SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, call.getCalleeAttr()))
+      if (func::FuncOp callee = calleeOf(call))
         follow(callee.getArguments());
     if (isa<func::ReturnOp>(op))
-      followCalls(op->getParentOfType<func::FuncOp>());
+      for (func::CallOp call : callsOf_.lookup(op->getParentOfType<func::FuncOp>()))
+        follow(call.getResults());
   }
 
-  void followCalls(func::FuncOp callee) {
-    auto uses = SymbolTable::getSymbolUses(callee, callee->getParentOp());
-    for (SymbolTable::SymbolUse use : uses ? *uses : SymbolTable::UseRange({}))
-      follow(use.getUser()->getResults());
+  func::FuncOp calleeOf(func::CallOp call) {
+    return symbols_.lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
   }
 
+  SymbolTableCollection symbols_;
+  llvm::DenseMap<Operation *, llvm::SmallVector<func::CallOp, 1>> callsOf_; ///< by function
   llvm::DenseSet<Value> seen_;
   llvm::SmallVector<Value> work_;
   Operation *decision_ = nullptr;

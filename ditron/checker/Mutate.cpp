@@ -159,12 +159,23 @@ public:
     subject_.function->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     std::vector<Mutant> mutants;
     for (size_t number = 0; number < ops.size(); ++number)
-      for (const Mutation &mutation : mutationsOf(ops[number], options_))
+      for (const Mutation &mutation : mutationsOf(ops[number], options_)) {
+        takeTime(mutants.size());
         mutants.push_back(judge(static_cast<int64_t>(number), mutation));
+      }
     return mutants;
   }
 
 private:
+  /// What is left of the time is that of the next mutant.
+  void takeTime(size_t judged) {
+    auto left = deadline_ - std::chrono::steady_clock::now();
+    if (left <= left.zero())
+      throw RuntimeError(fmt::format("the time of the check is over after {} mutants of {}", judged,
+                                     subject_.name));
+    options_.time = std::chrono::ceil<std::chrono::seconds>(left);
+  }
+
   Mutant judge(int64_t number, const Mutation &mutation) {
     auto module = subject_.function->getParentOfType<ModuleOp>();
     OwningOpRef<ModuleOp> copy(module.clone());
@@ -190,6 +201,8 @@ private:
 
   const Subject &subject_;
   CheckOptions options_;
+  std::chrono::steady_clock::time_point deadline_ =
+      std::chrono::steady_clock::now() + options_.time;
   std::vector<std::byte> expected_;
 };
 

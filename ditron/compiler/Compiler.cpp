@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/compiler/Compiler.h"
+#include "ditron/compiler/MemoryGuard.h"
 #include "ditron/compiler/Pipeline.h"
 #include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
@@ -144,6 +145,7 @@ std::vector<std::string> compileTargets() {
 }
 
 abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request, Resources *resources) {
+  MemoryGuard guard;
   module.getContext()->printOpOnDiagnostic(false); // messages are for the user of the language
   const Target &target = targetNamed(request.target);
   Diagnostics diagnostics(module.getContext());
@@ -163,6 +165,7 @@ abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request, Reso
 }
 
 std::string frontIr(ModuleOp module) {
+  MemoryGuard guard;
   module.getContext()->printOpOnDiagnostic(false);
   Diagnostics diagnostics(module.getContext());
   OwningOpRef<ModuleOp> kernel =
@@ -174,6 +177,7 @@ std::string frontIr(ModuleOp module) {
 }
 
 GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
+  MemoryGuard guard;
   module.getContext()->printOpOnDiagnostic(false);
   Diagnostics diagnostics(module.getContext());
   GpuResources result;

@@ -2,6 +2,7 @@
 #include "ditron/driver/Compile.h"
 #include "ditron/compiler/Cache.h"
 #include "ditron/compiler/Compiler.h"
+#include "ditron/compiler/MemoryGuard.h"
 #include "ditron/lang/Trace.h"
 #include "ditron/runtime/DeviceApi.h"
 #include "ditron/support/Env.h"
@@ -15,7 +16,6 @@
 #include <fmt/ranges.h>
 #include <map>
 #include <mutex>
-#include <sys/mman.h>
 
 namespace ditron {
 
@@ -55,30 +55,16 @@ static std::optional<abi::CompiledKernel> loadCached(KernelCache &cache, const s
   }
 }
 
-/// LLVM ends the process where it gets no memory. So a limit on memory that leaves too little is an
-/// error before.
-static void requireRoomToCompile() {
-  constexpr size_t kRoom = size_t(96) << 20;
-  void *room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED)
-    throw RuntimeError(
-        fmt::format("compiling a kernel takes up to {} bytes of address space, which "
-                    "the limit on memory (ulimit -v) does not leave",
-                    kRoom));
-  munmap(room, kRoom);
-}
-
 BuiltKernel buildKernel(const Kernel &kernel, const CompileRequest &request,
                         const CodeLoader &load) {
   std::lock_guard lock(kernel.traced().compiling);
+  MemoryGuard guard(MemoryGuard::kToLoad);
   auto start = std::chrono::steady_clock::now();
   std::string key = keyOf(kernel, request);
   KernelCache cache = KernelCache::fromEnvironment();
   std::optional<abi::CompiledKernel> compiled = loadCached(cache, key, load);
   CompileReport report{.fromCache = compiled.has_value()};
   if (!compiled) {
-    requireRoomToCompile();
     compiled = compile(kernel.traced().module.get(), request);
     cache.store(key, abi::pack(*compiled));
     load(*compiled);

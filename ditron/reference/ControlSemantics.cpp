@@ -4,7 +4,6 @@
 #include "ditron/reference/Semantics.h"
 #include "ditron/support/Error.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/MathExtras.h"
 #include <fmt/format.h>
 
@@ -60,33 +59,32 @@ void runIf(CoreMachine &core, scf::IfOp op) {
     core.enter(region.front(), once(op));
 }
 
-func::FuncOp calleeOf(func::CallOp op) {
-  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
+func::FuncOp calleeOf(World &world, func::CallOp op) {
+  return world.symbols.lookupNearestSymbolFrom<func::FuncOp>(op, op.getCalleeAttr());
 }
 
 /// How many operations a call of a function executes at least: those outside of regions. CompileError
 /// where its calls nest too deep.
-uint64_t leastOperations(func::FuncOp function, llvm::DenseMap<Operation *, uint64_t> &known,
-                         int depth = 1) {
+uint64_t leastOperations(World &world, func::FuncOp function, int depth = 1) {
   constexpr int kDeepestCalls = 256;
   if (depth > kDeepestCalls)
     throw CompileError(fmt::format("begins calls that nest more than {} deep, at '{}'",
                                    kDeepestCalls, std::string_view(function.getName())));
-  auto [found, isNew] = known.try_emplace(function, 0); // 0 within itself
+  auto [found, isNew] = world.leastOperations.try_emplace(function, 0); // 0 within itself
   if (!isNew || !function.getBody().hasOneBlock())
     return found->second;
   uint64_t count = 0;
   for (Operation &op : function.getBody().front()) {
     auto call = dyn_cast<func::CallOp>(op);
-    func::FuncOp callee = call ? calleeOf(call) : nullptr;
+    func::FuncOp callee = call ? calleeOf(world, call) : nullptr;
     count = llvm::SaturatingAdd<uint64_t>(
-        count, callee ? leastOperations(callee, known, depth + 1) + 1 : 1);
+        count, callee ? leastOperations(world, callee, depth + 1) + 1 : 1);
   }
-  return known[function] = count;
+  return world.leastOperations[function] = count;
 }
 
 void checkCost(CoreMachine &core, func::FuncOp callee) {
-  uint64_t least = leastOperations(callee, core.world().leastOperations);
+  uint64_t least = leastOperations(core.world(), callee);
   if (least > kEndless)
     throw CompileError(fmt::format("calls '{}', which executes {} operations or more, expected at "
                                    "most {}: no run of it ends",
@@ -94,7 +92,7 @@ void checkCost(CoreMachine &core, func::FuncOp callee) {
 }
 
 void runCall(CoreMachine &core, func::CallOp op) {
-  func::FuncOp callee = calleeOf(op);
+  func::FuncOp callee = calleeOf(core.world(), op);
   std::string_view name = op.getCallee();
   if (!callee || !callee.getBody().hasOneBlock())
     throw CompileError(fmt::format("calls '{}', which has no body of one block", name));

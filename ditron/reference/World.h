@@ -7,6 +7,7 @@
 #include "ditron/reference/ViewedMemory.h"
 #include "ditron/support/MeshAxes.h"
 #include "mlir/IR/Location.h"
+#include "mlir/IR/SymbolTable.h"
 #include <functional>
 #include <map>
 #include <optional>
@@ -98,6 +99,8 @@ public:
   bool waitsPass = false;
   /// Of the functions called so far: how many operations a call executes at least.
   llvm::DenseMap<mlir::Operation *, uint64_t> leastOperations;
+  /// The functions by name: what is called is found without a look at all of them.
+  mlir::SymbolTableCollection symbols;
 
   /// From here on puts are made at any time that the memory model allows, by the seed.
   void delayPuts(uint64_t seed) {

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "ditron/support/SystemMemory.h"
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace ditron::runtime {
-
-/// Bytes that this process can still take: the kernel's MemAvailable, or what the control group
-/// leaves where that is less.
-size_t availableMemory();
-
-/// Bytes of memory of the machine.
-size_t totalMemory();
 
 /// Empty where `bytes` of memory are to be had, else the message that says how many bytes `what`
 /// asks for and how many there are. Touches nothing.

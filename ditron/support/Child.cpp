@@ -2,6 +2,7 @@
 #include "ditron/support/Child.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Sanitizer.h"
+#include "ditron/support/SystemMemory.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <malloc.h>
+#include <new>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -49,7 +51,7 @@ void confine(const ChildLimits &limits) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, static_cast<rlim_t>(limits.time.count() / 1000 + 1));
   if (kSanitizer == Sanitizer::none) // their shadow memory is most of the address space
-    limit(RLIMIT_AS, ownBytes() + limits.bytes);
+    limit(RLIMIT_AS, ownBytes() + std::min(limits.bytes, availableMemory()));
 }
 
 void writeAll(int file, const std::string &text) {
@@ -61,14 +63,19 @@ void writeAll(int file, const std::string &text) {
   }
 }
 
-/// Never returns. A byte in front says that the work came to its end.
+/// What a child writes in front: the work came to its end, or to that of its memory.
+constexpr char kAnswered = '+', kStarved = '!';
+
+/// Never returns.
 [[noreturn]] void serve(int file, const std::function<std::string()> &work,
                         const ChildLimits &limits) noexcept {
   confine(limits);
   try {
-    writeAll(file, "+" + work());
+    writeAll(file, kAnswered + work());
+  } catch (const std::bad_alloc &) {
+    writeAll(file, {kStarved});
   } catch (const std::exception &error) {
-    writeAll(file, std::string("+") + error.what());
+    writeAll(file, kAnswered + std::string(error.what()));
   }
   _exit(0);
 }
@@ -109,6 +116,8 @@ int waitFor(pid_t child) {
 std::string ChildEnd::text() const {
   if (kind == Kind::late || signal == SIGXCPU)
     return "the end of its time";
+  if (kind == Kind::starved)
+    return "the end of its memory";
   return signal ? fmt::format("signal {} ({})", signal, strsignal(signal)) : "an exit";
 }
 
@@ -148,7 +157,8 @@ ChildEnd inChild(const std::function<std::string()> &work, const ChildLimits &li
   if (!inTime)
     return {ChildEnd::Kind::late, "", 0};
   if (!text.empty() && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return {ChildEnd::Kind::answered, text.substr(1), 0};
+    return {text[0] == kStarved ? ChildEnd::Kind::starved : ChildEnd::Kind::answered,
+            text.substr(1), 0};
   return {ChildEnd::Kind::crashed, "", WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 

@@ -12,13 +12,15 @@ namespace ditron {
 /// What a child process may take.
 struct ChildLimits {
   std::chrono::milliseconds time{10'000};
-  size_t bytes = size_t(4) << 30; ///< of memory beyond what this process has
+  /// Of memory beyond what this process has; less where the machine or a control group has less.
+  size_t bytes = size_t(4) << 30;
 };
 
 /// How the work ended.
 struct ChildEnd {
   enum class Kind {
     answered, ///< it returned
+    starved,  ///< it got no more memory
     crashed,  ///< a signal ended it, or it left the process
     late      ///< it was ended, its time being over
   };

@@ -2,6 +2,7 @@
 #include "ditron/task/Fuse.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Number.h"
+#include "ditron/task/NodeMemory.h"
 #include "ditron/task/PreparedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,7 +20,7 @@ using namespace mlir;
 namespace ditron::task {
 
 /// Columns of a task; those of its operands follow.
-enum Column : int64_t { kType, kFirst, kEnd, kWaitsBegin, kWaitsEnd, kOperands };
+enum Column : int64_t { kType, kFirst, kEnd, kWaitsBegin, kWaitsEnd, kInstance, kOperands };
 
 namespace {
 
@@ -56,10 +57,11 @@ public:
     for (const Kernel &type : graph_.types)
       types.push_back(prepare(type, *traced_->context));
     for (const Node &node : graph_.nodes)
-      refuseVerbs(node, functionOf(*types[node.type]));
+      refuseCopyEngines(node, functionOf(*types[node.type]));
     declare();
     b_.emplace(UnknownLoc::get(traced_->context.get()), traced_->context.get());
     makeFunction();
+    declareMemory(types);
     loopOverTasks([&](mlir::Value task, mlir::Value type) {
       for (size_t number = 0; number < types.size(); ++number)
         addType(number, functionOf(*types[number]), task, type);
@@ -71,15 +73,14 @@ public:
   }
 
 private:
-  void refuseVerbs(const Node &node, func::FuncOp function) const {
-    function.walk([&](Operation *op) {
-      if (isa<device::SymmetricOp, device::SignalsOp, device::InboxOp>(op))
-        throw CompileError(
-            fmt::format("{}: task {} is of a kernel with signals or symmetric memory, which is no "
-                        "part of a megakernel: expected Mode::stream or Mode::graph",
-                        graph_.name, graph_.describe(node)),
-            node.where);
-    });
+  void refuseCopyEngines(const Node &node, func::FuncOp function) const {
+    if (device::copyRoles(function).empty())
+      return;
+    throw CompileError(
+        fmt::format("{}: task {} is of a kernel with a role on copy engines, which no "
+                    "core can drive: expected Mode::stream, or another engine",
+                    graph_.name, graph_.describe(node)),
+        node.where);
   }
 
   //===-- The signature -----------------------------------------------------------------------===//
@@ -168,6 +169,31 @@ private:
     });
   }
 
+  /// The symmetric memory of the nodes of all types.
+  void declareMemory(ArrayRef<OwningOpRef<ModuleOp>> types) {
+    for (auto [number, type] : llvm::enumerate(types)) {
+      std::string name = fmt::format("{}.{}", graph_.types[number].name(), number);
+      memory_.emplace_back(functionOf(*type), std::move(name));
+      if (memory_.back().isEmpty())
+        continue;
+      SmallVector<SmallVector<mlir::Value>> nodes;
+      for (const Node &node : graph_.nodes)
+        if (node.type == number)
+          nodes.push_back(argumentsOf(node));
+      memory_.back().declare(*b_, nodes);
+    }
+  }
+
+  SmallVector<mlir::Value> argumentsOf(const Node &node) {
+    SmallVector<mlir::Value> result;
+    for (const Operand &operand : node.operands) {
+      const auto *value = std::get_if<size_t>(&operand);
+      const auto *integer = std::get_if<int64_t>(&operand);
+      result.push_back(value ? arguments_[*value] : integer ? constant(*integer) : mlir::Value());
+    }
+    return result;
+  }
+
   //===-- A type ------------------------------------------------------------------------------===//
 
   void addType(size_t number, func::FuncOp type, mlir::Value task, mlir::Value taken) {
@@ -179,8 +205,12 @@ private:
     IRMapping mapping;
     for (auto [n, argument] : llvm::enumerate(type.getArguments()))
       mapping.map(argument, operand(number, n, argument.getType(), task));
+    mlir::Value instance = memory_[number].isEmpty() ? mlir::Value() : ofTask(task, kInstance);
     for (Operation &op : type.front().without_terminator()) {
+      if (memory_[number].enter(*b_, op, instance, mapping))
+        continue;
       Operation *copy = b_->clone(op, mapping);
+      memory_[number].address(copy, instance);
       if (auto tiles = dyn_cast<device::TilesOp>(copy); tiles && footprints_[number].isDealt())
         limit(tiles, task);
     }
@@ -223,6 +253,7 @@ private:
   std::optional<ImplicitLocOpBuilder> b_;
   func::FuncOp function_;
   std::vector<mlir::Value> arguments_; ///< of the values
+  std::vector<NodeMemory> memory_;     ///< of the types
   mlir::Value queue_, tasks_, waits_;
 };
 
@@ -234,13 +265,16 @@ FusedKernel::FusedKernel(const Graph &graph, const std::vector<Footprint> &footp
     most = std::max(most, choices_[type].size());
   }
   columns_ = kOperands + static_cast<int64_t>(most);
-  for (const Node &node : graph.nodes)
+  std::vector<int64_t> counts(graph.types.size());
+  for (const Node &node : graph.nodes) {
+    instances_.push_back(counts[node.type]++);
     for (auto [n, operand] : llvm::enumerate(node.operands))
       if (const auto *value = std::get_if<size_t>(&operand)) {
         std::vector<size_t> &choices = choices_[node.type][n];
         if (!llvm::is_contained(choices, *value))
           choices.push_back(*value);
       }
+  }
   kernel_ = Fuser(*this, graph, footprints).build();
 }
 
@@ -266,8 +300,12 @@ Tables FusedKernel::tablesOf(const Plan &plan) const {
       auto begin = static_cast<int64_t>(tables.waits.size() / 2);
       for (const Wait &wait : task.waits)
         tables.waits.insert(tables.waits.end(), {wait.core, wait.count});
-      std::vector<int64_t> row{static_cast<int64_t>(node.type), task.first, task.end, begin,
-                               static_cast<int64_t>(tables.waits.size() / 2)};
+      std::vector<int64_t> row{static_cast<int64_t>(node.type),
+                               task.first,
+                               task.end,
+                               begin,
+                               static_cast<int64_t>(tables.waits.size() / 2),
+                               instances_[task.node]};
       for (size_t n = 0; n < node.operands.size(); ++n)
         row.push_back(column(node, n));
       row.resize(static_cast<size_t>(columns_));

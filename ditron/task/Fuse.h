@@ -56,6 +56,7 @@ private:
   std::vector<size_t> inputs_, outputs_;
   /// Of each type and argument: the values that its nodes pass.
   std::vector<std::vector<std::vector<size_t>>> choices_;
+  std::vector<int64_t> instances_; ///< of each node, its number among those of its type
   int64_t columns_ = 0;
 };
 

@@ -86,8 +86,10 @@ std::optional<Hazard> findExcess(std::string_view text) {
 
 namespace {
 
-/// The number of the first line with which the reader crashes, by halving.
+/// The number of the first line with which the reader crashes, by halving; 0 where that takes long.
 size_t findLine(std::string_view text, const Reader &reader) {
+  constexpr std::chrono::seconds kLongest{10};
+  auto deadline = std::chrono::steady_clock::now() + kLongest;
   std::vector<size_t> ends; // of the lines
   for (size_t at = 0; at < text.size(); at = ends.back()) {
     size_t end = text.find('\n', at);
@@ -95,6 +97,8 @@ size_t findLine(std::string_view text, const Reader &reader) {
   }
   size_t least = 0, most = ends.empty() ? 0 : ends.size() - 1;
   while (least < most) {
+    if (std::chrono::steady_clock::now() > deadline)
+      return 0;
     size_t middle = least + (most - least) / 2;
     std::string part(text.substr(0, ends[middle]));
     bool crashes = inChild([&] { return reader(part); }).kind == ChildEnd::Kind::crashed;
@@ -115,12 +119,15 @@ Verdict judge(std::string_view text, const Reader &reader) {
     return {Hazard{0, fmt::format("is not parsed within {} s, the limit",
                                   ChildLimits().time.count() / 1000)},
             ""};
-  return {
-      Hazard{findLine(text, reader),
-             fmt::format("cannot be parsed: MLIR's parser or a verifier crashes on what ends in "
-                         "this line, with {}",
-                         end.text())},
-      ""};
+  if (end.kind == ChildEnd::Kind::starved)
+    return {Hazard{0, "takes more memory to parse than there is: the limit of this process "
+                      "(ulimit -v), its control group or 4 GiB"},
+            ""};
+  size_t line = findLine(text, reader);
+  return {Hazard{line, fmt::format("cannot be parsed: MLIR's parser or a verifier crashes on {}, "
+                                   "with {}",
+                                   line ? "what ends in this line" : "it", end.text())},
+          ""};
 }
 
 void requireReadable(std::string_view text, std::string_view file, const Reader &reader) {

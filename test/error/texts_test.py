@@ -112,6 +112,34 @@ class Texts(unittest.TestCase):
             self.assertIn("the time of 1 s ended a run", done.stdout)
             self.assertLess(seconds, 60)
 
+    def testManyFunctionsAreCalledQuickly(self):
+        """What is called is found by its name, and what a function returns goes to those who call it."""
+        layers, width = 200, 250
+        call = lambda layer, n: f"func.call @f{layer}_{n} (%a) : (i64) -> i64"
+        text = "func.func @k(%A: memref<4xi64>) attributes {tile.kernel} {\n  %c = arith.constant 0 : index\n"
+        text += "  %a = memref.load %A[%c] : memref<4xi64>\n"
+        text += "".join(f"  %x{n} = {call(0, n)}\n" for n in range(width)) + "  return\n}\n"
+        for layer in range(layers):
+            for n in range(width):
+                body = "return %a : i64"
+                if layer + 1 < layers:
+                    body = f"%0 = {call(layer + 1, (7 * n + 1) % width)} return %0 : i64"
+                text += f"func.func @f{layer}_{n}(%a: i64) -> i64 {{ {body} }}\n"
+        with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+            file.write(text)
+            file.flush()
+            done, _ = run(DITRON, "check", file.name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("clean (proved", done.stdout)
+
+    def testKernelsOfAFileShareTheTime(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
+            file.write("".join(f"func.func @k{n}() attributes {{tile.kernel}} {{ return }}\n" for n in range(20_000)))
+            file.flush()
+            done, _ = run(DITRON, "check", file.name, "--seconds", "3")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertRegex(done.stderr, r"^ditron: the time of 3 s \(--seconds\) is over: what follows is not checked")
+
     def testElementsHaveABudget(self):
         done, _ = run(DITRON, "check", "vector-add", "--shape", "N=200000000")
         self.assertNotEqual(done.returncode, 0)

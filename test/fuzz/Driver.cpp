@@ -9,6 +9,7 @@
 // after the other; where it ends, the next one begins behind the text that ended it.
 #include "FuzzTargets.h"
 #include "Mutate.h"
+#include "ditron/support/Child.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,7 +36,8 @@ namespace {
 constexpr std::chrono::seconds kLongest{30};
 
 const Target *const kTargets[] = {&irTarget,          &optionsTarget,    &layoutTarget,
-                                  &calibrationTarget, &kernelInfoTarget, &entryTarget};
+                                  &calibrationTarget, &kernelInfoTarget, &entryTarget,
+                                  &meetingTarget};
 
 /// Null where there is none of that name.
 const Target *findTarget(std::string_view name) {
@@ -182,9 +184,18 @@ private:
     return status;
   }
 
+  /// Whether the program refuses a text that ended a worker, since it ends a child of its own first.
+  bool isRefused(const std::string &text) const {
+    const Target &target = *arguments_.target;
+    if (!target.guarded)
+      return false;
+    auto read = [&] { return target.guarded(text), std::string(); };
+    return ditron::inChild(read, {.time = kLongest}).kind == ditron::ChildEnd::Kind::answered;
+  }
+
   void judge(uint64_t number, int status) {
     std::string text = mutator_.text(number);
-    if (arguments_.target->isRefused && arguments_.target->isRefused(text)) {
+    if (isRefused(text)) {
       ++refused_;
       return;
     }

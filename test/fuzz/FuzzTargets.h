@@ -13,13 +13,13 @@ namespace ditron::fuzz {
 struct Target {
   const char *name;
   void (*read)(std::string_view bytes);
-  /// Of bytes that the program reads in a child process first: whether they are refused there, so
-  /// that a target may crash on them. Null: it reads them at once.
-  bool (*isRefused)(std::string_view bytes) = nullptr;
+  /// Where the program reads bytes in a child process first, and refuses those that crash it: the
+  /// same with that child, so that no bytes may end it. Null: it reads them at once.
+  void (*guarded)(std::string_view bytes) = nullptr;
 };
 
 extern const Target irTarget, optionsTarget, layoutTarget, calibrationTarget, kernelInfoTarget,
-    entryTarget;
+    entryTarget, meetingTarget;
 
 /// Does what may end with an error of ditron's.
 template <class Read> void allowErrors(Read &&read) {

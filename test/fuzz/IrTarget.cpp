@@ -5,7 +5,6 @@
 #include "ditron/checker/Check.h"
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
-#include "ditron/support/Child.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -74,15 +73,8 @@ void read(std::string_view bytes) {
     checkAll(bytes);
 }
 
-bool isRefused(std::string_view bytes) {
-  ChildLimits limits;
-  limits.time = std::chrono::seconds(30);
-  return inChild([&] { return checkAll(bytes), std::string(); }, limits).kind ==
-         ChildEnd::Kind::answered;
-}
-
 } // namespace
 
-const Target irTarget = {"ir", read, isRefused};
+const Target irTarget = {"ir", read, checkAll};
 
 } // namespace ditron::fuzz

@@ -83,6 +83,10 @@ Mutator::Mutator(const std::vector<std::string> &texts) : texts_(texts) {
       lines.insert(text.substr(at, end - at));
     }
   }
+  if (words.empty())
+    words.insert("0");
+  if (lines.empty())
+    lines.insert("\n");
   words_.assign(words.begin(), words.end());
   lines_.assign(lines.begin(), lines.end());
 }
@@ -112,8 +116,9 @@ void Mutator::changeLines(Tokens &tokens, Random &random) const {
     tokens.insert(tokens.begin() + first, line.begin(), line.end());
     return;
   case 2: { // many times
+    constexpr size_t kMostTokens = 1 << 16;
     Tokens many;
-    for (size_t n = 0, count = pick(random, 40); n < count; ++n)
+    for (size_t n = 0, count = pick(random, 40); n < count && many.size() < kMostTokens; ++n)
       many.insert(many.end(), line.begin(), line.end());
     tokens.insert(tokens.begin() + first, many.begin(), many.end());
     return;
@@ -155,7 +160,7 @@ std::string Mutator::mutate(std::string_view text, uint64_t seed) const {
   constexpr size_t kMostBytes = 1 << 16;
   Random random(seed);
   Tokens tokens = tokensOf(text);
-  for (size_t n = 0, count = 1 + pick(random, 6); n < count; ++n)
+  for (size_t n = 0, count = 1 + pick(random, 6); n < count && tokens.size() < kMostBytes; ++n)
     change(tokens, random);
   std::string result;
   for (const std::string &token : tokens)

@@ -179,6 +179,7 @@ uint64_t emulatedCalls() { return Streams::get().calls(); }
 int cuCtxSynchronize() { return Streams::get().finishAll(); }
 int cuStreamCreate(void **stream, unsigned) { return *stream = Streams::get().create(), 0; }
 int cuStreamSynchronize(void *stream) { return Streams::get().finish(stream); }
+int cuStreamQuery(void *stream) { return Streams::get().finish(stream); } // who asks does the work
 int cuStreamDestroy_v2(void *stream) { return Streams::get().destroy(stream), 0; }
 
 int cuEventCreate(void **event, unsigned) { return *event = new Event, 0; }
@@ -187,6 +188,7 @@ int cuEventRecord(void *event, void *stream) {
   return enqueuing().record(stream, *static_cast<Event *>(event));
 }
 int cuEventSynchronize(void *event) { return Streams::get().finish(*static_cast<Event *>(event)); }
+int cuEventQuery(void *event) { return cuEventSynchronize(event); }
 int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
   return Streams::get().elapsed(*milliseconds, *static_cast<Event *>(begin),
                                 *static_cast<Event *>(end));

@@ -11,6 +11,7 @@
 //   room      no block of a kernel fits an SM
 //   launch    a launch fails
 //   fault     the kernel does, as is found later
+//   late      a launch never ends, and whatever waits for the whole device does not either
 //
 // LaunchTest.cpp asks it what it was called with, by the functions whose names begin with `fake`.
 // FakeCalls.cpp has the calls of which nothing is expected but success.
@@ -19,10 +20,12 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 
 namespace {
 
-constexpr int kOutOfMemory = 2, kInvalidImage = 200, kBadAddress = 700, kBadLaunch = 701;
+constexpr int kOutOfMemory = 2, kInvalidImage = 200, kNotReady = 600, kBadAddress = 700,
+              kBadLaunch = 701;
 
 bool asks(std::string_view what) {
   const char *text = std::getenv("FAKE_CUDA");
@@ -30,6 +33,16 @@ bool asks(std::string_view what) {
 }
 
 int launches = 0, encodings = 0, modules = 0;
+
+/// Of what is launched, to who looks and to who waits.
+int statusOf() {
+  return !launches ? 0 : asks("fault") ? kBadAddress : asks("late") ? kNotReady : 0;
+}
+int waitForAll() {
+  while (statusOf() == kNotReady)
+    sleep(1);
+  return statusOf();
+}
 unsigned lastCores = 0;
 void **lastParameters = nullptr;
 std::string lastCode;
@@ -73,6 +86,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   return 0;
 }
 int cuMemFree_v2(uint64_t address) {
+  waitForAll();
   std::free(reinterpret_cast<void *>(address));
   return 0;
 }
@@ -113,8 +127,13 @@ int fakeLaunches() { return launches; }
 int fakeModules() { return modules; }
 int fakeEncodings() { return encodings; }
 void **fakeParameters() { return lastParameters; }
-int cuStreamSynchronize(void *) { return launches && asks("fault") ? kBadAddress : 0; }
-int cuEventSynchronize(void *) { return launches && asks("fault") ? kBadAddress : 0; }
+int cuModuleUnload(void *) { return waitForAll(); }
+int cuCtxSynchronize() { return waitForAll(); }
+int cuStreamSynchronize(void *stream) { return stream ? waitForAll() : 0; }
+int cuStreamQuery(void *) { return statusOf(); }
+int cuEventSynchronize(void *) { return waitForAll(); }
+int cuEventQuery(void *) { return statusOf(); }
+int cuStreamCreate(void **stream, unsigned) { return *stream = &launches, 0; }
 int cuEventElapsedTime(float *milliseconds, void *, void *) {
   *milliseconds = 1;
   return 0;

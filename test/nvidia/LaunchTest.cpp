@@ -212,5 +212,39 @@ TEST_F(Launches, AreRefusedForMemoryThatTheGpuDoesNotReach) {
   EXPECT_THROW(matrix(kA, 4, 4).at({0, 0}), CompileError);
 }
 
+/// What a call throws; empty: nothing.
+template <class Call> std::string errorOf(Call &&call) {
+  try {
+    call();
+  } catch (const RuntimeError &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(Launches, AreWaitedForNoLongerThanTheirBound) {
+  Options options;
+  options.backend = "nvidia";
+  options.launchTimeout = std::chrono::milliseconds(50);
+  Context context = Context::init(options);
+  auto program = context.compile(kernels::vectorAdd(DType::f32));
+  auto memory = [&] { return context.tensor(DType::f32, {64}); };
+  Tensor a = memory(), b = memory(), c = memory();
+  setenv("FAKE_CUDA", "late", 1);
+  program(a, b, c);
+  Event behind = context.stream().record();
+  std::string error = errorOf([&] { context.stream().wait(); });
+  EXPECT_EQ(error,
+            "kernel 'vector-add' on rank 0: a launch on Fake GPU runs for longer than 50 ms, the "
+            "bound of a launch (DITRON_LAUNCH_TIMEOUT_MS), and computes on");
+  EXPECT_EQ(errorOf([&] { context.stream().wait(); }), error);
+  EXPECT_NE(errorOf([&] { behind.wait(); }), "");
+  EXPECT_NE(errorOf([&] { (void)c.toHost(); }), "");
+  a = b = c = memory();  // the driver would wait for all if it was to free them
+  unsetenv("FAKE_CUDA"); // the launch ends
+  EXPECT_EQ(errorOf([&] { context.stream().wait(); }), "");
+  EXPECT_EQ(errorOf([&] { behind.wait(); }), "");
+}
+
 } // namespace
 } // namespace ditron

@@ -314,7 +314,7 @@ double operandBytes(const Task &task) { return kernels::operandBytes(task.kernel
 
 void requireMemory(const Task &task, int ranks, int sets) {
   double bytes = operandBytes(task) * ranks * sets;
-  size_t available = runtime::availableMemory();
+  size_t available = availableMemory();
   if (bytes > double(available))
     throw UnavailableError(fmt::format(
         "{} asks for {:.0f} bytes of memory for the arguments of {} rank{}, but {} are available",

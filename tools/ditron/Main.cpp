@@ -2,6 +2,7 @@
 //
 // ditron: lists, runs, times and compiles the kernels of the library. The verbs are in the files of
 // their names; here are the command line as a whole and the exit statuses.
+#include "ditron/compiler/MemoryGuard.h"
 #include "ditron/kernels/Config.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/StartThread.h"
@@ -135,10 +136,10 @@ static int guardedMain(int argc, char **argv) {
   } catch (const Error &error) {
     return answerError(error.what(), kFailed);
   } catch (const std::bad_alloc &) {
-    return answerError(
-        "the system gives no more memory: take smaller sizes or fewer ranks, or raise "
-        "the limit of this process (ulimit -v)",
-        kUnavailable);
+    answerError("the system gives no more memory: take smaller sizes or fewer ranks, or raise "
+                "the limit of this process (ulimit -v)",
+                kUnavailable);
+    std::_Exit(kUnavailable); // it may have passed through MLIR, which is built without exceptions
   } catch (const std::system_error &error) {
     return answerError(
         fmt::format("the system refuses a thread, process or file: {}; the limits of "
@@ -156,11 +157,17 @@ static int guardedMain(int argc, char **argv) {
 
 } // namespace ditron::tools
 
+/// Before objects of LLVM's, which take memory too.
+[[gnu::constructor(101)]] static void guardStart() { ditron::guardStart(); }
+
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_DFL); // `ditron list | head` ends quietly
   std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
   ditron::tools::occupyClosedStreams();
+  ditron::beginMain(ditron::tools::printFailure);
   int status = ditron::tools::kFailed;
   ditron::callOnLargeStack([&] { status = ditron::tools::guardedMain(argc, argv); });
+  if (status != ditron::tools::kVerified)
+    std::_Exit(status); // what is taken down behind main may wait for what does not end
   return status;
 }

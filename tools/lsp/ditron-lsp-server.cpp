@@ -3,7 +3,9 @@
 // The language server of ditron's IR: completion, definitions and errors in an editor. MLIR's server
 // is a child process; what passes between it and the editor goes through Filter.h.
 #include "ditron/compiler/Dialects.h"
+#include "ditron/compiler/MemoryGuard.h"
 #include "ditron/compiler/TextParts.h"
+#include "ditron/support/StartThread.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "tools/lsp/Filter.h"
 #include "tools/lsp/Frames.h"
@@ -67,6 +69,7 @@ void relay(tools::Filter &filter, int toServer, int fromServer) {
 }
 
 int serve(int argc, char **argv, mlir::DialectRegistry &registry) {
+  MemoryGuard guard;
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }
 
@@ -106,10 +109,21 @@ bool isPlain(int argc, char **argv) {
   return false;
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
+int run(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   return isPlain(argc, argv) ? serve(argc, argv, registry) : serveInChild(argc, argv, registry);
+}
+
+} // namespace
+
+/// Before objects of LLVM's, which take memory too.
+[[gnu::constructor(101)]] static void guardStart() { ditron::guardStart(); }
+
+int main(int argc, char **argv) {
+  beginMain();
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
+  int status = 1;
+  callOnLargeStack([&] { status = run(argc, argv); });
+  return status;
 }

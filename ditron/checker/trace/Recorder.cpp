@@ -198,8 +198,7 @@ private:
   }
 
   bool isOverBudget() {
-    if (steps_ % 16 == 0)
-      result_.isLate |= std::chrono::steady_clock::now() > deadline_;
+    result_.isLate |= std::chrono::steady_clock::now() > deadline_;
     return result_.isOverBudget |= result_.isLate || steps_ >= options_.budget;
   }
 
@@ -415,6 +414,8 @@ std::vector<std::string> Recorder::follow(const Schedule &schedule) {
   for (const Segment &segment : schedule) {
     while (threads[segment.thread].size() < segment.position) {
       size_t before = threads[segment.thread].size();
+      if (isOverBudget())
+        throw RuntimeError("the budget or the time of the check ended the replay");
       if (interpreter_.core(segment.thread).isDone() ||
           !interpreter_.core(segment.thread).canStep())
         throw CompileError(fmt::format("the schedule cannot be followed: core {} of rank {} stands "
@@ -455,7 +456,8 @@ std::vector<std::string> recordSchedule(const Subject &subject, const CheckOptio
                                         std::string_view schedule) {
   Schedule parsed =
       parseSchedule(schedule, options.ranks, device::instances(subject.function, options.cores));
-  return Recorder(subject, options, {}).follow(parsed);
+  RunMode mode{.deadline = std::chrono::steady_clock::now() + options.time};
+  return Recorder(subject, options, mode).follow(parsed);
 }
 
 } // namespace ditron::checker

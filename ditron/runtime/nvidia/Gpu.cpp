@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/runtime/nvidia/Gpu.h"
-#include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
+#include <algorithm>
 #include <fmt/format.h>
+#include <future>
 #include <map>
-#include <mutex>
+#include <thread>
 #include <utility>
 
 namespace ditron::runtime::nvidia {
@@ -17,7 +19,8 @@ constexpr int kClusterExtents = 4, kBeginsEarly = 6;   // attributes of launches
 constexpr int kDependentLaunchInGraphs = 12030;        // the first version whose graphs do
 constexpr int kErrorLog = 5, kErrorLogBytes = 6;       // options of the assembler
 constexpr unsigned kNonBlocking = 1;                   // a stream of its own
-constexpr int kOutOfMemory = 2;
+constexpr unsigned kDisablesTiming = 2;                // of an event
+constexpr int kOutOfMemory = 2, kNotReady = 600;
 
 } // namespace
 
@@ -92,6 +95,76 @@ size_t Gpu::availableBytes() const {
   return available;
 }
 
+//===-- Bounded waits -------------------------------------------------------------------------===//
+
+/// Looks as closely as the driver's own waits do while that can matter, then ever more rarely: at most
+/// a hundredth of the time is lost.
+static int look(const Cuda &cuda, const std::function<int(const Cuda &)> &query,
+                std::chrono::milliseconds bound) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kClosely{10}, kLongest{1};
+  Clock::time_point begin = Clock::now();
+  for (;;) {
+    int status = query(cuda);
+    auto passed = Clock::now() - begin;
+    if (status != kNotReady || passed > bound)
+      return status;
+    if (passed > kClosely)
+      std::this_thread::sleep_for(std::min<Clock::duration>(passed / 256, kLongest));
+    else
+      std::this_thread::yield();
+  }
+}
+
+void Gpu::await(void *stream, const std::function<int(const Cuda &)> &query) const {
+  bool isKnown = isOverdue();
+  int status = look(use(), query, isKnown ? std::chrono::milliseconds(0) : launchBound());
+  if (status != kNotReady)
+    return cuda_.check(status, "waiting for a launch");
+  if (!isKnown)
+    noteOverdue(stream);
+  refuseToWait();
+}
+
+void Gpu::awaitAll() const {
+  auto promise = std::make_shared<std::promise<int>>();
+  std::future<int> done = promise->get_future();
+  startThread("the thread that waits for a GPU",
+              [this, promise] { // it may stay there
+                int status = cuda_.cuCtxSetCurrent(context_);
+                promise->set_value(status ? status : cuda_.cuCtxSynchronize());
+              })
+      .detach();
+  if (done.wait_for(launchBound()) != std::future_status::ready)
+    refuseToWait();
+  cuda_.check(done.get(), "cuCtxSynchronize");
+}
+
+void Gpu::refuseToWait() const {
+  throw OverdueError(fmt::format("a launch on {} runs for longer than {} ms, the bound of a launch "
+                                 "(DITRON_LAUNCH_TIMEOUT_MS), and computes on",
+                                 name_, launchBound().count()));
+}
+
+void Gpu::noteOverdue(void *stream) const {
+  void *event = nullptr;
+  DITRON_CUDA(use(), cuEventCreate, &event, kDisablesTiming);
+  DITRON_CUDA(use(), cuEventRecord, event, stream);
+  std::lock_guard guard(lock_);
+  overdue_.push_back(event);
+}
+
+bool Gpu::isOverdue() const {
+  std::lock_guard guard(lock_);
+  std::erase_if(overdue_, [&](void *event) {
+    bool isOver = cuda_.cuEventQuery(event) != kNotReady;
+    if (isOver)
+      cuda_.cuEventDestroy_v2(event);
+    return isOver;
+  });
+  return !overdue_.empty();
+}
+
 //===-- Memory --------------------------------------------------------------------------------===//
 
 Memory::Memory(std::shared_ptr<Gpu> device, size_t bytes, std::string_view what)
@@ -110,7 +183,7 @@ Memory::Memory(Memory &&other) noexcept
       bytes_(other.bytes_) {}
 
 Memory::~Memory() {
-  if (address_)
+  if (address_ && !device_->isOverdue())
     device_->use().cuMemFree_v2(address_);
 }
 
@@ -151,23 +224,27 @@ bool Stream::isCaptured() const {
   DITRON_CUDA(device_->use(), cuStreamIsCapturing, stream_, &status);
   return status != 0;
 }
-void Stream::wait() const { DITRON_CUDA(device_->use(), cuStreamSynchronize, stream_); }
+void Stream::wait() const {
+  device_->await(stream_, [this](const Cuda &cuda) { return cuda.cuStreamQuery(stream_); });
+}
 void Stream::waitFor(const Event &event) const {
   DITRON_CUDA(device_->use(), cuStreamWaitEvent, stream_, event.handle(), 0u);
 }
 
 Event::Event(std::shared_ptr<Gpu> device, bool isTimed) : device_(std::move(device)) {
-  constexpr unsigned kDisablesTiming = 2;
   DITRON_CUDA(device_->use(), cuEventCreate, &event_, isTimed ? 0 : kDisablesTiming);
 }
 Event::~Event() { device_->use().cuEventDestroy_v2(event_); }
 void Event::record(const Stream &stream) const {
   DITRON_CUDA(device_->use(), cuEventRecord, event_, stream.handle());
+  stream_ = stream.handle();
 }
-void Event::wait() const { DITRON_CUDA(device_->use(), cuEventSynchronize, event_); }
+void Event::wait() const {
+  device_->await(stream_, [this](const Cuda &cuda) { return cuda.cuEventQuery(event_); });
+}
 double Event::secondsSince(const Event &begin) const {
+  wait();
   const Cuda &cuda = device_->use();
-  DITRON_CUDA(cuda, cuEventSynchronize, event_);
   float milliseconds = 0;
   DITRON_CUDA(cuda, cuEventElapsedTime, &milliseconds, begin.event_, event_);
   return milliseconds * 1e-3;
@@ -254,7 +331,10 @@ int LoadedKernel::countCores() const {
   return cores;
 }
 
-LoadedKernel::~LoadedKernel() { device_->use().cuModuleUnload(module_); }
+LoadedKernel::~LoadedKernel() {
+  if (!device_->isOverdue())
+    device_->use().cuModuleUnload(module_);
+}
 
 LaunchParameters::LaunchParameters(std::vector<int64_t> words, std::vector<TensorMap> maps)
     : words_(std::move(words)), maps_(std::move(maps)) {

@@ -2,15 +2,31 @@
 //
 // One NVIDIA GPU: its memory, code loaded on it, launches and their times. Errors of the driver are
 // RuntimeErrors with its words. Any thread may use a device.
+//
+// Whoever waits for a launch waits until its bound and not longer: see runtime/LaunchWatchdog.h.
+// Nothing stops a kernel that computes on without ending its context, and with it the memory of all
+// programs on it. So the wait is an error, the kernel goes on, and what would wait for the whole GPU
+// is left alone until it ends: freeing memory and code.
 #pragma once
 #include "ditron/runtime/nvidia/TensorMap.h"
+#include "ditron/support/Error.h"
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace ditron::runtime::nvidia {
+
+/// What was launched outlived its bound, and computes on.
+class OverdueError : public RuntimeError {
+public:
+  using RuntimeError::RuntimeError;
+};
 
 class Gpu {
 public:
@@ -41,8 +57,21 @@ public:
   /// An attribute, by the driver's number for it.
   int attribute(int which) const;
 
+  /// The bound of what is launched, from here on.
+  void boundLaunches(std::chrono::milliseconds bound) { bound_ = bound; }
+  std::chrono::milliseconds launchBound() const { return bound_; }
+  /// Waits for what is in a stream, by `query`, which gives the driver's answer whether that is done.
+  /// OverdueError at the bound; at once where the device is overdue already.
+  void await(void *stream, const std::function<int(const Cuda &)> &query) const;
+  /// Waits for all streams, where launches are about to end.
+  void awaitAll() const;
+  /// Whether something that outlived its bound computes on.
+  bool isOverdue() const;
+
 private:
   explicit Gpu(int ordinal);
+  [[noreturn]] void refuseToWait() const;
+  void noteOverdue(void *stream) const;
 
   const Cuda &cuda_;
   int device_ = 0;
@@ -50,6 +79,9 @@ private:
   std::string name_;
   int major_ = 0, minor_ = 0, sms_ = 0;
   size_t memoryBytes_ = 0;
+  std::atomic<std::chrono::milliseconds> bound_{std::chrono::minutes(10)};
+  mutable std::mutex lock_;
+  mutable std::vector<void *> overdue_; ///< events behind what outlived its bound
 };
 
 /// Memory of a device, freed with this object.
@@ -96,6 +128,7 @@ public:
   void *handle() const { return stream_; }
   /// Whether a graph records what is enqueued.
   bool isCaptured() const;
+  /// OverdueError at the bound of launches.
   void wait() const;
   /// What is enqueued from here on comes behind the event.
   void waitFor(const Event &event) const;
@@ -118,6 +151,7 @@ public:
   Event &operator=(const Event &) = delete;
 
   void record(const Stream &stream) const;
+  /// OverdueError at the bound of launches.
   void wait() const;
   void *handle() const { return event_; }
   /// Seconds since another event; waits for this one.
@@ -126,6 +160,7 @@ public:
 private:
   std::shared_ptr<Gpu> device_;
   void *event_ = nullptr;
+  mutable void *stream_ = nullptr; ///< in which it was recorded last
 };
 
 /// The parameters of launches, in the form that the driver takes them in: made once for any number

@@ -80,12 +80,16 @@ void GpuStream::wait() {
   if (isRecorded_)
     throw RuntimeError("a stream that a graph records is waited for: expected that after the "
                        "graph is launched");
-  std::vector<std::shared_ptr<GpuExecutable>> launched;
+  Executables launched;
   {
     std::lock_guard guard(lock_);
     launched.swap(launched_);
   }
-  stream_.wait();
+  try {
+    stream_.wait();
+  } catch (const OverdueError &error) {
+    giveUp(launched, error);
+  }
   std::exception_ptr first;
   for (const auto &executable : launched)
     try {
@@ -96,6 +100,18 @@ void GpuStream::wait() {
     }
   if (first)
     std::rethrow_exception(first);
+}
+
+/// Whoever waits for what computes on has no reason to; the stream can be waited for again.
+void GpuStream::giveUp(const Executables &launched, const OverdueError &error) {
+  std::string names;
+  for (const auto &executable : launched) {
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", executable->name());
+    executable->abort();
+    note(executable);
+  }
+  throw OverdueError(fmt::format("kernel {} on rank {}: {}", names.empty() ? "of a graph" : names,
+                                 device_.rank(), error.what()));
 }
 
 void GpuStream::waitFor(const std::shared_ptr<DeviceEvent> &event) {
@@ -116,6 +132,8 @@ void GpuStream::copy(const Tensor &to, const Tensor &from) {
   if (isOfHost && isRecorded_)
     throw RuntimeError("a copy from or to the host's memory cannot be recorded in a graph: "
                        "expected tensors of the device");
+  if (isOfHost)
+    wait(); // within the bound of launches, which the driver's copy would not keep
   copyTensor(*device_.driver(), stream_, to, from);
   if (isOfHost)
     wait();
@@ -126,7 +144,9 @@ void GpuStream::copy(const Tensor &to, const Tensor &from) {
 GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
     : rank_(rank), group_(std::move(group)), rankNumber_(rank.rank()),
       straggler_(rank.options().straggler), driver_(group_->device(rankNumber_)),
-      stream_(*this, Stream(driver_)) {}
+      stream_(*this, Stream(driver_)) {
+  driver_->boundLaunches(rank.options().launchTimeout);
+}
 
 std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}", major, minor); }
 

@@ -36,11 +36,14 @@ public:
   std::vector<std::shared_ptr<GpuExecutable>> noted() const;
 
 private:
+  using Executables = std::vector<std::shared_ptr<GpuExecutable>>;
+  [[noreturn]] void giveUp(const Executables &launched, const OverdueError &error);
+
   GpuDevice &device_;
   Stream stream_;
   bool isRecorded_; ///< by a graph
   mutable std::mutex lock_;
-  std::vector<std::shared_ptr<GpuExecutable>> launched_; ///< since it was last waited for
+  Executables launched_; ///< since it was last waited for
 };
 
 /// "sm_90": the architecture of a compute capability, whose code it executes.

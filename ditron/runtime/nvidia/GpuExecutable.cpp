@@ -265,6 +265,11 @@ void GpuExecutable::poison() {
   state_.poison();
 }
 
+void GpuExecutable::abort() const {
+  std::lock_guard guard(lock_);
+  state_.abort();
+}
+
 void GpuExecutable::raiseFailure() {
   std::lock_guard guard(lock_);
   state_.raiseFailure();

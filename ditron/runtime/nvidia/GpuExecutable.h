@@ -36,6 +36,8 @@ public:
   /// its bound, on every rank with the same text; CompileError where a requirement of the kernel
   /// does not hold. The next launch is a new start.
   void raiseFailure();
+  /// Ends the waits of launches that nobody has waited for, on all ranks.
+  void abort() const;
 
 private:
   struct Variant {

@@ -219,7 +219,8 @@ int64_t SymmetricMemory::offsetAt(int rank, int64_t address) const {
 }
 
 void SymmetricMemory::release() noexcept {
-  if (!base_)
+  auto isOverdue = [](const auto &device) { return device->isOverdue(); };
+  if (!base_ || std::any_of(devices_.begin(), devices_.end(), isOverdue))
     return;
   const Cuda &cuda = devices_[0]->use();
   for (size_t rank = 0; rank < mapped_; ++rank)

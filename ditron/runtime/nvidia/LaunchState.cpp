@@ -102,6 +102,11 @@ void LaunchState::raiseFailure() {
   }
 }
 
+void LaunchState::abort() const {
+  for (const std::shared_ptr<Workspace> &one : underWay_)
+    one->abort();
+}
+
 void LaunchState::poison() const {
   if (workspace_)
     workspace_->poison(rank_);

@@ -51,6 +51,8 @@ public:
   void launched(int cores);
   /// Throws the error of launches that have ended, if one failed: see GpuExecutable::raiseFailure.
   void raiseFailure();
+  /// Ends the waits of launches that nobody has waited for, on all ranks.
+  void abort() const;
   /// Fills the symmetric buffers of this rank with NaN.
   void poison() const;
 

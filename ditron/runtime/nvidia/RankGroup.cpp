@@ -78,6 +78,16 @@ bool Workspace::hasFailed(int rank) const {
   return read(rank, memory_.address(rank) + uint64_t(abi::Head::kAborted)) != 0;
 }
 
+void Workspace::abort() const {
+  static const int64_t one = 1;
+  const std::shared_ptr<Gpu> &device = devices_[size_t(std::max(ownRank_, 0))];
+  Stream stream(device); // the others may be stuck
+  for (int rank = 0; rank < ranks(); ++rank)
+    DITRON_CUDA(device->use(), cuMemcpyHtoDAsync_v2,
+                memory_.address(rank) + uint64_t(abi::Head::kAborted), &one, sizeof(one),
+                stream.handle());
+}
+
 std::vector<Participant> Workspace::settle() const {
   std::vector<Participant> participants;
   {
@@ -85,10 +95,8 @@ std::vector<Participant> Workspace::settle() const {
     participants = participants_;
   }
   for (size_t rank = 0; rank < participants.size(); ++rank)
-    if (participants[rank].info) {
-      const Cuda &cuda = devices_[rank]->use();
-      cuda.check(cuda.cuCtxSynchronize(), "cuCtxSynchronize");
-    }
+    if (participants[rank].info)
+      devices_[rank]->awaitAll();
   if (ownRank_ >= 0)
     awaitOthers();
   return participants;

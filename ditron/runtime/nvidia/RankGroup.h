@@ -52,11 +52,14 @@ public:
   int64_t completed(int rank) const;
 
   void launched(int rank, Participant participant);
+  /// Ends the waits of all launches on all ranks, soon.
+  void abort() const;
   /// Whether a launch has failed on any rank: asks the GPU of this one.
   bool hasFailed(int rank) const;
   /// The participants once their launches are over, which they soon are where one has failed; those
   /// that never launched have no info. Of the ranks of other processes nothing is known but what
-  /// lies in the memory; for their launches it waits a moment.
+  /// lies in the memory; for their launches it waits a moment. OverdueError where a launch computes
+  /// on.
   std::vector<Participant> settle() const;
   /// The error of a workspace that has failed: made by the first to ask, the same for all.
   template <class Fn> const std::string &error(Fn &&make) {

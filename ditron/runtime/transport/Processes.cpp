@@ -9,6 +9,7 @@
 // left in good order the error of the run. Open files, such as those of a GPU's memory, go from rank
 // to rank there too; the same thread takes them, and keeps them for whoever asks.
 #include "ditron/runtime/WaitReport.h"
+#include "ditron/runtime/transport/MeetingMessages.h"
 #include "ditron/runtime/transport/MeetingPlace.h"
 #include "ditron/runtime/transport/Transport.h"
 #include "ditron/support/Error.h"
@@ -32,26 +33,9 @@ namespace ditron::runtime {
 
 namespace {
 
-constexpr uint64_t kProtocol =
-    0x6469747268656c35;        // its last byte changes with the control block and the messages
 constexpr int kMaxRanks = 250; // files that fit one message
 // No rank can take memory away from under the others.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-/// What a rank says when it comes, and behind it the key of the job.
-struct Hello {
-  uint64_t protocol;
-  int32_t rank, size, cores;
-  int32_t zero = 0;
-};
-
-/// What rank 0 answers; with the region's file and the rank's sockets where `accepted`.
-struct Answer {
-  uint64_t protocol;
-  uint32_t accepted;
-  uint64_t heapBytes;
-  char refusal[512];
-};
 
 struct Joined {
   File memory;
@@ -193,7 +177,7 @@ class Hub {
 public:
   Hub(const Membership &membership, const Options &options, Deadline deadline)
       : membership_(membership), options_(options), deadline_(deadline),
-        connections_(size_t(membership.size)) {}
+        roster_(membership, options.cores), connections_(size_t(membership.size)) {}
 
   Joined meet(MeetingPlace &place) {
     const File &listener = place.listen(deadline_);
@@ -208,13 +192,14 @@ public:
 
 private:
   void collect(const File &listener) {
-    while (!absent().empty()) {
+    while (!roster_.absent().empty()) {
       std::vector<pollfd> entries{{listener.number(), POLLIN, 0}};
       for (const File &guest : guests_)
         entries.push_back({guest.number(), POLLIN, 0});
       if (!waitReadable(entries, deadline_))
         throw RuntimeError(fmt::format("rank 0 waited {} ms for {} to start",
-                                       options_.connectTimeout.count(), describeRanks(absent())));
+                                       options_.connectTimeout.count(),
+                                       describeRanks(roster_.absent())));
       for (size_t guest = guests_.size(); guest > 0; --guest)
         if (entries[guest].revents)
           hear(guest - 1);
@@ -232,43 +217,16 @@ private:
   void hear(size_t number) {
     File guest = std::move(guests_[number]);
     guests_.erase(guests_.begin() + ptrdiff_t(number));
-    Hello hello{};
-    std::string text(sizeof(hello) + membership_.job.size(), '\0');
+    std::string text(roster_.helloBytes(), '\0');
     if (!receiveMessage(guest, text.data(), text.size(), std::chrono::steady_clock::now()))
       return;
-    std::memcpy(&hello, text.data(), sizeof(hello));
-    bool isHello = (hello.protocol ^ kProtocol) < 256 && hello.zero == 0 && hello.rank > 0 &&
-                   hello.rank < hello.size && text.substr(sizeof(hello)) == membership_.job;
-    if (!isHello)
-      return;
     try {
-      check(hello);
+      if (std::optional<int> rank = roster_.admit(text))
+        connections_[size_t(*rank)] = std::move(guest);
     } catch (const Error &) {
       guests_.push_back(std::move(guest)); // it is told too
       throw;
     }
-    connections_[size_t(hello.rank)] = std::move(guest);
-  }
-
-  void check(const Hello &hello) const {
-    if (hello.protocol != kProtocol)
-      throw RuntimeError("the ranks run different versions of ditron");
-    if (hello.size != membership_.size)
-      throw RuntimeError(fmt::format("rank {} says that there are {} ranks, but rank 0 says {}",
-                                     hello.rank, hello.size, membership_.size));
-    if (connections_[size_t(hello.rank)])
-      throw RuntimeError(fmt::format("two processes say that they are rank {}", hello.rank));
-    if (hello.cores != options_.cores)
-      throw RuntimeError(fmt::format("rank {} has {} cores but rank 0 has {}", hello.rank,
-                                     hello.cores, options_.cores));
-  }
-
-  std::vector<int> absent() const {
-    std::vector<int> ranks;
-    for (int rank = 1; rank < membership_.size; ++rank)
-      if (!connections_[size_t(rank)])
-        ranks.push_back(rank);
-    return ranks;
   }
 
   Joined handOut() {
@@ -276,13 +234,13 @@ private:
     own.heapBytes = heapBytesFor(options_, membership_.size);
     own.memory = makeMemory(own.heapBytes);
     std::vector<std::vector<File>> ends = makeMesh();
-    Answer answer{kProtocol, 1, own.heapBytes, {}};
+    std::string answer = Answer{true, own.heapBytes, ""}.bytes();
     for (int rank = 1; rank < membership_.size; ++rank) {
       std::vector<int> files{own.memory.number()};
       for (const File &end : ends[size_t(rank)])
         if (end)
           files.push_back(end.number());
-      if (!sendMessage(connections_[size_t(rank)], &answer, sizeof(answer), files))
+      if (!sendMessage(connections_[size_t(rank)], answer.data(), answer.size(), files))
         throw RuntimeError(fmt::format("rank {} died while the run started", rank));
     }
     own.peers = std::move(ends[0]);
@@ -321,17 +279,17 @@ private:
   }
 
   void refuse(const char *message) {
-    Answer answer{kProtocol, 0, 0, {}};
-    std::strncpy(answer.refusal, message, sizeof(answer.refusal) - 1);
+    std::string answer = Answer{false, 0, message}.bytes();
     for (const std::vector<File> *present : {&connections_, &guests_})
       for (const File &connection : *present)
         if (connection)
-          sendMessage(connection, &answer, sizeof(answer));
+          sendMessage(connection, answer.data(), answer.size());
   }
 
   const Membership &membership_;
   const Options &options_;
   Deadline deadline_;
+  Roster roster_;
   std::vector<File> guests_;      ///< they have come, and said nothing
   std::vector<File> connections_; ///< by rank
 };
@@ -352,23 +310,22 @@ Joined join(const Membership &membership, const Options &options, const MeetingP
   if (!connection)
     throw RuntimeError(fmt::format("rank {} waited {} ms for rank 0 to start on this host",
                                    membership.rank, options.connectTimeout.count()));
-  Hello hello{kProtocol, membership.rank, membership.size, options.cores};
-  std::string text(reinterpret_cast<const char *>(&hello), sizeof(hello));
-  text += membership.job;
-  Answer answer{};
+  std::string hello = helloOf(membership, options.cores), text(Answer::kBytes, '\0');
   std::vector<File> files;
+  std::optional<Answer> answer;
   // Rank 0 keeps the same bound; the second more lets its report arrive.
-  if (!sendMessage(connection, text.data(), text.size()) ||
-      !receiveMessage(connection, &answer, sizeof(answer), deadline + std::chrono::seconds(1),
-                      &files) ||
-      answer.protocol != kProtocol)
+  if (sendMessage(connection, hello.data(), hello.size()) &&
+      receiveMessage(connection, text.data(), text.size(), deadline + std::chrono::seconds(1),
+                     &files))
+    answer = Answer::parse(text);
+  if (!answer)
     throw RuntimeError(fmt::format("rank {} lost rank 0 while the run started", membership.rank));
-  if (!answer.accepted)
-    throw RuntimeError(answer.refusal);
+  if (!answer->isAccepted)
+    throw RuntimeError(answer->refusal);
   if (files.size() != size_t(membership.size))
     throw InternalError(fmt::format("{} files for {} ranks", files.size(), membership.size));
   Joined joined;
-  joined.heapBytes = answer.heapBytes;
+  joined.heapBytes = answer->heapBytes;
   joined.memory = std::move(files[0]);
   requireSealed(joined.memory,
                 Control::regionBytes(membership.size, options.cores, joined.heapBytes));

@@ -3,6 +3,7 @@
 // Graphs of tasks mean what launches one by one mean: bit for bit, on any number of cores.
 #include "ditron/checker/CheckGraph.h"
 #include "ditron/driver/Context.h"
+#include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
 #include "test/unit/task/GraphKernels.h"
 #include <cstring>
@@ -208,6 +209,51 @@ TEST(TaskGraphs, RandomGraphs) {
     expectSameBits(g, {{size, size}, {size, size}, {size, size}}, {1, 2, 3});
     expectProved(g, {{"M", 9}}, 2 + seed % 2);
   }
+}
+
+//===-- Several ranks -------------------------------------------------------------------------===//
+
+/// Layers of a tensor-parallel program: each rank computes its summands, which are summed.
+TaskGraph layersOfRanks(int layers) {
+  TaskGraph g("layers");
+  Value x = g.input("x[M,N]");
+  for (int layer = 0; layer < layers; ++layer) {
+    Value y = g.task(affine(), x, 0.25 * layer);
+    Value sum = g.task(kernels::allReduce(DType::f32), y);
+    x = g.task(centre(), sum);
+  }
+  g.output(x);
+  return g;
+}
+
+TEST(TaskGraphs, RanksSumInsideOfTheKernel) {
+  for (int ranks : {1, 2, 3}) {
+    auto run = [&](Mode mode) {
+      std::vector<Tensor> results(static_cast<size_t>(ranks));
+      runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
+        Tensor x = ctx.tensorFrom(randomTensor({9, 10}, unsigned(ctx.rank())));
+        Tensor y = ctx.tensor<f32>({9, 10});
+        TaskProgram step = ctx.compile(layersOfRanks(4), {.mode = mode});
+        for (int launch = 0; launch < 5; ++launch) {
+          step(x, y);
+          step(y, x);
+        }
+        results[static_cast<size_t>(ctx.rank())] = x.toHost();
+      });
+      return results;
+    };
+    std::vector<Tensor> stream = run(Mode::stream), fused = run(Mode::megakernel);
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(0, std::memcmp(stream[rank].data(), fused[rank].data(), stream[rank].bytes()))
+          << "rank " << rank << " of " << ranks;
+  }
+}
+
+TEST(TaskGraphs, GraphsOfSeveralRanksAreProved) {
+  GraphCheckOptions options{.ranks = 2, .cores = 2, .shape = {{"M", 9}, {"N", 5}}};
+  Verdict verdict = check(layersOfRanks(2), options);
+  EXPECT_TRUE(verdict.clean()) << verdict.text();
+  EXPECT_EQ(verdict.method, Method::proved);
 }
 
 TEST(TaskGraphs, EveryShortenedEdgeIsFound) {

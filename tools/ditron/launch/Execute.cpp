@@ -49,7 +49,7 @@ public:
 
   RunResult run() {
     std::vector<std::unique_ptr<OperandSet>> sets;
-    double onHost = double(runtime::availableMemory()) / context_.ranks();
+    double onHost = double(availableMemory()) / context_.ranks();
     double onDevice = double(context_.availableBytes()) / context_.ranks();
     for (int n = 0, count = agreeOnSets(std::min(onHost, onDevice)); n < count; ++n)
       sets.push_back(std::make_unique<OperandSet>(context_, task_));

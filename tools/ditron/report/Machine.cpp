@@ -85,8 +85,8 @@ Machine Machine::inspect() {
   cpu_set_t set;
   machine.usable = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : machine.cpus;
   machine.nodes = std::max(1, countOf(firstLine("/sys/devices/system/node/online")));
-  machine.memory = runtime::totalMemory();
-  machine.availableMemory = runtime::availableMemory();
+  machine.memory = totalMemory();
+  machine.availableMemory = ditron::availableMemory();
   machine.caches = cachesOfCpu0();
   return machine;
 }

@@ -4,6 +4,7 @@
 #include "ditron/checker/Check.h"
 #include "ditron/support/Error.h"
 #include "tools/ditron/LaunchArguments.h"
+#include "tools/ditron/report/CommandTime.h"
 #include "tools/ditron/report/Report.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
@@ -79,21 +80,44 @@ CheckOptions optionsOf(const CheckArguments &arguments) {
 
 //===-- What is checked -----------------------------------------------------------------------===//
 
+/// A function of a file, whose text all of its kernels share.
+struct FileKernel {
+  std::shared_ptr<const TextualIR> file;
+  std::string function;
+};
+
+const Kernel &checkable(const Kernel &kernel) { return kernel; }
+TextualIR checkable(const FileKernel &kernel) {
+  return {kernel.file->text, kernel.file->file, kernel.function};
+}
+
 /// A kernel at one size: of the library, or of a file.
 struct Case {
-  std::variant<Kernel, TextualIR> kernel;
+  std::variant<Kernel, FileKernel> kernel;
   CheckOptions options;
   std::string what; ///< size and configuration, for messages
 
   Verdict check() const {
-    return std::visit([&](const auto &one) { return ditron::check(one, options); }, kernel);
+    return visit<Verdict>([&](const auto &one) { return ditron::check(one, inTime()); });
   }
   std::vector<Mutant> mutate() const {
-    return std::visit([&](const auto &one) { return ditron::mutate(one, options); }, kernel);
+    return visit<std::vector<Mutant>>(
+        [&](const auto &one) { return ditron::mutate(one, inTime()); });
   }
   std::vector<std::string> replay(const std::string &schedule) const {
-    return std::visit([&](const auto &one) { return ditron::replay(one, options, schedule); },
-                      kernel);
+    return visit<std::vector<std::string>>(
+        [&](const auto &one) { return ditron::replay(one, inTime(), schedule); });
+  }
+
+private:
+  /// The options, whose time is what is left of that of the command.
+  CheckOptions inTime() const {
+    CheckOptions rest = options;
+    rest.time = CommandTime::get().left();
+    return rest;
+  }
+  template <class Result, class Fn> Result visit(Fn &&fn) const {
+    return std::visit([&](const auto &one) -> Result { return fn(checkable(one)); }, kernel);
   }
 };
 
@@ -189,15 +213,14 @@ std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions 
                      "of IR");
   if (arguments.shapes.size() > 1)
     throw UsageError("a file of IR takes one --shape");
-  TextualIR ir{readFile(arguments.kernel), arguments.kernel, arguments.function};
+  auto ir = std::make_shared<const TextualIR>(
+      TextualIR{readFile(arguments.kernel), arguments.kernel, arguments.function});
   std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
   options.extents = parseExtents(what);
   std::vector<Target> targets;
   for (const std::string &kernel :
-       ir.kernel.empty() ? kernelsOf(ir) : std::vector<std::string>{ir.kernel}) {
-    ir.kernel = kernel;
-    targets.push_back({kernel, {{ir, options, what}}});
-  }
+       ir->kernel.empty() ? kernelsOf(*ir) : std::vector<std::string>{ir->kernel})
+    targets.push_back({kernel, {{FileKernel{ir, kernel}, options, what}}});
   return targets;
 }
 
@@ -363,7 +386,9 @@ int checkTarget(const Target &target, bool json) {
 }
 
 int checkAll(const CheckArguments &arguments) try {
-  std::vector<Target> targets = targetsOf(arguments, optionsOf(arguments));
+  CheckOptions options = optionsOf(arguments);
+  CommandTime::get().begin(options.time);
+  std::vector<Target> targets = targetsOf(arguments, options);
   if (!arguments.replay.empty())
     return replayCase(arguments, targets);
   int status = kVerified;
@@ -397,7 +422,7 @@ Verb addCheck(CLI::App &program) {
   verb->add_option("--resident", arguments->resident,
                    "cores of a rank that the machine runs at a time (all)");
   verb->add_option("--budget", arguments->budget, "operations that one run may execute (50000000)");
-  verb->add_option("--seconds", arguments->seconds, "that the runs of a check may take (600)");
+  verb->add_option("--seconds", arguments->seconds, "that all of it may take (600)");
   verb->add_option("--elements", arguments->elements,
                    "that the arguments of all ranks may have (268435456)");
   verb->add_option("--shape", arguments->shapes,

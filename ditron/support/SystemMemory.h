@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstddef>
+#include <istream>
+#include <string>
+
+namespace ditron {
+
+/// Bytes that this process can still take: the kernel's MemAvailable, or what the control groups
+/// leave where that is less. Limits on address space (ulimit -v) are others.
+size_t availableMemory();
+
+/// Bytes of memory of the machine.
+size_t totalMemory();
+
+/// What the control groups of a process leave, of version 2 or 1: `memberships` is its
+/// /proc/PID/cgroup, `root` where they are mounted. The largest size_t where nothing limits them.
+size_t memoryOfGroups(std::istream &memberships, const std::string &root);
+
+} // namespace ditron
