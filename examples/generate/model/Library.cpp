@@ -29,7 +29,7 @@ const Kernel &Library::get(const std::string &name, const Dimensions &dims,
 const Kernel &Library::product(const Matrix &W, int64_t sequences, const ProductOptions &options) {
   std::vector<std::string> choices;
   if (W.storage != Storage::f32)
-    choices.emplace_back(W.storage == Storage::q8_0 ? "format=q8-0" : "format=q4-1");
+    choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
   if (options.rms)
     choices.emplace_back("rms=yes");
   if (options.gated)

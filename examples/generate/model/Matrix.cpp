@@ -58,9 +58,7 @@ Storage storageOf(const auto &parts) {
   });
   if (!isWhole)
     return Storage::f32;
-  return format == Format::q8_0   ? Storage::q8_0
-         : format == Format::q4_1 ? Storage::q4_1
-                                  : Storage::f32;
+  return format == Format::q80 ? Storage::q80 : format == Format::q41 ? Storage::q41 : Storage::f32;
 }
 
 } // namespace
@@ -120,7 +118,7 @@ Matrix Loader::inFloats(const std::vector<Part> &parts) const {
 }
 
 Matrix Loader::inBlocks(const std::vector<Part> &parts, Storage storage) const {
-  bool hasMinima = storage == Storage::q4_1;
+  bool hasMinima = storage == Storage::q41;
   int64_t blocks = parts.front().columns / kBlock, valueBytes = hasMinima ? kBlock / 2 : kBlock;
   int64_t blockBytes = traits(parts.front().stored->format).bytes, rows = rowsOfAll(parts);
   Filled values(ctx_, DType::i8, {rows, blocks * valueBytes});

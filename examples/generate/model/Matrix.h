@@ -11,7 +11,7 @@ using ditron::Tensor;
 
 /// How a matrix of weights is held in memory: in f32, or as the file has it, in blocks of 32 with a
 /// scale and perhaps a minimum, each of these in a tensor of its own.
-enum class Storage : uint8_t { f32, q8_0, q4_1 };
+enum class Storage : uint8_t { f32, q80, q41 };
 
 /// A matrix [N,K] of weights, in the memory of a device.
 struct Matrix {

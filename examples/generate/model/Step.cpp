@@ -45,9 +45,9 @@ private:
     switch (W.storage) {
     case Storage::f32:
       return g_.task(kernel, x, W.values, more...);
-    case Storage::q8_0:
+    case Storage::q80:
       return g_.task(kernel, x, W.values, W.scales, more...);
-    case Storage::q4_1:
+    case Storage::q41:
       return g_.task(kernel, x, W.values, W.scales, W.minima, more...);
     }
     throw InternalError("a matrix that is stored in no way");
