@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as folder:
     found = generate("--perplexity", file)
 assert abs(found["perplexity"] / 8.56 - 1) < 0.005 and found["tokens"] == 97, found
 texts = {(mode, ranks): generate("--tokens", "64", "--mode", mode, "--ranks", ranks, "Once upon a time")["text"]
-         for mode, ranks in (("stream", "1"), ("graph", "1"), ("megakernel", "1"), ("stream", "3"), ("graph", "3"))}
+         for mode, ranks in (("stream", "1"), ("graph", "1"), ("megakernel", "1"), ("stream", "3"), ("graph", "3"), ("megakernel", "3"))}
 assert len(set(texts.values())) == 1, texts
 answer = generate("--chat", "--tokens", "40", "What is the capital of France?")
 assert "Paris" in answer["text"] and answer["tokens"] < 40, answer

@@ -13,7 +13,7 @@
 
 namespace generate {
 
-enum class Format : uint8_t { f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_k, q6_k };
+enum class Format : uint8_t { f32, f16, bf16, q40, q41, q50, q51, q80, q4k, q6k };
 
 /// Of one format: its name, its number in GGUF, and the elements and bytes of a block.
 struct FormatTraits {

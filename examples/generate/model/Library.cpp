@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Library.h"
 #include "ditron/driver/Compile.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 using namespace ditron;
 
@@ -24,17 +26,20 @@ const Kernel &Library::get(const std::string &name, const Dimensions &dims,
   return found->second;
 }
 
-const Kernel &Library::product(const Tensor &W, int64_t sequences, const ProductOptions &options) {
-  std::string config;
-  auto choose = [&](bool isChosen, const char *choice) {
-    if (isChosen)
-      config += (config.empty() ? "" : ",") + std::string(choice);
-  };
-  choose(options.rms, "rms=yes");
-  choose(options.gated, "gated=halves");
-  choose(options.residual, "residual=yes");
-  int64_t rows = W.shape()[0] / (options.gated ? 2 : 1);
-  return get("gemv", {{"B", sequences}, {"N", rows}, {"K", W.shape()[1]}}, config);
+const Kernel &Library::product(const Matrix &W, int64_t sequences, const ProductOptions &options) {
+  std::vector<std::string> choices;
+  if (W.storage != Storage::f32)
+    choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
+  if (options.rms)
+    choices.emplace_back("rms=yes");
+  if (options.gated)
+    choices.emplace_back("gated=halves");
+  if (options.residual)
+    choices.emplace_back("residual=yes");
+  int64_t rows = W.rows / (options.gated ? 2 : 1);
+  return get(W.storage == Storage::f32 ? "gemv" : "packed-gemv",
+             {{"B", sequences}, {"N", rows}, {"K", W.columns}},
+             fmt::format("{}", fmt::join(choices, ",")));
 }
 
 const Kernel &Library::embed(const Tensor &table, int64_t sequences) {

@@ -3,6 +3,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/Registry.h"
 #include "model/Architecture.h"
+#include "model/Matrix.h"
 #include <map>
 #include <string>
 #include <utility>
@@ -23,8 +24,7 @@ public:
   explicit Library(const ditron::Context &ctx);
 
   /// W times x, one x for each sequence.
-  const ditron::Kernel &product(const ditron::Tensor &W, int64_t sequences,
-                                const ProductOptions &options);
+  const ditron::Kernel &product(const Matrix &W, int64_t sequences, const ProductOptions &options);
   const ditron::Kernel &embed(const ditron::Tensor &table, int64_t sequences);
   /// Of one query a sequence over a cache with so many places.
   const ditron::Kernel &attention(const Architecture &model, int64_t sequences, int64_t places);

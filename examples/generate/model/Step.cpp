@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Step.h"
+#include "ditron/support/Error.h"
 #include "model/Library.h"
 #include "model/StepKernels.h"
 #include <cmath>
@@ -31,13 +32,27 @@ public:
       x = addFeedForward(weights_.layers[n], x);
     }
     g_.label("head");
-    Value logits = g_.task(library_.product(weights_.head, sequences_, {.rms = true}), x,
-                           weights_.head, weights_.finalNorm, model_.epsilon);
+    Value logits = product({.rms = true}, x, weights_.head, weights_.finalNorm, model_.epsilon);
     g_.output(g_.task(library_.argmax(sequences_, model_.vocabulary), logits));
     g_.output(logits);
   }
 
 private:
+  /// W times x; behind them comes what the options ask for.
+  template <class... A>
+  Value product(const ProductOptions &options, Value x, const Matrix &W, const A &...more) {
+    const Kernel &kernel = library_.product(W, sequences_, options);
+    switch (W.storage) {
+    case Storage::f32:
+      return g_.task(kernel, x, W.values, more...);
+    case Storage::q80:
+      return g_.task(kernel, x, W.values, W.scales, more...);
+    case Storage::q41:
+      return g_.task(kernel, x, W.values, W.scales, W.minima, more...);
+    }
+    throw InternalError("a matrix that is stored in no way");
+  }
+
   /// The queries, turned; the new keys and values are in the cache then.
   Value addQueries(const LayerWeights &w, Value qkv, Value keys, Value values) {
     if (!model_.hasHeadNorms)
@@ -47,18 +62,16 @@ private:
   }
 
   /// x and the product of W, of which each rank has columns, and what comes in.
-  Value addProduct(Value in, const Tensor &W, Value x) {
+  Value addProduct(Value in, const Matrix &W, Value x) {
     if (ranks_ == 1)
-      return g_.task(library_.product(W, sequences_, {.residual = true}), in, W, x);
-    Value part = g_.task(library_.product(W, sequences_, {}), in, W);
-    return g_.task(addOverRanks_, part, x);
+      return product({.residual = true}, in, W, x);
+    return g_.task(addOverRanks_, product({}, in, W), x);
   }
 
   /// x and the attention of what is normalised of it.
   Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
-    Value qkv = g_.task(library_.product(w.qkv, sequences_, {.rms = true}), x, w.qkv,
-                        w.attentionNorm, model_.epsilon);
+    Value qkv = product({.rms = true}, x, w.qkv, w.attentionNorm, model_.epsilon);
     Value q = addQueries(w, qkv, keys, values);
     Value heads = g_.task(library_.attention(model_, sequences_, cache.keys.shape()[2]), q, keys,
                           values, position_, 1 / std::sqrt(double(model_.headSize)));
@@ -68,8 +81,8 @@ private:
 
   /// x and the feed-forward layer of what is normalised of it.
   Value addFeedForward(const LayerWeights &w, Value x) {
-    Value act = g_.task(library_.product(w.gateUp, sequences_, {.rms = true, .gated = true}), x,
-                        w.gateUp, w.feedForwardNorm, model_.epsilon);
+    Value act =
+        product({.rms = true, .gated = true}, x, w.gateUp, w.feedForwardNorm, model_.epsilon);
     return addProduct(act, w.down, x);
   }
 

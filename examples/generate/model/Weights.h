@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/driver/Context.h"
+#include "model/Matrix.h"
 #include "model/ModelFile.h"
 #include <functional>
 #include <vector>
 
 namespace generate {
 
-using ditron::Tensor;
-
 /// The weights of a layer, in the memory of a device. Matrices that the same values are multiplied
 /// with lie one below the other.
 struct LayerWeights {
-  Tensor attentionNorm, qkv, queryNorm, keyNorm, attentionOutput;
-  Tensor feedForwardNorm, gateUp, down;
+  Tensor attentionNorm, queryNorm, keyNorm, feedForwardNorm;
+  Matrix qkv, attentionOutput, gateUp, down;
 };
 
 struct Weights {
-  Tensor embedding, finalNorm, head;
+  Tensor embedding, finalNorm;
+  Matrix head;
   std::vector<LayerWeights> layers;
   Tensor cosines, sines; ///< of rope's angles: by position and pair
 };

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "model/Matrix.h"
+#include "ditron/support/Parallel.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace ditron;
+
+namespace generate {
+
+static constexpr int64_t kBlock = 32, kRowsOfThread = 64;
+
+/// Some rows and columns of a stored matrix.
+struct Loader::Part {
+  const StoredTensor *stored;
+  int64_t firstRow, rows, firstColumn, columns;
+
+  /// Calls fn(row of this part, its bytes in the file) for all rows, on several threads.
+  template <class Fn> void forRows(const Fn &fn) const {
+    inParallel(rows, kRowsOfThread, [&](int64_t first, int64_t end) {
+      for (int64_t row = first; row < end; ++row)
+        fn(row, rowsOf(*stored, stored->shape.front(), firstRow + row, firstRow + row + 1));
+    });
+  }
+};
+
+namespace {
+
+/// A tensor that the host fills, and then the device's where that is another one.
+class Filled {
+public:
+  Filled(const Context &ctx, DType type, const std::vector<int64_t> &shape)
+      : device_(ctx.tensor(type, shape)),
+        host_(device_.isHostAccessible() ? device_ : Tensor::own(type, shape)) {}
+  template <class T> T *as() const { return host_.as<T>(); }
+  Tensor finish() const {
+    if (!device_.isHostAccessible())
+      device_.copyFrom(host_);
+    return device_;
+  }
+
+private:
+  Tensor device_, host_;
+};
+
+int64_t rowsOfAll(const auto &parts) {
+  int64_t rows = 0;
+  for (const auto &part : parts)
+    rows += part.rows;
+  return rows;
+}
+
+/// How these parts can be held.
+Storage storageOf(const auto &parts) {
+  Format format = parts.front().stored->format;
+  bool isWhole = std::ranges::all_of(parts, [&](const auto &part) {
+    return part.stored->format == format && part.columns % kBlock == 0;
+  });
+  if (!isWhole)
+    return Storage::f32;
+  return format == Format::q80 ? Storage::q80 : format == Format::q41 ? Storage::q41 : Storage::f32;
+}
+
+} // namespace
+
+std::vector<Loader::Part> Loader::cutParts(const std::vector<const StoredTensor *> &parts,
+                                           Cut cut) const {
+  std::vector<Part> result;
+  for (const StoredTensor *stored : parts) {
+    Part part{stored, 0, stored->shape[0], 0, stored->shape[1]};
+    if (cut == Cut::rows) {
+      part.rows /= ctx_.ranks();
+      part.firstRow = ctx_.rank() * part.rows;
+    } else if (cut == Cut::columns) {
+      part.columns /= ctx_.ranks();
+      part.firstColumn = ctx_.rank() * part.columns;
+    }
+    result.push_back(part);
+  }
+  return result;
+}
+
+Tensor Loader::tensor(const StoredTensor &stored) const {
+  Filled result(ctx_, DType::f32, stored.shape);
+  int64_t rows = stored.shape.size() > 1 ? stored.shape.front() : 1;
+  int64_t width = stored.elements() / rows;
+  inParallel(rows, kRowsOfThread, [&](int64_t first, int64_t end) {
+    dequantise(stored.format, rowsOf(stored, rows, first, end),
+               {result.as<float>() + first * width, size_t((end - first) * width)});
+  });
+  return result.finish();
+}
+
+Matrix Loader::matrix(const std::vector<const StoredTensor *> &parts, Cut cut) const {
+  std::vector<Part> mine = cutParts(parts, cut);
+  Storage storage = storageOf(mine);
+  Matrix result = storage == Storage::f32 ? inFloats(mine) : inBlocks(mine, storage);
+  result.rows = rowsOfAll(mine);
+  result.columns = mine.front().columns;
+  return result;
+}
+
+Matrix Loader::inFloats(const std::vector<Part> &parts) const {
+  int64_t columns = parts.front().columns;
+  Filled values(ctx_, DType::f32, {rowsOfAll(parts), columns});
+  auto *to = values.as<float>();
+  for (const Part &part : parts) {
+    part.forRows([&](int64_t row, std::span<const std::byte> bytes) {
+      std::vector<float> whole(static_cast<size_t>(part.stored->shape[1]));
+      dequantise(part.stored->format, bytes, whole);
+      std::copy_n(whole.begin() + part.firstColumn, columns, to + row * columns);
+    });
+    to += part.rows * columns;
+  }
+  Matrix result;
+  result.values = values.finish();
+  return result;
+}
+
+Matrix Loader::inBlocks(const std::vector<Part> &parts, Storage storage) const {
+  bool hasMinima = storage == Storage::q41;
+  int64_t blocks = parts.front().columns / kBlock, valueBytes = hasMinima ? kBlock / 2 : kBlock;
+  int64_t blockBytes = traits(parts.front().stored->format).bytes, rows = rowsOfAll(parts);
+  Filled values(ctx_, DType::i8, {rows, blocks * valueBytes});
+  Filled scales(ctx_, DType::f16, {rows, blocks});
+  Filled minima(ctx_, DType::f16, {hasMinima ? rows : 0, blocks});
+  int64_t done = 0;
+  for (const Part &part : parts) {
+    part.forRows([&](int64_t row, std::span<const std::byte> bytes) {
+      const std::byte *from = bytes.data() + part.firstColumn / kBlock * blockBytes;
+      int64_t to = (done + row) * blocks;
+      for (int64_t n = to; n < to + blocks; ++n, from += blockBytes) {
+        std::memcpy(scales.as<f16>() + n, from, sizeof(f16));
+        if (hasMinima)
+          std::memcpy(minima.as<f16>() + n, from + sizeof(f16), sizeof(f16));
+        std::memcpy(values.as<i8>() + n * valueBytes, from + blockBytes - valueBytes,
+                    size_t(valueBytes));
+      }
+    });
+    done += part.rows;
+  }
+  Matrix result{storage, values.finish(), scales.finish(), {}, 0, 0};
+  if (hasMinima)
+    result.minima = minima.finish();
+  return result;
+}
+
+} // namespace generate

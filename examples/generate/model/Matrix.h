@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/driver/Context.h"
+#include "formats/Blocks.h"
+#include <cstdint>
+#include <vector>
+
+namespace generate {
+
+using ditron::Tensor;
+
+/// How a matrix of weights is held in memory: in f32, or as the file has it, in blocks of 32 with a
+/// scale and perhaps a minimum, each of these in a tensor of its own.
+enum class Storage : uint8_t { f32, q80, q41 };
+
+/// A matrix [N,K] of weights, in the memory of a device.
+struct Matrix {
+  Storage storage = Storage::f32;
+  Tensor values; ///< [N,K]; two in a byte where they have 4 bits
+  Tensor scales, minima;
+  int64_t rows = 0, columns = 0;
+};
+
+/// What a rank has of a matrix.
+enum class Cut { none, rows, columns };
+
+/// Reads weights into the memory of a rank's device.
+class Loader {
+public:
+  explicit Loader(const ditron::Context &ctx) : ctx_(ctx) {}
+
+  /// A vector, or a matrix, in f32.
+  Tensor tensor(const StoredTensor &stored) const;
+  /// This rank's parts of matrices of one width, one below the other. In blocks where all of them are
+  /// stored in blocks of one format of ours, in f32 otherwise.
+  Matrix matrix(const std::vector<const StoredTensor *> &parts, Cut cut = Cut::none) const;
+
+private:
+  struct Part;
+  std::vector<Part> cutParts(const std::vector<const StoredTensor *> &parts, Cut cut) const;
+  Matrix inFloats(const std::vector<Part> &parts) const;
+  Matrix inBlocks(const std::vector<Part> &parts, Storage storage) const;
+
+  const ditron::Context &ctx_;
+};
+
+} // namespace generate
