@@ -20,9 +20,10 @@ namespace ditron::kernels {
 
 static std::string signatureOf(const GemvConfig &cfg) {
   std::string rows = cfg.gated == Gated::none ? "N" : "2*N";
-  return fmt::format("{}(x[B,K], {}, {}, {}, {}) -> y[B,N]",
-                     cfg.format == WeightFormat::plain ? "gemv" : "packed-gemv",
-                     signatureOf(cfg.format, "W", rows, "K"), cfg.rms ? "gain[K]" : "-",
+  std::string depth = depthText(cfg.format);
+  return fmt::format("{}(x[B,{}], {}, {}, {}, {}) -> y[B,N]",
+                     cfg.format == WeightFormat::plain ? "gemv" : "packed-gemv", depth,
+                     signatureOf(cfg.format, "W", rows), cfg.rms ? "gain[" + depth + "]" : "-",
                      cfg.rms ? "eps" : "-", cfg.residual ? "residual[B,N]" : "-");
 }
 
@@ -171,8 +172,8 @@ private:
 
   const Case &run_;
   const OutputRow &row_;
-  int64_t K_ = run_.problem["K"];
   WeightFormat format_ = formatOf(run_.config);
+  int64_t K_ = depthOf(run_.problem, format_);
   size_t gain_ = kW + moreArgumentsOf(format_) + 1; ///< an argument
   double scale_ = 1;
 };
@@ -221,9 +222,10 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
-static Config defaults(const Problem &problem) {
+static Config defaults(const Problem &problem, WeightFormat format) {
   auto [m, n, k] = heuristics::gemvTile(
-      {problem["B"], problem["N"], problem["K"], problem.type, problem.cores}, problem.target);
+      {problem["B"], problem["N"], depthOf(problem, format), problem.type, problem.cores},
+      problem.target);
   return {{"m", m}, {"n", n}, {"k", k}, {"gated", 0}, {"rms", 0}, {"residual", 0}};
 }
 
@@ -245,7 +247,7 @@ static double bytes(const Problem &problem, const Config &config) {
   WeightFormat format = formatOf(config);
   double each = format == WeightFormat::plain ? double(byteSize(problem.type))
                                               : kBytesOfBlock[int(format)] / kBlock;
-  return rows * double(problem["K"]) * each;
+  return rows * double(depthOf(problem, format)) * each;
 }
 
 /// What products by both kinds of weights have.
@@ -262,11 +264,7 @@ static KernelEntry commonEntry() {
                        0},
                       {"rms", "x is x / sqrt(mean(x * x) + eps) * gain", {}, {"no", "yes"}, 0},
                       {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0}};
-  entry.defaults = defaults;
   entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
-  entry.shape = {{"B", 1}, {"N", 4096}, {"K", 4096}};
-  entry.benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}},
-                       {{"B", 8}, {"N", 16384}, {"K", 4096}}};
   entry.scalars = {{"eps", 1e-5}};
   entry.bytesOfVariant = bytes;
   entry.baseline = Baseline::read;
@@ -281,10 +279,13 @@ KernelEntry gemvEntry() {
   entry.summary = "y = x * W^T of few rows x, with what a decoder has around it";
   entry.parameters.push_back({"wide", "x, gain, residual and y are of f32", {}, {"no", "yes"}, 0});
   entry.defaults = [](const Problem &problem) {
-    Config config = defaults(problem);
+    Config config = defaults(problem, WeightFormat::plain);
     config.add({"wide", 0});
     return config;
   };
+  entry.shape = {{"B", 1}, {"N", 4096}, {"K", 4096}};
+  entry.benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}},
+                       {{"B", 8}, {"N", 16384}, {"K", 4096}}};
   entry.testShapes = {{{"B", 1}, {"N", 1}, {"K", 1}},
                       {{"B", 1}, {"N", 130}, {"K", 37}},
                       {{"B", 3}, {"N", 67}, {"K", 2100}},
@@ -310,19 +311,20 @@ KernelEntry packedGemvEntry() {
   entry.parameters.push_back(
       {"format", "of the weights, as GGUF names it", {}, {"q8-0", "q4-1"}, 0});
   entry.defaults = [](const Problem &problem) {
-    Config config = defaults(problem);
+    Config config = defaults(problem, WeightFormat::q8_0);
     config.add({"format", 0});
     return config;
   };
-  entry.testShapes = {{{"B", 1}, {"N", 1}, {"K", 32}},
-                      {{"B", 1}, {"N", 130}, {"K", 96}},
-                      {{"B", 3}, {"N", 67}, {"K", 1056}},
-                      {{"B", 5}, {"N", 71}, {"K", 160}}};
-  entry.checkCases = {{{{"B", 3}, {"N", 5}, {"K", 64}}, "m=2,n=2,k=32"},
-                      {{{"B", 3}, {"N", 5}, {"K", 64}}, "m=2,n=2,k=32,format=q4-1"}};
+  entry.shape = {{"B", 1}, {"N", 4096}, {"G", 128}};
+  entry.benchShapes = {{{"B", 1}, {"N", 32768}, {"G", 128}}, {{"B", 8}, {"N", 32768}, {"G", 128}}};
+  entry.testShapes = {{{"B", 1}, {"N", 1}, {"G", 1}},
+                      {{"B", 1}, {"N", 130}, {"G", 3}},
+                      {{"B", 3}, {"N", 67}, {"G", 33}},
+                      {{"B", 5}, {"N", 71}, {"G", 5}}};
+  entry.checkCases = {{{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32"},
+                      {{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32,format=q4-1"}};
   entry.variants = {"m=2,n=3,k=64", "m=1,k=64,gated=pairs", "format=q4-1",
                     "k=96,format=q4-1,gated=halves,rms=yes,residual=yes"};
-  entry.check = [](const Problem &problem) { checkWholeBlocks("packed-gemv", "K", problem["K"]); };
   return entry;
 }
 

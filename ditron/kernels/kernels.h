@@ -140,7 +140,7 @@ struct GemvConfig {
   bool wide = false;         ///< x, gain, residual and y are of f32
   WeightFormat format = WeightFormat::plain;
 };
-/// gemv(x[B,K], W[N,K], scales[N,K/32], minima[N,K/32], gain[K], eps, residual[B,N]) -> y[B,N]:
+/// gemv(x[B,K], W[N,K], scales[N,G], minima[N,G], gain[K], eps, residual[B,N]) -> y[B,N]:
 /// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; gated, W
 /// has 2*N rows, gates and what they gate in halves or in pairs, and y = silu(gate) * up. The
 /// arguments behind W are those that the configuration asks for. x, gain, residual and y are of W's
@@ -186,7 +186,7 @@ struct EmbedConfig {
 };
 /// embed(ids[T], table[V,H]) -> y[T,H]: row t of y is row ids[t] (i32) of the table. One that is not
 /// below V ends the launch with a RuntimeError. Of a table in blocks of q8-0 it is packed-embed,
-/// with table[V,H] of i8 and scales[V,H/32] of f16 behind it, and y is of the kernel's type.
+/// with table[V,H] of i8 and scales[V,G] of f16 behind it, and y is of the kernel's type.
 Kernel embed(DType type, const EmbedConfig &config = {});
 
 struct ArgmaxConfig {

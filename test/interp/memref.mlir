@@ -89,6 +89,8 @@ func.func @chunk(%A: memref<5x7xi8> {tile.readonly}, %D: memref<2x2xi64>) attrib
 }
 
 // CHECK-LABEL: kernel select_view
+// CHECK-NEXT: rank 0 argument 1
+// CHECK-NEXT: {{^}}  7 7
 // CHECK-NEXT: rank 0 argument 2
 // CHECK-NEXT: {{^}}  0 1 7 7 0 1
 func.func @select_view(%A: memref<?xf32, strided<[?], offset: ?>> {interp.sizes = array<i64: 2>, tile.readonly},

@@ -24,14 +24,21 @@ Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index
   return fma(cast<f32>(bits), scales, spread(*views.minima, n, blocks, j, step, together));
 }
 
-std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows,
-                        const std::string &columns) {
+std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows) {
   if (format == WeightFormat::plain)
-    return fmt::format("{}[{},{}], -, -", name, rows, columns);
-  std::string blocks = fmt::format("[{},{}/{}]", rows, columns, kBlock);
+    return fmt::format("{}[{},K], -, -", name, rows);
+  std::string blocks = fmt::format("[{},G]", rows);
   if (format == WeightFormat::q8_0)
-    return fmt::format("{}[{},{}], scales{}, -", name, rows, columns, blocks);
-  return fmt::format("{}[{},{}/2], scales{}, minima{}", name, rows, columns, blocks, blocks);
+    return fmt::format("{}[{},{}*G], scales{}, -", name, rows, kBlock, blocks);
+  return fmt::format("{}[{},{}*G], scales{}, minima{}", name, rows, kBlock / 2, blocks, blocks);
+}
+
+std::string depthText(WeightFormat format) {
+  return format == WeightFormat::plain ? "K" : fmt::format("{}*G", kBlock);
+}
+
+int64_t depthOf(const Problem &problem, WeightFormat format) {
+  return format == WeightFormat::plain ? problem["K"] : kBlock * problem["G"];
 }
 
 double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t argument, int64_t n,
@@ -50,12 +57,6 @@ double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t 
 
 double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t element) {
   return std::floor(inputs.uniform(rank, argument, element) * 256) - 128;
-}
-
-void checkWholeBlocks(const char *kernel, const char *name, int64_t extent) {
-  if (extent % kBlock)
-    throw UsageError(fmt::format("{}: {} is {}, expected a multiple of {}, which share a scale",
-                                 kernel, name, extent, kBlock));
 }
 
 void checkBlocks(WeightFormat format, int k, const char *kernel) {

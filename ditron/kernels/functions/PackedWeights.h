@@ -3,9 +3,9 @@
 // Weights in blocks of 32 along a row that share a scale, as GGUF has them, but each part of the
 // blocks in a matrix of its own, so that rows are read on end:
 //
-//   q8-0   weight = q * scale            q[N,K] in i8, scales[N,K/32] in f16
+//   q8-0   weight = q * scale            q[N,32*G] in i8, scales[N,G] in f16
 //   q4-1   weight = q * scale + minimum  q[N,K/2]: byte i of a block has element i in its low four
-//                                        bits and element i + 16 in its high ones; minima[N,K/32]
+//                                        bits and element i + 16 in its high ones; minima[N,G]
 #pragma once
 #include "ditron/kernels/Reference.h"
 #include "ditron/kernels/kernels.h"
@@ -49,9 +49,11 @@ Tile elementsFor(const View<X, 1, Access::read> &x, WeightFormat format, int k, 
   return reshape(blocks.tiled(k / kBlock, kHalf)(step, 0), {k / 2});
 }
 
-/// "W[2*N,K], scales[2*N,K/32], minima[2*N,K/32]" of what there is.
-std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows,
-                        const std::string &columns);
+/// "W[2*N,16*G], scales[2*N,G], minima[2*N,G]" of what there is; of plain weights "W[2*N,K]".
+std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows);
+/// The terms of a product: "K", or 32 in each of G blocks.
+std::string depthText(WeightFormat format);
+int64_t depthOf(const Problem &problem, WeightFormat format);
 /// The arguments of packed weights behind the first.
 constexpr size_t moreArgumentsOf(WeightFormat format) {
   return format == WeightFormat::plain ? 0 : format == WeightFormat::q8_0 ? 1 : 2;
@@ -61,8 +63,6 @@ double weightAt(const Inputs &inputs, WeightFormat format, int64_t rank, size_t 
                 int64_t k);
 /// An element of the argument itself: all bytes occur.
 double packedInput(const Inputs &inputs, int64_t rank, size_t argument, int64_t element);
-/// UsageError naming the kernel unless a dimension has whole blocks.
-void checkWholeBlocks(const char *kernel, const char *name, int64_t extent);
 /// CompileError naming the kernel unless a step has whole blocks.
 void checkBlocks(WeightFormat format, int k, const char *kernel);
 

@@ -37,9 +37,11 @@ const Kernel &Library::product(const Matrix &W, int64_t sequences, const Product
   if (options.residual)
     choices.emplace_back("residual=yes");
   int64_t rows = W.rows / (options.gated ? 2 : 1);
-  return get(W.storage == Storage::f32 ? "gemv" : "packed-gemv",
-             {{"B", sequences}, {"N", rows}, {"K", W.columns}},
-             fmt::format("{}", fmt::join(choices, ",")));
+  std::string config = fmt::format("{}", fmt::join(choices, ","));
+  if (W.storage == Storage::f32)
+    return get("gemv", {{"B", sequences}, {"N", rows}, {"K", W.columns}}, config);
+  constexpr int64_t kBlock = 32; // weights that share a scale
+  return get("packed-gemv", {{"B", sequences}, {"N", rows}, {"G", W.columns / kBlock}}, config);
 }
 
 const Kernel &Library::embed(const Tensor &table, int64_t sequences) {
