@@ -33,7 +33,7 @@ def shapeOf(kernel, rows, others):
     dims = kernel["dims"]
     if kernel["name"] in OF_FOUR_DIMENSIONS:
         others = min(others, 7)
-    leading = next(dim for dim in ("M", "T", "S", "N") if dim in dims)
+    leading = next(dim for dim in ("M", "T", "S", "N", "V") if dim in dims)
     return ",".join(f"{dim}={rows if dim == leading else others}" for dim in dims)
 
 
