@@ -25,7 +25,7 @@ struct GraphCheckOptions {
 Verdict check(const TaskGraph &graph, const GraphCheckOptions &options);
 
 /// The same for each schedule with one edge that waits for a task too few: the mistakes that a
-/// schedule can have. All of them are to be found.
+/// schedule can have. One that is `missed` may be an edge that nothing needs.
 std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options);
 
 } // namespace ditron

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/Fuse.h"
 #include "ditron/support/Error.h"
-#include "ditron/support/Number.h"
 #include "ditron/task/NodeMemory.h"
 #include "ditron/task/PreparedKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

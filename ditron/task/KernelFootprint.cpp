@@ -140,6 +140,13 @@ private:
   const device::TileAccess &analysis_;
 };
 
+/// Whether an op asks for the place among all ranks, which a launch knows.
+bool isRankOfAll(Operation *op) {
+  auto axis = op->getAttrOfType<StringAttr>("axis");
+  return isa<device::RankOp, device::NumRanksOp>(op) &&
+         (!axis || axis.getValue() == device::MeshAxis::world);
+}
+
 /// The one loop over tiles that does all of a kernel's work; null if there is none such.
 device::TilesOp onlyLoop(func::FuncOp kernel) {
   device::TilesOp found;
@@ -147,11 +154,12 @@ device::TilesOp onlyLoop(func::FuncOp kernel) {
   kernel.walk([&](Operation *op) {
     if (auto tiles = dyn_cast<device::TilesOp>(op)) {
       isOther |= found || tiles->getParentOp() != kernel || tiles.getFirst();
+      isOther |= tiles.getOrder().getAxis() != device::MeshAxis::world; // ranks of a team
       found = tiles;
     }
     // What says which core it is, or speaks to others.
-    isOther |= isa<device::DistDialect>(op->getDialect()) && !isa<device::TilesOp>(op) &&
-               !isa<device::RankOp, device::NumRanksOp, device::RankAtOp>(op);
+    isOther |=
+        isa<device::DistDialect>(op->getDialect()) && !isa<device::TilesOp>(op) && !isRankOfAll(op);
   });
   return isOther ? device::TilesOp() : found;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/Plan.h"
 #include "ditron/abi/LaunchWords.h"
+#include "ditron/abi/Symmetric.h"
 #include <algorithm>
 #include <numeric>
 
@@ -29,13 +30,6 @@ void merge(Clock &clock, const Clock &other) {
     clock[core] = std::max(clock[core], other[core]);
 }
 
-std::vector<int64_t> denseStrides(const std::vector<int64_t> &shape) {
-  std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * shape[d];
-  return strides;
-}
-
 /// The tiles of a node.
 Footprint::Tiles tilesOf(const Node &node, const Footprint &footprint, const Shapes &shapes,
                          const Machine &machine) {
@@ -45,7 +39,7 @@ Footprint::Tiles tilesOf(const Node &node, const Footprint &footprint, const Sha
     given.emplace_back();
     if (const auto *value = std::get_if<size_t>(&operand)) {
       given.back() = shapes[*value];
-      abi::addView(words, 0, shapes[*value], denseStrides(shapes[*value]));
+      abi::addView(words, 0, shapes[*value], abi::denseStrides(shapes[*value]));
     } else {
       const auto *integer = std::get_if<int64_t>(&operand);
       words.push_back(integer ? *integer : 0);

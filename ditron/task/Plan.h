@@ -27,7 +27,7 @@
 
 namespace ditron::task {
 
-/// The core has completed at least so many tasks.
+/// The core has completed `count` tasks or more.
 struct Wait {
   int64_t core = 0, count = 0;
   bool operator==(const Wait &) const = default;
