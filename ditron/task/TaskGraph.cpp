@@ -2,6 +2,7 @@
 #include "ditron/task/TaskGraph.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <atomic>
 #include <fmt/format.h>
 
 namespace ditron {
@@ -16,7 +17,14 @@ const std::vector<Value> &TaskResults::expect(size_t count) const {
   return values_;
 }
 
-TaskGraph::TaskGraph(std::string name) { graph_.name = std::move(name); }
+static size_t nextIdentity() {
+  static std::atomic<size_t> last = 0;
+  return ++last;
+}
+
+TaskGraph::TaskGraph(std::string name) : identity_(nextIdentity()) {
+  graph_.name = std::move(name);
+}
 
 //===-- Values --------------------------------------------------------------------------------===//
 
@@ -37,7 +45,7 @@ Value TaskGraph::input(std::string_view declaration, DType type, Location where)
                            .type = type,
                            .rank = static_cast<int>(argument.dims.size()),
                            .dims = argument.dims});
-  return Value(graph_.values.size() - 1);
+  return valueOf(graph_.values.size() - 1);
 }
 
 Value TaskGraph::constant(const runtime::Tensor &tensor, std::string name, Location where) {
@@ -46,7 +54,7 @@ Value TaskGraph::constant(const runtime::Tensor &tensor, std::string name, Locat
     if (value.kind == task::ValueKind::constant && value.tensor.data() == tensor.data() &&
         value.tensor.dtype() == tensor.dtype() && value.tensor.shape() == tensor.shape() &&
         value.tensor.strides() == tensor.strides())
-      return Value(n);
+      return valueOf(n);
   if (name.empty())
     name = fmt::format("constant {}", graph_.values.size());
   graph_.values.push_back({.name = std::move(name),
@@ -54,11 +62,11 @@ Value TaskGraph::constant(const runtime::Tensor &tensor, std::string name, Locat
                            .type = tensor.dtype(),
                            .rank = tensor.dims(),
                            .tensor = tensor});
-  return Value(graph_.values.size() - 1);
+  return valueOf(graph_.values.size() - 1);
 }
 
 void TaskGraph::output(Value value, Location where) {
-  if (value.number() >= graph_.values.size())
+  if (!has(value))
     throw CompileError(fmt::format("{}: an output is no value of the graph", graph_.name), where);
   task::Value &made = graph_.values[value.number()];
   if (made.kind != task::ValueKind::made || made.isOutput)
@@ -74,8 +82,6 @@ void TaskGraph::output(Value value, Location where) {
 }
 
 //===-- Tasks ---------------------------------------------------------------------------------===//
-
-namespace {
 
 /// Makes a node of a kernel and what it is given.
 class NodeBuilder {
@@ -119,7 +125,7 @@ private:
                              .kind = task::ValueKind::made,
                              .type = parameter.dtype,
                              .rank = parameter.rank});
-    return Value(graph_.values.size() - 1);
+    return owner_.valueOf(graph_.values.size() - 1);
   }
 
   task::Operand operand(const Argument &argument, const Parameter &parameter,
@@ -141,7 +147,7 @@ private:
   }
 
   void check(const Argument &argument, const Parameter &parameter, Value value, bool isWritten) {
-    if (value.number() >= graph_.values.size())
+    if (!owner_.has(value))
       fail(fmt::format("{} is no value of this graph", argument.name));
     const task::Value &found = graph_.values[value.number()];
     if (found.type != parameter.dtype)
@@ -179,8 +185,6 @@ private:
   const Kernel &kernel_;
   task::Node node_;
 };
-
-} // namespace
 
 size_t TaskGraph::typeOf(const Kernel &kernel) {
   // What the text does not say: which arguments may be the same.

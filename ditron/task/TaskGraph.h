@@ -25,11 +25,13 @@ namespace ditron {
 class Value {
 public:
   Value() = default;
-  explicit Value(size_t number) : number_(number) {}
+  Value(size_t graph, size_t number) : graph_(graph), number_(number) {}
   size_t number() const { return number_; }
+  /// Which graph it is of: see TaskGraph. Copies of a graph take its values.
+  size_t graph() const { return graph_; }
 
 private:
-  size_t number_ = size_t(-1);
+  size_t graph_ = 0, number_ = size_t(-1);
 };
 
 namespace detail {
@@ -123,6 +125,9 @@ public:
   void output(Value value, Location where = Location::current());
 
   const std::string &name() const { return graph_.name; }
+  bool has(Value value) const {
+    return value.graph() == identity_ && value.number() < graph_.values.size();
+  }
   const task::Graph &graph() const { return graph_; }
 
 private:
@@ -130,6 +135,10 @@ private:
                   Location where);
   size_t typeOf(const Kernel &kernel);
 
+  friend class NodeBuilder;
+  Value valueOf(size_t number) const { return {identity_, number}; }
+
+  size_t identity_; ///< from 1 on, another one for each graph that is made
   task::Graph graph_;
   std::string label_;
   std::vector<std::string> texts_; ///< of the types: IR

@@ -293,6 +293,8 @@ TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {
   EXPECT_ERROR("x is of i32, expected f32", g.task(affine(), ints, 1.0));
   EXPECT_ERROR("x has 1 dimensions, expected 2", g.task(affine(), line, 1.0));
   EXPECT_ERROR("x is no value of this graph", g.task(affine(), Value(), 1.0));
+  TaskGraph other("other");
+  EXPECT_ERROR("x is no value of this graph", g.task(affine(), other.input("x[M,N]"), 1.0));
   EXPECT_ERROR("expected x too", g.task(accumulate(), x));
   EXPECT_ERROR("x is written by the kernel, expected inOut() or into()",
                g.task(accumulate(), x, x));
