@@ -149,8 +149,8 @@ class Bench(unittest.TestCase):
         """What tune finds on two ranks, and that run takes it."""
         variables = {**ENVIRONMENT, "EMULATED_GPUS": "2", "DITRON_CACHE_DIR": folder}
         common = [kernel, "--backend", "nvidia", "--ranks", "2", "--dtype", "bf16", "--shape", shape(kernel), "--json"]
-        found, taken = (subprocess.run([DITRON, *command, *common], capture_output=True, text=True, timeout=100, env=variables)
-                        for command in (["tune", *arguments], ["run"]))
+        found, taken = (subprocess.run([DITRON, *command, *common], capture_output=True, text=True, timeout=600, env=variables)
+                        for command in (["tune", "--budget", "600", *arguments], ["run"]))
         self.assertEqual((found.returncode, taken.returncode), (0, 0), found.stderr + taken.stderr)
         found = json.loads(found.stdout)
         self.assertTrue(found["kept"])
