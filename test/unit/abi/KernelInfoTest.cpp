@@ -46,6 +46,9 @@ KernelInfo example() {
   info.leastCores = 4;
   info.dependentLaunch = true;
   info.tiles = {Extent("a0.0 128 ceildiv", info.arguments)};
+  info.exactCores = {Extent("a0.0 1 sub", info.arguments)};
+  info.viewTable = {0, 0};
+  info.tabled = {0};
   info.tensorMaps = {{0, {64, 128}, true}, {3, {1, 64, 64}, false}};
   info.readSingly = {1};
   info.team = {2, 3};
@@ -217,6 +220,20 @@ TEST(KernelInfo, SurvivesDamage) {
     refused += problemOf(text) != "no error";
   }
   EXPECT_GT(refused, 1500);
+}
+
+TEST(KernelInfo, WordsOfArgumentsGoIntoATableOrAreParameters) {
+  KernelInfo info;
+  info.arguments = {{"n", ArgumentKind::index, DType::i64, 0},
+                    {"A", ArgumentKind::view, DType::f32, 1},
+                    {"B", ArgumentKind::view, DType::f32, 2},
+                    {"s", ArgumentKind::scalar, DType::f32, 0}};
+  info.viewTable = {2, 1, 2};
+  info.tabled = {1};
+  std::vector<int64_t> words = {7, 10, 11, 12, 20, 21, 22, 23, 24, 9};
+  EXPECT_EQ(viewTable(info, words),
+            (std::vector<int64_t>{20, 21, 22, 23, 24, 10, 11, 12, 20, 21, 22, 23, 24}));
+  EXPECT_EQ(parameters(info, words), (std::vector<int64_t>{7, 20, 21, 22, 23, 24, 9}));
 }
 
 } // namespace

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <time.h>
 #include <utility>
 
@@ -135,15 +136,15 @@ private:
   /// Where the warp goes on: where the lanes are that are furthest behind, unless they wait for the
   /// others to come.
   int placeOf(const Warp &warp) const {
-    static const std::set<std::string> kTogether{"bar",   "barrier", "shfl",
-                                                 "wgmma", "mma",     "ldmatrix"};
+    static const std::set<std::string_view> kTogether{"bar",   "barrier", "shfl",
+                                                      "wgmma", "mma",     "ldmatrix"};
+    if (std::all_of(warp.at.begin(), warp.at.end(), [&](int at) { return at == warp.at[0]; }))
+      return warp.at[0];
     std::set<int> places(warp.at.begin(), warp.at.end());
     for (int place : places) {
       if (place < 0)
         continue;
-      const Instruction &i = program_.instructions.at(static_cast<size_t>(place));
-      bool isTogether = kTogether.contains(i.name());
-      if (!isTogether || places.size() == 1)
+      if (!kTogether.contains(program_.instructions.at(static_cast<size_t>(place)).name()))
         return place;
     }
     return *std::find_if(places.begin(), places.end(), [](int place) { return place >= 0; });
@@ -218,7 +219,7 @@ private:
     return bits;
   }
   static unsigned partBits(const Instruction &i, const Operand &list) {
-    return static_cast<unsigned>(std::stoul(i.type().substr(1)) / list.parts.size());
+    return bitsIn(i.type()) / static_cast<unsigned>(list.parts.size());
   }
 
 public:
@@ -270,7 +271,7 @@ private:
   //===-- Instructions ----------------------------------------------------------------------===//
 
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
-    const std::string &name = i.name();
+    std::string_view name = i.name();
     if (name == "fence")
       std::atomic_thread_fence(std::memory_order_seq_cst);
     if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
@@ -309,21 +310,21 @@ private:
   }
 
   void executeAlone(Warp &warp, const Instruction &i, size_t lane) {
-    const std::string &name = i.name();
+    std::string_view name = i.name();
     if (name == "ld" || name == "st")
       return access(warp, i, lane);
     if (name == "red" || name == "atom")
       return change(warp, i, lane);
     if (name == "mov" && i.has("b128"))
       return moveWide(warp, i, lane);
-    std::vector<uint64_t> sources;
+    sources_.clear();
     for (size_t n = 1; n < i.operands.size(); ++n)
-      sources.push_back(i.operands[n].kind == Operand::Kind::list
-                            ? packed(warp, i, i.operands[n], lane)
-                            : value(warp, i.operands[n], lane));
+      sources_.push_back(i.operands[n].kind == Operand::Kind::list
+                             ? packed(warp, i, i.operands[n], lane)
+                             : value(warp, i.operands[n], lane));
     const Operand &to = i.operands.at(0);
     uint64_t bits =
-        name == "mapa" ? sources[0] + ((sources[1] + 1) << kCtaShift) : compute(i, sources);
+        name == "mapa" ? sources_[0] + ((sources_[1] + 1) << kCtaShift) : compute(i, sources_);
     if (to.kind != Operand::Kind::list)
       return write(warp, to.reg, lane, bits);
     unsigned width = partBits(i, to);
@@ -345,9 +346,10 @@ private:
       uint64_t number = value(warp, memory, lane) - kParameters;
       return write(warp, values.reg, lane, static_cast<uint64_t>(launch_.words.at(number)));
     }
-    std::vector<Operand> parts =
-        values.kind == Operand::Kind::list ? values.parts : std::vector<Operand>{values};
-    size_t bytes = std::min<size_t>(std::stoul(i.type().substr(1)), 64) / 8;
+    bool isList = values.kind == Operand::Kind::list;
+    std::span<const Operand> parts(isList ? values.parts.data() : &values,
+                                   isList ? values.parts.size() : 1);
+    size_t bytes = std::min<size_t>(bitsIn(i.type()), 64) / 8;
     uint64_t address = value(warp, memory, lane);
     if (address % (bytes * parts.size()) != 0)
       throw Fault("a misaligned access: " + i.text);
@@ -389,7 +391,7 @@ private:
   /// A read-modify-write of global memory.
   void change(Warp &warp, const Instruction &i, size_t lane) {
     bool returns = i.name() == "atom";
-    size_t first = returns ? 1 : 0, bytes = std::stoul(i.type().substr(1)) / 8;
+    size_t first = returns ? 1 : 0, bytes = bitsIn(i.type()) / 8;
     auto *place = reinterpret_cast<uint8_t *>(value(warp, i.operands[first], lane));
     uint64_t by = value(warp, i.operands[first + 1], lane);
     uint64_t other = i.has("cas") ? value(warp, i.operands[first + 2], lane) : 0;
@@ -589,7 +591,8 @@ private:
   struct alignas(16) Local : std::array<uint8_t, 16> {};
   mutable std::vector<Local> local_; ///< of all threads, once one asks for it
   std::map<int, int> arrived_;
-  std::map<int, int> expected_; ///< threads at it, by number
+  std::map<int, int> expected_;   ///< threads at it, by number
+  std::vector<uint64_t> sources_; ///< of the instruction at hand: memory for them is kept
   std::vector<Transfer> transfers_;
   std::map<std::pair<int, size_t>, Stores> stores_; ///< of each thread: a warp and a lane
 };

@@ -7,23 +7,19 @@
 
 namespace ditron::emulator {
 
-bool Instruction::has(const std::string &part) const {
-  return std::find(opcode.begin(), opcode.end(), part) != opcode.end();
-}
+namespace {
 
-std::string Instruction::type() const {
-  for (auto part = opcode.rbegin(); part != opcode.rend(); ++part)
-    if (part->size() > 1 && std::string("usbf").find((*part)[0]) != std::string::npos &&
+std::string typeOf(const Instruction &i) {
+  for (auto part = i.opcode.rbegin(); part != i.opcode.rend(); ++part)
+    if (part->size() > 1 && std::string_view("usbf").find((*part)[0]) != std::string_view::npos &&
         std::isdigit(static_cast<unsigned char>((*part)[1])))
       return *part;
-  if (has("pred"))
+  if (i.has("pred"))
     return "pred";
-  if (has("bf16"))
+  if (i.has("bf16"))
     return "bf16";
   return "b32";
 }
-
-namespace {
 
 std::string trimmed(const std::string &text) {
   size_t first = text.find_first_not_of(" \t"), last = text.find_last_not_of(" \t;");
@@ -151,6 +147,7 @@ private:
     std::istringstream parts(text.substr(0, end));
     for (std::string part; std::getline(parts, part, '.');)
       result.opcode.push_back(part);
+    result.typeName = typeOf(result);
     std::string rest = trimmed(text.substr(end));
     if (result.name() == "bra")
       branches_.emplace_back(static_cast<int>(program_.instructions.size()), rest);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ditron::emulator {
@@ -25,10 +26,17 @@ struct Instruction {
   std::vector<Operand> operands;
   int target = -1; ///< of a branch: the number of an instruction
 
-  const std::string &name() const { return opcode[0]; }
-  bool has(const std::string &part) const;
-  /// The last part that names a type: "u32".
-  std::string type() const;
+  /// The last part of the opcode that names a type: "u32".
+  std::string typeName = {};
+
+  std::string_view name() const { return opcode[0]; }
+  bool has(std::string_view part) const {
+    for (const std::string &one : opcode)
+      if (one == part)
+        return true;
+    return false;
+  }
+  std::string_view type() const { return typeName; }
 };
 
 struct Program {
@@ -37,6 +45,14 @@ struct Program {
   std::map<std::string, int> parameters; ///< numbers by name
   size_t localBytes = 0;                 ///< of a thread's local memory
 };
+
+/// The number in a type: 32 of "u32".
+inline unsigned bitsIn(std::string_view type) {
+  unsigned bits = 0;
+  for (char c : type.substr(1))
+    bits = 10 * bits + static_cast<unsigned>(c - '0');
+  return bits;
+}
 
 /// The kernel `ditron_kernel` of a module.
 Program parse(const std::string &ptx);

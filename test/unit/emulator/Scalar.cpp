@@ -10,9 +10,7 @@ namespace ditron::emulator {
 
 namespace {
 
-unsigned bitsOf(const std::string &type) {
-  return type == "pred" ? 1 : static_cast<unsigned>(std::stoul(type.substr(1)));
-}
+unsigned bitsOf(std::string_view type) { return type == "pred" ? 1 : bitsIn(type); }
 
 uint64_t truncated(uint64_t value, unsigned bits) {
   return bits >= 64 ? value : value & ((uint64_t(1) << bits) - 1);
@@ -22,7 +20,7 @@ int64_t extended(uint64_t value, unsigned bits) {
                     : static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
 }
 /// An integer as its type reads it.
-int64_t integer(const std::string &type, uint64_t value) {
+int64_t integer(std::string_view type, uint64_t value) {
   unsigned bits = bitsOf(type);
   return type[0] == 's' ? extended(value, bits) : static_cast<int64_t>(truncated(value, bits));
 }
@@ -30,7 +28,7 @@ int64_t integer(const std::string &type, uint64_t value) {
 float single(uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); }
 uint64_t bitsOfSingle(float value) { return std::bit_cast<uint32_t>(value); }
 
-template <class T> bool compare(const std::string &how, T a, T b) {
+template <class T> bool compare(std::string_view how, T a, T b) {
   bool areNumbers = a == a && b == b; // no NaN among them
   if (how == "num" || how == "nan")
     return areNumbers == (how == "num");
@@ -46,12 +44,12 @@ template <class T> bool compare(const std::string &how, T a, T b) {
     return a > b || (how == "gtu" && !(a <= b));
   if (how == "ge" || how == "geu")
     return a >= b || (how == "geu" && !(a < b));
-  throw Fault("unknown comparison: " + how);
+  throw Fault("unknown comparison: " + std::string(how));
 }
 
 uint64_t setPredicate(const Instruction &i, uint64_t a, uint64_t b) {
-  std::string type = i.type();
-  const std::string &how = i.opcode[1];
+  std::string_view type = i.type();
+  std::string_view how = i.opcode[1];
   if (type == "f32")
     return compare(how, single(a), single(b));
   if (type[0] == 's')
@@ -60,7 +58,7 @@ uint64_t setPredicate(const Instruction &i, uint64_t a, uint64_t b) {
 }
 
 uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
-  const std::string &name = i.name();
+  std::string_view name = i.name();
   float a = single(s[0]), b = s.size() > 1 ? single(s[1]) : 0;
   if (name == "add")
     return bitsOfSingle(a + b);
@@ -154,7 +152,7 @@ uint64_t convert(const Instruction &i, uint64_t value) {
 }
 
 uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
-  const std::string &name = i.name(), type = i.type();
+  std::string_view name = i.name(), type = i.type();
   int64_t a = integer(type, s[0]), b = s.size() > 1 ? integer(type, s[1]) : 0;
   uint64_t ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
   bool isSigned = type[0] == 's';
@@ -189,7 +187,7 @@ uint64_t arithmetic(const Instruction &i, const std::vector<uint64_t> &s) {
 }
 
 uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
-  const std::string &name = i.name(), type = i.type();
+  std::string_view name = i.name(), type = i.type();
   unsigned bits = bitsOf(type);
   if (name == "and")
     return s[0] & s[1];
@@ -244,9 +242,9 @@ float widen(const std::string &type, uint32_t bits) {
 }
 
 uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
-  static const std::vector<std::string> kBitwise = {"and", "or",  "xor", "not",
-                                                    "shl", "shr", "bfe", "bfi"};
-  const std::string &name = i.name(), type = i.type();
+  static constexpr std::string_view kBitwise[] = {"and", "or",  "xor", "not",
+                                                  "shl", "shr", "bfe", "bfi"};
+  std::string_view name = i.name(), type = i.type();
   if (name == "mov" || name == "cvta")
     return s[0];
   if (name == "selp")
@@ -255,7 +253,7 @@ uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
     return setPredicate(i, s[0], s[1]);
   if (name == "cvt")
     return convert(i, s[0]);
-  uint64_t result = std::find(kBitwise.begin(), kBitwise.end(), name) != kBitwise.end()
+  uint64_t result = std::find(std::begin(kBitwise), std::end(kBitwise), name) != std::end(kBitwise)
                         ? bitwise(i, s)
                     : type == "f32" ? floating(i, s)
                                     : arithmetic(i, s);

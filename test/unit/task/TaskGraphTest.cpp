@@ -10,6 +10,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 namespace ditron {
 namespace {
@@ -51,8 +52,10 @@ void expectSameBits(const TaskGraph &graph, const std::vector<std::vector<int64_
           << graph.name() << ": tensor " << n << " on " << count << " cores";
   };
   compare(Mode::graph, 2);
+  std::set<int> tried; // a GPU has as many as it has
   for (int count : cores)
-    compare(Mode::megakernel, count);
+    if (tried.insert(Context::init({.cores = count}).cores()).second)
+      compare(Mode::megakernel, count);
 }
 
 /// Clean, and no edge is one that is not needed.
@@ -226,28 +229,36 @@ TaskGraph layersOfRanks(int layers) {
   return g;
 }
 
-TEST(TaskGraphs, RanksSumInsideOfTheKernel) {
-  for (int ranks : {1, 2, 3}) {
-    auto run = [&](Mode mode) {
-      std::vector<Tensor> results(static_cast<size_t>(ranks));
-      runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
-        Tensor x = ctx.tensorFrom(randomTensor({9, 10}, unsigned(ctx.rank())));
-        Tensor y = ctx.tensor<f32>({9, 10});
-        TaskProgram step = ctx.compile(layersOfRanks(4), {.mode = mode});
-        for (int launch = 0; launch < 5; ++launch) {
-          step(x, y);
-          step(y, x);
-        }
-        results[static_cast<size_t>(ctx.rank())] = x.toHost();
-      });
-      return results;
-    };
-    std::vector<Tensor> stream = run(Mode::stream), fused = run(Mode::megakernel);
-    for (int rank = 0; rank < ranks; ++rank)
-      EXPECT_EQ(0, std::memcmp(stream[rank].data(), fused[rank].data(), stream[rank].bytes()))
-          << "rank " << rank << " of " << ranks;
-  }
+/// What each rank has after launches of the layers.
+std::vector<Tensor> resultsOfRanks(int ranks, int layers, int launches, Mode mode) {
+  std::vector<Tensor> results(static_cast<size_t>(ranks));
+  runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
+    Tensor x = ctx.tensorFrom(randomTensor({9, 10}, unsigned(ctx.rank())));
+    Tensor y = ctx.tensor<f32>({9, 10});
+    TaskProgram step = ctx.compile(layersOfRanks(layers), {.mode = mode});
+    for (int launch = 0; launch < launches; ++launch) {
+      step(x, y);
+      step(y, x);
+    }
+    results[static_cast<size_t>(ctx.rank())] = x.toHost();
+  });
+  return results;
 }
+
+void expectSameSums(int ranks, int layers, int launches) {
+  std::vector<Tensor> stream = resultsOfRanks(ranks, layers, launches, Mode::stream);
+  std::vector<Tensor> fused = resultsOfRanks(ranks, layers, launches, Mode::megakernel);
+  for (int rank = 0; rank < ranks; ++rank)
+    EXPECT_EQ(0, std::memcmp(stream[rank].data(), fused[rank].data(), stream[rank].bytes()))
+        << "rank " << rank << " of " << ranks;
+}
+
+TEST(TaskGraphs, RanksSumInsideOfTheKernel) {
+  for (int ranks : {1, 2, 3})
+    expectSameSums(ranks, 4, 5);
+}
+
+TEST(TaskGraphs, TwoRanksSumInsideOfASmallKernel) { expectSameSums(2, 2, 2); }
 
 TEST(TaskGraphs, GraphsOfSeveralRanksAreProved) {
   GraphCheckOptions options{.ranks = 2, .cores = 2, .shape = {{"M", 9}, {"N", 5}}};

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --split-input-file --verify-diagnostics --simt-select-views | FileCheck %s
+
+!v = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// What is only selected leaves. The words of %b come first, then those of %a: 5 each.
+// CHECK-LABEL: func.func @two(
+// CHECK-SAME: %[[N:[^:]*]]: index, %[[TABLE:[^:]*]]: !llvm.ptr)
+// CHECK-SAME: simt.tabled = array<i64: 0, 2>, simt.view_table = array<i64: 2, 0>
+func.func @two(%a: !v {tile.alignment = 16 : i64, tile.unit_stride}, %n: index,
+               %b: !v {tile.alignment = 8 : i64, tile.unit_stride}) attributes {tile.kernel} {
+  // CHECK: %[[WORD:.*]] = arith.muli %[[N]], %c5
+  // CHECK: %[[VIEW:.*]] = simt.view_at %[[TABLE]][%[[WORD]]] {tile.alignment = 8 : i64, tile.unit_stride}
+  // CHECK: memref.store %{{.*}}, %[[VIEW]]
+  %x = tile.select_view %n of (%b, %a) : !v
+  %zero = arith.constant 0.0 : f32
+  memref.store %zero, %x[%n, %n] : !v
+  return
+}
+
+// -----
+
+!v = memref<?xf32, strided<[?], offset: ?>>
+
+// An argument that is used by itself too stays one. Nothing is known of a choice that is not known of
+// all. The table stands in front of symmetric memory.
+// CHECK-LABEL: func.func @more(
+// CHECK-SAME: %[[A:[^:]*]]: memref<{{[^)]*}}, %[[N:[^:]*]]: index, %[[TABLE:[^:]*]]: !llvm.ptr, %[[S:[^:]*]]: memref<?xf32, strided<[?], offset: ?>>)
+// CHECK-SAME: simt.tabled = array<i64: 1>, simt.view_table = array<i64: 0, 1, 1, 0>
+func.func @more(%a: !v {tile.unit_stride}, %b: !v, %n: index, %s: !v)
+    attributes {tile.kernel, dist.symmetric = [{}]} {
+  // CHECK: simt.view_at %[[TABLE]][%{{.*}}] : !llvm.ptr
+  // CHECK: %[[WORD:.*]] = arith.addi %{{.*}}, %c6
+  // CHECK: simt.view_at %[[TABLE]][%[[WORD]]] : !llvm.ptr
+  %x = tile.select_view %n of (%a, %b) : !v
+  %y = tile.select_view %n of (%b, %a) : !v
+  %one = memref.load %y[%n] : !v
+  memref.store %one, %x[%n] : !v
+  memref.store %one, %a[%n] : !v
+  memref.store %one, %s[%n] : !v
+  return
+}
+
+// -----
+
+!w = memref<?xf32, strided<[?], offset: ?>>
+
+func.func @parts(%a: !w, %n: index) attributes {tile.kernel} {
+  %part = memref.subview %a[%n] [%n] [1] : !w to !w
+  // expected-error @+1 {{selects among views that are no arguments of the kernel}}
+  %x = tile.select_view %n of (%a, %part) : !w
+  %zero = arith.constant 0.0 : f32
+  memref.store %zero, %x[%n] : !w
+  return
+}
