@@ -47,6 +47,9 @@ inline constexpr llvm::StringLiteral kTeamAxisAttr = "dist.team_axis", kTeamAttr
 /// On a kernel's function: its launches have exactly so many cores, which are there together. The
 /// kernel of a graph, whose queues are made for them (an array of one text of abi/Extent.h).
 inline constexpr llvm::StringLiteral kExactCoresAttr = "dist.exact_cores";
+/// On an scf.if without results, a number: of the branches of a block that have one, a core executes
+/// at most one before its next dist.notify. The types of tasks in the kernel of a graph.
+inline constexpr llvm::StringLiteral kAlternativeAttr = "dist.alternative";
 /// On an argument of a kernel's function, a PlacementAttr.
 inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";
 

@@ -11,7 +11,8 @@ namespace ditron {
 
 class Context;
 
-/// How the tasks of a graph are launched. What they compute is the same, bit for bit.
+/// How the tasks of a graph are launched. What they compute is the same, bit for bit; on GPUs where the
+/// megakernel has as many warps as the kernels (docs/tasks.md).
 enum class Mode {
   stream,     ///< one launch a task
   graph,      ///< the same, recorded once: a graph of the device's driver on GPUs

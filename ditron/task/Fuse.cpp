@@ -201,6 +201,7 @@ private:
     mlir::Value is = b_->create<arith::CmpIOp>(arith::CmpIPredicate::eq, taken,
                                                constant(static_cast<int64_t>(number)));
     auto branch = b_->create<scf::IfOp>(is, /*withElseRegion=*/false);
+    branch->setAttr(device::kAlternativeAttr, b_->getI64IntegerAttr(static_cast<int64_t>(number)));
     OpBuilder::InsertionGuard guard(*b_);
     b_->setInsertionPointToStart(branch.thenBlock());
     IRMapping mapping;

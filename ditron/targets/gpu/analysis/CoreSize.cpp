@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/gpu/analysis/CoreSize.h"
 #include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
@@ -17,8 +18,8 @@ using core::elementBytes;
 constexpr int64_t kFewThreads = 128, kManyThreads = 256, kMostThreads = 512;
 
 /// Whether a kernel copies chunks: many threads keep many accesses under way.
-bool moves(func::FuncOp function) {
-  return function.walk([](MoveOp) { return WalkResult::interrupt(); }).wasInterrupted();
+bool moves(Operation *part) {
+  return part->walk([](MoveOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 /// Whether a kernel hands over tiles in inboxes: it is over so soon that each CTA counts.
@@ -27,9 +28,9 @@ bool sends(func::FuncOp function) {
 }
 
 /// Elements of the largest tile that is not a product's.
-int64_t mostElements(func::FuncOp function) {
+int64_t mostElements(Operation *part) {
   int64_t elements = 0;
-  function.walk([&](Operation *op) {
+  part->walk([&](Operation *op) {
     for (Value result : op->getResults())
       if (isTile(result) && !isa<core::DotOp>(op))
         elements = std::max(elements, tileOf(result).getNumElements());
@@ -38,10 +39,10 @@ int64_t mostElements(func::FuncOp function) {
 }
 
 /// The largest tile that is read, in bytes; null: none is.
-core::LoadOp largestLoad(func::FuncOp function) {
+core::LoadOp largestLoad(Operation *part) {
   core::LoadOp largest;
   int64_t most = 0;
-  function.walk([&](core::LoadOp load) {
+  part->walk([&](core::LoadOp load) {
     RankedTensorType tile = tileOf(load.getTile());
     int64_t bytes = tile.getNumElements() * elementBytes(tile.getElementType());
     if (bytes > most)
@@ -52,7 +53,7 @@ core::LoadOp largestLoad(func::FuncOp function) {
 
 /// Warps for a kernel whose threads wait for one another: few, each with much to read, so that many
 /// CTAs share an SM; no more than the tile can be dealt to.
-int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load, int64_t lanes) {
+int64_t warpsOfReduction(Operation *part, core::LoadOp load, int64_t lanes) {
   constexpr int64_t kBytes = 64, kElements = 64; // of a thread: at least, and at most
   int64_t fewest = kFewThreads / lanes, usual = kManyThreads / lanes;
   if (!load)
@@ -62,7 +63,7 @@ int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load, int64_t lanes
   int64_t vector = std::max<int64_t>(1, accessBytes(load.getView()) / size);
   int64_t dealt = (elements & -elements) / (lanes * vector);
   auto wanted = static_cast<uint64_t>(std::max<int64_t>(1, elements * size / (lanes * kBytes)));
-  int64_t most = mostElements(function) > kManyThreads * kElements ? kMostThreads / lanes : usual;
+  int64_t most = mostElements(part) > kManyThreads * kElements ? kMostThreads / lanes : usual;
   return std::clamp(static_cast<int64_t>(llvm::bit_floor(wanted)), fewest,
                     std::max(fewest, std::min(most, dealt)));
 }
@@ -151,9 +152,9 @@ int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
 } // namespace
 
 /// Elements of the accumulators of a block that has most of them.
-static int64_t mostAccumulators(func::FuncOp function) {
+static int64_t mostAccumulators(Operation *part) {
   int64_t most = 0;
-  function.walk([&](Block *block) {
+  part->walk([&](Block *block) {
     int64_t together = 0;
     for (core::DotOp dot : block->getOps<core::DotOp>())
       together += tileOf(dot.getResult()).getNumElements();
@@ -162,27 +163,39 @@ static int64_t mostAccumulators(func::FuncOp function) {
   return most;
 }
 
-int64_t chooseWarps(func::FuncOp function, const Traits &chip) {
+/// The warps for a kernel, or for an alternative of one.
+static int64_t warpsFor(Operation *part, const Traits &chip) {
   constexpr int64_t kAccumulators = 64, kElements = 16; // of a thread
   constexpr int64_t kMostAccumulators = 128;            // likewise, before they spill
-  auto warpsFor = [&](int64_t elements, int64_t ofThread, int64_t mostThreads) {
+  auto warpsOf = [&](int64_t elements, int64_t ofThread, int64_t mostThreads) {
     int64_t warps = kFewThreads / chip.lanes, least = elements / (chip.lanes * ofThread);
     while (warps < least && warps < mostThreads / chip.lanes)
       warps *= 2;
     return warps;
   };
-  int64_t accumulators = mostAccumulators(function);
-  if (accumulators > kManyThreads * kMostAccumulators || (!accumulators && moves(function)))
+  int64_t accumulators = mostAccumulators(part);
+  if (accumulators > kManyThreads * kMostAccumulators || (!accumulators && moves(part)))
     return kMostThreads / chip.lanes;
   if (accumulators)
-    return warpsFor(accumulators, kAccumulators, kManyThreads);
-  if (reduces(function))
-    return warpsOfReduction(function, largestLoad(function), chip.lanes);
-  return warpsFor(mostElements(function), kElements, kMostThreads);
+    return warpsOf(accumulators, kAccumulators, kManyThreads);
+  if (reduces(part))
+    return warpsOfReduction(part, largestLoad(part), chip.lanes);
+  return warpsOf(mostElements(part), kElements, kMostThreads);
+}
+
+int64_t chooseWarps(func::FuncOp function, const Traits &chip) {
+  int64_t most = 0;
+  function.walk([&](scf::IfOp branch) {
+    if (branch->hasAttr(device::kAlternativeAttr))
+      most = std::max(most, warpsFor(branch, chip));
+  });
+  return most ? most : warpsFor(function, chip);
 }
 
 int64_t chooseCtasPerSm(func::FuncOp function, int64_t warps, const Traits &chip) {
   constexpr int64_t kFewest = 64, kOfMoves = 128, kLeast = 32; // registers of a thread
+  if (function->hasAttr(device::kExactCoresAttr))              // one for each SM
+    return 1;
   bool hasDots = false;
   function.walk([&](core::DotOp) { hasDots = true; });
   if (hasDots || sends(function))

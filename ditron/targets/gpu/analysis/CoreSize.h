@@ -9,7 +9,8 @@
 namespace ditron::gpu {
 
 /// Warps of a CTA: few enough for products to read registers, many enough not to spill; of a kernel
-/// whose threads wait for one another few, each with much to read.
+/// whose threads wait for one another few, each with much to read. Of alternatives (Regions.h), those
+/// of the one that has most.
 int64_t chooseWarps(mlir::func::FuncOp function, const Traits &chip);
 
 /// Occupancy: the CTAs of `warps` warps that an SM is to have registers for, so that some compute

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/gpu/analysis/Regions.h"
+#include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
@@ -42,6 +43,13 @@ int64_t ownWarpsOf(func::FuncOp function) {
 int64_t ctaWarpsOf(func::FuncOp function) {
   auto warps = function->getAttrOfType<IntegerAttr>(kCtaWarpsAttr);
   return warps ? warps.getInt() : ownWarpsOf(function);
+}
+
+int64_t alternativeOf(Operation *op) {
+  for (; op; op = op->getParentOp())
+    if (auto number = op->getAttrOfType<IntegerAttr>(device::kAlternativeAttr))
+      return number.getInt();
+  return -1;
 }
 
 } // namespace ditron::gpu

@@ -28,4 +28,8 @@ int64_t ownWarpsOf(mlir::func::FuncOp function);
 /// The warps of its CTA.
 int64_t ctaWarpsOf(mlir::func::FuncOp function);
 
+/// The device::kAlternativeAttr of the branch that an op is in; -1 where it is in none. Memory of one
+/// alternative may be that of another one: warps meet in between.
+int64_t alternativeOf(mlir::Operation *op);
+
 } // namespace ditron::gpu

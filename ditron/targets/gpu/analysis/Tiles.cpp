@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace ditron::gpu {
 
-bool reduces(func::FuncOp function) {
-  return function.walk([](core::ReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
+bool reduces(Operation *part) {
+  return part->walk([](core::ReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 bool isElementwise(Operation *op) {

@@ -30,7 +30,7 @@ inline bool isShared(mlir::RankedTensorType type) {
 
 /// Whether a kernel combines elements along an axis: threads then wait for one another in the
 /// middle of their work.
-bool reduces(mlir::func::FuncOp function);
+bool reduces(mlir::Operation *part);
 
 /// Ops of arith and math that work element by element on tiles of one shape, and casts.
 bool isElementwise(mlir::Operation *op);

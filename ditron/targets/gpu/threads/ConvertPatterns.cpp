@@ -77,7 +77,9 @@ private:
     Layout memory = core::layoutOf(ends.result);
     Distribution from = ends.from();
     int64_t bytes = storageBytes(element);
-    Value base = t.shared(context_.shared.allocate(ends.result.getNumElements() * bytes));
+    Operation *around = t.b.getInsertionBlock()->getParentOp();
+    Value base =
+        t.shared(context_.shared.allocateFor(around, ends.result.getNumElements() * bytes));
     t.instructions->barrier();
     Value stored = t.stored(vector, element);
     SharedPlaces(t, base, memory, from, bytes).write(stored, runIn(memory, from, element));

@@ -133,7 +133,7 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     if (isShared(tile)) {
       Value base =
-          t.shared(context_.shared.allocate(tile.getNumElements() * storageBytes(element)));
+          t.shared(context_.shared.allocateFor(op, tile.getNumElements() * storageBytes(element)));
       t.instructions->barrier();
       copyToShared(t, op.getView(), op.getCoords(), tile, paddingBits(op.getPadding(), element),
                    base);

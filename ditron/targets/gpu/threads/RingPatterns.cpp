@@ -25,7 +25,7 @@ struct RingPattern : TilePattern<RingOp> {
   LogicalResult matchAndRewrite(RingOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     RingType type = op.getType();
     ThreadBuilder t(b, op.getLoc(), context_);
-    b.replaceOp(op, t.shared(context_.shared.allocate(type.getSlots() * slotBytes(type))));
+    b.replaceOp(op, t.shared(context_.shared.allocateFor(op, type.getSlots() * slotBytes(type))));
     return success();
   }
 };

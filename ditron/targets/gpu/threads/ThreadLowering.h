@@ -21,8 +21,10 @@
 // Products, and what else only some chips have, are patterns of the target.
 #pragma once
 #include "ditron/targets/gpu/GpuTarget.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include <map>
 
 namespace ditron::gpu {
 
@@ -30,11 +32,22 @@ namespace ditron::gpu {
 /// that lives there.
 class SharedMemory {
 public:
-  explicit SharedMemory(int64_t momentary) : used_(rounded(momentary)) {}
+  explicit SharedMemory(int64_t momentary) : used_(rounded(momentary)), common_(used_) {}
   /// Where a tile of this number of bytes lives.
   int64_t allocate(int64_t bytes) {
     int64_t offset = used_;
-    used_ += rounded(bytes);
+    common_ = used_ += rounded(bytes);
+    ends_.clear();
+    return offset;
+  }
+  /// The same for a tile of an op: alternatives (Regions.h) live in one place.
+  int64_t allocateFor(mlir::Operation *op, int64_t bytes) {
+    int64_t alternative = alternativeOf(op);
+    if (alternative < 0)
+      return allocate(bytes);
+    int64_t &end = ends_.try_emplace(alternative, common_).first->second, offset = end;
+    end += rounded(bytes);
+    used_ = std::max(used_, end);
     return offset;
   }
   /// Where results are staged on their way to memory, by one store after the other.
@@ -48,6 +61,8 @@ public:
 private:
   static int64_t rounded(int64_t bytes) { return (bytes + 1023) / 1024 * 1024; }
   int64_t used_, staging_ = -1;
+  int64_t common_;                  ///< where those of alternatives begin
+  std::map<int64_t, int64_t> ends_; ///< of each alternative's
 };
 
 /// What the patterns share.

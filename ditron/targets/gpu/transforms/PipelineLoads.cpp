@@ -23,6 +23,7 @@
 // coordinates are not computed from the loop's counter alone.
 // test/targets/gpu/pipeline-loads.mlir shows it.
 #include "ditron/support/Error.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -30,6 +31,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
+#include <map>
 
 using namespace mlir;
 
@@ -183,19 +185,30 @@ private:
       return signalPassFailure();
     if (failed(requireLayouts(getOperation())))
       return signalPassFailure();
-    int64_t momentary = 0, used = 0;
+    int64_t momentary = 0;
+    std::map<int64_t, int64_t> used; // by alternative
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](Operation *op) {
       momentary = std::max(momentary, momentaryBytes(op));
       for (Value tile : op->getResults())
         if (isTile(tile) && isShared(tileOf(tile)) && !isa<core::TransposeOp>(op))
-          used += bytesOf(tileOf(tile));
+          used[alternativeOf(op)] += bytesOf(tileOf(tile));
       if (auto loop = dyn_cast<scf::ForOp>(op))
         loops.push_back(loop);
     });
-    constexpr int64_t kSlack = 4096; // tiles are aligned
     for (scf::ForOp loop : loops)
-      used += pipeline(loop, target->traits().sharedBytes - momentary - used - kSlack);
+      used[alternativeOf(loop)] +=
+          pipeline(loop, target->traits().sharedBytes - momentary - usedBeside(loop, used));
+  }
+
+  /// Bytes that are there together with those of a loop.
+  static int64_t usedBeside(scf::ForOp loop, std::map<int64_t, int64_t> &used) {
+    constexpr int64_t kCommon = -1, kSlack = 4096; // tiles are aligned
+    int64_t most = 0, own = alternativeOf(loop);
+    for (auto [alternative, bytes] : used)
+      if (alternative != kCommon && (own == kCommon || alternative == own))
+        most = std::max(most, bytes);
+    return used[kCommon] + most + kSlack;
   }
 
   /// Bytes of shared memory that the rings take beyond what the loads took.

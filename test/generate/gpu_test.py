@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A small model on an emulated GPU, as one kernel: generate says what it says on the CPU.
+
+usage: gpu_test.py GENERATE FOLDER DRIVER, the folder of the emulated driver
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import tiny_models
+
+GENERATE, FOLDER, DRIVER = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+
+
+def text(path, backend, *options):
+    environment = dict(os.environ, LD_LIBRARY_PATH=DRIVER) if backend == "nvidia" else None
+    result = subprocess.run([GENERATE, path, "--backend", backend, "--tokens", "2", "--json", *options, "the thing of"],
+                            capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, f"{path} {backend} {options}: {result.returncode}, {result.stderr}"
+    return json.loads(result.stdout)["text"]
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+tiny_models.llama().writeGguf(FOLDER / "llama.gguf", "llama")
+tiny_models.llama(3, ("Q4_1",), tied=False).writeGguf(FOLDER / "Q4_1.gguf", "llama")
+tiny_models.qwen3().writeGguf(FOLDER / "qwen3.gguf", "qwen3", "qwen2")
+for name, ranks in (("llama", 1), ("Q4_1", 1), ("qwen3", 1)):
+    path, options = FOLDER / f"{name}.gguf", ("--mode", "megakernel", "--ranks", str(ranks))
+    found, expected = text(path, "nvidia", *options), text(path, "cpu")
+    assert found == expected, f"{path}, {ranks} ranks: {found!r}, expected {expected!r}"
+print("three models, on an emulated GPU as on the CPU")
