@@ -218,14 +218,27 @@ void DotLowering::packRight(Value column, int64_t columns, Coverage coverage) {
     pack(v_.index(full), depth_ - full);
 }
 
+/// Part of a row of rhs. One that is computed takes so much of the core's window of instructions
+/// that it does not look far ahead in memory: what is kAhead bytes further on is brought nearer.
+Value DotLowering::emitRight(Value row, Value k, int64_t lanes, int64_t which, Coverage coverage) {
+  constexpr int64_t kAhead = 8192;
+  if (right_.getDefiningOp<core::LoadOp>())
+    return emitFactor(right_, row, k, lanes, coverage);
+  At at(batch_);
+  at.append({row, k});
+  Value vector = emitter_.emitAhead(right_, at, lanes, coverage,
+                                    std::max<int64_t>(1, kAhead / depth_), which);
+  return v_.convert(vector, source_, element_, core::Rounding::nearest_even, false);
+}
+
 void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverage coverage) {
   constexpr int64_t kSums = 4; // at least, to hide the latency of the additions
   RowKernel kernel(v_, element_, lanes_);
   if (panel_)
     packRight(column, columns, coverage);
-  auto right = [&](Value row, Value k, int64_t lanes) {
+  auto right = [&](Value row, Value k, int64_t lanes, int64_t which) {
     if (!panel_)
-      return emitFactor(right_, row, k, lanes, coverage);
+      return emitRight(row, k, lanes, which, coverage);
     Value inPanel = v_.create<arith::SubIOp>(row, column);
     return v_.loadBuffer(panel_, {inPanel, k}, lanes);
   };

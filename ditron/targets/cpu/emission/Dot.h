@@ -56,6 +56,8 @@ private:
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
   mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
                          Coverage coverage = Coverage::masked);
+  mlir::Value emitRight(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which,
+                        Coverage coverage);
   const Access *edgeOf(mlir::Value operand) const;
 
   VectorBuilder &v_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/cpu/emission/TileEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,10 +34,7 @@ Value TileEmitter::emitOp(Operation *op, const At &at, int64_t lanes, Coverage c
         Value one = v_.fromStorage(v_.asStorage(op.getInput()), op.getInput().getType());
         return v_.repeat(v_.create<vector::ExtractOp>(one, 0), lanes);
       })
-      .Case([&](core::LoadOp load) {
-        const Access &access = reads_.at(op);
-        return read(v_, access, elementAt(v_, access, at), lanes, coverage);
-      })
+      .Case([&](core::LoadOp load) { return emitLoad(load, at, lanes, coverage); })
       .Case([&](core::GatherOp gather) { return emitGather(gather, at, lanes, coverage); })
       .Case([&](core::CastOp cast) {
         Type from = getElementTypeOrSelf(cast.getSource());
@@ -49,6 +47,31 @@ Value TileEmitter::emitOp(Operation *op, const At &at, int64_t lanes, Coverage c
       .Case([&](core::ReshapeOp op) { return emitReshape(op, at, lanes, coverage); })
       .Case([&](core::IotaOp op) { return emitIota(op, at, lanes); })
       .Default([&](Operation *op) { return emitElementwise(op, at, lanes, coverage); });
+}
+
+Value TileEmitter::emitLoad(core::LoadOp load, const At &at, int64_t lanes, Coverage coverage) {
+  const Access &access = reads_.at(load);
+  At element = elementAt(v_, access, at);
+  if (ahead_ && lanes > 1 && access.unitStride && element.size() > 1)
+    prefetch(access, element);
+  return read(v_, access, element, lanes, coverage);
+}
+
+Value TileEmitter::emitAhead(Value tile, const At &at, int64_t lanes, Coverage coverage,
+                             int64_t rows, int64_t which) {
+  ahead_ = Ahead{rows, which * lanes};
+  Value vector = emit(tile, at, lanes, coverage);
+  ahead_.reset();
+  return vector;
+}
+
+void TileEmitter::prefetch(const Access &access, At element) {
+  constexpr int64_t kLine = 64;
+  if (ahead_->firstElement * core::elementBytes(storageType(access.element)) % kLine)
+    return;
+  size_t row = element.size() - access.shape.size();
+  element[row] = v_.add(element[row], v_.index(ahead_->rows));
+  v_.create<LLVM::Prefetch>(pointerTo(v_, access, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
 
 Value TileEmitter::emitConstant(arith::ConstantOp constant, int64_t lanes) {
