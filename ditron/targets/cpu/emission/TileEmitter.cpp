@@ -158,17 +158,27 @@ bool joinsRows(core::ReshapeOp op) {
   constexpr int64_t kWhole = 16; // lanes, of the widest vectors
   ArrayRef<int64_t> from = tileOf(op.getSource()).getShape(),
                     to = tileOf(op.getResult()).getShape();
-  return from.size() == to.size() + 1 && from.back() % kWhole == 0 && from.end()[-2] > 1 &&
-         from.drop_back(2) == to.drop_back();
+  return from.size() > to.size() && from.back() % kWhole == 0 && from.back() < to.back() &&
+         from.take_front(to.size() - 1) == to.drop_back();
+}
+
+/// The indices, in dimensions of these extents, of element `number` of all of them together.
+At TileEmitter::placesIn(ArrayRef<int64_t> extents, Value number) {
+  At places(extents.size());
+  for (size_t d = extents.size(); d-- > 1;) {
+    Value extent = v_.index(extents[d]);
+    places[d] = v_.create<arith::RemUIOp>(number, extent);
+    number = v_.create<arith::DivUIOp>(number, extent);
+  }
+  places.front() = number;
+  return places;
 }
 
 Value TileEmitter::emitReshape(core::ReshapeOp op, const At &at, int64_t lanes, Coverage coverage) {
   auto source = tileOf(op.getSource()), result = tileOf(op.getResult());
   if (joinsRows(op)) {
-    Value width = v_.index(source.getShape().back());
     At inner(at.begin(), at.end() - 1);
-    inner.push_back(v_.create<arith::DivUIOp>(at.back(), width));
-    inner.push_back(v_.create<arith::RemUIOp>(at.back(), width));
+    inner.append(placesIn(source.getShape().drop_front(inner.size()), at.back()));
     return emit(op.getSource(), inner, lanes, coverage);
   }
   auto from = properDims(source), to = properDims(result);

@@ -10,7 +10,7 @@
 
 namespace ditron::cpu {
 
-/// Whether a reshape joins the last two dimensions of its source, whose rows are of whole vectors.
+/// Whether a reshape joins the last dimensions of its source, whose rows are of whole vectors.
 bool joinsRows(core::ReshapeOp op);
 
 class TileEmitter {
@@ -38,6 +38,7 @@ private:
   mlir::Value emitBroadcast(core::BroadcastOp op, const At &at, int64_t lanes, Coverage coverage);
   mlir::Value emitTranspose(core::TransposeOp op, const At &at, int64_t lanes, Coverage coverage);
   mlir::Value emitReshape(core::ReshapeOp op, const At &at, int64_t lanes, Coverage coverage);
+  At placesIn(llvm::ArrayRef<int64_t> extents, mlir::Value number);
   mlir::Value emitIota(core::IotaOp op, const At &at, int64_t lanes);
   mlir::Value collect(mlir::Value source, const At &at, int64_t dimension, int64_t lanes,
                       Coverage coverage);
