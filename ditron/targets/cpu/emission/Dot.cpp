@@ -29,6 +29,15 @@ static RegisterBlock chooseBlock(int64_t m, int64_t n, int64_t lanes, int64_t re
   return best;
 }
 
+/// Columns for all rows of a tile at once, as many as the registers hold; none if there are many rows.
+static RegisterBlock chooseDirect(int64_t m, int64_t n, int64_t lanes, int64_t registers) {
+  constexpr int64_t kMost = 8;
+  for (int64_t vectors = kMost; vectors > 0; vectors /= 2)
+    if (m * vectors + vectors + 1 <= registers && (vectors == 1 || (vectors - 1) * lanes < n))
+      return {m, vectors};
+  return {0, 0};
+}
+
 /// The block of rows of both sides with the fewest reads a product: acc, and a vector of each row.
 static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t registers) {
   RegisterBlock best{1, 1};
@@ -76,8 +85,12 @@ DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads
       m_(tileOf(op.getResult()).getShape().end()[-2]), n_(tileOf(op.getResult()).getShape().back()),
       depth_(tileOf(op.getLhs()).getShape().back()), lanes_(v.lanesOf(element_)),
       right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)) {
-  block_ = right_ ? chooseRows(m_, n_, v.target.registers)
-                  : chooseBlock(m_, n_, lanes_, v.target.registers);
+  int64_t registers = v.target.registers;
+  RegisterBlock direct = chooseDirect(m_, n_, lanes_, registers);
+  isDirect_ = !right_ && direct.rows > 0;
+  block_ = right_      ? chooseRows(m_, n_, registers)
+           : isDirect_ ? direct
+                       : chooseBlock(m_, n_, lanes_, registers);
 }
 
 /// How far a dimension (2 rows, 1 columns, from the end) of an operand reaches into its view.
@@ -154,11 +167,25 @@ void DotLowering::packPanel(Value column, ArrayRef<int64_t> widths) {
   });
 }
 
+/// Some columns of the result, with part of rhs in a panel or where it lies.
 void DotLowering::multiplyPanel(Value out, Value column, ArrayRef<int64_t> widths) {
-  packPanel(column, widths);
   MicroKernel kernel(v_, element_);
-  forEachBlock([&](Value row, int64_t height) {
-    kernel.emit(rows_, panel_, out, row, column, knownDepth_, height, widths);
+  auto multiply = [&](const MicroKernel::Right &right) {
+    forEachBlock([&](Value row, int64_t height) {
+      kernel.emit(rows_, right, out, row, column, knownDepth_, height, widths);
+    });
+  };
+  if (!isDirect_) {
+    packPanel(column, widths);
+    return multiply([&](Value k, int64_t j, int64_t width) {
+      return v_.loadBuffer(panel_, {k, v_.index(j)}, width);
+    });
+  }
+  Value rhs = op_.getRhs();
+  whereWhole(v_, reads_.of(rhs, buffers_), tileOf(rhs).getShape(), [&](Coverage coverage) {
+    multiply([&](Value k, int64_t j, int64_t width) {
+      return emitFactor(rhs, k, v_.add(column, v_.index(j)), width, coverage);
+    });
   });
 }
 
@@ -292,9 +319,9 @@ void DotLowering::addTo(Value result) {
   Scratch &scratch = buffers_.scratch();
   int64_t mark = scratch.mark();
   rows_ = buffers_.allocate({m_, depth_}, element_);
-  if (!right_)
+  if (!right_ && !isDirect_)
     panel_ = buffers_.allocate({depth_, block_.vectors * lanes_}, element_);
-  else if (m_ > block_.rows)
+  else if (right_ && m_ > block_.rows)
     panel_ = buffers_.allocate({block_.vectors, depth_}, element_);
   v_.forEachElement(tileOf(op_.getResult()).getShape().drop_back(2), [&](const At &batch) {
     batch_ = batch;

@@ -10,6 +10,9 @@
 //     for each `rows` rows of lhs:            rows[rows][depth]
 //       registers = acc; for k: registers += rows[:, k] x packed[k, :]; result = registers
 //
+// Where the registers hold columns for all rows of lhs, each element of rhs is used once: it is read
+// where it lies, with no panel.
+//
 // Rows by rows (rhs is transposed where it is read) need no packing of rhs: sums of pairs of rows run
 // along them, and each row of rhs is read on end, once where lhs has few rows.
 //
@@ -68,6 +71,7 @@ private:
   mlir::Type source_, element_; ///< of the operands, and of the accumulator
   int64_t m_, n_, depth_, lanes_;
   mlir::Value right_; ///< rows of rhs, where it is multiplied by rows
+  bool isDirect_;     ///< rhs is read once, where it lies
   RegisterBlock block_;
   mlir::Value rows_;   ///< lhs: memref<rows x depth>
   mlir::Value panel_;  ///< a panel of rhs: memref<depth x columns>, of rows memref<columns x depth>
