@@ -3,7 +3,6 @@
 #include "ditron/targets/cpu/emission/MicroKernel.h"
 #include "ditron/targets/cpu/emission/RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -210,8 +209,6 @@ void DotLowering::multiplyMatrix(Value out) {
   knownDepth_ = v_.create<arith::MinSIOp>(knownExtent(v_, lhs, 1, depth_),
                                           knownExtent(v_, rhs, right_ ? 1 : 2, depth_));
   blocks_ = v_.create<arith::CeilDivSIOp>(knownRows, v_.index(block_.rows));
-  if (!right_ && m_ <= block_.rows) // memory sets the pace
-    prefetchRight();
   packRows();
   if (right_)
     multiplyByRows(out);
@@ -294,24 +291,6 @@ void DotLowering::multiplyByRows(Value out) {
         count /= 2;
       multiplyRows(out, v_.index(column), count, coverage);
     }
-  });
-}
-
-/// Brings a tile of rhs nearer, row after row: its panels have a part of each row.
-void DotLowering::prefetchRight() {
-  constexpr int64_t kLine = 64;
-  auto load = op_.getRhs().getDefiningOp<core::LoadOp>();
-  const Access *access = load && !buffers_.has(op_.getRhs()) ? &reads_.at(load) : nullptr;
-  if (!access || !access->unitStride)
-    return;
-  int64_t elements = kLine / core::elementBytes(storageType(access->element));
-  v_.forRange(v_.index(0), v_.index(depth_), 1, [&](Value k) {
-    v_.forRange(v_.index(0), v_.index(n_), elements, [&](Value j) {
-      At at(batch_);
-      at.append({k, j});
-      v_.create<LLVM::Prefetch>(pointerTo(v_, *access, elementAt(v_, *access, at)), /*rw=*/0,
-                                /*hint=*/2, /*cache=*/1);
-    });
   });
 }
 

@@ -54,7 +54,6 @@ private:
   void forEachBlock(const std::function<void(mlir::Value row, int64_t height)> &visit);
   void packRight(mlir::Value column, int64_t columns, Coverage coverage);
   void multiplyPanel(mlir::Value out, mlir::Value column, llvm::ArrayRef<int64_t> widths);
-  void prefetchRight();
   void packRows();
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
   mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
