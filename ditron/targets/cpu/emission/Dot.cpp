@@ -37,15 +37,20 @@ static RegisterBlock chooseDirect(int64_t m, int64_t n, int64_t lanes, int64_t r
   return {0, 0};
 }
 
-/// The block of rows of both sides with the fewest reads a product: acc, and a vector of each row.
-static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t registers) {
+/// Of each pair of rows, to hide the latency of the additions. Results do not depend on how many rows
+/// there are: sums of all blocks are added in the same order.
+static constexpr int64_t kSums = 4;
+
+/// The block of rows of both sides with the fewest reads a product: its sums, and a vector of each
+/// row.
+static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t sums, int64_t registers) {
   RegisterBlock best{1, 1};
   if (m == 1) // memory sets the pace: one row of rhs after the other
     return best;
   double bestCost = 1e30;
   for (int64_t columns : {8, 4, 2, 1})
     for (int64_t rows = 1; rows <= std::min<int64_t>(m, 8); ++rows) {
-      if (columns > n || rows * columns + rows + 1 > registers)
+      if (columns > n || sums * rows * columns + rows + 1 > registers)
         continue;
       int64_t blocks = (m + rows - 1) / rows;
       double cost = static_cast<double>(blocks * (rows + columns)) / static_cast<double>(columns);
@@ -84,10 +89,10 @@ DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads
       m_(tileOf(op.getResult()).getShape().end()[-2]), n_(tileOf(op.getResult()).getShape().back()),
       depth_(tileOf(op.getLhs()).getShape().back()), lanes_(v.lanesOf(element_)),
       right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)) {
-  int64_t registers = v.target.registers;
+  int64_t registers = v.target.registers, sums = std::min(kSums, depth_ / lanes_);
   RegisterBlock direct = chooseDirect(m_, n_, lanes_, registers);
   isDirect_ = !right_ && direct.rows > 0;
-  block_ = right_      ? chooseRows(m_, n_, registers)
+  block_ = right_      ? chooseRows(m_, n_, sums, registers)
            : isDirect_ ? direct
                        : chooseBlock(m_, n_, lanes_, registers);
 }
@@ -256,7 +261,6 @@ Value DotLowering::emitRight(Value row, Value k, int64_t lanes, int64_t which, C
 }
 
 void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverage coverage) {
-  constexpr int64_t kSums = 4; // at least, to hide the latency of the additions
   RowKernel kernel(v_, element_, lanes_);
   if (panel_)
     packRight(column, columns, coverage);
@@ -267,8 +271,7 @@ void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverag
     return v_.loadBuffer(panel_, {inPanel, k}, lanes);
   };
   forEachBlock([&](Value row, int64_t height) {
-    int64_t vectors = std::clamp<int64_t>(kSums / (height * columns), 1, depth_ / lanes_);
-    int64_t step = vectors * lanes_, full = depth_ / step * step;
+    int64_t step = std::min(kSums, depth_ / lanes_) * lanes_, full = depth_ / step * step;
     Value end = v_.index(full);
     if (coverage == Coverage::masked) {
       Value steps = v_.create<arith::CeilDivSIOp>(knownDepth_, v_.index(step));
