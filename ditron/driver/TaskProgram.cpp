@@ -178,11 +178,6 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
           Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}, {}})) {
   if (impl_->graph.nodes.empty())
     return;
-  bool isGpu = !context.device()->isHostAccessible();
-  if (options.mode == Mode::megakernel && isGpu)
-    throw CompileError(fmt::format("{}: a megakernel is made for CPUs and the interpreter, and the "
-                                   "backend is '{}': expected Mode::stream or Mode::graph",
-                                   graph.name(), context.backend()));
   if (options.mode == Mode::megakernel)
     impl_->megakernel.emplace(context, impl_->graph);
   else
