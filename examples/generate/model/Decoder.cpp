@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Decoder.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace ditron;
 
 namespace generate {
+
+static constexpr const char *kNoNumbers =
+    "the model's logits are no numbers: its weights are not, or are too large";
 
 Mode parseMode(std::string_view name) {
   if (name == "stream")
@@ -54,11 +59,19 @@ void Decoder::step(Token token) {
   program_(token_, at_, best_, logits_);
 }
 
-Token Decoder::best() const { return Token(best_.toHost().at({0})); }
+Token Decoder::best() const {
+  auto token = Token(best_.toHost().at({0}));
+  if (token < 0 || token >= logits_.shape()[1])
+    throw RuntimeError(kNoNumbers);
+  return token;
+}
 
 std::vector<float> Decoder::logits() const {
   Tensor host = logits_.toHost();
-  return {host.as<float>(), host.as<float>() + host.elements()};
+  std::vector<float> result(host.as<float>(), host.as<float>() + host.elements());
+  if (std::ranges::any_of(result, [](float logit) { return std::isnan(logit); }))
+    throw RuntimeError(kNoNumbers);
+  return result;
 }
 
 } // namespace generate

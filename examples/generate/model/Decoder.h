@@ -21,6 +21,7 @@ public:
   /// Enqueues the step of the next token of the sequence. RuntimeError where there is no room.
   void step(Token token);
   /// After the last step: the likeliest next token, and the logits of all. Wait for the step.
+  /// RuntimeError where the logits are no numbers: no token is the likeliest.
   Token best() const;
   std::vector<float> logits() const;
   int64_t position() const { return position_; }
