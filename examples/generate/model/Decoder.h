@@ -48,8 +48,8 @@ public:
   /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
   void step(std::span<const Row> rows);
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
-  /// the step.
-  Token best(int64_t n) const { return Token(last_->bestOnHost().at({n})); }
+  /// the step. RuntimeError where the logits are no numbers: no token is the likeliest.
+  Token best(int64_t n) const;
   std::vector<float> logits(int64_t n) const;
 
 private:
