@@ -25,7 +25,7 @@
 // RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
 // RUN: ditron compile gemm-ar --target sm_90a --dtype bf16 --ranks 2 --shape M=8192,N=4096,K=7168 --alignment 16 --emit asm | FileCheck %s --check-prefix=REDUCED
 
-// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"tensor_maps":[],"read_singly":[]}
+// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"exact_cores":[],"tensor_maps":[],"view_table":[],"tabled":[],"read_singly":[]}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
