@@ -47,6 +47,8 @@ public:
   void prepare(int64_t rows);
   /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
   void step(std::span<const Row> rows);
+  /// Until the steps are done.
+  void wait() const { ctx_.sync(); }
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
   /// the step.
   Token best(int64_t n) const { return Token(last_->bestOnHost().at({n})); }
