@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/RankRecord.h"
+#include "ditron/profile/TaskRecord.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
+#include <optional>
 
 namespace ditron::profile {
 
@@ -21,10 +23,25 @@ struct Profiler::Impl final : runtime::LaunchObserver {
   void launched(runtime::Rank &rank, const runtime::KernelCode &code,
                 const runtime::Workspace *workspace, const LaunchStats &) override {
     last.take(rank, code.name, workspace);
+    if (tasks && tasks->mode() == Mode::stream)
+      launches.add(last.read(rank), tasks->graph());
+  }
+
+  RankRecord record() {
+    RankRecord record = last.read(context.runtimeRank());
+    if (!tasks)
+      return record;
+    if (tasks->mode() == Mode::stream)
+      return launches.join(tasks->graph());
+    if (const task::Plan *plan = tasks->lastPlan())
+      nameTasks(record, tasks->graph(), *plan);
+    return record;
   }
 
   Context &context;
   Recorded last;
+  std::optional<TaskProgram> tasks; ///< what is recorded, where that is a graph
+  TaskLaunches launches;
 };
 
 Profiler::Profiler(Context &context) : impl_(std::make_unique<Impl>(context)) {}
@@ -34,10 +51,20 @@ Program Profiler::compile(const Kernel &kernel, const Schedule &schedule) {
   return impl_->context.compile(kernel, schedule, {.recorded = true});
 }
 
+TaskProgram Profiler::compile(const TaskGraph &graph, const TaskOptions &options) {
+  if (options.mode == Mode::graph)
+    throw CompileError(graph.name() + ": launches of Mode::graph are not recorded, expected "
+                                      "Mode::megakernel or Mode::stream");
+  TaskOptions recorded = options;
+  recorded.recorded = true;
+  impl_->tasks = impl_->context.compile(graph, recorded);
+  return *impl_->tasks;
+}
+
 Timeline Profiler::timeline() {
   impl_->context.sync();
   runtime::Rank &rank = impl_->context.runtimeRank();
-  std::vector<std::string> all = gatherBytes(rank, pack(impl_->last.read(rank)));
+  std::vector<std::string> all = gatherBytes(rank, pack(impl_->record()));
   std::vector<RankRecord> records;
   for (const std::string &bytes : all) {
     records.push_back(unpack(bytes));
@@ -47,6 +74,8 @@ Timeline Profiler::timeline() {
   if (records.empty())
     return {};
   Timeline timeline = merge(std::move(records));
+  if (impl_->tasks)
+    timeline.tasks = namesOf(impl_->tasks->graph());
   timeline.link();
   return timeline;
 }

@@ -126,6 +126,8 @@ private:
       function_.setArgAttr(next++, core::kNameAttr, b_->getStringAttr(graph_.values[value].name));
     };
     llvm::for_each(fused_.inputs_, bind);
+    std::string cores = fmt::format("a{}.0 1 sub", next);
+    function_->setAttr(device::kExactCoresAttr, b_->getStrArrayAttr({StringRef(cores)}));
     queue_ = function_.getArgument(next++);
     tasks_ = function_.getArgument(next++);
     waits_ = function_.getArgument(next++);
@@ -292,7 +294,9 @@ int64_t FusedKernel::column(const Node &node, size_t argument) const {
 }
 
 Tables FusedKernel::tablesOf(const Plan &plan) const {
-  Tables tables{.queue = {0}, .columns = columns_};
+  Tables tables;
+  tables.queue = {0};
+  tables.columns = columns_;
   for (const std::vector<Task> &queue : plan.queues) {
     for (const Task &task : queue) {
       const Node &node = graph_.nodes[task.node];

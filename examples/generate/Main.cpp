@@ -10,13 +10,19 @@
 #include "CommandLine.h"
 #include "Progress.h"
 #include "Run.h"
+#include "ditron/compiler/MemoryGuard.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include "formats/Json.h"
 #include "formats/MappedFile.h"
 #include "text/Utf8.h"
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
+#include <new>
 #include <sstream>
 #include <unistd.h>
 
@@ -178,28 +184,52 @@ void run(const CommandLine &line) {
   });
 }
 
-int fail(const std::exception &error, int status) {
-  std::fprintf(stderr, "generate: %s\n", error.what());
+/// RuntimeError where what was printed could not be written.
+void finishOutput() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw ditron::RuntimeError(
+        fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+}
+
+int fail(const char *problem, int status) {
+  std::fprintf(stderr, "generate: %s\n", problem);
   return status;
+}
+
+int guardedMain(int argc, char **argv) {
+  constexpr int kFailed = 1, kWrongUsage = 2, kUnavailable = 3;
+  try {
+    CommandLine line = parseCommandLine(argc, argv);
+    if (line.help.empty())
+      run(line);
+    else
+      std::fputs(line.help.c_str(), stdout);
+    finishOutput();
+    return 0;
+  } catch (const ditron::UsageError &error) {
+    return fail(error.what(), kWrongUsage);
+  } catch (const ditron::UnavailableError &error) {
+    return fail(error.what(), kUnavailable);
+  } catch (const std::bad_alloc &) {
+    return fail("the system gives no more memory: take fewer tokens or ranks, or raise the limit "
+                "of this process (ulimit -v)",
+                kUnavailable);
+  } catch (const std::exception &error) {
+    return fail(error.what(), kFailed);
+  }
 }
 
 } // namespace
 
 } // namespace generate
 
+/// Before objects of LLVM's, which take memory too.
+[[gnu::constructor(101)]] static void guardStart() { ditron::guardStart(); }
+
 int main(int argc, char **argv) {
-  try {
-    generate::CommandLine line = generate::parseCommandLine(argc, argv);
-    if (line.help.empty())
-      generate::run(line);
-    else
-      std::fputs(line.help.c_str(), stdout);
-    return 0;
-  } catch (const ditron::UsageError &error) {
-    return generate::fail(error, 2);
-  } catch (const ditron::UnavailableError &error) {
-    return generate::fail(error, 3);
-  } catch (const std::exception &error) {
-    return generate::fail(error, 1);
-  }
+  ditron::beginMain();
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
+  int status = 0;
+  ditron::callOnLargeStack([&] { status = generate::guardedMain(argc, argv); });
+  return status;
 }

@@ -4,7 +4,9 @@
 usage: model_test.py GENERATE INSPECT FOLDER
 """
 import json
+import math
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -105,6 +107,33 @@ def checkOptions(path):
     assert "cannot be read" in run(GENERATE, "none.gguf", "a", status=1).stderr
 
 
+def refused(path, said, *options, status=1, **more):
+    error = subprocess.run([GENERATE, path, *options, "a"], capture_output="stdout" not in more, text=True, timeout=60, **more)
+    assert error.returncode == status and said in error.stderr and error.stderr.count("\n") == 1, f"{path}: {error}"
+
+
+def checkFaults(path, model):
+    """Files and systems that are not what they should be."""
+    with open("/dev/full", "w") as full:
+        refused(path, "standard output cannot be written: No space left on device", stdout=full, stderr=subprocess.PIPE)
+    wide = FOLDER / "wide.gguf"
+    model.writeGguf(wide, "llama", changes={f"llama.attention.{name}_length": 1 << 31 for name in ("key", "value")})
+    refused(wide, "the size of a head is 2147483648, expected 1 to 1024")
+    for name in ("finalNorm", "embedding"):
+        broken = tiny_models.llama(3, ("F32",))
+        broken.weight(name).data = struct.pack("<f", math.nan) * (len(broken.weight(name).data) // 4)
+        broken.writeGguf(FOLDER / "broken.gguf", "llama")
+        for options in ([], ["--temperature", "1"], ["--mode", "megakernel"]):
+            refused(FOLDER / "broken.gguf", "the model's logits are no numbers", *options)
+    small = FOLDER / "small"
+    tiny_models.llama(3, ("F32",), form="halves").writeHub(small, "LlamaForCausalLM")
+    config = json.loads((small / "config.json").read_text())
+    (small / "config.json").write_text(json.dumps(config | {"vocab_size": 100, "eos_token_id": 0}))
+    refused(small, "tokens, expected at most 100, the vocabulary's")
+    (small / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1e20}))
+    refused(small, '"num_hidden_layers" has a number that is not whole')
+
+
 FOLDER.mkdir(parents=True, exist_ok=True)
 llama = tiny_models.llama()
 llama.writeGguf(FOLDER / "llama.gguf", "llama")
@@ -114,6 +143,7 @@ checkSampling(FOLDER / "llama.gguf")
 for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
     checkBatch(FOLDER / "llama.gguf", *options)
 checkOptions(FOLDER / "llama.gguf")
+checkFaults(FOLDER / "llama.gguf", llama)
 
 # Matrices that stay in blocks.
 for dtype, isTied in (("Q8_0", True), ("Q4_1", False)):

@@ -3,11 +3,15 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace ditron;
 
 namespace generate {
+
+static constexpr const char *kNoNumbers =
+    "the model's logits are no numbers: its weights are not, or are too large";
 
 Mode parseMode(std::string_view name) {
   if (name == "stream")
@@ -133,9 +137,19 @@ void Decoder::step(std::span<const Row> rows) {
   programFor(std::ssize(rows)).launch(last_->tensors(pages_));
 }
 
+Token Decoder::best(int64_t n) const {
+  auto token = Token(last_->bestOnHost().at({n}));
+  if (token < 0 || token >= model_.vocabulary)
+    throw RuntimeError(kNoNumbers);
+  return token;
+}
+
 std::vector<float> Decoder::logits(int64_t n) const {
   Tensor host = last_->logits().slice(0, n, 1).toHost();
-  return {host.as<float>(), host.as<float>() + host.elements()};
+  std::vector<float> result(host.as<float>(), host.as<float>() + host.elements());
+  if (std::ranges::any_of(result, [](float logit) { return std::isnan(logit); }))
+    throw RuntimeError(kNoNumbers);
+  return result;
 }
 
 } // namespace generate

@@ -50,8 +50,8 @@ public:
   /// Until the steps are done.
   void wait() const { ctx_.sync(); }
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
-  /// the step.
-  Token best(int64_t n) const { return Token(last_->bestOnHost().at({n})); }
+  /// the step. RuntimeError where the logits are no numbers: no token is the likeliest.
+  Token best(int64_t n) const;
   std::vector<float> logits(int64_t n) const;
 
 private:
