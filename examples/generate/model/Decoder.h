@@ -41,7 +41,8 @@ public:
       const std::function<void(int64_t)> &progress = [](int64_t) {});
 
   const DecoderSize &size() const { return size_; }
-  /// From the next step on these pages are the sequence's, in this order.
+  /// From the next step on these pages are the sequence's, in this order; no values of those who had them
+  /// before are left in them.
   void setPages(int64_t sequence, std::span<const int64_t> pages);
   /// Compiles what steps of so many rows need, which the first of them does otherwise.
   void prepare(int64_t rows);
@@ -69,6 +70,7 @@ private:
     mutable Tensor bestOnHost_; ///< null until it is asked for
   };
 
+  void clear(std::span<const int64_t> pages);
   Exchange &exchangeFor(int64_t rows, int64_t wanted);
   const ditron::TaskProgram &programFor(int64_t rows);
 
