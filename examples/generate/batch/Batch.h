@@ -29,6 +29,7 @@ public:
   /// Frees the place and its pages.
   void leave(int64_t place);
   int64_t size() const { return std::ssize(sequences_); }
+  int64_t freePages() const { return pages_.left(); }
 
   /// A step of all that are here. Sequences whose prompts are not all in yet make no token.
   std::vector<Made> step();

@@ -86,7 +86,19 @@ Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &s
   fill(pagesOnHost_, [](int64_t) { return 0; });
 }
 
+/// Rows behind the last key have no weight; but 0 times what is no number is none.
+void Decoder::clear(std::span<const int64_t> pages) {
+  std::vector<int64_t> shape = caches_.front().values.shape();
+  shape[0] = 1;
+  Tensor zeros = Tensor::own(DType::f32, shape);
+  std::fill_n(zeros.as<float>(), zeros.elements(), 0.0F);
+  for (const LayerCache &cache : caches_)
+    for (int64_t page : pages)
+      cache.values.slice(0, page, 1).copyFrom(zeros);
+}
+
 void Decoder::setPages(int64_t sequence, std::span<const int64_t> pages) {
+  clear(pages);
   for (int64_t n = 0; n < std::ssize(pages); ++n)
     pagesOnHost_.set({sequence, n}, double(pages[size_t(n)]));
   pages_.copyFrom(pagesOnHost_);

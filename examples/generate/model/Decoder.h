@@ -41,12 +41,15 @@ public:
       const std::function<void(int64_t)> &progress = [](int64_t) {});
 
   const DecoderSize &size() const { return size_; }
-  /// From the next step on these pages are the sequence's, in this order.
+  /// From the next step on these pages are the sequence's, in this order; no values of those who had them
+  /// before are left in them.
   void setPages(int64_t sequence, std::span<const int64_t> pages);
   /// Compiles what steps of so many rows need, which the first of them does otherwise.
   void prepare(int64_t rows);
   /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
   void step(std::span<const Row> rows);
+  /// Until the steps are done.
+  void wait() const { ctx_.sync(); }
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
   /// the step. RuntimeError where the logits are no numbers: no token is the likeliest.
   Token best(int64_t n) const;
@@ -67,6 +70,7 @@ private:
     mutable Tensor bestOnHost_; ///< null until it is asked for
   };
 
+  void clear(std::span<const int64_t> pages);
   Exchange &exchangeFor(int64_t rows, int64_t wanted);
   const ditron::TaskProgram &programFor(int64_t rows);
 

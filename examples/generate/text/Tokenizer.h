@@ -41,8 +41,14 @@ private:
   std::unordered_map<Token, const SpecialToken *> specialOf_;
 };
 
-/// How an exchange is written for models that follow ChatML: an instruction to the model (none if
-/// empty), then the user's text, then the beginning of the answer.
+/// A message of an exchange: whose it is (system, user or assistant), and its text.
+struct ChatMessage {
+  std::string role, text;
+};
+/// How an exchange is written for models that follow ChatML: the messages, then the beginning of an
+/// answer. RuntimeError where the model has no tokens for it.
+std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::span<const ChatMessage> messages);
+/// The same of an instruction to the model (none if empty) and a user's text.
 std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::string_view instruction,
                               std::string_view prompt);
 
