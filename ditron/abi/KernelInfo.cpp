@@ -242,4 +242,36 @@ int64_t KernelInfo::cores(const LaunchValues &launch) const {
   return most;
 }
 
+/// The words of each argument.
+static std::vector<std::span<const int64_t>> byArgument(const KernelInfo &info,
+                                                        std::span<const int64_t> words) {
+  std::vector<std::span<const int64_t>> result;
+  for (const Argument &argument : info.arguments) {
+    auto count = static_cast<size_t>(argument.words());
+    result.push_back(words.first(count));
+    words = words.subspan(count);
+  }
+  return result;
+}
+
+std::vector<int64_t> viewTable(const KernelInfo &info, std::span<const int64_t> words) {
+  std::vector<std::span<const int64_t>> all = byArgument(info, words);
+  std::vector<int64_t> table;
+  for (int64_t argument : info.viewTable) {
+    std::span<const int64_t> own = all[static_cast<size_t>(argument)];
+    table.insert(table.end(), own.begin(), own.end());
+  }
+  return table;
+}
+
+std::vector<int64_t> parameters(const KernelInfo &info, std::span<const int64_t> words) {
+  std::vector<std::span<const int64_t>> all = byArgument(info, words);
+  for (int64_t argument : info.tabled)
+    all[static_cast<size_t>(argument)] = {};
+  std::vector<int64_t> kept;
+  for (std::span<const int64_t> own : all)
+    kept.insert(kept.end(), own.begin(), own.end());
+  return kept;
+}
+
 } // namespace ditron::abi

@@ -12,6 +12,7 @@
 #include "ditron/support/MeshAxes.h"
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -112,7 +113,15 @@ struct KernelInfo {
   /// Numbers of tiles: a launch has a core for each of the largest of them. Empty: it has as many
   /// cores as fit.
   std::vector<Extent> tiles;
+  /// A launch has exactly so many cores, which have to fit together: the schedule of a graph is made
+  /// for them. One number, or none.
+  std::vector<Extent> exactCores;
   std::vector<TensorMap> tensorMaps;
+  /// Of a kernel that chooses among its arguments: whose words lie in a table in memory, one behind
+  /// the other. Its address is a parameter behind those of the arguments.
+  std::vector<int64_t> viewTable;
+  /// The arguments whose words are in that table alone: they have no parameters.
+  std::vector<int64_t> tabled;
   /// The numbers of arguments that are read element by element: the same code serves any alignment
   /// of theirs.
   std::vector<int64_t> readSingly;
@@ -139,7 +148,10 @@ struct KernelInfo {
     visit("least_cores", self.leastCores);
     visit("dependent_launch", self.dependentLaunch);
     visit("tiles", self.tiles);
+    visit("exact_cores", self.exactCores);
     visit("tensor_maps", self.tensorMaps);
+    visit("view_table", self.viewTable);
+    visit("tabled", self.tabled);
     visit("read_singly", self.readSingly);
   }
   bool operator==(const KernelInfo &) const = default;
@@ -148,6 +160,11 @@ struct KernelInfo {
   /// The number of cores of a launch with a core for each tile; 1 or more.
   int64_t cores(const LaunchValues &launch) const;
 };
+
+/// The words that lie in a launch's table of views, and those that are parameters, of the words of
+/// all arguments.
+std::vector<int64_t> viewTable(const KernelInfo &info, std::span<const int64_t> words);
+std::vector<int64_t> parameters(const KernelInfo &info, std::span<const int64_t> words);
 
 /// The description as one line of text.
 std::string toText(const KernelInfo &info);

@@ -4,6 +4,7 @@
 #include "ditron/compiler/Pipeline.h"
 #include "ditron/core/Place.h"
 #include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
 #include "ditron/lower/DescribeKernel.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/Targets.h"
@@ -70,6 +71,15 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));
   });
   return copy;
+}
+
+/// What a kernel is made for: that of a graph multiplies by mma.sync, from what its threads load.
+/// TMA and roles take operands that no task writes, by maps of arguments that are known.
+CompileRequest fitted(ModuleOp module, CompileRequest request) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(device::kExactCoresAttr))
+      request.tensorMaps = request.tensorStores = false;
+  return request;
 }
 
 /// The kernel after the passes that it is emitted after: the front ones, or those of the target,
@@ -144,8 +154,9 @@ std::vector<std::string> compileTargets() {
   return names;
 }
 
-abi::CompiledKernel compile(ModuleOp module, const CompileRequest &request, Resources *resources) {
+abi::CompiledKernel compile(ModuleOp module, const CompileRequest &given, Resources *resources) {
   MemoryGuard guard;
+  CompileRequest request = fitted(module, given);
   module.getContext()->printOpOnDiagnostic(false); // messages are for the user of the language
   const Target &target = targetNamed(request.target);
   Diagnostics diagnostics(module.getContext());
@@ -176,8 +187,9 @@ std::string frontIr(ModuleOp module) {
   return text;
 }
 
-GpuResources resourcesOf(ModuleOp module, const CompileRequest &request) {
+GpuResources resourcesOf(ModuleOp module, const CompileRequest &given) {
   MemoryGuard guard;
+  CompileRequest request = fitted(module, given);
   module.getContext()->printOpOnDiagnostic(false);
   Diagnostics diagnostics(module.getContext());
   GpuResources result;

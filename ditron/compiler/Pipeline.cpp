@@ -54,6 +54,8 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
       {target.vectorBytes, target.vectorRegisters, target.coreMemoryBytes}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  if (target.vectorBytes == cpu::kTableBytes)
+    passes.addNestedPass<func::FuncOp>(cpu::createLookUpNibbles());
   passes.addPass(cpu::createDistToRuntime()); // verbs become calls
   passes.addPass(cpu::createSelectViews());   // one of many arguments: from the launch's words
   passes.addPass(cpu::createLowerToLLVM());
@@ -71,6 +73,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   front.addPass(gpu::createCheckSupported({name})); // what has no lowering
   front.addPass(device::createPackTiles());         // tiles that nobody sees inside of
   passes.addPass(lower::createHoistSymmetric());    // symmetric memory becomes arguments
+  passes.nest<func::FuncOp>().addPass(gpu::createSelectViews()); // one of many: from a table
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);

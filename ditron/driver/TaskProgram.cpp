@@ -191,11 +191,6 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
   if (impl_->graph.nodes.empty())
     return;
   CompileOptions compileOptions{.recorded = options.recorded};
-  bool isGpu = !context.device()->isHostAccessible();
-  if (options.mode == Mode::megakernel && isGpu)
-    throw CompileError(fmt::format("{}: a megakernel is made for CPUs and the interpreter, and the "
-                                   "backend is '{}': expected Mode::stream or Mode::graph",
-                                   graph.name(), context.backend()));
   if (options.mode == Mode::megakernel)
     impl_->megakernel.emplace(context, impl_->graph, compileOptions);
   else

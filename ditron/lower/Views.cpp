@@ -19,6 +19,8 @@ bool hasUnitStride(Value view) {
            function.getArgAttr(argument.getArgNumber(), core::kUnitStrideAttr) != Attribute();
   }
   Operation *op = view.getDefiningOp();
+  if (op->hasAttr(core::kUnitStrideAttr)) // of a table
+    return true;
   if (auto transpose = dyn_cast<memref::TransposeOp>(op)) {
     AffineMap map = transpose.getPermutation();
     bool lastStays =

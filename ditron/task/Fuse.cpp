@@ -126,6 +126,8 @@ private:
       function_.setArgAttr(next++, core::kNameAttr, b_->getStringAttr(graph_.values[value].name));
     };
     llvm::for_each(fused_.inputs_, bind);
+    std::string cores = fmt::format("a{}.0 1 sub", next);
+    function_->setAttr(device::kExactCoresAttr, b_->getStrArrayAttr({StringRef(cores)}));
     queue_ = function_.getArgument(next++);
     tasks_ = function_.getArgument(next++);
     waits_ = function_.getArgument(next++);

@@ -26,7 +26,7 @@ def jsonLines(*arguments):
 
 
 # Their tensors have all dimensions at once: 67 in each would be gigabytes.
-OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append"}
+OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append", "paged-append", "paged-attention"}
 
 
 def shapeOf(kernel, rows, others):
@@ -34,7 +34,10 @@ def shapeOf(kernel, rows, others):
     if kernel["name"] in OF_FOUR_DIMENSIONS:
         others = min(others, 7)
     leading = next(dim for dim in ("M", "T", "S", "N", "V") if dim in dims)
-    return ",".join(f"{dim}={rows if dim == leading else others}" for dim in dims)
+    sizes = {dim: rows if dim == leading else others for dim in dims}
+    if "L" in dims:  # a cache in pages: enough of them, and places for all rows
+        sizes |= {"P": others * others, "T": min(rows, others**3)}
+    return ",".join(f"{dim}={size}" for dim, size in sizes.items())
 
 
 class EveryKernel(unittest.TestCase):

@@ -110,8 +110,13 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
                       map.box, map.roundsToTf32);
   int cores = coresOf(variant, launch);
   std::vector<int64_t> others = state_.words();
-  words.insert(words.end(), others.begin(), others.end());
   CopyPlan copies;
+  if (!variant.info->viewTable.empty()) {
+    uint64_t table = viewTable(*variant.info, words);
+    words = abi::parameters(*variant.info, words);
+    words.push_back(static_cast<int64_t>(table));
+  }
+  words.insert(words.end(), others.begin(), others.end());
   if (variant.info->copyEngines) {
     copies = CopyPlan(*variant.info, *state_.workspace(), device_->rank(), words);
     cores = leavingRoom(copies, variant, cores);
@@ -119,6 +124,18 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
   return {&variant, state_.workspace(),
           dropped,  LaunchParameters(std::move(words), std::move(maps)),
           cores,    std::move(copies)};
+}
+
+/// The address of a table with the words of the arguments that the kernel chooses among.
+uint64_t GpuExecutable::viewTable(const abi::KernelInfo &info, const std::vector<int64_t> &words) {
+  std::vector<int64_t> table = abi::viewTable(info, words);
+  auto found = viewTables_.find(table);
+  if (found == viewTables_.end()) {
+    Memory memory(device_->driver(), table.size() * sizeof(int64_t), "the views of a graph");
+    memory.upload(table.data());
+    found = viewTables_.emplace(std::move(table), std::move(memory)).first;
+  }
+  return found->second.address();
 }
 
 /// Copies within a GPU may be made by a kernel of the driver: an SM is left for it.
@@ -133,8 +150,21 @@ int GpuExecutable::leavingRoom(const CopyPlan &copies, const Variant &variant, i
   return std::max(cores - std::max(ofSm, cluster), cluster);
 }
 
+/// Those that a schedule is made for.
+int GpuExecutable::exactCores(const Variant &variant, const abi::LaunchValues &launch) const {
+  int64_t cores = variant.info->exactCores.front().evaluate(launch, "the number of cores");
+  int most = state_.cores(*variant.info, variant.loaded->cores());
+  if (cores < 1 || cores > most)
+    throw CompileError(fmt::format("{}: scheduled for {} cores, expected 1 to {}, which run at a "
+                                   "time on {}",
+                                   source_->signature(), cores, most, device_->name()));
+  return static_cast<int>(cores);
+}
+
 /// The CTAs of a launch: as many as fit together, or one for each tile.
 int GpuExecutable::coresOf(const Variant &variant, const abi::LaunchValues &launch) const {
+  if (!variant.info->exactCores.empty())
+    return exactCores(variant, launch);
   if (variant.info->tiles.empty())
     return state_.cores(*variant.info, variant.loaded->cores());
   int64_t most = variant.info->cores(launch);

@@ -82,6 +82,8 @@ private:
   const CopyStream &copyStream(bool isCaptured);
   int leavingRoom(const CopyPlan &copies, const Variant &variant, int cores) const;
   int coresOf(const Variant &variant, const abi::LaunchValues &launch) const;
+  int exactCores(const Variant &variant, const abi::LaunchValues &launch) const;
+  uint64_t viewTable(const abi::KernelInfo &info, const std::vector<int64_t> &words);
 
   std::shared_ptr<GpuDevice> device_;
   std::shared_ptr<KernelSource> source_;
@@ -93,6 +95,8 @@ private:
   std::set<int64_t> readSingly_;               ///< as their code says
   std::vector<int64_t> elementBytes_;          ///< of the arguments, from the code
   std::unordered_map<std::vector<int64_t>, Binding, Hash> bindings_;
+  /// The tables of views of all launches, by what is in them: graphs have their addresses.
+  std::map<std::vector<int64_t>, Memory> viewTables_;
   LaunchGraphs graphs_;
   std::pair<const std::vector<int64_t>, Binding> *last_ = nullptr; ///< of them, or none
   std::vector<int64_t> words_; ///< of the arguments at hand: memory for them is kept

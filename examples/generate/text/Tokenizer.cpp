@@ -65,6 +65,8 @@ std::vector<Token> Tokenizer::encode(std::string_view text) const {
 std::string Tokenizer::decode(std::span<const Token> tokens) const {
   std::string text;
   for (Token token : tokens) {
+    if (token < 0 || token >= size())
+      continue; // models have more logits than there are tokens
     auto special = specialOf_.find(token);
     if (special == specialOf_.end())
       text += pairs_.bytesOf(token);

@@ -21,7 +21,8 @@ public:
   std::vector<Token> encode(std::string_view text) const;
   /// The same of a text in which nothing is special, and that does not begin with `begin`.
   std::vector<Token> encodePlain(std::string_view text) const;
-  /// The bytes that tokens stand for, control tokens left out. They may end within a character.
+  /// The bytes that tokens stand for, control tokens left out, and numbers that are no tokens. They
+  /// may end within a character.
   std::string decode(std::span<const Token> tokens) const;
 
   /// The special token with this text. RuntimeError where there is none.

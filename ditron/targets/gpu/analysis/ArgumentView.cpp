@@ -149,27 +149,39 @@ SmallVector<Value, 2> choicesOf(Value view) {
   return {view};
 }
 
-BlockArgument rootOf(Value view) {
+/// What a view is part of: what is no plain part of anything.
+static Value wholeOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
              memref::ExpandShapeOp, memref::MemorySpaceCastOp, ShiftOp>(op))
-      return nullptr;
+      break;
     view = op->getOperand(0);
   }
-  auto argument = cast<BlockArgument>(view);
-  return isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? argument : nullptr;
+  return view;
+}
+
+BlockArgument rootOf(Value view) {
+  auto argument = dyn_cast<BlockArgument>(wholeOf(view));
+  bool isOfFunction = argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  return isOfFunction ? argument : nullptr;
+}
+
+int64_t knownAlignment(Value view) {
+  Value whole = wholeOf(view);
+  IntegerAttr bytes;
+  if (auto chosen = whole.getDefiningOp<ViewAtOp>())
+    bytes = chosen->getAttrOfType<IntegerAttr>(core::kAlignmentAttr);
+  else if (BlockArgument argument = rootOf(whole))
+    bytes = cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                .getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), core::kAlignmentAttr);
+  return bytes ? bytes.getInt() : 0;
 }
 
 int64_t accessBytes(Value view) {
   if (SmallVector<Value, 2> choices = choicesOf(view); choices.size() > 1)
     return std::min(accessBytes(choices[0]), accessBytes(choices[1]));
-  BlockArgument argument = rootOf(view);
-  if (!argument)
-    return kAccessBytes;
-  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto bytes =
-      function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), core::kAlignmentAttr);
-  return bytes ? bytes.getInt() : kAccessBytes;
+  int64_t bytes = knownAlignment(view);
+  return bytes ? bytes : kAccessBytes;
 }
 
 } // namespace ditron::gpu

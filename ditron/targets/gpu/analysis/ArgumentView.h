@@ -43,6 +43,10 @@ llvm::SmallVector<mlir::Value, 2> choicesOf(mlir::Value view);
 /// The function's argument that a view is part of, whatever part; null where that is not plain.
 mlir::BlockArgument rootOf(mlir::Value view);
 
+/// The core::kAlignmentAttr of the argument, or of the view of a table, that a view is part of; 0
+/// where it has none.
+int64_t knownAlignment(mlir::Value view);
+
 /// Bytes of the widest access of a thread to memory.
 inline constexpr int64_t kAccessBytes = 16;
 /// The same to a view: no more than its alignment, core::kAlignmentAttr. Where that is one element,

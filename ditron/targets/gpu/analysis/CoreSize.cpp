@@ -70,10 +70,16 @@ int64_t warpsOfReduction(func::FuncOp function, core::LoadOp load, int64_t lanes
 /// Whether code may ask nothing about the tensors of a launch: there are no ways beside the wide
 /// one, which take registers too.
 bool isForAligned(func::FuncOp function) {
-  return llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
-    return !isa<MemRefType>(argument.getType()) ||
-           function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
-  });
+  bool areChosen =
+      !function
+           .walk([](ViewAtOp view) {
+             return knownAlignment(view) ? WalkResult::advance() : WalkResult::interrupt();
+           })
+           .wasInterrupted();
+  return areChosen && llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
+           return !isa<MemRefType>(argument.getType()) ||
+                  function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
+         });
 }
 
 /// Registers of a thread for what a block of the program reads beside its largest tile: the most of

@@ -149,6 +149,24 @@ def Simt_ShiftOp : Simt_Op<"shift", [Pure, DeclareOpInterfaceMethods<ViewLikeOpI
   let assemblyFormat = "$source `by` $bytes (`page` $page^)? attr-dict `:` type($source) `->` type($result)";
 }
 
+def Simt_ViewAtOp : Simt_Op<"view_at", [Pure]> {
+  let summary = "The view that words of a table in memory describe";
+  let description = [{
+    From word `word` on: its address, extents and strides, as a launch passes those of an argument. The
+    table stays as it is during a launch. The attributes `tile.unit_stride` and `tile.alignment` promise
+    what they promise of an argument.
+
+    Example:
+    ```mlir
+    %W = simt.view_at %table[%word] {tile.alignment = 16 : i64, tile.unit_stride}
+        : !llvm.ptr -> memref<?x?xbf16, strided<[?, ?], offset: ?>>
+    ```
+  }];
+  let arguments = (ins AnyType:$table, Index:$word);
+  let results = (outs Tile_View:$view);
+  let assemblyFormat = "$table `[` $word `]` attr-dict `:` type($table) `->` type($view)";
+}
+
 def Simt_BeginOp : Simt_Op<"begin", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Begins a launch: the one before the last is over on every rank; its signals are zero again";
   let description = [{

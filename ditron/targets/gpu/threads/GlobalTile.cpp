@@ -3,6 +3,8 @@
 #include "ditron/lower/Conversions.h"
 #include "ditron/lower/Views.h"
 #include "ditron/support/Error.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
@@ -34,13 +36,12 @@ static Value clamped(ThreadBuilder &t, Value value, Value low, Value high) {
 }
 
 /// Whether the extents of a view are known to be below 2^31: it is an argument of known
-/// alignment, or a part of one.
+/// alignment, or a view of a table, or a part of one.
 static bool isNarrow(Value view) {
   while (auto part = view.getDefiningOp<memref::SubViewOp>())
     view = part.getSource();
-  auto argument = dyn_cast<BlockArgument>(view);
-  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
-  return function && function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
+  bool isWhole = isa<BlockArgument>(view) || view.getDefiningOp<ViewAtOp>();
+  return isWhole && knownAlignment(view) > 0;
 }
 
 GlobalTile::GlobalTile(ThreadBuilder &t, Value view, ValueRange coords, const Distribution &places)

@@ -171,7 +171,7 @@ private:
     });
     ConversionTarget legal(*mlirContext);
     legal.addIllegalDialect<SimtDialect>();
-    legal.addLegalOp<ShiftOp>(); // of views, which stay
+    legal.addLegalOp<ShiftOp, ViewAtOp>(); // of views, which stay
     legal.markUnknownOpDynamicallyLegal([](Operation *op) {
       bool isScalarCast = isa<core::CastOp>(op);
       return !touchesTiles(op) && !isScalarCast;

@@ -43,6 +43,44 @@ LogicalResult simplify(ModuleOp module, const GpuTarget &gpu) {
   return applyPatternsAndFoldGreedily(module, std::move(patterns));
 }
 
+/// A word of which only these bits can be set, said in a way that LLVM understands.
+Value masked(OpBuilder &b, mlir::Location loc, Value word, int64_t mask) {
+  if (mask == -1)
+    return word;
+  Value bits = b.create<LLVM::ConstantOp>(loc, b.getI64Type(), b.getI64IntegerAttr(mask));
+  return b.create<LLVM::AndOp>(loc, word, bits);
+}
+
+/// A view of which a launch has written words: how its core::kAlignmentAttr says that they are
+/// (0: any), and whether it is marked core::kUnitStrideAttr.
+struct WrittenView {
+  MemRefType type;
+  int64_t alignment = 0;
+  bool hasUnitStride = false;
+
+  /// The fields of its descriptor, from one word after the other.
+  SmallVector<Value> fields(OpBuilder &b, mlir::Location loc, function_ref<Value()> next) const {
+    int64_t rank = type.getRank(), elements = alignment / core::elementBytes(type.getElementType());
+    int64_t ofRow = elements > 1 ? 2 * elements : 1; // half a row is a multiple, too
+    auto word = [&](int64_t mask) { return alignment ? masked(b, loc, next(), mask) : next(); };
+    auto constant = [&](int64_t value) {
+      return b.create<LLVM::ConstantOp>(loc, b.getI64Type(), b.getI64IntegerAttr(value));
+    };
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    Value base = b.create<LLVM::IntToPtrOp>(loc, pointer, word(-alignment));
+    SmallVector<Value> fields{base, base, constant(0)};
+    for (int64_t dim = 0; dim < rank; ++dim) // extents
+      fields.push_back(word(INT32_MAX & (dim + 1 == rank ? -ofRow : -1)));
+    for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
+      fields.push_back(word(-elements));
+    if (rank > 0) {
+      Value last = next();
+      fields.push_back(hasUnitStride ? constant(1) : last);
+    }
+    return fields;
+  }
+};
+
 /// The entry point: takes words, calls the function.
 class EntryBuilder {
 public:
@@ -100,31 +138,8 @@ private:
       values_.push_back(*next_++);
       return;
     }
-    auto pointer = cast<LLVM::LLVMPointerType>(LLVM::LLVMPointerType::get(b_.getContext()));
-    int64_t bytes = argument.alignment, rank = view.getRank();
-    int64_t elements = bytes / core::elementBytes(view.getElementType());
-    int64_t ofRow = elements > 1 ? 2 * elements : 1; // half a row is a multiple, too
-    auto word = [&](int64_t mask) { return bytes ? masked(*next_++, mask) : *next_++; };
-    Value base = b_.create<LLVM::IntToPtrOp>(loc_, pointer, word(-bytes));
-    Value zero = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(0));
-    values_.append({base, base, zero});
-    for (int64_t dim = 0; dim < rank; ++dim) // extents
-      values_.push_back(word(INT32_MAX & (dim + 1 == rank ? -ofRow : -1)));
-    if (rank == 0)
-      return;
-    for (int64_t dim = 0; dim + 1 < rank; ++dim) // strides
-      values_.push_back(word(-elements));
-    Value one = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(1));
-    values_.push_back(argument.hasUnitStride ? one : *next_);
-    ++next_;
-  }
-
-  /// A word of which only these bits can be set, said in a way that LLVM understands.
-  Value masked(Value word, int64_t mask) {
-    if (mask == -1)
-      return word;
-    Value bits = b_.create<LLVM::ConstantOp>(loc_, b_.getI64Type(), b_.getI64IntegerAttr(mask));
-    return b_.create<LLVM::AndOp>(loc_, word, bits);
+    WrittenView written{view, argument.alignment, argument.hasUnitStride};
+    values_.append(written.fields(b_, loc_, [&]() -> Value { return *next_++; }));
   }
 
   const LLVMTypeConverter &types_;
@@ -154,6 +169,30 @@ void lowerShift(ShiftOp shift, const LLVMTypeConverter &types) {
   shift.erase();
 }
 
+/// A view of a table: its words are loaded where it is.
+void lowerViewAt(ViewAtOp op, const LLVMTypeConverter &types) {
+  OpBuilder b(op);
+  mlir::Location loc = op.getLoc();
+  auto aligned = op->getAttrOfType<IntegerAttr>(core::kAlignmentAttr);
+  WrittenView written{cast<MemRefType>(op.getView().getType()), aligned ? aligned.getInt() : 0,
+                      op->hasAttr(core::kUnitStrideAttr)};
+  Value first = b.create<arith::IndexCastOp>(loc, b.getI64Type(), op.getWord());
+  Value words = b.create<LLVM::GEPOp>(loc, op.getTable().getType(), b.getI64Type(), op.getTable(),
+                                      ArrayRef<LLVM::GEPArg>{first});
+  int32_t number = 0;
+  SmallVector<Value> fields = written.fields(b, loc, [&]() -> Value {
+    Value at = b.create<LLVM::GEPOp>(loc, words.getType(), b.getI64Type(), words,
+                                     ArrayRef<LLVM::GEPArg>{number++});
+    auto word = b.create<LLVM::LoadOp>(loc, b.getI64Type(), at);
+    word.setInvariant(true); // the table stays as it is
+    return word;
+  });
+  Value structure = MemRefDescriptor::pack(b, loc, types, written.type, fields);
+  auto view = b.create<UnrealizedConversionCastOp>(loc, written.type, structure);
+  op.getView().replaceAllUsesWith(view.getResult(0));
+  op.erase();
+}
+
 class LowerToLLVM : public impl::LowerToLLVMBase<LowerToLLVM> {
 public:
   using LowerToLLVMBase::LowerToLLVMBase;
@@ -175,13 +214,22 @@ private:
                         [](Operation *user) { return isa<memref::LoadOp, memref::DimOp>(user); });
   }
 
+  /// The program's number of an argument of the function, which those in tables are none of.
+  static int64_t numberOf(func::FuncOp kernel, BlockArgument argument) {
+    int64_t number = argument.getArgNumber();
+    if (auto tabled = kernel->getAttrOfType<DenseI64ArrayAttr>(kTabledAttr))
+      for (int64_t other : tabled.asArrayRef()) // ascending
+        number += other <= number;
+    return number;
+  }
+
   /// The numbers of arguments to whose code it makes no difference how they are aligned.
   static std::vector<int64_t> readSingly(func::FuncOp kernel) {
     std::vector<int64_t> numbers;
     for (BlockArgument argument : kernel.getArguments())
       if (isReadSingly(kernel, argument.getArgNumber()) &&
           llvm::any_of(argument.getUsers(), llvm::IsaPred<memref::LoadOp>))
-        numbers.push_back(argument.getArgNumber());
+        numbers.push_back(numberOf(kernel, argument));
     return numbers;
   }
 
@@ -236,6 +284,7 @@ private:
     });
     lower::defineIntegers(module);
     module.walk([&](ShiftOp shift) { lowerShift(shift, types); });
+    module.walk([&](ViewAtOp view) { lowerViewAt(view, types); });
     if (failed(simplify(module, target)) || failed(lower::convertToLLVM(module, types)))
       return failure();
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())

@@ -68,6 +68,11 @@ inline constexpr llvm::StringLiteral kDistributedAttr = "simt.distributed";
 /// The waits that reports name, by their numbers: an array of dictionaries {role, file, line, what}
 /// (attribute of the function).
 inline constexpr llvm::StringLiteral kSitesAttr = "simt.sites";
+/// Of a kernel that chooses among its arguments: the numbers of those whose words a table has, in
+/// its order, and of those that are no arguments of the function any more (i64 arrays, attributes of
+/// the function; SelectViews.cpp).
+inline constexpr llvm::StringLiteral kViewTableAttr = "simt.view_table";
+inline constexpr llvm::StringLiteral kTabledAttr = "simt.tabled";
 /// How many barriers a kernel has, each of which takes two counters behind its signals (i64
 /// attribute of the function).
 inline constexpr llvm::StringLiteral kBarriersAttr = "simt.barriers";

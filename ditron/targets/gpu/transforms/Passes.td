@@ -26,6 +26,12 @@ def SpreadTiles : Pass<"simt-spread-tiles", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def SelectViews : Pass<"simt-select-views", "::mlir::func::FuncOp"> {
+  let summary = "Reads views that are chosen among arguments from a table in memory";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+                           "::ditron::gpu::SimtDialect"];
+}
+
 def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
   let summary = "Turns ranks, cores, verbs and requirements into what a device knows of them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// simt-select-views: a view that is chosen among arguments is read from a table in memory.
+//
+//   func.func @k(%a: memref<?xf32, ...>, %b: memref<?xf32, ...>, %n: index) {
+//     %x = tile.select_view %n of (%b, %a) : memref<?xf32, ...>
+// becomes
+//   func.func @k(%n: index, %table: !llvm.ptr) attributes {simt.view_table = [1, 0],
+//                                                          simt.tabled = [0, 1]} {
+//     %x = simt.view_at %table[%n * 3] : !llvm.ptr -> memref<?xf32, ...>
+//
+// A launch writes the words of the arguments in simt.view_table into the table, in that order: those
+// of one choice lie one behind the other. Arguments that are only chosen among are none of the
+// function any more, so that neither its code nor its parameters grow with their number. A view of
+// the table has the alignment that all of its choices have. test/targets/gpu/select-views.mlir shows
+// it.
+#include "ditron/lower/Passes.h"
+#include "ditron/lower/Views.h"
+#include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace ditron::gpu {
+
+#define GEN_PASS_DEF_SELECTVIEWS
+#include "ditron/targets/gpu/transforms/Passes.h.inc"
+
+namespace {
+
+class Selector {
+public:
+  explicit Selector(func::FuncOp function) : function_(function), b_(function.getContext()) {}
+
+  LogicalResult run() {
+    SmallVector<core::SelectViewOp> ops;
+    function_.walk([&](core::SelectViewOp op) { ops.push_back(op); });
+    if (ops.empty())
+      return success();
+    addTable();
+    for (core::SelectViewOp op : ops)
+      if (failed(lower(op)))
+        return failure();
+    eraseFreed();
+    function_->setAttr(kViewTableAttr, b_.getDenseI64ArrayAttr(rows_));
+    return success();
+  }
+
+private:
+  /// Behind the arguments of the program, in front of symmetric memory.
+  void addTable() {
+    auto symmetric = function_->getAttrOfType<ArrayAttr>(lower::kSymmetricAttr);
+    unsigned number =
+        function_.getNumArguments() - static_cast<unsigned>(symmetric ? symmetric.size() : 0);
+    function_.insertArgument(number, LLVM::LLVMPointerType::get(b_.getContext()),
+                             b_.getDictionaryAttr({}), function_.getLoc());
+    table_ = function_.getArgument(number);
+  }
+
+  LogicalResult lower(core::SelectViewOp op) {
+    auto type = cast<MemRefType>(op.getView().getType());
+    int64_t words = 1 + 2 * type.getRank(), first = words_;
+    for (Value view : op.getViews()) {
+      auto argument = dyn_cast<BlockArgument>(view);
+      if (!argument || argument.getOwner() != &function_.front())
+        return op.emitOpError("selects among views that are no arguments of the kernel");
+      rows_.push_back(argument.getArgNumber());
+      words_ += words;
+      chosen_.insert(argument);
+    }
+    b_.setInsertionPoint(op);
+    auto index = [&](int64_t n) { return b_.create<arith::ConstantIndexOp>(op.getLoc(), n); };
+    Value word = b_.createOrFold<arith::MulIOp>(op.getLoc(), op.getNumber(), index(words));
+    word = b_.createOrFold<arith::AddIOp>(op.getLoc(), word, index(first));
+    auto view = b_.create<ViewAtOp>(op.getLoc(), type, table_, word);
+    promise(op, view);
+    op.replaceAllUsesWith(view.getView());
+    op.erase();
+    return success();
+  }
+
+  /// What holds of all choices holds of the chosen one.
+  void promise(core::SelectViewOp op, ViewAtOp view) {
+    if (lower::hasUnitStride(op.getView()))
+      view->setAttr(core::kUnitStrideAttr, b_.getUnitAttr());
+    int64_t least = INT64_MAX;
+    for (Value one : op.getViews()) {
+      auto bytes = function_.getArgAttrOfType<IntegerAttr>(cast<BlockArgument>(one).getArgNumber(),
+                                                           core::kAlignmentAttr);
+      least = std::min(least, bytes ? bytes.getInt() : 0);
+    }
+    if (least > 0)
+      view->setAttr(core::kAlignmentAttr, b_.getI64IntegerAttr(least));
+  }
+
+  void eraseFreed() {
+    IRRewriter rewriter(b_.getContext());
+    (void)runRegionDCE(rewriter, function_->getRegions()); // extents that nobody asks for
+    BitVector erased(function_.getNumArguments());
+    SmallVector<int64_t> numbers;
+    for (BlockArgument argument : function_.getArguments())
+      if (chosen_.contains(argument) && argument.use_empty()) {
+        erased.set(argument.getArgNumber());
+        numbers.push_back(argument.getArgNumber());
+      }
+    function_.eraseArguments(erased);
+    function_->setAttr(kTabledAttr, b_.getDenseI64ArrayAttr(numbers));
+  }
+
+  func::FuncOp function_;
+  OpBuilder b_;
+  Value table_;
+  SmallVector<int64_t> rows_; ///< arguments
+  int64_t words_ = 0;         ///< of the table so far
+  llvm::DenseSet<BlockArgument> chosen_;
+};
+
+class SelectViews : public impl::SelectViewsBase<SelectViews> {
+  void runOnOperation() override {
+    if (!getOperation().isExternal() && failed(Selector(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace ditron::gpu
