@@ -81,8 +81,7 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
       auto wide = cast<f32>(read);
       squares += ditron::sum(wide * wide, 1);
     }
-    auto scaled =
-        options.gain ? cast<f32>(read) * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
+    auto scaled = options.gain ? cast<f32>(read) * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
     auto factor = cast<F>(scaled);
     sum += dot(factor, transpose(weightsOf(cfg, weights, N, 0, j, k)));
     if (cfg.gated != Gated::none)

@@ -67,7 +67,7 @@ nlohmann::ordered_json jsonOf(const Resources &resources) {
 
 /// What came out, and what it took.
 struct Compiled {
-  std::string name, text;
+  std::string name, text = {};
   nlohmann::ordered_json details = {}; ///< of the kernel, for --json
   double seconds = 0;
   Resources resources = {};

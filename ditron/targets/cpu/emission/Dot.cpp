@@ -255,8 +255,8 @@ Value DotLowering::emitRight(Value row, Value k, int64_t lanes, int64_t which, C
     return emitFactor(right_, row, k, lanes, coverage);
   At at(batch_);
   at.append({row, k});
-  Value vector = emitter_.emitAhead(right_, at, lanes, coverage,
-                                    std::max<int64_t>(1, kAhead / depth_), which);
+  Value vector =
+      emitter_.emitAhead(right_, at, lanes, coverage, std::max<int64_t>(1, kAhead / depth_), which);
   return v_.convert(vector, source_, element_, core::Rounding::nearest_even, false);
 }
 

@@ -15,8 +15,8 @@ Value MicroKernel::multiplyAdd(Value x, Value y, Value acc) {
   return v_.create<arith::AddIOp>(v_.create<arith::MulIOp>(x, y), acc);
 }
 
-void MicroKernel::emit(Value rows, const Right &right, Value result, Value row, Value column, Value depth,
-                       int64_t height, ArrayRef<int64_t> widths) {
+void MicroKernel::emit(Value rows, const Right &right, Value result, Value row, Value column,
+                       Value depth, int64_t height, ArrayRef<int64_t> widths) {
   SmallVector<Value> registers;
   forEach(row, column, height, widths, [&](Value i, Value j, int64_t width, size_t) {
     registers.push_back(v_.create<vector::LoadOp>(vectorOf(width), result, ValueRange{i, j}));
@@ -44,8 +44,8 @@ void MicroKernel::forEach(Value row, Value column, int64_t height, ArrayRef<int6
   }
 }
 
-SmallVector<Value> MicroKernel::step(Value rows, const Right &right, Value row, Value k, int64_t height,
-                                     ArrayRef<int64_t> widths, ValueRange carried) {
+SmallVector<Value> MicroKernel::step(Value rows, const Right &right, Value row, Value k,
+                                     int64_t height, ArrayRef<int64_t> widths, ValueRange carried) {
   SmallVector<Value> columns, next;
   int64_t j = 0;
   for (int64_t width : widths) {

@@ -60,13 +60,13 @@ class LookUpNibbles : public impl::LookUpNibblesBase<LookUpNibbles> {
     SmallVector<float> values;
     for (int64_t n = 0; n < kEntries; ++n)
       values.push_back(static_cast<float>(n));
-    Value all = b.create<arith::ConstantOp>(
-        op->getLoc(), DenseElementsAttr::get(type, ArrayRef<float>(values)));
+    Value all = b.create<arith::ConstantOp>(op->getLoc(),
+                                            DenseElementsAttr::get(type, ArrayRef<float>(values)));
     Operation *table = b.clone(*op);
     table->setOperand(0, all);
-    auto found = b.create<LLVM::CallIntrinsicOp>(
-        op->getLoc(), type, b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
-        ValueRange{table->getResult(0), bits});
+    auto found = b.create<LLVM::CallIntrinsicOp>(op->getLoc(), type,
+                                                 b.getStringAttr("llvm.x86.avx512.permvar.sf.512"),
+                                                 ValueRange{table->getResult(0), bits});
     op->getResult(0).replaceAllUsesWith(found.getResult(0));
     op->erase();
   }
