@@ -4,6 +4,7 @@
 #include "ditron/driver/Megakernel.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,6 +40,7 @@ struct TaskProgram::Impl {
   std::vector<Program> types; ///< where tasks are launches
   std::optional<Megakernel> megakernel;
   std::list<Instance> instances; ///< the one launched last in front
+  uint64_t lastLaunch = 0;
 
   size_t inputs() const {
     return std::count_if(graph.values.begin(), graph.values.end(), [](const task::Value &value) {
@@ -205,6 +207,8 @@ const task::Plan *TaskProgram::lastPlan() const {
   return isThere ? &impl_->instances.front().schedule.plan : nullptr;
 }
 
+uint64_t TaskProgram::lastLaunch() const { return impl_->lastLaunch; }
+
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
   impl_->eachLaunch(impl_->instanceFor(tensors), tensors,
                     [](const Program &program, const std::vector<KernelArgument> &arguments) {
@@ -213,6 +217,8 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 }
 
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
+  static std::atomic<uint64_t> launches = 0;
+  impl_->lastLaunch = ++launches;
   Instance &instance = impl_->instanceFor(tensors);
   if (impl_->mode != Mode::stream)
     impl_->recorded(instance, tensors).launch();

@@ -43,11 +43,13 @@ public:
   /// Compiles what a launch with such tensors needs, which its first launch does otherwise.
   void prepare(const std::vector<Tensor> &tensors) const;
 
-  static constexpr size_t kMostShapes = 8;
+  static constexpr size_t kMostShapes = 16;
   Mode mode() const;
   const task::Graph &graph() const;
   /// Of a megakernel, the schedule of the last launch; null before there was one.
   const task::Plan *lastPlan() const;
+  /// Of two programs, the one that was launched last has the larger number; 0: it was not.
+  uint64_t lastLaunch() const;
 
 private:
   struct Impl;

@@ -2,11 +2,12 @@
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/RankRecord.h"
 #include "ditron/profile/TaskRecord.h"
+#include "ditron/runtime/Events.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 
 namespace ditron::profile {
 
@@ -23,25 +24,45 @@ struct Profiler::Impl final : runtime::LaunchObserver {
   void launched(runtime::Rank &rank, const runtime::KernelCode &code,
                 const runtime::Workspace *workspace, const LaunchStats &) override {
     last.take(rank, code.name, workspace);
-    if (tasks && tasks->mode() == Mode::stream)
-      launches.add(last.read(rank), tasks->graph());
+    if (mostLaunches > 0)
+      keep(rank);
   }
 
-  RankRecord record() {
+  /// Keeps a launch of a stream. On one rank, what that takes is taken out of the times behind it.
+  void keep(const runtime::Rank &rank) {
+    uint64_t begin = runtime::nowNs();
+    RankRecord record = last.read(rank);
+    moveBack(record, keeping);
+    launches.add(std::move(record), mostLaunches);
+    if (rank.size() == 1)
+      keeping += static_cast<int64_t>(runtime::nowNs() - begin);
+  }
+
+  /// The graph that was launched last; null: none.
+  const TaskProgram *lastGraph() const {
+    auto later = [](const TaskProgram &a, const TaskProgram &b) {
+      return a.lastLaunch() < b.lastLaunch();
+    };
+    auto found = std::max_element(graphs.begin(), graphs.end(), later);
+    return found == graphs.end() ? nullptr : &*found;
+  }
+
+  RankRecord record() const {
+    const TaskProgram *graph = lastGraph();
+    if (graph && graph->mode() == Mode::stream)
+      return launches.join(graph->graph());
     RankRecord record = last.read(context.runtimeRank());
-    if (!tasks)
-      return record;
-    if (tasks->mode() == Mode::stream)
-      return launches.join(tasks->graph());
-    if (const task::Plan *plan = tasks->lastPlan())
-      nameTasks(record, tasks->graph(), *plan);
+    if (const task::Plan *plan = graph ? graph->lastPlan() : nullptr)
+      nameTasks(record, graph->graph(), *plan);
     return record;
   }
 
   Context &context;
   Recorded last;
-  std::optional<TaskProgram> tasks; ///< what is recorded, where that is a graph
-  TaskLaunches launches;
+  std::vector<TaskProgram> graphs; ///< that were compiled
+  TaskLaunches launches;           ///< of those that are streams
+  size_t mostLaunches = 0;         ///< of one of them
+  int64_t keeping = 0;             ///< nanoseconds that keeping launches has taken
 };
 
 Profiler::Profiler(Context &context) : impl_(std::make_unique<Impl>(context)) {}
@@ -57,8 +78,9 @@ TaskProgram Profiler::compile(const TaskGraph &graph, const TaskOptions &options
                                       "Mode::megakernel or Mode::stream");
   TaskOptions recorded = options;
   recorded.recorded = true;
-  impl_->tasks = impl_->context.compile(graph, recorded);
-  return *impl_->tasks;
+  if (options.mode == Mode::stream)
+    impl_->mostLaunches = std::max(impl_->mostLaunches, graph.graph().nodes.size());
+  return impl_->graphs.emplace_back(impl_->context.compile(graph, recorded));
 }
 
 Timeline Profiler::timeline() {
@@ -74,8 +96,8 @@ Timeline Profiler::timeline() {
   if (records.empty())
     return {};
   Timeline timeline = merge(std::move(records));
-  if (impl_->tasks)
-    timeline.tasks = namesOf(impl_->tasks->graph());
+  if (const TaskProgram *graph = impl_->lastGraph())
+    timeline.tasks = namesOf(graph->graph());
   timeline.link();
   return timeline;
 }

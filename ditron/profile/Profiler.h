@@ -18,8 +18,8 @@
 
 namespace ditron::profile {
 
-/// The profiler of a rank. One at a time; must not outlive its context. It records kernels or one
-/// graph of tasks.
+/// The profiler of a rank. One at a time; must not outlive its context. It records kernels or
+/// graphs of tasks.
 class Profiler {
 public:
   /// UnavailableError where the context's backend records nothing.

@@ -115,10 +115,10 @@ void nameTasks(RankRecord &record, const task::Graph &graph, const task::Plan &p
 
 //===-- A stream ------------------------------------------------------------------------------===//
 
-void TaskLaunches::add(RankRecord record, const task::Graph &graph) {
-  if (records_.size() == graph.nodes.size())
-    records_.clear();
+void TaskLaunches::add(RankRecord record, size_t most) {
   records_.push_back(std::move(record));
+  if (records_.size() > most)
+    records_.pop_front();
 }
 
 namespace {
@@ -148,22 +148,25 @@ void append(Lane &lane, const Lane &launch, const Slice &role, int32_t cores) {
 
 RankRecord TaskLaunches::join(const task::Graph &graph) const {
   RankRecord step;
-  if (records_.size() != graph.nodes.size() || records_.empty())
+  size_t nodes = graph.nodes.size();
+  if (records_.size() < nodes || nodes == 0)
     return step;
   step.kernel = graph.name;
   std::vector<int32_t> names = addNodes(step, graph);
-  for (const Lane &first : records_.front().lanes) {
+  size_t first = records_.size() - nodes;
+  for (const Lane &launch : records_[first].lanes) {
     Lane &lane = step.lanes.emplace_back();
-    lane.rank = first.rank;
-    lane.core = first.core;
-    lane.begin = lane.end = first.begin;
+    lane.rank = launch.rank;
+    lane.core = launch.core;
+    lane.begin = lane.end = launch.begin;
   }
-  for (size_t node = 0; node < records_.size(); ++node)
+  for (size_t node = 0; node < nodes; ++node) {
+    const RankRecord &record = records_[first + node];
+    auto renamed = [&](int32_t name) {
+      return name < 0 ? name : addName(step, record.names[static_cast<size_t>(name)]);
+    };
     for (size_t core = 0; core < step.lanes.size(); ++core) {
-      Lane launch = records_[node].lanes[core];
-      auto renamed = [&](int32_t name) {
-        return name < 0 ? name : addName(step, records_[node].names[static_cast<size_t>(name)]);
-      };
+      Lane launch = record.lanes[core];
       for (Slice &slice : launch.slices) {
         slice.name = renamed(slice.name);
         slice.place = renamed(slice.place);
@@ -171,7 +174,21 @@ RankRecord TaskLaunches::join(const task::Graph &graph) const {
       append(step.lanes[core], launch, roleOf(node, names[node], launch.begin),
              static_cast<int32_t>(step.lanes.size()));
     }
+  }
   return step;
+}
+
+void moveBack(RankRecord &record, int64_t nanoseconds) {
+  for (Lane &lane : record.lanes) {
+    lane.begin -= nanoseconds;
+    lane.end -= nanoseconds;
+    if (lane.dropped)
+      lane.knownUntil -= nanoseconds;
+    for (Slice &slice : lane.slices) {
+      slice.begin -= nanoseconds;
+      slice.end -= nanoseconds;
+    }
+  }
 }
 
 } // namespace ditron::profile

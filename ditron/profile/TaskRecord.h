@@ -10,6 +10,7 @@
 #pragma once
 #include "ditron/profile/RankRecord.h"
 #include "ditron/task/Plan.h"
+#include <deque>
 
 namespace ditron::profile {
 
@@ -19,17 +20,20 @@ std::vector<TaskName> namesOf(const task::Graph &graph);
 /// Puts a role around the slices of each task of a megakernel, and says what its waits are for.
 void nameTasks(RankRecord &record, const task::Graph &graph, const task::Plan &plan);
 
-/// The launches of a step, a task each.
+/// Moves all times of a record back.
+void moveBack(RankRecord &record, int64_t nanoseconds);
+
+/// The last launches of a stream, a task each.
 class TaskLaunches {
 public:
-  /// Adds the record of a launch; the first of a step drops those of the step before.
-  void add(RankRecord record, const task::Graph &graph);
-  /// The step as one record: launches behind one another on each core, and between two of them a
-  /// barrier of the rank's cores. Without lanes where the last step is not complete.
+  /// Adds the record of a launch and drops what is more than `most`.
+  void add(RankRecord record, size_t most);
+  /// The last step of a graph as one record: launches behind one another on each core, and between two
+  /// of them a barrier of the rank's cores. Without lanes where there were fewer launches.
   RankRecord join(const task::Graph &graph) const;
 
 private:
-  std::vector<RankRecord> records_; ///< of the nodes, in their order
+  std::deque<RankRecord> records_;
 };
 
 } // namespace ditron::profile

@@ -165,6 +165,8 @@ def Task_EdgeOp : Task_Op<"edge"> {
 
     Example:
     ```mlir
+    %n, %h = task.node "up" @up(%x) : (!task.tensor<?x?xf32>) -> !task.tensor<?x?xf32>
+    %m = task.node "down" @down(%h) update(%x) : (!task.tensor<?x?xf32>, !task.tensor<?x?xf32>)
     task.edge %n to %m of %h read_after_write ["v0 8 mul : 8", "*"] to ["v0 16 mul : 16", "*"] : !task.tensor<?x?xf32>
     ```
   }];

@@ -34,10 +34,14 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--top-p", line.sampling.topP, "take from the likeliest that have P together");
   app.add_option("--seed", line.sampling.seed, "what choices follow from (default 0)");
   app.add_option("--perplexity", line.perplexityFile, "of the text in a file; generates nothing");
+  app.add_option("--trace", line.traceFile,
+                 "the timeline of the last step, for ui.perfetto.dev, or a page *.html");
   app.add_flag("--json", line.isJson, "one JSON object on stdout");
 }
 
 static void check(const CommandLine &line) {
+  if (!line.traceFile.empty() && line.mode == "graph")
+    throw UsageError("--trace is of a stream or a megakernel, expected another --mode than graph");
   if (line.tokens < 1)
     throw UsageError(fmt::format("--tokens is {}, expected 1 or more", line.tokens));
   if (line.options.cores < 1)

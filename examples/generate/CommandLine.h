@@ -8,7 +8,7 @@ namespace generate {
 
 /// What the program was asked to do.
 struct CommandLine {
-  std::string model, prompt, promptsFile, perplexityFile;
+  std::string model, prompt, traceFile, promptsFile, perplexityFile;
   int64_t tokens = 128;
   int64_t batch = 8; ///< sequences at a time, of those of a file
   std::string mode = "stream";

@@ -11,7 +11,10 @@
 #include "Progress.h"
 #include "Run.h"
 #include "ditron/compiler/MemoryGuard.h"
+#include "ditron/profile/Export.h"
+#include "ditron/profile/TaskSummary.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
 #include "ditron/support/StartThread.h"
 #include "formats/Json.h"
 #include "formats/MappedFile.h"
@@ -23,6 +26,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <unistd.h>
 
@@ -117,6 +121,37 @@ void measurePerplexity(const ditron::Context &ctx, const Job &job) {
     std::printf("perplexity %.4f of %zu tokens\n", value, job.texts.front().size());
 }
 
+/// Records the steps of a decoder, where that was asked for.
+class StepTrace {
+public:
+  StepTrace(ditron::Context &ctx, const Job &job, Decoder &decoder)
+      : ctx_(ctx), file_(job.line.traceFile) {
+    if (!file_.empty())
+      decoder.record(profiler_.emplace(ctx));
+  }
+
+  /// Writes the last step, and says on stderr where its time went. Collective.
+  void finish() {
+    if (!profiler_)
+      return;
+    ditron::profile::Timeline timeline = profiler_->timeline();
+    if (ctx_.rank() != 0)
+      return;
+    ditron::writeFile(file_, file_.ends_with(".html") ? ditron::profile::page(timeline, "generate")
+                                                      : ditron::profile::chromeTrace(timeline));
+    constexpr size_t kMost = 12;
+    ditron::profile::Summary summary = summarize(timeline);
+    std::string text = describeTasks(summarizeTasks(timeline, summary), kMost);
+    std::fprintf(stderr, "%s: the last step took %.3f ms\n%s", file_.c_str(), 1e3 * summary.seconds,
+                 text.c_str());
+  }
+
+private:
+  ditron::Context &ctx_;
+  std::string file_;
+  std::optional<ditron::profile::Profiler> profiler_;
+};
+
 /// What is said of the speed.
 std::string speedOf(const Generated &generated) {
   return fmt::format("{} tokens, {:.1f} tokens/s", generated.tokens.size(),
@@ -131,11 +166,12 @@ Json jsonOf(const Tokenizer &tokenizer, const Generated &generated) {
           {"tokens_per_second", generated.tokensPerSecond()}};
 }
 
-void continueText(const ditron::Context &ctx, const Job &job) {
+void continueText(ditron::Context &ctx, const Job &job) {
   bool isFirst = ctx.rank() == 0, isJson = job.line.isJson;
   bool grows = isFirst && !isJson && isatty(STDOUT_FILENO) == 1;
   Progress progress(isFirst);
   Decoder decoder = makeDecoder(ctx, job, progress);
+  StepTrace trace(ctx, job, decoder);
   GrowingText text;
   auto show = [&](size_t, const Generated &now) {
     if (!grows)
@@ -147,6 +183,7 @@ void continueText(const ditron::Context &ctx, const Job &job) {
       generateTokens(decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens, show)
           .front();
   progress.clear();
+  trace.finish();
   if (!isFirst)
     return;
   if (isJson)
@@ -156,14 +193,16 @@ void continueText(const ditron::Context &ctx, const Job &job) {
 }
 
 /// A line of JSON for each prompt, in their order.
-void continueTexts(const ditron::Context &ctx, const Job &job) {
+void continueTexts(ditron::Context &ctx, const Job &job) {
   Progress progress(ctx.rank() == 0);
   Decoder decoder = makeDecoder(ctx, job, progress);
+  StepTrace trace(ctx, job, decoder);
   int64_t done = 0;
   std::vector<Generated> results = generateTokens(
       decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens,
       [&](size_t, const Generated &) { progress.show(fmt::format("{} tokens", ++done)); });
   progress.clear();
+  trace.finish();
   if (ctx.rank() == 0)
     for (const Generated &generated : results)
       printJson(jsonOf(job.tokenizer, generated));

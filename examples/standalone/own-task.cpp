@@ -14,7 +14,7 @@ Kernel clip() {
     auto xs = x.tiled(8, 32);
     auto ys = y.tiled(8, 32);
     for (auto [i, j] : ys.tiles())
-      ys(i, j) = min(xs(i, j), most);
+      ys(i, j) = minimum(xs(i, j), most);
   });
 }
 

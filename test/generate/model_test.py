@@ -80,6 +80,24 @@ def checkBatch(path, *options):
             assert all(one[key] == other[key] for key in ("text", "tokens")), f"{line} in a batch of {batch}: {other}, alone {one}"
 
 
+def checkTrace(path):
+    """The last step as a timeline: each task of the model on the cores that executed it."""
+    plain = json.loads(run(GENERATE, path, "--tokens", "4", "--json", PROMPT).stdout)["text"]
+    labels = {}
+    for mode, ranks in (("stream", "1"), ("megakernel", "1"), ("megakernel", "2")):
+        result = run(GENERATE, path, "--tokens", "4", "--mode", mode, "--ranks", ranks, "--cores", "2", "--json",
+                     "--trace", FOLDER / "step.json", PROMPT)
+        assert json.loads(result.stdout)["text"] == plain
+        for said in ("the last step took", "tasks by type", "tasks by core", "critical path"):
+            assert said in result.stderr, f"{mode}: {result.stderr}"
+        events = json.loads((FOLDER / "step.json").read_text())["traceEvents"]
+        labels[mode, ranks] = {e["name"] for e in events if e.get("cat") == "role"}
+        assert any(e.get("cat") == "wait" and e["name"].startswith("wait for ") for e in events) == (mode == "megakernel")
+    assert len(labels["stream", "1"]) > 8 and labels["stream", "1"] == labels["megakernel", "1"], labels
+    run(GENERATE, path, "--tokens", "1", "--mode", "megakernel", "--trace", FOLDER / "step.html", PROMPT)
+    assert (FOLDER / "step.html").read_text().startswith("<!")
+
+
 def checkSampling(path):
     def text(*options):
         return json.loads(run(GENERATE, path, "--tokens", "8", "--json", *options, PROMPT).stdout)["text"]
@@ -99,7 +117,7 @@ def checkOptions(path):
             (["--ranks", "3", "a"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
             ([], 2, "no prompt is given"), (["--system", "x", "a"], 2, "--system is given"),
             (["--tokens", "9999", "a"], 2, "the model's context"), (["--batch", "65", "a"], 2, "--batch is 65, expected 1 to 64"),
-            (["--prompts", "none.txt"], 1, "'none.txt' cannot be read"), (["--prompts", "x", "a"], 2, "--prompts is a file"),
+            (["--trace", "t.json", "--mode", "graph", "a"], 2, "--trace is of a stream or a megakernel"), (["--prompts", "none.txt"], 1, "'none.txt' cannot be read"), (["--prompts", "x", "a"], 2, "--prompts is a file"),
             (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
             (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
@@ -139,6 +157,7 @@ llama = tiny_models.llama()
 llama.writeGguf(FOLDER / "llama.gguf", "llama")
 tokens = checkModel(FOLDER / "llama.gguf", llama, [0])
 checkInterpreter(FOLDER / "llama.gguf", llama, tokens)
+checkTrace(FOLDER / "llama.gguf")
 checkSampling(FOLDER / "llama.gguf")
 for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
     checkBatch(FOLDER / "llama.gguf", *options)

@@ -115,11 +115,14 @@ const TaskProgram &Decoder::programFor(int64_t rows) {
   constexpr int64_t kFew = 8;
   int64_t key = rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
   auto found = programs_.find(key);
-  if (found == programs_.end())
+  if (found == programs_.end()) {
+    TaskGraph step = stepOf(ctx_, model_, weights_, caches_, key);
+    TaskOptions options{.mode = mode_};
     found = programs_
-                .emplace(key, ctx_.compile(stepOf(ctx_, model_, weights_, caches_, key),
-                                           {.mode = mode_}))
+                .emplace(key, profiler_ ? profiler_->compile(step, options)
+                                        : ctx_.compile(step, options))
                 .first;
+  }
   return found->second;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/driver/TaskProgram.h"
+#include "ditron/profile/Profiler.h"
 #include "model/Step.h"
 #include "text/TokenizerSpec.h"
 #include <map>
@@ -39,6 +40,8 @@ public:
   Decoder(
       const ditron::Context &ctx, const ModelFile &file, const DecoderSize &size, ditron::Mode mode,
       const std::function<void(int64_t)> &progress = [](int64_t) {});
+  /// Programs of steps that are made from here on are recorded. The profiler has to outlive the steps.
+  void record(ditron::profile::Profiler &profiler) { profiler_ = &profiler; }
 
   const DecoderSize &size() const { return size_; }
   /// From the next step on these pages are the sequence's, in this order; no values of those who had them
@@ -78,6 +81,7 @@ private:
   Architecture model_; ///< this rank's part
   DecoderSize size_;
   ditron::Mode mode_;
+  ditron::profile::Profiler *profiler_ = nullptr; ///< null: steps are not recorded
   Weights weights_;
   std::vector<LayerCache> caches_;
   Tensor pages_, pagesOnHost_;

@@ -159,7 +159,8 @@ int traceGraph(const TraceArguments &arguments) {
   Files files = filesOf(arguments);
   if (arguments.shapes.size() > 1)
     throw UsageError(fmt::format("{} shapes are given, expected one", arguments.shapes.size()));
-  readGraphOf(arguments.kernel, arguments.graph); // what is wrong is refused before a rank starts
+  if (TaskGraph graph = readGraphOf(arguments.kernel, arguments.graph); graph.graph().nodes.empty())
+    throw CompileError(graph.name() + ": the graph has no task, expected one or more");
   runtime::Options options = runtimeOptions(placement);
   if (!arguments.events.empty())
     options.events = size_t(
