@@ -10,7 +10,6 @@
 #include <mutex>
 #include <new>
 #include <string_view>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -91,13 +90,7 @@ void requireRoom(size_t bytes) {
     throw RuntimeError(fmt::format("compiling or loading a kernel takes up to {} bytes of memory, "
                                    "but {} are available on this machine or in its control group",
                                    bytes, available));
-  void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED)
-    throw RuntimeError(fmt::format("compiling or loading a kernel takes up to {} bytes of address "
-                                   "space, which the limit on memory (ulimit -v) does not leave",
-                                   bytes));
-  munmap(room, bytes);
+  requireAddressSpace(bytes, "compiling or loading a kernel");
 }
 
 } // namespace

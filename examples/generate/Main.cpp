@@ -23,6 +23,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <new>
@@ -250,9 +251,10 @@ int guardedMain(int argc, char **argv) {
   } catch (const ditron::UnavailableError &error) {
     return fail(error.what(), kUnavailable);
   } catch (const std::bad_alloc &) {
-    return fail("the system gives no more memory: take fewer tokens or ranks, or raise the limit "
-                "of this process (ulimit -v)",
-                kUnavailable);
+    fail("the system gives no more memory: take fewer tokens or ranks, or raise the limit of this "
+         "process (ulimit -v)",
+         kUnavailable);
+    std::_Exit(kUnavailable); // it may have passed through MLIR, which is built without exceptions
   } catch (const std::exception &error) {
     return fail(error.what(), kFailed);
   }

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 DITRON, OPT, LSP, GENERATE = (sys.argv.pop(1) for _ in range(4))
 NESTED = "".join(f"{'  ' * n}scf.for %i{n} = %a to %b step %c {{\n" for n in range(100)) + "}\n" * 100
@@ -75,13 +76,30 @@ class Stacks(unittest.TestCase):
         self.assertIn('"diagnostics":[]', done.stdout)
 
 
+class Files(unittest.TestCase):
+    def testThatAreTooMany(self):
+        """Ranks that are processes need some: with less a run is one error, whose numbers are true."""
+        for files in range(4, 10):
+            with self.subTest(files=files):
+                done = run([DITRON, "run", "all-gather", "--procs", "2", "--shape", "M=8,N=64"], RLIMIT_NOFILE=files)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                self.assertNotRegex(done.stderr, r"\d{19}")
+                self.assertEqual(done.stderr.count("\n"), done.returncode, done.stderr)
+
+
 @unittest.skipIf("asan" in DITRON or "tsan" in DITRON, "a sanitizer takes the address space")
 class Memory(unittest.TestCase):
+    def setUp(self):
+        environment = unittest.mock.patch.dict(os.environ, DITRON_HEAP_BYTES="1000000", DITRON_CACHE="0")
+        environment.start()
+        self.addCleanup(environment.stop)
+
     def testThatIsNotThere(self):
         """Whatever is left of the address space, a command ends well or with one line."""
         for megabytes in range(100, 260, 20):
             for command in ([DITRON, "compile", "gemm", "--target", "sm_90a", "--emit", "asm", "-o", "/dev/null"],
-                            [OPT, "--canonicalize"], [DITRON, "run", "softmax", "--cores", "1"]):
+                            [OPT, "--canonicalize"], [DITRON, "run", "softmax", "--cores", "1"],
+                            [DITRON, "run", "softmax", "--backend", "reference", "--shape", "T=4,H=4"], [DITRON, "info"]):
                 with self.subTest(megabytes=megabytes, command=command[1]):
                     done = run(command, LARGE, RLIMIT_AS=megabytes << 20)
                     self.assertIn(done.returncode, (0, 1, 3), done.stderr)
