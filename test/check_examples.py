@@ -45,8 +45,12 @@ def run(opt, text):
 def parse(opt, example):
     """The printed form of the example in a function, or (None, the error).
 
-    A value of unknown type is first taken for an index; the parser then says what it is used as.
+    A value of unknown type is first taken for an index; the parser then says what it is used as. An example
+    with functions is a module of its own.
     """
+    if "func.func" in example:
+        status, out, err = run(opt, example)
+        return (out, "") if status == 0 else (None, err)
     types = {value: "index" for value in free_values(example)}
     wrong = re.compile(
         rf"use of value '({VALUE})' expects different type than prior uses: '(.*)' vs 'index'"

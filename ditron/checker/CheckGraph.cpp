@@ -15,9 +15,9 @@ using task::ValueKind;
 class GraphSubject {
 public:
   GraphSubject(const TaskGraph &graph, const GraphCheckOptions &options)
-      : graph_(graph.graph()), given_(options),
+      : graph_(withTasks(graph.graph())), given_(options),
         footprints_(graph_.types.begin(), graph_.types.end()), fused_(graph_, footprints_),
-        shapes_(task::shapesOf(graph_, inputShapes(), options.ranks)),
+        shapes_(task::shapesOf(graph_, options.shape, options.ranks)),
         plan_(task::schedule(graph_, footprints_, shapes_,
                              {.cores = options.cores, .ranks = options.ranks})) {}
 
@@ -26,30 +26,38 @@ public:
 
   Verdict check(const task::Plan &plan) const {
     task::Tables tables = fused_.tablesOf(plan);
+    Verdict verdict = ditron::check(fused_.kernel(), optionsFor(tables));
+    verdict.options.input = {}; // refers to the tables
+    verdict.options.shape = given_.shape;
+    return verdict;
+  }
+
+  std::vector<std::string> replay(const std::string &schedule) const {
+    task::Tables tables = fused_.tablesOf(plan_);
+    return ditron::replay(fused_.kernel(), optionsFor(tables), schedule);
+  }
+
+private:
+  static const task::Graph &withTasks(const task::Graph &graph) {
+    if (graph.nodes.empty())
+      throw CompileError(
+          fmt::format("{}: the graph has no task, expected one or more", graph.name));
+    return graph;
+  }
+
+  CheckOptions optionsFor(const task::Tables &tables) const {
     CheckOptions options;
     options.ranks = given_.ranks;
     options.cores = given_.cores;
+    options.launches = given_.launches;
     options.schedules = given_.schedules;
+    options.seed = given_.seed;
     options.time = given_.time;
     options.shape = extents(tables);
     options.input = [this, &tables](int64_t, size_t argument, int64_t element) {
       return this->element(tables, argument, element);
     };
-    Verdict verdict = ditron::check(fused_.kernel(), options);
-    verdict.options.input = {}; // refers to the tables
-    return verdict;
-  }
-
-private:
-  std::vector<std::vector<int64_t>> inputShapes() const {
-    std::vector<std::vector<int64_t>> shapes;
-    for (const task::Value &value : graph_.values)
-      if (value.kind == ValueKind::input) {
-        Argument argument{value.name, false, false, value.dims};
-        Signature signature(fmt::format("{}({}) -> nothing[1]", graph_.name, argument.text()));
-        shapes.push_back(signature.shape(argument, given_.shape));
-      }
-    return shapes;
+    return options;
   }
 
   /// Extents by the names that the fused kernel's signature has for them.
@@ -82,7 +90,7 @@ private:
   double valueOf(const task::Value &value, int64_t element) const {
     if (value.kind == ValueKind::input && given_.input)
       return given_.input(value.name, element);
-    if (value.kind != ValueKind::constant || !value.tensor.isHostAccessible())
+    if (value.kind != ValueKind::constant || value.isUnfilled() || !value.tensor.isHostAccessible())
       return double((element * 7 + 3) % 5);
     std::vector<int64_t> index(value.tensor.shape().size());
     for (size_t d = index.size(); d-- > 0; element /= value.tensor.shape()[d])
@@ -103,6 +111,11 @@ private:
 Verdict check(const TaskGraph &graph, const GraphCheckOptions &options) {
   GraphSubject subject(graph, options);
   return subject.check(subject.plan());
+}
+
+std::vector<std::string> replay(const TaskGraph &graph, const GraphCheckOptions &options,
+                                const std::string &schedule) {
+  return GraphSubject(graph, options).replay(schedule);
 }
 
 std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &options) {

@@ -15,14 +15,22 @@ struct GraphCheckOptions {
   int64_t cores = 2;     ///< of each rank
   Dimensions shape = {}; ///< extents of the names in declarations of inputs
   /// Value of an element (row-major) of an input; small integers otherwise. Constants are what their
-  /// tensors hold, where the host may read them.
+  /// tensors hold, where there are tensors that the host may read.
   std::function<double(const std::string &input, int64_t element)> input = {};
+  int64_t launches = 2; ///< back to back
+  /// Runs in schedules that follow from the seed: see CheckOptions.
   std::optional<int64_t> schedules = {};
+  uint64_t seed = 1;
   std::chrono::seconds time{600};
 };
 
-/// Checks a graph. CompileError where shapes do not fit, or a task cannot be part of one kernel.
+/// Checks a graph. CompileError where it has no task, shapes do not fit, or a task cannot be part of
+/// one kernel.
 Verdict check(const TaskGraph &graph, const GraphCheckOptions &options);
+
+/// What happens in a finding's schedule, step by step.
+std::vector<std::string> replay(const TaskGraph &graph, const GraphCheckOptions &options,
+                                const std::string &schedule);
 
 /// The same for each schedule with one edge that waits for a task too few: the mistakes that a
 /// schedule can have. One that is `missed` may be an edge that nothing needs.

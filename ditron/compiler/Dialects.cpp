@@ -8,6 +8,8 @@
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/Targets.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "ditron/task/TaskOps.h"
+#include "ditron/task/transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -15,7 +17,7 @@
 #include "mlir/Transforms/Passes.h"
 
 void ditron::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<core::TileDialect, device::DistDialect, gpu::SimtDialect>();
+  registry.insert<core::TileDialect, device::DistDialect, task::TaskDialect, gpu::SimtDialect>();
   registerTargetDialects(registry);
   registry
       .insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
@@ -45,6 +47,7 @@ void ditron::registerAllPasses() {
   mlir::registerTransformsPasses();
   core::registerPasses();
   device::registerPasses();
+  task::registerPasses();
   lower::registerPasses();
   gpu::registerPasses();
   registerTargetPasses();

@@ -6,10 +6,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <string_view>
-#include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace ditron {
@@ -24,22 +25,38 @@ constexpr const char *kNoMemoryText =
 thread_local int guards = 0; ///< of this thread
 std::atomic<bool> isStarting = false;
 
-void print(const std::string &message) {
-  std::string line = "ditron: " + message + "\n";
-  [[maybe_unused]] ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
+iovec partOf(std::string_view text) { return {const_cast<char *>(text.data()), text.size()}; }
+
+/// Takes no memory.
+void print(std::string_view message) {
+  const iovec line[] = {partOf("ditron: "), partOf(message), partOf("\n")};
+  [[maybe_unused]] ssize_t ignored = writev(STDERR_FILENO, line, std::size(line));
 }
 
-std::atomic<TellEnd> tellEnd = print;
+std::atomic<TellEnd> tellEnd = nullptr;
 
 /// Given back at the end, so that there is room to tell it.
 std::atomic<void *> reserve = nullptr;
 
+void tell(std::string_view message) {
+  if (TellEnd how = tellEnd.load())
+    how(std::string(message));
+  else
+    print(message);
+}
+
 [[noreturn]] void end(std::string_view message, int status) {
   static std::atomic<bool> isEnding = false;
-  if (isEnding.exchange(true)) // the reserve was too small
+  static thread_local bool isTelling = false;
+  if (isTelling) { // the reserve was too small
+    print(message);
     _exit(status);
+  }
+  while (isEnding.exchange(true)) // another thread tells it, and ends this one too
+    pause();
+  isTelling = true;
   std::free(reserve.exchange(nullptr));
-  tellEnd.load()(std::string(message));
+  tell(message);
   _exit(status);
 }
 
@@ -73,13 +90,7 @@ void requireRoom(size_t bytes) {
     throw RuntimeError(fmt::format("compiling or loading a kernel takes up to {} bytes of memory, "
                                    "but {} are available on this machine or in its control group",
                                    bytes, available));
-  void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED)
-    throw RuntimeError(fmt::format("compiling or loading a kernel takes up to {} bytes of address "
-                                   "space, which the limit on memory (ulimit -v) does not leave",
-                                   bytes));
-  munmap(room, bytes);
+  requireAddressSpace(bytes, "compiling or loading a kernel");
 }
 
 } // namespace
@@ -97,10 +108,9 @@ void guardStart() {
   prepare();
 }
 
-void beginMain(TellEnd tell) {
+void beginMain(TellEnd how) {
   isStarting = false;
-  if (tell)
-    tellEnd = tell;
+  tellEnd = how;
 }
 
 } // namespace ditron

@@ -27,7 +27,7 @@ public:
 /// For the begin of a program, before objects of LLVM's are made: from here on a process that gets no
 /// memory ends as in a compilation, until beginMain.
 void guardStart();
-/// `tell`: how the line with which a process ends is told; on stderr, where nothing is said.
+/// How the line with which a process ends is told; on stderr, where nothing is said.
 using TellEnd = void (*)(const std::string &message);
 void beginMain(TellEnd tell = nullptr);
 

@@ -54,6 +54,8 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
       {target.vectorBytes, target.vectorRegisters, target.coreMemoryBytes}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  if (target.vectorBytes == cpu::kTableBytes)
+    passes.addNestedPass<func::FuncOp>(cpu::createLookUpNibbles());
   passes.addPass(cpu::createDistToRuntime()); // verbs become calls
   passes.addPass(cpu::createSelectViews());   // one of many arguments: from the launch's words
   passes.addPass(cpu::createLowerToLLVM());

@@ -12,11 +12,12 @@ class Context;
 class Megakernel {
 public:
   /// `graph` has to outlive it. CompileError naming a task that cannot be part of one kernel.
-  Megakernel(const Context &context, const task::Graph &graph);
+  Megakernel(const Context &context, const task::Graph &graph, const CompileOptions &options);
 
   /// The schedule for values of these shapes, in the memory of the device.
   struct Schedule {
     Tensor queue, tasks, waits;
+    task::Plan plan; ///< what these say
   };
   Schedule schedule(const task::Shapes &shapes) const;
 

@@ -4,11 +4,11 @@
 #include "ditron/driver/Megakernel.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <list>
-#include <map>
 #include <optional>
 
 namespace ditron {
@@ -21,7 +21,8 @@ using Enqueue = std::function<void(const Program &, const std::vector<KernelArgu
 
 /// The shapes that a program was launched with: what its memory is made for.
 struct Instance {
-  Tensors values; ///< of the graph: null where a launch brings it
+  std::vector<std::vector<int64_t>> shapes; ///< of the inputs
+  Tensors values;                           ///< of the graph: null where a launch brings it
   std::vector<std::vector<int64_t>> outputs;
   Megakernel::Schedule schedule; ///< of a megakernel
   /// Launches on the tensors that it was launched with last.
@@ -38,7 +39,8 @@ struct TaskProgram::Impl {
   Mode mode;
   std::vector<Program> types; ///< where tasks are launches
   std::optional<Megakernel> megakernel;
-  std::map<std::vector<std::vector<int64_t>>, Instance> instances;
+  std::list<Instance> instances; ///< the one launched last in front
+  uint64_t lastLaunch = 0;
 
   size_t inputs() const {
     return std::count_if(graph.values.begin(), graph.values.end(), [](const task::Value &value) {
@@ -60,6 +62,7 @@ struct TaskProgram::Impl {
 Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>> &inputs) const {
   task::Shapes shapes = task::shapesOf(graph, inputs, ranks);
   Instance instance;
+  instance.shapes = inputs;
   for (size_t n = 0; n < graph.values.size(); ++n) {
     const task::Value &value = graph.values[n];
     bool isOurs = value.kind == task::ValueKind::made && !value.isOutput;
@@ -80,11 +83,17 @@ Instance &TaskProgram::Impl::instanceFor(const Tensors &tensors) {
   std::vector<std::vector<int64_t>> shapes;
   for (size_t n = 0; n < inputs(); ++n)
     shapes.push_back(tensors[n].shape());
-  auto found = instances.find(shapes);
+  auto found = std::find_if(instances.begin(), instances.end(),
+                            [&](const Instance &known) { return known.shapes == shapes; });
   if (found == instances.end())
-    found = instances.emplace(shapes, makeInstance(shapes)).first;
-  checkGiven(found->second, tensors);
-  return found->second;
+    found = instances.insert(instances.begin(), makeInstance(shapes));
+  instances.splice(instances.begin(), instances, found);
+  if (instances.size() > kMostShapes) {
+    device->sync(); // it may still be launched
+    instances.pop_back();
+  }
+  checkGiven(instances.front(), tensors);
+  return instances.front();
 }
 
 void TaskProgram::Impl::checkGiven(const Instance &instance, const Tensors &tensors) const {
@@ -176,14 +185,29 @@ const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tens
 TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options)
     : impl_(std::make_shared<Impl>(
           Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}, {}})) {
+  for (const task::Value &value : impl_->graph.values)
+    if (value.isUnfilled())
+      impl_->refuse(fmt::format("constant '{}' has no memory: the graph was read from a text, "
+                                "expected fillConstants",
+                                value.name));
   if (impl_->graph.nodes.empty())
     return;
+  CompileOptions compileOptions{.recorded = options.recorded};
   if (options.mode == Mode::megakernel)
-    impl_->megakernel.emplace(context, impl_->graph);
+    impl_->megakernel.emplace(context, impl_->graph, compileOptions);
   else
     for (const Kernel &type : impl_->graph.types)
-      impl_->types.push_back(context.compile(type));
+      impl_->types.push_back(context.compile(type, {}, compileOptions));
 }
+
+Mode TaskProgram::mode() const { return impl_->mode; }
+const task::Graph &TaskProgram::graph() const { return impl_->graph; }
+const task::Plan *TaskProgram::lastPlan() const {
+  bool isThere = impl_->megakernel && !impl_->instances.empty();
+  return isThere ? &impl_->instances.front().schedule.plan : nullptr;
+}
+
+uint64_t TaskProgram::lastLaunch() const { return impl_->lastLaunch; }
 
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
   impl_->eachLaunch(impl_->instanceFor(tensors), tensors,
@@ -193,6 +217,8 @@ void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
 }
 
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
+  static std::atomic<uint64_t> launches = 0;
+  impl_->lastLaunch = ++launches;
   Instance &instance = impl_->instanceFor(tensors);
   if (impl_->mode != Mode::stream)
     impl_->recorded(instance, tensors).launch();

@@ -3,6 +3,7 @@
 // A graph of tasks compiled for the ranks of a context, and its launches.
 #pragma once
 #include "ditron/driver/Program.h"
+#include "ditron/task/Plan.h"
 #include "ditron/task/TaskGraph.h"
 #include <memory>
 #include <vector>
@@ -21,13 +22,16 @@ enum class Mode {
 
 struct TaskOptions {
   Mode mode = Mode::megakernel;
+  /// Its launches are recorded for a timeline: see ditron/profile/Profiler.h.
+  bool recorded = false;
 };
 
 /// A compiled graph of tasks. A handle: copies mean the same program. One thread launches it.
 ///
 /// A launch takes the graph's inputs in the order in which they were declared, then its outputs.
 /// Tensors are in the memory of the context's device. What tasks hand to one another lies in memory
-/// of the program, made at the first launch with such shapes.
+/// of the program, made at the first launch with such shapes, and kept for the shapes of the last
+/// kMostShapes launches that differ.
 class TaskProgram {
 public:
   TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options);
@@ -39,6 +43,14 @@ public:
 
   /// Compiles what a launch with such tensors needs, which its first launch does otherwise.
   void prepare(const std::vector<Tensor> &tensors) const;
+
+  static constexpr size_t kMostShapes = 16;
+  Mode mode() const;
+  const task::Graph &graph() const;
+  /// Of a megakernel, the schedule of the last launch; null before there was one.
+  const task::Plan *lastPlan() const;
+  /// Of two programs, the one that was launched last has the larger number; 0: it was not.
+  uint64_t lastLaunch() const;
 
 private:
   struct Impl;

@@ -77,16 +77,16 @@ static int64_t weightsOfTile(const GemvShape &shape) {
 
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   constexpr int64_t kRows = 64;
-  constexpr int64_t kElements = 32768, kShortest = 512, kLongest = 16384; // of x
-  int64_t m = std::min(shape.B, kRows);
+  constexpr int64_t kElements = 262144, kFewest = 8, kLongest = 16384; // of x
   if (target.isGpu()) {
     PairedTile tile =
         gemmTile({shape.B, shape.N, shape.K, shape.type, shape.cores}, target, {.isKMajor = true});
     return {tile.m, tile.n, tile.k};
   }
   constexpr int64_t kBlock = 32; // of packed weights, and whole vectors
-  int64_t steps = tilesOf(shape.K, std::clamp(kElements / m, kShortest, kLongest));
-  return {m, weightsOfTile(shape), tilesOf(tilesOf(shape.K, steps), kBlock) * kBlock};
+  int64_t steps = tilesOf(shape.K, kLongest);
+  int64_t k = tilesOf(tilesOf(shape.K, steps), kBlock) * kBlock;
+  return {std::min({shape.B, kRows, std::max(kElements / k, kFewest)}), weightsOfTile(shape), k};
 }
 
 } // namespace ditron::heuristics

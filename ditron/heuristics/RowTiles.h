@@ -42,7 +42,8 @@ struct GemvShape {
 struct GemvTile {
   int64_t m, n, k;
 };
-/// On a CPU whole rows of W, where they are not long, so that each is read on end.
+/// On a CPU whole rows of W, where they are not long, so that each is read on end. The terms of a step
+/// do not depend on the rows of x: sums have the same bits whatever their number.
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target);
 
 } // namespace ditron::heuristics

@@ -9,62 +9,22 @@
 #include "ditron/kernels/AttentionEntry.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/Attend.h"
 #include "ditron/kernels/functions/ElementTypes.h"
-#include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
-#include <numbers>
 
 namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
-namespace {
-
-/// Attention over some keys, and the logarithm to base 2 of the sum of its weights.
-struct Attended {
-  Tile o, size;
-};
-
-} // namespace
-
-static constexpr f32 kLowest = std::numeric_limits<f32>::lowest();
-
-/// Queries `mine` over the keys of these steps, of which there are `numKeys`.
+/// The tiles of a sequence's keys, of which there are `numKeys`.
 template <class T>
-static Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine,
-                       const View<T, 2, Access::read> &keys, const View<T, 2, Access::read> &values,
-                       Index numKeys, const Steps &steps, const Tile &scale) {
+static auto tilesOf(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &keys,
+                    const View<T, 2, Access::read> &values, Index numKeys) {
   auto ks = keys.tiled(cfg.n, cfg.d), vs = values.tiled(cfg.n, cfg.d);
-  auto steepness = scale * std::numbers::log2e;
-  auto column = iota({1, cfg.n}, 1);
-  Var top = full<f32>({cfg.m, 1}, kLowest);
-  Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
-  for (auto step : range(steps.count)) {
-    Index j = steps.first + step;
-    auto product = dot(mine, transpose(ks(j, 0))) * steepness;
-    // Finite, so that no infinities are subtracted.
-    auto scores = select(column + j * cfg.n < numKeys, product, kLowest);
-    auto next = maximum(top, max(scores, 1));
-    auto fading = exp2Flushed(top - next), weights = exp2Flushed(scores - next);
-    total = total * fading + sum(weights, 1);
-    sums = sums * fading + dot(cast<T>(weights), vs(j, 0));
-    top = next;
-  }
-  auto isAny = total > 0;
-  return {sums * select(isAny, 1 / total.get(), 0), select(isAny, top + log2(total), kLowest)};
-}
-
-template <class T>
-static void checkHeads(const DecodeAttentionConfig &cfg, const In<T, 3> &q, const In<T, 4> &keys) {
-  Index N = q.dim(1), G = keys.dim(1);
-  require(q.cols() <= cfg.d, "the heads have {} elements, this variant takes up to {}",
-          {q.cols(), cfg.d});
-  require(N % G == 0, "{} heads of queries do not share {} heads of keys", {N, G});
-  require(N <= G * cfg.m, "{} heads of queries share a head of keys, this variant takes up to {}",
-          {N / G, cfg.m});
+  return [=](Index j) { return KeyTile<T>{ks(j, 0), vs(j, 0), numKeys - j * cfg.n}; };
 }
 
 /// The keys that a sequence's query sees.
@@ -88,7 +48,8 @@ template <class T> static Kernel wholeOf(DecodeAttentionConfig cfg) {
                 return x.at(b).slice(0, head, together).tiled(cfg.m, cfg.d)(0, 0);
               };
               auto [result, size] =
-                  attend<T>(cfg, Tile(heads(q)), keys.at(b).at(g), values.at(b).at(g), numKeys,
+                  attend<T>(cfg, Tile(heads(q)),
+                            tilesOf<T>(cfg, keys.at(b).at(g), values.at(b).at(g), numKeys),
                             Steps(ceilDiv(numKeys, cfg.n)), scale);
               heads(o) = cast<T>(result);
             }
@@ -107,9 +68,9 @@ template <class T> static Kernel partsOf(DecodeAttentionConfig cfg) {
               Index numKeys = numKeysOf(positions, b, keys.rows()), head = g * together;
               auto heads = [&](const auto &x) { return x.at(b).slice(0, head, together); };
               Steps steps(ceilDiv(numKeys, cfg.n), part, cfg.parts);
-              auto [result, size] =
-                  attend<T>(cfg, Tile(heads(q).tiled(cfg.m, cfg.d)(0, 0)), keys.at(b).at(g),
-                            values.at(b).at(g), numKeys, steps, scale);
+              auto [result, size] = attend<T>(
+                  cfg, Tile(heads(q).tiled(cfg.m, cfg.d)(0, 0)),
+                  tilesOf<T>(cfg, keys.at(b).at(g), values.at(b).at(g), numKeys), steps, scale);
               heads(o).at(1, part).tiled(cfg.m, cfg.d)(0, 0) = result;
               heads(sizes).slice(1, part, 1).tiled(cfg.m, 1)(0, 0) = size;
             }

@@ -33,7 +33,7 @@ template <class Y> static Kernel packedEmbedOf(EmbedConfig cfg) {
               Index id = toIndex(ids.read({t}));
               // slice() ends the launch beyond the table.
               PackedViews row{table.slice(0, id, 1), scales.slice(0, id, 1), {}};
-              ys(t, h) = cast<Y>(unpacked(row, cfg.format, 1, cfg.width, 0, h, 0));
+              ys(t, h) = cast<Y>(unpacked(row, cfg.format, 1, cfg.width, 0, h));
             }
           }};
 }

@@ -49,16 +49,16 @@ static View<T, 2, Access::read> rowsOf(const GemvConfig &cfg, const In<T> &view,
   return view.slice(0, which * N, N);
 }
 
-/// Part `part` of step `k` of tile `j` of those rows.
+/// Step `k` of tile `j` of those rows.
 template <class W>
 static Tile weightsOf(const GemvConfig &cfg, const GemvWeights<W> &weights, Index N, int which,
-                      Index j, Index k, int part) {
+                      Index j, Index k) {
   if constexpr (std::is_same_v<W, i8>) {
     PackedViews views{
         rowsOf(cfg, weights.rows, N, which), rowsOf(cfg, *weights.scales, N, which), {}};
     if (weights.minima)
       views.minima = rowsOf(cfg, *weights.minima, N, which);
-    return unpacked(views, cfg.format, cfg.n, cfg.k, j, k, part);
+    return unpacked(views, cfg.format, cfg.n, cfg.k, j, k);
   } else {
     return rowsOf(cfg, weights.rows, N, which).tiled(cfg.n, cfg.k)(j, k);
   }
@@ -75,22 +75,18 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
                            const GemvOptions<X> &options, Index N, Index i, Index j) {
   Var sum = zeros<f32>(cfg.m, cfg.n), other = zeros<f32>(cfg.m, cfg.n);
   Var squares = zeros<f32>(cfg.m, 1);
-  for (auto k : range(ceilDiv(x.cols(), cfg.k)))
-    for (int part = 0; part < partsOf(cfg.format); ++part) {
-      auto read = elementsFor(x, cfg.format, cfg.m, cfg.k, i, k, part);
-      if (options.gain) {
-        auto wide = cast<f32>(read);
-        squares += ditron::sum(wide * wide, 1);
-      }
-      auto scaled =
-          options.gain
-              ? cast<f32>(read) * cast<f32>(elementsFor(*options.gain, cfg.format, cfg.k, k, part))
-              : read;
-      auto factor = cast<F>(scaled);
-      sum += dot(factor, transpose(weightsOf(cfg, weights, N, 0, j, k, part)));
-      if (cfg.gated != Gated::none)
-        other += dot(factor, transpose(weightsOf(cfg, weights, N, 1, j, k, part)));
+  for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
+    Tile read = x.tiled(cfg.m, cfg.k)(i, k);
+    if (options.gain) {
+      auto wide = cast<f32>(read);
+      squares += ditron::sum(wide * wide, 1);
     }
+    auto scaled = options.gain ? cast<f32>(read) * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
+    auto factor = cast<F>(scaled);
+    sum += dot(factor, transpose(weightsOf(cfg, weights, N, 0, j, k)));
+    if (cfg.gated != Gated::none)
+      other += dot(factor, transpose(weightsOf(cfg, weights, N, 1, j, k)));
+  }
   if (!options.gain)
     return {sum, other};
   auto scale = rsqrt(squares / cast<f32>(toTile(x.cols())) + *options.eps);

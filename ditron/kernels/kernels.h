@@ -158,6 +158,13 @@ struct CacheAppendConfig {
 /// below S ends the launch with a RuntimeError.
 Kernel cacheAppend(DType type, const CacheAppendConfig &config = {});
 
+/// paged-append(k[T,G,D], v[T,G,D], positions[T], sequences[T], pages[B,L]) -> keys[P,G,S,D],
+/// values[P,G,S,D]: the same in pages of S positions. Row t is of sequence sequences[t], whose
+/// position p is row p % S of page pages[b, p / S] (all i32, read when the kernel runs). Rows at
+/// position -1 are left out; no two others are at one place. What the table or the pool has not ends
+/// the launch with a RuntimeError.
+Kernel pagedAppend(DType type, const CacheAppendConfig &config = {});
+
 struct DecodeAttentionConfig {
   int m = 8, n = 64; ///< at least the heads of queries that share keys, and keys of a step
   int d = 128;       ///< at least the head's dimension: D is padded to it
@@ -171,6 +178,12 @@ struct DecodeAttentionConfig {
 /// weights, which are powers of e. A position that is not below S, D above config.d or N above config.m * G end the launch
 /// with a RuntimeError.
 Kernel decodeAttention(DType type, const DecodeAttentionConfig &config = {});
+
+/// paged-attention(q[T,N,D], keys[P,G,S,D], values[P,G,S,D], positions[T], sequences[T], pages[B,L],
+/// scale) -> o[T,N,D]: the same over a cache in pages, as paged-append leaves it: query t sees the
+/// keys 0 to positions[t] of sequence sequences[t], none at position -1, where o is 0. A page is a
+/// key tile: S is at most config.n. There is one part of the keys.
+Kernel pagedAttention(DType type, const DecodeAttentionConfig &config = {});
 
 struct CombineAttentionConfig {
   int parts = 8, d = 128; ///< at least P and D

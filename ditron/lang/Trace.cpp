@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/lang/Trace.h"
 #include "ditron/core/ElementType.h"
+#include "ditron/support/SystemMemory.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -62,6 +63,8 @@ DType dtypeOf(mlir::Type element) {
 }
 
 std::unique_ptr<MLIRContext> makeContext() {
+  constexpr size_t kToTrace = size_t(16) << 20;
+  requireAddressSpace(kToTrace, "tracing a kernel");
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   context->loadDialect<core::TileDialect, device::DistDialect, arith::ArithDialect,
                        func::FuncDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,

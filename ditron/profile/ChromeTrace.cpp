@@ -87,9 +87,15 @@ private:
     case Kind::get:
       return fmt::format("get from {}", slice.peer);
     default:
+      if (slice.task >= 0)
+        return "wait for " + taskOf(slice);
       return slice.name < 0 ? name(slice.kind)
                             : fmt::format("{} {}", name(slice.kind), timeline_.text(slice.name));
     }
+  }
+
+  const std::string &taskOf(const Slice &slice) const {
+    return timeline_.tasks[static_cast<size_t>(slice.task)].label;
   }
 
   /// The members of `args`.
@@ -103,6 +109,10 @@ private:
       add("source", quoted(timeline_.text(slice.place)));
     if (slice.peer >= 0)
       add("peer", std::to_string(slice.peer));
+    if (slice.task >= 0)
+      add(slice.kind == Kind::role ? "kernel" : "task",
+          quoted(slice.kind == Kind::role ? timeline_.tasks[static_cast<size_t>(slice.task)].kernel
+                                          : taskOf(slice)));
     if (slice.transfers())
       add("bytes", std::to_string(values[0]));
     if (slice.kind == Kind::tile)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/RankRecord.h"
+#include "ditron/profile/TaskRecord.h"
+#include "ditron/runtime/Events.h"
 #include "ditron/runtime/Launch.h"
 #include "ditron/runtime/Recording.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace ditron::profile {
@@ -21,10 +24,45 @@ struct Profiler::Impl final : runtime::LaunchObserver {
   void launched(runtime::Rank &rank, const runtime::KernelCode &code,
                 const runtime::Workspace *workspace, const LaunchStats &) override {
     last.take(rank, code.name, workspace);
+    if (mostLaunches > 0)
+      keep(rank);
+  }
+
+  /// Keeps a launch of a stream. On one rank, what that takes is taken out of the times behind it.
+  void keep(const runtime::Rank &rank) {
+    uint64_t begin = runtime::nowNs();
+    RankRecord record = last.read(rank);
+    moveBack(record, keeping);
+    launches.add(std::move(record), mostLaunches);
+    if (rank.size() == 1)
+      keeping += static_cast<int64_t>(runtime::nowNs() - begin);
+  }
+
+  /// The graph that was launched last; null: none.
+  const TaskProgram *lastGraph() const {
+    auto later = [](const TaskProgram &a, const TaskProgram &b) {
+      return a.lastLaunch() < b.lastLaunch();
+    };
+    auto found = std::max_element(graphs.begin(), graphs.end(), later);
+    return found == graphs.end() ? nullptr : &*found;
+  }
+
+  RankRecord record() const {
+    const TaskProgram *graph = lastGraph();
+    if (graph && graph->mode() == Mode::stream)
+      return launches.join(graph->graph());
+    RankRecord record = last.read(context.runtimeRank());
+    if (const task::Plan *plan = graph ? graph->lastPlan() : nullptr)
+      nameTasks(record, graph->graph(), *plan);
+    return record;
   }
 
   Context &context;
   Recorded last;
+  std::vector<TaskProgram> graphs; ///< that were compiled
+  TaskLaunches launches;           ///< of those that are streams
+  size_t mostLaunches = 0;         ///< of one of them
+  int64_t keeping = 0;             ///< nanoseconds that keeping launches has taken
 };
 
 Profiler::Profiler(Context &context) : impl_(std::make_unique<Impl>(context)) {}
@@ -34,10 +72,21 @@ Program Profiler::compile(const Kernel &kernel, const Schedule &schedule) {
   return impl_->context.compile(kernel, schedule, {.recorded = true});
 }
 
+TaskProgram Profiler::compile(const TaskGraph &graph, const TaskOptions &options) {
+  if (options.mode == Mode::graph)
+    throw CompileError(graph.name() + ": launches of Mode::graph are not recorded, expected "
+                                      "Mode::megakernel or Mode::stream");
+  TaskOptions recorded = options;
+  recorded.recorded = true;
+  if (options.mode == Mode::stream)
+    impl_->mostLaunches = std::max(impl_->mostLaunches, graph.graph().nodes.size());
+  return impl_->graphs.emplace_back(impl_->context.compile(graph, recorded));
+}
+
 Timeline Profiler::timeline() {
   impl_->context.sync();
   runtime::Rank &rank = impl_->context.runtimeRank();
-  std::vector<std::string> all = gatherBytes(rank, pack(impl_->last.read(rank)));
+  std::vector<std::string> all = gatherBytes(rank, pack(impl_->record()));
   std::vector<RankRecord> records;
   for (const std::string &bytes : all) {
     records.push_back(unpack(bytes));
@@ -47,6 +96,8 @@ Timeline Profiler::timeline() {
   if (records.empty())
     return {};
   Timeline timeline = merge(std::move(records));
+  if (const TaskProgram *graph = impl_->lastGraph())
+    timeline.tasks = namesOf(graph->graph());
   timeline.link();
   return timeline;
 }

@@ -18,7 +18,8 @@
 
 namespace ditron::profile {
 
-/// The profiler of a rank. One at a time; must not outlive its context.
+/// The profiler of a rank. One at a time; must not outlive its context. It records kernels or
+/// graphs of tasks.
 class Profiler {
 public:
   /// UnavailableError where the context's backend records nothing.
@@ -30,8 +31,13 @@ public:
   /// As Context::compile, for a program whose launches are recorded while there is a profiler.
   Program compile(const Kernel &kernel, const Schedule &schedule = {});
 
-  /// The last launch that was recorded, of all ranks, with its arrows; on rank 0, and empty
-  /// elsewhere. Collective. RuntimeError where a rank has recorded none, or another kernel's.
+  /// The same for a graph, as one kernel or as a stream of launches. In its timeline a task is a role.
+  /// CompileError for Mode::graph.
+  TaskProgram compile(const TaskGraph &graph, const TaskOptions &options = {});
+
+  /// The last launch that was recorded, or the last step of a graph, of all ranks, with its arrows; on
+  /// rank 0, and empty elsewhere. Collective. RuntimeError where a rank has recorded none, or another
+  /// kernel's.
   Timeline timeline();
 
 private:

@@ -24,6 +24,8 @@ struct Slice {
   int32_t peer = -1;   ///< put, get, notify: the rank; -1 where it is not known
   int32_t name = -1;   ///< in Timeline::names, of a role or of a counter, "ready[1, 2]"; -1: none
   int32_t place = -1;  ///< in Timeline::names: "AllGatherGemm.cpp:31"; -1: not known
+  /// In Timeline::tasks: of a role, the task that it is; of a wait, the one it waits for. -1: none.
+  int32_t task = -1;
   /// tile: coordinates. put, get: bytes. wait: counter, what stood in it before the launch, count
   /// waited for. notify: counter, what stood in it before, and after. barrier: all ranks (1) or
   /// one (0), first core, number of cores, which of their barriers it is.
@@ -57,11 +59,17 @@ struct Arrow {
   SliceRef from, to;
 };
 
+/// A node of a graph of tasks.
+struct TaskName {
+  std::string label, kernel;
+};
+
 struct Timeline {
   std::string kernel;
   int ranks = 0, cores = 0;
   std::vector<std::string> names;
-  std::vector<Lane> lanes; ///< ranks * cores of them, rank by rank
+  std::vector<TaskName> tasks; ///< the nodes of the graph that was launched; of a kernel, none
+  std::vector<Lane> lanes;     ///< ranks * cores of them, rank by rank
   std::vector<Arrow> arrows;
 
   const Slice &at(SliceRef ref) const { return lanes[size_t(ref.lane)].slices[size_t(ref.slice)]; }

@@ -50,7 +50,8 @@ void confine(const ChildLimits &limits) {
   mallopt(M_PERTURB, 0xA5); // freed memory changes, so that who reads it crashes here
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, static_cast<rlim_t>(limits.time.count() / 1000 + 1));
-  if (kSanitizer == Sanitizer::none) // their shadow memory is most of the address space
+  if (limits.bytes != ChildLimits::kAsMuch &&
+      kSanitizer == Sanitizer::none) // their shadow memory is most of the address space
     limit(RLIMIT_AS, ownBytes() + std::min(limits.bytes, availableMemory()));
 }
 

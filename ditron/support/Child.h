@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace ditron {
@@ -14,6 +15,8 @@ struct ChildLimits {
   std::chrono::milliseconds time{10'000};
   /// Of memory beyond what this process has; less where the machine or a control group has less.
   size_t bytes = size_t(4) << 30;
+  /// As much as this process may take.
+  static constexpr size_t kAsMuch = std::numeric_limits<size_t>::max();
 };
 
 /// How the work ended.

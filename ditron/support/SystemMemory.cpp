@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/support/SystemMemory.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <fstream>
 #include <limits>
 #include <string_view>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 namespace ditron {
 
@@ -87,6 +91,19 @@ size_t availableMemory() {
   return std::min(memInfo("MemAvailable:"), memoryOfGroups(memberships, "/sys/fs/cgroup"));
 }
 
-size_t totalMemory() { return memInfo("MemTotal:"); }
+void requireAddressSpace(size_t bytes, std::string_view what) {
+  void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    throw RuntimeError(fmt::format("{} takes up to {} bytes of address space, which the limit on "
+                                   "memory (ulimit -v) does not leave",
+                                   what, bytes));
+  munmap(room, bytes);
+}
+
+size_t totalMemory() {
+  struct sysinfo machine = {}; // needs no file, of which a process may have too many
+  return sysinfo(&machine) == 0 ? size_t(machine.totalram) * machine.mem_unit : kUnknown;
+}
 
 } // namespace ditron

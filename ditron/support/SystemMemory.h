@@ -3,12 +3,17 @@
 #include <cstddef>
 #include <istream>
 #include <string>
+#include <string_view>
 
 namespace ditron {
 
 /// Bytes that this process can still take: the kernel's MemAvailable, or what the control groups
 /// leave where that is less. Limits on address space (ulimit -v) are others.
 size_t availableMemory();
+
+/// RuntimeError where the limit on address space leaves less than `bytes`, which `what` takes: MLIR
+/// ends the process by a signal where it gets no memory.
+void requireAddressSpace(size_t bytes, std::string_view what);
 
 /// Bytes of memory of the machine.
 size_t totalMemory();

@@ -295,7 +295,9 @@ int64_t FusedKernel::column(const Node &node, size_t argument) const {
 }
 
 Tables FusedKernel::tablesOf(const Plan &plan) const {
-  Tables tables{.queue = {0}, .columns = columns_};
+  Tables tables;
+  tables.queue = {0};
+  tables.columns = columns_;
   for (const std::vector<Task> &queue : plan.queues) {
     for (const Task &task : queue) {
       const Node &node = graph_.nodes[task.node];

@@ -3,6 +3,7 @@
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/STLExtras.h>
 
 namespace ditron::task {
 
@@ -10,10 +11,44 @@ std::string Graph::describe(const Node &node) const {
   return fmt::format("'{}' ({})", node.name, kernelOf(node).name());
 }
 
-namespace {
+Dimension dimension(int64_t extent) {
+  Dimension result;
+  result.factors = {std::to_string(extent)};
+  return result;
+}
+
+std::optional<int64_t> extentOf(const Dimension &dimension) {
+  int64_t extent = 0;
+  if (llvm::StringRef(dimension.text()).getAsInteger(10, extent))
+    return std::nullopt;
+  return extent;
+}
+
+std::vector<int64_t> Value::shape() const {
+  std::vector<int64_t> shape;
+  for (const Dimension &dim : dims)
+    shape.push_back(*extentOf(dim));
+  return shape;
+}
+
+bool Value::isUnfilled() const {
+  return kind == ValueKind::constant && !tensor.data() && tensor.shape() != shape();
+}
+
+void failAt(const std::optional<std::string> &place, Location where, const std::string &message) {
+  if (!place)
+    throw CompileError(message, where);
+  throw CompileError(place->empty() ? message : *place + ": " + message);
+}
+
+void Graph::fail(const Node &node, const std::string &problem) const {
+  failAt(node.place, node.where, fmt::format("{}: task {}: {}", name, describe(node), problem));
+}
+
+//===-- Shapes --------------------------------------------------------------------------------===//
 
 /// The inputs as arguments of one signature, which binds the names of their dimensions.
-Signature signatureOf(const Graph &graph) {
+static Signature signatureOf(const Graph &graph) {
   std::vector<std::string> inputs;
   for (const Value &value : graph.values)
     if (value.kind == ValueKind::input)
@@ -21,29 +56,38 @@ Signature signatureOf(const Graph &graph) {
   return Signature(fmt::format("{}({}) -> nothing[1]", graph.name, fmt::join(inputs, ", ")));
 }
 
-/// Fills in the shapes of what a node makes.
-void addShapes(const Graph &graph, const Node &node, Shapes &shapes, std::vector<bool> &isKnown,
-               int64_t ranks) {
-  const Signature &signature = graph.kernelOf(node).signature();
+std::vector<std::string> dimensionNames(const Graph &graph) {
+  return signatureOf(graph).dimensionNames();
+}
+
+ShapeInference::ShapeInference(const Graph &graph, int64_t ranks)
+    : graph_(graph), ranks_(ranks), shapes_(graph.values.size()), isKnown_(graph.values.size()) {
+  for (auto [n, value] : llvm::enumerate(graph.values))
+    if (value.kind == ValueKind::constant)
+      set(n, value.shape());
+}
+
+void ShapeInference::set(size_t value, std::vector<int64_t> shape) {
+  shapes_[value] = std::move(shape);
+  isKnown_[value] = true;
+}
+
+void ShapeInference::add(const Node &node) {
+  const Signature &signature = graph_.kernelOf(node).signature();
   std::vector<const std::vector<int64_t> *> given;
   for (const Operand &operand : node.operands) {
     const auto *value = std::get_if<size_t>(&operand);
-    given.push_back(value && isKnown[*value] ? &shapes[*value] : nullptr);
+    given.push_back(value && isKnown_[*value] ? &shapes_[*value] : nullptr);
   }
   try {
-    Dimensions dims = signature.bind(given, ranks);
+    Dimensions dims = signature.bind(given, ranks_);
     for (auto [n, operand] : llvm::enumerate(node.operands))
-      if (const auto *value = std::get_if<size_t>(&operand); value && !isKnown[*value]) {
-        shapes[*value] = signature.shape(signature.arguments()[n], dims);
-        isKnown[*value] = true;
-      }
+      if (const auto *value = std::get_if<size_t>(&operand); value && !isKnown_[*value])
+        set(*value, signature.shape(signature.arguments()[n], dims));
   } catch (const CompileError &error) {
-    throw CompileError(
-        fmt::format("{}: task {}: {}", graph.name, graph.describe(node), error.what()), node.where);
+    graph_.fail(node, error.what());
   }
 }
-
-} // namespace
 
 Shapes shapesOf(const Graph &graph, const std::vector<std::vector<int64_t>> &inputs,
                 int64_t ranks) {
@@ -52,19 +96,25 @@ Shapes shapesOf(const Graph &graph, const std::vector<std::vector<int64_t>> &inp
     given.push_back(&shape);
   if (!inputs.empty())
     signatureOf(graph).bind(given, ranks);
-  Shapes shapes(graph.values.size());
-  std::vector<bool> isKnown(graph.values.size());
+  ShapeInference shapes(graph, ranks);
   size_t next = 0;
-  for (auto [n, value] : llvm::enumerate(graph.values)) {
-    isKnown[n] = value.kind != ValueKind::made;
-    if (value.kind == ValueKind::constant)
-      shapes[n] = value.tensor.shape();
-    else if (value.kind == ValueKind::input)
-      shapes[n] = inputs.at(next++);
-  }
+  for (auto [n, value] : llvm::enumerate(graph.values))
+    if (value.kind == ValueKind::input)
+      shapes.set(n, inputs.at(next++));
   for (const Node &node : graph.nodes)
-    addShapes(graph, node, shapes, isKnown, ranks);
-  return shapes;
+    shapes.add(node);
+  return shapes.take();
+}
+
+Shapes shapesOf(const Graph &graph, const Dimensions &dims, int64_t ranks) {
+  Signature signature = signatureOf(graph);
+  Dimensions known = dims;
+  known["R"] = ranks;
+  std::vector<std::vector<int64_t>> inputs;
+  for (const Argument &argument : signature.arguments())
+    if (!argument.isOutput)
+      inputs.push_back(signature.shape(argument, known));
+  return shapesOf(graph, inputs, ranks);
 }
 
 } // namespace ditron::task

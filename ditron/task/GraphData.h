@@ -12,6 +12,7 @@
 #pragma once
 #include "ditron/lang/Kernel.h"
 #include "ditron/runtime/TensorMemory.h"
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,11 +31,21 @@ struct Value {
   ValueKind kind = ValueKind::made;
   DType type = DType::f32;
   int rank = 0;
-  /// Of an input, as it was declared: names and numbers.
+  /// Of an input, as it was declared: names and numbers. Of a constant, numbers.
   std::vector<Dimension> dims = {};
-  runtime::Tensor tensor = {}; ///< of a constant
+  runtime::Tensor tensor = {}; ///< of a constant; null where the graph was read from a text
   bool isOutput = false;       ///< given at the launch too, behind the inputs
+
+  /// Of a constant, its extents.
+  std::vector<int64_t> shape() const;
+  /// A constant of a text, whose elements nobody knows.
+  bool isUnfilled() const;
 };
+
+/// A dimension that is a number.
+Dimension dimension(int64_t extent);
+/// The number that a dimension is, if it is one.
+std::optional<int64_t> extentOf(const Dimension &dimension);
 
 /// What a node passes for an argument: the number of a value, or a number.
 using Operand = std::variant<size_t, int64_t, double>;
@@ -44,6 +55,8 @@ struct Node {
   size_t type = 0;
   std::vector<Operand> operands = {}; ///< as the signature of the type has them
   Location where = Location::current();
+  /// Of a graph that was read from a text: "mlp.mlir:12:3", which stands for `where`.
+  std::optional<std::string> place = {};
 };
 
 struct Graph {
@@ -56,7 +69,13 @@ struct Graph {
   const Kernel &kernelOf(const Node &node) const { return types[node.type]; }
   /// "'layer 0 gemv' (gemv)"
   std::string describe(const Node &node) const;
+  /// Throws a CompileError at the node's line: "mlp: task 'layer 0 gemv' (gemv): <problem>".
+  [[noreturn]] void fail(const Node &node, const std::string &problem) const;
 };
+
+/// Throws a CompileError at the place in a text, where there is one, otherwise at the line.
+[[noreturn]] void failAt(const std::optional<std::string> &place, Location where,
+                         const std::string &message);
 
 /// The shape of each value.
 using Shapes = std::vector<std::vector<int64_t>>;
@@ -64,5 +83,28 @@ using Shapes = std::vector<std::vector<int64_t>>;
 /// The shapes that follow from those of the inputs, in the order of declaration. CompileError naming
 /// the input, or the node and its argument, where they contradict one another.
 Shapes shapesOf(const Graph &graph, const std::vector<std::vector<int64_t>> &inputs, int64_t ranks);
+/// The same for extents of the names that stand in the declarations of inputs. CompileError for one
+/// that is missing.
+Shapes shapesOf(const Graph &graph, const Dimensions &dims, int64_t ranks);
+
+/// The names that stand in the declarations of inputs.
+std::vector<std::string> dimensionNames(const Graph &graph);
+
+/// Shapes of values, node by node.
+class ShapeInference {
+public:
+  ShapeInference(const Graph &graph, int64_t ranks);
+  void set(size_t value, std::vector<int64_t> shape);
+  bool isKnown(size_t value) const { return isKnown_[value]; }
+  /// Fills in the shapes of what the node makes.
+  void add(const Node &node);
+  Shapes take() { return std::move(shapes_); }
+
+private:
+  const Graph &graph_;
+  int64_t ranks_;
+  Shapes shapes_;
+  std::vector<bool> isKnown_;
+};
 
 } // namespace ditron::task

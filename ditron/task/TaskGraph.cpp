@@ -3,7 +3,9 @@
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace ditron {
 
@@ -22,7 +24,18 @@ static size_t nextIdentity() {
   return ++last;
 }
 
-TaskGraph::TaskGraph(std::string name) : identity_(nextIdentity()) {
+/// What a signature takes for a name.
+static bool isWord(std::string_view text) {
+  return !text.empty() && text.find("->") == text.npos && llvm::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+  });
+}
+
+TaskGraph::TaskGraph(std::string name, Location where) : identity_(nextIdentity()) {
+  if (!isWord(name))
+    throw CompileError(
+        fmt::format("a graph is named '{}', expected a word of letters, digits, _ and -", name),
+        where);
   graph_.name = std::move(name);
 }
 
@@ -57,12 +70,40 @@ Value TaskGraph::constant(const runtime::Tensor &tensor, std::string name, Locat
       return valueOf(n);
   if (name.empty())
     name = fmt::format("constant {}", graph_.values.size());
-  graph_.values.push_back({.name = std::move(name),
-                           .kind = task::ValueKind::constant,
-                           .type = tensor.dtype(),
-                           .rank = tensor.dims(),
-                           .tensor = tensor});
+  if (!tensor.data() && tensor.elements() > 0)
+    throw CompileError(
+        fmt::format("{}: '{}' is a Tensor without memory, expected one that was made", graph_.name,
+                    name),
+        where);
+  task::Value value{.name = std::move(name),
+                    .kind = task::ValueKind::constant,
+                    .type = tensor.dtype(),
+                    .rank = tensor.dims(),
+                    .tensor = tensor};
+  for (int64_t extent : tensor.shape())
+    value.dims.push_back(task::dimension(extent));
+  return addConstant(std::move(value));
+}
+
+Value TaskGraph::addConstant(task::Value constant) {
+  graph_.values.push_back(std::move(constant));
   return valueOf(graph_.values.size() - 1);
+}
+
+void TaskGraph::fillConstants(const std::function<runtime::Tensor(const task::Value &)> &make,
+                              Location where) {
+  for (task::Value &value : graph_.values) {
+    if (!value.isUnfilled())
+      continue;
+    runtime::Tensor tensor = make(value);
+    if (tensor.dtype() != value.type || tensor.shape() != value.shape())
+      throw CompileError(fmt::format("{}: constant '{}' is given {} [{}], expected {} [{}]",
+                                     graph_.name, value.name, ditron::name(tensor.dtype()),
+                                     fmt::join(tensor.shape(), ", "), ditron::name(value.type),
+                                     fmt::join(value.shape(), ", ")),
+                         where);
+    value.tensor = std::move(tensor);
+  }
 }
 
 void TaskGraph::output(Value value, Location where) {
@@ -115,9 +156,7 @@ public:
 
 private:
   [[noreturn]] void fail(const std::string &problem) const {
-    throw CompileError(fmt::format("{}: task {}: {}: {}", graph_.name, graph_.describe(node_),
-                                   kernel_.signature().text(), problem),
-                       node_.where);
+    graph_.fail(node_, fmt::format("{}: {}", kernel_.signature().text(), problem));
   }
 
   Value make(const Argument &argument, const Parameter &parameter) {
@@ -141,9 +180,15 @@ private:
       fail(fmt::format("{} is {}, expected an integer", argument.name, given.real));
     if (given.kind == Kind::real)
       return given.real;
-    Value value = given.kind == Kind::tensor ? owner_.constant(given.tensor) : given.value;
+    Value value = given.kind == Kind::tensor ? constant(argument, given.tensor) : given.value;
     check(argument, parameter, value, given.isWritten);
     return value.number();
+  }
+
+  Value constant(const Argument &argument, const runtime::Tensor &tensor) {
+    if (!tensor.data() && tensor.elements() > 0)
+      fail(fmt::format("{} is a Tensor without memory, expected one that was made", argument.name));
+    return owner_.constant(tensor, {}, node_.where);
   }
 
   void check(const Argument &argument, const Parameter &parameter, Value value, bool isWritten) {
@@ -202,11 +247,16 @@ size_t TaskGraph::typeOf(const Kernel &kernel) {
   return static_cast<size_t>(found - texts_.begin());
 }
 
+TaskResults TaskGraph::addNode(task::Node node, const std::vector<TaskArgument> &arguments) {
+  const Kernel kernel = graph_.kernelOf(node); // the vector of them may move
+  return NodeBuilder(*this, graph_, kernel, std::move(node)).build(arguments);
+}
+
 TaskResults TaskGraph::add(const Kernel &kernel, const std::vector<TaskArgument> &arguments,
                            Location where) {
   std::string name = label_.empty() ? kernel.name() : fmt::format("{} {}", label_, kernel.name());
   task::Node node{.name = std::move(name), .type = typeOf(kernel), .where = where};
-  return NodeBuilder(*this, graph_, kernel, std::move(node)).build(arguments);
+  return addNode(std::move(node), arguments);
 }
 
 } // namespace ditron

@@ -16,10 +16,15 @@
 #pragma once
 #include "ditron/task/GraphData.h"
 #include <concepts>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
 namespace ditron {
+
+namespace task {
+class GraphReader; // of graphs in the IR: GraphModule.h
+}
 
 /// A tensor of a graph: a handle of it.
 class Value {
@@ -101,7 +106,8 @@ private:
 /// A graph of tasks, as a value. Copies share nothing.
 class TaskGraph {
 public:
-  explicit TaskGraph(std::string name);
+  /// CompileError where the name is no word of letters, digits, _ and -.
+  explicit TaskGraph(std::string name, Location where = Location::current());
 
   /// A tensor that launches are given, declared as in a signature: input("token[B]", DType::i32).
   /// A dimension is a name or a number; one name has one extent in all inputs.
@@ -124,6 +130,11 @@ public:
   /// A tensor that launches are given to write, behind the inputs: what `value` is in the end.
   void output(Value value, Location where = Location::current());
 
+  /// Gives constants that have no memory, those of a graph that was read from a text, what `make`
+  /// returns. CompileError where type or extents are others.
+  void fillConstants(const std::function<runtime::Tensor(const task::Value &)> &make,
+                     Location where = Location::current());
+
   const std::string &name() const { return graph_.name; }
   bool has(Value value) const {
     return value.graph() == identity_ && value.number() < graph_.values.size();
@@ -133,9 +144,13 @@ public:
 private:
   TaskResults add(const Kernel &kernel, const std::vector<detail::TaskArgument> &arguments,
                   Location where);
+  /// Adds a node of one of the graph's types.
+  TaskResults addNode(task::Node node, const std::vector<detail::TaskArgument> &arguments);
   size_t typeOf(const Kernel &kernel);
 
   friend class NodeBuilder;
+  friend class task::GraphReader;
+  Value addConstant(task::Value constant);
   Value valueOf(size_t number) const { return {identity_, number}; }
 
   size_t identity_; ///< from 1 on, another one for each graph that is made

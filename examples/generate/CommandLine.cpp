@@ -2,6 +2,7 @@
 #include "CommandLine.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
+#include "model/Decoder.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -19,6 +20,9 @@ static void addOptions(CLI::App &app, CommandLine &line) {
       ->required();
   app.add_option("prompt", line.prompt, "what the text begins with");
   app.add_option("--tokens", line.tokens, "generate so many at most (default 128)");
+  app.add_option("--prompts", line.promptsFile,
+                 "a file of prompts, one a line: a JSON object on stdout for each");
+  app.add_option("--batch", line.batch, "of these so many at a time (1 to 64; default 8)");
   app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
   app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
@@ -30,10 +34,14 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--top-p", line.sampling.topP, "take from the likeliest that have P together");
   app.add_option("--seed", line.sampling.seed, "what choices follow from (default 0)");
   app.add_option("--perplexity", line.perplexityFile, "of the text in a file; generates nothing");
+  app.add_option("--trace", line.traceFile,
+                 "the timeline of the last step, for ui.perfetto.dev, or a page *.html");
   app.add_flag("--json", line.isJson, "one JSON object on stdout");
 }
 
 static void check(const CommandLine &line) {
+  if (!line.traceFile.empty() && line.mode == "graph")
+    throw UsageError("--trace is of a stream or a megakernel, expected another --mode than graph");
   if (line.tokens < 1)
     throw UsageError(fmt::format("--tokens is {}, expected 1 or more", line.tokens));
   if (line.options.cores < 1)
@@ -42,10 +50,15 @@ static void check(const CommandLine &line) {
     throw UsageError(fmt::format("--ranks is {}, expected 1 or more", line.options.ranks));
   if (!line.instruction.empty() && !line.isChat)
     throw UsageError("--system is given, expected --chat with it");
-  if (line.perplexityFile.empty() && line.prompt.empty())
-    throw UsageError("no prompt is given, expected a text behind the model");
+  if (line.batch < 1 || line.batch > DecoderSize::kRows)
+    throw UsageError(
+        fmt::format("--batch is {}, expected 1 to {}", line.batch, DecoderSize::kRows));
   if (!line.perplexityFile.empty() && (!line.prompt.empty() || line.isChat))
     throw UsageError("--perplexity is of a file, expected neither a prompt nor --chat with it");
+  if (!line.promptsFile.empty() && (!line.prompt.empty() || !line.perplexityFile.empty()))
+    throw UsageError("--prompts is a file, expected neither a prompt nor --perplexity with it");
+  if (line.perplexityFile.empty() && line.promptsFile.empty() && line.prompt.empty())
+    throw UsageError("no prompt is given, expected a text behind the model");
 }
 
 CommandLine parseCommandLine(int argc, char **argv) {

@@ -8,8 +8,9 @@ namespace generate {
 
 /// What the program was asked to do.
 struct CommandLine {
-  std::string model, prompt, perplexityFile;
+  std::string model, prompt, traceFile, promptsFile, perplexityFile;
   int64_t tokens = 128;
+  int64_t batch = 8; ///< sequences at a time, of those of a file
   std::string mode = "stream";
   bool isChat = false, isJson = false;
   std::string instruction; ///< to the model, in front of a chat

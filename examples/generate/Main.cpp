@@ -5,16 +5,30 @@
 //   formats/  files of weights, and what they hold, block by block
 //   text/     tokens of texts and texts of tokens
 //   model/    a model as its files have it, and its step as launches of kernels
+//   batch/    sequences that take their steps together
 //
 #include "CommandLine.h"
 #include "Progress.h"
 #include "Run.h"
+#include "ditron/compiler/MemoryGuard.h"
+#include "ditron/profile/Export.h"
+#include "ditron/profile/TaskSummary.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/File.h"
+#include "ditron/support/StartThread.h"
 #include "formats/Json.h"
 #include "formats/MappedFile.h"
 #include "text/Utf8.h"
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fmt/format.h>
+#include <new>
+#include <optional>
+#include <sstream>
 #include <unistd.h>
 
 namespace generate {
@@ -31,19 +45,40 @@ struct Job {
   const CommandLine &line;
   const ModelFile &file;
   const Tokenizer &tokenizer;
-  std::vector<Token> tokens; ///< of the prompt, or of the text whose perplexity is asked for
+  /// Of the prompts, or of the text whose perplexity is asked for.
+  std::vector<std::vector<Token>> texts;
 
   /// What there must be room for.
   int64_t positions() const {
-    return std::ssize(tokens) + (line.perplexityFile.empty() ? line.tokens : 0);
+    size_t longest = 0;
+    for (const std::vector<Token> &text : texts)
+      longest = std::max(longest, text.size());
+    return int64_t(longest) + (line.perplexityFile.empty() ? line.tokens : 0);
+  }
+  DecoderSize size() const {
+    return {.positions = positions(), .sequences = std::min(std::ssize(texts), line.batch)};
   }
 };
 
-std::vector<Token> tokensOf(const CommandLine &line, const Tokenizer &tokenizer) {
+/// Each is one line of the file, or the prompt of the command line.
+std::vector<std::string> promptsOf(const CommandLine &line) {
+  if (line.promptsFile.empty())
+    return {line.prompt};
+  std::vector<std::string> prompts;
+  std::istringstream lines(readText(line.promptsFile));
+  for (std::string prompt; std::getline(lines, prompt);)
+    prompts.push_back(prompt);
+  return prompts;
+}
+
+std::vector<std::vector<Token>> textsOf(const CommandLine &line, const Tokenizer &tokenizer) {
   if (!line.perplexityFile.empty())
-    return tokenizer.encode(readText(line.perplexityFile));
-  return line.isChat ? encodeChat(tokenizer, line.instruction, line.prompt)
-                     : tokenizer.encode(line.prompt);
+    return {tokenizer.encode(readText(line.perplexityFile))};
+  std::vector<std::vector<Token>> texts;
+  for (const std::string &prompt : promptsOf(line))
+    texts.push_back(line.isChat ? encodeChat(tokenizer, line.instruction, prompt)
+                                : tokenizer.encode(prompt));
+  return texts;
 }
 
 /// UsageError where the job is none for this model.
@@ -53,9 +88,13 @@ void check(const Job &job) {
   const Architecture &model = job.file.architecture();
   model.shard(job.line.options.ranks);
   size_t least = job.line.perplexityFile.empty() ? 1 : 2;
-  if (job.tokens.size() < least)
+  if (job.texts.empty())
     throw ditron::UsageError(
-        fmt::format("the text has {} tokens, expected {} or more", job.tokens.size(), least));
+        fmt::format("'{}' has no line, expected a prompt a line", job.line.promptsFile));
+  for (const std::vector<Token> &text : job.texts)
+    if (text.size() < least)
+      throw ditron::UsageError(
+          fmt::format("the text has {} tokens, expected {} or more", text.size(), least));
   if (job.positions() > model.context)
     throw ditron::UsageError(
         fmt::format("{} tokens of prompt and answer, expected at most {}, the model's context",
@@ -63,7 +102,7 @@ void check(const Job &job) {
 }
 
 Decoder makeDecoder(const ditron::Context &ctx, const Job &job, Progress &progress) {
-  return {ctx, job.file, job.positions(), parseMode(job.line.mode), [&](int64_t layers) {
+  return {ctx, job.file, job.size(), parseMode(job.line.mode), [&](int64_t layers) {
             progress.show(
                 fmt::format("reading layer {} of {}", layers, job.file.architecture().layers));
           }};
@@ -73,15 +112,46 @@ void measurePerplexity(const ditron::Context &ctx, const Job &job) {
   bool isFirst = ctx.rank() == 0;
   Progress progress(isFirst);
   Decoder decoder = makeDecoder(ctx, job, progress);
-  double value = perplexity(decoder, job.tokens, [&](int64_t done) {
-    progress.show(fmt::format("{} of {} tokens", done, job.tokens.size()));
+  double value = perplexity(decoder, job.texts.front(), [&](int64_t done) {
+    progress.show(fmt::format("{} of {} tokens", done, job.texts.front().size()));
   });
   progress.clear();
   if (isFirst && job.line.isJson)
-    printJson({{"perplexity", value}, {"tokens", job.tokens.size()}});
+    printJson({{"perplexity", value}, {"tokens", job.texts.front().size()}});
   else if (isFirst)
-    std::printf("perplexity %.4f of %zu tokens\n", value, job.tokens.size());
+    std::printf("perplexity %.4f of %zu tokens\n", value, job.texts.front().size());
 }
+
+/// Records the steps of a decoder, where that was asked for.
+class StepTrace {
+public:
+  StepTrace(ditron::Context &ctx, const Job &job, Decoder &decoder)
+      : ctx_(ctx), file_(job.line.traceFile) {
+    if (!file_.empty())
+      decoder.record(profiler_.emplace(ctx));
+  }
+
+  /// Writes the last step, and says on stderr where its time went. Collective.
+  void finish() {
+    if (!profiler_)
+      return;
+    ditron::profile::Timeline timeline = profiler_->timeline();
+    if (ctx_.rank() != 0)
+      return;
+    ditron::writeFile(file_, file_.ends_with(".html") ? ditron::profile::page(timeline, "generate")
+                                                      : ditron::profile::chromeTrace(timeline));
+    constexpr size_t kMost = 12;
+    ditron::profile::Summary summary = summarize(timeline);
+    std::string text = describeTasks(summarizeTasks(timeline, summary), kMost);
+    std::fprintf(stderr, "%s: the last step took %.3f ms\n%s", file_.c_str(), 1e3 * summary.seconds,
+                 text.c_str());
+  }
+
+private:
+  ditron::Context &ctx_;
+  std::string file_;
+  std::optional<ditron::profile::Profiler> profiler_;
+};
 
 /// What is said of the speed.
 std::string speedOf(const Generated &generated) {
@@ -89,70 +159,118 @@ std::string speedOf(const Generated &generated) {
                      generated.tokensPerSecond());
 }
 
-void continueText(const ditron::Context &ctx, const Job &job) {
+Json jsonOf(const Tokenizer &tokenizer, const Generated &generated) {
+  return {{"text", repairUtf8(tokenizer.decode(generated.tokens))},
+          {"tokens", generated.tokens.size()},
+          {"prompt_seconds", generated.promptSeconds},
+          {"seconds", generated.seconds},
+          {"tokens_per_second", generated.tokensPerSecond()}};
+}
+
+void continueText(ditron::Context &ctx, const Job &job) {
   bool isFirst = ctx.rank() == 0, isJson = job.line.isJson;
   bool grows = isFirst && !isJson && isatty(STDOUT_FILENO) == 1;
-  Sampler sampler(job.line.sampling);
   Progress progress(isFirst);
   Decoder decoder = makeDecoder(ctx, job, progress);
+  StepTrace trace(ctx, job, decoder);
   GrowingText text;
-  Generated generated = generateTokens(decoder, job.tokenizer, sampler, job.tokens, job.line.tokens,
-                                       [&](const Generated &now) {
-                                         if (grows) {
-                                           progress.clear();
-                                           text.show(job.tokenizer.decode(now.tokens));
-                                         } else {
-                                           progress.show(speedOf(now));
-                                         }
-                                       });
+  auto show = [&](size_t, const Generated &now) {
+    if (!grows)
+      return progress.show(speedOf(now));
+    progress.clear();
+    text.show(job.tokenizer.decode(now.tokens));
+  };
+  Generated generated =
+      generateTokens(decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens, show)
+          .front();
   progress.clear();
+  trace.finish();
   if (!isFirst)
     return;
-  std::string whole = job.tokenizer.decode(generated.tokens);
   if (isJson)
-    return printJson({{"text", repairUtf8(whole)},
-                      {"tokens", generated.tokens.size()},
-                      {"seconds", generated.seconds},
-                      {"tokens_per_second", generated.tokensPerSecond()}});
-  text.finish(whole);
+    return printJson(jsonOf(job.tokenizer, generated));
+  text.finish(job.tokenizer.decode(generated.tokens));
   progress.finish(speedOf(generated));
+}
+
+/// A line of JSON for each prompt, in their order.
+void continueTexts(ditron::Context &ctx, const Job &job) {
+  Progress progress(ctx.rank() == 0);
+  Decoder decoder = makeDecoder(ctx, job, progress);
+  StepTrace trace(ctx, job, decoder);
+  int64_t done = 0;
+  std::vector<Generated> results = generateTokens(
+      decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens,
+      [&](size_t, const Generated &) { progress.show(fmt::format("{} tokens", ++done)); });
+  progress.clear();
+  trace.finish();
+  if (ctx.rank() == 0)
+    for (const Generated &generated : results)
+      printJson(jsonOf(job.tokenizer, generated));
 }
 
 void run(const CommandLine &line) {
   ModelFile file = ModelFile::open(line.model);
   Tokenizer tokenizer(file.tokenizer());
-  Job job{line, file, tokenizer, tokensOf(line, tokenizer)};
+  Job job{line, file, tokenizer, textsOf(line, tokenizer)};
   check(job);
   ditron::runRanks(line.options, [&](ditron::Context &ctx) {
-    if (line.perplexityFile.empty())
-      continueText(ctx, job);
-    else
+    if (!line.perplexityFile.empty())
       measurePerplexity(ctx, job);
+    else if (!line.promptsFile.empty())
+      continueTexts(ctx, job);
+    else
+      continueText(ctx, job);
   });
 }
 
-int fail(const std::exception &error, int status) {
-  std::fprintf(stderr, "generate: %s\n", error.what());
+/// RuntimeError where what was printed could not be written.
+void finishOutput() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw ditron::RuntimeError(
+        fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+}
+
+int fail(const char *problem, int status) {
+  std::fprintf(stderr, "generate: %s\n", problem);
   return status;
+}
+
+int guardedMain(int argc, char **argv) {
+  constexpr int kFailed = 1, kWrongUsage = 2, kUnavailable = 3;
+  try {
+    CommandLine line = parseCommandLine(argc, argv);
+    if (line.help.empty())
+      run(line);
+    else
+      std::fputs(line.help.c_str(), stdout);
+    finishOutput();
+    return 0;
+  } catch (const ditron::UsageError &error) {
+    return fail(error.what(), kWrongUsage);
+  } catch (const ditron::UnavailableError &error) {
+    return fail(error.what(), kUnavailable);
+  } catch (const std::bad_alloc &) {
+    fail("the system gives no more memory: take fewer tokens or ranks, or raise the limit of this "
+         "process (ulimit -v)",
+         kUnavailable);
+    std::_Exit(kUnavailable); // it may have passed through MLIR, which is built without exceptions
+  } catch (const std::exception &error) {
+    return fail(error.what(), kFailed);
+  }
 }
 
 } // namespace
 
 } // namespace generate
 
+/// Before objects of LLVM's, which take memory too.
+[[gnu::constructor(101)]] static void guardStart() { ditron::guardStart(); }
+
 int main(int argc, char **argv) {
-  try {
-    generate::CommandLine line = generate::parseCommandLine(argc, argv);
-    if (line.help.empty())
-      generate::run(line);
-    else
-      std::fputs(line.help.c_str(), stdout);
-    return 0;
-  } catch (const ditron::UsageError &error) {
-    return generate::fail(error, 2);
-  } catch (const ditron::UnavailableError &error) {
-    return generate::fail(error, 3);
-  } catch (const std::exception &error) {
-    return generate::fail(error, 1);
-  }
+  ditron::beginMain();
+  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
+  int status = 0;
+  ditron::callOnLargeStack([&] { status = generate::guardedMain(argc, argv); });
+  return status;
 }

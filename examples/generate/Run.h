@@ -11,15 +11,18 @@ namespace generate {
 /// What was generated behind a prompt.
 struct Generated {
   std::vector<Token> tokens;
-  double seconds = 0; ///< from the first to the last token
-  double tokensPerSecond() const { return seconds > 0 ? double(tokens.size()) / seconds : 0; }
+  double promptSeconds = 0; ///< from the beginning to the first token
+  double seconds = 0;       ///< from the first to the last token
+  double tokensPerSecond() const { return seconds > 0 ? double(tokens.size() - 1) / seconds : 0; }
 };
 
-/// Takes in the prompt, then generates up to `most` tokens, fewer where the text ends. `report` is
-/// called with what there is after each token.
-Generated generateTokens(Decoder &decoder, const Tokenizer &tokenizer, Sampler &sampler,
-                         const std::vector<Token> &prompt, int64_t most,
-                         const std::function<void(const Generated &)> &report);
+/// Takes in the prompts and generates up to `most` tokens behind each, fewer where a text ends; as
+/// many sequences at a time as the decoder has places for. `report` is called with the number of a
+/// prompt and what there is after each of its tokens.
+std::vector<Generated>
+generateTokens(Decoder &decoder, const Tokenizer &tokenizer, const SamplerOptions &sampling,
+               const std::vector<std::vector<Token>> &prompts, int64_t most,
+               const std::function<void(size_t prompt, const Generated &)> &report);
 
 /// exp of the mean of the tokens' negative log-likelihoods, of each given those before it.
 double perplexity(Decoder &decoder, const std::vector<Token> &tokens,

@@ -3,18 +3,20 @@
 """Limits of the system, met by the programs beside ditron: an output is whole or as it was, a stack is large enough,
 and memory that is not there is one line.
 
-usage: limits_test.py DITRON DITRON_OPT DITRON_LSP_SERVER
+usage: limits_test.py DITRON DITRON_OPT DITRON_LSP_SERVER GENERATE
 """
 import json
 import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
-DITRON, OPT, LSP = (sys.argv.pop(1) for _ in range(3))
+DITRON, OPT, LSP, GENERATE = (sys.argv.pop(1) for _ in range(4))
 NESTED = "".join(f"{'  ' * n}scf.for %i{n} = %a to %b step %c {{\n" for n in range(100)) + "}\n" * 100
 TEXT = "func.func @k(%a: index, %b: index, %c: index) {\n" + NESTED + "return\n}\n"
 LARGE = "\n".join(f"func.func @k{n}() {{ return }}" for n in range(2000)) + "\n"
@@ -74,17 +76,47 @@ class Stacks(unittest.TestCase):
         self.assertIn('"diagnostics":[]', done.stdout)
 
 
+class Files(unittest.TestCase):
+    def testThatAreTooMany(self):
+        """Ranks that are processes need some: with less a run is one error, whose numbers are true."""
+        for files in range(4, 10):
+            with self.subTest(files=files):
+                done = run([DITRON, "run", "all-gather", "--procs", "2", "--shape", "M=8,N=64"], RLIMIT_NOFILE=files)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                self.assertNotRegex(done.stderr, r"\d{19}")
+                self.assertEqual(done.stderr.count("\n"), done.returncode, done.stderr)
+
+
 @unittest.skipIf("asan" in DITRON or "tsan" in DITRON, "a sanitizer takes the address space")
 class Memory(unittest.TestCase):
+    def setUp(self):
+        environment = unittest.mock.patch.dict(os.environ, DITRON_HEAP_BYTES="1000000", DITRON_CACHE="0")
+        environment.start()
+        self.addCleanup(environment.stop)
+
     def testThatIsNotThere(self):
         """Whatever is left of the address space, a command ends well or with one line."""
         for megabytes in range(100, 260, 20):
             for command in ([DITRON, "compile", "gemm", "--target", "sm_90a", "--emit", "asm", "-o", "/dev/null"],
-                            [OPT, "--canonicalize"], [DITRON, "run", "softmax", "--cores", "1"]):
+                            [OPT, "--canonicalize"], [DITRON, "run", "softmax", "--cores", "1"],
+                            [DITRON, "run", "softmax", "--backend", "reference", "--shape", "T=4,H=4"], [DITRON, "info"]):
                 with self.subTest(megabytes=megabytes, command=command[1]):
                     done = run(command, LARGE, RLIMIT_AS=megabytes << 20)
                     self.assertIn(done.returncode, (0, 1, 3), done.stderr)
                     self.assertNotRegex(done.stderr, r"terminate called|LLVM ERROR|std::|Stack dump")
+                    if done.returncode:
+                        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def testThatIsHardlyEnoughToBegin(self):
+        """From the least limit with which the system starts a program, it ends well or with one line."""
+        bySystem = (-signal.SIGSEGV, 127)  # it maps no program, or not all of its libraries
+        for command in ([DITRON, "list"], [OPT, "/dev/null"], [LSP], [GENERATE, "/none.gguf", "hello"]):
+            runs = [(kilobytes, run(command, RLIMIT_AS=kilobytes << 10)) for kilobytes in range(60000, 100000, 160)]
+            first = next(n for n, (_, done) in enumerate(runs) if done.returncode not in bySystem)
+            for kilobytes, done in runs[first:]:
+                with self.subTest(kilobytes=kilobytes, command=command):
+                    self.assertIn(done.returncode, (0, 1, 3), done.stderr)
+                    self.assertNotIn("terminate called", done.stderr)
                     if done.returncode:
                         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 

@@ -37,7 +37,7 @@ constexpr std::chrono::seconds kLongest{30};
 
 const Target *const kTargets[] = {&irTarget,          &optionsTarget,    &layoutTarget,
                                   &calibrationTarget, &kernelInfoTarget, &entryTarget,
-                                  &meetingTarget};
+                                  &meetingTarget,     &generateTarget};
 
 /// Null where there is none of that name.
 const Target *findTarget(std::string_view name) {

@@ -19,7 +19,7 @@ struct Target {
 };
 
 extern const Target irTarget, optionsTarget, layoutTarget, calibrationTarget, kernelInfoTarget,
-    entryTarget, meetingTarget;
+    entryTarget, meetingTarget, generateTarget;
 
 /// Does what may end with an error of ditron's.
 template <class Read> void allowErrors(Read &&read) {

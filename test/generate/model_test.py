@@ -4,7 +4,9 @@
 usage: model_test.py GENERATE INSPECT FOLDER
 """
 import json
+import math
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -45,7 +47,7 @@ def checkModel(path, model, ends):
                         ("megakernel", 2)):
         found = json.loads(run(GENERATE, path, "--tokens", "12", "--mode", mode, "--ranks", str(ranks), "--json",
                                PROMPT).stdout)
-        assert set(found) == {"text", "tokens", "seconds", "tokens_per_second"}, found
+        assert set(found) == {"text", "tokens", "prompt_seconds", "seconds", "tokens_per_second"}, found
         where = f"{path}, {mode}, {ranks} ranks"
         assert found["tokens"] == len(tokens), f"{where}: {found}, expected {tokens}"
         sameText(found["text"], textOf(model, tokens), where)
@@ -62,6 +64,38 @@ def checkInterpreter(path, model, tokens):
     for options in ([], ["--ranks", "2"], ["--mode", "megakernel"]):
         found = json.loads(run(GENERATE, path, "--tokens", "3", "--backend", "reference", *options, "--json", PROMPT).stdout)
         sameText(found["text"], textOf(model, tokens[:3]), f"reference {options}")
+
+
+LINES = ["the thing of", "a", "In the été of 12 the 世界's    thing,\n\nhere. ".replace("\n", " ") * 3, "ing in", "the the the", "er"]
+
+
+def checkBatch(path, *options):
+    """Texts of a batch are those that each prompt has alone, in any company."""
+    (FOLDER / "prompts.txt").write_text("\n".join(LINES) + "\n")
+    alone = [json.loads(run(GENERATE, path, "--tokens", "8", "--json", *options, line).stdout) for line in LINES]
+    for batch in ("1", "2", "6", "64"):
+        lines = run(GENERATE, path, "--tokens", "8", "--prompts", FOLDER / "prompts.txt", "--batch", batch, *options)
+        found = [json.loads(line) for line in lines.stdout.splitlines()]
+        for line, one, other in zip(LINES, alone, found, strict=True):
+            assert all(one[key] == other[key] for key in ("text", "tokens")), f"{line} in a batch of {batch}: {other}, alone {one}"
+
+
+def checkTrace(path):
+    """The last step as a timeline: each task of the model on the cores that executed it."""
+    plain = json.loads(run(GENERATE, path, "--tokens", "4", "--json", PROMPT).stdout)["text"]
+    labels = {}
+    for mode, ranks in (("stream", "1"), ("megakernel", "1"), ("megakernel", "2")):
+        result = run(GENERATE, path, "--tokens", "4", "--mode", mode, "--ranks", ranks, "--cores", "2", "--json",
+                     "--trace", FOLDER / "step.json", PROMPT)
+        assert json.loads(result.stdout)["text"] == plain
+        for said in ("the last step took", "tasks by type", "tasks by core", "critical path"):
+            assert said in result.stderr, f"{mode}: {result.stderr}"
+        events = json.loads((FOLDER / "step.json").read_text())["traceEvents"]
+        labels[mode, ranks] = {e["name"] for e in events if e.get("cat") == "role"}
+        assert any(e.get("cat") == "wait" and e["name"].startswith("wait for ") for e in events) == (mode == "megakernel")
+    assert len(labels["stream", "1"]) > 8 and labels["stream", "1"] == labels["megakernel", "1"], labels
+    run(GENERATE, path, "--tokens", "1", "--mode", "megakernel", "--trace", FOLDER / "step.html", PROMPT)
+    assert (FOLDER / "step.html").read_text().startswith("<!")
 
 
 def checkSampling(path):
@@ -82,11 +116,40 @@ def checkOptions(path):
             (["--top-p", "0", "a"], 2, "--top-p is 0"), (["--ranks", "0", "a"], 2, "--ranks is 0"),
             (["--ranks", "3", "a"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
             ([], 2, "no prompt is given"), (["--system", "x", "a"], 2, "--system is given"),
-            (["--tokens", "9999", "a"], 2, "the model's context"), (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
+            (["--tokens", "9999", "a"], 2, "the model's context"), (["--batch", "65", "a"], 2, "--batch is 65, expected 1 to 64"),
+            (["--trace", "t.json", "--mode", "graph", "a"], 2, "--trace is of a stream or a megakernel"), (["--prompts", "none.txt"], 1, "'none.txt' cannot be read"), (["--prompts", "x", "a"], 2, "--prompts is a file"),
+            (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
             (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
         assert said in error and error.count("\n") == 1, f"{options}: {error}"
     assert "cannot be read" in run(GENERATE, "none.gguf", "a", status=1).stderr
+
+
+def refused(path, said, *options, status=1, **more):
+    error = subprocess.run([GENERATE, path, *options, "a"], capture_output="stdout" not in more, text=True, timeout=60, **more)
+    assert error.returncode == status and said in error.stderr and error.stderr.count("\n") == 1, f"{path}: {error}"
+
+
+def checkFaults(path, model):
+    """Files and systems that are not what they should be."""
+    with open("/dev/full", "w") as full:
+        refused(path, "standard output cannot be written: No space left on device", stdout=full, stderr=subprocess.PIPE)
+    wide = FOLDER / "wide.gguf"
+    model.writeGguf(wide, "llama", changes={f"llama.attention.{name}_length": 1 << 31 for name in ("key", "value")})
+    refused(wide, "the size of a head is 2147483648, expected 1 to 1024")
+    for name in ("finalNorm", "embedding"):
+        broken = tiny_models.llama(3, ("F32",))
+        broken.weight(name).data = struct.pack("<f", math.nan) * (len(broken.weight(name).data) // 4)
+        broken.writeGguf(FOLDER / "broken.gguf", "llama")
+        for options in ([], ["--temperature", "1"], ["--mode", "megakernel"]):
+            refused(FOLDER / "broken.gguf", "the model's logits are no numbers", *options)
+    small = FOLDER / "small"
+    tiny_models.llama(3, ("F32",), form="halves").writeHub(small, "LlamaForCausalLM")
+    config = json.loads((small / "config.json").read_text())
+    (small / "config.json").write_text(json.dumps(config | {"vocab_size": 100, "eos_token_id": 0}))
+    refused(small, "tokens, expected at most 100, the vocabulary's")
+    (small / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1e20}))
+    refused(small, '"num_hidden_layers" has a number that is not whole')
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)
@@ -94,8 +157,12 @@ llama = tiny_models.llama()
 llama.writeGguf(FOLDER / "llama.gguf", "llama")
 tokens = checkModel(FOLDER / "llama.gguf", llama, [0])
 checkInterpreter(FOLDER / "llama.gguf", llama, tokens)
+checkTrace(FOLDER / "llama.gguf")
 checkSampling(FOLDER / "llama.gguf")
+for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
+    checkBatch(FOLDER / "llama.gguf", *options)
 checkOptions(FOLDER / "llama.gguf")
+checkFaults(FOLDER / "llama.gguf", llama)
 
 # Matrices that stay in blocks.
 for dtype, isTied in (("Q8_0", True), ("Q4_1", False)):

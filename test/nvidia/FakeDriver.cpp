@@ -8,6 +8,7 @@
 //   ancient   a device of capability 7.5
 //   memory    allocations fail
 //   code      the driver's assembler refuses a kernel's code
+//   stuck     code is loaded without end
 //   room      no block of a kernel fits an SM
 //   launch    a launch fails
 //   fault     the kernel does, as is found later
@@ -99,6 +100,8 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   return 0;
 }
 int cuModuleLoadDataEx(void **, const void *code, unsigned, int *, void **values) {
+  while (asks("stuck"))
+    usleep(1000);
   lastCode = static_cast<const char *>(code);
   ++modules;
   if (!asks("code"))

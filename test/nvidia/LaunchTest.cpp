@@ -246,5 +246,23 @@ TEST_F(Launches, AreWaitedForNoLongerThanTheirBound) {
   EXPECT_EQ(errorOf([&] { behind.wait(); }), "");
 }
 
+TEST_F(Launches, WaitForTheirCodeNoLongerThanTheirBound) {
+  Options options;
+  options.backend = "nvidia";
+  options.launchTimeout = std::chrono::milliseconds(50);
+  Context context = Context::init(options);
+  auto program = context.compile(kernels::vectorAdd(DType::f32));
+  auto memory = [&] { return context.tensor(DType::f32, {64}); };
+  Tensor a = memory(), b = memory(), c = memory();
+  setenv("FAKE_CUDA", "stuck", 1);
+  std::string error = errorOf([&] { program(a, b, c); });
+  unsetenv("FAKE_CUDA"); // the driver goes on
+  EXPECT_NE(error.find("the driver loads a kernel's code on Fake GPU for longer than 50 ms, the "
+                       "bound of a launch (DITRON_LAUNCH_TIMEOUT_MS)"),
+            std::string::npos)
+      << error;
+  EXPECT_EQ(errorOf([&] { program(a, b, c); }), "");
+}
+
 } // namespace
 } // namespace ditron

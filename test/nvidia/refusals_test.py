@@ -23,6 +23,8 @@ CASES = [
     ("fault", FAILED, ["vector-add", "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"]),
     ("late", FAILED, ["kernel 'vector-add' on rank 0: a launch on Fake GPU runs for longer than 300 ms, the bound of a "
                       "launch (DITRON_LAUNCH_TIMEOUT_MS), and computes on"], "DITRON_LAUNCH_TIMEOUT_MS=300"),
+    ("stuck", FAILED, ["vector-add", "the driver loads a kernel's code on Fake GPU for longer than 300 ms, the bound of a launch "
+                       "(DITRON_LAUNCH_TIMEOUT_MS)"], "DITRON_LAUNCH_TIMEOUT_MS=300"),
     ("nothing", FAILED, ["vector-add", "found"]),  # all calls succeed, and the result is wrong
     ("nothing", USAGE, ["DITRON_GPU is 'sm_70', expected sm_90a, sm_89, sm_80"], "DITRON_GPU=sm_70"),
     ("ancient", USAGE, ["DITRON_GPU is 'sm_80', whose code does not run on this GPU, sm_75"], "DITRON_GPU=sm_80"),

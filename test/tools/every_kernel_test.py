@@ -26,7 +26,9 @@ def jsonLines(*arguments):
 
 
 # Their tensors have all dimensions at once: 67 in each would be gigabytes.
-OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append"}
+OF_FOUR_DIMENSIONS = {"decode-attention", "combine-attention", "cache-append", "paged-append", "paged-attention"}
+# Of long sequences they have fewer heads, which are independent of one another: those of 61 have 61 of them.
+OF_HEADS, MANY_ROWS = {"flash-attention", "ring-attention"}, 100
 
 
 def shapeOf(kernel, rows, others):
@@ -34,7 +36,12 @@ def shapeOf(kernel, rows, others):
     if kernel["name"] in OF_FOUR_DIMENSIONS:
         others = min(others, 7)
     leading = next(dim for dim in ("M", "T", "S", "N", "V") if dim in dims)
-    return ",".join(f"{dim}={rows if dim == leading else others}" for dim in dims)
+    sizes = {dim: rows if dim == leading else others for dim in dims}
+    if kernel["name"] in OF_HEADS and rows > MANY_ROWS:
+        sizes |= {dim: min(others, 7) for dim in ("B", "G", "N")}
+    if "L" in dims:  # a cache in pages: enough of them, and places for all rows
+        sizes |= {"P": others * others, "T": min(rows, others**3)}
+    return ",".join(f"{dim}={size}" for dim, size in sizes.items())
 
 
 class EveryKernel(unittest.TestCase):

@@ -218,7 +218,8 @@ class Schema(unittest.TestCase):
     def testEveryKernel(self):
         every = subprocess.run([DITRON, "list", "--json"], capture_output=True, text=True)
         for number, kernel in enumerate(map(json.loads, every.stdout.splitlines())):
-            shape = ",".join(f"{dim}=24" for dim in kernel["dims"])
+            pages = 24 * 24 if "L" in kernel["dims"] else 24  # of all sequences
+            shape = ",".join(f"{dim}={pages if dim == 'P' else 24}" for dim in kernel["dims"])
             for ranks in (1, 2, 4, 8):
                 place = ("threads", "processes")[(number + ranks) % 3 == 0]
                 with self.subTest(kernel["name"], ranks=ranks, place=place):
@@ -426,6 +427,48 @@ class Page(unittest.TestCase):
             self.assertTrue(all(count > 0 and unknown > 0 for count, unknown in answer["lanes"]))
             self.assertIn("unknown", answer["tables"])
             self.assertNotIn("Critical path", answer["tables"])
+
+
+class Graphs(unittest.TestCase):
+    """A file with a graph of tasks."""
+    GRAPH = str(pathlib.Path(__file__).parent.parent / "task/commands.mlir")
+    LABELS = ['layer "0" up', 'layer "0" down', "add", "last"]
+
+    def trace(self, *arguments):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return Trace(folder.name, self.GRAPH, "--graph", "mlp", "--shape", "M=40", "--cores", "2", *arguments)
+
+    def testTasksAreRoles(self):
+        for mode in ("megakernel", "stream"):
+            trace = self.trace("--mode", mode)
+            for lane in trace.lanes.values():
+                self.assertEqual([e["name"] for e in lane if e["cat"] == "role"], self.LABELS)
+            tasks = trace.summary["tasks"]
+            self.assertEqual(trace.summary["mode"], mode)
+            self.assertEqual(sorted(t["name"] for t in tasks["labels"]), sorted(self.LABELS))
+            self.assertEqual(sum(t["tasks"] for t in tasks["types"]), 8)
+            self.assertEqual(sum(t["tasks"] for t in tasks["cores"]), 8)
+            self.assertAlmostEqual(sum(w["seconds"] for w in tasks["waits"]), sum(t["wait_s"] for t in tasks["types"]))
+            self.assertTrue({step["task"] for step in tasks["path"]} <= set(self.LABELS))
+
+    def testWaitsNameTheirTask(self):
+        trace = self.trace()
+        waits = trace.of("wait")
+        self.assertEqual({e["name"] for e in waits}, {"wait for " + e["args"]["task"] for e in waits})
+        self.assertIn("add", {e["args"]["task"] for e in waits})  # whose first rows all of the last task read
+        self.assertTrue({e["args"]["task"] for e in waits} <= set(self.LABELS))
+
+    def testRanks(self):
+        trace = self.trace("--ranks", "2")
+        self.assertEqual(set(trace.lanes), {(rank, core) for rank in range(2) for core in range(2)})
+
+    def testRefused(self):
+        self.assertIn("other: the graph has no task", call(self.GRAPH, "--graph", "other", status=2).stderr)
+        self.assertIn("--mode is 'graph', expected megakernel or stream",
+                      call(self.GRAPH, "--graph", "mlp", "--mode", "graph", status=2).stderr)
+        self.assertIn("are for a file with a graph", call("gemm", "--mode", "stream", status=2).stderr)
+        self.assertIn("M of x is not known", call(self.GRAPH, "--graph", "mlp", status=2).stderr)
 
 
 if __name__ == "__main__":

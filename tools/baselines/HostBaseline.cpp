@@ -120,7 +120,8 @@ public:
     auto blas = OpenBlas::load();
     if (!blas)
       throw UnavailableError("--baseline needs OpenBLAS for gemm, and this machine has no "
-                             "libopenblas.so.0 (Debian's package: libopenblas0)");
+                             "libopenblas.so.0 (Debian's package: libopenblas0), or limits on "
+                             "memory or threads leave no room for it");
     blas_ = *blas;
     blas_.setThreads(context.ranks() * context.cores());
   }

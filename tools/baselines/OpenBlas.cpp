@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/baselines/OpenBlas.h"
+#include "ditron/support/Child.h"
+#include "ditron/support/Error.h"
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -21,13 +23,33 @@ void configure() {
     setenv("OPENBLAS_CORETYPE", "Haswell", 0);
 }
 
+/// Null where the machine has none.
+void *open() {
+  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  return library ? library : dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+/// Where a limit refuses it threads or memory, OpenBLAS ends the process by a signal while it is
+/// loaded, or waits for ever while it is taken down: a child process tries both first.
+bool canBeLoaded() {
+  auto load = [] {
+    void *library = open();
+    return std::string(library && dlclose(library) == 0 ? "yes" : "");
+  };
+  try {
+    return inChild(load, {.time = std::chrono::seconds(5), .bytes = ChildLimits::kAsMuch}).answer ==
+           "yes";
+  } catch (const RuntimeError &) { // there is no room for a child
+    return false;
+  }
+}
+
 } // namespace
 
 std::optional<OpenBlas> OpenBlas::load() {
   configure();
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    library = dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
+  static const bool isSafe = canBeLoaded();
+  void *library = isSafe ? open() : nullptr;
   if (!library)
     return std::nullopt;
   OpenBlas blas;

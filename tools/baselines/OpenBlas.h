@@ -9,7 +9,7 @@ namespace ditron::baselines {
 /// OpenBLAS, loaded when it is asked for: the program neither needs it nor starts slower for it.
 class OpenBlas {
 public:
-  /// Nothing where the machine has none.
+  /// Nothing where the machine has none, or a limit of this process leaves it no room.
   static std::optional<OpenBlas> load();
 
   /// "OpenBLAS 0.3.21 ..."

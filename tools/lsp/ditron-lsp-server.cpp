@@ -5,6 +5,7 @@
 #include "ditron/compiler/Dialects.h"
 #include "ditron/compiler/MemoryGuard.h"
 #include "ditron/compiler/TextParts.h"
+#include "ditron/support/Error.h"
 #include "ditron/support/StartThread.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "tools/lsp/Filter.h"
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -76,11 +78,8 @@ int serve(int argc, char **argv, mlir::DialectRegistry &registry) {
 int serveInChild(int argc, char **argv, mlir::DialectRegistry &registry) {
   int toServer[2], fromServer[2];
   pid_t child = pipe(toServer) || pipe(fromServer) ? -1 : fork();
-  if (child < 0) {
-    llvm::errs() << "ditron-lsp-server: a child process is refused: " << std::strerror(errno)
-                 << '\n';
-    return 1;
-  }
+  if (child < 0)
+    throw RuntimeError(std::string("a child process is refused: ") + std::strerror(errno));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(toServer[0], STDIN_FILENO), dup2(fromServer[1], STDOUT_FILENO);
@@ -115,6 +114,22 @@ int run(int argc, char **argv) {
   return isPlain(argc, argv) ? serve(argc, argv, registry) : serveInChild(argc, argv, registry);
 }
 
+int fail(const char *problem) {
+  llvm::errs() << "ditron-lsp-server: " << problem << '\n';
+  return 1;
+}
+
+int guardedRun(int argc, char **argv) {
+  try {
+    return run(argc, argv);
+  } catch (const Error &error) {
+    return fail(error.what());
+  } catch (const std::bad_alloc &) {
+    return fail("the system gives no more memory: the limit of this process (ulimit -v) or its "
+                "control group has to leave more");
+  }
+}
+
 } // namespace
 
 /// Before objects of LLVM's, which take memory too.
@@ -124,6 +139,6 @@ int main(int argc, char **argv) {
   beginMain();
   std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
   int status = 1;
-  callOnLargeStack([&] { status = run(argc, argv); });
+  callOnLargeStack([&] { status = guardedRun(argc, argv); });
   return status;
 }

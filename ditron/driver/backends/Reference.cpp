@@ -8,6 +8,7 @@
 #include "ditron/runtime/device/HostDevice.h"
 #include "ditron/runtime/device/KernelSource.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/SystemMemory.h"
 #include <chrono>
 #include <condition_variable>
 #include <fmt/format.h>
@@ -135,10 +136,7 @@ public:
 protected:
   Launch bind(const std::vector<KernelArgument> &arguments) override {
     source_->check(arguments, reference_, reference_.rank().size());
-    std::call_once(parsed_, [&] {
-      ir_ = std::make_shared<const std::string>(source_->ir());
-      program_ = std::make_unique<reference::ParsedKernel>(*ir_);
-    });
+    parse();
     return [this, part = reference::LaunchPart{source_->name(), ir_, arguments}] {
       auto start = std::chrono::steady_clock::now();
       LaunchStats stats;
@@ -165,9 +163,21 @@ private:
     return execute({&part}, launches_++);
   }
 
+  /// Once. An error may not pass std::call_once: where the unwinder is linked statically, that of
+  /// the C library, through which it would go, is another one and ends the process.
+  void parse() {
+    constexpr size_t kToParse = size_t(16) << 20;
+    std::lock_guard guard(parsing_);
+    if (program_)
+      return;
+    requireAddressSpace(kToParse, "parsing a kernel");
+    ir_ = std::make_shared<const std::string>(source_->ir());
+    program_ = std::make_unique<reference::ParsedKernel>(*ir_);
+  }
+
   ReferenceDevice &reference_;
   std::shared_ptr<KernelSource> source_;
-  std::once_flag parsed_;
+  std::mutex parsing_;
   std::shared_ptr<const std::string> ir_;
   std::unique_ptr<reference::ParsedKernel> program_;
   uint64_t launches_ = 0; ///< of this rank alone

@@ -6,22 +6,31 @@
 
 namespace ditron::kernels {
 
-/// The scale or minimum of each of `together` neighbours, of tile (j, step).
-static Tile spread(const View<f16, 2, Access::read> &view, int n, int blocks, Index j, Index step,
-                   int together) {
+using Bytes = View<i8, 2, Access::read>;
+
+/// The scale or minimum of each weight, of tile (j, step).
+static Tile spread(const View<f16, 2, Access::read> &view, int n, int blocks, Index j, Index step) {
   auto each = cast<f32>(view.tiled(n, blocks)(j, step));
-  return reshape(broadcast(expand(each, 2), {n, blocks, together}), {n, blocks * together});
+  return reshape(broadcast(expand(each, 2), {n, blocks, kBlock}), {n, blocks * kBlock});
 }
 
-Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step,
-              int part) {
-  int blocks = k / kBlock, together = kBlock / partsOf(format);
-  auto scales = spread(views.scales, n, blocks, j, step, together);
-  auto q = cast<i32>(views.q.tiled(n, k / partsOf(format))(j, step));
+/// The low four bits of each byte of a block, and behind them the high ones.
+static Tile nibbles(const Bytes &q, int n, int blocks, Index j, Index step) {
+  constexpr int kBytes = kBlock / 2;
+  auto bytes = q.split(1, q.cols() / kBytes).tiled(n, blocks, kBytes)(j, step, 0);
+  std::vector<int64_t> halves{n, blocks, 2, kBytes};
+  auto twice = cast<i32>(broadcast(expand(bytes, 2), halves));
+  auto bits = (twice >> iota(halves, 2) * 4) & 15;
+  return reshape(reshape(bits, {n, blocks, kBlock}), {n, blocks * kBlock});
+}
+
+Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step) {
+  int blocks = k / kBlock;
+  auto scales = spread(views.scales, n, blocks, j, step);
   if (format == WeightFormat::q8_0)
-    return cast<f32>(q) * scales;
-  auto bits = part == 0 ? bitAnd(q, 15) : bitAnd(shiftRight(q, 4), 15);
-  return fma(cast<f32>(bits), scales, spread(*views.minima, n, blocks, j, step, together));
+    return cast<f32>(cast<i32>(views.q.tiled(n, k)(j, step))) * scales;
+  return fma(cast<f32>(nibbles(views.q, n, blocks, j, step)), scales,
+             spread(*views.minima, n, blocks, j, step));
 }
 
 std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows) {

@@ -15,9 +15,6 @@ namespace ditron::kernels {
 
 inline constexpr int kBlock = 32; ///< weights with one scale
 
-/// In how many parts a step takes the elements of x: those of low and of high bits are apart.
-constexpr int partsOf(WeightFormat format) { return format == WeightFormat::q4_1 ? 2 : 1; }
-
 /// The views of packed weights.
 struct PackedViews {
   View<i8, 2, Access::read> q;
@@ -25,29 +22,8 @@ struct PackedViews {
   std::optional<View<f16, 2, Access::read>> minima;
 };
 
-/// Weights `part` of `k` elements in step `step`, of tile `j` of n rows, in f32.
-Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step,
-              int part);
-
-/// Elements `part` of `k` in step `step` of tile `i` of m rows, in the order of the weights.
-template <class X>
-Tile elementsFor(const View<X, 2, Access::read> &x, WeightFormat format, int m, int k, Index i,
-                 Index step, int part) {
-  if (partsOf(format) == 1)
-    return Tile(x.tiled(m, k)(i, step));
-  constexpr int kHalf = kBlock / 2;
-  auto blocks = x.split(1, x.cols() / kBlock).slice(2, part * kHalf, kHalf);
-  return reshape(blocks.tiled(m, k / kBlock, kHalf)(i, step, 0), {m, k / 2});
-}
-template <class X>
-Tile elementsFor(const View<X, 1, Access::read> &x, WeightFormat format, int k, Index step,
-                 int part) {
-  if (partsOf(format) == 1)
-    return Tile(x.tiled(k)(step));
-  constexpr int kHalf = kBlock / 2;
-  auto blocks = x.split(0, x.size() / kBlock).slice(1, part * kHalf, kHalf);
-  return reshape(blocks.tiled(k / kBlock, kHalf)(step, 0), {k / 2});
-}
+/// Step `step` of k weights of n rows, of tile j of rows, in f32.
+Tile unpacked(const PackedViews &views, WeightFormat format, int n, int k, Index j, Index step);
 
 /// "W[2*N,16*G], scales[2*N,G], minima[2*N,G]" of what there is; of plain weights "W[2*N,K]".
 std::string signatureOf(WeightFormat format, const std::string &name, const std::string &rows);

@@ -126,18 +126,20 @@ void Gpu::await(void *stream, const std::function<int(const Cuda &)> &query) con
   refuseToWait();
 }
 
-void Gpu::awaitAll() const {
-  auto promise = std::make_shared<std::promise<int>>();
-  std::future<int> done = promise->get_future();
-  startThread("the thread that waits for a GPU",
-              [this, promise] { // it may stay there
-                int status = cuda_.cuCtxSetCurrent(context_);
-                promise->set_value(status ? status : cuda_.cuCtxSynchronize());
-              })
-      .detach();
+bool Gpu::returns(std::function<void(const Cuda &)> calls) const {
+  auto task = std::make_shared<std::packaged_task<void()>>(
+      [this, calls = std::move(calls)] { calls(use()); });
+  std::future<void> done = task->get_future();
+  startThread("the thread that waits for a GPU", [task] { (*task)(); }).detach();
   if (done.wait_for(launchBound()) != std::future_status::ready)
+    return false;
+  done.get();
+  return true;
+}
+
+void Gpu::awaitAll() const {
+  if (!returns([](const Cuda &cuda) { DITRON_CUDA(cuda, cuCtxSynchronize); }))
     refuseToWait();
-  cuda_.check(done.get(), "cuCtxSynchronize");
 }
 
 void Gpu::refuseToWait() const {
@@ -252,19 +254,36 @@ double Event::secondsSince(const Event &begin) const {
 
 //===-- Kernels -------------------------------------------------------------------------------===//
 
-LoadedKernel::LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch)
-    : device_(std::move(device)), launch_(launch) {
-  const Cuda &cuda = device_->use();
+struct LoadedKernel::Code {
+  void *module = nullptr, *function = nullptr;
+  int registers = 0;
+};
+
+LoadedKernel::Code LoadedKernel::load(const Cuda &cuda, const std::string &image,
+                                      const Launch &launch) {
+  Code code;
   std::string log(8192, '\0');
   int options[] = {kErrorLog, kErrorLogBytes};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
-  int status = cuda.cuModuleLoadDataEx(&module_, image.c_str(), 2, options, values);
+  int status = cuda.cuModuleLoadDataEx(&code.module, image.c_str(), 2, options, values);
   if (status != 0 && log[0])
     throw RuntimeError(fmt::format("the driver refuses a kernel's code: {}", log.c_str()));
   cuda.check(status, "cuModuleLoadDataEx");
-  DITRON_CUDA(cuda, cuModuleGetFunction, &function_, module_, launch_.entry.c_str());
-  DITRON_CUDA(cuda, cuFuncSetAttribute, function_, kDynamicSharedBytes, launch_.sharedBytes);
-  DITRON_CUDA(cuda, cuFuncGetAttribute, &registers_, kRegisters, function_);
+  DITRON_CUDA(cuda, cuModuleGetFunction, &code.function, code.module, launch.entry.c_str());
+  DITRON_CUDA(cuda, cuFuncSetAttribute, code.function, kDynamicSharedBytes, launch.sharedBytes);
+  DITRON_CUDA(cuda, cuFuncGetAttribute, &code.registers, kRegisters, code.function);
+  return code;
+}
+
+LoadedKernel::LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch)
+    : device_(std::move(device)), launch_(std::move(launch)) {
+  auto code = std::make_shared<Code>();
+  if (!device_->returns(
+          [code, image, launch = launch_](const Cuda &cuda) { *code = load(cuda, image, launch); }))
+    throw RuntimeError(fmt::format("the driver loads a kernel's code on {} for longer than {} ms, "
+                                   "the bound of a launch (DITRON_LAUNCH_TIMEOUT_MS)",
+                                   device_->name(), device_->launchBound().count()));
+  module_ = code->module, function_ = code->function, registers_ = code->registers;
   cores_ = countCores();
 }
 

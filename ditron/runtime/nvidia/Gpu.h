@@ -6,7 +6,8 @@
 // Whoever waits for a launch waits until its bound and not longer: see runtime/LaunchWatchdog.h.
 // Nothing stops a kernel that computes on without ending its context, and with it the memory of all
 // programs on it. So the wait is an error, the kernel goes on, and what would wait for the whole GPU
-// is left alone until it ends: freeing memory and code.
+// is left alone until it ends: freeing memory and code. Loading code, which assembles it and may wait
+// for what runs, has the same bound.
 #pragma once
 #include "ditron/runtime/nvidia/TensorMap.h"
 #include "ditron/support/Error.h"
@@ -65,6 +66,9 @@ public:
   void await(void *stream, const std::function<int(const Cuda &)> &query) const;
   /// Waits for all streams, where launches are about to end.
   void awaitAll() const;
+  /// Makes calls of the driver that return when the driver likes, on a thread of their own; false at
+  /// the bound of launches, and then they go on: they may use only what they own.
+  bool returns(std::function<void(const Cuda &)> calls) const;
   /// Whether something that outlived its bound computes on.
   bool isOverdue() const;
 
@@ -191,7 +195,8 @@ public:
     int cluster = 1;
     bool dependentLaunch = false; ///< begins before what it follows has ended, and waits for it
   };
-  /// RuntimeError with the words of the driver's assembler where it refuses the image.
+  /// RuntimeError with the words of the driver's assembler where it refuses the image, and where
+  /// the driver takes longer than the bound of launches.
   LoadedKernel(std::shared_ptr<Gpu> device, const std::string &image, Launch launch);
   ~LoadedKernel();
   LoadedKernel(const LoadedKernel &) = delete;
@@ -205,6 +210,9 @@ public:
   void launch(const LaunchParameters &parameters, const Stream &stream, int cores = 0) const;
 
 private:
+  struct Code;
+  static Code load(const Cuda &cuda, const std::string &image, const Launch &launch);
+
   std::shared_ptr<Gpu> device_;
   void *module_ = nullptr, *function_ = nullptr;
   /// Blocks that run at a time; RuntimeError where none does.

@@ -2,12 +2,17 @@
 #include "formats/Json.h"
 #include "ditron/support/Error.h"
 #include "formats/MappedFile.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace generate {
 
 void failJson(const std::string &path, const std::string &problem) {
   throw ditron::RuntimeError(fmt::format("'{}': {}", path, problem));
+}
+
+bool hasReals(const Json &value) {
+  return value.is_number_float() || (value.is_structured() && std::ranges::any_of(value, hasReals));
 }
 
 /// Deeper texts would take the parser's stack; no file of a model is.

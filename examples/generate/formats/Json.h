@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -12,12 +13,25 @@ using Json = nlohmann::json;
 Json parseJson(const std::string &path, std::string_view text);
 Json readJson(const std::string &path);
 
+/// Whether there is a number that is not whole: converted to an integer it would be another one.
+bool hasReals(const Json &value);
+/// Whether a T is an integer, or is made of them.
+template <class T> constexpr bool kIsOfIntegers = std::integral<T> && !std::same_as<T, bool>;
+template <class T>
+  requires requires { typename T::value_type; }
+constexpr bool kIsOfIntegers<T> = kIsOfIntegers<typename T::value_type>;
+template <class Key, class T> constexpr bool kIsOfIntegers<std::map<Key, T>> = kIsOfIntegers<T>;
+template <> inline constexpr bool kIsOfIntegers<std::string> = false;
+template <> inline constexpr bool kIsOfIntegers<Json> = false;
+
 /// The value of a key of an object of this file, converted to T. RuntimeError naming file and key
 /// where it is missing or of another type.
 [[noreturn]] void failJson(const std::string &path, const std::string &problem);
 template <class T> T field(const std::string &path, const Json &object, const std::string &key) {
   if (!object.is_object() || !object.contains(key))
     failJson(path, "\"" + key + "\" is missing");
+  if (kIsOfIntegers<T> && hasReals(object.at(key)))
+    failJson(path, "\"" + key + "\" has a number that is not whole");
   try {
     return object.at(key).get<T>();
   } catch (const Json::exception &error) {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Decoder.h"
 #include "ditron/support/Error.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <fmt/format.h>
 
 using namespace ditron;
 
 namespace generate {
+
+static constexpr const char *kNoNumbers =
+    "the model's logits are no numbers: its weights are not, or are too large";
 
 Mode parseMode(std::string_view name) {
   if (name == "stream")
@@ -17,48 +23,148 @@ Mode parseMode(std::string_view name) {
   throw UsageError(fmt::format("--mode is '{}', expected stream, graph or megakernel", name));
 }
 
+//===-- What a step is given and gives --------------------------------------------------------===//
+
+Decoder::Exchange::Exchange(const Context &ctx, int64_t rows, int64_t wanted, int64_t vocabulary)
+    : token_(ctx.tensor<i32>({rows})), position_(ctx.tensor<i32>({rows})),
+      sequence_(ctx.tensor<i32>({rows})), wanted_(ctx.tensor<i32>({wanted})),
+      best_(ctx.tensor<i32>({wanted})), logits_(ctx.tensor<f32>({wanted, vocabulary})) {}
+
+/// Element n of the tensor is value(n).
+template <class Fn> static void fill(const Tensor &tensor, const Fn &value) {
+  Tensor host = Tensor::own(DType::i32, tensor.shape());
+  for (int64_t n = 0; n < host.elements(); ++n)
+    host.as<int32_t>()[n] = static_cast<int32_t>(value(n));
+  tensor.copyFrom(host);
+}
+
+void Decoder::Exchange::set(std::span<const Row> rows) {
+  constexpr Row kNone = {0, -1, 0, false};
+  auto row = [&](int64_t n) { return n < std::ssize(rows) ? rows[size_t(n)] : kNone; };
+  std::vector<int64_t> wanted;
+  for (int64_t n = 0; n < std::ssize(rows); ++n)
+    if (rows[size_t(n)].isWanted)
+      wanted.push_back(n);
+  fill(token_, [&](int64_t n) { return row(n).token; });
+  fill(position_, [&](int64_t n) { return row(n).position; });
+  fill(sequence_, [&](int64_t n) { return row(n).sequence; });
+  fill(wanted_, [&](int64_t n) { return n < std::ssize(wanted) ? wanted[size_t(n)] : 0; });
+  bestOnHost_ = {};
+}
+
+std::vector<Tensor> Decoder::Exchange::tensors(const Tensor &pages) const {
+  return {token_, position_, sequence_, pages, wanted_, best_, logits_};
+}
+
+const Tensor &Decoder::Exchange::bestOnHost() const {
+  if (!bestOnHost_.data())
+    bestOnHost_ = best_.toHost();
+  return bestOnHost_;
+}
+
+//===-- The decoder ---------------------------------------------------------------------------===//
+
 static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture &model,
-                                          int64_t positions) {
+                                          const DecoderSize &size) {
   std::vector<LayerCache> caches;
-  auto cache = [&] { return ctx.tensor<f32>({1, model.keyHeads, positions, model.headSize}); };
+  auto cache = [&] {
+    return ctx.tensor<f32>({size.allPages(), model.keyHeads, DecoderSize::kPage, model.headSize});
+  };
   for (int64_t layer = 0; layer < model.layers; ++layer)
     caches.push_back({cache(), cache()});
   return caches;
 }
 
-Decoder::Decoder(const Context &ctx, const ModelFile &file, int64_t positions, Mode mode,
+Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &size, Mode mode,
                  const std::function<void(int64_t)> &progress)
-    : weights_(loadWeights(ctx, file, positions, progress)),
-      caches_(makeCaches(ctx, file.architecture().shard(ctx.ranks()), positions)),
-      token_(ctx.tensor<i32>({1})), at_(ctx.tensor<i32>({1})), best_(ctx.tensor<i32>({1})),
-      logits_(ctx.tensor<f32>({1, file.architecture().vocabulary})),
-      program_(
-          ctx.compile(stepOf(ctx, file.architecture().shard(ctx.ranks()), weights_, caches_, 1),
-                      {.mode = mode})),
-      positions_(positions) {
-  program_.prepare({token_, at_, best_, logits_});
+    : ctx_(ctx), model_(file.architecture().shard(ctx.ranks())), size_(size), mode_(mode),
+      weights_(loadWeights(ctx, file, size.positions, progress)),
+      caches_(makeCaches(ctx, model_, size)),
+      pages_(ctx.tensor<i32>({size.sequences, size.pagesOf(size.positions)})),
+      pagesOnHost_(Tensor::own(DType::i32, pages_.shape())) {
+  fill(pages_, [](int64_t) { return 0; });
+  fill(pagesOnHost_, [](int64_t) { return 0; });
 }
 
-static void setScalar(const Tensor &tensor, int64_t value) {
-  Tensor host = Tensor::own(DType::i32, {1});
-  host.set({0}, double(value));
-  tensor.copyFrom(host);
+/// Rows behind the last key have no weight; but 0 times what is no number is none.
+void Decoder::clear(std::span<const int64_t> pages) {
+  std::vector<int64_t> shape = caches_.front().values.shape();
+  shape[0] = 1;
+  Tensor zeros = Tensor::own(DType::f32, shape);
+  std::fill_n(zeros.as<float>(), zeros.elements(), 0.0F);
+  for (const LayerCache &cache : caches_)
+    for (int64_t page : pages)
+      cache.values.slice(0, page, 1).copyFrom(zeros);
 }
 
-void Decoder::step(Token token) {
-  if (position_ >= positions_)
-    throw RuntimeError(fmt::format(
-        "the sequence is longer than the {} tokens that there is room for", positions_));
-  setScalar(token_, token);
-  setScalar(at_, position_++);
-  program_(token_, at_, best_, logits_);
+void Decoder::setPages(int64_t sequence, std::span<const int64_t> pages) {
+  clear(pages);
+  for (int64_t n = 0; n < std::ssize(pages); ++n)
+    pagesOnHost_.set({sequence, n}, double(pages[size_t(n)]));
+  pages_.copyFrom(pagesOnHost_);
 }
 
-Token Decoder::best() const { return Token(best_.toHost().at({0})); }
+/// Steps have few different numbers of rows, and of wanted ones: each has memory of its own.
+static int64_t roundedRows(int64_t rows) { return int64_t(std::bit_ceil(uint64_t(rows))); }
+static int64_t roundedWanted(int64_t wanted, int64_t rows) {
+  constexpr int64_t kSome = 8;
+  return std::min(rows, wanted <= 1 ? 1 : wanted <= kSome ? kSome : DecoderSize::kRows);
+}
 
-std::vector<float> Decoder::logits() const {
-  Tensor host = logits_.toHost();
-  return {host.as<float>(), host.as<float>() + host.elements()};
+const TaskProgram &Decoder::programFor(int64_t rows) {
+  constexpr int64_t kFew = 8;
+  int64_t key = rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
+  auto found = programs_.find(key);
+  if (found == programs_.end()) {
+    TaskGraph step = stepOf(ctx_, model_, weights_, caches_, key);
+    TaskOptions options{.mode = mode_};
+    found = programs_
+                .emplace(key, profiler_ ? profiler_->compile(step, options)
+                                        : ctx_.compile(step, options))
+                .first;
+  }
+  return found->second;
+}
+
+Decoder::Exchange &Decoder::exchangeFor(int64_t rows, int64_t wanted) {
+  int64_t given = roundedRows(rows);
+  std::pair key(given, roundedWanted(wanted, given));
+  auto found = exchanges_.find(key);
+  if (found == exchanges_.end())
+    found = exchanges_.emplace(key, Exchange(ctx_, key.first, key.second, model_.vocabulary)).first;
+  return found->second;
+}
+
+void Decoder::prepare(int64_t rows) {
+  programFor(rows).prepare(exchangeFor(rows, 1).tensors(pages_));
+}
+
+void Decoder::step(std::span<const Row> rows) {
+  if (rows.empty() || std::ssize(rows) > DecoderSize::kRows)
+    throw InternalError(
+        fmt::format("a step of {} rows, expected 1 to {}", rows.size(), DecoderSize::kRows));
+  for (const Row &row : rows)
+    if (row.position >= size_.positions)
+      throw RuntimeError(fmt::format(
+          "the sequence is longer than the {} tokens that there is room for", size_.positions));
+  last_ = &exchangeFor(std::ssize(rows), std::ranges::count_if(rows, &Row::isWanted));
+  last_->set(rows);
+  programFor(std::ssize(rows)).launch(last_->tensors(pages_));
+}
+
+Token Decoder::best(int64_t n) const {
+  auto token = Token(last_->bestOnHost().at({n}));
+  if (token < 0 || token >= model_.vocabulary)
+    throw RuntimeError(kNoNumbers);
+  return token;
+}
+
+std::vector<float> Decoder::logits(int64_t n) const {
+  Tensor host = last_->logits().slice(0, n, 1).toHost();
+  std::vector<float> result(host.as<float>(), host.as<float>() + host.elements());
+  if (std::ranges::any_of(result, [](float logit) { return std::isnan(logit); }))
+    throw RuntimeError(kNoNumbers);
+  return result;
 }
 
 } // namespace generate

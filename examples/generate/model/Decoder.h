@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/driver/TaskProgram.h"
+#include "ditron/profile/Profiler.h"
 #include "model/Step.h"
 #include "text/TokenizerSpec.h"
+#include <map>
+#include <span>
 #include <string_view>
 
 namespace generate {
@@ -10,28 +13,81 @@ namespace generate {
 /// UsageError listing the names otherwise.
 ditron::Mode parseMode(std::string_view name);
 
-/// A model on a device, with a cache for one sequence.
+/// A token of a step: it is at this position of one of the sequences.
+struct Row {
+  Token token;
+  int64_t position, sequence;
+  bool isWanted; ///< what follows it
+};
+
+/// What a decoder has room for.
+struct DecoderSize {
+  static constexpr int64_t kPage = 32; ///< positions
+  static constexpr int64_t kRows = 64; ///< of a step, at most
+  int64_t positions;                   ///< of a sequence
+  int64_t sequences = 1;               ///< at a time
+  int64_t pages = 0;                   ///< of the cache; 0: what the sequences can take
+
+  int64_t pagesOf(int64_t places) const { return (places + kPage - 1) / kPage; }
+  int64_t allPages() const { return pages ? pages : sequences * pagesOf(positions); }
+};
+
+/// A model on a device, with a cache for several sequences. Which pages of it a sequence has is up to
+/// the caller.
 class Decoder {
 public:
-  /// Room for so many positions. `progress`: see loadWeights.
+  /// `progress`: see loadWeights.
   Decoder(
-      const ditron::Context &ctx, const ModelFile &file, int64_t positions, ditron::Mode mode,
+      const ditron::Context &ctx, const ModelFile &file, const DecoderSize &size, ditron::Mode mode,
       const std::function<void(int64_t)> &progress = [](int64_t) {});
+  /// Programs of steps that are made from here on are recorded. The profiler has to outlive the steps.
+  void record(ditron::profile::Profiler &profiler) { profiler_ = &profiler; }
 
-  /// Enqueues the step of the next token of the sequence. RuntimeError where there is no room.
-  void step(Token token);
-  /// After the last step: the likeliest next token, and the logits of all. Wait for the step.
-  Token best() const;
-  std::vector<float> logits() const;
-  int64_t position() const { return position_; }
-  int64_t positions() const { return positions_; }
+  const DecoderSize &size() const { return size_; }
+  /// From the next step on these pages are the sequence's, in this order; no values of those who had them
+  /// before are left in them.
+  void setPages(int64_t sequence, std::span<const int64_t> pages);
+  /// Compiles what steps of so many rows need, which the first of them does otherwise.
+  void prepare(int64_t rows);
+  /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
+  void step(std::span<const Row> rows);
+  /// Until the steps are done.
+  void wait() const { ctx_.sync(); }
+  /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
+  /// the step. RuntimeError where the logits are no numbers: no token is the likeliest.
+  Token best(int64_t n) const;
+  std::vector<float> logits(int64_t n) const;
 
 private:
+  /// What a step of so many rows, some of them wanted, is given and gives.
+  class Exchange {
+  public:
+    Exchange(const ditron::Context &ctx, int64_t rows, int64_t wanted, int64_t vocabulary);
+    void set(std::span<const Row> rows);
+    std::vector<Tensor> tensors(const Tensor &pages) const;
+    const Tensor &bestOnHost() const;
+    const Tensor &logits() const { return logits_; }
+
+  private:
+    Tensor token_, position_, sequence_, wanted_, best_, logits_;
+    mutable Tensor bestOnHost_; ///< null until it is asked for
+  };
+
+  void clear(std::span<const int64_t> pages);
+  Exchange &exchangeFor(int64_t rows, int64_t wanted);
+  const ditron::TaskProgram &programFor(int64_t rows);
+
+  const ditron::Context &ctx_;
+  Architecture model_; ///< this rank's part
+  DecoderSize size_;
+  ditron::Mode mode_;
+  ditron::profile::Profiler *profiler_ = nullptr; ///< null: steps are not recorded
   Weights weights_;
   std::vector<LayerCache> caches_;
-  Tensor token_, at_, best_, logits_;
-  ditron::TaskProgram program_;
-  int64_t position_ = 0, positions_;
+  Tensor pages_, pagesOnHost_;
+  std::map<int64_t, ditron::TaskProgram> programs_; ///< by the rows that tiles are chosen for
+  std::map<std::pair<int64_t, int64_t>, Exchange> exchanges_;
+  Exchange *last_ = nullptr;
 };
 
 } // namespace generate

@@ -52,7 +52,6 @@ Architecture architectureOf(const Gguf &file) {
   result.context = file.integer(prefix + "context_length");
   result.epsilon = file.real(prefix + "attention.layer_norm_rms_epsilon");
   result.ropeBase = file.real(prefix + "rope.freq_base", 10000);
-  result.ropeFactors = ropeFactorsOf(file, prefix, result.headSize / 2);
   result.vocabulary = std::ssize(file.texts("tokenizer.ggml.tokens"));
   // The rows of Llama's queries and keys have been reordered for neighbours to turn together.
   result.ropePairs = family == "llama" ? RopePairs::adjacent : RopePairs::halves;
@@ -60,6 +59,8 @@ Architecture architectureOf(const Gguf &file) {
   for (const char *key : {"attention.value_length", "rope.dimension_count"})
     if (int64_t size = file.integer(prefix + key, result.headSize); size != result.headSize)
       fail(file, fmt::format("{}{} is {}, expected {}", prefix, key, size, result.headSize));
+  result.check(file.path());
+  result.ropeFactors = ropeFactorsOf(file, prefix, result.headSize / 2);
   if (file.integer(prefix + "expert_count", 0) > 0)
     fail(file, fmt::format("{}expert_count is {}: mixtures of experts are not supported", prefix,
                            file.integer(prefix + "expert_count")));

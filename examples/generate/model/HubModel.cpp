@@ -89,6 +89,7 @@ Architecture readHubArchitecture(const std::string &config) {
   result.context = file.get<int64_t>("max_position_embeddings");
   result.epsilon = file.get<double>("rms_norm_eps");
   result.ropeBase = file.get<double>("rope_theta", 10000);
+  result.check(config);
   result.ropeFactors = readRopeFactors(file, result);
   result.ropePairs = RopePairs::halves;
   result.hasHeadNorms = family == "Qwen3ForCausalLM";

@@ -26,7 +26,7 @@ const Kernel &Library::get(const std::string &name, const Dimensions &dims,
   return found->second;
 }
 
-const Kernel &Library::product(const Matrix &W, int64_t sequences, const ProductOptions &options) {
+const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptions &options) {
   std::vector<std::string> choices;
   if (W.storage != Storage::f32)
     choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
@@ -36,29 +36,31 @@ const Kernel &Library::product(const Matrix &W, int64_t sequences, const Product
     choices.emplace_back("gated=halves");
   if (options.residual)
     choices.emplace_back("residual=yes");
-  int64_t rows = W.rows / (options.gated ? 2 : 1);
+  int64_t columns = W.rows / (options.gated ? 2 : 1);
   std::string config = fmt::format("{}", fmt::join(choices, ","));
   if (W.storage == Storage::f32)
-    return get("gemv", {{"B", sequences}, {"N", rows}, {"K", W.columns}}, config);
+    return get("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config);
   constexpr int64_t kBlock = 32; // weights that share a scale
-  return get("packed-gemv", {{"B", sequences}, {"N", rows}, {"G", W.columns / kBlock}}, config);
+  return get("packed-gemv", {{"B", rows}, {"N", columns}, {"G", W.columns / kBlock}}, config);
 }
 
-const Kernel &Library::embed(const Tensor &table, int64_t sequences) {
-  return get("embed", {{"T", sequences}, {"V", table.shape()[0]}, {"H", table.shape()[1]}});
+const Kernel &Library::rows(int64_t width, int64_t rows) {
+  return get("embed", {{"T", rows}, {"V", rows}, {"H", width}});
 }
 
-const Kernel &Library::attention(const Architecture &model, int64_t sequences, int64_t places) {
-  return get("decode-attention", {{"B", sequences},
-                                  {"N", model.heads},
-                                  {"G", model.keyHeads},
-                                  {"S", places},
-                                  {"D", model.headSize},
-                                  {"P", 1}});
+const Kernel &Library::attention(const Architecture &model, int64_t pageSize) {
+  return get("paged-attention", {{"T", 1},
+                                 {"N", model.heads},
+                                 {"G", model.keyHeads},
+                                 {"D", model.headSize},
+                                 {"P", 1},
+                                 {"S", pageSize},
+                                 {"B", 1},
+                                 {"L", 1}});
 }
 
-const Kernel &Library::argmax(int64_t sequences, int64_t vocabulary) {
-  return get("argmax", {{"B", sequences}, {"V", vocabulary}});
+const Kernel &Library::argmax(int64_t rows, int64_t vocabulary) {
+  return get("argmax", {{"B", rows}, {"V", vocabulary}});
 }
 
 } // namespace generate

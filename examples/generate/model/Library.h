@@ -23,12 +23,13 @@ class Library {
 public:
   explicit Library(const ditron::Context &ctx);
 
-  /// W times x, one x for each sequence.
-  const ditron::Kernel &product(const Matrix &W, int64_t sequences, const ProductOptions &options);
-  const ditron::Kernel &embed(const ditron::Tensor &table, int64_t sequences);
-  /// Of one query a sequence over a cache with so many places.
-  const ditron::Kernel &attention(const Architecture &model, int64_t sequences, int64_t places);
-  const ditron::Kernel &argmax(int64_t sequences, int64_t vocabulary);
+  /// W times each of so many rows.
+  const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
+  /// Rows of a table of this width, by number.
+  const ditron::Kernel &rows(int64_t width, int64_t rows);
+  /// Over a cache in pages of so many positions.
+  const ditron::Kernel &attention(const Architecture &model, int64_t pageSize);
+  const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
 
 private:
   const ditron::Kernel &get(const std::string &name, const ditron::Dimensions &dims,

@@ -72,6 +72,11 @@ ModelFile ModelFile::open(const std::string &path) {
   else
     model.readGguf(path);
   model.architecture_.check(path);
+  auto tokens = std::ssize(model.tokenizer_.tokens);
+  if (tokens > model.architecture_.vocabulary)
+    throw ditron::RuntimeError(
+        fmt::format("'{}': the tokenizer has {} tokens, expected at most {}, the vocabulary's",
+                    model.tokenizer_.path, tokens, model.architecture_.vocabulary));
   return model;
 }
 

@@ -16,24 +16,27 @@ namespace {
 class StepBuilder {
 public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
-              int64_t sequences)
+              int64_t rows)
       : g_(g), library_(ctx), model_(model), weights_(weights), turn_(turnAndAppend(model)),
-        join_(joinHeads(model)), addOverRanks_(addOverRanks()), sequences_(sequences),
-        ranks_(ctx.ranks()) {}
+        join_(joinHeads(model)), addOverRanks_(addOverRanks()), rows_(rows), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
-    Value token = g_.input("token[B]", DType::i32);
-    position_ = g_.input("position[B]", DType::i32);
+    Value token = g_.input("token[T]", DType::i32);
+    position_ = g_.input("position[T]", DType::i32);
+    sequence_ = g_.input("sequence[T]", DType::i32);
+    pages_ = g_.input("pages[B,L]", DType::i32);
+    Value wanted = g_.input("wanted[W]", DType::i32);
     cosines_ = g_.constant(weights_.cosines), sines_ = g_.constant(weights_.sines);
-    Value x = g_.task(library_.embed(weights_.embedding, sequences_), token, weights_.embedding);
+    Value x = g_.task(library_.rows(model_.width, rows_), token, weights_.embedding);
     for (size_t n = 0; n < weights_.layers.size(); ++n) {
       g_.label(fmt::format("layer {}", n));
       x = addAttention(weights_.layers[n], caches[n], x);
       x = addFeedForward(weights_.layers[n], x);
     }
     g_.label("head");
+    x = g_.task(library_.rows(model_.width, rows_), wanted, x);
     Value logits = product({.rms = true}, x, weights_.head, weights_.finalNorm, model_.epsilon);
-    g_.output(g_.task(library_.argmax(sequences_, model_.vocabulary), logits));
+    g_.output(g_.task(library_.argmax(rows_, model_.vocabulary), logits));
     g_.output(logits);
   }
 
@@ -41,7 +44,7 @@ private:
   /// W times x; behind them comes what the options ask for.
   template <class... A>
   Value product(const ProductOptions &options, Value x, const Matrix &W, const A &...more) {
-    const Kernel &kernel = library_.product(W, sequences_, options);
+    const Kernel &kernel = library_.product(W, rows_, options);
     switch (W.storage) {
     case Storage::f32:
       return g_.task(kernel, x, W.values, more...);
@@ -56,9 +59,10 @@ private:
   /// The queries, turned; the new keys and values are in the cache then.
   Value addQueries(const LayerWeights &w, Value qkv, Value keys, Value values) {
     if (!model_.hasHeadNorms)
-      return g_.task(turn_, qkv, position_, cosines_, sines_, inOut(keys), inOut(values));
-    return g_.task(turn_, qkv, position_, cosines_, sines_, w.queryNorm, w.keyNorm, model_.epsilon,
-                   inOut(keys), inOut(values));
+      return g_.task(turn_, qkv, position_, sequence_, pages_, cosines_, sines_, inOut(keys),
+                     inOut(values));
+    return g_.task(turn_, qkv, position_, sequence_, pages_, cosines_, sines_, w.queryNorm,
+                   w.keyNorm, model_.epsilon, inOut(keys), inOut(values));
   }
 
   /// x and the product of W, of which each rank has columns, and what comes in.
@@ -73,8 +77,8 @@ private:
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
     Value qkv = product({.rms = true}, x, w.qkv, w.attentionNorm, model_.epsilon);
     Value q = addQueries(w, qkv, keys, values);
-    Value heads = g_.task(library_.attention(model_, sequences_, cache.keys.shape()[2]), q, keys,
-                          values, position_, 1 / std::sqrt(double(model_.headSize)));
+    Value heads = g_.task(library_.attention(model_, cache.keys.shape()[2]), q, keys, values,
+                          position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
     Value joined = g_.task(join_, heads);
     return addProduct(joined, w.attentionOutput, x);
   }
@@ -91,16 +95,16 @@ private:
   const Architecture &model_;
   const Weights &weights_;
   Kernel turn_, join_, addOverRanks_;
-  int64_t sequences_, ranks_;
-  Value position_, cosines_, sines_;
+  int64_t rows_, ranks_;
+  Value position_, sequence_, pages_, cosines_, sines_;
 };
 
 } // namespace
 
 TaskGraph stepOf(const Context &ctx, const Architecture &model, const Weights &weights,
-                 const std::vector<LayerCache> &caches, int64_t sequences) {
+                 const std::vector<LayerCache> &caches, int64_t rows) {
   TaskGraph g("step");
-  StepBuilder(g, ctx, model, weights, sequences).addAll(caches);
+  StepBuilder(g, ctx, model, weights, rows).addAll(caches);
   return g;
 }
 

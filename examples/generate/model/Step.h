@@ -5,16 +5,19 @@
 
 namespace generate {
 
-/// Keys and values of a layer, by sequence, head and position.
+/// Keys and values of a layer, in pages: by page, head and position.
 struct LayerCache {
   Tensor keys, values;
 };
 
-/// One step of a model as a graph: step(token[B], position[B]) -> best[B], logits[B,V]. It takes the
-/// next token of each of B sequences and its position (i32), and gives the logits of the token behind
-/// it and the one with the largest. `sequences`: B, by which tiles are chosen.
+/// One step of a model as a graph: step(token[T], position[T], sequence[T], pages[B,L], wanted[W]) ->
+/// best[W], logits[W,V]. Row t is a token, its place in its sequence and which sequence that is (all
+/// i32); a row at position -1 is none. The rows are of any of B sequences, whose pages of the caches
+/// the table lists, and a sequence's rows follow one another: a prompt takes many of one step. Of the
+/// rows that are wanted the step gives the logits of the token behind, and the one with the largest.
+/// `rows`: of a step, by which tiles are chosen. Results have the same bits whatever they are.
 ditron::TaskGraph stepOf(const ditron::Context &ctx, const Architecture &model,
                          const Weights &weights, const std::vector<LayerCache> &caches,
-                         int64_t sequences);
+                         int64_t rows);
 
 } // namespace generate

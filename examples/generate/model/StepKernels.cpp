@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/StepKernels.h"
+#include "ditron/kernels/PagedCache.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include <fmt/format.h>
 
@@ -51,33 +52,37 @@ template <class V> void store(const V &view, const Architecture &model, const Ha
 Kernel turnAndAppend(const Architecture &model) {
   bool hasNorms = model.hasHeadNorms;
   std::string signature = fmt::format(
-      "turn-and-append(qkv[B,{}], positions[B], cosines[P,{}], sines[P,{}], {}) -> "
-      "keys[B,{},S,{}], values[B,{},S,{}], q[B,{},{}]",
+      "turn-and-append(qkv[T,{}], positions[T], sequences[T], pages[B,L], cosines[M,{}], "
+      "sines[M,{}], {}) -> keys[P,{},S,{}], values[P,{},S,{}], q[T,{},{}]",
       model.qkvRows(), model.headSize / 2, model.headSize / 2,
       hasNorms ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize) : "-, -, -",
       model.keyHeads, model.headSize, model.keyHeads, model.headSize, model.heads, model.headSize);
-  return {signature, [=](In<f32> qkv, In<i32, 1> positions, In<f32> cosines, In<f32> sines,
-                         std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
-                         std::optional<Scalar<f32>> eps, InOut<f32, 4> keys, InOut<f32, 4> values,
-                         Out<f32, 3> q) {
+  return {signature, [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages,
+                         In<f32> cosines, In<f32> sines, std::optional<In<f32, 1>> queryNorm,
+                         std::optional<In<f32, 1>> keyNorm, std::optional<Scalar<f32>> eps,
+                         InOut<f32, 4> keys, InOut<f32, 4> values, Out<f32, 3> q) {
             int half = int(model.headSize / 2);
-            Index N = model.heads, G = model.keyHeads, heads = N + 2 * G;
+            Index N = model.heads, G = model.keyHeads, heads = N + 2 * G, S = keys.rows();
             auto all = qkv.split(1, heads);
-            for (auto [b, h] : grid({qkv.rows(), heads})) {
-              Index position = toIndex(positions.read({b}));
-              Halves head = load(all.at(b).at(h), model);
-              auto turn = [&](const std::optional<In<f32, 1>> &gain) {
-                Tile cosine = cosines.at(position).tiled(half)(0);
-                Tile sine = sines.at(position).tiled(half)(0);
+            for (auto [t, h] : grid({qkv.rows(), heads})) {
+              kernels::PagedRow row(positions, sequences, pages, t, S);
+              auto place = [&](const InOut<f32, 4> &cache, Index head) {
+                return cache.at(row.page(row.position() / S)).at(head).at(row.position() % S);
+              };
+              auto turn = [&](const Halves &head, const std::optional<In<f32, 1>> &gain) {
+                Tile cosine = cosines.at(row.position()).tiled(half)(0);
+                Tile sine = sines.at(row.position()).tiled(half)(0);
                 if (!gain)
                   return turned(head, cosine, sine);
                 return turned(normalised(head, load(*gain, model), *eps), cosine, sine);
               };
-              when(h < N, [&] { store(q.at(b).at(h), model, turn(queryNorm)); });
-              when(h >= N && h < N + G,
-                   [&] { store(keys.at(b).at(h - N).at(position), model, turn(keyNorm)); });
-              when(h >= N + G,
-                   [&] { store(values.at(b).at(h - N - G).at(position), model, head); });
+              when(row.position() >= 0, [&] {
+                Halves head = load(all.at(t).at(h), model);
+                when(h < N, [&] { store(q.at(t).at(h), model, turn(head, queryNorm)); });
+                when(h >= N && h < N + G,
+                     [&] { store(place(keys, h - N), model, turn(head, keyNorm)); });
+                when(h >= N + G, [&] { store(place(values, h - N - G), model, head); });
+              });
             }
           }};
 }

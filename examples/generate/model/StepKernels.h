@@ -7,10 +7,11 @@
 
 namespace generate {
 
-/// turn-and-append(qkv[B,(N+2*G)*D], positions[B], cosines[P,E], sines[P,E], queryNorm[D], keyNorm[D],
-/// eps) -> keys[B,G,S,D], values[B,G,S,D], q[B,N,D]: turns the heads of queries and keys by the angles
-/// of the position (rope), and puts the new keys and values at that place of the caches. Models with
-/// head norms normalise the heads first: only then there are queryNorm, keyNorm and eps.
+/// turn-and-append(qkv[T,(N+2*G)*D], positions[T], sequences[T], pages[B,L], cosines[M,E], sines[M,E],
+/// queryNorm[D], keyNorm[D], eps) -> keys[P,G,S,D], values[P,G,S,D], q[T,N,D]: turns the heads of
+/// queries and keys by the angles of the position (rope), and puts the new keys and values at that
+/// place of the caches, as paged-append does. Models with head norms normalise the heads first: only
+/// then there are queryNorm, keyNorm and eps.
 ditron::Kernel turnAndAppend(const Architecture &model);
 /// join-heads(x[B,N,D]) -> y[B,N*D]: the heads of each sequence side by side.
 ditron::Kernel joinHeads(const Architecture &model);

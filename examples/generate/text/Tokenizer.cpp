@@ -65,6 +65,8 @@ std::vector<Token> Tokenizer::encode(std::string_view text) const {
 std::string Tokenizer::decode(std::span<const Token> tokens) const {
   std::string text;
   for (Token token : tokens) {
+    if (token < 0 || token >= size())
+      continue; // models have more logits than there are tokens
     auto special = specialOf_.find(token);
     if (special == specialOf_.end())
       text += pairs_.bytesOf(token);
@@ -85,27 +87,32 @@ bool Tokenizer::isEnd(Token token) const {
   return std::ranges::find(spec_.ends, token) != spec_.ends.end();
 }
 
-std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::string_view instruction,
-                              std::string_view prompt) {
+std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::span<const ChatMessage> messages) {
   Token begin = tokenizer.special("<|im_start|>"), end = tokenizer.special("<|im_end|>");
   std::vector<Token> tokens;
   auto append = [&](std::string_view text) {
     std::ranges::copy(tokenizer.encodePlain(text), std::back_inserter(tokens));
   };
-  auto message = [&](std::string_view role, std::string_view text) {
-    tokens.push_back(begin);
-    append(fmt::format("{}\n{}", role, text));
-    tokens.push_back(end);
-    append("\n");
-  };
   if (tokenizer.addsBegin())
     tokens.push_back(*tokenizer.begin());
-  if (!instruction.empty())
-    message("system", instruction);
-  message("user", prompt);
+  for (const ChatMessage &message : messages) {
+    tokens.push_back(begin);
+    append(fmt::format("{}\n{}", message.role, message.text));
+    tokens.push_back(end);
+    append("\n");
+  }
   tokens.push_back(begin);
   append("assistant\n");
   return tokens;
+}
+
+std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::string_view instruction,
+                              std::string_view prompt) {
+  std::vector<ChatMessage> messages;
+  if (!instruction.empty())
+    messages.push_back({"system", std::string(instruction)});
+  messages.push_back({"user", std::string(prompt)});
+  return encodeChat(tokenizer, messages);
 }
 
 } // namespace generate

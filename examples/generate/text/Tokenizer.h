@@ -21,7 +21,8 @@ public:
   std::vector<Token> encode(std::string_view text) const;
   /// The same of a text in which nothing is special, and that does not begin with `begin`.
   std::vector<Token> encodePlain(std::string_view text) const;
-  /// The bytes that tokens stand for, control tokens left out. They may end within a character.
+  /// The bytes that tokens stand for, control tokens left out, and numbers that are no tokens. They
+  /// may end within a character.
   std::string decode(std::span<const Token> tokens) const;
 
   /// The special token with this text. RuntimeError where there is none.
@@ -40,8 +41,14 @@ private:
   std::unordered_map<Token, const SpecialToken *> specialOf_;
 };
 
-/// How an exchange is written for models that follow ChatML: an instruction to the model (none if
-/// empty), then the user's text, then the beginning of the answer.
+/// A message of an exchange: whose it is (system, user or assistant), and its text.
+struct ChatMessage {
+  std::string role, text;
+};
+/// How an exchange is written for models that follow ChatML: the messages, then the beginning of an
+/// answer. RuntimeError where the model has no tokens for it.
+std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::span<const ChatMessage> messages);
+/// The same of an instruction to the model (none if empty) and a user's text.
 std::vector<Token> encodeChat(const Tokenizer &tokenizer, std::string_view instruction,
                               std::string_view prompt);
 

@@ -360,7 +360,7 @@ private:
       uint64_t at = address + part * bytes;
       auto *place = i.has("shared") ? inShared(at, bytes) : reinterpret_cast<uint8_t *>(at);
       if (loads)
-        write(warp, parts[part].reg, lane, load(place, bytes));
+        write(warp, parts[part].reg, lane, asLoaded(i.type(), load(place, bytes)));
       else
         store(place, bytes, value(warp, parts[part], lane));
     }

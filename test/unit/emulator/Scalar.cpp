@@ -218,6 +218,10 @@ uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
 
 } // namespace
 
+uint64_t asLoaded(const std::string &type, uint64_t bits) {
+  return type[0] == 's' ? static_cast<uint64_t>(integer(type, bits)) : bits;
+}
+
 uint16_t narrow(const std::string &type, float value) {
   if (type == "f16")
     return std::bit_cast<uint16_t>(static_cast<_Float16>(value));

@@ -214,6 +214,25 @@ TEST(TaskGraphs, RandomGraphs) {
   }
 }
 
+TEST(TaskGraphs, MemoryOfFewShapesIsKept) {
+  Context ctx = Context::init({.cores = 2});
+  TaskGraph g = diamond();
+  TaskProgram step = ctx.compile(g);
+  // More shapes than are kept, twice, without waiting for one.
+  std::vector<Tensor> inputs, results;
+  for (int round = 0; round < 2; ++round)
+    for (int64_t rows = 1; rows <= int64_t(TaskProgram::kMostShapes) + 4; ++rows) {
+      Tensor x = ctx.tensorFrom(randomTensor({rows, 6}, 1)), y = ctx.tensor<f32>({rows, 6});
+      step(x, y);
+      inputs.push_back(x);
+      results.push_back(y);
+    }
+  ctx.sync();
+  size_t half = results.size() / 2;
+  for (size_t n = 0; n < half; ++n)
+    EXPECT_EQ(0, std::memcmp(results[n].data(), results[half + n].data(), results[n].bytes()));
+}
+
 //===-- Several ranks -------------------------------------------------------------------------===//
 
 /// Layers of a tensor-parallel program: each rank computes its summands, which are summed.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ditron check: races and deadlocks of a kernel, found before it runs.
-#include "ditron/checker/Check.h"
+#include "ditron/checker/CheckGraph.h"
 #include "ditron/support/Error.h"
+#include "tools/ditron/GraphFile.h"
 #include "tools/ditron/LaunchArguments.h"
 #include "tools/ditron/report/CommandTime.h"
 #include "tools/ditron/report/Report.h"
@@ -10,11 +11,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <type_traits>
 #include <variant>
 
 namespace ditron::tools {
@@ -25,11 +26,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char *kFooter = R"(
 KERNEL is a kernel of the library, or FILE.mlir, textual IR as `ditron compile --emit ir` prints it:
-each of its functions marked tile.kernel is checked, or the one of --function.
+each of its functions marked tile.kernel is checked, or the one of --function. Of a file with graphs
+(task.graph) these are checked, each as the one kernel that it becomes, with its schedule.
 
 Without --shape, a kernel of the library is checked at small sizes of its own, chosen to have ragged
 edges and several tiles a core; what is checked is the protocol, not the arithmetic. For a file,
---shape A=8x12,B=12x4 gives the extents that the types of the arguments leave open.
+--shape A=8x12,B=12x4 gives the extents that the types of the arguments leave open; for graphs
+--shape M=20,K=12 gives those of the names in the declarations of their inputs.
 
 proved: holds in every schedule, for these sizes, inputs, ranks and cores, and for any number of
 launches; docs/check.md says why one run can tell. exhaustive: every schedule was explored. sampled:
@@ -38,7 +41,8 @@ that leads there: --replay follows it. Exit status 1 says that there are finding
 
 --mutate makes one mistake after the other (drops a notify, waits for 1 less, asks the next peer, ...)
 and checks the result: killed, where something is found; equivalent, where every schedule is clean and
-computes the same; missed otherwise. Mutants are missed: exit status 1.)";
+computes the same; missed otherwise. Mutants are missed: exit status 1. The mistakes of a graph are
+edges of its schedule that wait for one task less.)";
 
 struct CheckArguments : KernelArguments {
   std::string ranks, cores, nodes, mesh, launches, schedules, states, seed, resident, budget,
@@ -91,22 +95,42 @@ TextualIR checkable(const FileKernel &kernel) {
   return {kernel.file->text, kernel.file->file, kernel.function};
 }
 
-/// A kernel at one size: of the library, or of a file.
+const TaskGraph &checkable(const TaskGraph &graph) { return graph; }
+
+/// What a graph is checked with.
+GraphCheckOptions graphOptions(const CheckOptions &options) {
+  return {.ranks = options.ranks,
+          .cores = options.cores,
+          .shape = options.shape,
+          .launches = options.launches,
+          .schedules = options.schedules,
+          .seed = options.seed,
+          .time = options.time};
+}
+template <class Subject> auto optionsFor(const Subject &, const CheckOptions &options) {
+  if constexpr (std::is_same_v<Subject, TaskGraph>)
+    return graphOptions(options);
+  else
+    return options;
+}
+
+/// A kernel or a graph at one size: of the library, or of a file.
 struct Case {
-  std::variant<Kernel, FileKernel> kernel;
+  std::variant<Kernel, FileKernel, TaskGraph> kernel;
   CheckOptions options;
   std::string what; ///< size and configuration, for messages
 
   Verdict check() const {
-    return visit<Verdict>([&](const auto &one) { return ditron::check(one, inTime()); });
+    return visit<Verdict>(
+        [&](const auto &one) { return ditron::check(one, optionsFor(one, inTime())); });
   }
   std::vector<Mutant> mutate() const {
     return visit<std::vector<Mutant>>(
-        [&](const auto &one) { return ditron::mutate(one, inTime()); });
+        [&](const auto &one) { return ditron::mutate(one, optionsFor(one, inTime())); });
   }
   std::vector<std::string> replay(const std::string &schedule) const {
     return visit<std::vector<std::string>>(
-        [&](const auto &one) { return ditron::replay(one, inTime(), schedule); });
+        [&](const auto &one) { return ditron::replay(one, optionsFor(one, inTime()), schedule); });
   }
 
 private:
@@ -177,15 +201,6 @@ Target targetOf(const CheckArguments &arguments, const CheckOptions &options) {
   return target;
 }
 
-std::string readFile(const std::string &path) {
-  std::ifstream stream(path);
-  if (!stream)
-    throw UsageError(fmt::format("'{}' cannot be read", path));
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
-
 /// "A=8x12,B=12x4".
 std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text) {
   std::map<std::string, std::vector<int64_t>> all;
@@ -206,15 +221,42 @@ std::map<std::string, std::vector<int64_t>> parseExtents(const std::string &text
   return all;
 }
 
-/// The kernels of a file.
-std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
+void refuseOptionsOfLibrary(const CheckArguments &arguments) {
   if (!arguments.config.empty() || !arguments.dtype.empty() || !arguments.axis.empty())
     throw UsageError("--config, --dtype and --axis are for kernels of the library, not for a file "
                      "of IR");
   if (arguments.shapes.size() > 1)
     throw UsageError("a file of IR takes one --shape");
+}
+
+std::vector<Target> targetsOfGraphs(const CheckArguments &arguments, CheckOptions options,
+                                    const GraphText &source) {
+  for (auto [option, text] :
+       {std::pair("--nodes", &arguments.nodes), std::pair("--mesh", &arguments.mesh),
+        std::pair("--resident", &arguments.resident), std::pair("--states", &arguments.states),
+        std::pair("--budget", &arguments.budget), std::pair("--elements", &arguments.elements)})
+    if (!text->empty())
+      throw UsageError(fmt::format("{} is for kernels, and {} has graphs", option, source.file));
+  if (arguments.ranks.empty())
+    options.ranks = 1;
+  std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
+  std::vector<TaskGraph> graphs = readGraphs(source, arguments.function);
+  options.shape = parseGraphExtents(what, graphs);
+  std::vector<Target> targets;
+  for (TaskGraph &graph : graphs) {
+    std::string name = graph.name();
+    targets.push_back({name, {{std::move(graph), options, what}}});
+  }
+  return targets;
+}
+
+/// The kernels or graphs of a file.
+std::vector<Target> targetsOfFile(const CheckArguments &arguments, CheckOptions options) {
+  refuseOptionsOfLibrary(arguments);
   auto ir = std::make_shared<const TextualIR>(
-      TextualIR{readFile(arguments.kernel), arguments.kernel, arguments.function});
+      TextualIR{readText(arguments.kernel), arguments.kernel, arguments.function});
+  if (GraphText source{ir->text, ir->file}; hasGraphs(source))
+    return targetsOfGraphs(arguments, options, source);
   std::string what = arguments.shapes.empty() ? "" : arguments.shapes.front();
   options.extents = parseExtents(what);
   std::vector<Target> targets;
@@ -436,7 +478,8 @@ Verb addCheck(CLI::App &program) {
                    "sizes of one rank: M=64,N=32,...; of a file: A=8x12,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  verb->add_option("--function", arguments->function, "the kernel of a file that has several");
+  verb->add_option("--function", arguments->function,
+                   "the kernel or graph of a file that has several");
   verb->add_option("--replay", arguments->replay, "follow the schedule of a finding");
   verb->add_flag("--mutate", arguments->mutate, "make mistakes, and see whether they are found");
   verb->add_flag("--json", arguments->json, "one JSON object on stdout");

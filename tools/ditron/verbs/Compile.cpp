@@ -5,6 +5,8 @@
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include "ditron/targets/Targets.h"
+#include "ditron/task/Fuse.h"
+#include "tools/ditron/GraphFile.h"
 #include "tools/ditron/LaunchArguments.h"
 #include "tools/ditron/report/Report.h"
 #include "tools/ditron/verbs/Verbs.h"
@@ -20,18 +22,31 @@ namespace ditron::tools {
 namespace {
 
 struct CompileArguments : KernelArguments {
-  std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1", mesh;
+  std::string target = "x86-64", emit = "ir", output, shape, ranks = "1", cores = "1", mesh, graph;
   bool json = false;
+  bool isGraph() const { return kernel.ends_with(".mlir"); }
   int64_t alignment = 0;
 };
 
-Emit parseEmit(const std::string &text) {
-  for (auto [known, output] : {std::pair("ir", Emit::ir), std::pair("llvm", Emit::llvm),
-                               std::pair("asm", Emit::assembly), std::pair("object", Emit::object)})
-    if (text == known)
-      return output;
-  throw UsageError(fmt::format("unknown --emit '{}', expected one of ir, llvm, asm, object{}", text,
-                               kernels::suggestion(text, {"ir", "llvm", "asm", "object"})));
+/// What is printed: of kernels, and what graphs have beside.
+enum class Printed { ir, llvm, assembly, object, task, dot };
+
+Printed parseEmit(const CompileArguments &arguments) {
+  constexpr std::pair<const char *, Printed> kAll[] = {
+      {"ir", Printed::ir},         {"llvm", Printed::llvm}, {"asm", Printed::assembly},
+      {"object", Printed::object}, {"task", Printed::task}, {"dot", Printed::dot}};
+  std::vector<std::string> known;
+  for (auto [name, printed] : kAll) {
+    bool isOfGraphs = printed == Printed::task || printed == Printed::dot;
+    if (arguments.emit == name && isOfGraphs && !arguments.isGraph())
+      throw UsageError(fmt::format("--emit {} is for a file with a graph, FILE.mlir", name));
+    if (arguments.emit == name)
+      return printed;
+    if (!isOfGraphs || arguments.isGraph())
+      known.emplace_back(name);
+  }
+  throw UsageError(fmt::format("unknown --emit '{}', expected one of {}{}", arguments.emit,
+                               fmt::join(known, ", "), kernels::suggestion(arguments.emit, known)));
 }
 
 void checkTarget(const std::string &text) {
@@ -50,35 +65,45 @@ nlohmann::ordered_json jsonOf(const Resources &resources) {
           {"stack_bytes", resources.stackBytes}};
 }
 
+/// What came out, and what it took.
+struct Compiled {
+  std::string name, text = {};
+  nlohmann::ordered_json details = {}; ///< of the kernel, for --json
+  double seconds = 0;
+  Resources resources = {};
+};
+
 /// What was written to a file.
-void report(const CompileArguments &arguments, const Task &task, size_t bytes, double seconds,
-            const Resources &resources) {
+void report(const CompileArguments &arguments, const Compiled &compiled) {
+  const Resources &resources = compiled.resources;
+  size_t bytes = compiled.text.size();
   if (arguments.json) {
-    nlohmann::ordered_json line{{"kernel", task.entry.name},
-                                {"target", arguments.target},
-                                {"emit", arguments.emit},
-                                {"dtype", name(task.problem.type)},
-                                {"config", task.configText()},
-                                {"file", arguments.output},
-                                {"bytes", bytes},
-                                {"seconds", seconds}};
+    nlohmann::ordered_json line{
+        {"kernel", compiled.name}, {"target", arguments.target}, {"emit", arguments.emit}};
+    line.update(compiled.details);
+    line.update({{"file", arguments.output}, {"bytes", bytes}, {"seconds", compiled.seconds}});
     if (resources.registers)
       line["resources"] = jsonOf(resources);
     printJson(line);
   }
   std::string taken = resources.registers ? ": " + describe(resources) : "";
   printText(fmt::format("{}: {} of {} for {}, {} bytes, {}{}", arguments.output, arguments.emit,
-                        task.entry.name, arguments.target, bytes, formatSeconds(seconds), taken),
+                        compiled.name, arguments.target, bytes, formatSeconds(compiled.seconds),
+                        taken),
             arguments.json);
 }
 
-int compileKernel(const CompileArguments &arguments) {
-  Emit output = parseEmit(arguments.emit);
-  checkTarget(arguments.target);
-  bool toFile = !arguments.output.empty() && arguments.output != "-";
-  if (!toFile && (output == Emit::object || arguments.json))
-    throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
-                                 arguments.json ? " with --json" : ""));
+Emit emitOf(Printed printed) {
+  return printed == Printed::ir         ? Emit::ir
+         : printed == Printed::llvm     ? Emit::llvm
+         : printed == Printed::assembly ? Emit::assembly
+                                        : Emit::object;
+}
+
+/// Compiles a kernel of the library.
+Compiled compileLibrary(const CompileArguments &arguments, Printed printed) {
+  if (!arguments.graph.empty())
+    throw UsageError("--graph is for a file with several graphs, FILE.mlir");
   int64_t ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
   runtime::MeshRequest asked = arguments.mesh.empty()
                                    ? runtime::MeshRequest()
@@ -86,20 +111,62 @@ int compileKernel(const CompileArguments &arguments) {
   runtime::MeshShape mesh = asked.of(static_cast<int>(ranks));
   int64_t cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
   Task task = makeTask(arguments, arguments.shape, mesh, int(cores), arguments.target);
-  auto start = std::chrono::steady_clock::now();
   CompileRequest request =
       requestFor(task.kernel, arguments.target, task.schedule(), arguments.alignment);
-  request.emit = output;
+  request.emit = emitOf(printed);
   request.mesh = mesh.axes.text();
-  Resources resources;
-  std::string text = compileTo(task.kernel, request, &resources);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Compiled compiled{.name = task.entry.name,
+                    .details = {{"dtype", name(task.problem.type)}, {"config", task.configText()}}};
+  compiled.text = compileTo(task.kernel, request, &compiled.resources);
+  return compiled;
+}
+
+/// The graph of a file: as it is, drawn, or as the one kernel that it becomes.
+Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
+  if (!arguments.config.empty() || !arguments.dtype.empty() || !arguments.axis.empty() ||
+      !arguments.mesh.empty())
+    throw UsageError("--config, --dtype, --axis and --mesh are for kernels of the library, not for "
+                     "a file with a graph");
+  TaskGraph graph = readGraphOf(arguments.kernel, arguments.graph);
+  Compiled compiled{.name = graph.name()};
+  if (printed == Printed::task) {
+    compiled.text = toText(graph);
+  } else if (printed == Printed::dot) {
+    DrawOptions options{.dims = parseGraphExtents(arguments.shape, {&graph, 1})};
+    options.ranks = kernels::parseInteger("--ranks", arguments.ranks, 1, kMostRanks);
+    if (!arguments.shape.empty())
+      options.cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
+    compiled.text = toDot(graph, options);
+  } else {
+    const std::vector<Kernel> &types = graph.graph().types;
+    if (types.empty())
+      throw CompileError(graph.name() + ": the graph has no task, expected one or more");
+    task::FusedKernel fused(graph.graph(), {types.begin(), types.end()});
+    CompileRequest request = requestFor(fused.kernel(), arguments.target, {}, arguments.alignment);
+    request.emit = emitOf(printed);
+    compiled.text = compileTo(fused.kernel(), request, &compiled.resources);
+  }
+  return compiled;
+}
+
+int compileKernel(const CompileArguments &arguments) {
+  Printed printed = parseEmit(arguments);
+  checkTarget(arguments.target);
+  bool toFile = !arguments.output.empty() && arguments.output != "-";
+  if (!toFile && (printed == Printed::object || arguments.json))
+    throw UsageError(fmt::format("--emit {}{} needs -o FILE", arguments.emit,
+                                 arguments.json ? " with --json" : ""));
+  auto start = std::chrono::steady_clock::now();
+  Compiled compiled =
+      arguments.isGraph() ? compileGraph(arguments, printed) : compileLibrary(arguments, printed);
+  compiled.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!toFile) {
-    printOutput(text);
+    printOutput(compiled.text);
     return kVerified;
   }
-  writeFile(arguments.output, text);
-  report(arguments, task, text.size(), seconds, resources);
+  writeFile(arguments.output, compiled.text);
+  report(arguments, compiled);
   return kVerified;
 }
 
@@ -111,10 +178,15 @@ Verb addCompile(CLI::App &program) {
   addKernelOptions(*verb, *arguments);
   verb->add_option("--target", arguments->target,
                    fmt::format("{}; the default is the first", describeTargets()));
-  verb->add_option("--emit", arguments->emit, "ir (the default), llvm, asm or object");
+  verb->get_option("KERNEL")->description(
+      "a kernel of the library, or FILE.mlir with a graph of tasks");
+  verb->add_option("--emit", arguments->emit,
+                   "ir (the default), llvm, asm or object; of a graph also task or dot");
+  verb->add_option("--graph", arguments->graph, "the graph of a file that has several");
   verb->add_option("-o,--output", arguments->output, "the file to write (stdout)");
-  verb->add_option("--shape", arguments->shape,
-                   "sizes that the default configuration is chosen for");
+  verb->add_option(
+      "--shape", arguments->shape,
+      "sizes that the default configuration is chosen for; of a graph, that dot is for");
   verb->add_option("--ranks", arguments->ranks, "likewise (1)");
   verb->add_option("--cores", arguments->cores, "likewise (1)");
   verb->add_option("--mesh", arguments->mesh, "axes of the ranks: row=2,col=2 (one node)");

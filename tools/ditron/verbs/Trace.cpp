@@ -8,6 +8,7 @@
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
 #include "tools/ditron/launch/Execute.h"
+#include "tools/ditron/verbs/TraceCommand.h"
 #include "tools/ditron/verbs/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -39,17 +40,13 @@ and the critical path: from the core that finished last, back in time; where it 
 whose notify let it go on. wait is what signals took to arrive, start the time until the first core
 on the path began.
 
+FILE.mlir with a graph of tasks is launched on random inputs (integers are 0), and not verified. Its
+tasks are roles; the summary has tasks by type and core, what they waited for, and the critical path
+by task.
+
 --overhead launches the kernel with and without being recorded, in turn: the median of the ratios.)";
 
-struct TraceArguments : LaunchArguments {
-  std::string output = "trace.json", page, events;
-  bool noPage = false, overhead = false;
-};
-
-/// The files to write; empty: not wanted.
-struct Files {
-  std::string trace, page;
-};
+} // namespace
 
 Files filesOf(const TraceArguments &arguments) {
   Files files{arguments.output, arguments.page};
@@ -72,6 +69,8 @@ Files filesOf(const TraceArguments &arguments) {
                  std::string(kHtml);
   return files;
 }
+
+namespace {
 
 struct TraceResult {
   Findings findings;
@@ -185,7 +184,9 @@ TraceResult traceOnCpu(const Task &task, const Placement &placement,
 
 //===-- What is printed -----------------------------------------------------------------------===//
 
-Json jsonOf(const profile::CoreTimes &times, const runtime::TransferTime &transfers) {
+} // namespace
+
+Json timesJson(const profile::CoreTimes &times, const runtime::TransferTime &transfers) {
   auto transfer = double(transfers.transferNs);
   return {{"compute_s", times.compute},
           {"transfer_s", times.transfer},
@@ -197,7 +198,7 @@ Json jsonOf(const profile::CoreTimes &times, const runtime::TransferTime &transf
           {"exposed_s", 1e-9 * double(transfers.exposedNs())}};
 }
 
-Json jsonOf(const profile::CriticalPath &path) {
+Json pathJson(const profile::CriticalPath &path) {
   if (!path.isKnown)
     return {};
   Json parts = Json::array();
@@ -216,12 +217,14 @@ Json jsonOf(const profile::CriticalPath &path) {
           {"parts", parts}};
 }
 
+namespace {
+
 Json jsonOf(const Task &task, const Placement &placement, const TraceResult &result,
             const profile::Summary &summary, const Files &files) {
   const profile::Timeline &timeline = result.timeline;
   Json ranks = Json::array();
   for (const profile::RankSummary &rank : summary.ranks)
-    ranks.push_back(jsonOf(rank.times, rank.transfers));
+    ranks.push_back(timesJson(rank.times, rank.transfers));
   Json json{{"kernel", task.entry.name},
             {"backend", "cpu"},
             {"ranks", placement.ranks},
@@ -240,9 +243,9 @@ Json jsonOf(const Task &task, const Placement &placement, const TraceResult &res
             {"arrows", timeline.arrows.size()},
             {"events_dropped", timeline.dropped()},
             {"overhead", result.overhead ? Json(*result.overhead) : Json()},
-            {"all", jsonOf(summary.times(), summary.transfers())},
+            {"all", timesJson(summary.times(), summary.transfers())},
             {"by_rank", ranks},
-            {"critical_path", jsonOf(summary.path)}};
+            {"critical_path", pathJson(summary.path)}};
   if (!result.findings.verdict.ok)
     json["failure"] = result.findings.verdict.failure;
   return json;
@@ -313,6 +316,10 @@ std::vector<std::string> processCommand(const TraceArguments &arguments, uint64_
 }
 
 int traceKernel(const TraceArguments &arguments) {
+  if (arguments.kernel.ends_with(".mlir"))
+    return traceGraph(arguments);
+  if (!arguments.graph.empty() || !arguments.mode.empty())
+    throw UsageError("--graph and --mode are for a file with a graph, FILE.mlir");
   Placement placement = parsePlacement(arguments);
   if (placement.backend != "cpu")
     throw UsageError(fmt::format("backend '{}' has no clock of its own for every core: expected "
@@ -354,6 +361,10 @@ Verb addTrace(CLI::App &program) {
   verb->add_option("--html", arguments->page, "the page (named as the trace, with .html)");
   verb->add_flag("--no-html", arguments->noPage, "no page");
   verb->add_option("--events", arguments->events, "room in the log of each core (131072)");
+  verb->add_option("--graph", arguments->graph, "the graph of a file that has several");
+  verb->add_option("--mode", arguments->mode, "of a graph: megakernel (the default) or stream");
+  verb->get_option("KERNEL")->description(
+      "a kernel of the library, or FILE.mlir with a graph of tasks");
   verb->add_flag("--overhead", arguments->overhead, "measure what recording costs");
   verb->footer(kFooter);
   return {verb, [arguments] { return traceKernel(*arguments); }};

@@ -3,7 +3,6 @@
 #include "ditron/targets/cpu/emission/MicroKernel.h"
 #include "ditron/targets/cpu/emission/RowKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -29,15 +28,29 @@ static RegisterBlock chooseBlock(int64_t m, int64_t n, int64_t lanes, int64_t re
   return best;
 }
 
-/// The block of rows of both sides with the fewest reads a product: acc, and a vector of each row.
-static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t registers) {
+/// Columns for all rows of a tile at once, as many as the registers hold; none if there are many rows.
+static RegisterBlock chooseDirect(int64_t m, int64_t n, int64_t lanes, int64_t registers) {
+  constexpr int64_t kMost = 8;
+  for (int64_t vectors = kMost; vectors > 0; vectors /= 2)
+    if (m * vectors + vectors + 1 <= registers && (vectors == 1 || (vectors - 1) * lanes < n))
+      return {m, vectors};
+  return {0, 0};
+}
+
+/// Of each pair of rows, to hide the latency of the additions. Results do not depend on how many rows
+/// there are: sums of all blocks are added in the same order.
+static constexpr int64_t kSums = 4;
+
+/// The block of rows of both sides with the fewest reads a product: its sums, and a vector of each
+/// row.
+static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t sums, int64_t registers) {
   RegisterBlock best{1, 1};
   if (m == 1) // memory sets the pace: one row of rhs after the other
     return best;
   double bestCost = 1e30;
   for (int64_t columns : {8, 4, 2, 1})
     for (int64_t rows = 1; rows <= std::min<int64_t>(m, 8); ++rows) {
-      if (columns > n || rows * columns + rows + 1 > registers)
+      if (columns > n || sums * rows * columns + rows + 1 > registers)
         continue;
       int64_t blocks = (m + rows - 1) / rows;
       double cost = static_cast<double>(blocks * (rows + columns)) / static_cast<double>(columns);
@@ -76,8 +89,12 @@ DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads
       m_(tileOf(op.getResult()).getShape().end()[-2]), n_(tileOf(op.getResult()).getShape().back()),
       depth_(tileOf(op.getLhs()).getShape().back()), lanes_(v.lanesOf(element_)),
       right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)) {
-  block_ = right_ ? chooseRows(m_, n_, v.target.registers)
-                  : chooseBlock(m_, n_, lanes_, v.target.registers);
+  int64_t registers = v.target.registers, sums = std::min(kSums, depth_ / lanes_);
+  RegisterBlock direct = chooseDirect(m_, n_, lanes_, registers);
+  isDirect_ = !right_ && direct.rows > 0;
+  block_ = right_      ? chooseRows(m_, n_, sums, registers)
+           : isDirect_ ? direct
+                       : chooseBlock(m_, n_, lanes_, registers);
 }
 
 /// How far a dimension (2 rows, 1 columns, from the end) of an operand reaches into its view.
@@ -154,11 +171,25 @@ void DotLowering::packPanel(Value column, ArrayRef<int64_t> widths) {
   });
 }
 
+/// Some columns of the result, with part of rhs in a panel or where it lies.
 void DotLowering::multiplyPanel(Value out, Value column, ArrayRef<int64_t> widths) {
-  packPanel(column, widths);
   MicroKernel kernel(v_, element_);
-  forEachBlock([&](Value row, int64_t height) {
-    kernel.emit(rows_, panel_, out, row, column, knownDepth_, height, widths);
+  auto multiply = [&](const MicroKernel::Right &right) {
+    forEachBlock([&](Value row, int64_t height) {
+      kernel.emit(rows_, right, out, row, column, knownDepth_, height, widths);
+    });
+  };
+  if (!isDirect_) {
+    packPanel(column, widths);
+    return multiply([&](Value k, int64_t j, int64_t width) {
+      return v_.loadBuffer(panel_, {k, v_.index(j)}, width);
+    });
+  }
+  Value rhs = op_.getRhs();
+  whereWhole(v_, reads_.of(rhs, buffers_), tileOf(rhs).getShape(), [&](Coverage coverage) {
+    multiply([&](Value k, int64_t j, int64_t width) {
+      return emitFactor(rhs, k, v_.add(column, v_.index(j)), width, coverage);
+    });
   });
 }
 
@@ -183,8 +214,6 @@ void DotLowering::multiplyMatrix(Value out) {
   knownDepth_ = v_.create<arith::MinSIOp>(knownExtent(v_, lhs, 1, depth_),
                                           knownExtent(v_, rhs, right_ ? 1 : 2, depth_));
   blocks_ = v_.create<arith::CeilDivSIOp>(knownRows, v_.index(block_.rows));
-  if (!right_ && m_ <= block_.rows) // memory sets the pace
-    prefetchRight();
   packRows();
   if (right_)
     multiplyByRows(out);
@@ -218,20 +247,31 @@ void DotLowering::packRight(Value column, int64_t columns, Coverage coverage) {
     pack(v_.index(full), depth_ - full);
 }
 
+/// Part of a row of rhs. One that is computed takes so much of the core's window of instructions
+/// that it does not look far ahead in memory: what is kAhead bytes further on is brought nearer.
+Value DotLowering::emitRight(Value row, Value k, int64_t lanes, int64_t which, Coverage coverage) {
+  constexpr int64_t kAhead = 8192;
+  if (right_.getDefiningOp<core::LoadOp>())
+    return emitFactor(right_, row, k, lanes, coverage);
+  At at(batch_);
+  at.append({row, k});
+  Value vector =
+      emitter_.emitAhead(right_, at, lanes, coverage, std::max<int64_t>(1, kAhead / depth_), which);
+  return v_.convert(vector, source_, element_, core::Rounding::nearest_even, false);
+}
+
 void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverage coverage) {
-  constexpr int64_t kSums = 4; // at least, to hide the latency of the additions
   RowKernel kernel(v_, element_, lanes_);
   if (panel_)
     packRight(column, columns, coverage);
-  auto right = [&](Value row, Value k, int64_t lanes) {
+  auto right = [&](Value row, Value k, int64_t lanes, int64_t which) {
     if (!panel_)
-      return emitFactor(right_, row, k, lanes, coverage);
+      return emitRight(row, k, lanes, which, coverage);
     Value inPanel = v_.create<arith::SubIOp>(row, column);
     return v_.loadBuffer(panel_, {inPanel, k}, lanes);
   };
   forEachBlock([&](Value row, int64_t height) {
-    int64_t vectors = std::clamp<int64_t>(kSums / (height * columns), 1, depth_ / lanes_);
-    int64_t step = vectors * lanes_, full = depth_ / step * step;
+    int64_t step = std::min(kSums, depth_ / lanes_) * lanes_, full = depth_ / step * step;
     Value end = v_.index(full);
     if (coverage == Coverage::masked) {
       Value steps = v_.create<arith::CeilDivSIOp>(knownDepth_, v_.index(step));
@@ -257,31 +297,13 @@ void DotLowering::multiplyByRows(Value out) {
   });
 }
 
-/// Brings a tile of rhs nearer, row after row: its panels have a part of each row.
-void DotLowering::prefetchRight() {
-  constexpr int64_t kLine = 64;
-  auto load = op_.getRhs().getDefiningOp<core::LoadOp>();
-  const Access *access = load && !buffers_.has(op_.getRhs()) ? &reads_.at(load) : nullptr;
-  if (!access || !access->unitStride)
-    return;
-  int64_t elements = kLine / core::elementBytes(storageType(access->element));
-  v_.forRange(v_.index(0), v_.index(depth_), 1, [&](Value k) {
-    v_.forRange(v_.index(0), v_.index(n_), elements, [&](Value j) {
-      At at(batch_);
-      at.append({k, j});
-      v_.create<LLVM::Prefetch>(pointerTo(v_, *access, elementAt(v_, *access, at)), /*rw=*/0,
-                                /*hint=*/2, /*cache=*/1);
-    });
-  });
-}
-
 void DotLowering::addTo(Value result) {
   Scratch &scratch = buffers_.scratch();
   int64_t mark = scratch.mark();
   rows_ = buffers_.allocate({m_, depth_}, element_);
-  if (!right_)
+  if (!right_ && !isDirect_)
     panel_ = buffers_.allocate({depth_, block_.vectors * lanes_}, element_);
-  else if (m_ > block_.rows)
+  else if (right_ && m_ > block_.rows)
     panel_ = buffers_.allocate({block_.vectors, depth_}, element_);
   v_.forEachElement(tileOf(op_.getResult()).getShape().drop_back(2), [&](const At &batch) {
     batch_ = batch;

@@ -10,6 +10,9 @@
 //     for each `rows` rows of lhs:            rows[rows][depth]
 //       registers = acc; for k: registers += rows[:, k] x packed[k, :]; result = registers
 //
+// Where the registers hold columns for all rows of lhs, each element of rhs is used once: it is read
+// where it lies, with no panel.
+//
 // Rows by rows (rhs is transposed where it is read) need no packing of rhs: sums of pairs of rows run
 // along them, and each row of rhs is read on end, once where lhs has few rows.
 //
@@ -51,11 +54,12 @@ private:
   void forEachBlock(const std::function<void(mlir::Value row, int64_t height)> &visit);
   void packRight(mlir::Value column, int64_t columns, Coverage coverage);
   void multiplyPanel(mlir::Value out, mlir::Value column, llvm::ArrayRef<int64_t> widths);
-  void prefetchRight();
   void packRows();
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
   mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
                          Coverage coverage = Coverage::masked);
+  mlir::Value emitRight(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which,
+                        Coverage coverage);
   const Access *edgeOf(mlir::Value operand) const;
 
   VectorBuilder &v_;
@@ -66,6 +70,7 @@ private:
   mlir::Type source_, element_; ///< of the operands, and of the accumulator
   int64_t m_, n_, depth_, lanes_;
   mlir::Value right_; ///< rows of rhs, where it is multiplied by rows
+  bool isDirect_;     ///< rhs is read once, where it lies
   RegisterBlock block_;
   mlir::Value rows_;   ///< lhs: memref<rows x depth>
   mlir::Value panel_;  ///< a panel of rhs: memref<depth x columns>, of rows memref<columns x depth>

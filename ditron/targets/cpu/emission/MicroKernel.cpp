@@ -15,8 +15,8 @@ Value MicroKernel::multiplyAdd(Value x, Value y, Value acc) {
   return v_.create<arith::AddIOp>(v_.create<arith::MulIOp>(x, y), acc);
 }
 
-void MicroKernel::emit(Value rows, Value panel, Value result, Value row, Value column, Value depth,
-                       int64_t height, ArrayRef<int64_t> widths) {
+void MicroKernel::emit(Value rows, const Right &right, Value result, Value row, Value column,
+                       Value depth, int64_t height, ArrayRef<int64_t> widths) {
   SmallVector<Value> registers;
   forEach(row, column, height, widths, [&](Value i, Value j, int64_t width, size_t) {
     registers.push_back(v_.create<vector::LoadOp>(vectorOf(width), result, ValueRange{i, j}));
@@ -24,7 +24,7 @@ void MicroKernel::emit(Value rows, Value panel, Value result, Value row, Value c
   Value zero = v_.index(0), one = v_.index(1);
   auto loop = v_.create<scf::ForOp>(
       zero, depth, one, registers, [&](OpBuilder &, mlir::Location, Value k, ValueRange carried) {
-        v_.create<scf::YieldOp>(step(rows, panel, row, k, height, widths, carried));
+        v_.create<scf::YieldOp>(step(rows, right, row, k, height, widths, carried));
       });
   forEach(row, column, height, widths, [&](Value i, Value j, int64_t, size_t n) {
     v_.create<vector::StoreOp>(loop.getResult(n), result, ValueRange{i, j});
@@ -44,13 +44,12 @@ void MicroKernel::forEach(Value row, Value column, int64_t height, ArrayRef<int6
   }
 }
 
-SmallVector<Value> MicroKernel::step(Value rows, Value panel, Value row, Value k, int64_t height,
-                                     ArrayRef<int64_t> widths, ValueRange carried) {
+SmallVector<Value> MicroKernel::step(Value rows, const Right &right, Value row, Value k,
+                                     int64_t height, ArrayRef<int64_t> widths, ValueRange carried) {
   SmallVector<Value> columns, next;
   int64_t j = 0;
   for (int64_t width : widths) {
-    Value at = v_.index(j);
-    columns.push_back(v_.create<vector::LoadOp>(vectorOf(width), panel, ValueRange{k, at}));
+    columns.push_back(right(k, j, width));
     j += width;
   }
   for (int64_t i = 0; i < height; ++i) {

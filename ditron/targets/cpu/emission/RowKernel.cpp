@@ -20,13 +20,13 @@ Value RowKernel::multiply(Value x, Value y, Value acc) {
 }
 
 SmallVector<Value> RowKernel::step(const Block &block, Value left, const Right &right, Value k,
-                                   int64_t lanes, ValueRange carried) {
+                                   int64_t lanes, int64_t which, ValueRange carried) {
   SmallVector<Value> xs, next;
   for (int64_t i = 0; i < block.rows; ++i)
     xs.push_back(v_.create<vector::LoadOp>(vectorOf(lanes), left,
                                            ValueRange{v_.add(block.row, v_.index(i)), k}));
   for (int64_t j = 0; j < block.columns; ++j) {
-    Value y = right(v_.add(block.column, v_.index(j)), k, lanes);
+    Value y = right(v_.add(block.column, v_.index(j)), k, lanes, which);
     for (int64_t i = 0; i < block.rows; ++i)
       next.push_back(multiply(xs[i], y, carried[next.size()]));
   }
@@ -83,7 +83,7 @@ SmallVector<Value> RowKernel::sumsOf(const Block &block, const Terms &terms, Val
                [&](Value k, ValueRange carried) {
                  SmallVector<Value> next;
                  for (int64_t n = 0; n < vectors; ++n)
-                   next.append(step(block, left, right, v_.add(k, v_.index(n * lanes_)), lanes_,
+                   next.append(step(block, left, right, v_.add(k, v_.index(n * lanes_)), lanes_, n,
                                     carried.slice(n * pairs, pairs)));
                  return next;
                });
@@ -92,12 +92,12 @@ SmallVector<Value> RowKernel::sumsOf(const Block &block, const Terms &terms, Val
     sums[n % pairs] = add(sums[n % pairs], all[n]);
   int64_t k = terms.rest;
   for (; k + lanes_ <= terms.all; k += lanes_)
-    sums = step(block, left, right, v_.index(k), lanes_, sums);
+    sums = step(block, left, right, v_.index(k), lanes_, 0, sums);
   if (k == terms.all)
     return sums;
   // As whole vectors, for their lanes to be added alike.
   int64_t lanes = terms.all - k;
-  SmallVector<Value> last = step(block, left, right, v_.index(k), lanes, zeros(pairs, lanes));
+  SmallVector<Value> last = step(block, left, right, v_.index(k), lanes, 0, zeros(pairs, lanes));
   Value none = zeros(1, lanes_).front();
   for (auto [sum, more] : llvm::zip_equal(sums, last))
     sum = add(sum, v_.create<vector::InsertStridedSliceOp>(more, none, ArrayRef<int64_t>{0},

@@ -8,8 +8,10 @@ namespace ditron::cpu {
 /// its lanes are added at the end. Rows of the right side are read where they lie.
 class RowKernel {
 public:
-  /// A vector of a row of the right side: its number, the first element, how many.
-  using Right = std::function<mlir::Value(mlir::Value row, mlir::Value k, int64_t lanes)>;
+  /// A vector of a row of the right side: its number, the first element, how many, and which of a
+  /// step it is.
+  using Right =
+      std::function<mlir::Value(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which)>;
 
   /// `element`: of the accumulator.
   RowKernel(VectorBuilder &v, mlir::Type element, int64_t lanes)
@@ -37,7 +39,8 @@ private:
   mlir::Value multiply(mlir::Value x, mlir::Value y, mlir::Value acc);
   mlir::Value add(mlir::Value x, mlir::Value y);
   llvm::SmallVector<mlir::Value> step(const Block &block, mlir::Value left, const Right &right,
-                                      mlir::Value k, int64_t lanes, mlir::ValueRange carried);
+                                      mlir::Value k, int64_t lanes, int64_t which,
+                                      mlir::ValueRange carried);
   mlir::Value addPairs(mlir::Value x, mlir::Value y);
   mlir::Value acrossLanes(mlir::ValueRange vectors);
   llvm::SmallVector<mlir::Value> sumsOf(const Block &block, const Terms &terms, mlir::Value left,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/cpu/emission/TileEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,10 +34,7 @@ Value TileEmitter::emitOp(Operation *op, const At &at, int64_t lanes, Coverage c
         Value one = v_.fromStorage(v_.asStorage(op.getInput()), op.getInput().getType());
         return v_.repeat(v_.create<vector::ExtractOp>(one, 0), lanes);
       })
-      .Case([&](core::LoadOp load) {
-        const Access &access = reads_.at(op);
-        return read(v_, access, elementAt(v_, access, at), lanes, coverage);
-      })
+      .Case([&](core::LoadOp load) { return emitLoad(load, at, lanes, coverage); })
       .Case([&](core::GatherOp gather) { return emitGather(gather, at, lanes, coverage); })
       .Case([&](core::CastOp cast) {
         Type from = getElementTypeOrSelf(cast.getSource());
@@ -49,6 +47,31 @@ Value TileEmitter::emitOp(Operation *op, const At &at, int64_t lanes, Coverage c
       .Case([&](core::ReshapeOp op) { return emitReshape(op, at, lanes, coverage); })
       .Case([&](core::IotaOp op) { return emitIota(op, at, lanes); })
       .Default([&](Operation *op) { return emitElementwise(op, at, lanes, coverage); });
+}
+
+Value TileEmitter::emitLoad(core::LoadOp load, const At &at, int64_t lanes, Coverage coverage) {
+  const Access &access = reads_.at(load);
+  At element = elementAt(v_, access, at);
+  if (ahead_ && lanes > 1 && access.unitStride && element.size() > 1)
+    prefetch(access, element);
+  return read(v_, access, element, lanes, coverage);
+}
+
+Value TileEmitter::emitAhead(Value tile, const At &at, int64_t lanes, Coverage coverage,
+                             int64_t rows, int64_t which) {
+  ahead_ = Ahead{rows, which * lanes};
+  Value vector = emit(tile, at, lanes, coverage);
+  ahead_.reset();
+  return vector;
+}
+
+void TileEmitter::prefetch(const Access &access, At element) {
+  constexpr int64_t kLine = 64;
+  if (ahead_->firstElement * core::elementBytes(storageType(access.element)) % kLine)
+    return;
+  size_t row = element.size() - access.shape.size();
+  element[row] = v_.add(element[row], v_.index(ahead_->rows));
+  v_.create<LLVM::Prefetch>(pointerTo(v_, access, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
 }
 
 Value TileEmitter::emitConstant(arith::ConstantOp constant, int64_t lanes) {
@@ -135,17 +158,27 @@ bool joinsRows(core::ReshapeOp op) {
   constexpr int64_t kWhole = 16; // lanes, of the widest vectors
   ArrayRef<int64_t> from = tileOf(op.getSource()).getShape(),
                     to = tileOf(op.getResult()).getShape();
-  return from.size() == to.size() + 1 && from.back() % kWhole == 0 && from.end()[-2] > 1 &&
-         from.drop_back(2) == to.drop_back();
+  return from.size() > to.size() && from.back() % kWhole == 0 && from.back() < to.back() &&
+         from.take_front(to.size() - 1) == to.drop_back();
+}
+
+/// The indices, in dimensions of these extents, of element `number` of all of them together.
+At TileEmitter::placesIn(ArrayRef<int64_t> extents, Value number) {
+  At places(extents.size());
+  for (size_t d = extents.size(); d-- > 1;) {
+    Value extent = v_.index(extents[d]);
+    places[d] = v_.create<arith::RemUIOp>(number, extent);
+    number = v_.create<arith::DivUIOp>(number, extent);
+  }
+  places.front() = number;
+  return places;
 }
 
 Value TileEmitter::emitReshape(core::ReshapeOp op, const At &at, int64_t lanes, Coverage coverage) {
   auto source = tileOf(op.getSource()), result = tileOf(op.getResult());
   if (joinsRows(op)) {
-    Value width = v_.index(source.getShape().back());
     At inner(at.begin(), at.end() - 1);
-    inner.push_back(v_.create<arith::DivUIOp>(at.back(), width));
-    inner.push_back(v_.create<arith::RemUIOp>(at.back(), width));
+    inner.append(placesIn(source.getShape().drop_front(inner.size()), at.back()));
     return emit(op.getSource(), inner, lanes, coverage);
   }
   auto from = properDims(source), to = properDims(result);

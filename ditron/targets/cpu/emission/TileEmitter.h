@@ -10,7 +10,7 @@
 
 namespace ditron::cpu {
 
-/// Whether a reshape joins the last two dimensions of its source, whose rows are of whole vectors.
+/// Whether a reshape joins the last dimensions of its source, whose rows are of whole vectors.
 bool joinsRows(core::ReshapeOp op);
 
 class TileEmitter {
@@ -23,6 +23,10 @@ public:
   /// The same of what an op computes, whether or not that has a buffer.
   mlir::Value emitOp(mlir::Operation *op, const At &at, int64_t lanes,
                      Coverage coverage = Coverage::masked);
+  /// The same, and brings the lines nearer that reads of views find so many rows further on. Of the
+  /// vectors of a line, `which` are counted from its start, the first does it.
+  mlir::Value emitAhead(mlir::Value tile, const At &at, int64_t lanes, Coverage coverage,
+                        int64_t rows, int64_t which);
   mlir::Value scalarAt(mlir::Value tile, const At &at, Coverage coverage = Coverage::masked);
   /// The same in the tile's element type, as scalars of the program are.
   mlir::Value scalarOf(mlir::Value tile, const At &at);
@@ -34,13 +38,23 @@ private:
   mlir::Value emitBroadcast(core::BroadcastOp op, const At &at, int64_t lanes, Coverage coverage);
   mlir::Value emitTranspose(core::TransposeOp op, const At &at, int64_t lanes, Coverage coverage);
   mlir::Value emitReshape(core::ReshapeOp op, const At &at, int64_t lanes, Coverage coverage);
+  At placesIn(llvm::ArrayRef<int64_t> extents, mlir::Value number);
   mlir::Value emitIota(core::IotaOp op, const At &at, int64_t lanes);
   mlir::Value collect(mlir::Value source, const At &at, int64_t dimension, int64_t lanes,
                       Coverage coverage);
 
+  mlir::Value emitLoad(core::LoadOp load, const At &at, int64_t lanes, Coverage coverage);
+  void prefetch(const Access &access, At element);
+
+  /// What reads of views bring nearer besides.
+  struct Ahead {
+    int64_t rows, firstElement; ///< further on; of the vector, from the start of a line
+  };
+
   VectorBuilder &v_;
   const TileBuffers &buffers_;
   const ViewReads &reads_;
+  std::optional<Ahead> ahead_;
 };
 
 } // namespace ditron::cpu

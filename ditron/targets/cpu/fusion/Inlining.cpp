@@ -72,6 +72,13 @@ static Operation *userBehindReshapes(Operation *op) {
   return user;
 }
 
+/// The op that gives an operand, behind reshapes that move nothing.
+static Operation *sourceBehindReshapes(Operation *op) {
+  while (op && isPlainReshape(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
 /// The memory that a view is a part of.
 static Value rootOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
@@ -209,9 +216,10 @@ bool Inlining::staysInline(Operation *op) const {
     return isRepetition(op) || canRepeat(op) || canReadAgain(op);
   if (user->getBlock() != op->getBlock())
     return false;
-  if (isRepetition(userBehindReshapes(op)) &&
-      !isRepetition(op)) // would be computed again and again
-    return isa<core::LoadOp>(op) && user->hasOneUse() && !isReadEarly(op);
+  if (isRepetition(userBehindReshapes(op)) && !isRepetition(op)) { // computed again and again
+    Operation *load = sourceBehindReshapes(op);
+    return isa_and_nonnull<core::LoadOp>(load) && user->hasOneUse() && !isReadEarly(load);
+  }
   bool isMultipliedByRows = isReadByRows(user, v_.wholeLanes());
   if ((isa<core::TransposeOp, core::GatherOp, core::ScatterOp>(user) && !isMultipliedByRows) ||
       movesElements(user))

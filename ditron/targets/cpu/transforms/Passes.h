@@ -19,6 +19,9 @@ namespace ditron::cpu {
 #define GEN_PASS_REGISTRATION
 #include "ditron/targets/cpu/transforms/Passes.h.inc"
 
+/// Bytes of a vector register where cpu-look-up-nibbles applies: a table of 16 floats fills it.
+inline constexpr int64_t kTableBytes = 64;
+
 /// The bytes of scratch memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kScratchAttr = "tile.scratch_bytes";
 

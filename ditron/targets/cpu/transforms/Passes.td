@@ -17,6 +17,11 @@ def TilesToLoops : Pass<"cpu-tiles-to-loops", "::mlir::func::FuncOp"> {
     Option<"memoryBytes", "memory-bytes", "int64_t", "67108864", "Bytes of a core's memory for tiles">];
 }
 
+def LookUpNibbles : Pass<"cpu-look-up-nibbles", "::mlir::func::FuncOp"> {
+  let summary = "Looks up in a vector what is computed from four bits in every lane (AVX-512)";
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def DistToRuntime : Pass<"cpu-dist-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Turns the verbs of the Device level into calls of the runtime";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "CommandLine.h"
+#include "ditron/support/Error.h"
+#include "ditron/support/Parallel.h"
+#include "model/Decoder.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace serve {
+
+using ditron::UsageError;
+
+static constexpr const char *kFooter =
+    "Exit status: 0 ended by SIGTERM or SIGINT, 1 the model or a launch failed, 2 wrong usage, "
+    "3 the machine or this build lacks what was asked for, or the port is taken.";
+
+static void addOptions(CLI::App &app, CommandLine &line) {
+  app.add_option("model", line.model,
+                 "a GGUF file, a safetensors file or its index, or a folder with one of them")
+      ->required();
+  app.add_option("--host", line.host, "listen on this address (default 127.0.0.1)");
+  app.add_option("--port", line.port, "and port (default 8080; 0: any that is free)");
+  app.add_option("--max-batch", line.maxBatch, "sequences at a time (1 to 64; default 8)");
+  app.add_option("--max-queue", line.maxQueue, "requests that wait (0 to 1024; default 64)");
+  app.add_option("--context", line.context,
+                 "tokens of a prompt and its answer (default 2048, or the model's context)");
+  app.add_option("--pages", line.pages,
+                 "of 32 positions, of the cache (default: for --max-batch sequences)");
+  app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
+  app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
+  app.add_option("--cores", line.options.cores, "threads (default: the CPUs there are)");
+}
+
+static void expect(const char *option, int64_t found, int64_t least, int64_t most) {
+  if (found < least || found > most)
+    throw UsageError(fmt::format("{} is {}, expected {} to {}", option, found, least, most));
+}
+
+static void check(const CommandLine &line) {
+  expect("--port", line.port, 0, 65535);
+  expect("--max-batch", line.maxBatch, 1, generate::DecoderSize::kRows);
+  expect("--max-queue", line.maxQueue, 0, 1024);
+  expect("--context", line.context, 2, int64_t(1) << 24);
+  expect("--pages", line.pages, 0, int64_t(1) << 24);
+  expect("--cores", line.options.cores, 1, 4096);
+  generate::parseMode(line.mode);
+}
+
+CommandLine parseCommandLine(int argc, char **argv) {
+  CommandLine line;
+  line.options.cores = ditron::usableCpus();
+  CLI::App app("serve answers requests to a language model, as OpenAI's API has them.", "serve");
+  app.footer(kFooter);
+  addOptions(app, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    line.help = app.help();
+    return line;
+  } catch (const CLI::ParseError &error) {
+    throw UsageError(error.what());
+  }
+  check(line);
+  return line;
+}
+
+} // namespace serve

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// serve: answers requests to a language model over HTTP, as OpenAI's API has them. The parts:
+//
+//   engine/   the loop that steps a batch of sequences, which requests join and leave
+//   http/     requests and answers as JSON, and the connections
+//
+// The model and the batch are those of examples/generate.
+#include "CommandLine.h"
+#include "Signals.h"
+#include "ditron/support/Error.h"
+#include "http/Service.h"
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace serve {
+
+using namespace generate;
+
+namespace {
+
+/// The name of the file, or of the folder.
+std::string nameOf(const std::string &path) {
+  std::filesystem::path file = std::filesystem::path(path).lexically_normal();
+  if (!file.has_filename())
+    file = file.parent_path();
+  return file.extension() == ".gguf" ? file.stem().string() : file.filename().string();
+}
+
+DecoderSize sizeOf(const CommandLine &line, const Architecture &model) {
+  return {.positions = std::min(line.context, model.context),
+          .sequences = line.maxBatch,
+          .pages = line.pages};
+}
+
+void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &file,
+               const Tokenizer &tokenizer) {
+  Decoder decoder(ctx, file, sizeOf(line, file.architecture()), parseMode(line.mode));
+  for (int64_t rows = 1; rows <= DecoderSize::kRows; rows *= 2)
+    decoder.prepare(rows);
+  Engine engine(decoder, tokenizer, line.maxQueue);
+  Served served{nameOf(line.model), tokenizer, engine.context()};
+  constexpr int64_t kSpare = 16; // connections that are told that the queue is full
+  Service service(engine, served, line.maxBatch + line.maxQueue + kSpare);
+  int port = service.start(line.host, line.port);
+  std::printf("serve: %s at http://%s:%d\n", served.model.c_str(), line.host.c_str(), port);
+  std::fflush(stdout);
+  SignalWatch watch([&] { engine.end(); });
+  engine.run();
+  service.stop();
+}
+
+void run(const CommandLine &line) {
+  holdSignals();
+  ModelFile file = ModelFile::open(line.model);
+  Tokenizer tokenizer(file.tokenizer());
+  ditron::runRanks(line.options,
+                   [&](ditron::Context &ctx) { serveWith(ctx, line, file, tokenizer); });
+}
+
+int fail(const std::exception &error, int status) {
+  std::fprintf(stderr, "serve: %s\n", error.what());
+  return status;
+}
+
+} // namespace
+
+} // namespace serve
+
+int main(int argc, char **argv) {
+  try {
+    serve::CommandLine line = serve::parseCommandLine(argc, argv);
+    if (line.help.empty())
+      serve::run(line);
+    else
+      std::fputs(line.help.c_str(), stdout);
+    return 0;
+  } catch (const ditron::UsageError &error) {
+    return serve::fail(error, 2);
+  } catch (const ditron::UnavailableError &error) {
+    return serve::fail(error, 3);
+  } catch (const std::exception &error) {
+    return serve::fail(error, 1);
+  }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "http/Requests.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <set>
+
+namespace serve {
+
+using namespace generate;
+
+namespace {
+
+/// The parameters of a body, which are taken out one by one: what is left is not known.
+class Body {
+public:
+  explicit Body(std::string_view text) : object_(Json::parse(text, nullptr, false)) {
+    if (object_.is_discarded())
+      throw BadRequest("", "the body does not parse as JSON");
+    if (!object_.is_object())
+      throw BadRequest(
+          "", fmt::format("the body is JSON of type {}, expected an object", object_.type_name()));
+  }
+
+  /// The parameter, or null.
+  Json take(const std::string &name) {
+    auto found = object_.find(name);
+    if (found == object_.end())
+      return nullptr;
+    Json value = std::move(*found);
+    object_.erase(found);
+    return value;
+  }
+
+  double number(const std::string &name, double otherwise, double least, double most) {
+    Json value = take(name);
+    if (value.is_null())
+      return otherwise;
+    if (!value.is_number() || !(value.get<double>() >= least && value.get<double>() <= most))
+      refuse(name, value, fmt::format("a number from {} to {}", least, most));
+    return value.get<double>();
+  }
+  int64_t integer(const std::string &name, int64_t otherwise, int64_t least, int64_t most) {
+    Json value = take(name);
+    if (value.is_null())
+      return otherwise;
+    auto fits = [&] {
+      double number = value.get<double>();
+      return number >= double(least) && number <= double(most);
+    };
+    if (!value.is_number_integer() || !fits())
+      refuse(name, value, fmt::format("an integer from {} to {}", least, most));
+    return value.get<int64_t>();
+  }
+  bool flag(const std::string &name) {
+    Json value = take(name);
+    if (!value.is_null() && !value.is_boolean())
+      refuse(name, value, "true or false");
+    return value.is_boolean() && value.get<bool>();
+  }
+
+  /// BadRequest naming a parameter that nobody has taken.
+  void expectNoMore() const {
+    if (!object_.empty())
+      throw BadRequest(object_.begin().key(), fmt::format("'{}' is not known, or not supported",
+                                                          shortened(object_.begin().key())));
+  }
+
+  [[noreturn]] static void refuse(const std::string &name, const Json &found,
+                                  const std::string &expected) {
+    std::string text = found.dump(-1, ' ', false, Json::error_handler_t::replace);
+    throw BadRequest(name, fmt::format("'{}' is {}, expected {}", name, shortened(text), expected));
+  }
+  static std::string shortened(const std::string &text) {
+    constexpr size_t kMost = 60;
+    return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  }
+
+private:
+  Json object_;
+};
+
+std::string textOf(const Json &value, const std::string &name) {
+  if (!value.is_string())
+    Body::refuse(name, value, "a string");
+  return value.get<std::string>();
+}
+
+ChatMessage messageOf(const Json &value) {
+  if (!value.is_object() || !value.contains("role") || !value.contains("content"))
+    Body::refuse("messages", value, "an object with role and content");
+  std::string role = textOf(value["role"], "messages.role");
+  if (role != "system" && role != "user" && role != "assistant")
+    Body::refuse("messages.role", value["role"], "system, user or assistant");
+  return {role, textOf(value["content"], "messages.content")};
+}
+
+std::vector<Token> chatOf(const Tokenizer &tokenizer, const Json &messages) {
+  if (!messages.is_array() || messages.empty())
+    Body::refuse("messages", messages, "an array of messages");
+  std::vector<ChatMessage> chat;
+  for (const Json &message : messages)
+    chat.push_back(messageOf(message));
+  try {
+    return encodeChat(tokenizer, chat);
+  } catch (const ditron::RuntimeError &error) {
+    throw BadRequest("messages", fmt::format("the model takes no chats: {}", error.what()));
+  }
+}
+
+std::vector<std::string> stopsOf(const Json &value) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> stops;
+  if (value.is_string())
+    stops = {value.get<std::string>()};
+  else if (value.is_array() && value.size() <= kMost)
+    for (const Json &stop : value)
+      stops.push_back(textOf(stop, "stop"));
+  else if (!value.is_null())
+    Body::refuse("stop", value, fmt::format("a string, or an array of up to {}", kMost));
+  if (std::ranges::count(stops, std::string()) > 0)
+    Body::refuse("stop", value, "texts that are not empty");
+  return stops;
+}
+
+/// Parameters that have no effect: what they ask for is what there is.
+void takeTrivial(Body &body) {
+  body.integer("n", 1, 1, 1);
+  body.integer("best_of", 1, 1, 1);
+  for (const char *name : {"presence_penalty", "frequency_penalty"})
+    body.number(name, 0, 0, 0);
+  for (const char *name : {"user", "logprobs", "logit_bias", "suffix", "echo", "tools"}) {
+    Json value = body.take(name);
+    bool isNothing =
+        value.is_null() || value == false || value.empty() || std::string_view(name) == "user";
+    if (!isNothing)
+      Body::refuse(name, value, "nothing: it is not supported");
+  }
+}
+
+SamplerOptions samplingOf(Body &body) {
+  SamplerOptions options;
+  options.temperature = body.number("temperature", 0, 0, 100);
+  options.topP = body.number("top_p", 1, 1e-9, 1);
+  options.topK = body.integer("top_k", 0, 0, 1 << 30);
+  options.seed = uint64_t(body.integer("seed", 0, 0, int64_t(1) << 53));
+  return options;
+}
+
+/// Tokens of the answer: what was asked for, or by default what there is room for, within a bound.
+int64_t mostOf(Body &body, int64_t prompt, int64_t context) {
+  constexpr int64_t kDefault = 128;
+  int64_t left = context - prompt;
+  if (left < 1)
+    throw BadRequest("prompt", fmt::format("the prompt has {} tokens, expected at most {}, so that "
+                                           "there is room for an answer",
+                                           prompt, context - 1));
+  int64_t older = body.integer("max_tokens", 0, 1, int64_t(1) << 30);
+  int64_t asked = body.integer("max_completion_tokens", older, 1, int64_t(1) << 30);
+  if (asked > left)
+    throw BadRequest(
+        "max_tokens",
+        fmt::format("'max_tokens' is {} behind a prompt of {} tokens, expected at most "
+                    "{}: the context is {}",
+                    asked, prompt, left, context));
+  return asked ? asked : std::min(kDefault, left);
+}
+
+void checkModel(const Served &served, const Json &model) {
+  if (!model.is_null() && model != served.model)
+    Body::refuse("model", model, fmt::format("\"{}\"", served.model));
+}
+
+} // namespace
+
+Asked parseRequest(const Served &served, Api api, std::string_view text) {
+  Body body(text);
+  checkModel(served, body.take("model"));
+  takeTrivial(body);
+  SamplerOptions sampling = samplingOf(body);
+  std::vector<std::string> stops = stopsOf(body.take("stop"));
+  bool isStream = body.flag("stream"), isUsageWanted = false;
+  if (Json options = body.take("stream_options"); options.is_object())
+    isUsageWanted = options.value("include_usage", Json(false)) == true;
+  Json prompt = body.take(api == Api::chat ? "messages" : "prompt");
+  std::vector<Token> tokens = api == Api::chat ? chatOf(served.tokenizer, prompt)
+                                               : served.tokenizer.encode(textOf(prompt, "prompt"));
+  if (tokens.empty())
+    throw BadRequest("prompt", "the prompt has no tokens, expected one or more");
+  int64_t most = mostOf(body, std::ssize(tokens), served.context);
+  body.expectNoMore();
+  return {{std::move(tokens), most, Sampler(sampling), std::move(stops)}, isStream, isUsageWanted};
+}
+
+} // namespace serve

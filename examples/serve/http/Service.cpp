@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "http/Service.h"
+#include "ditron/support/Error.h"
+#include "http/Peer.h"
+#include <fmt/format.h>
+#include <httplib.h>
+
+namespace serve {
+
+using namespace std::chrono_literals;
+using generate::Json;
+
+static constexpr auto kJson = "application/json";
+
+static void refuse(httplib::Response &response, int status, const std::string &type,
+                   const std::string &message, const std::string &parameter = {}) {
+  response.status = status;
+  response.set_content(errorText(type, message, parameter), kJson);
+}
+
+//===-- An answer on its way ------------------------------------------------------------------===//
+
+/// What the connection of a request sends. Whoever hangs up abandons the answer.
+struct Service::Delivery {
+  Service &service;
+  std::shared_ptr<Answer> answer;
+  AnswerFormat format;
+  Peer client;
+  bool isUsageWanted;
+  size_t shown = 0; ///< bytes of the text
+  bool isFirst = true;
+
+  Delivery(Service &service, std::shared_ptr<Answer> answer, const AnswerFormat &format,
+           const Peer &client, bool isUsageWanted)
+      : service(service), answer(std::move(answer)), format(format), client(client),
+        isUsageWanted(isUsageWanted) {
+    ++service.deliveries_;
+  }
+  ~Delivery() {
+    answer->abandon();
+    --service.deliveries_;
+  }
+
+  /// After which it is seen whether the client is still there.
+  static constexpr auto kPatience = 10ms;
+
+  /// Sends what is new of a stream. False if the client is gone.
+  bool sendEvents(httplib::DataSink &sink) {
+    Answer::State state = answer->waitForMore(shown, kPatience);
+    std::string events;
+    if (state.text.size() > shown) {
+      events = format.event(state.text.substr(shown), isFirst);
+      shown = state.text.size();
+      isFirst = false;
+    }
+    bool isEnd = state.finish != Finish::none;
+    if (isEnd)
+      events += format.lastEvents(state, isUsageWanted);
+    if (client.isGone() || (!events.empty() && !sink.write(events.data(), events.size())))
+      return false;
+    if (isEnd)
+      sink.done();
+    return true;
+  }
+
+  /// Sends the whole answer, once it is there. Likewise.
+  bool sendWhole(httplib::DataSink &sink) {
+    Answer::State state = answer->waitForMore(std::string::npos, kPatience);
+    if (state.finish == Finish::none)
+      return !client.isGone();
+    std::string text = format.whole(state);
+    if (!sink.write(text.data(), text.size()))
+      return false;
+    sink.done();
+    return true;
+  }
+};
+
+void Service::submit(Api api, Asked asked, const httplib::Request &request,
+                     httplib::Response &response) {
+  auto promptTokens = std::ssize(asked.task.prompt);
+  auto [answer, refusal] = engine_.submit(std::move(asked.task));
+  if (refusal == Refusal::full) {
+    response.set_header("Retry-After", "1");
+    return refuse(response, 429, "rate_limit_error",
+                  "as many requests wait as --max-queue says: come again later");
+  }
+  if (refusal == Refusal::ending)
+    return refuse(response, 503, "server_error", "the server is about to end");
+  auto delivery = std::make_shared<Delivery>(
+      *this, answer, AnswerFormat(api, served_.model, ++requests_, promptTokens),
+      Peer(request.remote_addr, request.remote_port), asked.isUsageWanted);
+  // Both hold the delivery: it ends with the response.
+  if (asked.isStream)
+    response.set_chunked_content_provider(
+        "text/event-stream",
+        [delivery](size_t, httplib::DataSink &sink) { return delivery->sendEvents(sink); });
+  else
+    response.set_chunked_content_provider(
+        kJson, [delivery](size_t, httplib::DataSink &sink) { return delivery->sendWhole(sink); });
+}
+
+void Service::answer(Api api, const httplib::Request &request, std::string body,
+                     httplib::Response &response) {
+  std::string type = request.get_header_value("Content-Type");
+  try {
+    // Pages of the web can send other types to any server without asking it.
+    if (!type.starts_with(kJson))
+      throw BadRequest("", fmt::format("Content-Type is '{}', expected {}", type, kJson));
+    submit(api, parseRequest(served_, api, body), request, response);
+  } catch (const BadRequest &error) {
+    refuse(response, 400, "invalid_request_error", error.what(), error.parameter);
+  }
+}
+
+//===-- Routes --------------------------------------------------------------------------------===//
+
+std::string Service::models() const {
+  Json model = {{"id", served_.model},
+                {"object", "model"},
+                {"owned_by", "local"},
+                {"context_length", served_.context}};
+  return Json{{"object", "list"}, {"data", Json::array({model})}}.dump();
+}
+
+std::string Service::health() const {
+  Engine::Load load = engine_.load();
+  return Json{{"status", load.isEnding ? "ending" : "ok"},
+              {"running", load.running},
+              {"waiting", load.waiting},
+              {"free_pages", load.freePages}}
+      .dump();
+}
+
+/// The body, or nothing where it is longer: whatever its header says, packed or not.
+static std::optional<std::string> readBody(const httplib::ContentReader &reader, size_t most) {
+  std::string body;
+  bool isWhole = reader([&](const char *data, size_t size) {
+    if (body.size() + size > most)
+      return false;
+    body.append(data, size);
+    return true;
+  });
+  return isWhole ? std::optional(std::move(body)) : std::nullopt;
+}
+
+void Service::addRoutes() {
+  auto post = [&](const char *path, Api api) {
+    server_->Post(path, [this, api](const httplib::Request &request, httplib::Response &response,
+                                    const httplib::ContentReader &reader) {
+      size_t most = std::max<size_t>(size_t(1) << 20, size_t(served_.context) * 16);
+      if (std::optional<std::string> body = readBody(reader, most))
+        return answer(api, request, std::move(*body), response);
+      response.set_header("Connection", "close");
+      refuse(response, 400, "invalid_request_error",
+             fmt::format("the body does not come whole, expected at most {} bytes", most));
+    });
+  };
+  post("/v1/completions", Api::completions);
+  post("/v1/chat/completions", Api::chat);
+  server_->Get("/v1/models", [this](const httplib::Request &, httplib::Response &response) {
+    response.set_content(models(), kJson);
+  });
+  server_->Get("/health", [this](const httplib::Request &, httplib::Response &response) {
+    response.set_content(health(), kJson);
+  });
+  server_->set_error_handler([](const httplib::Request &request, httplib::Response &response) {
+    if (response.body.empty())
+      refuse(response, response.status, "invalid_request_error",
+             fmt::format("{} {}: status {}", request.method, request.path, response.status));
+  });
+  server_->set_exception_handler(
+      [](const httplib::Request &, httplib::Response &response, std::exception_ptr error) {
+        try {
+          std::rethrow_exception(error);
+        } catch (const std::exception &exception) {
+          refuse(response, 500, "server_error", exception.what());
+        }
+      });
+}
+
+Service::Service(Engine &engine, const Served &served, int64_t connections)
+    : engine_(engine), served_(served), server_(std::make_unique<httplib::Server>()) {
+  server_->new_task_queue = [connections] { return new httplib::ThreadPool(size_t(connections)); };
+  // Not SO_REUSEPORT, httplib's default, with which another process may take a part of the requests.
+  server_->set_socket_options([](socket_t socket) {
+    int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  });
+  server_->set_tcp_nodelay(true);
+  server_->set_keep_alive_timeout(2);
+  addRoutes();
+}
+
+Service::~Service() { stop(); }
+
+int Service::start(const std::string &host, int port) {
+  int found = port;
+  if (port == 0)
+    found = server_->bind_to_any_port(host);
+  else if (!server_->bind_to_port(host, port))
+    found = -1;
+  if (found < 0)
+    throw ditron::UnavailableError(
+        fmt::format("{}:{} cannot be listened on: is it taken?", host, port));
+  listener_ = std::thread([this] { server_->listen_after_bind(); });
+  return found;
+}
+
+void Service::stop() {
+  if (!listener_.joinable())
+    return;
+  while (deliveries_ > 0)
+    std::this_thread::sleep_for(1ms);
+  server_->stop();
+  listener_.join();
+}
+
+} // namespace serve

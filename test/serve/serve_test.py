@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""serve, with a small model of random numbers: many requests at a time, clients that go away, a full
+queue, bad requests, and its end.
+
+usage: serve_test.py SERVE GENERATE_TESTS FOLDER
+"""
+import concurrent.futures
+import http.client
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+SERVE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[3])
+sys.path.insert(0, sys.argv[2])
+import tiny_models  # noqa: E402
+
+PATIENCE = 60  # seconds: nothing takes longer but on a machine that is in trouble
+PROMPTS = ["the thing of", "a", "In the 12 of a thing in 世界's    house, here. " * 4, "ing in", "the " * 90, "er été"]
+
+
+class Server:
+    def __init__(self, *options):
+        self.process = subprocess.Popen([SERVE, FOLDER / "llama.gguf", "--port", "0", "--cores", "2", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        found = re.fullmatch(r"serve: llama at http://127\.0\.0\.1:(\d+)\n", line)
+        assert found, (line, self.process.stderr.read() if not line else "")
+        self.port = int(found[1])
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def send(self, method, path, body=None, headers=None):
+        """The response, and the connection that it comes by."""
+        connection = self.connect()
+        text = body if isinstance(body, (bytes, str, type(None))) else json.dumps(body)
+        connection.request(method, path, text, headers or {"Content-Type": "application/json"})
+        return connection.getresponse(), connection
+
+    def ask(self, method, path, body=None, headers=None):
+        response, connection = self.send(method, path, body, headers)
+        data = json.loads(response.read())
+        connection.close()
+        return response, data
+
+    def answer(self, body, path="/v1/completions"):
+        """The text of an answer and why it has ended, streamed or not."""
+        if body.get("stream"):
+            response, connection = self.send("POST", path, body)
+            assert response.status == 200, response.read()
+            events = readEvents(response)
+            connection.close()
+            return "".join(textOf(e["choices"][0]) for e in events), events[-1]["choices"][0]["finish_reason"]
+        response, data = self.ask("POST", path, body)
+        assert response.status == 200, data
+        choice = data["choices"][0]
+        assert data["usage"]["completion_tokens"] <= body["max_tokens"], data
+        return textOf(choice), choice["finish_reason"]
+
+    def health(self):
+        return self.ask("GET", "/health")[1]
+
+    def idlePages(self):
+        """The free pages when nobody is here."""
+        self.waitFor(running=0, waiting=0)
+        return self.health()["free_pages"]
+
+    def waitFor(self, **expected):
+        end = time.monotonic() + PATIENCE
+        while any(self.health()[key] != value for key, value in expected.items()):
+            assert time.monotonic() < end, (self.health(), expected)
+            time.sleep(0.005)
+
+    def end(self):
+        """Ends it, and expects that it does so in order."""
+        self.process.send_signal(signal.SIGTERM)
+        _, errors = self.process.communicate(timeout=PATIENCE)
+        assert self.process.returncode == 0 and not errors, (self.process.returncode, errors)
+
+
+def textOf(choice):
+    return choice["text"] if "text" in choice else choice.get("message", choice.get("delta"))  .get("content", "")
+
+
+def readEvent(response):
+    line = response.readline().decode()
+    assert line.startswith("data: ") and response.readline() == b"\n", line
+    return None if line == "data: [DONE]\n" else json.loads(line[6:])
+
+
+def readEvents(response):
+    """All of a stream, to its end."""
+    events = list(iter(lambda: readEvent(response), None))
+    assert response.read() == b""
+    return events
+
+
+def requests():
+    """64 of mixed forms and lengths."""
+    for n in range(64):
+        body = {"max_tokens": 1 + 7 * n % 40, "stream": n % 3 == 0, "seed": n, "temperature": (0, 2)[n % 2]}
+        if n % 5 == 0:
+            body |= {"stop": ["the", "qq"]}
+        prompt = PROMPTS[n % len(PROMPTS)] + " in" * (n % 7)
+        if n % 4 == 0:
+            yield "/v1/chat/completions", body | {"messages": [{"role": "system", "content": "a"}, {"role": "user", "content": prompt}]}
+        else:
+            yield "/v1/completions", body | {"prompt": prompt, "model": "llama"}
+
+
+def checkTogether(server):
+    """Answers of 64 requests at a time are those of each alone."""
+    pages = server.idlePages()
+    with concurrent.futures.ThreadPoolExecutor(64) as pool:
+        together = list(pool.map(lambda request: server.answer(request[1], request[0]), requests()))
+    alone = [server.answer(body, path) for path, body in requests()]
+    for request, one, other in zip(requests(), alone, together):
+        assert one == other, f"{request}: {other} in company, {one} alone"
+    assert {finish for _, finish in alone} == {"length", "stop"}
+    assert len({text for text, _ in alone}) > 40
+    server.waitFor(running=0, waiting=0, free_pages=pages)
+
+
+def longBody(server):
+    """A request whose answer has 1000 tokens or more."""
+    for seed in range(50):
+        body = {"prompt": "a", "max_tokens": 1000, "temperature": 3, "seed": seed}
+        if server.answer(body)[1] == "length":
+            return body | {"max_tokens": 4000, "stream": True}
+    raise AssertionError("all answers end by themselves")
+
+
+def checkHangUp(server, body):
+    """Who goes away frees a place and pages, and leaves others alone."""
+    other = {"prompt": "the thing of", "max_tokens": 40}
+    expected, pages = server.answer(other), server.idlePages()
+    for isStream in (True, False):
+        response, connection = None, server.connect()
+        connection.request("POST", "/v1/completions", json.dumps(body | {"stream": isStream}), {"Content-Type": "application/json"})
+        server.waitFor(running=1)
+        if isStream:
+            response = connection.getresponse()
+            readEvent(response)
+        assert server.health()["free_pages"] < pages
+        for closed in filter(None, (response, connection)):
+            closed.close()
+        assert server.answer(other) == expected
+        start = time.monotonic()
+        server.waitFor(running=0, waiting=0, free_pages=pages)
+        assert time.monotonic() - start < 2, "a client that went away was answered on"
+
+
+def checkFullQueue(body):
+    server = Server("--max-batch", "1", "--max-queue", "1", "--context", "4096")
+    first, connection = server.send("POST", "/v1/completions", body)
+    readEvent(first)
+    waiting = {"prompt": "the thing of", "max_tokens": 5}
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        second = pool.submit(server.answer, waiting)
+        server.waitFor(running=1, waiting=1)
+        response, data = server.ask("POST", "/v1/completions", waiting)
+        assert response.status == 429 and response.headers["Retry-After"] == "1", (response.status, data)
+        assert "--max-queue" in data["error"]["message"], data
+        first.close()
+        connection.close()
+        text, finish = second.result(PATIENCE)
+    assert (text, finish) == server.answer(waiting)
+    server.end()
+
+
+BAD = [
+    (b"{", "does not parse as JSON"), (b"[" * 100000, "does not parse as JSON"), (b"\xff", "does not parse"), ([], "of type array"),
+    ({"max_tokens": 3}, "'prompt' is null, expected a string"), ({"prompt": 3}, "'prompt' is 3, expected a string"),
+    ({"prompt": ["a"]}, "expected a string"), ({"prompt": ""}, "no tokens"), ({"prompt": "a", "model": "gpt-4"}, "'model' is \"gpt-4\", expected \"llama\""),
+    ({"prompt": "a", "max_tokens": 0}, "'max_tokens' is 0"), ({"prompt": "a", "max_tokens": 1e30}, "'max_tokens' is 1e+30"),
+    ({"prompt": "a", "max_tokens": 5000}, "the context is 4096"), ({"prompt": "a " * 5000}, "expected at most 4095"),
+    ({"prompt": "a", "temperature": "hot"}, "'temperature' is \"hot\""), ({"prompt": "a", "temperature": -1}, "'temperature' is -1"),
+    ({"prompt": "a", "top_p": 0}, "'top_p' is 0"), ({"prompt": "a", "n": 2}, "'n' is 2"), ({"prompt": "a", "stream": 1}, "'stream' is 1"),
+    ({"prompt": "a", "stop": [1]}, "'stop' is 1"), ({"prompt": "a", "stop": ""}, "not empty"), ({"prompt": "a", "best": 1}, "'best' is not known"),
+    ({"prompt": "a", "logprobs": 5}, "'logprobs' is 5"), ({"prompt": "a", "seed": -1}, "'seed' is -1"),
+]
+BAD_CHATS = [({"messages": []}, "'messages' is []"), ({"messages": [{"role": "user"}]}, "role and content"),
+             ({"messages": [{"role": "cat", "content": "a"}]}, "'messages.role' is \"cat\""),
+             ({"messages": [{"role": "user", "content": [1]}]}, "'messages.content' is [1]")]
+
+
+def checkBadRequests(server):
+    for path, cases in (("/v1/completions", BAD), ("/v1/chat/completions", BAD_CHATS)):
+        for body, said in cases:
+            response, data = server.ask("POST", path, body)
+            assert response.status == 400 and said in data["error"]["message"], f"{str(body)[:100]}: {response.status} {data}"
+            assert data["error"]["type"] == "invalid_request_error", data
+    for method, path, body, headers, status in (
+            ("GET", "/v1/none", None, None, 404), ("GET", "/v1/completions", None, None, 404),
+            ("POST", "/v1/completions", "x" * (2 << 20), None, 400),
+            ("POST", "/v1/completions", '{"prompt":"a"}', {"Content-Type": "text/plain"}, 400)):
+        response, data = server.ask(method, path, body, headers)
+        assert response.status == status and data["error"]["message"], (path, response.status, data)
+    assert server.ask("GET", "/v1/models")[1]["data"][0]["id"] == "llama"
+    assert server.health()["running"] == 0 and server.answer({"prompt": "a", "max_tokens": 3})
+
+
+def checkEnd(server, body):
+    """SIGTERM: what has begun comes to its end, nothing new begins, and the process ends with status 0."""
+    body = body | {"max_tokens": 500}
+    expected = server.answer(body)
+    waiting = {"prompt": "the thing of", "max_tokens": 40}
+    short = server.answer(waiting)
+    response, connection = server.send("POST", "/v1/completions", body)
+    begun = textOf(readEvent(response)["choices"][0])
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        others = [pool.submit(server.answer, waiting) for _ in range(16)]
+        while server.health()["running"] + server.health()["waiting"] < 2:
+            time.sleep(0.001)
+        server.process.send_signal(signal.SIGTERM)
+        events = readEvents(response)
+        connection.close()
+        for other in others:
+            try:
+                assert other.result(PATIENCE) == short
+            except AssertionError as error:  # that had not come yet
+                assert "about to end" in str(error), error
+            except OSError:
+                pass
+    assert (begun + "".join(textOf(e["choices"][0]) for e in events), events[-1]["choices"][0]["finish_reason"]) == expected
+    _, errors = server.process.communicate(timeout=PATIENCE)
+    assert server.process.returncode == 0 and not errors, (server.process.returncode, errors)
+
+
+def checkUsage():
+    for options, status, said in [(["--port", "x"], 2, "--port"), (["--port", "70000"], 2, "--port is 70000"),
+                                  (["--max-batch", "65"], 2, "--max-batch is 65, expected 1 to 64"), (["--max-queue", "-1"], 2, "--max-queue is -1"),
+                                  (["--context", "1"], 2, "--context is 1"), (["--mode", "fast"], 2, "--mode is 'fast'"),
+                                  (["--host", "256.1.1.1"], 3, "cannot be listened on")]:
+        result = subprocess.run([SERVE, FOLDER / "llama.gguf", "--cores", "2", *options], capture_output=True, text=True, timeout=PATIENCE)
+        assert result.returncode == status and said in result.stderr, (options, result)
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+llama = tiny_models.llama(3, ("Q8_0",), tied=True)
+llama.context = 4096
+llama.writeGguf(FOLDER / "llama.gguf", "llama")
+checkUsage()
+server = Server("--max-batch", "16", "--context", "4096", "--pages", "300")
+checkBadRequests(server)
+checkTogether(server)
+body = longBody(server)
+checkHangUp(server, body)
+checkFullQueue(body)
+checkEnd(server, body)
+print("served")

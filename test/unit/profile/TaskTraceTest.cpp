@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Timelines of graphs: tasks are roles, and waits say for which task.
+#include "ditron/ditron.h"
+#include "ditron/profile/Export.h"
+#include "ditron/profile/Profiler.h"
+#include "ditron/profile/TaskSummary.h"
+#include <gtest/gtest.h>
+
+using namespace ditron;
+
+namespace {
+
+constexpr int64_t kTile = 16;
+
+Kernel twice() {
+  return {"twice(x[M,N]) -> y[M,N]", [](In<f32> X, Out<f32> Y) {
+            auto x = X.tiled(kTile, kTile);
+            auto y = Y.tiled(kTile, kTile);
+            for (auto [i, j] : y.tiles())
+              y(i, j) = x(i, j) * 2;
+          }};
+}
+
+/// Reads the first row of tiles, whoever wrote it.
+Kernel addTop() {
+  return {"add-top(x[M,N]) -> y[M,N]", [](In<f32> X, Out<f32> Y) {
+            auto x = X.tiled(kTile, kTile);
+            auto y = Y.tiled(kTile, kTile);
+            for (auto [i, j] : y.tiles())
+              y(i, j) = x(i, j) + x(0, j);
+          }};
+}
+
+TaskGraph steps() {
+  TaskGraph g("steps");
+  Value x = g.input("x[M,N]");
+  g.label("first");
+  Value a = g.task(twice(), x);
+  g.label("second");
+  Value b = g.task(addTop(), a);
+  g.label("third");
+  g.output(g.task(addTop(), b));
+  return g;
+}
+
+profile::Timeline record(Mode mode, int ranks = 1) {
+  profile::Timeline timeline;
+  runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
+    Tensor x = ctx.tensor<f32>({128, 64}), y = ctx.tensor<f32>({128, 64});
+    std::fill_n(static_cast<float *>(x.data()), 128 * 64, 1.0f);
+    profile::Profiler profiler(ctx);
+    TaskProgram step = profiler.compile(steps(), {.mode = mode});
+    for (int n = 0; n < 3; ++n)
+      step(x, y);
+    profile::Timeline mine = profiler.timeline();
+    EXPECT_EQ(static_cast<float *>(y.data())[0], 8.0f);
+    if (ctx.rank() == 0)
+      timeline = mine;
+  });
+  return timeline;
+}
+
+/// The labels of the tasks of a lane, in the order of time.
+std::vector<std::string> tasksOf(const profile::Timeline &timeline, size_t lane) {
+  std::vector<std::string> labels;
+  for (const profile::Slice &slice : timeline.lanes[lane].slices)
+    if (slice.kind == profile::Kind::role && slice.task >= 0)
+      labels.push_back(timeline.tasks[size_t(slice.task)].label);
+  return labels;
+}
+
+const std::vector<std::string> kAll = {"first twice", "second add-top", "third add-top"};
+
+TEST(TaskTraces, AMegakernelIsItsTasks) {
+  for (int ranks : {1, 2}) {
+    profile::Timeline timeline = record(Mode::megakernel, ranks);
+    EXPECT_EQ(timeline.kernel, "steps");
+    ASSERT_EQ(timeline.lanes.size(), size_t(2 * ranks));
+    int waits = 0;
+    for (size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
+      EXPECT_EQ(tasksOf(timeline, lane), kAll);
+      for (const profile::Slice &slice : timeline.lanes[lane].slices)
+        if (slice.kind == profile::Kind::wait) {
+          ASSERT_GE(slice.task, 0);
+          EXPECT_EQ(timeline.tasks[size_t(slice.task)].label,
+                    waits++ % 2 ? "second add-top" : "first twice");
+        }
+    }
+    EXPECT_EQ(waits, 2 * ranks); // of core 1 for core 0, which has the first row
+    EXPECT_EQ(timeline.arrows.size(), size_t(waits));
+  }
+}
+
+TEST(TaskTraces, AStreamIsALaunchATask) {
+  profile::Timeline timeline = record(Mode::stream);
+  ASSERT_EQ(timeline.lanes.size(), 2u);
+  for (size_t lane : {0, 1})
+    EXPECT_EQ(tasksOf(timeline, lane), kAll);
+  EXPECT_EQ(timeline.arrows.size(), 2u); // between launches, from the slowest core to the other
+}
+
+TEST(TaskTraces, TimesAddUp) {
+  for (Mode mode : {Mode::megakernel, Mode::stream}) {
+    profile::Timeline timeline = record(mode);
+    profile::Summary summary = summarize(timeline);
+    profile::TaskSummary tasks = summarizeTasks(timeline, summary);
+    ASSERT_EQ(tasks.types.size(), 2u);
+    ASSERT_EQ(tasks.labels.size(), 3u);
+    EXPECT_EQ(tasks.types[0].tasks + tasks.types[1].tasks, 6);
+    ASSERT_EQ(tasks.cores.size(), 2u);
+    double compute = 0, wait = 0, waits = 0, path = 0;
+    for (const profile::TaskTimes &times : tasks.types)
+      compute += times.compute, wait += times.wait;
+    for (const profile::TaskWaits &times : tasks.waits)
+      waits += times.seconds;
+    for (const profile::TaskStep &step : tasks.path)
+      path += step.seconds;
+    EXPECT_NEAR(wait, waits, 1e-9);
+    EXPECT_LE(compute, summary.times().compute + 1e-9);
+    EXPECT_LE(path, summary.path.seconds() + 1e-9);
+    EXPECT_GT(path, 0);
+    std::string text = describeTasks(tasks, 8);
+    EXPECT_NE(text.find("add-top"), std::string::npos) << text;
+    EXPECT_NE(text.find("critical path"), std::string::npos) << text;
+    EXPECT_NE(profile::chromeTrace(timeline).find("second add-top"), std::string::npos);
+  }
+}
+
+TEST(TaskTraces, GraphsOfTheDriverAreRefused) {
+  Context ctx = Context::init({.cores = 1});
+  profile::Profiler profiler(ctx);
+  EXPECT_THROW(profiler.compile(steps(), {.mode = Mode::graph}), CompileError);
+}
+
+} // namespace

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/ditron/GraphFile.h"
+#include "ditron/kernels/Config.h"
+#include "ditron/support/Error.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <sstream>
+
+namespace ditron::tools {
+
+std::string readText(const std::string &path) {
+  std::ifstream stream(path);
+  if (!stream)
+    throw UsageError(fmt::format("'{}' cannot be read", path));
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+bool hasGraphs(const GraphText &source) {
+  return source.text.find("task.graph") != std::string::npos;
+}
+
+std::vector<TaskGraph> readGraphs(const GraphText &source, const std::string &name) {
+  std::vector<std::string> names = name.empty() ? graphsOf(source) : std::vector{name};
+  std::vector<TaskGraph> graphs;
+  for (const std::string &one : names)
+    graphs.push_back(readGraph(source, one));
+  return graphs;
+}
+
+TaskGraph readGraphOf(const std::string &path, const std::string &name) {
+  return readGraph({readText(path), path}, name);
+}
+
+Dimensions parseGraphExtents(const std::string &text, std::span<const TaskGraph> graphs) {
+  std::vector<std::string> known;
+  for (const TaskGraph &graph : graphs)
+    for (std::string &name : task::dimensionNames(graph.graph()))
+      known.push_back(std::move(name));
+  Dimensions result;
+  for (const auto &[name, extent] : kernels::parseAssignments(text, "--shape")) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(fmt::format("--shape gives '{}', expected {}", name,
+                                   known.empty() ? "nothing: all extents of inputs are numbers"
+                                                 : fmt::format("{}", fmt::join(known, ", "))));
+    result[name] = kernels::parseInteger("--shape: " + name, extent, 0);
+  }
+  return result;
+}
+
+} // namespace ditron::tools
