@@ -218,7 +218,7 @@ uint64_t bitwise(const Instruction &i, const std::vector<uint64_t> &s) {
 
 } // namespace
 
-uint64_t asLoaded(const std::string &type, uint64_t bits) {
+uint64_t asLoaded(std::string_view type, uint64_t bits) {
   return type[0] == 's' ? static_cast<uint64_t>(integer(type, bits)) : bits;
 }
 

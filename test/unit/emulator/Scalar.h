@@ -7,7 +7,7 @@
 namespace ditron::emulator {
 
 /// What a load of that type gives a register: signed integers are extended to its width.
-uint64_t asLoaded(const std::string &type, uint64_t bits);
+uint64_t asLoaded(std::string_view type, uint64_t bits);
 /// The bits of a float as an element of "bf16" or "f16", rounded to nearest.
 uint16_t narrow(const std::string &type, float value);
 /// The value of an element of these, or of "e4m3", "e5m2", "s8" or "tf32", as a float.
