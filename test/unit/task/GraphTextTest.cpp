@@ -63,9 +63,9 @@ TEST(GraphText, KernelsOfOneNameAreToldApart) {
 }
 
 TEST(GraphText, WhatIsReadRunsAsItDid) {
-  Tensor constant = hostTensor({12, 12});
-  TaskGraph original = sample(constant), again = readGraph({toText(original)});
   Context ctx = Context::init({.cores = 2});
+  Tensor constant = ctx.tensorFrom(hostTensor({12, 12}));
+  TaskGraph original = sample(constant), again = readGraph({toText(original)});
   auto run = [&](const TaskGraph &graph) {
     Tensor x = ctx.tensorFrom(hostTensor({12, 12})), y = ctx.tensor<f32>({12, 12}),
            z = ctx.tensor<f32>({12, 12});
