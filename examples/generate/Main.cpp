@@ -8,25 +8,19 @@
 //   batch/    sequences that take their steps together
 //
 #include "CommandLine.h"
+#include "Program.h"
 #include "Progress.h"
 #include "Run.h"
-#include "ditron/compiler/MemoryGuard.h"
 #include "ditron/profile/Export.h"
 #include "ditron/profile/TaskSummary.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
-#include "ditron/support/StartThread.h"
 #include "formats/Json.h"
 #include "formats/MappedFile.h"
 #include "text/Utf8.h"
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
-#include <new>
 #include <optional>
 #include <sstream>
 #include <unistd.h>
@@ -224,53 +218,16 @@ void run(const CommandLine &line) {
   });
 }
 
-/// RuntimeError where what was printed could not be written.
-void finishOutput() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    throw ditron::RuntimeError(
-        fmt::format("standard output cannot be written: {}", std::strerror(errno)));
-}
-
-int fail(const char *problem, int status) {
-  std::fprintf(stderr, "generate: %s\n", problem);
-  return status;
-}
-
-int guardedMain(int argc, char **argv) {
-  constexpr int kFailed = 1, kWrongUsage = 2, kUnavailable = 3;
-  try {
-    CommandLine line = parseCommandLine(argc, argv);
-    if (line.help.empty())
-      run(line);
-    else
-      std::fputs(line.help.c_str(), stdout);
-    finishOutput();
-    return 0;
-  } catch (const ditron::UsageError &error) {
-    return fail(error.what(), kWrongUsage);
-  } catch (const ditron::UnavailableError &error) {
-    return fail(error.what(), kUnavailable);
-  } catch (const std::bad_alloc &) {
-    fail("the system gives no more memory: take fewer tokens or ranks, or raise the limit of this "
-         "process (ulimit -v)",
-         kUnavailable);
-    std::_Exit(kUnavailable); // it may have passed through MLIR, which is built without exceptions
-  } catch (const std::exception &error) {
-    return fail(error.what(), kFailed);
-  }
-}
-
 } // namespace
 
 } // namespace generate
 
-/// Before objects of LLVM's, which take memory too.
-[[gnu::constructor(101)]] static void guardStart() { ditron::guardStart(); }
-
 int main(int argc, char **argv) {
-  ditron::beginMain();
-  std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk
-  int status = 0;
-  ditron::callOnLargeStack([&] { status = generate::guardedMain(argc, argv); });
-  return status;
+  return generate::runProgram("generate", [&] {
+    generate::CommandLine line = generate::parseCommandLine(argc, argv);
+    if (line.help.empty())
+      generate::run(line);
+    else
+      std::fputs(line.help.c_str(), stdout);
+  });
 }

@@ -7,8 +7,8 @@
 //
 // The model and the batch are those of examples/generate.
 #include "CommandLine.h"
+#include "Program.h"
 #include "Signals.h"
-#include "ditron/support/Error.h"
 #include "http/Service.h"
 #include <cstdio>
 #include <filesystem>
@@ -52,16 +52,10 @@ void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &f
 }
 
 void run(const CommandLine &line) {
-  holdSignals();
   ModelFile file = ModelFile::open(line.model);
   Tokenizer tokenizer(file.tokenizer());
   ditron::runRanks(line.options,
                    [&](ditron::Context &ctx) { serveWith(ctx, line, file, tokenizer); });
-}
-
-int fail(const std::exception &error, int status) {
-  std::fprintf(stderr, "serve: %s\n", error.what());
-  return status;
 }
 
 } // namespace
@@ -69,18 +63,12 @@ int fail(const std::exception &error, int status) {
 } // namespace serve
 
 int main(int argc, char **argv) {
-  try {
+  serve::holdSignals(); // before there are other threads
+  return generate::runProgram("serve", [&] {
     serve::CommandLine line = serve::parseCommandLine(argc, argv);
     if (line.help.empty())
       serve::run(line);
     else
       std::fputs(line.help.c_str(), stdout);
-    return 0;
-  } catch (const ditron::UsageError &error) {
-    return serve::fail(error, 2);
-  } catch (const ditron::UnavailableError &error) {
-    return serve::fail(error, 3);
-  } catch (const std::exception &error) {
-    return serve::fail(error, 1);
-  }
+  });
 }

@@ -26,7 +26,7 @@ FOLDER.mkdir(parents=True, exist_ok=True)
 tiny_models.llama().writeGguf(FOLDER / "llama.gguf", "llama")
 tiny_models.llama(3, ("Q4_1",), tied=False).writeGguf(FOLDER / "Q4_1.gguf", "llama")
 tiny_models.qwen3().writeGguf(FOLDER / "qwen3.gguf", "qwen3", "qwen2")
-for name, ranks in (("llama", 1), ("Q4_1", 1), ("qwen3", 1)):
+for name, ranks in (("llama", 1), ("Q4_1", 2), ("qwen3", 1)):
     path, options = FOLDER / f"{name}.gguf", ("--mode", "megakernel", "--ranks", str(ranks))
     found, expected = text(path, "nvidia", *options), text(path, "cpu")
     assert found == expected, f"{path}, {ranks} ranks: {found!r}, expected {expected!r}"

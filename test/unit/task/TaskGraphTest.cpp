@@ -230,7 +230,8 @@ TEST(TaskGraphs, MemoryOfFewShapesIsKept) {
   ctx.sync();
   size_t half = results.size() / 2;
   for (size_t n = 0; n < half; ++n)
-    EXPECT_EQ(0, std::memcmp(results[n].data(), results[half + n].data(), results[n].bytes()));
+    EXPECT_EQ(0, std::memcmp(results[n].toHost().data(), results[half + n].toHost().data(),
+                             results[n].bytes()));
 }
 
 //===-- Several ranks -------------------------------------------------------------------------===//
