@@ -75,8 +75,17 @@ static int64_t weightsOfTile(const GemvShape &shape) {
   return fit(shape.N, kFewest);
 }
 
+/// A few rows of W for the threads of a CTA to read on end, with sums in registers: twice as many
+/// where the product is gated.
+static GemvTile elementsOfGpu(const GemvShape &shape) {
+  constexpr int64_t kRows = 4, kTerms = 256, kPackedTerms = 512;
+  return {1, fit(shape.N, kRows), fit(shape.K, shape.isPacked ? kPackedTerms : kTerms), true};
+}
+
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
-  constexpr int64_t kRows = 64;
+  constexpr int64_t kRows = 64, kFew = 16;
+  if (target.isGpu() && shape.type == DType::f32 && shape.B <= kFew)
+    return elementsOfGpu(shape);
   constexpr int64_t kElements = 262144, kFewest = 8, kLongest = 16384; // of x
   if (target.isGpu()) {
     PairedTile tile =

@@ -38,9 +38,11 @@ struct GemvShape {
   int64_t B, N, K;
   DType type;
   int64_t cores;
+  bool isPacked = false; ///< W is in blocks
 };
 struct GemvTile {
   int64_t m, n, k;
+  bool byElements = false; ///< else by products of tiles
 };
 /// On a CPU whole rows of W, where they are not long, so that each is read on end. The terms of a step
 /// do not depend on the rows of x: sums have the same bits whatever their number.

@@ -93,6 +93,30 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
   return {sum * scale, other * scale};
 }
 
+/// The same of one row of x, element by element: a tile of a tensor core would be almost empty, and of
+/// f32 there is none.
+template <class F, class W, class X>
+static GemvSums elementsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeights<W> &weights,
+                           const GemvOptions<X> &options, Index N, Index i, Index j) {
+  Var sums = zeros<f32>(cfg.n, cfg.k), others = zeros<f32>(cfg.n, cfg.k);
+  Var squares = zeros<f32>(1, cfg.k);
+  for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
+    auto read = cast<f32>(Tile(x.tiled(1, cfg.k)(i, k)));
+    if (options.gain)
+      squares += read * read;
+    auto scaled = options.gain ? read * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
+    auto factor = cast<f32>(cast<F>(scaled));
+    sums += factor * cast<f32>(weightsOf(cfg, weights, N, 0, j, k));
+    if (cfg.gated != Gated::none)
+      others += factor * cast<f32>(weightsOf(cfg, weights, N, 1, j, k));
+  }
+  auto row = [&](const Tile &terms) { return reshape(ditron::sum(terms, 1), {1, cfg.n}); };
+  if (!options.gain)
+    return {row(sums), row(others)};
+  auto scale = rsqrt(ditron::sum(squares, 1) / cast<f32>(toTile(x.cols())) + *options.eps);
+  return {row(sums) * scale, row(others) * scale};
+}
+
 /// Products in F of x in X and weights in W.
 template <class F, class W, class X> static Kernel gemvOf(GemvConfig cfg) {
   return {signatureOf(cfg),
@@ -103,7 +127,9 @@ template <class F, class W, class X> static Kernel gemvOf(GemvConfig cfg) {
             GemvOptions<X> options{gain, eps, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
             for (auto [i, j] : ys.tiles()) {
-              auto [first, second] = productsOf<F>(cfg, x, weights, options, y.cols(), i, j);
+              auto [first, second] = cfg.byElements
+                                         ? elementsOf<F>(cfg, x, weights, options, y.cols(), i, j)
+                                         : productsOf<F>(cfg, x, weights, options, y.cols(), i, j);
               Var result = first;
               if (cfg.gated != Gated::none)
                 result = first * sigmoid(first) * second;
@@ -116,6 +142,8 @@ template <class F, class W, class X> static Kernel gemvOf(GemvConfig cfg) {
 
 Kernel gemv(DType type, const GemvConfig &config) {
   checkBlocks(config.format, config.k, "gemv");
+  if (config.byElements && config.m != 1)
+    throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
     if (config.format != WeightFormat::plain)
       return config.wide ? gemvOf<f32, i8, f32>(config) : gemvOf<f32, i8, T>(config);
@@ -219,20 +247,19 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static Config defaults(const Problem &problem, WeightFormat format) {
-  auto [m, n, k] = heuristics::gemvTile(
-      {problem["B"], problem["N"], depthOf(problem, format), problem.type, problem.cores},
-      problem.target);
-  return {{"m", m}, {"n", n}, {"k", k}, {"gated", 0}, {"rms", 0}, {"residual", 0}};
+  auto [m, n, k, byElements] =
+      heuristics::gemvTile({problem["B"], problem["N"], depthOf(problem, format), problem.type,
+                            problem.cores, format != WeightFormat::plain},
+                           problem.target);
+  return {{"m", m},   {"n", n},        {"k", k},          {"gated", 0},
+          {"rms", 0}, {"residual", 0}, {"by", byElements}};
 }
 
 static GemvConfig configOf(const Config &config) {
-  return {config.get("m"),
-          config.get("n"),
-          config.get("k"),
-          static_cast<Gated>(config["gated"]),
-          config["rms"] != 0,
-          config["residual"] != 0,
-          config.valueOr("wide", 0) != 0,
+  return {config.get("m"),    config.get("n"),
+          config.get("k"),    static_cast<Gated>(config["gated"]),
+          config["rms"] != 0, config["residual"] != 0,
+          config["by"] != 0,  config.valueOr("wide", 0) != 0,
           formatOf(config)};
 }
 
@@ -259,7 +286,8 @@ static KernelEntry commonEntry() {
                        {"none", "halves", "pairs"},
                        0},
                       {"rms", "x is x / sqrt(mean(x * x) + eps) * gain", {}, {"no", "yes"}, 0},
-                      {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0}};
+                      {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
+                      {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0}};
   entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
   entry.scalars = {{"eps", 1e-5}};
   entry.bytesOfVariant = bytes;
@@ -296,7 +324,8 @@ KernelEntry gemvEntry() {
                     "gated=halves",
                     "gated=pairs",
                     "wide=yes",
-                    "gated=halves,rms=yes,residual=yes,wide=yes"};
+                    "gated=halves,rms=yes,residual=yes,wide=yes",
+                    "m=1,n=3,k=20,by=elements,gated=halves,rms=yes,residual=yes"};
   return entry;
 }
 
@@ -320,6 +349,7 @@ KernelEntry packedGemvEntry() {
   entry.checkCases = {{{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32"},
                       {{{"B", 3}, {"N", 5}, {"G", 2}}, "m=2,n=2,k=32,format=q4-1"}};
   entry.variants = {"m=2,n=3,k=64", "m=1,k=64,gated=pairs", "format=q4-1",
+                    "m=1,n=2,k=64,by=elements",
                     "k=96,format=q4-1,gated=halves,rms=yes,residual=yes"};
   return entry;
 }

@@ -137,6 +137,7 @@ struct GemvConfig {
   Gated gated = Gated::none; ///< y = silu(gate) * up of two products
   bool rms = false;          ///< x is normalised, with gain[K] and eps
   bool residual = false;     ///< adds residual[B,N]
+  bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
   bool wide = false;         ///< x, gain, residual and y are of f32
   WeightFormat format = WeightFormat::plain;
 };
