@@ -113,7 +113,7 @@ struct KernelInfo {
   /// Numbers of tiles: a launch has a core for each of the largest of them. Empty: it has as many
   /// cores as fit.
   std::vector<Extent> tiles;
-  /// A launch has exactly so many cores, which have to fit together: the schedule of a graph is made
+  /// A launch has exactly this number of cores, which have to fit together: the schedule of a graph is made
   /// for them. One number, or none.
   std::vector<Extent> exactCores;
   std::vector<TensorMap> tensorMaps;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CommandLine.h"
+#include "Program.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
 #include "model/Decoder.h"
@@ -22,7 +23,7 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--tokens", line.tokens, "generate so many at most (default 128)");
   app.add_option("--prompts", line.promptsFile,
                  "a file of prompts, one a line: a JSON object on stdout for each");
-  app.add_option("--batch", line.batch, "of these so many at a time (1 to 64; default 8)");
+  app.add_option("--batch", line.batch, "the number of prompts at a time (1 to 64; default 8)");
   app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
   app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
@@ -67,15 +68,9 @@ CommandLine parseCommandLine(int argc, char **argv) {
   CLI::App app("generate continues a text with a language model.", "generate");
   app.footer(kFooter);
   addOptions(app, line);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &) {
-    line.help = app.help();
-    return line;
-  } catch (const CLI::ParseError &error) {
-    throw UsageError(error.what());
-  }
-  check(line);
+  line.help = parse(app, argc, argv);
+  if (line.help.empty())
+    check(line);
   return line;
 }
 

@@ -3,6 +3,7 @@
 #include "ditron/compiler/MemoryGuard.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/StartThread.h"
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -45,6 +46,17 @@ static int guarded(const char *name, const std::function<void()> &work) {
   } catch (const std::exception &error) {
     return fail(error.what(), kFailed);
   }
+}
+
+std::string parse(CLI::App &app, int argc, char **argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    return app.help();
+  } catch (const CLI::ParseError &error) {
+    throw ditron::UsageError(error.what());
+  }
+  return "";
 }
 
 int runProgram(const char *name, const std::function<void()> &work) {

@@ -3,8 +3,17 @@
 // How the programs of examples/generate and examples/serve begin and end.
 #pragma once
 #include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace generate {
+
+/// Reads the command line. The text of the help where that is asked for, else none. UsageError where
+/// it is not as the program's options say.
+std::string parse(CLI::App &app, int argc, char **argv);
 
 /// Does a program's work on a large stack, and says in one line on stderr, behind the program's name,
 /// what ended it. The exit status: 0 done, 1 failed, 2 wrong usage, 3 the machine lacks something.

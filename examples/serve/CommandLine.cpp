@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CommandLine.h"
+#include "Program.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/Parallel.h"
 #include "model/Decoder.h"
@@ -52,15 +53,9 @@ CommandLine parseCommandLine(int argc, char **argv) {
   CLI::App app("serve answers requests to a language model, as OpenAI's API has them.", "serve");
   app.footer(kFooter);
   addOptions(app, line);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp &) {
-    line.help = app.help();
-    return line;
-  } catch (const CLI::ParseError &error) {
-    throw UsageError(error.what());
-  }
-  check(line);
+  line.help = generate::parse(app, argc, argv);
+  if (line.help.empty())
+    check(line);
   return line;
 }
 

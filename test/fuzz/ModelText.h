@@ -14,7 +14,7 @@
 //
 // In all files
 //
-//   data BYTES                    is so many bytes behind what there is
+//   data BYTES                    adds a number of bytes behind what there is
 //   byte POSITION VALUE           changes a byte
 //   cut BYTES                     shortens it
 //

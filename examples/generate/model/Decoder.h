@@ -47,7 +47,7 @@ public:
   /// From the next step on these pages are the sequence's, in this order; no values of those who had them
   /// before are left in them.
   void setPages(int64_t sequence, std::span<const int64_t> pages);
-  /// Compiles what steps of so many rows need, which the first of them does otherwise.
+  /// Compiles what steps of `rows` rows need, which the first of them does otherwise.
   void prepare(int64_t rows);
   /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
   void step(std::span<const Row> rows);
@@ -59,7 +59,7 @@ public:
   std::vector<float> logits(int64_t n) const;
 
 private:
-  /// What a step of so many rows, some of them wanted, is given and gives.
+  /// The inputs and outputs of a step with a number of rows, some of them wanted.
   class Exchange {
   public:
     Exchange(const ditron::Context &ctx, int64_t rows, int64_t wanted, int64_t vocabulary);

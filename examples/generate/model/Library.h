@@ -23,11 +23,11 @@ class Library {
 public:
   explicit Library(const ditron::Context &ctx);
 
-  /// W times each of so many rows.
+  /// W times each of `rows` rows.
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
   /// Rows of a table of this width, by number.
   const ditron::Kernel &rows(int64_t width, int64_t rows);
-  /// Over a cache in pages of so many positions.
+  /// Over a cache in pages of `pageSize` positions.
   const ditron::Kernel &attention(const Architecture &model, int64_t pageSize);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
 

@@ -6,6 +6,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
+#include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -107,19 +108,6 @@ TEST(GraphText, ADrawingCountsTasksAndWaits) {
 }
 
 //===-- Errors --------------------------------------------------------------------------------===//
-
-std::string errorOf(const std::function<void()> &fn) {
-  try {
-    fn();
-  } catch (const CompileError &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-#define EXPECT_ERROR(text, ...)                                                                    \
-  EXPECT_NE(errorOf([&] { __VA_ARGS__; }).find(text), std::string::npos)                           \
-      << errorOf([&] { __VA_ARGS__; })
 
 TEST(GraphTextErrors, NameTheLine) {
   EXPECT_ERROR("a.mlir:1:", readGraph({"nonsense", "a.mlir"}));

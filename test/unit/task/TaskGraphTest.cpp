@@ -5,6 +5,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
+#include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
 #include <cstring>
 #include <functional>
@@ -297,19 +298,6 @@ TEST(TaskGraphs, EveryShortenedEdgeIsFound) {
 }
 
 //===-- Errors --------------------------------------------------------------------------------===//
-
-std::string errorOf(const std::function<void()> &fn) {
-  try {
-    fn();
-  } catch (const CompileError &error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-#define EXPECT_ERROR(text, ...)                                                                    \
-  EXPECT_NE(errorOf([&] { __VA_ARGS__; }).find(text), std::string::npos)                           \
-      << errorOf([&] { __VA_ARGS__; })
 
 TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {
   TaskGraph g("g");

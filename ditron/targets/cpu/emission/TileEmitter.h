@@ -23,7 +23,7 @@ public:
   /// The same of what an op computes, whether or not that has a buffer.
   mlir::Value emitOp(mlir::Operation *op, const At &at, int64_t lanes,
                      Coverage coverage = Coverage::masked);
-  /// The same, and brings the lines nearer that reads of views find so many rows further on. Of the
+  /// The same, and prefetches the lines that reads of views find `rows` rows further on. Of the
   /// vectors of a line, `which` are counted from its start, the first does it.
   mlir::Value emitAhead(mlir::Value tile, const At &at, int64_t lanes, Coverage coverage,
                         int64_t rows, int64_t which);
