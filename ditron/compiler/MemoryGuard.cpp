@@ -5,6 +5,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <fmt/format.h>
 #include <iterator>
 #include <mutex>
@@ -60,6 +61,20 @@ void tell(std::string_view message) {
   _exit(status);
 }
 
+std::terminate_handler terminateBefore = nullptr;
+
+/// To throw takes memory as well: without it, the C++ library calls terminate.
+[[noreturn]] void endByTerminate() {
+  constexpr size_t kOfAnException = 128 + sizeof(std::bad_alloc); // bytes, with its header
+  static std::atomic<void *> probe; // a request whose result nobody sees would not be made
+  probe = std::malloc(kOfAnException);
+  if (!probe)
+    end(kNoMemoryText, kNoMemory);
+  std::free(probe);
+  terminateBefore();
+  std::abort();
+}
+
 /// For operator new, on any thread.
 void endWithoutMemory() {
   if (guards == 0 && !isStarting)
@@ -106,6 +121,7 @@ MemoryGuard::~MemoryGuard() { --guards; }
 void guardStart() {
   isStarting = true;
   prepare();
+  terminateBefore = std::set_terminate(endByTerminate);
 }
 
 void beginMain(TellEnd how) {

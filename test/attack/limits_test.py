@@ -110,11 +110,13 @@ class Memory(unittest.TestCase):
     def testThatIsHardlyEnoughToBegin(self):
         """From the least limit with which the system starts a program, it ends well or with one line."""
         bySystem = (-signal.SIGSEGV, 127)  # it maps no program, or not all of its libraries
-        for command in ([DITRON, "list"], [OPT, "/dev/null"], [LSP], [GENERATE, "/none.gguf", "hello"]):
-            runs = [(kilobytes, run(command, RLIMIT_AS=kilobytes << 10)) for kilobytes in range(60000, 100000, 160)]
-            first = next(n for n, (_, done) in enumerate(runs) if done.returncode not in bySystem)
-            for kilobytes, done in runs[first:]:
+        for command in ([DITRON, "list"], [DITRON, "run", "gemm", "--backend", "reference"], [OPT, "/dev/null"], [LSP],
+                        [GENERATE, "/none.gguf", "hello"]):
+            begins = lambda kilobytes: run(command, RLIMIT_AS=kilobytes << 10).returncode not in bySystem
+            first = next(filter(begins, range(60000, 100000, 160)))
+            for kilobytes in [*range(first, first + 1600, 16), *range(first + 1600, first + 16000, 160)]:
                 with self.subTest(kilobytes=kilobytes, command=command):
+                    done = run(command, RLIMIT_AS=kilobytes << 10)
                     self.assertIn(done.returncode, (0, 1, 3), done.stderr)
                     self.assertNotIn("terminate called", done.stderr)
                     if done.returncode:

@@ -159,10 +159,13 @@ class Bench(unittest.TestCase):
 
     def test_tune(self):
         with tempfile.TemporaryDirectory() as folder:
-            found = self.tuned(folder, "reduce-scatter", "--config", "rows=2,columns=4,senders=0,warps=4,stages=1,ctas-per-sm=1")
+            fixed = "rows=2,columns=4,senders=0,warps=4,stages=1,ctas-per-sm=1"
+            found = self.tuned(folder, "reduce-scatter", "--config", fixed)
             self.assertTrue(found["complete"])
-            self.assertGreaterEqual(found["trials"], 4)  # cores by packets, by signals, in batches; copy engines
+            self.assertGreaterEqual(found["trials"], 3)  # cores by packets, by signals, copy engines; the best of them varied
             self.assertGreaterEqual(found["speedup"], 1)
+            batches = self.tuned(folder, "reduce-scatter", "--config", fixed + ",engine=cores,protocol=simple")
+            self.assertEqual((batches["complete"], batches["trials"]), (True, 3))
             one = self.tuned(folder, "gemm-rs", "--config", "engine=copy,chunks=1", "--trials", "1")
             self.assertIn("engine=copy,chunks=1,", one["config"])
 
