@@ -108,8 +108,8 @@ private:
 
 /// What a mutant waits for.
 std::string shortened(const task::Graph &graph, const task::Wait &wait) {
-  std::string whose = wait.node ? graph.describe(graph.nodes[*wait.node])
-                                : fmt::format("core {}", wait.core);
+  std::string whose =
+      wait.node ? graph.describe(graph.nodes[*wait.node]) : fmt::format("core {}", wait.core);
   return fmt::format("wait for {} tasks of {}, not {}", wait.count, whose, wait.count + 1);
 }
 

@@ -186,8 +186,7 @@ private:
   /// Raises a counter where a number is at least so large.
   void tell(mlir::Value done, mlir::Value counter, mlir::Value by, mlir::Value number,
             int64_t least) {
-    mlir::Value is =
-        b_->create<arith::CmpIOp>(arith::CmpIPredicate::sge, number, constant(least));
+    mlir::Value is = b_->create<arith::CmpIOp>(arith::CmpIPredicate::sge, number, constant(least));
     auto branch = b_->create<scf::IfOp>(is, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(*b_);
     b_->setInsertionPointToStart(branch.thenBlock());

@@ -72,6 +72,11 @@ LogicalResult RingType::verify(EmitError emitError, int64_t slots, RankedTensorT
 }
 
 LogicalResult CopyOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+LogicalResult PrefetchOp::verify() {
+  if (!isa<RankedTensorType>(getTile()))
+    return emitOpError() << "expected the type of a tile, found " << getTile();
+  return requireCoords(*this, getView(), getCoords());
+}
 LogicalResult SlotOp::verify() {
   return requireTypes(*this, getTile().getType(), getRing().getType().getTile(), "the ring");
 }

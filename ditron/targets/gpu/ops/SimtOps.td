@@ -116,6 +116,24 @@ def Simt_SlotOp : Simt_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_PrefetchOp : Simt_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Asks for a tile of a view that will be read soon: the last cache of the GPU gets it";
+  let description = [{
+    Coordinates as in tile.load, of a tile of this type. No thread waits for it.
+
+    Example:
+    ```mlir
+    simt.prefetch %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<4x256xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile);
+  let assemblyFormat = "$view `[` $coords `]` attr-dict `:` type($view) `->` $tile";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType tileType() { return ::llvm::cast<::mlir::RankedTensorType>(getTile()); }
+  }];
+}
+
 //===-- CTAs and ranks ------------------------------------------------------------------------===//
 
 def Simt_EpochOp : Simt_Op<"epoch", [Pure]> {
@@ -153,8 +171,8 @@ def Simt_ViewAtOp : Simt_Op<"view_at", [Pure]> {
   let summary = "The view that words of a table in memory describe";
   let description = [{
     From word `word` on: its address, extents and strides, as a launch passes those of an argument. The
-    table stays as it is during a launch. The attributes `tile.unit_stride` and `tile.alignment` promise
-    what they promise of an argument.
+    table stays as it is during a launch. The attributes `tile.unit_stride`, `tile.alignment`
+    and `tile.readonly` promise what they promise of an argument.
 
     Example:
     ```mlir

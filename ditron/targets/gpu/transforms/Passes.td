@@ -50,6 +50,11 @@ def MergeWaits : Pass<"simt-merge-waits", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ditron::gpu::SimtDialect"];
 }
 
+def PrefetchConstants : Pass<"simt-prefetch-constants", "::mlir::func::FuncOp"> {
+  let summary = "Asks for what a task of a graph reads and nobody writes, before the task waits";
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];
+}
+
 def OutlineRegions : Pass<"simt-outline-regions", "::mlir::ModuleOp"> {
   let summary = "Takes a kernel apart into regions that are planned by themselves, where roles ask for it";
   let dependentDialects = ["::ditron::gpu::SimtDialect"];
