@@ -40,13 +40,13 @@ void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &f
   for (int64_t rows = 1; rows <= DecoderSize::kRows; rows *= 2)
     decoder.prepare(rows);
   Engine engine(decoder, tokenizer, line.maxQueue);
+  SignalWatch watch([&] { engine.end(); });
   Served served{nameOf(line.model), tokenizer, engine.context()};
   constexpr int64_t kSpare = 16; // connections that are told that the queue is full
   Service service(engine, served, line.maxBatch + line.maxQueue + kSpare);
   int port = service.start(line.host, line.port);
   std::printf("serve: %s at http://%s:%d\n", served.model.c_str(), line.host.c_str(), port);
   std::fflush(stdout);
-  SignalWatch watch([&] { engine.end(); });
   engine.run();
   service.stop();
 }
