@@ -77,8 +77,12 @@ static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture
 
 Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &size, Mode mode,
                  const std::function<void(int64_t)> &progress)
-    : ctx_(ctx), model_(file.architecture().shard(ctx.ranks())), size_(size), mode_(mode),
-      weights_(loadWeights(ctx, file, size.positions, progress)),
+    : Decoder(ctx, file.architecture().shard(ctx.ranks()),
+              loadWeights(ctx, file, size.positions, progress), size, mode) {}
+
+Decoder::Decoder(const Context &ctx, const Architecture &model, Weights weights,
+                 const DecoderSize &size, Mode mode)
+    : ctx_(ctx), model_(model), size_(size), mode_(mode), weights_(std::move(weights)),
       caches_(makeCaches(ctx, model_, size)),
       pages_(ctx.tensor<i32>({size.sequences, size.pagesOf(size.positions)})),
       pagesOnHost_(Tensor::own(DType::i32, pages_.shape())) {
@@ -149,8 +153,11 @@ void Decoder::step(std::span<const Row> rows) {
           "the sequence is longer than the {} tokens that there is room for", size_.positions));
   last_ = &exchangeFor(std::ssize(rows), std::ranges::count_if(rows, &Row::isWanted));
   last_->set(rows);
-  programFor(std::ssize(rows)).launch(last_->tensors(pages_));
+  lastRows_ = std::ssize(rows);
+  again();
 }
+
+void Decoder::again() { programFor(lastRows_).launch(last_->tensors(pages_)); }
 
 Token Decoder::best(int64_t n) const {
   auto token = Token(last_->bestOnHost().at({n}));
