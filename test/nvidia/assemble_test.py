@@ -65,6 +65,11 @@ def cases(program):
         yield "gemm", CHIPS[0], "i8", f"M={M},N={N},K={K}", "transB=yes"
         yield "gemm", CHIPS[0], "f32", f"M={M},N={N},K={K}", "transB=yes,accuracy=fast"
         yield "fp8-gemm", CHIPS[0], "f8e4m3", f"M={M},N={N},K={K}", "scaling=rows"
+    for dtype in ("bf16", "f16", "f32"):
+        for heads in (128, 64):
+            for kernel in ("decode-attention", "paged-attention"):
+                dims = "B=1,N=32,G=8,S=8192" if kernel.startswith("decode") else "T=8,N=32,G=8,P=128,S=32,B=8,L=16"
+                yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", "parts=apart", "--alignment=16"
     yield "grouped-gemm", CHIPS[0], "bf16", "T=49152,G=64,N=1408,K=2048", ""
     for dtype in ("bf16", "f16"):
         for heads in (128, 64):

@@ -87,18 +87,6 @@ Kernel turnAndAppend(const Architecture &model) {
           }};
 }
 
-Kernel joinHeads(const Architecture &model) {
-  std::string signature =
-      fmt::format("join-heads(x[B,{0},{1}]) -> y[B,{0}*{1}]", model.heads, model.headSize);
-  return {signature, [=](In<f32, 3> x, Out<f32> y) {
-            int D = int(model.headSize);
-            auto xs = x.tiled(D);
-            auto ys = y.split(1, Index(model.heads)).tiled(D);
-            for (auto [b, n, d] : xs.tiles())
-              ys(b, n, d) = xs(b, n, d);
-          }};
-}
-
 Kernel addOverRanks() {
   return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
           [](In<f32> x, In<f32> residual, Out<f32> y) {
