@@ -36,7 +36,7 @@ Tile joinedParts(const CombineAttentionConfig &cfg, const View<f32, 2, access> &
 class PartsInMemory {
 public:
   PartsInMemory(const DecodeAttentionConfig &cfg, Index B, Index N, Index G, Index D, Index P)
-      : cfg_{kJoined, cfg.d}, together_(N / G), count_(P),
+      : cfg_{std::max(1, kElements / cfg.d), cfg.d}, together_(N / G), count_(P),
         o_(symmetric<f32>({B, N, P, D}, "parts")), sizes_(symmetric<f32>({B, N, P}, "sizes")),
         done_(signals({B, G}, "done")) {}
 
@@ -51,7 +51,7 @@ public:
   }
 
 private:
-  static constexpr int kJoined = 32; ///< at a time
+  static constexpr int kElements = 2048; ///< that are joined at a time: of four warps
   CombineAttentionConfig cfg_;
   Index together_, count_;
   Symmetric<f32, 4> o_;

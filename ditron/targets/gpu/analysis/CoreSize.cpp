@@ -176,7 +176,7 @@ int64_t registersOf(Region &region, int64_t threads) {
 /// read besides, and a few more, which are fewer where two results make a word; fitted to what
 /// ptxas needs in order not to spill.
 int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
-  constexpr int64_t kOther = 30, kOtherOfHalves = 21, kOfAsking = 96, kOfAskingAcross = 64;
+  constexpr int64_t kOther = 30, kOtherOfHalves = 21, kOfAsking = 96, kOfAskingAcross = 96;
   int64_t own = mostElements(function) / threads;
   core::LoadOp load = largestLoad(function);
   int64_t size = load ? elementBytes(tileOf(load.getTile()).getElementType()) : kAccessBytes;
