@@ -23,4 +23,35 @@ AttentionTile attentionTile(const AttentionShape &shape, const DeviceTraits &tar
   return {fit(shape.T, m), fit(shape.S, n), d};
 }
 
+/// Of that many keys of a part, each a row of d elements.
+static DecodeTile onGpu(const AttentionShape &shape, int64_t width) {
+  constexpr int64_t kKeys = 64, kMostTiles = 8, kFew = 8;
+  int64_t d = fit(tilesOf(shape.D, 16) * 16, INT64_MAX);
+  int64_t block = std::clamp<int64_t>(kKeys / width, 1, kMostTiles);
+  return {fit(shape.T, INT64_MAX), width, d, block, shape.T <= kFew};
+}
+
+DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target) {
+  if (target.isGpu())
+    return onGpu(shape, 64);
+  auto [m, n, d] = attentionTile(shape, target);
+  return {std::max<int64_t>(1, shape.T), n, d};
+}
+
+DecodeTile pagedTile(const AttentionShape &shape, const DeviceTraits &target) {
+  int64_t n = fit(shape.S, INT64_MAX);
+  if (target.isGpu())
+    return onGpu(shape, n);
+  constexpr int64_t kKeys = 256; // whose weights and values stay in the first-level cache
+  return {std::max<int64_t>(1, shape.T), n, attentionTile(shape, target).d,
+          std::max<int64_t>(1, kKeys / n)};
+}
+
+JoinTile joinTile(int64_t parts, int64_t D, const DeviceTraits &target) {
+  constexpr int64_t kElementsOfGpu = 4096, kPartsOfCpu = 8;
+  int64_t d = fit(D, INT64_MAX);
+  int64_t most = target.isGpu() ? std::max<int64_t>(1, kElementsOfGpu / d) : kPartsOfCpu;
+  return {fit(parts, most), d};
+}
+
 } // namespace ditron::heuristics

@@ -21,4 +21,22 @@ struct AttentionTile {
 /// CTA; where warpgroups multiply, with few enough scores for two tiles of them at a time.
 AttentionTile attentionTile(const AttentionShape &shape, const DeviceTraits &target);
 
+/// T queries that share a head of S keys: of a cache, or of a page of one. The tile, how many tiles of
+/// keys are a part (0: all), and whether they are multiplied by elements.
+struct DecodeTile {
+  int64_t m, n, d, block = 0;
+  bool byElements = false;
+};
+/// On a GPU few keys are a part, for there to be many CTAs, and no matter how many keys there are: what
+/// is computed does not depend on it.
+DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target);
+/// The same where a page of S positions is a tile.
+DecodeTile pagedTile(const AttentionShape &shape, const DeviceTraits &target);
+
+/// Where parts are joined: how many at a time, and the elements of a head, padded.
+struct JoinTile {
+  int64_t parts, d;
+};
+JoinTile joinTile(int64_t parts, int64_t D, const DeviceTraits &target);
+
 } // namespace ditron::heuristics

@@ -6,11 +6,11 @@
 // little to do: the keys may be cut into parts, over each of which the softmax is taken apart, and
 // which combine-attention joins (Dao et al., "Flash-Decoding for long-context inference").
 #include "ditron/heuristics/AttentionTiles.h"
-#include "ditron/kernels/AttentionEntry.h"
-#include "ditron/kernels/ReferenceSums.h"
+#include "ditron/heuristics/Extents.h"
+#include "ditron/kernels/AttentionParts.h"
 #include "ditron/kernels/Registry.h"
-#include "ditron/kernels/functions/Attend.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/JoinParts.h"
 #include "ditron/kernels/kernels.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ namespace ditron::kernels {
 template <class T>
 static auto tilesOf(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &keys,
                     const View<T, 2, Access::read> &values, Index numKeys) {
-  auto ks = keys.tiled(cfg.n, cfg.d), vs = values.tiled(cfg.n, cfg.d);
-  return [=](Index j) { return KeyTile<T>{ks(j, 0), vs(j, 0), numKeys - j * cfg.n}; };
+  auto ks = keys.slice(0, 0, numKeys), vs = values.slice(0, 0, numKeys);
+  return [=](Index j) { return KeyTile<T>{ks, vs, j, numKeys - j * cfg.n}; };
 }
 
 /// The keys that a sequence's query sees.
@@ -35,11 +35,12 @@ static Index numKeysOf(const In<i32, 1> &positions, Index b, Index S) {
   return position + 1;
 }
 
+static constexpr const char *kSignature =
+    "decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], scale) -> o[B,N,D]";
+
 template <class T> static Kernel wholeOf(DecodeAttentionConfig cfg) {
-  return {"decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], scale)"
-          " -> o[B,N,D]",
-          [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions, Scalar<f32> scale,
-              Out<T, 3> o) {
+  return {kSignature, [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions,
+                          Scalar<f32> scale, Out<T, 3> o) {
             checkHeads(cfg, q, keys);
             Index together = q.dim(1) / keys.dim(1);
             for (auto [b, g] : grid({keys.dim(0), keys.dim(1)})) {
@@ -56,30 +57,62 @@ template <class T> static Kernel wholeOf(DecodeAttentionConfig cfg) {
           }};
 }
 
+namespace {
+
+/// What queries meet.
+template <class T> struct Caches {
+  In<T, 4> keys, values;
+  In<i32, 1> positions;
+
+  /// The parts of all sequences, o[B,N,P,D] and sizes[B,N,P]; done(b, g): one of head g is there.
+  void attend(const DecodeAttentionConfig &cfg, const In<T, 3> &q, const Tile &scale, const auto &o,
+              const auto &sizes, const auto &done) const {
+    checkHeads(cfg, q, keys);
+    Index together = q.dim(1) / keys.dim(1);
+    for (auto at : grid({keys.dim(0), keys.dim(1), sizes.dim(2)})) {
+      auto [b, g, part] = at;
+      Index numKeys = numKeysOf(positions, b, keys.rows()), head = g * together;
+      auto heads = [&](const auto &x) { return x.slice(0, head, together); };
+      attendToPart<T>(cfg, heads(q.at(b)),
+                      tilesOf<T>(cfg, keys.at(b).at(g), values.at(b).at(g), numKeys), part,
+                      ceilDiv(numKeys, cfg.n), scale, heads(o.at(b)).at(1, part),
+                      heads(sizes.at(b)).slice(1, part, 1));
+      done(b, g);
+    }
+  }
+};
+
+} // namespace
+
 template <class T> static Kernel partsOf(DecodeAttentionConfig cfg) {
   return {fmt::format("decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], "
-                      "scale) -> o[B,N,{0},D], sizes[B,N,{0}]",
-                      cfg.parts),
+                      "scale) -> o[B,N,ceil(S/{0}),D], sizes[B,N,ceil(S/{0})]",
+                      cfg.n * cfg.block),
           [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions, Scalar<f32> scale,
               Out<f32, 4> o, Out<f32, 3> sizes) {
-            checkHeads(cfg, q, keys);
-            Index together = q.dim(1) / keys.dim(1);
-            for (auto [b, g, part] : grid({keys.dim(0), keys.dim(1), Index(cfg.parts)})) {
-              Index numKeys = numKeysOf(positions, b, keys.rows()), head = g * together;
-              auto heads = [&](const auto &x) { return x.at(b).slice(0, head, together); };
-              Steps steps(ceilDiv(numKeys, cfg.n), part, cfg.parts);
-              auto [result, size] = attend<T>(
-                  cfg, Tile(heads(q).tiled(cfg.m, cfg.d)(0, 0)),
-                  tilesOf<T>(cfg, keys.at(b).at(g), values.at(b).at(g), numKeys), steps, scale);
-              heads(o).at(1, part).tiled(cfg.m, cfg.d)(0, 0) = result;
-              heads(sizes).slice(1, part, 1).tiled(cfg.m, 1)(0, 0) = size;
-            }
+            Caches<T>{keys, values, positions}.attend(cfg, q, scale, o, sizes, [](Index, Index) {});
+          }};
+}
+
+template <class T> static Kernel joinedOf(DecodeAttentionConfig cfg) {
+  return {kSignature, [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions,
+                          Scalar<f32> scale, Out<T, 3> o) {
+            PartsInMemory parts(cfg, q.dim(0), q.dim(1), keys.dim(1), q.dim(2),
+                                ceilDiv(keys.rows(), cfg.n * cfg.block));
+            Caches<T>{keys, values, positions}.attend(cfg, q, scale, parts.o(), parts.sizes(),
+                                                      [&](Index b, Index g) { parts.add(b, g); });
+            auto os = o.tiled(cfg.d);
+            for (auto [b, n, j] : os.tiles())
+              os(b, n, j) = cast<T>(parts.joined(b, n, j));
           }};
 }
 
 Kernel decodeAttention(DType type, const DecodeAttentionConfig &config) {
+  checkParts(config, "decode-attention");
   return Floats::dispatch(type, "decode-attention", [&]<class T> {
-    return config.parts > 1 ? partsOf<T>(config) : wholeOf<T>(config);
+    if (!config.block)
+      return wholeOf<T>(config);
+    return config.apart ? partsOf<T>(config) : joinedOf<T>(config);
   });
 }
 
@@ -96,52 +129,40 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
   return element == 0 ? S - 1 : std::floor(inputs.uniform(rank, argument, element) * S);
 }
 
-/// The keys of one of the parts of a sequence.
-static Terms keysOf(const Case &run, int64_t rank, int64_t sequence, int64_t part) {
-  int64_t n = run.config["n"], parts = run.config["parts"];
-  auto numKeys = static_cast<int64_t>(run.inputs.at(rank, kPositions, sequence)) + 1;
-  int64_t steps = (numKeys + n - 1) / n;
-  return {part * steps / parts * n, std::min(numKeys, (part + 1) * steps / parts * n)};
-}
-
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   const Problem &problem = run.problem;
-  int64_t N = problem["N"], G = problem["G"], S = problem["S"], parts = run.config["parts"];
+  int64_t N = problem["N"], G = problem["G"], S = problem["S"];
+  int64_t n = run.config["n"];
+  KeyParts parts(run.config, heuristics::tilesOf(S, n), n);
   std::vector<Expected> result;
   auto ofPart = [&](int64_t number, int64_t part) {
     int64_t sequence = number / N, keyHead = sequence * G + number % N * G / N;
-    Terms keys = keysOf(run, row.rank, sequence, part);
+    Terms keys = parts.keys(part, int64_t(run.inputs.at(row.rank, kPositions, sequence)) + 1);
     return AttentionOf{
         .query = [&run, &row, number](int64_t d) { return run.inputs.at(row.rank, kQ, number, d); },
         .key =
             [&run, &row, first = keyHead * S + keys.first](size_t which, int64_t j, int64_t d) {
               return run.inputs.at(row.rank, kKeys + which, first + j, d);
             },
-        .numKeys = std::max<int64_t>(0, keys.end - keys.first),
+        .numKeys = keys.end - keys.first,
         .elements = problem["D"],
         .scale = run.inputs.scalar(kScale),
         .type = problem.type,
         .result = run.inputs.type(row.argument)};
   };
-  if (row.argument != kSizes)
-    return attendedTo(ofPart(row.row / parts, row.row % parts), row.columns);
-  for (int64_t part : row.columns)
-    result.push_back(attendedSize(ofPart(row.row, part)));
-  return result;
+  return parts.expected(row, row.argument == kSizes, ofPart);
 }
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static Config defaults(const Problem &problem) {
-  int64_t together = std::max<int64_t>(1, problem["N"] / problem["G"]);
-  auto [m, n, d] = heuristics::attentionTile({together, problem["S"], problem["D"], problem.type},
-                                             problem.target);
-  return {{"m", problem.target.isGpu() ? m : together}, {"n", n}, {"d", d}, {"parts", 1}};
+  auto [m, n, d, block, byElements] = heuristics::decodeTile(
+      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target);
+  return {{"m", m}, {"n", n}, {"d", d}, {"block", block}, {"by", byElements}, {"parts", 0}};
 }
 
 static Kernel make(DType type, const Config &config) {
-  return decodeAttention(type,
-                         {config.get("m"), config.get("n"), config.get("d"), config.get("parts")});
+  return decodeAttention(type, decodeConfig(config));
 }
 
 static void check(const Problem &problem) {
@@ -155,10 +176,7 @@ KernelEntry decodeAttentionEntry() {
   entry.name = "decode-attention";
   entry.summary = "attention of one query a sequence over a cache of keys and values";
   entry.dtypes = Floats::list();
-  entry.parameters = {{"m", "heads of queries that share a head of keys, at least", {}},
-                      {"n", "keys of a step", {16, 32, 64, 128, 256}},
-                      {"d", "elements of a head, at least", {}},
-                      {"parts", "of the keys, which cores attend to apart", {1}}};
+  entry.parameters = decodeParameters("keys of a step");
   entry.defaults = defaults;
   entry.make = make;
   entry.shape = {{"B", 1}, {"N", 32}, {"G", 8}, {"S", 512}, {"D", 128}};
@@ -169,10 +187,14 @@ KernelEntry decodeAttentionEntry() {
       {{"B", 4}, {"N", 6}, {"G", 3}, {"S", 61}, {"D", 20}},
   };
   entry.benchShapes = {{{"B", 1}, {"N", 32}, {"G", 8}, {"S", 8192}, {"D", 128}}};
-  entry.checkCases = {{{{"B", 2}, {"N", 4}, {"G", 2}, {"S", 11}, {"D", 3}}, "m=2,n=4,d=4"},
-                      {{{"B", 2}, {"N", 4}, {"G", 2}, {"S", 11}, {"D", 3}}, "m=2,n=4,d=4,parts=2"}};
+  entry.checkCases = {
+      {{{"B", 2}, {"N", 4}, {"G", 2}, {"S", 11}, {"D", 3}}, "m=2,n=4,d=4,block=0,by=tiles"},
+      {{{"B", 2}, {"N", 4}, {"G", 2}, {"S", 11}, {"D", 3}},
+       "m=2,n=2,d=4,block=2,by=tiles,parts=apart"}};
   entry.scalars = {{"scale", 0.125}};
-  entry.variants = {"n=9", "m=5,n=16,d=72", "parts=2,n=16"};
+  entry.variants = {"n=9,block=0,by=tiles", "m=5,n=16,d=72,block=0,by=tiles",
+                    "n=16,block=2,by=tiles,parts=apart",
+                    "m=4,n=16,d=72,block=2,by=elements,parts=joined"};
   entry.check = check;
   entry.bytes = [](const Problem &p) { // half of a cache on average, but of the first
     return (1.0 + p["B"]) * p["G"] * p["S"] * p["D"] * byteSize(p.type);

@@ -2,6 +2,7 @@
 #include "ditron/kernels/Registry.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -108,6 +109,8 @@ static double extent(const Dimension &dimension, const Dimensions &dims) {
     result *= value(factor);
   for (const std::string &divisor : dimension.divisors)
     result /= value(divisor);
+  if (dimension.isRoundedUp)
+    result = std::ceil(result);
   return result + double(dimension.more);
 }
 

@@ -175,30 +175,37 @@ Kernel cacheAppend(DType type, const CacheAppendConfig &config = {});
 Kernel pagedAppend(DType type, const CacheAppendConfig &config = {});
 
 struct DecodeAttentionConfig {
-  int m = 8, n = 64; ///< at least the heads of queries that share keys, and keys of a step
+  int m = 8, n = 64; ///< at least the heads of queries that share keys, and keys of a tile
   int d = 128;       ///< at least the head's dimension: D is padded to it
-  int parts = 1;     ///< of the keys, which cores attend to apart; combine-attention joins them
+  int block =
+      0; ///< tiles of keys that are a part, which is attended to apart; 0: there is one part
+  bool byElements = false; ///< products are sums of elements, not of tiles; keys are in parts
+  bool apart = false;      ///< the results are those of parts; else they are joined
 };
 /// decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], scale) -> o[B,N,D]:
 /// o = softmax(scale * q * keys^T) * values of one query a sequence: that of sequence b sees the keys
 /// 0 to positions[b] (i32, read when the kernel runs), as cache-append leaves them. Queries of head n
-/// meet keys of head n * G / N; N is a multiple of G. With P parts of the keys the results are
-/// o[B,N,P,D] and sizes[B,N,P], both of f32: each part's o, and the logarithm to base 2 of its sum of
-/// weights, which are powers of e. A position that is not below S, D above config.d or N above config.m * G end the launch
+/// meet keys of head n * G / N; N is a multiple of G. Apart, with P parts of the keys, the results
+/// are o[B,N,P,D] and sizes[B,N,P], both of f32: each part's o, and the logarithm to base 2 of its sum
+/// of weights, which are powers of e. That is the lowest number where a part has no keys; its o is not
+/// written. A position that is not below S, D above config.d or N above config.m * G end the launch
 /// with a RuntimeError.
 Kernel decodeAttention(DType type, const DecodeAttentionConfig &config = {});
 
 /// paged-attention(q[T,N,D], keys[P,G,S,D], values[P,G,S,D], positions[T], sequences[T], pages[B,L],
 /// scale) -> o[T,N,D]: the same over a cache in pages, as paged-append leaves it: query t sees the
 /// keys 0 to positions[t] of sequence sequences[t], none at position -1, where o is 0. A page is a
-/// key tile: S is at most config.n. There is one part of the keys.
+/// tile of keys: S is at most config.n.
 Kernel pagedAttention(DType type, const DecodeAttentionConfig &config = {});
 
 struct CombineAttentionConfig {
-  int parts = 8, d = 128; ///< at least P and D
+  int parts = 8, d = 128; ///< parts that are joined at a time; at least D
+  bool flat = false;      ///< the heads of a sequence are one row
 };
 /// combine-attention(x[B,N,P,D], sizes[B,N,P]) -> o[B,N,D]: attention over all keys, of that over
-/// each of P parts as decode-attention leaves them; o is of the kernel's type.
+/// each of P parts as decode-attention leaves them; o is of the kernel's type. Parts without keys are
+/// the last ones. Flat, o is [B,N*D]. D above config.d ends the
+/// launch with a RuntimeError.
 Kernel combineAttention(DType type, const CombineAttentionConfig &config = {});
 
 struct EmbedConfig {

@@ -14,6 +14,8 @@ std::string Dimension::text() const {
   std::string result = fmt::format("{}", fmt::join(factors, "*"));
   for (const std::string &divisor : divisors)
     result += "/" + divisor;
+  if (isRoundedUp)
+    result = "ceil(" + result + ")";
   if (more)
     result += fmt::format("+{}", more);
   return result;
@@ -63,6 +65,7 @@ public:
 
   Dimension dimension() {
     Dimension result;
+    result.isRoundedUp = accept("ceil(");
     result.factors.push_back(word("a dimension"));
     while (true) {
       if (accept("*"))
@@ -72,6 +75,8 @@ public:
       else
         break;
     }
+    if (result.isRoundedUp)
+      expect(")");
     if (accept("+"))
       result.more = integer();
     return result;
@@ -193,10 +198,10 @@ int64_t Signature::evaluate(const Dimension &dimension, const Dimensions &dims,
     result *= value(factor);
   for (const std::string &divisor : dimension.divisors) {
     int64_t by = value(divisor);
-    if (result % by)
+    if (result % by && !dimension.isRoundedUp)
       throw CompileError(fmt::format("{}: {} of {} is {} by {}, which leaves a rest", text_,
                                      dimension.text(), argument, result, by));
-    result /= by;
+    result = result / by + (result % by != 0);
   }
   return result + dimension.more;
 }
@@ -215,9 +220,11 @@ struct Signature::Unknown {
   int64_t multiple = 1, divisor = 1;
 };
 
-/// None if the dimension has no unknown name, several, or one that divides.
+/// None if the dimension has no unknown name, several, one that divides or one that is rounded.
 static std::optional<Signature::Unknown> unknownOf(const Dimension &dimension,
                                                    const Dimensions &dims) {
+  if (dimension.isRoundedUp)
+    return {};
   Signature::Unknown unknown;
   auto known = [&](const std::string &factor) -> std::optional<int64_t> {
     if (isNumber(factor))
@@ -289,7 +296,7 @@ Dimensions Signature::bind(const std::vector<const std::vector<int64_t> *> &give
                                        dimension.text(), shape[d], argument.name, dimension.more));
       const std::string &name = dimension.factors.front();
       if (dimension.factors.size() != 1 || !dimension.divisors.empty() || dimension.more ||
-          isNumber(name))
+          dimension.isRoundedUp || isNumber(name))
         continue;
       auto [found, isNew] = dims.emplace(name, shape[d]);
       if (isNew)

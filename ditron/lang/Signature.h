@@ -7,7 +7,7 @@
 //   scale(x[T,H], factor) -> y[T,H]
 //
 // A dimension is a name, an integer, or a product of such, divided by others, and an integer more:
-// 2*H, R*M, M/R, B+1. R is the number of ranks, R_row that
+// 2*H, R*M, M/R, B+1; ceil(S/64) is divided and rounded up. R is the number of ranks, R_row that
 // along axis `row` of their mesh. An argument without brackets is a scalar. A `-`
 // stands for an argument that the kernel is made without: its parameter is a std::optional. Shapes
 // are checked against the signature, and outputs allocated from it.
@@ -25,6 +25,7 @@ namespace ditron {
 /// factors multiplied, divided by divisors, and `more`; each a name or a positive integer.
 struct Dimension {
   std::vector<std::string> factors, divisors;
+  bool isRoundedUp = false; ///< else the division leaves no rest
   int64_t more = 0;
   std::string text() const;
 };

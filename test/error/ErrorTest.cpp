@@ -254,6 +254,24 @@ TEST(Launch, ANameInAProductOnly) {
   });
 }
 
+TEST(Launch, ADimensionThatIsRoundedUp) {
+  Signature signature("k(x[N,M]) -> y[ceil(2*N/3/M)+1]");
+  EXPECT_EQ(signature.arguments()[1].text(), "y[ceil(2*N/3/M)+1]");
+  auto rows = [&](int64_t N, int64_t M) {
+    return signature.shape(signature.arguments()[1], {{"N", N}, {"M", M}})[0];
+  };
+  EXPECT_EQ(rows(3, 1), 3);
+  EXPECT_EQ(rows(4, 1), 4);
+  EXPECT_EQ(rows(4, 2), 3);
+  std::vector<int64_t> x{4, 2}, y{4};
+  EXPECT_EQ(messageOf<CompileError>([&] { signature.bind({&x, &y}, 1); }),
+            "k(x[N,M]) -> y[ceil(2*N/3/M)+1]: ceil(2*N/3/M)+1 is 4 in y, expected 3");
+  EXPECT_THAT(messageOf<CompileError>([] { Signature("k(x[N]) -> y[ceil(N/2]"); }),
+              HasSubstr("expected ')'"));
+  // What it is of is not known from it.
+  EXPECT_THROW(Signature("k(x[ceil(N/2)]) -> y[N]").bind({&y, nullptr}, 1), CompileError);
+}
+
 TEST(Launch, ADimensionOfOneMore) {
   runRanks({.ranks = 1}, [](Context &context) {
     Kernel kernel("k(starts[B+1], x[2*B+3]) -> y[B]",

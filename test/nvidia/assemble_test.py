@@ -72,6 +72,11 @@ def cases(program):
             yield "gemv", CHIPS[0], dtype, "B=1,N=12288,K=4096", "wide=exact" + config, "--alignment=16"
         several = ("wide=no" if "gated" in config else "wide=results") + config.replace(",rms=yes", "")
         yield "gemv", CHIPS[0], "bf16", "B=8,N=12288,K=4096", several, "--alignment=16"
+    for dtype in ("bf16", "f16", "f32"):
+        for heads in (128, 64):
+            for kernel in ("decode-attention", "paged-attention"):
+                dims = "B=1,N=32,G=8,S=8192" if kernel.startswith("decode") else "T=8,N=32,G=8,P=128,S=32,B=8,L=16"
+                yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", "parts=apart", "--alignment=16"
     yield "grouped-gemm", CHIPS[0], "bf16", "T=49152,G=64,N=1408,K=2048", ""
     for dtype in ("bf16", "f16"):
         for heads in (128, 64):

@@ -1,49 +1,170 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Device functions of attention over a cache of keys and values: the queries that share a head of
-// keys are the rows of a tile, and keys come tile after tile.
+// keys are attended to together, so that keys are read once, and keys come tile after tile.
 #pragma once
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
+#include <bit>
+#include <deque>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 namespace ditron::kernels {
 
-/// Attention over some keys, and the logarithm to base 2 of the sum of its weights: 0, and the lowest
-/// number, where there are none.
+/// The size of no keys; finite, so that no infinities are subtracted.
+inline constexpr f32 kNoSize = std::numeric_limits<f32>::lowest();
+
+/// Attention over some keys, and the logarithm to base 2 of the sum of its weights: 0, and kNoSize,
+/// where there are none.
 struct Attended {
   Tile o, size;
 };
 
-/// A tile of keys, that of their values, and how many of its first ones are seen.
+/// A tile of keys: number `index` of the views, whose rows behind the last key are none of theirs.
+/// The first `seen` of its keys are seen.
 template <class T> struct KeyTile {
-  TileRef<T, Access::read> keys, values;
-  Index seen;
+  View<T, 2, Access::read> keys, values;
+  Index index, seen;
 };
 
 /// Queries `mine` over the keys of these steps: keysOf(j) is tile j.
 template <class T>
 Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &keysOf,
                 const Steps &steps, const Tile &scale) {
-  constexpr f32 kLowest = std::numeric_limits<f32>::lowest();
   auto steepness = scale * std::numbers::log2e;
   auto column = iota({1, cfg.n}, 1);
-  Var top = full<f32>({cfg.m, 1}, kLowest);
+  Var top = full<f32>({cfg.m, 1}, kNoSize);
   Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
   for (auto step : range(steps.count)) {
     KeyTile<T> tile = keysOf(steps.first + step);
-    auto product = dot(mine, transpose(tile.keys)) * steepness;
-    // Finite, so that no infinities are subtracted.
-    auto scores = select(column < tile.seen, product, kLowest);
+    auto product = dot(mine, transpose(tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0))) * steepness;
+    auto scores = select(column < tile.seen, product, kNoSize);
     auto next = maximum(top, max(scores, 1));
     auto fading = exp2Flushed(top - next), weights = exp2Flushed(scores - next);
     total = total * fading + sum(weights, 1);
-    sums = sums * fading + dot(cast<T>(weights), tile.values);
+    sums = sums * fading + dot(cast<T>(weights), tile.values.tiled(cfg.n, cfg.d)(tile.index, 0));
     top = next;
   }
   auto isAny = total > 0;
-  return {sums * select(isAny, 1 / total.get(), 0), select(isAny, top + log2(total), kLowest)};
+  return {sums * select(isAny, 1 / total.get(), 0), select(isAny, top + log2(total), kNoSize)};
+}
+
+//===-- Element by element --------------------------------------------------------------------===//
+
+/// Rows of keys and of their values that a CTA reads at a time, 16 bytes a thread; which of them are
+/// seen.
+struct KeyRows {
+  Tile keys, values, isSeen;
+};
+
+/// All rows of some tiles of keys, read before anything is computed, so that all of them are on their
+/// way.
+template <class T>
+std::vector<KeyRows> readKeys(const DecodeAttentionConfig &cfg, const auto &keysOf, Index first) {
+  constexpr int kBytes = 128 * 16; // of the threads of four warps
+  auto most = unsigned(std::max<int>(1, kBytes / (cfg.d * int(byteSize(kDType<T>)))));
+  int rows = std::gcd(cfg.n, int(std::bit_floor(most)));
+  std::vector<KeyRows> result;
+  for (int j = 0; j < cfg.block; ++j) {
+    KeyTile<T> tile = keysOf(first + j);
+    for (int n = 0; n < cfg.n; n += rows) {
+      auto read = [&](const auto &view) {
+        return Tile(view.tiled(rows, cfg.d)(tile.index * (cfg.n / rows) + n / rows, 0));
+      };
+      result.push_back({read(tile.keys), read(tile.values), iota({rows, 1}, 0) + n < tile.seen});
+    }
+  }
+  return result;
+}
+
+/// Of each head, the scores of each of these rows. What a row of keys is converted to meets all heads
+/// at once.
+inline std::vector<std::vector<Tile>> scoresOf(const std::vector<KeyRows> &rows,
+                                               const std::vector<Tile> &queries) {
+  std::vector<std::vector<Tile>> scores(queries.size());
+  for (const KeyRows &one : rows) {
+    Tile keys = cast<f32>(one.keys);
+    for (size_t head = 0; head < queries.size(); ++head)
+      scores[head].push_back(select(one.isSeen, sum(keys * queries[head], 1), kNoSize));
+  }
+  return scores;
+}
+
+/// Of one head, the weights of each of some rows; the top of the scores, and the total of the weights.
+struct RowWeights {
+  std::vector<Tile> weights;
+  Tile top, total;
+};
+inline RowWeights weightsOf(const std::vector<Tile> &scores) {
+  int rows = int(scores.front().shape()[0]);
+  Var most = full<f32>({rows, 1}, kNoSize), sums = zeros<f32>(rows, 1);
+  for (const Tile &score : scores)
+    most = maximum(most, score);
+  Tile top = max(most, 0);
+  std::vector<Tile> weights;
+  for (const Tile &score : scores) {
+    weights.push_back(exp2Flushed(score - top));
+    sums += weights.back();
+  }
+  return {weights, top, sum(sums, 0)};
+}
+
+/// The heads of q over the keys of cfg.block tiles, `first` and those behind it, some of which are
+/// seen: where a few heads share keys, a tile of a tensor core would be almost empty.
+template <class T>
+std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
+                                       const View<T, 2, Access::read> &q, const auto &keysOf,
+                                       Index first, const Tile &scale) {
+  std::vector<KeyRows> rows = readKeys<T>(cfg, keysOf, first);
+  auto steepness = scale * std::numbers::log2e;
+  std::vector<Tile> queries;
+  for (int head = 0; head < cfg.m; ++head)
+    queries.push_back(cast<f32>(Tile(q.tiled(1, cfg.d)(head, 0))) * steepness);
+  std::vector<RowWeights> heads;
+  std::deque<Var<Tile>> sums;
+  for (const std::vector<Tile> &scores : scoresOf(rows, queries)) {
+    heads.push_back(weightsOf(scores));
+    sums.emplace_back(zeros<f32>(int(scores.front().shape()[0]), cfg.d));
+  }
+  for (size_t n = 0; n < rows.size(); ++n)
+    for (size_t head = 0; head < heads.size(); ++head)
+      sums[head] += heads[head].weights[n] * cast<f32>(rows[n].values);
+  std::vector<Attended> result;
+  for (size_t head = 0; head < heads.size(); ++head)
+    result.push_back(
+        {sum(sums[head], 0) / heads[head].total, heads[head].top + log2(heads[head].total)});
+  return result;
+}
+
+//===-- Parts ---------------------------------------------------------------------------------===//
+
+/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1]. A part of no
+/// keys has a size and no o.
+template <class T>
+void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &q,
+                  const auto &keysOf, Index part, Index numTiles, const Tile &scale, const auto &o,
+                  const auto &sizes) {
+  Index first = part * cfg.block;
+  auto some = [&] {
+    Steps steps(first, min(numTiles, first + cfg.block));
+    auto [result, size] = attend<T>(cfg, Tile(q.tiled(cfg.m, cfg.d)(0, 0)), keysOf, steps, scale);
+    o.tiled(cfg.m, cfg.d)(0, 0) = result;
+    sizes.tiled(cfg.m, 1)(0, 0) = size;
+  };
+  auto byElements = [&] {
+    std::vector<Attended> heads = attendByElements<T>(cfg, q, keysOf, first, scale);
+    for (int head = 0; head < cfg.m; ++head) {
+      o.tiled(1, cfg.d)(head, 0) = heads[size_t(head)].o;
+      sizes.tiled(1, 1)(head, 0) = heads[size_t(head)].size;
+    }
+  };
+  auto none = [&] { sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize); };
+  if (cfg.byElements)
+    when(first < numTiles, byElements, none);
+  else
+    when(first < numTiles, some, none);
 }
 
 /// Ends the launch unless heads as these fit the variant.

@@ -56,14 +56,23 @@ const Kernel &Library::rows(DType type, int64_t width, int64_t rows) {
 }
 
 const Kernel &Library::attention(const Architecture &model, int64_t pageSize) {
-  return get("paged-attention", {{"T", 1},
-                                 {"N", model.heads},
-                                 {"G", model.keyHeads},
-                                 {"D", model.headSize},
-                                 {"P", 1},
-                                 {"S", pageSize},
-                                 {"B", 1},
-                                 {"L", 1}});
+  return get("paged-attention",
+             {{"T", 1},
+              {"N", model.heads},
+              {"G", model.keyHeads},
+              {"D", model.headSize},
+              {"P", 1},
+              {"S", pageSize},
+              {"B", 1},
+              {"L", 1}},
+             "parts=apart");
+}
+
+const Kernel &Library::joinParts(const Architecture &model, DType type) {
+  constexpr int64_t kParts = 32; // of a long sequence
+  return get("combine-attention",
+             {{"B", 1}, {"N", model.heads}, {"P", kParts}, {"D", model.headSize}}, "flat=yes",
+             type);
 }
 
 const Kernel &Library::argmax(int64_t rows, int64_t vocabulary) {

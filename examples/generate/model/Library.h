@@ -31,8 +31,10 @@ public:
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
   /// Rows in f32 of a table of this width and type, by number.
   const ditron::Kernel &rows(ditron::DType type, int64_t width, int64_t rows);
-  /// Over a cache in pages of `pageSize` positions.
+  /// Over a cache in pages of `pageSize` positions: parts of the keys and their sizes, which
+  /// joinParts makes rows of heads of.
   const ditron::Kernel &attention(const Architecture &model, int64_t pageSize);
+  const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
 
 private:

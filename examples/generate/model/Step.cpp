@@ -19,9 +19,8 @@ public:
               int64_t rows)
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds(rows) && weights.areAllOf(DType::bf16)),
-        turn_(turnAndAppend(model)), join_(joinHeads(model, rounds_ ? DType::bf16 : DType::f32)),
-        roundNormed_(roundNormed(model)), addOverRanks_(addOverRanks()), rows_(rows),
-        ranks_(ctx.ranks()) {}
+        turn_(turnAndAppend(model)), roundNormed_(roundNormed(model)),
+        addOverRanks_(addOverRanks()), rows_(rows), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     Value token = g_.input("token[T]", DType::i32);
@@ -85,15 +84,21 @@ private:
     return g_.task(addOverRanks_, product({}, in, W), x);
   }
 
+  /// Attention over parts of the keys.
+  struct Parts {
+    Value o, sizes;
+  };
+
   /// x and the attention of what is normalised of it.
   Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
     Value qkv = productOfNormed({}, x, w.qkv, w.attentionNorm);
     Value q = addQueries(w, qkv, keys, values);
-    Value heads = g_.task(library_.attention(model_, cache.keys.shape()[2]), q, keys, values,
+    Parts parts = g_.task(library_.attention(model_, cache.keys.shape()[2]), q, keys, values,
                           position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
-    Value joined = g_.task(join_, heads);
-    return addProduct(joined, w.attentionOutput, x);
+    Value heads = g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
+                          parts.sizes);
+    return addProduct(heads, w.attentionOutput, x);
   }
 
   /// x and the feed-forward layer of what is normalised of it.
@@ -107,7 +112,7 @@ private:
   const Architecture &model_;
   const Weights &weights_;
   bool rounds_;
-  Kernel turn_, join_, roundNormed_, addOverRanks_;
+  Kernel turn_, roundNormed_, addOverRanks_;
   int64_t rows_, ranks_;
   Value position_, sequence_, pages_, cosines_, sines_;
 };

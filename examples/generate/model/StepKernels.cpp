@@ -89,22 +89,6 @@ Kernel turnAndAppend(const Architecture &model) {
           }};
 }
 
-template <class T> static Kernel joinHeadsAs(const Architecture &model) {
-  std::string signature =
-      fmt::format("join-heads(x[B,{0},{1}]) -> y[B,{0}*{1}]", model.heads, model.headSize);
-  return {signature, [=](In<f32, 3> x, Out<T> y) {
-            int D = int(model.headSize);
-            auto xs = x.tiled(D);
-            auto ys = y.split(1, Index(model.heads)).tiled(D);
-            for (auto [b, n, d] : xs.tiles())
-              ys(b, n, d) = cast<T>(xs(b, n, d));
-          }};
-}
-
-Kernel joinHeads(const Architecture &model, DType type) {
-  return type == DType::bf16 ? joinHeadsAs<bf16>(model) : joinHeadsAs<f32>(model);
-}
-
 Kernel roundNormed(const Architecture &model) {
   constexpr int64_t kWidest = 4096;
   int width = int(std::min(kWidest, int64_t(std::bit_ceil(uint64_t(model.width)))));

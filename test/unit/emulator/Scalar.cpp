@@ -102,6 +102,20 @@ uint64_t floating(const Instruction &i, const std::vector<uint64_t> &s) {
   throw Fault("unknown instruction: " + i.text);
 }
 
+uint64_t ofDoubles(const Instruction &i, const std::vector<uint64_t> &s) {
+  std::string_view name = i.name();
+  auto a = std::bit_cast<double>(s[0]), b = s.size() > 1 ? std::bit_cast<double>(s[1]) : 0;
+  if (name == "add")
+    return std::bit_cast<uint64_t>(a + b);
+  if (name == "mul")
+    return std::bit_cast<uint64_t>(a * b);
+  if (name == "div")
+    return std::bit_cast<uint64_t>(a / b);
+  if (name == "fma")
+    return std::bit_cast<uint64_t>(std::fma(a, b, std::bit_cast<double>(s[2])));
+  throw Fault("unknown instruction: " + i.text);
+}
+
 /// To the integer of the mode that the instruction names.
 float rounded(const Instruction &i, float value) {
   if (i.has("rmi"))
@@ -139,6 +153,12 @@ uint64_t convert(const Instruction &i, uint64_t value) {
     return (value + 0x1000) & 0xffffe000;
   if (to == "f32" && (from[0] == 'u' || from[0] == 's'))
     return bitsOfSingle(static_cast<float>(integer(from, value)));
+  if (to == "f32" && from == "f64")
+    return bitsOfSingle(static_cast<float>(std::bit_cast<double>(value)));
+  if (to == "f64" && from == "f32")
+    return std::bit_cast<uint64_t>(double(single(value)));
+  if (to == "f64" && from[0] == 's')
+    return std::bit_cast<uint64_t>(double(integer(from, value)));
   if (to == "f32" && from == "f32")
     return bitsOfSingle(rounded(i, single(value)));
   if (from == "f32" && (to[0] == 'u' || to[0] == 's'))
@@ -260,6 +280,7 @@ uint64_t compute(const Instruction &i, const std::vector<uint64_t> &s) {
   uint64_t result = std::find(std::begin(kBitwise), std::end(kBitwise), name) != std::end(kBitwise)
                         ? bitwise(i, s)
                     : type == "f32" ? floating(i, s)
+                    : type == "f64" ? ofDoubles(i, s)
                                     : arithmetic(i, s);
   return truncated(result, i.has("wide") ? 64 : bitsOf(type));
 }

@@ -6,6 +6,8 @@
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -110,6 +112,40 @@ int64_t registersOfOthers(func::FuncOp function, int64_t threads) {
   return most;
 }
 
+/// Whether a tile that has been computed is needed behind an op of its block.
+bool isNeededBehind(Value tile, Operation *op) {
+  return llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    Operation *there = op->getBlock()->findAncestorOpInBlock(*user);
+    return there && op->isBeforeInBlock(there);
+  });
+}
+
+/// Registers of a thread for the tiles of a block that live across one of its reductions, `run`
+/// elements of a row at least: the most across any. What is computed between two of them takes fewer,
+/// for its elements come one by one.
+int64_t registersAcross(func::FuncOp function, int64_t threads, int64_t run) {
+  auto ofTile = [&](Value value) {
+    RankedTensorType tile = tileOf(value);
+    int64_t elements = std::max((tile.getNumElements() + threads - 1) / threads,
+                                std::min(run, tile.getShape().back()));
+    return std::max<int64_t>(1, elements * elementBytes(tile.getElementType()) / 4);
+  };
+  int64_t most = 0;
+  function.walk([&](core::ReduceOp reduce) {
+    llvm::SetVector<Value> living;
+    for (Operation *op = reduce->getPrevNode(); op; op = op->getPrevNode())
+      for (Value result : op->getResults())
+        if (isTile(result) && op->getNumOperands() > 0 && !isa<tensor::SplatOp>(op) &&
+            !tileOf(result).getElementType().isInteger(1) && isNeededBehind(result, reduce))
+          living.insert(isa<core::BroadcastOp>(op) ? op->getOperand(0) : result);
+    int64_t together = 0;
+    for (Value tile : living)
+      together += ofTile(tile);
+    most = std::max(most, together);
+  });
+  return most;
+}
+
 /// Registers of a thread that tiles take at least, on the way through a region that takes most: for
 /// what it reads and what loops carry.
 int64_t registersOf(Region &region, int64_t threads) {
@@ -140,13 +176,17 @@ int64_t registersOf(Region &region, int64_t threads) {
 /// read besides, and a few more, which are fewer where two results make a word; fitted to what
 /// ptxas needs in order not to spill.
 int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
-  constexpr int64_t kOther = 30, kOtherOfHalves = 21, kOfAsking = 96;
+  constexpr int64_t kOther = 30, kOtherOfHalves = 21, kOfAsking = 96, kOfAskingAcross = 96;
   int64_t own = mostElements(function) / threads;
-  if (!isForAligned(function))
-    return own + kOfAsking;
   core::LoadOp load = largestLoad(function);
-  bool isOfHalves = load && elementBytes(tileOf(load.getTile()).getElementType()) < 4;
-  return own + registersOfOthers(function, threads) + (isOfHalves ? kOtherOfHalves : kOther);
+  int64_t size = load ? elementBytes(tileOf(load.getTile()).getElementType()) : kAccessBytes;
+  int64_t across = registersAcross(function, threads, kAccessBytes / size);
+  if (!isForAligned(function))
+    return std::max(own + kOfAsking, across + kOfAskingAcross);
+  int64_t read = own + registersOfOthers(function, threads);
+  if (across > read)
+    return across + kOther;
+  return read + (size < 4 ? kOtherOfHalves : kOther);
 }
 
 } // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention over all keys, of that over each of some parts of them: the parts weighted by the sums of
+// weights that they had (Dao et al., "Flash-Decoding for long-context inference").
+#pragma once
+#include "ditron/kernels/functions/Attend.h"
+#include "ditron/lang/Dist.h"
+
+namespace ditron::kernels {
+
+/// Columns j of the o over all keys: x[P,D] is what parts have, of these sizes[P]. Those without keys
+/// are the last ones; what is in x there is not looked at.
+template <Access access>
+Tile joinedParts(const CombineAttentionConfig &cfg, const View<f32, 2, access> &x,
+                 const View<f32, 1, access> &sizes, Index j) {
+  auto sizesAt = [&](Index step) { return Tile(sizes.tiled(cfg.parts)(step).padded(kNoSize)); };
+  auto xs = x.tiled(cfg.parts, cfg.d);
+  Index steps = ceilDiv(sizes.size(), cfg.parts);
+  Var top = full<f32>({1}, kNoSize), total = zeros<f32>(1), sums = zeros<f32>(1, cfg.d);
+  for (auto step : range(steps))
+    top = maximum(top, max(sizesAt(step), 0));
+  for (auto step : range(steps)) {
+    auto hasKeys = select(sizes.read({step * cfg.parts}) > kNoSize, toTile(1), 0);
+    when(toIndex(hasKeys) > 0, [&] {
+      Tile size = sizesAt(step), weights = exp2Flushed(size - top);
+      Tile column = reshape(weights, {cfg.parts, 1});
+      total += sum(weights, 0);
+      sums += sum(select(column > 0, xs(step, j) * column, 0), 0);
+    });
+  }
+  return reshape(sums * select(total > 0, 1 / total.get(), 0), {cfg.d});
+}
+
+/// Parts of keys that cores of one kernel attend to, and join once all of a head's are there: of B
+/// queries, N heads of them that share G heads of keys, D elements and P parts.
+class PartsInMemory {
+public:
+  PartsInMemory(const DecodeAttentionConfig &cfg, Index B, Index N, Index G, Index D, Index P)
+      : cfg_{std::max(1, kElements / cfg.d), cfg.d}, together_(N / G), count_(P),
+        o_(symmetric<f32>({B, N, P, D}, "parts")), sizes_(symmetric<f32>({B, N, P}, "sizes")),
+        done_(signals({B, G}, "done")) {}
+
+  const Symmetric<f32, 4> &o() const { return o_; }
+  const Symmetric<f32, 3> &sizes() const { return sizes_; }
+  /// A part of the heads that share keys g is there.
+  void add(Index b, Index g) const { notify(done_(b, g)); }
+  /// Columns j of a head, once all of its parts are there.
+  Tile joined(Index b, Index n, Index j) const {
+    wait(done_(b, n / together_), count_);
+    return joinedParts(cfg_, o_.at(b).at(n), sizes_.at(b).at(n), j);
+  }
+
+private:
+  static constexpr int kElements = 2048; ///< that are joined at a time: of four warps
+  CombineAttentionConfig cfg_;
+  Index together_, count_;
+  Symmetric<f32, 4> o_;
+  Symmetric<f32, 3> sizes_;
+  SignalArray<2, false> done_;
+};
+
+} // namespace ditron::kernels
