@@ -44,6 +44,10 @@ assert lines("--ranks", "2", *modes)[0]["ranks"] == 2
 assert lines("--backend", "reference")[0]["tokens"] == alone
 assert lines("--backend", "nvidia", "--mode", "stream,megakernel", driver=DRIVER)[0]["tokens"] == alone
 lines("--backend", "nvidia", "--batch", "2", "--layers", "1", driver=DRIVER)
+# The code of a step does not grow with the layers.
+texts = [run("tiny", "--text", "--layers", layers).stdout for layers in ("2", "36")]
+assert len({text.count("func.func") for text in texts}) == 1, "kernels of 2 and of 36 layers"
+assert texts[1].count("task.node") - texts[0].count("task.node") == 34 * 7, "tasks of 34 layers"
 for options, said in ((["gpt"], "the model is 'gpt', expected one of qwen3-0.6b"), (["tiny", "--batch", "65"], "--batch is 65"),
                       (["tiny", "--mode", "fast"], "--mode is 'fast'"), (["tiny", "--dtype", "i8"], "--dtype is 'i8'"),
                       (["tiny", "--context", "0"], "--context is 0"), (["tiny", "--ranks", "3"], "--ranks is 3"),

@@ -6,6 +6,7 @@
 #include "bench/Bandwidth.h"
 #include "bench/Measure.h"
 #include "ditron/support/Error.h"
+#include "ditron/task/GraphText.h"
 #include "formats/Json.h"
 #include <algorithm>
 #include <chrono>
@@ -64,10 +65,28 @@ struct Bench {
   }
 };
 
-void run(const ditron::Context &ctx, const BenchOptions &line) {
+Preset modelOf(const BenchOptions &line) {
   Preset preset = presetOf(line.model);
   if (line.layers > 0)
     preset.architecture.layers = line.layers;
+  return preset;
+}
+
+/// The graph does not depend on what the weights are.
+void printText(const ditron::Context &ctx, const BenchOptions &line) {
+  Preset preset = modelOf(line);
+  int64_t positions = line.context + line.checked;
+  Weights weights = randomWeights(ctx, preset, line.dtype(), positions, Contents::undefined);
+  Decoder decoder(ctx, preset.architecture.shard(ctx.ranks()), weights, {positions, line.batch},
+                  line.modes().front());
+  if (ctx.rank() == 0)
+    std::fputs(ditron::toText(decoder.graph(line.batch)).c_str(), stdout);
+}
+
+void run(const ditron::Context &ctx, const BenchOptions &line) {
+  if (line.isText)
+    return printText(ctx, line);
+  Preset preset = modelOf(line);
   bool isFirst = ctx.rank() == 0;
   auto start = std::chrono::steady_clock::now();
   Weights weights = randomWeights(ctx, preset, line.dtype(), line.context + line.checked);

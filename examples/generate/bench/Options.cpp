@@ -29,6 +29,8 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   app.add_option("--seconds", line.seconds, "measure each mode for so long (default 2)");
   app.add_option("--bandwidth", line.bandwidth,
                  "bytes a second that a device reads (default: as measured)");
+  app.add_flag("--text", line.isText,
+               "print the graph of a step, for ditron compile, and measure nothing");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
   app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
   app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");

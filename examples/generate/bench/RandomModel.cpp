@@ -42,15 +42,16 @@ namespace {
 /// Makes the weights of a model.
 class Maker {
 public:
-  Maker(const Context &ctx, const Architecture &model, DType type)
-      : ctx_(ctx), fill_(ctx), model_(model), type_(type) {}
+  Maker(const Context &ctx, const Architecture &model, DType type, Contents contents)
+      : ctx_(ctx), fill_(ctx), model_(model), type_(type), contents_(contents) {}
 
   Matrix matrix(int64_t rows, int64_t columns) {
     Matrix result;
     result.values = ctx_.tensor(type_, {rows, columns});
     result.rows = rows;
     result.columns = columns;
-    fill_(result.values, std::sqrt(3.0 / double(columns)));
+    if (contents_ == Contents::random)
+      fill_(result.values, std::sqrt(3.0 / double(columns)));
     return result;
   }
 
@@ -83,13 +84,15 @@ private:
   RandomFill fill_;
   const Architecture &model_; ///< this rank's part
   DType type_;
+  Contents contents_;
 };
 
 } // namespace
 
-Weights randomWeights(const Context &ctx, const Preset &preset, DType type, int64_t positions) {
+Weights randomWeights(const Context &ctx, const Preset &preset, DType type, int64_t positions,
+                      Contents contents) {
   Architecture model = preset.architecture.shard(ctx.ranks());
-  Maker maker(ctx, model, type);
+  Maker maker(ctx, model, type, contents);
   Weights result;
   result.head = maker.matrix(model.vocabulary, model.width);
   result.embedding =

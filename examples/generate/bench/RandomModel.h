@@ -19,9 +19,10 @@ private:
   int64_t seed_ = 1; ///< of the next tensor
 };
 
+enum class Contents { random, undefined };
 /// The weights of this rank, matrices of `type`, whose products are about as large as their inputs.
 Weights randomWeights(const ditron::Context &ctx, const Preset &preset, ditron::DType type,
-                      int64_t positions);
+                      int64_t positions, Contents contents = Contents::random);
 /// Bytes of the weights that a step reads, but for the embeddings.
 int64_t bytesOf(const Weights &weights);
 

@@ -115,12 +115,21 @@ static int64_t roundedWanted(int64_t wanted, int64_t rows) {
   return std::min(rows, wanted <= 1 ? 1 : wanted <= kSome ? kSome : DecoderSize::kRows);
 }
 
-const TaskProgram &Decoder::programFor(int64_t rows) {
+/// The rows that tiles are chosen for.
+static int64_t tiledRows(int64_t rows) {
   constexpr int64_t kFew = 8;
-  int64_t key = rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
+  return rows == 1 ? 1 : rows <= kFew ? kFew : DecoderSize::kRows;
+}
+
+TaskGraph Decoder::graph(int64_t rows) const {
+  return stepOf(ctx_, model_, weights_, caches_, tiledRows(rows));
+}
+
+const TaskProgram &Decoder::programFor(int64_t rows) {
+  int64_t key = tiledRows(rows);
   auto found = programs_.find(key);
   if (found == programs_.end()) {
-    TaskGraph step = stepOf(ctx_, model_, weights_, caches_, key);
+    TaskGraph step = graph(rows);
     TaskOptions options{.mode = mode_};
     found = programs_
                 .emplace(key, profiler_ ? profiler_->compile(step, options)

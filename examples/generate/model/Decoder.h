@@ -52,6 +52,8 @@ public:
   /// From the next step on these pages are the sequence's, in this order; no values of those who had them
   /// before are left in them.
   void setPages(int64_t sequence, std::span<const int64_t> pages);
+  /// A step with the tiles of this number of rows.
+  ditron::TaskGraph graph(int64_t rows) const;
   /// Compiles what steps of `rows` rows need, which the first of them does otherwise.
   void prepare(int64_t rows);
   /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
