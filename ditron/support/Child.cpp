@@ -15,6 +15,7 @@
 #include <malloc.h>
 #include <new>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -38,6 +39,38 @@ void limit(int resource, rlim_t most) {
   getrlimit(static_cast<__rlimit_resource>(resource), &now);
   now.rlim_cur = std::min(now.rlim_cur, most);
   setrlimit(static_cast<__rlimit_resource>(resource), &now);
+}
+
+/// What a child writes in front: the work came to its end, or to that of its memory.
+constexpr char kAnswered = '+', kStarved = '!';
+
+int answers = -1; ///< where a child writes
+
+/// MLIR uses what malloc gives unseen, and a stack may find no room to grow: a crash where no memory
+/// is left is the end of the memory.
+void answerCrash(int signal) {
+  constexpr size_t kLittle = size_t(1) << 20;
+  void *room = mmap(nullptr, kLittle, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) {
+    [[maybe_unused]] ssize_t ignored = write(answers, &kStarved, 1);
+    _exit(0);
+  }
+  munmap(room, kLittle);
+  std::signal(signal, SIG_DFL);
+  raise(signal); // comes when this handler returns
+}
+
+void explainCrashes(int file) {
+  alignas(16) static std::byte stack[size_t(64) << 10];
+  answers = file;
+  stack_t other{};
+  other.ss_sp = stack;
+  other.ss_size = sizeof(stack);
+  sigaltstack(&other, nullptr);
+  struct sigaction action{};
+  action.sa_handler = answerCrash;
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGSEGV, &action, nullptr);
 }
 
 /// No core file, no handlers of the parent's, nothing on its stderr, and the limits.
@@ -64,13 +97,11 @@ void writeAll(int file, const std::string &text) {
   }
 }
 
-/// What a child writes in front: the work came to its end, or to that of its memory.
-constexpr char kAnswered = '+', kStarved = '!';
-
 /// Never returns.
 [[noreturn]] void serve(int file, const std::function<std::string()> &work,
                         const ChildLimits &limits) noexcept {
   confine(limits);
+  explainCrashes(file);
   try {
     writeAll(file, kAnswered + work());
   } catch (const std::bad_alloc &) {

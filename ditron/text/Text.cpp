@@ -2,6 +2,7 @@
 #include "ditron/text/Text.h"
 #include "ditron/support/Child.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/SystemMemory.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <vector>
@@ -82,6 +83,17 @@ std::optional<Hazard> findExcess(std::string_view text) {
   return std::nullopt;
 }
 
+/// A limit on memory with which the parser would crash on any text.
+static std::optional<Hazard> findLack() {
+  constexpr size_t kToParse = size_t(16) << 20;
+  try {
+    requireAddressSpace(kToParse, "parsing a text");
+    return std::nullopt;
+  } catch (const RuntimeError &error) {
+    return Hazard{0, error.what()};
+  }
+}
+
 //===-- Verdict of a child --------------------------------------------------------------------===//
 
 namespace {
@@ -112,6 +124,8 @@ size_t findLine(std::string_view text, const Reader &reader) {
 Verdict judge(std::string_view text, const Reader &reader) {
   if (std::optional<Hazard> excess = findExcess(text))
     return {excess, ""};
+  if (std::optional<Hazard> lack = findLack())
+    return {lack, ""};
   ChildEnd end = inChild([&] { return reader(text); });
   if (end.kind == ChildEnd::Kind::answered)
     return {std::nullopt, end.answer};

@@ -74,6 +74,8 @@ def commandLine(number):
         words += option(draw)
     if verb in ("run", "bench", "trace", "tune") and draw(range(4)): # what runs is small
         words += ["--shape", "M=5,N=6,K=7"] if "--shape" not in words else []
+    if verb == "check" and "--seconds" not in words: # and what is checked ends in time, whatever its size
+        words += ["--seconds", str(LONGEST // 2)]
     return words
 
 

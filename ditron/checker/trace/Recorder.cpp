@@ -293,7 +293,8 @@ private:
     result_.hypothetical = result_.trace.threads;
     threads_ = &result_.hypothetical;
     uint64_t executed = steps_;
-    while (!interpreter_.isDone() && !result_.failure && steps_ < 4 * executed + 100'000) {
+    while (!interpreter_.isDone() && !result_.failure && steps_ < 4 * executed + 100'000 &&
+           !isOverBudget()) {
       for (uint32_t t = 0; t < interpreter_.numCores(); ++t)
         if (const CoreMachine &core = interpreter_.core(t); !core.isDone() && core.waiting()) {
           (*threads_)[t].push_back(waitOf(t, core));
@@ -301,7 +302,9 @@ private:
         }
       advance(scheduler);
     }
-    result_.failure.reset(); // what they do with what is not there says nothing
+    // What they do with what is not there says nothing, nor does how long they take.
+    result_.failure.reset();
+    result_.isOverBudget = result_.isLate = false;
     steps_ = executed;
     threads_ = &result_.trace.threads;
   }

@@ -407,6 +407,24 @@ TEST(Budget, SaysHowFarItCame) {
   EXPECT_NE(verdict.text().find("the budget of 20 operations ended a run"), std::string::npos);
 }
 
+TEST(Budget, EndsWhatIsImaginedBehindADeadlock) {
+  TextualIR ir{R"(
+    func.func @k() attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %many = arith.constant 1000000 : index
+      %full = dist.signals "full"() : !dist.signals<0>
+      scf.for %i = %c0 to %many step %c1 {
+        %next = arith.addi %i, %c1 : index
+        dist.wait %full[] >= %next : !dist.signals<0>
+      }
+      return
+    })"};
+  Verdict verdict = check(ir, {.cores = 1, .budget = 20'000, .time = std::chrono::seconds(20)});
+  EXPECT_NE(find(verdict, FindingKind::lostSignal), nullptr) << verdict.text();
+  EXPECT_EQ(verdict.text().find("the time of"), std::string::npos) << verdict.text();
+}
+
 TEST(Usage, ErrorsNameWhatIsWrong) {
   Kernel kernel = Exchange().make();
   auto messageOf = [&](CheckOptions options) {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <gtest/gtest.h>
 #include <stdexcept>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -47,6 +48,19 @@ TEST(Child, HasSoMuchMemory) {
       limits);
   EXPECT_EQ(end.kind, ChildEnd::Kind::starved);
   EXPECT_EQ(end.text(), "the end of its memory");
+}
+
+TEST(Child, CrashesWhereNoMemoryIsLeft) {
+  if (kSanitizer != Sanitizer::none)
+    GTEST_SKIP() << "the sanitizer takes the address space";
+  ChildEnd end = inChild([]() -> std::string {
+    rlimit none{};
+    setrlimit(RLIMIT_AS, &none);
+    volatile int *volatile nowhere = nullptr;
+    *nowhere = 1;
+    return "";
+  });
+  EXPECT_EQ(end.kind, ChildEnd::Kind::starved);
 }
 
 TEST(Child, RunsAProgram) {
