@@ -27,6 +27,9 @@
 
 namespace ditron::task {
 
+/// The signal in which a core counts the tasks that it has completed.
+inline constexpr const char *kDoneSignal = "done";
+
 /// The core has completed `count` tasks or more.
 struct Wait {
   int64_t core = 0, count = 0;
