@@ -99,6 +99,13 @@ private:
   task::Plan plan_;
 };
 
+/// What a mutant waits for.
+std::string shortened(const task::Graph &graph, const task::Wait &wait) {
+  std::string whose =
+      wait.node ? graph.describe(graph.nodes[*wait.node]) : fmt::format("core {}", wait.core);
+  return fmt::format("wait for {} tasks of {}, not {}", wait.count, whose, wait.count + 1);
+}
+
 } // namespace
 
 Verdict check(const TaskGraph &graph, const GraphCheckOptions &options) {
@@ -127,8 +134,7 @@ std::vector<Mutant> mutate(const TaskGraph &graph, const GraphCheckOptions &opti
         mutants.push_back(
             {.kind = "shorten-edge",
              .source = fmt::format("task {}, core {}", subject.graph().describe(node), core),
-             .what = fmt::format("wait for {} tasks of core {}, not {}", changed.count,
-                                 changed.core, changed.count + 1),
+             .what = shortened(subject.graph(), changed),
              .outcome = verdict.clean() ? Mutant::Outcome::missed : Mutant::Outcome::killed,
              .finding = verdict.clean() ? "" : std::string(name(verdict.findings.front().kind))});
       }

@@ -5,6 +5,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include <atomic>
 #include <cstdlib>
+#include <cxxabi.h>
 #include <exception>
 #include <fmt/format.h>
 #include <iterator>
@@ -12,6 +13,7 @@
 #include <new>
 #include <string_view>
 #include <sys/uio.h>
+#include <typeinfo>
 #include <unistd.h>
 
 namespace ditron {
@@ -63,14 +65,22 @@ void tell(std::string_view message) {
 
 std::terminate_handler terminateBefore = nullptr;
 
-/// To throw takes memory as well: without it, the C++ library calls terminate.
-[[noreturn]] void endByTerminate() {
+/// Whether there is no room for an exception.
+bool isWithoutMemory() {
   constexpr size_t kOfAnException = 128 + sizeof(std::bad_alloc); // bytes, with its header
   static std::atomic<void *> probe; // a request whose result nobody sees would not be made
   probe = std::malloc(kOfAnException);
-  if (!probe)
-    end(kNoMemoryText, kNoMemory);
+  bool isThere = probe != nullptr;
   std::free(probe);
+  return !isThere;
+}
+
+/// To throw takes memory as well: without it, the C++ library calls terminate. So it does where the
+/// thread of a library does not catch what its functions throw.
+[[noreturn]] void endByTerminate() {
+  const std::type_info *thrown = abi::__cxa_current_exception_type();
+  if (isWithoutMemory() || (thrown && *thrown == typeid(std::bad_alloc)))
+    end(kNoMemoryText, kNoMemory);
   terminateBefore();
   std::abort();
 }

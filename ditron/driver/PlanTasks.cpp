@@ -57,7 +57,14 @@ std::string PlanTasks::textOf(const task::Task &task) const {
 
 std::string PlanTasks::at(int64_t rank, int64_t core, int64_t done) const {
   const Queue *queue = queueOf(rank, core);
-  return queue && done >= 0 && done < std::ssize(*queue) ? textOf((*queue)[size_t(done)]) : "";
+  if (!queue || done < 0 || done >= std::ssize(*queue))
+    return "";
+  // A core counts some of its tasks together with those before them.
+  auto first = queue->begin() + done;
+  auto told =
+      std::find_if(first, queue->end(), [](const task::Task &one) { return one.tellsCore; });
+  int64_t others = std::min<int64_t>(told - first, queue->end() - first - 1);
+  return textOf(*first) + (others > 0 ? fmt::format(" or one of {} behind it", others) : "");
 }
 
 /// The node whose own signal this is: see task/NodeMemory.h.
@@ -69,6 +76,18 @@ std::optional<size_t> PlanTasks::nodeOf(std::string_view array, int64_t instance
       return n;
   }
   return std::nullopt;
+}
+
+/// "task 'up' (tile 3) of core 1"; of a node "task 'up' of all cores".
+std::string PlanTasks::awaitedText(int64_t rank, const task::Wait &wait) const {
+  if (wait.node)
+    return *wait.node < source_.graph->nodes.size()
+               ? ditron::textOf(source_.graph->nodes[*wait.node]) + " of all cores"
+               : "";
+  const Queue *queue = queueOf(rank, wait.core);
+  if (!queue || wait.count < 1 || wait.count > std::ssize(*queue))
+    return "";
+  return fmt::format("{} of core {}", textOf((*queue)[size_t(wait.count) - 1]), wait.core);
 }
 
 runtime::TaskWait PlanTasks::ofWait(int64_t rank, int64_t core, std::string_view signal,
@@ -83,14 +102,14 @@ runtime::TaskWait PlanTasks::ofWait(int64_t rank, int64_t core, std::string_view
                             [&](const task::Task &task) { return node == task.node; });
     return {own == queue->end() ? "" : textOf(*own), ""};
   }
-  // A core waits for a count of another one once: see task/Plan.h.
+  // A core waits for a count of another one, or of a node, once: see task/Plan.h.
   task::Wait wait{name->first, expected};
+  if (int64_t node = name->first - source_.machine.cores; node >= 0)
+    wait = {0, expected, size_t(node)};
   auto waiting = std::find_if(queue->begin(), queue->end(), [&](const task::Task &task) {
     return std::find(task.waits.begin(), task.waits.end(), wait) != task.waits.end();
   });
-  std::string on = at(rank, name->first, expected - 1);
-  return {waiting == queue->end() ? "" : textOf(*waiting),
-          on.empty() ? "" : fmt::format("{} of core {}", on, name->first)};
+  return {waiting == queue->end() ? "" : textOf(*waiting), awaitedText(rank, wait)};
 }
 
 } // namespace ditron

@@ -38,6 +38,7 @@ private:
   /// Null where there is no such core.
   const Queue *queueOf(int64_t rank, int64_t core) const;
   std::string textOf(const task::Task &task) const;
+  std::string awaitedText(int64_t rank, const task::Wait &wait) const;
   std::optional<size_t> nodeOf(std::string_view array, int64_t instance) const;
 
   PlanSource source_;

@@ -75,21 +75,25 @@ static int64_t weightsOfTile(const GemvShape &shape) {
   return fit(shape.N, kFewest);
 }
 
-/// A few rows of W for the threads of a CTA to read on end, with sums in registers: twice as many
-/// where the product is gated.
+/// A few rows of W for the threads of a CTA to read on end, in accesses of 16 bytes, with sums in
+/// registers: twice as many where the product is gated, and squares of x where it is normalised.
 static GemvTile elementsOfGpu(const GemvShape &shape) {
-  constexpr int64_t kRows = 4, kTerms = 256, kPackedTerms = 512;
-  return {1, fit(shape.N, kRows), fit(shape.K, shape.isPacked ? kPackedTerms : kTerms), true};
+  constexpr int64_t kRows = 4, kTerms = 256, kShortTerms = 512;
+  bool isShort = shape.type != DType::f32, isFull = shape.isGated || shape.isNormed;
+  int64_t rows = isShort && shape.isNormed && !shape.isGated ? 2 * kRows : kRows;
+  int64_t terms = shape.isPacked || (isShort && !isFull) ? kShortTerms : kTerms;
+  return {1, fit(shape.N, rows), fit(shape.K, terms), true};
 }
 
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   constexpr int64_t kRows = 64, kFew = 16;
-  if (target.isGpu() && shape.type == DType::f32 && shape.B <= kFew)
+  DType factors = shape.isExact ? DType::f32 : shape.type;
+  if (target.isGpu() && factors == DType::f32 && shape.B <= kFew)
     return elementsOfGpu(shape);
   constexpr int64_t kElements = 262144, kFewest = 8, kLongest = 16384; // of x
   if (target.isGpu()) {
     PairedTile tile =
-        gemmTile({shape.B, shape.N, shape.K, shape.type, shape.cores}, target, {.isKMajor = true});
+        gemmTile({shape.B, shape.N, shape.K, factors, shape.cores}, target, {.isKMajor = true});
     return {tile.m, tile.n, tile.k};
   }
   constexpr int64_t kBlock = 32; // of packed weights, and whole vectors

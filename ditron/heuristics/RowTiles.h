@@ -39,6 +39,9 @@ struct GemvShape {
   DType type;
   int64_t cores;
   bool isPacked = false; ///< W is in blocks
+  bool isExact = false;  ///< products are of f32 whatever W is
+  bool isGated = false;  ///< W has twice the rows
+  bool isNormed = false; ///< x is normalised
 };
 struct GemvTile {
   int64_t m, n, k;

@@ -33,11 +33,10 @@ template <class W> struct GemvWeights {
   std::optional<In<f16>> scales, minima;
 };
 
-/// The optional arguments, x being of X.
-template <class X> struct GemvOptions {
+/// What x may be normalised with.
+template <class X> struct GemvNorm {
   std::optional<In<X, 1>> gain;
   std::optional<Scalar<f32>> eps;
-  std::optional<In<X>> residual;
 };
 
 /// The rows of the gates (0) among 2 * N, or of what they gate (1).
@@ -72,24 +71,28 @@ struct GemvSums {
 /// Those of tile (i, j) of y, x normalised where there is a gain, multiplied in F.
 template <class F, class W, class X>
 static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeights<W> &weights,
-                           const GemvOptions<X> &options, Index N, Index i, Index j) {
+                           const GemvNorm<X> &norm, Index N, Index i, Index j) {
   Var sum = zeros<f32>(cfg.m, cfg.n), other = zeros<f32>(cfg.m, cfg.n);
   Var squares = zeros<f32>(cfg.m, 1);
   for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
     Tile read = x.tiled(cfg.m, cfg.k)(i, k);
-    if (options.gain) {
+    if (norm.gain) {
       auto wide = cast<f32>(read);
       squares += ditron::sum(wide * wide, 1);
     }
-    auto scaled = options.gain ? cast<f32>(read) * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
+    auto scaled = norm.gain ? cast<f32>(read) * cast<f32>(norm.gain->tiled(cfg.k)(k)) : read;
     auto factor = cast<F>(scaled);
-    sum += dot(factor, transpose(weightsOf(cfg, weights, N, 0, j, k)));
+    auto rows = [&](int which) {
+      Tile read = weightsOf(cfg, weights, N, which, j, k);
+      return transpose(std::is_same_v<F, W> ? read : cast<F>(read));
+    };
+    sum += dot(factor, rows(0));
     if (cfg.gated != Gated::none)
-      other += dot(factor, transpose(weightsOf(cfg, weights, N, 1, j, k)));
+      other += dot(factor, rows(1));
   }
-  if (!options.gain)
+  if (!norm.gain)
     return {sum, other};
-  auto scale = rsqrt(squares / cast<f32>(toTile(x.cols())) + *options.eps);
+  auto scale = rsqrt(squares / cast<f32>(toTile(x.cols())) + *norm.eps);
   return {sum * scale, other * scale};
 }
 
@@ -97,45 +100,45 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
 /// f32 there is none.
 template <class F, class W, class X>
 static GemvSums elementsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeights<W> &weights,
-                           const GemvOptions<X> &options, Index N, Index i, Index j) {
+                           const GemvNorm<X> &norm, Index N, Index i, Index j) {
   Var sums = zeros<f32>(cfg.n, cfg.k), others = zeros<f32>(cfg.n, cfg.k);
   Var squares = zeros<f32>(1, cfg.k);
   for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
     auto read = cast<f32>(Tile(x.tiled(1, cfg.k)(i, k)));
-    if (options.gain)
+    if (norm.gain)
       squares += read * read;
-    auto scaled = options.gain ? read * cast<f32>(options.gain->tiled(cfg.k)(k)) : read;
+    auto scaled = norm.gain ? read * cast<f32>(norm.gain->tiled(cfg.k)(k)) : read;
     auto factor = cast<f32>(cast<F>(scaled));
     sums += factor * cast<f32>(weightsOf(cfg, weights, N, 0, j, k));
     if (cfg.gated != Gated::none)
       others += factor * cast<f32>(weightsOf(cfg, weights, N, 1, j, k));
   }
   auto row = [&](const Tile &terms) { return reshape(ditron::sum(terms, 1), {1, cfg.n}); };
-  if (!options.gain)
+  if (!norm.gain)
     return {row(sums), row(others)};
-  auto scale = rsqrt(ditron::sum(squares, 1) / cast<f32>(toTile(x.cols())) + *options.eps);
+  auto scale = rsqrt(ditron::sum(squares, 1) / cast<f32>(toTile(x.cols())) + *norm.eps);
   return {row(sums) * scale, row(others) * scale};
 }
 
-/// Products in F of x in X and weights in W.
-template <class F, class W, class X> static Kernel gemvOf(GemvConfig cfg) {
+/// Products in F of x in X and weights in W, as results in Y.
+template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfig cfg) {
   return {signatureOf(cfg),
           [=](In<X> x, In<W> rows, std::optional<In<f16>> scales, std::optional<In<f16>> minima,
               std::optional<In<X, 1>> gain, std::optional<Scalar<f32>> eps,
-              std::optional<In<X>> residual, Out<X> y) {
+              std::optional<In<Y>> residual, Out<Y> y) {
             GemvWeights<W> weights{rows, scales, minima};
-            GemvOptions<X> options{gain, eps, residual};
+            GemvNorm<X> norm{gain, eps};
             auto ys = y.tiled(cfg.m, cfg.n);
             for (auto [i, j] : ys.tiles()) {
               auto [first, second] = cfg.byElements
-                                         ? elementsOf<F>(cfg, x, weights, options, y.cols(), i, j)
-                                         : productsOf<F>(cfg, x, weights, options, y.cols(), i, j);
+                                         ? elementsOf<F>(cfg, x, weights, norm, y.cols(), i, j)
+                                         : productsOf<F>(cfg, x, weights, norm, y.cols(), i, j);
               Var result = first;
               if (cfg.gated != Gated::none)
                 result = first * sigmoid(first) * second;
               if (residual)
                 result += cast<f32>(residual->tiled(cfg.m, cfg.n)(i, j));
-              ys(i, j) = cast<X>(result);
+              ys(i, j) = cast<Y>(result);
             }
           }};
 }
@@ -146,8 +149,12 @@ Kernel gemv(DType type, const GemvConfig &config) {
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
     if (config.format != WeightFormat::plain)
-      return config.wide ? gemvOf<f32, i8, f32>(config) : gemvOf<f32, i8, T>(config);
-    return config.wide ? gemvOf<T, T, f32>(config) : gemvOf<T, T, T>(config);
+      return config.wide == Wide::no ? gemvOf<f32, i8, T>(config) : gemvOf<f32, i8, f32>(config);
+    if (config.wide == Wide::exact)
+      return gemvOf<f32, T, f32>(config);
+    if (config.wide == Wide::results)
+      return gemvOf<T, T, T, f32>(config);
+    return config.wide == Wide::yes ? gemvOf<T, T, f32>(config) : gemvOf<T, T, T>(config);
   });
   return config.residual ? kernel.inPlace("y", "residual") : kernel;
 }
@@ -179,7 +186,8 @@ public:
   /// x times row `n` of W.
   ReferenceSum product(int64_t n) const {
     ReferenceSum sum;
-    DType type = format_ == WeightFormat::plain ? run_.problem.type : DType::f32;
+    bool isRounded = format_ == WeightFormat::plain && run_.config["wide"] != int64_t(Wide::exact);
+    DType type = isRounded ? run_.problem.type : DType::f32;
     for (int64_t k = 0; k < K_; ++k) {
       double factor = run_.config["rms"] ? x(k) * run_.inputs.at(row_.rank, gain_, k) : x(k);
       double w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
@@ -246,20 +254,37 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
+static heuristics::GemvShape shapeOf(const Problem &problem, WeightFormat format) {
+  return {problem["B"], problem["N"],  depthOf(problem, format),
+          problem.type, problem.cores, format != WeightFormat::plain};
+}
+
 static Config defaults(const Problem &problem, WeightFormat format) {
-  auto [m, n, k, byElements] =
-      heuristics::gemvTile({problem["B"], problem["N"], depthOf(problem, format), problem.type,
-                            problem.cores, format != WeightFormat::plain},
-                           problem.target);
+  auto [m, n, k, byElements] = heuristics::gemvTile(shapeOf(problem, format), problem.target);
   return {{"m", m},   {"n", n},        {"k", k},          {"gated", 0},
           {"rms", 0}, {"residual", 0}, {"by", byElements}};
+}
+
+/// The tile of products of f32, which the configuration asks for.
+static void retile(const Problem &problem, Config &config) {
+  if (static_cast<Wide>(config["wide"]) != Wide::exact)
+    return;
+  heuristics::GemvShape shape = shapeOf(problem, WeightFormat::plain);
+  shape.isExact = true;
+  shape.isGated = config["gated"] != 0;
+  shape.isNormed = config["rms"] != 0;
+  auto [m, n, k, byElements] = heuristics::gemvTile(shape, problem.target);
+  config.set("m", m);
+  config.set("n", n);
+  config.set("k", k);
+  config.set("by", byElements);
 }
 
 static GemvConfig configOf(const Config &config) {
   return {config.get("m"),    config.get("n"),
           config.get("k"),    static_cast<Gated>(config["gated"]),
           config["rms"] != 0, config["residual"] != 0,
-          config["by"] != 0,  config.valueOr("wide", 0) != 0,
+          config["by"] != 0,  static_cast<Wide>(config.valueOr("wide", 0)),
           formatOf(config)};
 }
 
@@ -301,12 +326,18 @@ KernelEntry gemvEntry() {
   KernelEntry entry = commonEntry();
   entry.name = "gemv";
   entry.summary = "y = x * W^T of few rows x, with what a decoder has around it";
-  entry.parameters.push_back({"wide", "x, gain, residual and y are of f32", {}, {"no", "yes"}, 0});
+  entry.parameters.push_back({"wide",
+                              "x, gain, residual and y are of f32; exact: products too; "
+                              "results: residual and y",
+                              {},
+                              {"no", "yes", "exact", "results"},
+                              0});
   entry.defaults = [](const Problem &problem) {
     Config config = defaults(problem, WeightFormat::plain);
     config.add({"wide", 0});
     return config;
   };
+  entry.retile = retile;
   entry.shape = {{"B", 1}, {"N", 4096}, {"K", 4096}};
   entry.benchShapes = {{{"B", 1}, {"N", 16384}, {"K", 4096}},
                        {{"B", 8}, {"N", 16384}, {"K", 4096}}};
@@ -325,6 +356,9 @@ KernelEntry gemvEntry() {
                     "gated=pairs",
                     "wide=yes",
                     "gated=halves,rms=yes,residual=yes,wide=yes",
+                    "gated=halves,rms=yes,residual=yes,wide=exact",
+                    "m=1,n=4,k=20,by=elements,wide=exact",
+                    "residual=yes,wide=results",
                     "m=1,n=3,k=20,by=elements,gated=halves,rms=yes,residual=yes"};
   return entry;
 }

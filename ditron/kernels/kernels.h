@@ -131,6 +131,14 @@ enum class Gated { none, halves, pairs };
 /// of GGUF (functions/PackedWeights.h).
 enum class WeightFormat { plain, q8_0, q4_1 };
 
+/// What is of f32 beside weights of fewer bits.
+enum class Wide {
+  no,      ///< nothing
+  yes,     ///< x, gain, residual and y; x * gain is rounded to W's type
+  exact,   ///< these, and the products
+  results, ///< residual and y
+};
+
 struct GemvConfig {
   int m = 1, n = 16;         ///< the tile of y
   int k = 1024;              ///< terms that a step adds; of packed weights whole blocks
@@ -138,14 +146,14 @@ struct GemvConfig {
   bool rms = false;          ///< x is normalised, with gain[K] and eps
   bool residual = false;     ///< adds residual[B,N]
   bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
-  bool wide = false;         ///< x, gain, residual and y are of f32
+  Wide wide = Wide::no;
   WeightFormat format = WeightFormat::plain;
 };
 /// gemv(x[B,K], W[N,K], scales[N,G], minima[N,G], gain[K], eps, residual[B,N]) -> y[B,N]:
 /// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; gated, W
 /// has 2*N rows, gates and what they gate in halves or in pairs, and y = silu(gate) * up. The
 /// arguments behind W are those that the configuration asks for. x, gain, residual and y are of W's
-/// type, or wide; x * gain is rounded to W's type. y may be residual.
+/// type, unless they are wide; y may be residual.
 /// Packed it is called packed-gemv, and W is of i8 with scales in f16: q8-0 has W[N,K], q4-1 W[N,K/2] with minima in f16. x, gain,
 /// residual and y are of the kernel's type, and products are taken in f32.
 Kernel gemv(DType type, const GemvConfig &config = {});

@@ -64,6 +64,7 @@ private:
       return;
     open_ = slices_.size();
     waits_ = 0;
+    told_ = 0;
     size_t node = (*queue_)[next_].node;
     slices_.push_back(roleOf(node, names_[node], time));
   }
@@ -76,6 +77,9 @@ private:
     if (!isDone || slice.kind != Kind::notify || slice.peer != lane.rank)
       return;
     slices_[open_].end = slice.end;
+    const task::Task &task = (*queue_)[next_];
+    if (++told_ < int(task.tellsNode) + int(task.tellsCore))
+      return;
     ++next_;
     begin(slice.end);
   }
@@ -85,9 +89,7 @@ private:
     const std::vector<task::Wait> &waits = (*queue_)[next_].waits;
     if (waits_ == waits.size())
       return;
-    const task::Wait &wait = waits[waits_++];
-    slice.task = static_cast<int32_t>(
-        plan_.queues[static_cast<size_t>(wait.core)][static_cast<size_t>(wait.count) - 1].node);
+    slice.task = static_cast<int32_t>(plan_.awaitedNode(waits[waits_++]));
   }
 
   /// "done[1]": names of the counters of kernels have a point in them.
@@ -101,6 +103,7 @@ private:
   const std::vector<task::Task> *queue_ = nullptr;
   std::vector<Slice> slices_;
   size_t next_ = 0, open_ = 0, waits_ = 0;
+  int told_ = 0; ///< notifies of the open task
 };
 
 } // namespace

@@ -13,6 +13,7 @@
 #include <random>
 #include <string_view>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <tuple>
@@ -49,6 +50,29 @@ std::vector<std::string> environmentWith(const std::vector<std::string> &changes
   }
   result.insert(result.end(), changes.begin(), changes.end());
   return result;
+}
+
+/// Bytes that arguments or an environment take on the stack of a new process.
+size_t bytesOf(const std::vector<std::string> &texts) {
+  size_t bytes = 0;
+  for (const std::string &text : texts)
+    bytes += text.size() + 1 + sizeof(char *);
+  return bytes;
+}
+
+/// The limit on a rank's stack: a program makes itself a larger one, but the system's loader and
+/// constructors have run by then. RuntimeError where it may not be as large as these need.
+rlimit stackOfRank(size_t argumentBytes) {
+  constexpr rlim_t kToBegin = 32 << 10, kWanted = 1 << 20;
+  rlimit limit{};
+  getrlimit(RLIMIT_STACK, &limit);
+  rlim_t least = kToBegin + argumentBytes;
+  if (limit.rlim_max < least)
+    throw RuntimeError(fmt::format("the process of a rank cannot be started: the limit on its "
+                                   "stack (ulimit -s) is {} bytes, expected {} or more",
+                                   limit.rlim_max, least));
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kWanted));
+  return limit;
 }
 
 class Children {
@@ -103,6 +127,7 @@ private:
       changes.push_back(std::move(change));
     std::vector<std::string> environment = environmentWith(changes), command = options_.command;
     std::vector<char *> argv = pointers(command), envp = pointers(environment);
+    rlimit stack = stackOfRank(bytesOf(command) + bytesOf(environment));
     pid_t parent = getpid(), child = fork();
     if (child < 0)
       throw RuntimeError(fmt::format(
@@ -116,6 +141,7 @@ private:
     if (getppid() != parent)
       _exit(127);
     fcntl(reportEnd_.number(), F_SETFD, 0); // stays open in the rank
+    setrlimit(RLIMIT_STACK, &stack);
     execve(argv[0], argv.data(), envp.data());
     _exit(127);
   }

@@ -222,6 +222,9 @@ private:
       return only;
     if (!tasks_ || tasks_->counter().empty() || commonKernel().empty())
       return "";
+    if (const CoreView &own = view(rank, core); own.state == CoreRecord::signal)
+      if (std::string task = waitOf(rank, own).task; !task.empty())
+        return task;
     for (int other = 0; other < control_.cores(); ++other) {
       if (view(rank, other).state != CoreRecord::signal)
         continue;
@@ -236,13 +239,17 @@ private:
 
   /// "signal 'ready'[1]", or the task whose end the signal says.
   std::string awaited(int rank, const CoreView &core, const std::string &signal) const {
-    std::string on;
-    if (tasks_ && !commonKernel().empty())
-      on = tasks_->ofWait(rank, numberOf(rank, core), signal, int64_t(core.words[2])).on;
+    std::string on = tasks_ && !commonKernel().empty() ? waitOf(rank, core).on : "";
     return fmt::format("{}signal {}", on.empty() ? "" : on + ": ", signal);
   }
 
-  int64_t numberOf(int rank, const CoreView &core) const { return &core - &view(rank, 0); }
+  /// The wait of a core for a signal.
+  TaskWait waitOf(int rank, const CoreView &core) const {
+    Signals signals = signalsOf(rank, core);
+    uint64_t counter = core.words[1] % signals.directory.pageBytes / 8;
+    return tasks_->ofWait(rank, &core - &view(rank, 0), counterName(signals.directory, counter),
+                          int64_t(core.words[2]));
+  }
 
   WaitProgress signalWait(int rank, const CoreView &core) const {
     Signals signals = signalsOf(rank, core);

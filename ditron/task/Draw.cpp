@@ -35,10 +35,8 @@ Counts countsOf(const task::Graph &graph, const task::Plan &plan) {
   for (const std::vector<task::Task> &queue : plan.queues)
     for (const task::Task &task : queue) {
       ++counts.tasks[task.node];
-      for (const task::Wait &wait : task.waits) {
-        const task::Task &last = plan.queues[size_t(wait.core)][size_t(wait.count) - 1];
-        ++counts.waits[{last.node, task.node}];
-      }
+      for (const task::Wait &wait : task.waits)
+        ++counts.waits[{plan.awaitedNode(wait), task.node}];
     }
   return counts;
 }

@@ -19,7 +19,17 @@ using namespace mlir;
 namespace ditron::task {
 
 /// Columns of a task; those of its operands follow.
-enum Column : int64_t { kType, kFirst, kEnd, kWaitsBegin, kWaitsEnd, kInstance, kOperands };
+enum Column : int64_t {
+  kType,
+  kFirst,
+  kEnd,
+  kWaitsBegin,
+  kWaitsEnd,
+  kInstance,
+  kNode,  ///< its counter; below 0: nobody waits for it
+  kCount, ///< of tasks that are added to the counter of the core; 0: likewise
+  kOperands
+};
 
 namespace {
 
@@ -157,8 +167,9 @@ private:
 
   void loopOverTasks(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
     mlir::Value cores = add(b_->create<memref::DimOp>(queue_, 0), -1);
-    mlir::Value done = b_->create<device::SignalsOp>(device::SignalsType::get(b_->getContext(), 1),
-                                                     b_->getStringAttr(kDoneSignal), cores);
+    mlir::Value done = b_->create<device::SignalsOp>(
+        device::SignalsType::get(b_->getContext(), 1), b_->getStringAttr(kDoneSignal),
+        add(cores, static_cast<int64_t>(graph_.nodes.size())));
     mlir::Value core = b_->create<device::CoreOp>(b_->getIndexType());
     loop(number(queue_, core), number(queue_, add(core, 1)), [&](mlir::Value task) {
       loop(ofTask(task, kWaitsBegin), ofTask(task, kWaitsEnd), [&](mlir::Value wait) {
@@ -166,8 +177,20 @@ private:
                                    number(waits_, {wait, constant(1)}));
       });
       body(task, ofTask(task, kType));
-      b_->create<device::NotifyOp>(done, core, mlir::Value(), device::NotifyMode::add, constant(1));
+      mlir::Value node = ofTask(task, kNode), count = ofTask(task, kCount);
+      tell(done, b_->create<arith::AddIOp>(cores, node), constant(1), node, 0);
+      tell(done, core, count, count, 1);
     });
+  }
+
+  /// Raises a counter where a number is at least so large.
+  void tell(mlir::Value done, mlir::Value counter, mlir::Value by, mlir::Value number,
+            int64_t least) {
+    mlir::Value is = b_->create<arith::CmpIOp>(arith::CmpIPredicate::sge, number, constant(least));
+    auto branch = b_->create<scf::IfOp>(is, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(*b_);
+    b_->setInsertionPointToStart(branch.thenBlock());
+    b_->create<device::NotifyOp>(done, counter, mlir::Value(), device::NotifyMode::add, by);
   }
 
   /// The symmetric memory of the nodes of all types.
@@ -297,18 +320,26 @@ Tables FusedKernel::tablesOf(const Plan &plan) const {
   Tables tables;
   tables.queue = {0};
   tables.columns = columns_;
+  auto cores = static_cast<int64_t>(plan.queues.size());
+  auto counterOf = [&](const Wait &wait) {
+    return wait.node ? cores + static_cast<int64_t>(*wait.node) : wait.core;
+  };
   for (const std::vector<Task> &queue : plan.queues) {
+    int64_t untold = 0; // tasks that the core's counter does not have yet
     for (const Task &task : queue) {
       const Node &node = graph_.nodes[task.node];
+      ++untold;
       auto begin = static_cast<int64_t>(tables.waits.size() / 2);
       for (const Wait &wait : task.waits)
-        tables.waits.insert(tables.waits.end(), {wait.core, wait.count});
+        tables.waits.insert(tables.waits.end(), {counterOf(wait), wait.count});
       std::vector<int64_t> row{static_cast<int64_t>(node.type),
                                task.first,
                                task.end,
                                begin,
                                static_cast<int64_t>(tables.waits.size() / 2),
-                               instances_[task.node]};
+                               instances_[task.node],
+                               task.tellsNode ? static_cast<int64_t>(task.node) : -1,
+                               task.tellsCore ? std::exchange(untold, 0) : 0};
       for (size_t n = 0; n < node.operands.size(); ++n)
         row.push_back(column(node, n));
       row.resize(static_cast<size_t>(columns_));

@@ -3,17 +3,22 @@
 // A graph as one persistent kernel: a megakernel of tile + dist.
 //
 //   func.func @mlp(%x: ..., %up0: ..., %up1: ..., %queue: ..., %tasks: ..., %waits: ..., %h0: ...) {
-//     %done = dist.signals "done"(%cores)                        // tasks that each core has completed
+//     %done = dist.signals "done"(%cores + 5)                    // tasks done, by core and by node
 //     scf.for %t = %queue[core] to %queue[core + 1] {            // the tasks of this core
 //       scf.for %w = %tasks[%t, 3] to %tasks[%t, 4] {
 //         dist.wait %done[%waits[%w, 0]] >= %waits[%w, 1]
 //       }
 //       scf.if %tasks[%t, 0] == 0 {                              // the first type: its body, once
-//         %w = tile.select_view %tasks[%t, 6] of (%up0, %up1)
+//         %w = tile.select_view %tasks[%t, 8] of (%up0, %up1)
 //         dist.tiles (%i, %j) of (...) from %tasks[%t, 1] to %tasks[%t, 2] { ... }
 //       }
 //       ...
-//       dist.notify %done[core] add 1
+//       scf.if %tasks[%t, 6] >= 0 {                              // somebody waits for the whole node
+//         dist.notify %done[%cores + %tasks[%t, 6]] add 1
+//       }
+//       scf.if %tasks[%t, 7] >= 1 {                              // or for this task
+//         dist.notify %done[core] add %tasks[%t, 7]
+//       }
 //     }
 //
 // The body of a type stands there once, whatever the number of its nodes: what differs between them
@@ -29,7 +34,7 @@ namespace ditron::task {
 struct Tables {
   std::vector<int64_t> queue; ///< [cores + 1]: where each core's tasks begin
   std::vector<int64_t> tasks; ///< [tasks, columns]
-  std::vector<int64_t> waits; ///< [waits, 2]: core and count
+  std::vector<int64_t> waits; ///< [waits, 2]: counter and count
   int64_t columns = 0;
 };
 

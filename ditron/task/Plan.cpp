@@ -2,7 +2,9 @@
 #include "ditron/task/Plan.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/abi/Symmetric.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace ditron::task {
@@ -20,7 +22,16 @@ size_t Plan::waits() const {
   return sum;
 }
 
+size_t Plan::awaitedNode(const Wait &wait) const {
+  if (wait.node)
+    return *wait.node;
+  return queues[static_cast<size_t>(wait.core)][static_cast<size_t>(wait.count) - 1].node;
+}
+
 namespace {
+
+/// As many waits for tasks of one node become one for the node.
+constexpr size_t kMany = 4;
 
 /// For each core, how many of its tasks are known to be done.
 using Clock = std::vector<int64_t>;
@@ -85,13 +96,20 @@ public:
             const Machine &machine)
       : graph_(graph), footprints_(footprints), shapes_(shapes), machine_(machine),
         histories_(graph.values.size(), History(machine.cores)),
-        clocks_(static_cast<size_t>(machine.cores)), loads_(static_cast<size_t>(machine.cores)) {
+        clocks_(static_cast<size_t>(machine.cores)), tasksOf_(graph.nodes.size()),
+        nodeClocks_(graph.nodes.size()), loads_(static_cast<size_t>(machine.cores)) {
     plan_.queues.resize(static_cast<size_t>(machine.cores));
   }
 
   Plan run() {
     for (size_t node = 0; node < graph_.nodes.size(); ++node)
       add(node);
+    for (const std::vector<Task> &queue : plan_.queues)
+      for (const Task &task : queue)
+        llvm::for_each(task.waits, [this](const Wait &wait) { tell(wait); });
+    for (std::vector<Task> &queue : plan_.queues)
+      for (Task &task : queue) // each counts somewhere
+        task.tellsCore |= !task.tellsNode;
     return std::move(plan_);
   }
 
@@ -154,6 +172,7 @@ private:
       touched.push_back({*value, core, count, std::move(boxes), accesses[n].writes});
     }
     task.waits = reduce(needs, core);
+    tasksOf_[task.node].push_back({static_cast<int64_t>(core), count});
     queue.push_back(std::move(task));
   }
 
@@ -173,31 +192,86 @@ private:
     std::vector<Clock> &mine = clocks_[core];
     Clock clock = mine.empty() ? Clock(needs.size(), 0) : mine.back();
     clock[core] = static_cast<int64_t>(mine.size());
-    std::vector<Wait> waits;
-    for (size_t other = 0; other < needs.size(); ++other)
-      if (needs[other] > clock[other])
-        waits.push_back({static_cast<int64_t>(other), needs[other]});
+    std::vector<Wait> kept = waitForNodes(needs, clock);
+    std::vector<Wait> waits = openWaits(needs, clock);
     auto follows = [&](const Wait &wait) {
       return std::any_of(waits.begin(), waits.end(), [&](const Wait &other) {
         return other.core != wait.core &&
                clockAt(other)[static_cast<size_t>(wait.core)] >= wait.count;
       });
     };
-    std::vector<Wait> kept;
     std::copy_if(waits.begin(), waits.end(), std::back_inserter(kept),
                  [&](const Wait &wait) { return !follows(wait); });
-    for (const Wait &wait : kept) {
-      merge(clock, clockAt(wait));
-      clock[static_cast<size_t>(wait.core)] =
-          std::max(clock[static_cast<size_t>(wait.core)], wait.count);
-    }
+    for (const Wait &wait : kept)
+      if (!wait.node)
+        learn(clock, wait);
     mine.push_back(std::move(clock));
     return kept;
+  }
+
+  /// Those for tasks that are not known to be done.
+  static std::vector<Wait> openWaits(const Clock &needs, const Clock &clock) {
+    std::vector<Wait> waits;
+    for (size_t core = 0; core < needs.size(); ++core)
+      if (needs[core] > clock[core])
+        waits.push_back({static_cast<int64_t>(core), needs[core]});
+    return waits;
+  }
+
+  /// Waits for nodes of which many tasks are needed, the last ones first: they may follow the others.
+  std::vector<Wait> waitForNodes(const Clock &needs, Clock &clock) {
+    std::map<size_t, size_t, std::greater<>> counts;
+    for (const Wait &wait : openWaits(needs, clock))
+      ++counts[plan_.awaitedNode(wait)];
+    std::vector<Wait> waits;
+    for (auto [node, count] : counts)
+      if (count > kMany && isOpen(node, needs, clock)) {
+        waits.push_back({0, static_cast<int64_t>(tasksOf_[node].size()), node});
+        merge(clock, clockOf(node));
+      }
+    return waits;
+  }
+
+  /// Whether a task of the node is needed that is not known to be done.
+  bool isOpen(size_t node, const Clock &needs, const Clock &clock) const {
+    return llvm::any_of(tasksOf_[node], [&](const Wait &task) {
+      auto core = static_cast<size_t>(task.core);
+      return needs[core] == task.count && clock[core] < task.count;
+    });
+  }
+
+  void learn(Clock &clock, const Wait &wait) const {
+    merge(clock, clockAt(wait));
+    int64_t &own = clock[static_cast<size_t>(wait.core)];
+    own = std::max(own, wait.count);
   }
 
   /// What is known to be done when a core's count has come there.
   const Clock &clockAt(const Wait &wait) const {
     return clocks_[static_cast<size_t>(wait.core)][static_cast<size_t>(wait.count) - 1];
+  }
+
+  /// What is known to be done when all tasks of a node are.
+  const Clock &clockOf(size_t node) {
+    Clock &clock = nodeClocks_[node];
+    if (clock.empty()) {
+      clock.resize(plan_.queues.size());
+      for (const Wait &task : tasksOf_[node])
+        learn(clock, task);
+    }
+    return clock;
+  }
+
+  /// Somebody waits for these tasks.
+  void tell(const Wait &wait) {
+    auto taskAt = [&](const Wait &at) -> Task & {
+      return plan_.queues[static_cast<size_t>(at.core)][static_cast<size_t>(at.count) - 1];
+    };
+    if (!wait.node)
+      taskAt(wait).tellsCore = true;
+    else if (const Wait &first = tasksOf_[*wait.node].front(); !taskAt(first).tellsNode)
+      for (const Wait &task : tasksOf_[*wait.node])
+        taskAt(task).tellsNode = true;
   }
 
   const Graph &graph_;
@@ -207,6 +281,8 @@ private:
   Plan plan_;
   std::vector<History> histories_;         ///< of the values
   std::vector<std::vector<Clock>> clocks_; ///< of each core, before each of its tasks
+  std::vector<std::vector<Wait>> tasksOf_; ///< of each node: its tasks, as waits for them
+  std::vector<Clock> nodeClocks_;          ///< of each node, once it was asked for
   std::vector<double> loads_;              ///< bytes that each core touches
 };
 

@@ -16,7 +16,9 @@
 // A task waits for every earlier task that has written what it reads or writes (read after write,
 // write after write), and for those that have read what it writes (write after read): wherever boxes
 // of their footprints overlap. A wait that follows from the others, or from what the core has waited
-// for before, is left out.
+// for before, is left out. Instead of waiting for many tasks of a node, on as many cores, a task waits for
+// the whole node: a node's tasks are counted too, where somebody waits for that count. With 132 cores
+// a product that reads all of a row waits for one number then, not for 132.
 //
 // No schedule can deadlock. Tasks are queued in the order of their nodes, and a task waits for tasks of
 // earlier nodes only: of all tasks that are not done, one of the earliest node can always run. The same
@@ -24,15 +26,17 @@
 #pragma once
 #include "ditron/task/GraphData.h"
 #include "ditron/task/KernelFootprint.h"
+#include <optional>
 
 namespace ditron::task {
 
-/// The signal in which a core counts the tasks that it has completed.
+/// The signal in which the tasks that are completed are counted: of each core, then of each node.
 inline constexpr const char *kDoneSignal = "done";
 
-/// The core has completed `count` tasks or more.
+/// The core has completed `count` tasks or more; where there is a node, so many of its tasks are done.
 struct Wait {
   int64_t core = 0, count = 0;
+  std::optional<size_t> node = {};
   bool operator==(const Wait &) const = default;
 };
 
@@ -40,6 +44,8 @@ struct Task {
   size_t node = 0;
   int64_t first = 0, end = 1; ///< tiles
   std::vector<Wait> waits = {};
+  bool tellsNode = false; ///< counts for its node once it is done
+  bool tellsCore = false; ///< counts for its core, with the tasks before it
 };
 
 struct Plan {
@@ -47,6 +53,8 @@ struct Plan {
 
   size_t tasks() const;
   size_t waits() const;
+  /// The node of the tasks that a wait is for.
+  size_t awaitedNode(const Wait &wait) const;
 };
 
 /// The machine that a graph is scheduled for.

@@ -46,13 +46,13 @@ void follow(int rank, Decoder &decoder, Calls &calls) {
 /// What rank 0 does.
 void answer(const CommandLine &line, Decoder &decoder, const Tokenizer &tokenizer) {
   Engine engine(decoder, tokenizer, line.maxQueue);
+  SignalWatch watch([&] { engine.end(); });
   Served served{nameOf(line.model), tokenizer, engine.context()};
   constexpr int64_t kSpare = 16; // connections that are told that the queue is full
   Service service(engine, served, line.maxBatch + line.maxQueue + kSpare);
   int port = service.start(line.host, line.port);
   std::printf("serve: %s at http://%s:%d\n", served.model.c_str(), line.host.c_str(), port);
   std::fflush(stdout);
-  SignalWatch watch([&] { engine.end(); });
   engine.run();
   service.stop();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <atomic>
 #include <functional>
 #include <thread>
 
@@ -13,9 +14,14 @@ void holdSignals();
 class SignalWatch {
 public:
   explicit SignalWatch(std::function<void()> atFirst);
+  ~SignalWatch();
 
 private:
-  std::jthread thread_;
+  void watch();
+
+  std::function<void()> atFirst_;
+  std::atomic<bool> isEnding_ = false;
+  std::thread thread_;
 };
 
 } // namespace serve

@@ -26,7 +26,7 @@ def run(command, text="", **limits):
     def limited():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for name, value in limits.items():
-            resource.setrlimit(getattr(resource, name), (value, value))
+            resource.setrlimit(getattr(resource, name), value if isinstance(value, tuple) else (value, value))
     return subprocess.run(command, input=text, capture_output=True, text=True, preexec_fn=limited, timeout=300)
 
 
@@ -61,6 +61,16 @@ class Outputs(unittest.TestCase):
 
 
 class Stacks(unittest.TestCase):
+    def testOfRanks(self):
+        """Ranks that are processes begin on a stack that is large enough, or are refused."""
+        command = [DITRON, "run", "all-gather", "--procs", "2", "--shape", "M=8,N=64"]
+        with unittest.mock.patch.dict(os.environ, {"DITRON_CACHE": "0"}, clear=True):
+            done = run(command, RLIMIT_STACK=(28 << 10, 8 << 20))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            done = run(command, RLIMIT_STACK=28 << 10)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"\Aditron: the process of a rank .* stack \(ulimit -s\) is 28672 bytes, expected \d+ or more\n\Z")
+
     def testOfThePasses(self):
         done = run([OPT, "--canonicalize"], TEXT, RLIMIT_STACK=64 << 10)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -182,6 +182,17 @@ checkOptions(FOLDER / "llama.gguf")
 checkFaults(FOLDER / "llama.gguf", llama)
 checkLostSequence()
 
+# Matrices that stay in 16 bits, and the same numbers in f32.
+for dtype in ("BF16", "F16"):
+    short = tiny_models.llama(5, (dtype,), tied=True)
+    short.writeGguf(FOLDER / f"{dtype}.gguf", "llama")
+    checkModel(FOLDER / f"{dtype}.gguf", short, [0])
+    short.tensors = {name: tensor.asF32() for name, tensor in short.tensors.items()}
+    short.writeGguf(FOLDER / "wide.gguf", "llama")
+    found, wide = (json.loads(run(GENERATE, FOLDER / f"{name}.gguf", "--perplexity", FOLDER / "text.txt", "--json").stdout)["perplexity"]
+                   for name in (dtype, "wide"))
+    assert abs(found / wide - 1) < 1e-6, f"{dtype}: perplexity {found}, in f32 {wide}"
+
 # Matrices that stay in blocks.
 for dtype, isTied in (("Q8_0", True), ("Q4_1", False)):
     packed = tiny_models.llama(3, (dtype,), tied=isTied)
@@ -200,4 +211,4 @@ qwen = tiny_models.qwen3(4, ("BF16",), tied=False)
 qwen.writeHub(FOLDER / "qwen3", "Qwen3ForCausalLM", parts=3)
 checkModel(FOLDER / "qwen3", qwen, [0, 2])
 checkModel(FOLDER / "qwen3" / "model.safetensors.index.json", qwen, [0, 2])
-print("six models, as plain Python computes them")
+print("eight models, as plain Python computes them")

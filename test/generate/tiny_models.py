@@ -3,6 +3,7 @@
 
 Written from the formats' descriptions, in plain Python, apart from the code that it tests.
 """
+import copy
 import json
 import math
 import pathlib
@@ -151,6 +152,12 @@ class Tensor:
             blocks = [struct.pack("<f", decodeF32(b)[0] + shift) for b in blocks]
         self.data = b"".join(blocks)
         self.values = [toFloat(v) for b in blocks for v in decode(b)]
+
+    def asF32(self):
+        """The same elements."""
+        result = copy.copy(self)
+        result.dtype, result.data = "F32", struct.pack(f"<{len(self.values)}f", *self.values)
+        return result
 
     def row(self, n):
         width = self.shape[-1]

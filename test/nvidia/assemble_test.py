@@ -41,6 +41,8 @@ WEIGHTS = {"bf16": ["m=128,n=256,pairs=rows", "m=256,n=176,pairs=columns", "m=25
            "i8": ["m=128,n=224,k=128"], "f32": ["accuracy=fast,m=128,n=224,k=32"], "f8e5m2": ["accuracy=fast,m=128,n=192,k=128"]}
 EPILOGUES = ["bias=yes", "residual=yes", "activation=gelu", "bias=yes,activation=gelu", "scale=yes,bias=yes,activation=silu",
              "scale=yes,bias=yes,activation=silu,residual=yes"]
+# What a step of a decoder multiplies.
+DECODED = [",rms=yes", ",rms=yes,gated=halves", ",residual=yes", ""]
 # Kernels of whole rows, and lengths of rows that take other tiles and warps than the others.
 ROWS, ROW_LENGTHS = ["softmax", "rms-norm", "layer-norm", "silu-mul"], [2560, 5120, 6144, 8192, 12288, 16384, 20480]
 MEASURED = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 13312, 16384), (8192, 7392, 8192), (8192, 8192, 8192),
@@ -65,6 +67,11 @@ def cases(program):
         yield "gemm", CHIPS[0], "i8", f"M={M},N={N},K={K}", "transB=yes"
         yield "gemm", CHIPS[0], "f32", f"M={M},N={N},K={K}", "transB=yes,accuracy=fast"
         yield "fp8-gemm", CHIPS[0], "f8e4m3", f"M={M},N={N},K={K}", "scaling=rows"
+    for config in DECODED:
+        for dtype in ("bf16", "f16"):
+            yield "gemv", CHIPS[0], dtype, "B=1,N=12288,K=4096", "wide=exact" + config, "--alignment=16"
+        several = ("wide=no" if "gated" in config else "wide=results") + config.replace(",rms=yes", "")
+        yield "gemv", CHIPS[0], "bf16", "B=8,N=12288,K=4096", several, "--alignment=16"
     yield "grouped-gemm", CHIPS[0], "bf16", "T=49152,G=64,N=1408,K=2048", ""
     for dtype in ("bf16", "f16"):
         for heads in (128, 64):

@@ -7,8 +7,10 @@ usage: serve_test.py SERVE GENERATE GENERATE_TESTS FOLDER
 import concurrent.futures
 import http.client
 import json
+import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -280,11 +282,27 @@ def checkUsage():
         assert result.returncode == status and said in result.stderr, (options, result)
 
 
+def checkThreads():
+    """Threads that the system does not give are one error, at the start."""
+    def limited():
+        os.setgroups([])
+        os.setgid(65533)
+        os.setuid(65533)
+        resource.setrlimit(resource.RLIMIT_NPROC, (20, 20))
+    if os.geteuid() != 0:
+        return  # root has no such limit, and that of another user counts all of their processes
+    environment = dict(os.environ, DITRON_CACHE="0")
+    result = subprocess.run([SERVE, FOLDER / "llama.gguf", "--cores", "2", "--port", "0"], capture_output=True, text=True,
+                            timeout=PATIENCE, preexec_fn=limited, env=environment)
+    assert result.returncode == 1 and re.fullmatch(r"serve: one of 88 threads .* cannot be started: limits .*\n", result.stderr), result
+
+
 FOLDER.mkdir(parents=True, exist_ok=True)
 llama = tiny_models.llama(3, ("Q8_0",), tied=True)
 llama.context = 4096
 llama.writeGguf(FOLDER / "llama.gguf", "llama")
 checkUsage()
+checkThreads()
 server = Server("--max-batch", "16", "--context", "4096", "--pages", "300")
 checkBadRequests(server)
 checkTogether(server)

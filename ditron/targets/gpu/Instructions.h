@@ -59,6 +59,10 @@ public:
   /// i8, i16 or words of i32, where the mask holds.
   virtual void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) = 0;
 
+  /// The line of memory with this address comes into the last cache, where the mask holds; on chips
+  /// that can be asked for it.
+  virtual void prefetch(Value address, Value mask) = 0;
+
   /// Begins to copy 4, 8 or 16 bytes to shared memory, of which the first `count` (i32) are read
   /// and the others are zero.
   virtual void copyAsync(Value shared, Value address, int64_t bytes, Value count) = 0;

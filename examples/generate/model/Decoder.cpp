@@ -74,8 +74,12 @@ static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture
 
 Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &size, Mode mode,
                  const std::function<void(int64_t)> &progress)
-    : ctx_(ctx), model_(file.architecture().shard(ctx.ranks())), size_(size), mode_(mode),
-      weights_(loadWeights(ctx, file, size.positions, progress)),
+    : Decoder(ctx, file.architecture().shard(ctx.ranks()),
+              loadWeights(ctx, file, size.positions, progress), size, mode) {}
+
+Decoder::Decoder(const Context &ctx, const Architecture &model, Weights weights,
+                 const DecoderSize &size, Mode mode)
+    : ctx_(ctx), model_(model), size_(size), mode_(mode), weights_(std::move(weights)),
       caches_(makeCaches(ctx, model_, size)),
       pages_(ctx.tensor<i32>({size.sequences, size.pagesOf(size.positions)})),
       pagesOnHost_(Tensor::own(DType::i32, pages_.shape())) {
@@ -150,8 +154,11 @@ void Decoder::step(std::span<const Row> rows) {
     listener_(std::vector<Row>(rows.begin(), rows.end()));
   last_ = &exchangeFor(std::ssize(rows), std::ranges::count_if(rows, &Row::isWanted));
   last_->set(rows);
-  programFor(std::ssize(rows)).launch(last_->tensors(pages_));
+  lastRows_ = std::ssize(rows);
+  again();
 }
+
+void Decoder::again() { programFor(lastRows_).launch(last_->tensors(pages_)); }
 
 void Decoder::follow(const DecoderCall &call) {
   if (const auto *given = std::get_if<PagesOf>(&call))

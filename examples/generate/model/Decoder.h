@@ -50,6 +50,9 @@ using DecoderCall = std::variant<PagesOf, std::vector<Row>>;
 /// the caller.
 class Decoder {
 public:
+  /// `model`: this rank's part, of which the weights are.
+  Decoder(const ditron::Context &ctx, const Architecture &model, Weights weights,
+          const DecoderSize &size, ditron::Mode mode);
   /// `progress`: see loadWeights.
   Decoder(
       const ditron::Context &ctx, const ModelFile &file, const DecoderSize &size, ditron::Mode mode,
@@ -64,6 +67,8 @@ public:
   void follow(const DecoderCall &call);
 
   const DecoderSize &size() const { return size_; }
+  /// The keys and values of each layer, by page.
+  const std::vector<LayerCache> &caches() const { return caches_; }
   /// From the next step on these pages are the sequence's, in this order; no values of those who had them
   /// before are left in them.
   void setPages(int64_t sequence, std::span<const int64_t> pages);
@@ -71,6 +76,8 @@ public:
   void prepare(int64_t rows);
   /// Enqueues a step of 1 to DecoderSize::kRows rows, of which one at least is wanted.
   void step(std::span<const Row> rows);
+  /// Enqueues the last step again, which gives the same.
+  void again();
   /// Until the steps are done.
   void wait() const { ctx_.sync(); }
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
@@ -109,6 +116,7 @@ private:
   std::map<int64_t, ditron::TaskProgram> programs_; ///< by the rows that tiles are chosen for
   std::map<std::pair<int64_t, int64_t>, Exchange> exchanges_;
   Exchange *last_ = nullptr;
+  int64_t lastRows_ = 0;
 };
 
 } // namespace generate

@@ -12,14 +12,15 @@ Library::Library(const Context &ctx)
     : cores_(ctx.cores()), target_(traitsOf(targetFor(ctx.device()->target()))) {}
 
 const Kernel &Library::get(const std::string &name, const Dimensions &dims,
-                           const std::string &config) {
+                           const std::string &config, DType type) {
   const kernels::KernelEntry &entry = kernels::findKernel(name);
   kernels::Problem problem;
   problem.dims = dims;
+  problem.type = type;
   problem.cores = cores_;
   problem.target = target_;
   kernels::Config settled = entry.configure(problem, config);
-  std::pair key(name, settled.text(entry.parameters));
+  std::tuple key(name, type, settled.text(entry.parameters));
   auto found = made_.find(key);
   if (found == made_.end())
     found = made_.emplace(key, entry.kernel(problem, settled)).first;
@@ -27,9 +28,14 @@ const Kernel &Library::get(const std::string &name, const Dimensions &dims,
 }
 
 const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptions &options) {
+  DType type = W.storage == Storage::plain ? W.values.dtype() : DType::f32;
   std::vector<std::string> choices;
-  if (W.storage != Storage::f32)
+  if (W.storage != Storage::plain)
     choices.emplace_back(W.storage == Storage::q80 ? "format=q8-0" : "format=q4-1");
+  if (type != DType::f32 && !options.rounded)
+    choices.emplace_back("wide=exact");
+  else if (options.rounded && !options.gated)
+    choices.emplace_back("wide=results");
   if (options.rms)
     choices.emplace_back("rms=yes");
   if (options.gated)
@@ -38,14 +44,15 @@ const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptio
     choices.emplace_back("residual=yes");
   int64_t columns = W.rows / (options.gated ? 2 : 1);
   std::string config = fmt::format("{}", fmt::join(choices, ","));
-  if (W.storage == Storage::f32)
-    return get("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config);
+  if (W.storage == Storage::plain)
+    return get("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config, type);
   constexpr int64_t kBlock = 32; // weights that share a scale
   return get("packed-gemv", {{"B", rows}, {"N", columns}, {"G", W.columns / kBlock}}, config);
 }
 
-const Kernel &Library::rows(int64_t width, int64_t rows) {
-  return get("embed", {{"T", rows}, {"V", rows}, {"H", width}});
+const Kernel &Library::rows(DType type, int64_t width, int64_t rows) {
+  return get("embed", {{"T", rows}, {"V", rows}, {"H", width}},
+             type == DType::f32 ? "" : "wide=yes", type);
 }
 
 const Kernel &Library::attention(const Architecture &model, int64_t pageSize) {

@@ -6,7 +6,7 @@
 #include "model/Matrix.h"
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 
 namespace generate {
 
@@ -15,6 +15,7 @@ struct ProductOptions {
   bool rms = false;      ///< x is normalised
   bool gated = false;    ///< the upper half of W gates the lower one
   bool residual = false; ///< something is added
+  bool rounded = false;  ///< x is in bf16, and what a gated product gives
 };
 
 /// The library's kernels, with the tiles that are good for a problem on this device. Each is made
@@ -23,22 +24,26 @@ class Library {
 public:
   explicit Library(const ditron::Context &ctx);
 
-  /// W times each of `rows` rows.
+  /// Whether rows of a model whose matrices are all in bf16 are rounded to that: tensor cores take
+  /// them so. A single row has no use for these.
+  bool rounds(int64_t rows) const { return target_.isGpu() && rows > 1; }
+  /// W times each of `rows` rows. Products are of f32, but for x in bf16.
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
-  /// Rows of a table of this width, by number.
-  const ditron::Kernel &rows(int64_t width, int64_t rows);
+  /// Rows in f32 of a table of this width and type, by number.
+  const ditron::Kernel &rows(ditron::DType type, int64_t width, int64_t rows);
   /// Over a cache in pages of `pageSize` positions.
   const ditron::Kernel &attention(const Architecture &model, int64_t pageSize);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
 
 private:
   const ditron::Kernel &get(const std::string &name, const ditron::Dimensions &dims,
-                            const std::string &config = "");
+                            const std::string &config = "",
+                            ditron::DType type = ditron::DType::f32);
 
   int64_t cores_;
   ditron::DeviceTraits target_;
-  std::map<std::pair<std::string, std::string>, ditron::Kernel>
-      made_; ///< by name and configuration
+  /// By name, type and configuration.
+  std::map<std::tuple<std::string, ditron::DType, std::string>, ditron::Kernel> made_;
 };
 
 } // namespace generate

@@ -33,6 +33,7 @@ public:
       : device_(ctx.tensor(type, shape)),
         host_(device_.isHostAccessible() ? device_ : Tensor::own(type, shape)) {}
   template <class T> T *as() const { return host_.as<T>(); }
+  std::byte *bytes() const { return static_cast<std::byte *>(host_.data()); }
   Tensor finish() const {
     if (!device_.isHostAccessible())
       device_.copyFrom(host_);
@@ -57,8 +58,20 @@ Storage storageOf(const auto &parts) {
     return part.stored->format == format && part.columns % kBlock == 0;
   });
   if (!isWhole)
-    return Storage::f32;
-  return format == Format::q80 ? Storage::q80 : format == Format::q41 ? Storage::q41 : Storage::f32;
+    return Storage::plain;
+  return format == Format::q80   ? Storage::q80
+         : format == Format::q41 ? Storage::q41
+                                 : Storage::plain;
+}
+
+/// What the numbers of these parts are held in.
+DType typeOf(const auto &parts) {
+  Format format = parts.front().stored->format;
+  bool isOne =
+      std::ranges::all_of(parts, [&](const auto &part) { return part.stored->format == format; });
+  return isOne && format == Format::f16    ? DType::f16
+         : isOne && format == Format::bf16 ? DType::bf16
+                                           : DType::f32;
 }
 
 } // namespace
@@ -94,27 +107,40 @@ Tensor Loader::tensor(const StoredTensor &stored) const {
 Matrix Loader::matrix(const std::vector<const StoredTensor *> &parts, Cut cut) const {
   std::vector<Part> mine = cutParts(parts, cut);
   Storage storage = storageOf(mine);
-  Matrix result = storage == Storage::f32 ? inFloats(mine) : inBlocks(mine, storage);
+  Matrix result;
+  if (storage == Storage::plain)
+    result.values = plain(mine);
+  else
+    result = inBlocks(mine, storage);
   result.rows = rowsOfAll(mine);
   result.columns = mine.front().columns;
   return result;
 }
 
-Matrix Loader::inFloats(const std::vector<Part> &parts) const {
+Tensor Loader::table(const StoredTensor &stored) const {
+  return plain(cutParts({&stored}, Cut::none));
+}
+
+Tensor Loader::plain(const std::vector<Part> &parts) const {
   int64_t columns = parts.front().columns;
-  Filled values(ctx_, DType::f32, {rowsOfAll(parts), columns});
-  auto *to = values.as<float>();
+  DType type = typeOf(parts);
+  auto elementBytes = int64_t(byteSize(type));
+  Filled values(ctx_, type, {rowsOfAll(parts), columns});
+  auto *to = values.bytes();
   for (const Part &part : parts) {
     part.forRows([&](int64_t row, std::span<const std::byte> bytes) {
-      std::vector<float> whole(static_cast<size_t>(part.stored->shape[1]));
-      dequantise(part.stored->format, bytes, whole);
-      std::copy_n(whole.begin() + part.firstColumn, columns, to + row * columns);
+      std::vector<float> floats;
+      if (type == DType::f32) {
+        floats.resize(static_cast<size_t>(part.stored->shape[1]));
+        dequantise(part.stored->format, bytes, floats);
+        bytes = std::as_bytes(std::span(floats));
+      }
+      std::memcpy(to + row * columns * elementBytes, bytes.data() + part.firstColumn * elementBytes,
+                  size_t(columns * elementBytes));
     });
-    to += part.rows * columns;
+    to += part.rows * columns * elementBytes;
   }
-  Matrix result;
-  result.values = values.finish();
-  return result;
+  return values.finish();
 }
 
 Matrix Loader::inBlocks(const std::vector<Part> &parts, Storage storage) const {

@@ -9,14 +9,14 @@ namespace generate {
 
 using ditron::Tensor;
 
-/// How a matrix of weights is held in memory: in f32, or as the file has it, in blocks of 32 with a
-/// scale and perhaps a minimum, each of these in a tensor of its own.
-enum class Storage : uint8_t { f32, q80, q41 };
+/// How a matrix of weights is held in memory: as numbers, or as the file has it, in blocks of 32 with
+/// a scale and perhaps a minimum, each of these in a tensor of its own.
+enum class Storage : uint8_t { plain, q80, q41 };
 
 /// A matrix [N,K] of weights, in the memory of a device.
 struct Matrix {
-  Storage storage = Storage::f32;
-  Tensor values; ///< [N,K]; two in a byte where they have 4 bits
+  Storage storage = Storage::plain;
+  Tensor values; ///< [N,K] in f32, f16, bf16 or i8; two in a byte where they have 4 bits
   Tensor scales, minima;
   int64_t rows = 0, columns = 0;
 };
@@ -31,14 +31,16 @@ public:
 
   /// A vector, or a matrix, in f32.
   Tensor tensor(const StoredTensor &stored) const;
-  /// This rank's parts of matrices of one width, one below the other. In blocks where all of them are
-  /// stored in blocks of one format of ours, in f32 otherwise.
+  /// This rank's parts of matrices of one width, one below the other. As they are stored where all of
+  /// them are in f16, in bf16, or in blocks of one format of ours; in f32 otherwise.
   Matrix matrix(const std::vector<const StoredTensor *> &parts, Cut cut = Cut::none) const;
+  /// A matrix whose rows are taken by number: as it is stored in f16 or bf16, in f32 otherwise.
+  Tensor table(const StoredTensor &stored) const;
 
 private:
   struct Part;
   std::vector<Part> cutParts(const std::vector<const StoredTensor *> &parts, Cut cut) const;
-  Matrix inFloats(const std::vector<Part> &parts) const;
+  Tensor plain(const std::vector<Part> &parts) const;
   Matrix inBlocks(const std::vector<Part> &parts, Storage storage) const;
 
   const ditron::Context &ctx_;

@@ -17,8 +17,11 @@ class StepBuilder {
 public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
               int64_t rows)
-      : g_(g), library_(ctx), model_(model), weights_(weights), turn_(turnAndAppend(model)),
-        join_(joinHeads(model)), addOverRanks_(addOverRanks()), rows_(rows), ranks_(ctx.ranks()) {}
+      : g_(g), library_(ctx), model_(model), weights_(weights),
+        rounds_(library_.rounds(rows) && weights.areAllOf(DType::bf16)),
+        turn_(turnAndAppend(model)), join_(joinHeads(model, rounds_ ? DType::bf16 : DType::f32)),
+        roundNormed_(roundNormed(model)), addOverRanks_(addOverRanks()), rows_(rows),
+        ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     Value token = g_.input("token[T]", DType::i32);
@@ -27,15 +30,16 @@ public:
     pages_ = g_.input("pages[B,L]", DType::i32);
     Value wanted = g_.input("wanted[W]", DType::i32);
     cosines_ = g_.constant(weights_.cosines), sines_ = g_.constant(weights_.sines);
-    Value x = g_.task(library_.rows(model_.width, rows_), token, weights_.embedding);
+    Value x = g_.task(library_.rows(weights_.embedding.dtype(), model_.width, rows_), token,
+                      weights_.embedding);
     for (size_t n = 0; n < weights_.layers.size(); ++n) {
       g_.label(fmt::format("layer {}", n));
       x = addAttention(weights_.layers[n], caches[n], x);
       x = addFeedForward(weights_.layers[n], x);
     }
     g_.label("head");
-    x = g_.task(library_.rows(model_.width, rows_), wanted, x);
-    Value logits = product({.rms = true}, x, weights_.head, weights_.finalNorm, model_.epsilon);
+    x = g_.task(library_.rows(DType::f32, model_.width, rows_), wanted, x);
+    Value logits = productOfNormed({}, x, weights_.head, weights_.finalNorm);
     g_.output(g_.task(library_.argmax(rows_, model_.vocabulary), logits));
     g_.output(logits);
   }
@@ -43,10 +47,11 @@ public:
 private:
   /// W times x; behind them comes what the options ask for.
   template <class... A>
-  Value product(const ProductOptions &options, Value x, const Matrix &W, const A &...more) {
+  Value product(ProductOptions options, Value x, const Matrix &W, const A &...more) {
+    options.rounded = rounds_;
     const Kernel &kernel = library_.product(W, rows_, options);
     switch (W.storage) {
-    case Storage::f32:
+    case Storage::plain:
       return g_.task(kernel, x, W.values, more...);
     case Storage::q80:
       return g_.task(kernel, x, W.values, W.scales, more...);
@@ -54,6 +59,14 @@ private:
       return g_.task(kernel, x, W.values, W.scales, W.minima, more...);
     }
     throw InternalError("a matrix that is stored in no way");
+  }
+
+  /// W times what is normalised of x.
+  Value productOfNormed(ProductOptions options, Value x, const Matrix &W, const Tensor &gain) {
+    if (rounds_)
+      return product(options, g_.task(roundNormed_, x, gain, model_.epsilon), W);
+    options.rms = true;
+    return product(options, x, W, gain, model_.epsilon);
   }
 
   /// The queries, turned; the new keys and values are in the cache then.
@@ -75,7 +88,7 @@ private:
   /// x and the attention of what is normalised of it.
   Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
-    Value qkv = product({.rms = true}, x, w.qkv, w.attentionNorm, model_.epsilon);
+    Value qkv = productOfNormed({}, x, w.qkv, w.attentionNorm);
     Value q = addQueries(w, qkv, keys, values);
     Value heads = g_.task(library_.attention(model_, cache.keys.shape()[2]), q, keys, values,
                           position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
@@ -85,8 +98,7 @@ private:
 
   /// x and the feed-forward layer of what is normalised of it.
   Value addFeedForward(const LayerWeights &w, Value x) {
-    Value act =
-        product({.rms = true, .gated = true}, x, w.gateUp, w.feedForwardNorm, model_.epsilon);
+    Value act = productOfNormed({.gated = true}, x, w.gateUp, w.feedForwardNorm);
     return addProduct(act, w.down, x);
   }
 
@@ -94,7 +106,8 @@ private:
   Library library_;
   const Architecture &model_;
   const Weights &weights_;
-  Kernel turn_, join_, addOverRanks_;
+  bool rounds_;
+  Kernel turn_, join_, roundNormed_, addOverRanks_;
   int64_t rows_, ranks_;
   Value position_, sequence_, pages_, cosines_, sines_;
 };

@@ -2,6 +2,8 @@
 #include "model/StepKernels.h"
 #include "ditron/kernels/PagedCache.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
+#include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 using namespace ditron;
@@ -87,15 +89,40 @@ Kernel turnAndAppend(const Architecture &model) {
           }};
 }
 
-Kernel joinHeads(const Architecture &model) {
+template <class T> static Kernel joinHeadsAs(const Architecture &model) {
   std::string signature =
       fmt::format("join-heads(x[B,{0},{1}]) -> y[B,{0}*{1}]", model.heads, model.headSize);
-  return {signature, [=](In<f32, 3> x, Out<f32> y) {
+  return {signature, [=](In<f32, 3> x, Out<T> y) {
             int D = int(model.headSize);
             auto xs = x.tiled(D);
             auto ys = y.split(1, Index(model.heads)).tiled(D);
             for (auto [b, n, d] : xs.tiles())
-              ys(b, n, d) = xs(b, n, d);
+              ys(b, n, d) = cast<T>(xs(b, n, d));
+          }};
+}
+
+Kernel joinHeads(const Architecture &model, DType type) {
+  return type == DType::bf16 ? joinHeadsAs<bf16>(model) : joinHeadsAs<f32>(model);
+}
+
+Kernel roundNormed(const Architecture &model) {
+  constexpr int64_t kWidest = 4096;
+  int width = int(std::min(kWidest, int64_t(std::bit_ceil(uint64_t(model.width)))));
+  return {"round-normed(x[B,K], gain[K], eps) -> y[B,K]",
+          [=](In<f32> x, In<f32, 1> gain, Scalar<f32> eps, Out<bf16> y) {
+            auto xs = x.tiled(1, width);
+            auto ys = y.tiled(1, width);
+            auto gains = gain.tiled(width);
+            for (auto [b] : grid({x.rows()})) {
+              Var squares = zeros<f32>(1, width);
+              for (auto k : range(ceilDiv(x.cols(), width))) {
+                Tile read = xs(b, k);
+                squares += read * read;
+              }
+              auto scale = rsqrt(sum(squares, 1) / cast<f32>(toTile(x.cols())) + eps);
+              for (auto k : range(ceilDiv(x.cols(), width)))
+                ys(b, k) = cast<bf16>(xs(b, k) * gains(k) * scale);
+            }
           }};
 }
 

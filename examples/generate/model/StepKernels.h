@@ -13,8 +13,10 @@ namespace generate {
 /// place of the caches, as paged-append does. Models with head norms normalise the heads first: only
 /// then there are queryNorm, keyNorm and eps.
 ditron::Kernel turnAndAppend(const Architecture &model);
-/// join-heads(x[B,N,D]) -> y[B,N*D]: the heads of each sequence side by side.
-ditron::Kernel joinHeads(const Architecture &model);
+/// join-heads(x[B,N,D]) -> y[B,N*D]: the heads of each sequence side by side, in this type.
+ditron::Kernel joinHeads(const Architecture &model, ditron::DType type);
+/// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.
+ditron::Kernel roundNormed(const Architecture &model);
 /// add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]: the sum of every rank's x, and the residual. All
 /// ranks have the same bits.
 ditron::Kernel addOverRanks();

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Weights.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace ditron;
 
 namespace generate {
+
+bool Weights::areAllOf(DType type) const {
+  auto isOf = [&](const Matrix &W) {
+    return W.storage == Storage::plain && W.values.dtype() == type;
+  };
+  return isOf(head) && std::ranges::all_of(layers, [&](const LayerWeights &layer) {
+           return isOf(layer.qkv) && isOf(layer.attentionOutput) && isOf(layer.gateUp) &&
+                  isOf(layer.down);
+         });
+}
 
 static LayerWeights loadLayer(const Loader &loader, const ModelFile &file, int64_t layer) {
   const Architecture &model = file.architecture();
@@ -45,21 +56,25 @@ static Tensor angleTable(const Context &ctx, const Architecture &model, int64_t 
   return ctx.tensorFrom(host);
 }
 
+void Weights::addAngles(const Context &ctx, const Architecture &model, int64_t positions) {
+  cosines = angleTable(ctx, model, positions, std::cos);
+  sines = angleTable(ctx, model, positions, std::sin);
+}
+
 Weights loadWeights(const Context &ctx, const ModelFile &file, int64_t positions,
                     const std::function<void(int64_t)> &progress) {
   const Architecture &model = file.architecture();
   Loader loader(ctx);
   std::vector<int64_t> table = {model.vocabulary, model.width};
   Weights result;
-  result.embedding = loader.tensor(file.tensor(Role::embedding, table));
   result.finalNorm = loader.tensor(file.tensor(Role::finalNorm, {model.width}));
   // Models without a head of their own multiply with the embeddings.
   Role head = file.has(Role::head) ? Role::head : Role::embedding;
   result.head = loader.matrix({&file.tensor(head, table)});
-  if (head == Role::embedding && result.head.storage == Storage::f32)
-    result.head.values = result.embedding;
-  result.cosines = angleTable(ctx, model, positions, std::cos);
-  result.sines = angleTable(ctx, model, positions, std::sin);
+  bool isShared = head == Role::embedding && result.head.storage == Storage::plain;
+  result.embedding =
+      isShared ? result.head.values : loader.table(file.tensor(Role::embedding, table));
+  result.addAngles(ctx, model, positions);
   for (int64_t layer = 0; layer < model.layers; ++layer) {
     result.layers.push_back(loadLayer(loader, file, layer));
     progress(layer + 1);

@@ -20,6 +20,11 @@ struct Weights {
   Matrix head;
   std::vector<LayerWeights> layers;
   Tensor cosines, sines; ///< of rope's angles: by position and pair
+
+  /// Makes the tables for so many positions.
+  void addAngles(const ditron::Context &ctx, const Architecture &model, int64_t positions);
+  /// Whether all matrices are of this type.
+  bool areAllOf(ditron::DType type) const;
 };
 
 /// Reads and converts this rank's weights, and makes the tables for so many positions. `progress` is called

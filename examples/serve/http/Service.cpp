@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "http/Service.h"
 #include "ditron/support/Error.h"
+#include "ditron/support/StartThread.h"
 #include "http/Peer.h"
+#include "http/Workers.h"
 #include <fmt/format.h>
 #include <httplib.h>
 
@@ -191,8 +193,9 @@ void Service::addRoutes() {
 }
 
 Service::Service(Engine &engine, const Served &served, int64_t connections)
-    : engine_(engine), served_(served), server_(std::make_unique<httplib::Server>()) {
-  server_->new_task_queue = [connections] { return new httplib::ThreadPool(size_t(connections)); };
+    : engine_(engine), served_(served), workers_(std::make_unique<Workers>(connections)),
+      server_(std::make_unique<httplib::Server>()) {
+  server_->new_task_queue = [this] { return workers_.release(); };
   // Not SO_REUSEPORT, httplib's default, with which another process may take a part of the requests.
   server_->set_socket_options([](socket_t socket) {
     int yes = 1;
@@ -214,7 +217,10 @@ int Service::start(const std::string &host, int port) {
   if (found < 0)
     throw ditron::UnavailableError(
         fmt::format("{}:{} cannot be listened on: is it taken?", host, port));
-  listener_ = std::thread([this] { server_->listen_after_bind(); });
+  listener_ = ditron::startThread("the thread that takes connections",
+                                  [this] { server_->listen_after_bind(); });
+  while (!server_->is_running()) // until then it cannot be stopped
+    std::this_thread::sleep_for(1ms);
   return found;
 }
 

@@ -17,9 +17,12 @@ struct Response;
 
 namespace serve {
 
+class Workers;
+
 class Service {
 public:
-  /// `connections`: that are answered at a time; others wait.
+  /// `connections`: that are answered at a time; others wait. RuntimeError where there is no room
+  /// for their threads.
   Service(Engine &engine, const Served &served, int64_t connections);
   ~Service();
 
@@ -41,6 +44,7 @@ private:
 
   Engine &engine_;
   const Served &served_;
+  std::unique_ptr<Workers> workers_; ///< the server's, once it listens
   std::unique_ptr<httplib::Server> server_;
   std::thread listener_;
   std::atomic<int64_t> requests_ = 0, deliveries_ = 0; ///< so far, and on their way

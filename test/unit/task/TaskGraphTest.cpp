@@ -297,6 +297,21 @@ TEST(TaskGraphs, EveryShortenedEdgeIsFound) {
   }
 }
 
+/// Eight cores, each of which reads what all wrote: they wait for the node as a whole.
+TEST(TaskGraphs, ManyWaitsBecomeOneForTheNode) {
+  TaskGraph g("squares");
+  g.output(g.task(square(), g.task(square(), g.input("x[M,M]"))));
+  GraphCheckOptions options{.cores = 8, .shape = {{"M", 32}}};
+  Verdict verdict = check(g, options);
+  EXPECT_TRUE(verdict.clean()) << verdict.text();
+  std::vector<Mutant> mutants = mutate(g, options);
+  EXPECT_EQ(mutants.size(), 8u); // one wait a task
+  for (const Mutant &mutant : mutants) {
+    EXPECT_EQ(mutant.outcome, Mutant::Outcome::killed) << mutant.source << ": " << mutant.what;
+    EXPECT_NE(mutant.what.find("wait for 7 tasks of '"), std::string::npos) << mutant.what;
+  }
+}
+
 //===-- Errors --------------------------------------------------------------------------------===//
 
 TEST(TaskGraphErrors, NameTheTaskAndTheArgument) {

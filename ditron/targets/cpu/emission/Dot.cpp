@@ -247,11 +247,17 @@ void DotLowering::packRight(Value column, int64_t columns, Coverage coverage) {
     pack(v_.index(full), depth_ - full);
 }
 
+/// What is read from a view, or converted as it is read.
+static bool isRead(Value tile) {
+  auto cast = tile.getDefiningOp<core::CastOp>();
+  return (cast ? cast.getSource() : tile).getDefiningOp<core::LoadOp>() != nullptr;
+}
+
 /// Part of a row of rhs. One that is computed takes so much of the core's window of instructions
 /// that it does not look far ahead in memory: what is kAhead bytes further on is brought nearer.
 Value DotLowering::emitRight(Value row, Value k, int64_t lanes, int64_t which, Coverage coverage) {
   constexpr int64_t kAhead = 8192;
-  if (right_.getDefiningOp<core::LoadOp>())
+  if (isRead(right_))
     return emitFactor(right_, row, k, lanes, coverage);
   At at(batch_);
   at.append({row, k});

@@ -72,11 +72,27 @@ LogicalResult RingType::verify(EmitError emitError, int64_t slots, RankedTensorT
 }
 
 LogicalResult CopyOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+LogicalResult PrefetchOp::verify() {
+  if (!isa<RankedTensorType>(getTile()))
+    return emitOpError() << "expected the type of a tile, found " << getTile();
+  return requireCoords(*this, getView(), getCoords());
+}
 LogicalResult SlotOp::verify() {
   return requireTypes(*this, getTile().getType(), getRing().getType().getTile(), "the ring");
 }
 
 LogicalResult WaitOp::verify() { return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"}); }
+LogicalResult WaitEachOp::verify() {
+  Block &body = getBody().front();
+  bool isPlain = llvm::all_of(body.without_terminator(), [](Operation &op) {
+    return hasSingleEffect<MemoryEffects::Read>(&op) || isMemoryEffectFree(&op);
+  });
+  if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isIndex() || !isPlain ||
+      !isa<AwaitedOp>(body.back()))
+    return emitOpError() << "expected a body that takes a number, and reads or computes what one "
+                            "simt.awaited takes";
+  return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
+}
 LogicalResult NotifyOp::verify() {
   if (failed(requireOneOf(*this, "mode", getMode(), {"add", "max"})))
     return failure();

@@ -116,6 +116,24 @@ def Simt_SlotOp : Simt_Op<"slot", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_PrefetchOp : Simt_Op<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Asks for a tile of a view that will be read soon: the last cache of the GPU gets it";
+  let description = [{
+    Coordinates as in tile.load, of a tile of this type. No thread waits for it.
+
+    Example:
+    ```mlir
+    simt.prefetch %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<4x256xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile);
+  let assemblyFormat = "$view `[` $coords `]` attr-dict `:` type($view) `->` $tile";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType tileType() { return ::llvm::cast<::mlir::RankedTensorType>(getTile()); }
+  }];
+}
+
 //===-- CTAs and ranks ------------------------------------------------------------------------===//
 
 def Simt_EpochOp : Simt_Op<"epoch", [Pure]> {
@@ -153,8 +171,8 @@ def Simt_ViewAtOp : Simt_Op<"view_at", [Pure]> {
   let summary = "The view that words of a table in memory describe";
   let description = [{
     From word `word` on: its address, extents and strides, as a launch passes those of an argument. The
-    table stays as it is during a launch. The attributes `tile.unit_stride` and `tile.alignment` promise
-    what they promise of an argument.
+    table stays as it is during a launch. The attributes `tile.unit_stride`, `tile.alignment`
+    and `tile.readonly` promise what they promise of an argument.
 
     Example:
     ```mlir
@@ -327,6 +345,40 @@ def Simt_WaitOp : Simt_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let arguments = (ins Index:$cell, Index:$value, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
   let assemblyFormat = "$cell `for` $value `site` $site `scope` $scope `in` `(` $launch `)` attr-dict `:` type($launch)";
   let hasVerifier = 1;
+}
+
+def Simt_WaitEachOp : Simt_Op<"wait_each", [SingleBlock, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until a counter is so high for each number of a range: acquire";
+  let description = [{
+    The body takes a number, and computes or reads what the counter and its value are. The lanes of a
+    warp execute it, each for other numbers, so that counters are polled side by side. Bounded as
+    simt.wait is.
+
+    Example:
+    ```mlir
+    simt.wait_each %first to %end site 0 scope "gpu" in (%status, %rank) : !llvm.ptr, index {
+    ^bb0(%n: index):
+      %cell = arith.addi %cells, %n : index
+      simt.awaited %cell for %count
+    }
+    ```
+  }];
+  let arguments = (ins Index:$lower, Index:$upper, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$lower `to` $upper `site` $site `scope` $scope `in` `(` $launch `)` `:` type($launch) $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_AwaitedOp : Simt_Op<"awaited", [Pure, Terminator, HasParent<"WaitEachOp">]> {
+  let summary = "A counter that simt.wait_each waits for, and how high it is then";
+  let description = [{
+    Example:
+    ```mlir
+    simt.awaited %cell for %count
+    ```
+  }];
+  let arguments = (ins Index:$cell, Index:$value);
+  let assemblyFormat = "$cell `for` $value attr-dict";
 }
 
 def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {

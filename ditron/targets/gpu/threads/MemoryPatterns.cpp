@@ -164,6 +164,27 @@ struct LoadPattern : TilePattern<core::LoadOp> {
   }
 };
 
+/// Each thread asks for lines of its own.
+struct PrefetchPattern : EffectPattern<PrefetchOp> {
+  using EffectPattern::EffectPattern;
+  void write(PrefetchOp op, OpAdaptor, ThreadBuilder &t) const override {
+    constexpr int64_t kLine = 128; // bytes
+    RankedTensorType tile = op.tileType();
+    int64_t line = kLine / storageBytes(tile.getElementType());
+    Layout layout = blocked(shapeOf(tile), line, context_.threads());
+    Distribution places = *Distribution::of(layout, shapeOf(tile));
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    Value isFirst = t.isFirst(layout);
+    int64_t run = places.run(line);
+    for (int64_t reg = 0; reg < places.registers(); reg += run) {
+      auto [address, mask] = memory.at(t, reg);
+      if (isFirst)
+        mask = t.b.create<arith::AndIOp>(t.loc, mask, isFirst);
+      t.instructions->prefetch(address, mask);
+    }
+  }
+};
+
 struct StorePattern : TilePattern<core::StoreOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(core::StoreOp op, OpAdaptor adaptor,
@@ -273,8 +294,8 @@ private:
 
 void addMemoryPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
-  patterns.add<LoadPattern, StorePattern, GatherPattern, ScatterPattern, AtomicAddPattern>(
-      types, patterns.getContext(), context);
+  patterns.add<LoadPattern, PrefetchPattern, StorePattern, GatherPattern, ScatterPattern,
+               AtomicAddPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

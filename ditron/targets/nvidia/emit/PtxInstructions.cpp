@@ -110,6 +110,10 @@ void Instructions::storeGlobal(Value address, ArrayRef<Value> values, Value mask
   assemble(text, "b,l," + repeated(bits < 32 ? "h" : "r", count), operands, {});
 }
 
+void Instructions::prefetch(Value address, Value mask) {
+  assemble("@$0 prefetch.global.L2 [$1];", "b,l", {mask, address}, {});
+}
+
 //===-- Shared memory and barriers ------------------------------------------------------------===//
 
 void Instructions::copyAsync(Value shared, Value address, int64_t bytes, Value count) {

@@ -26,6 +26,7 @@ public:
                                       llvm::ArrayRef<Value> otherwise,
                                       Place place = Place::here) override;
   void storeGlobal(Value address, llvm::ArrayRef<Value> values, Value mask) override;
+  void prefetch(Value address, Value mask) override;
   void copyAsync(Value shared, Value address, int64_t bytes, Value count) override;
   void commitCopies() override;
   void waitCopies(int64_t pending) override;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bench/Options.h"
+#include "Program.h"
+#include "bench/Presets.h"
+#include "ditron/support/Error.h"
+#include "ditron/support/Parallel.h"
+#include "model/Decoder.h"
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace generate {
+
+using ditron::UsageError;
+
+static constexpr const char *kFooter =
+    "Exit status: 0 done and checked, 1 modes differ or a launch failed, 2 wrong usage, 3 the "
+    "machine or this build lacks what was asked for.";
+
+static void addOptions(CLI::App &app, BenchOptions &line) {
+  app.add_option("model", line.model, presetNames() + " (default qwen3-0.6b)");
+  app.add_option("--layers", line.layers, "so many layers (default: the model's)");
+  app.add_option("--dtype", line.dtypeName, "of the matrices: bf16 (default), f16 or f32");
+  app.add_option("--batch", line.batch, "sequences, which have a row each (1 to 64; default 1)");
+  app.add_option("--context", line.context, "tokens in front of a step's (default 512)");
+  app.add_option("--mode", line.modeNames, "stream (default), graph, megakernel: one or several")
+      ->delimiter(',');
+  app.add_option("--checked", line.checked,
+                 "steps whose tokens are compared between the modes (default 4)");
+  app.add_option("--seconds", line.seconds, "measure each mode for so long (default 2)");
+  app.add_option("--bandwidth", line.bandwidth,
+                 "bytes a second that a device reads (default: as measured)");
+  app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
+  app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
+  app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");
+}
+
+static void expect(const char *option, int64_t found, int64_t least, int64_t most) {
+  if (found < least || found > most)
+    throw UsageError(fmt::format("{} is {}, expected {} to {}", option, found, least, most));
+}
+
+static void check(const BenchOptions &line) {
+  const Architecture model = presetOf(line.model).architecture;
+  expect("--layers", line.layers, 0, 4096);
+  expect("--batch", line.batch, 1, DecoderSize::kRows);
+  expect("--checked", line.checked, 1, 4096);
+  expect("--context", line.context, 1, model.context - line.checked);
+  expect("--ranks", line.options.ranks, 1, 4096);
+  expect("--cores", line.options.cores, 1, 4096);
+  if (!(line.seconds >= 0 && line.seconds <= 3600))
+    throw UsageError(fmt::format("--seconds is {}, expected 0 to 3600", line.seconds));
+  if (!(line.bandwidth >= 0))
+    throw UsageError(fmt::format("--bandwidth is {}, expected 0 or more", line.bandwidth));
+  model.shard(line.options.ranks);
+  line.dtype();
+  line.modes();
+}
+
+ditron::DType BenchOptions::dtype() const {
+  for (ditron::DType type : {ditron::DType::bf16, ditron::DType::f16, ditron::DType::f32})
+    if (name(type) == dtypeName)
+      return type;
+  throw UsageError(fmt::format("--dtype is '{}', expected bf16, f16 or f32", dtypeName));
+}
+
+std::vector<ditron::Mode> BenchOptions::modes() const {
+  std::vector<ditron::Mode> result;
+  for (const std::string &name : modeNames)
+    result.push_back(parseMode(name));
+  return result;
+}
+
+BenchOptions parseBenchOptions(int argc, char **argv) {
+  BenchOptions line;
+  line.options.cores = ditron::usableCpus();
+  CLI::App app("decode-bench times a decoding step of a model of random weights, which it makes "
+               "in memory.",
+               "decode-bench");
+  app.footer(kFooter);
+  addOptions(app, line);
+  line.help = parse(app, argc, argv);
+  if (line.help.empty())
+    check(line);
+  return line;
+}
+
+} // namespace generate

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "ditron/driver/TaskProgram.h"
+#include "ditron/runtime/Options.h"
+#include "ditron/support/DType.h"
+#include <string>
+#include <vector>
+
+namespace generate {
+
+/// What decode-bench was asked to do.
+struct BenchOptions {
+  std::string model = "qwen3-0.6b", dtypeName = "bf16";
+  int64_t layers = 0; ///< 0: as many as the model has
+  int64_t batch = 1, context = 512, checked = 4;
+  double seconds = 2;
+  double bandwidth = 0; ///< bytes a second; 0: it is measured
+  std::vector<std::string> modeNames = {"stream"};
+  ditron::runtime::Options options;
+  std::string help; ///< text for --help; nothing else is asked for then
+
+  ditron::DType dtype() const;
+  std::vector<ditron::Mode> modes() const;
+};
+
+/// UsageError naming the option that is wrong.
+BenchOptions parseBenchOptions(int argc, char **argv);
+
+} // namespace generate
