@@ -66,8 +66,13 @@ std::vector<int64_t> distributedWords(const WorkspaceLayout &layout, const RankL
 struct Status {
   static constexpr int64_t kFailed = 0; ///< 1: a requirement, of the number in the next word
   static constexpr int64_t kNumber = 1, kValues = 2;
+  static constexpr int64_t kLog = 31; ///< the address of the log (DeviceLog.h) of recorded code
   static constexpr int64_t kRecords = 32;
-  static constexpr int64_t kRecordWords = 4; ///< site + 1, address of the counter, expected, seen
+  /// Site + 1 and, from bit 32 on, the launch; address of the counter, expected, seen. Of the first
+  /// wait that failed.
+  static constexpr int64_t kRecordWords = 4;
+  static constexpr int64_t siteOf(int64_t word) { return (word & 0xffffffff) - 1; }
+  static constexpr int64_t launchOf(int64_t word) { return word >> 32; }
   static constexpr int64_t kMostCores = 4096;
   static constexpr int64_t kWords = kRecords + 2 * kMostCores * kRecordWords;
 };

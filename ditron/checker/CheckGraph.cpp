@@ -15,7 +15,7 @@ using task::ValueKind;
 class GraphSubject {
 public:
   GraphSubject(const TaskGraph &graph, const GraphCheckOptions &options)
-      : graph_(withTasks(graph.graph())), given_(options),
+      : graph_(task::requireTasks(graph.graph())), given_(options),
         footprints_(graph_.types.begin(), graph_.types.end()), fused_(graph_, footprints_),
         shapes_(task::shapesOf(graph_, options.shape, options.ranks)),
         plan_(task::schedule(graph_, footprints_, shapes_,
@@ -38,13 +38,6 @@ public:
   }
 
 private:
-  static const task::Graph &withTasks(const task::Graph &graph) {
-    if (graph.nodes.empty())
-      throw CompileError(
-          fmt::format("{}: the graph has no task, expected one or more", graph.name));
-    return graph;
-  }
-
   CheckOptions optionsFor(const task::Tables &tables) const {
     CheckOptions options;
     options.ranks = given_.ranks;

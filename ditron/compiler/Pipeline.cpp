@@ -77,15 +77,17 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   OpPassManager &kernel = passes.nest<func::FuncOp>();
   kernel.addPass(lower::createOutlineCopyRoles()); // copy engines follow a program on the host
   target.addPasses(Stage::beforeDealing, kernel, request);
-  kernel.addPass(device::createDealTiles()); // loops over tiles become loops of this core
-  addMesh(kernel, request);                  // whose orders may follow an axis
+  if (request.recorded)
+    kernel.addPass(device::createMarkTiles()); // the timeline shows the tiles
+  kernel.addPass(device::createDealTiles());   // loops over tiles become loops of this core
+  addMesh(kernel, request);                    // whose orders may follow an axis
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(gpu::createSpreadTiles());        // each of which may have a core
-  kernel.addPass(gpu::createDistToDevice({name})); // a core is a block of threads
-  kernel.addPass(gpu::createMergeNotifies());      // which releases to all ranks at once
-  kernel.addPass(gpu::createMergeWaits());         // and waits for many side by side
-  kernel.addPass(gpu::createPrefetchConstants());  // while weights come nearer
+  kernel.addPass(gpu::createSpreadTiles()); // each of which may have a core
+  kernel.addPass(gpu::createDistToDevice({name, request.recorded})); // a core is a block of threads
+  kernel.addPass(gpu::createMergeNotifies());     // which releases to all ranks at once
+  kernel.addPass(gpu::createMergeWaits());        // and waits for many side by side
+  kernel.addPass(gpu::createPrefetchConstants()); // while weights come nearer
   passes.addPass(gpu::createOutlineRegions(
       {name, warps, ctasPerSm, request.tensorMaps})); // phases may be planned apart
   OpPassManager &region = passes.nest<func::FuncOp>();

@@ -4,15 +4,17 @@
 
 namespace ditron {
 
-static std::vector<task::Footprint> footprintsOf(const task::Graph &graph) {
-  return {graph.types.begin(), graph.types.end()};
+static std::shared_ptr<const std::vector<task::Footprint>> footprintsOf(const task::Graph &graph) {
+  return std::make_shared<const std::vector<task::Footprint>>(graph.types.begin(),
+                                                              graph.types.end());
 }
 
-Megakernel::Megakernel(const Context &context, const task::Graph &graph,
+Megakernel::Megakernel(const Context &context, std::shared_ptr<const task::Graph> graph,
                        const CompileOptions &options)
-    : graph_(graph), device_(context.device()),
-      machine_{context.cores(), context.rank(), context.ranks()}, footprints_(footprintsOf(graph)),
-      fused_(graph, footprints_), program_(context.compile(fused_.kernel(), {}, options)) {}
+    : graph_(std::move(graph)), device_(context.device()),
+      machine_{context.cores(), context.rank(), context.ranks()},
+      footprints_(footprintsOf(*graph_)), fused_(*graph_, *footprints_),
+      program_(context.compile(fused_.kernel(), {}, options)) {}
 
 /// A copy in the memory of the device.
 static Tensor onDevice(const std::shared_ptr<runtime::Device> &device, std::vector<int64_t> &data,
@@ -24,13 +26,14 @@ static Tensor onDevice(const std::shared_ptr<runtime::Device> &device, std::vect
 }
 
 Megakernel::Schedule Megakernel::schedule(const task::Shapes &shapes) const {
-  task::Plan plan = task::schedule(graph_, footprints_, shapes, machine_);
+  task::Plan plan = task::schedule(*graph_, *footprints_, shapes, machine_);
   task::Tables tables = fused_.tablesOf(plan);
   int64_t columns = tables.columns, tasks = static_cast<int64_t>(tables.tasks.size()) / columns;
   return {onDevice(device_, tables.queue, {static_cast<int64_t>(tables.queue.size())}),
           onDevice(device_, tables.tasks, {tasks, columns}),
           onDevice(device_, tables.waits, {static_cast<int64_t>(tables.waits.size()) / 2, 2}),
-          std::move(plan)};
+          std::move(plan),
+          std::make_shared<PlanTasks>(PlanSource{graph_, footprints_, shapes, machine_})};
 }
 
 std::vector<KernelArgument> Megakernel::arguments(const std::vector<Tensor> &values,

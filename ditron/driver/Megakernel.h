@@ -2,6 +2,7 @@
 //
 // A graph of tasks as one kernel: its code, and a schedule for each set of shapes.
 #pragma once
+#include "ditron/driver/PlanTasks.h"
 #include "ditron/driver/Program.h"
 #include "ditron/task/Fuse.h"
 
@@ -11,13 +12,15 @@ class Context;
 
 class Megakernel {
 public:
-  /// `graph` has to outlive it. CompileError naming a task that cannot be part of one kernel.
-  Megakernel(const Context &context, const task::Graph &graph, const CompileOptions &options);
+  /// CompileError naming a task that cannot be part of one kernel.
+  Megakernel(const Context &context, std::shared_ptr<const task::Graph> graph,
+             const CompileOptions &options);
 
   /// The schedule for values of these shapes, in the memory of the device.
   struct Schedule {
     Tensor queue, tasks, waits;
-    task::Plan plan; ///< what these say
+    task::Plan plan;                                   ///< what these say
+    std::shared_ptr<const runtime::LaunchTasks> names; ///< the same, for reports
   };
   Schedule schedule(const task::Shapes &shapes) const;
 
@@ -27,10 +30,10 @@ public:
   const Program &program() const { return program_; }
 
 private:
-  const task::Graph &graph_;
+  std::shared_ptr<const task::Graph> graph_;
   std::shared_ptr<runtime::Device> device_;
   task::Machine machine_;
-  std::vector<task::Footprint> footprints_;
+  std::shared_ptr<const std::vector<task::Footprint>> footprints_;
   task::FusedKernel fused_;
   Program program_;
 };

@@ -5,10 +5,11 @@
 namespace ditron {
 
 void Program::launch(const std::vector<KernelArgument> &arguments) const {
-  impl_->executable->launch(arguments, impl_->device->stream());
+  impl_->executable->launch(arguments, impl_->device->stream(), nullptr);
 }
-void Program::launch(const std::vector<KernelArgument> &arguments, const Stream &stream) const {
-  impl_->executable->launch(arguments, stream.handle());
+void Program::launch(const std::vector<KernelArgument> &arguments, const Stream &stream,
+                     const std::shared_ptr<const runtime::LaunchTasks> &tasks) const {
+  impl_->executable->launch(arguments, stream.handle(), tasks);
 }
 LaunchStats Program::timedLaunch(const std::vector<KernelArgument> &arguments) const {
   return impl_->executable->timed(arguments, impl_->device->stream());

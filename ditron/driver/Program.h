@@ -59,7 +59,9 @@ public:
   /// The same on another stream of the context, or on one that a graph records:
   /// `run.on(stream)(A, B, C)`.
   OnStream on(const Stream &stream) const;
-  void launch(const std::vector<KernelArgument> &arguments, const Stream &stream) const;
+  /// `tasks`: of a graph, that the launch does, for reports of waits; null: none.
+  void launch(const std::vector<KernelArgument> &arguments, const Stream &stream,
+              const std::shared_ptr<const runtime::LaunchTasks> &tasks = nullptr) const;
 
   /// Launches, waits, and says how long it took: from the first core's start to the last one's end,
   /// and what else the device knows. Throws the error of the launch.

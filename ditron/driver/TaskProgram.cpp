@@ -17,7 +17,9 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 using Places = std::vector<int64_t>; ///< addresses and strides
-using Enqueue = std::function<void(const Program &, const std::vector<KernelArgument> &)>;
+using SharedTasks = std::shared_ptr<const runtime::LaunchTasks>;
+using Enqueue =
+    std::function<void(const Program &, const std::vector<KernelArgument> &, const SharedTasks &)>;
 
 /// The shapes that a program was launched with: what its memory is made for.
 struct Instance {
@@ -35,11 +37,13 @@ struct Instance {
 struct TaskProgram::Impl {
   std::shared_ptr<runtime::Device> device;
   int64_t ranks;
-  task::Graph graph;
+  std::shared_ptr<const task::Graph> shared;
+  const task::Graph &graph = *shared;
   Mode mode;
-  std::vector<Program> types; ///< where tasks are launches
-  std::optional<Megakernel> megakernel;
-  std::list<Instance> instances; ///< the one launched last in front
+  std::vector<Program> types = {};     ///< where tasks are launches
+  std::vector<SharedTasks> tasks = {}; ///< likewise, each as reports name it
+  std::optional<Megakernel> megakernel = {};
+  std::list<Instance> instances = {}; ///< the one launched last in front
   uint64_t lastLaunch = 0;
 
   size_t inputs() const {
@@ -130,10 +134,12 @@ void TaskProgram::Impl::eachLaunch(const Instance &instance, const Tensors &tens
                                    const Enqueue &launch) const {
   Tensors values = bind(instance, tensors);
   if (megakernel) {
-    launch(megakernel->program(), megakernel->arguments(values, instance.schedule));
+    launch(megakernel->program(), megakernel->arguments(values, instance.schedule),
+           instance.schedule.names);
     return;
   }
-  for (const task::Node &node : graph.nodes) {
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const task::Node &node = graph.nodes[n];
     std::vector<KernelArgument> arguments;
     for (const task::Operand &operand : node.operands)
       std::visit(
@@ -145,7 +151,7 @@ void TaskProgram::Impl::eachLaunch(const Instance &instance, const Tensors &tens
           },
           operand);
     try {
-      launch(types[node.type], arguments);
+      launch(types[node.type], arguments, tasks[n]);
     } catch (const CompileError &error) {
       throw CompileError(
           fmt::format("{}: task {}: {}", graph.name, graph.describe(node), error.what()),
@@ -173,9 +179,8 @@ const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tens
     return found->second;
   Graph graph(device, device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
     eachLaunch(instance, tensors,
-               [&](const Program &program, const std::vector<KernelArgument> &arguments) {
-                 program.launch(arguments, Stream(stream));
-               });
+               [&](const Program &program, const std::vector<KernelArgument> &arguments,
+                   const SharedTasks &tasks) { program.launch(arguments, Stream(stream), tasks); });
   }));
   if (instance.recorded.size() == Instance::kMostRecorded)
     instance.recorded.pop_front();
@@ -183,8 +188,11 @@ const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tens
 }
 
 TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const TaskOptions &options)
-    : impl_(std::make_shared<Impl>(
-          Impl{context.device(), context.ranks(), graph.graph(), options.mode, {}, {}, {}})) {
+    : impl_(
+          std::make_shared<Impl>(Impl{.device = context.device(),
+                                      .ranks = context.ranks(),
+                                      .shared = std::make_shared<const task::Graph>(graph.graph()),
+                                      .mode = options.mode})) {
   for (const task::Value &value : impl_->graph.values)
     if (value.isUnfilled())
       impl_->refuse(fmt::format("constant '{}' has no memory: the graph was read from a text, "
@@ -194,10 +202,13 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
     return;
   CompileOptions compileOptions{.recorded = options.recorded};
   if (options.mode == Mode::megakernel)
-    impl_->megakernel.emplace(context, impl_->graph, compileOptions);
+    impl_->megakernel.emplace(context, impl_->shared, compileOptions);
   else
     for (const Kernel &type : impl_->graph.types)
       impl_->types.push_back(context.compile(type, {}, compileOptions));
+  if (options.mode != Mode::megakernel)
+    for (const task::Node &node : impl_->graph.nodes)
+      impl_->tasks.push_back(std::make_shared<runtime::LaunchTasks>(textOf(node)));
 }
 
 Mode TaskProgram::mode() const { return impl_->mode; }
@@ -211,9 +222,8 @@ uint64_t TaskProgram::lastLaunch() const { return impl_->lastLaunch; }
 
 void TaskProgram::prepare(const std::vector<Tensor> &tensors) const {
   impl_->eachLaunch(impl_->instanceFor(tensors), tensors,
-                    [](const Program &program, const std::vector<KernelArgument> &arguments) {
-                      program.prepare(arguments);
-                    });
+                    [](const Program &program, const std::vector<KernelArgument> &arguments,
+                       const SharedTasks &) { program.prepare(arguments); });
 }
 
 void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
@@ -224,9 +234,9 @@ void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
     impl_->recorded(instance, tensors).launch();
   else
     impl_->eachLaunch(instance, tensors,
-                      [](const Program &program, const std::vector<KernelArgument> &arguments) {
-                        program.launch(arguments);
-                      });
+                      [stream = Stream({impl_->device, &impl_->device->stream()})](
+                          const Program &program, const std::vector<KernelArgument> &arguments,
+                          const SharedTasks &tasks) { program.launch(arguments, stream, tasks); });
 }
 
 } // namespace ditron

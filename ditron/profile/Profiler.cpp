@@ -13,9 +13,9 @@ namespace ditron::profile {
 
 struct Profiler::Impl final : runtime::LaunchObserver {
   explicit Impl(Context &context) : context(context), last(context.runtimeRank()) {
-    if (context.backend() != "cpu")
+    if (context.backend() != "cpu" && !context.device()->keepsRecords())
       throw UnavailableError(fmt::format("launches on backend '{}' are not recorded: expected "
-                                         "backend 'cpu'",
+                                         "backend 'cpu' or 'nvidia'",
                                          context.backend()));
     context.runtimeRank().observe(this);
   }
@@ -47,11 +47,40 @@ struct Profiler::Impl final : runtime::LaunchObserver {
     return found == graphs.end() ? nullptr : &*found;
   }
 
+  /// The last launches that the device has kept.
+  std::vector<RankRecord> keptByDevice(size_t count) const {
+    std::vector<runtime::LaunchRecord> kept = context.device()->records(count);
+    size_t cores = 0;
+    for (const runtime::LaunchRecord &launch : kept)
+      cores = std::max(cores, launch.cores.size());
+    std::vector<RankRecord> records;
+    for (const runtime::LaunchRecord &launch : kept)
+      records.push_back(readRecord(launch, context.rank(), cores));
+    return records;
+  }
+
+  RankRecord lastLaunch() const {
+    if (!context.device()->keepsRecords())
+      return last.read(context.runtimeRank());
+    std::vector<RankRecord> kept = keptByDevice(1);
+    return kept.empty() ? RankRecord() : std::move(kept.front());
+  }
+
+  /// The last step of a graph whose tasks are launches.
+  RankRecord stepOf(const task::Graph &graph) const {
+    if (!context.device()->keepsRecords())
+      return launches.join(graph);
+    TaskLaunches kept;
+    for (RankRecord &launch : keptByDevice(graph.nodes.size()))
+      kept.add(std::move(launch), graph.nodes.size());
+    return kept.join(graph);
+  }
+
   RankRecord record() const {
     const TaskProgram *graph = lastGraph();
-    if (graph && graph->mode() == Mode::stream)
-      return launches.join(graph->graph());
-    RankRecord record = last.read(context.runtimeRank());
+    if (graph && graph->mode() != Mode::megakernel)
+      return stepOf(graph->graph());
+    RankRecord record = lastLaunch();
     if (const task::Plan *plan = graph ? graph->lastPlan() : nullptr)
       nameTasks(record, graph->graph(), *plan);
     return record;
@@ -60,7 +89,7 @@ struct Profiler::Impl final : runtime::LaunchObserver {
   Context &context;
   Recorded last;
   std::vector<TaskProgram> graphs; ///< that were compiled
-  TaskLaunches launches;           ///< of those that are streams
+  TaskLaunches launches;           ///< of those that are several launches
   size_t mostLaunches = 0;         ///< of one of them
   int64_t keeping = 0;             ///< nanoseconds that keeping launches has taken
 };
@@ -73,12 +102,9 @@ Program Profiler::compile(const Kernel &kernel, const Schedule &schedule) {
 }
 
 TaskProgram Profiler::compile(const TaskGraph &graph, const TaskOptions &options) {
-  if (options.mode == Mode::graph)
-    throw CompileError(graph.name() + ": launches of Mode::graph are not recorded, expected "
-                                      "Mode::megakernel or Mode::stream");
   TaskOptions recorded = options;
   recorded.recorded = true;
-  if (options.mode == Mode::stream)
+  if (options.mode != Mode::megakernel)
     impl_->mostLaunches = std::max(impl_->mostLaunches, graph.graph().nodes.size());
   return impl_->graphs.emplace_back(impl_->context.compile(graph, recorded));
 }

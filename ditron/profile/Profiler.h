@@ -31,8 +31,7 @@ public:
   /// As Context::compile, for a program whose launches are recorded while there is a profiler.
   Program compile(const Kernel &kernel, const Schedule &schedule = {});
 
-  /// The same for a graph, as one kernel or as a stream of launches. In its timeline a task is a role.
-  /// CompileError for Mode::graph.
+  /// The same for a graph, as one kernel or as a launch for each task. In its timeline a task is a role.
   TaskProgram compile(const TaskGraph &graph, const TaskOptions &options = {});
 
   /// The last launch that was recorded, or the last step of a graph, of all ranks, with its arrows; on

@@ -12,6 +12,8 @@ namespace ditron::profile {
 using runtime::Event;
 using runtime::EventKind;
 using runtime::EventLog;
+using runtime::LaunchRecord;
+using runtime::NamedEvent;
 
 namespace {
 
@@ -74,35 +76,41 @@ struct Counters {
   const runtime::WorkspaceDirectory *directory = nullptr;
 };
 
-/// Turns logs into slices.
-class Reader {
+/// Names the events of the logs of a host's cores.
+class HostReader {
 public:
-  Reader(const runtime::Rank &rank, Counters counters) : rank_(rank), counters_(counters) {}
+  HostReader(const runtime::Rank &rank, Counters counters) : rank_(rank), counters_(counters) {}
 
-  Lane read(const EventLog &log, int rank, int core) {
-    lane_ = {};
-    lane_.rank = rank;
-    lane_.core = core;
-    lane_.begin = int64_t(log.begin());
-    lane_.end = int64_t(log.end());
-    lane_.dropped = int64_t(log.dropped());
-    lane_.cpu = int64_t(log.cpuNs());
+  LaunchRecord::Core read(const EventLog &log) {
+    LaunchRecord::Core core{log.begin(), log.end(), log.dropped(), 0, log.cpuNs(), {}};
     if (log.dropped())
-      lane_.knownUntil = int64_t(log.firstDropped());
-    roles_.clear();
-    tile_ = -1;
-    for (const Event &event : inNanoseconds(log)) {
-      add(event);
-      lane_.end = std::max(lane_.end, int64_t(event.end));
-    }
-    while (closeRole(lane_.knownEnd())) {
-    }
-    return std::move(lane_);
+      core.firstDropped = log.firstDropped();
+    for (const Event &event : inNanoseconds(log))
+      core.events.push_back(named(event));
+    return core;
   }
 
   std::vector<std::string> takeNames() { return std::move(names_.texts); }
 
 private:
+  NamedEvent named(const Event &event) {
+    NamedEvent result{event};
+    switch (event.kind) {
+    case EventKind::roleEnter:
+      result.name = nameOf(event.place);
+      break;
+    case EventKind::roleLeave:
+    case EventKind::tilesEnd:
+      break;
+    default:
+      result.place = nameOf(event.place);
+      if (event.kind != EventKind::tile && event.kind != EventKind::barrier)
+        resolve(result);
+    }
+    result.event.place = nullptr;
+    return result;
+  }
+
   int32_t nameOf(const char *text) {
     if (!text)
       return -1;
@@ -126,13 +134,66 @@ private:
     return known->second;
   }
 
-  Slice &open(const Event &event, Kind kind) {
+  /// Puts the rank and the counter in place of the address that the event has.
+  void resolve(NamedEvent &named) {
+    int64_t *values = named.event.values;
+    auto *address = reinterpret_cast<const std::byte *>(values[0]);
+    std::optional<int> owner = rank_.heap().ownerOf(address);
+    if (named.event.kind != EventKind::wait)
+      named.peer = owner.value_or(-1);
+    if (named.event.kind == EventKind::put || named.event.kind == EventKind::get) {
+      values[0] = values[1];
+      values[1] = 0;
+      return;
+    }
+    auto *here = owner ? rank_.heap().own(address, *owner) : address;
+    values[0] = reinterpret_cast<const runtime::SignalCell *>(here) - counters_.cells;
+    named.name = counterName(values[0]);
+  }
+
+  const runtime::Rank &rank_;
+  Counters counters_;
+  Names names_;
+  std::unordered_map<const char *, int32_t> places_;
+  std::unordered_map<int64_t, int32_t> counterNames_;
+};
+
+/// Turns the events of a core into slices.
+class Reader {
+public:
+  Lane read(const LaunchRecord::Core &own, int rank, int core) {
+    lane_ = {};
+    lane_.rank = rank;
+    lane_.core = core;
+    lane_.begin = int64_t(own.begin);
+    lane_.end = int64_t(own.end);
+    lane_.dropped = int64_t(own.dropped);
+    lane_.cpu = int64_t(own.cpu);
+    if (own.dropped)
+      lane_.knownUntil = int64_t(own.firstDropped);
+    roles_.clear();
+    tile_ = -1;
+    for (const NamedEvent &event : own.events) {
+      add(event);
+      lane_.end = std::max(lane_.end, int64_t(event.event.end));
+    }
+    while (closeRole(lane_.knownEnd())) {
+    }
+    return std::move(lane_);
+  }
+
+private:
+  Slice &open(const NamedEvent &named, Kind kind) {
+    const Event &event = named.event;
     Slice &slice = lane_.slices.emplace_back();
     slice.begin = int64_t(event.begin);
     slice.end = int64_t(event.end);
     slice.kind = kind;
     slice.waited = event.waited;
     slice.dims = event.dims;
+    slice.name = named.name;
+    slice.place = named.place;
+    slice.peer = named.peer;
     std::copy(std::begin(event.values), std::end(event.values), slice.values);
     return slice;
   }
@@ -153,12 +214,12 @@ private:
     return true;
   }
 
-  void add(const Event &event) {
-    auto time = int64_t(event.begin);
-    switch (event.kind) {
+  void add(const NamedEvent &event) {
+    auto time = int64_t(event.event.begin);
+    switch (event.event.kind) {
     case EventKind::roleEnter:
       roles_.push_back(lane_.slices.size());
-      open(event, Kind::role).name = nameOf(event.place);
+      open(event, Kind::role);
       return;
     case EventKind::roleLeave:
       closeRole(time);
@@ -166,7 +227,7 @@ private:
     case EventKind::tile:
       closeTile(time);
       tile_ = int64_t(lane_.slices.size());
-      open(event, Kind::tile).place = nameOf(event.place);
+      open(event, Kind::tile);
       return;
     case EventKind::tilesEnd:
       closeTile(time);
@@ -176,42 +237,17 @@ private:
     }
   }
 
-  void addVerb(const Event &event) {
+  void addVerb(const NamedEvent &event) {
     constexpr std::pair<EventKind, Kind> kKinds[] = {{EventKind::put, Kind::put},
                                                      {EventKind::get, Kind::get},
                                                      {EventKind::wait, Kind::wait},
                                                      {EventKind::barrier, Kind::barrier},
                                                      {EventKind::notify, Kind::notify}};
     for (auto [from, kind] : kKinds)
-      if (event.kind == from) {
-        Slice &slice = open(event, kind);
-        slice.place = nameOf(event.place);
-        if (kind != Kind::barrier)
-          resolve(slice);
-      }
+      if (event.event.kind == from)
+        open(event, kind);
   }
 
-  /// Puts the rank and the counter in place of the address that the event has.
-  void resolve(Slice &slice) {
-    auto *address = reinterpret_cast<const std::byte *>(slice.values[0]);
-    std::optional<int> owner = rank_.heap().ownerOf(address);
-    if (slice.kind != Kind::wait)
-      slice.peer = owner.value_or(-1);
-    if (slice.transfers()) {
-      slice.values[0] = slice.values[1];
-      slice.values[1] = 0;
-      return;
-    }
-    auto *here = owner ? rank_.heap().own(address, *owner) : address;
-    slice.values[0] = reinterpret_cast<const runtime::SignalCell *>(here) - counters_.cells;
-    slice.name = counterName(slice.values[0]);
-  }
-
-  const runtime::Rank &rank_;
-  Counters counters_;
-  Names names_;
-  std::unordered_map<const char *, int32_t> places_;
-  std::unordered_map<int64_t, int32_t> counterNames_;
   Lane lane_;
   std::vector<size_t> roles_;
   int64_t tile_ = -1;
@@ -285,12 +321,27 @@ RankRecord Recorded::read(const runtime::Rank &rank) const {
   RankRecord record;
   if (!isTaken_)
     return record;
-  Reader reader(rank, {cells_, cellCount_,
-                       reinterpret_cast<const runtime::WorkspaceDirectory *>(directory_.data())});
+  HostReader host(rank, {cells_, cellCount_,
+                         reinterpret_cast<const runtime::WorkspaceDirectory *>(directory_.data())});
+  Reader reader;
   record.kernel = kernel_;
   for (int core = 0; core < rank.cores(); ++core)
-    record.lanes.push_back(reader.read(*logs_[size_t(core)], rank.rank(), core));
-  record.names = reader.takeNames();
+    record.lanes.push_back(reader.read(host.read(*logs_[size_t(core)]), rank.rank(), core));
+  record.names = host.takeNames();
+  return record;
+}
+
+RankRecord readRecord(const LaunchRecord &launch, int rank, size_t cores) {
+  RankRecord record{launch.kernel, launch.names, {}};
+  Reader reader;
+  uint64_t begin = UINT64_MAX;
+  for (const LaunchRecord::Core &core : launch.cores)
+    begin = std::min(begin, core.begin);
+  for (size_t core = 0; core < std::max(cores, launch.cores.size()); ++core) {
+    LaunchRecord::Core absent{begin, begin, 0, 0, 0, {}};
+    record.lanes.push_back(
+        reader.read(core < launch.cores.size() ? launch.cores[core] : absent, rank, int(core)));
+  }
   return record;
 }
 

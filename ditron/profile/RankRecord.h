@@ -3,6 +3,7 @@
 // What one rank recorded of a launch, on its way to the timeline of all.
 #pragma once
 #include "ditron/profile/Timeline.h"
+#include "ditron/runtime/LaunchRecord.h"
 #include "ditron/runtime/Rank.h"
 #include <memory>
 #include <string>
@@ -37,6 +38,10 @@ private:
   size_t cellCount_ = 0;
   std::vector<std::byte> directory_; // of the workspace, which says what the counters are called
 };
+
+/// A launch that a device has kept. Of cores that had no part in it there are lanes of no length, up
+/// to this number.
+RankRecord readRecord(const runtime::LaunchRecord &launch, int rank, size_t cores);
 
 /// As bytes, and back. Both ends are the same program.
 std::string pack(const RankRecord &record);

@@ -6,7 +6,7 @@
 //   megakernel  A core raises its counter `done` when a task is done. So the slices of its lane up
 //               to the n-th notify of that counter are those of the n-th task of its queue, and a
 //               wait for a counter `done` is for the task that the schedule says.
-//   stream      A launch is a task. Its cores meet before the next one.
+//   stream, graph  A launch is a task. Its cores meet before the next one.
 #pragma once
 #include "ditron/profile/RankRecord.h"
 #include "ditron/task/Plan.h"
@@ -23,7 +23,7 @@ void nameTasks(RankRecord &record, const task::Graph &graph, const task::Plan &p
 /// Moves all times of a record back.
 void moveBack(RankRecord &record, int64_t nanoseconds);
 
-/// The last launches of a stream, a task each.
+/// The last launches of a stream or of a recorded graph, a task each.
 class TaskLaunches {
 public:
   /// Adds the record of a launch and drops what is more than `most`.

@@ -46,6 +46,7 @@ public:
       addLane(lane);
     for (const Step &step : summary_.path.steps)
       addStep(step);
+    addHops();
     result_.types = sorted(types_);
     result_.labels = sorted(labels_);
     for (auto &[key, waits] : waits_)
@@ -140,6 +141,27 @@ private:
     waits.longest = std::max(waits.longest, seconds);
   }
 
+  void addHops() {
+    std::vector<double> inside, between;
+    for (const Arrow &arrow : timeline_.arrows) {
+      const Slice &from = timeline_.at(arrow.from), &to = timeline_.at(arrow.to);
+      if (from.kind != Kind::notify || !to.waited || from.begin < to.begin)
+        continue;
+      bool isInside = timeline_.lanes[size_t(arrow.from.lane)].rank ==
+                      timeline_.lanes[size_t(arrow.to.lane)].rank;
+      (isInside ? inside : between).push_back(kSeconds * double(to.end - from.begin));
+    }
+    result_.inside = hopsOf(inside);
+    result_.between = hopsOf(between);
+  }
+
+  static Hops hopsOf(std::vector<double> &seconds) {
+    if (seconds.empty())
+      return {};
+    std::sort(seconds.begin(), seconds.end());
+    return {std::ssize(seconds), seconds[seconds.size() / 2], seconds.back()};
+  }
+
   void addStep(const Step &step) {
     const Lane &lane = timeline_.lanes[static_cast<size_t>(step.lane)];
     eachTask(static_cast<size_t>(step.lane), step.piece,
@@ -194,6 +216,12 @@ Table waitsTable(const std::vector<TaskWaits> &waits, size_t most) {
   return table;
 }
 
+/// "inside a rank: 1.2 us, 3.4 us at most, of 96"
+std::string describe(const Hops &hops, const char *where) {
+  return fmt::format("  {}: {}, {} at most, of {}\n", where, formatSeconds(hops.median),
+                     formatSeconds(hops.longest), hops.count);
+}
+
 /// The steps of the path by task and what it does there, the largest first.
 Table pathTable(const std::vector<TaskStep> &path, size_t most) {
   std::map<std::tuple<std::string, State, std::string>, double> parts;
@@ -227,6 +255,12 @@ std::string describeTasks(const TaskSummary &summary, size_t most) {
   text += "\ntasks by core\n" + format(coresTable(summary.cores, most), {0}, "  ");
   if (!summary.waits.empty())
     text += "\nwaits\n" + format(waitsTable(summary.waits, most), {0, 1}, "  ");
+  if (summary.inside.count + summary.between.count > 0)
+    text += "\nfrom a notify to the wait that it let go on\n";
+  if (summary.inside.count > 0)
+    text += describe(summary.inside, "inside a rank");
+  if (summary.between.count > 0)
+    text += describe(summary.between, "between ranks");
   if (!summary.path.empty())
     text += "\ncritical path\n" + format(pathTable(summary.path, most), {2, 3, 4}, "  ");
   return text;

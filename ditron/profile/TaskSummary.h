@@ -23,6 +23,13 @@ struct TaskWaits {
   double seconds = 0, longest = 0;
 };
 
+/// From notifies to the waits that they let go on, where these did not hold at once: what it takes a
+/// dependency to be seen.
+struct Hops {
+  int64_t count = 0;
+  double median = 0, longest = 0; ///< seconds
+};
+
 /// A part of the critical path: a task on a core, or a wait there.
 struct TaskStep {
   int32_t rank = 0, core = 0;
@@ -39,6 +46,7 @@ struct CoreTasks {
 struct TaskSummary {
   std::vector<TaskTimes> types, labels; ///< of kernels and of nodes; what takes longest first
   std::vector<TaskWaits> waits;         ///< the longest together first
+  Hops inside, between;                 ///< a rank, and ranks
   std::vector<CoreTasks> cores;
   std::vector<TaskStep> path; ///< in the order of time; empty where it is not known
 };

@@ -120,7 +120,7 @@ void recordRole(CoreContext *context, EventKind kind, const char *name, int64_t 
 
 [[noreturn]] __attribute__((noinline)) void leaveLate(CoreContext *context) {
   Rank &rank = *context->owner;
-  rank.control().raise(reportLateWait(rank.control(), rank.options().waitTimeout));
+  rank.control().raise(rank.reportLateWait());
   leave(context);
 }
 

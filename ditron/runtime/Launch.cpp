@@ -124,7 +124,7 @@ LaunchStats launch(Rank &rank, const KernelCode &code, std::span<int64_t> argume
   rank.enter();
   if (const Straggler &straggler = rank.options().straggler; straggler.rank == rank.rank())
     std::this_thread::sleep_for(straggler.delay);
-  rank.watch().begin(code.name);
+  rank.watch().begin(code.name, code.tasks);
   if (workspace) {
     workspace->begin();
     bindArguments(code, arguments, workspace);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "ditron/runtime/CoreContext.h"
+#include "ditron/runtime/LaunchTasks.h"
 #include "ditron/runtime/Rank.h"
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +20,7 @@ struct KernelCode {
   std::vector<size_t> symmetricArguments = {};
   bool recorded = false;    ///< compiled to be: the rank's observer is told of its launches
   bool copyEngines = false; ///< it has roles for them
+  std::shared_ptr<const LaunchTasks> tasks = nullptr; ///< of a graph, that it does; null: none
 };
 
 /// Launches a kernel on this rank and returns when its cores are done. Ranks that share a workspace

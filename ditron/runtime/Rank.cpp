@@ -221,9 +221,13 @@ void Rank::awaitAll(const std::function<bool(int)> &here, const std::string &wha
   if (result == WaitResult::stopped)
     throwError();
   if (result == WaitResult::timedOut)
-    fail(reportLateWait(control_, options_.waitTimeout));
+    fail(reportLateWait());
   if (gone >= 0)
     fail(fmt::format("rank {} {}, but rank {} has left the run", rank_, what, gone));
+}
+
+std::string Rank::reportLateWait() const {
+  return runtime::reportLateWait(control_, options_.waitTimeout, watch_.tasks().get());
 }
 
 void Rank::compareRequests(uint64_t meeting) {

@@ -80,6 +80,8 @@ public:
   const Control &control() const { return control_; }
   /// What this rank says about itself to whoever reports a late wait.
   Watch &watch() { return watch_; }
+  /// What every rank and core does, now that a wait has outlived its bound: see Watchdog.h.
+  std::string reportLateWait() const;
   /// The launch that runs on this rank, for the watchdog.
   WatchedLaunch &watchedLaunch() { return watchedLaunch_; }
   /// Whether there are more core threads on this host than CPUs.

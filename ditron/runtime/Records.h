@@ -5,9 +5,13 @@
 // rank's table and named by number, memory is named by its offset in the heap.
 #pragma once
 #include "ditron/abi/WorkspaceLayout.h"
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
 
 namespace ditron::runtime {
 
@@ -17,12 +21,35 @@ struct PlaceText {
   char site[64];
 };
 
+/// A text that changes from launch to launch; too long ones lose their end. One reads it while another
+/// may write: then it has parts of both.
+struct TaskText {
+  std::atomic<char> text[96];
+
+  void set(std::string_view what) {
+    size_t length = std::min(what.size(), std::size(text) - 1);
+    for (size_t n = 0; n < length; ++n)
+      text[n].store(what[n], std::memory_order_relaxed);
+    text[length].store(0, std::memory_order_release);
+  }
+  std::string get() const {
+    std::string result;
+    for (size_t n = 0; n < std::size(text) - 1; ++n)
+      if (char c = text[n].load(std::memory_order_acquire))
+        result += c;
+      else
+        break;
+    return result;
+  }
+};
+
 /// The words of one rank. Only that rank writes them.
 struct alignas(64) RankRecord {
   static constexpr uint32_t kMostPlaces = 511; ///< a Stamp has 9 bits for them
 
   std::atomic<uint32_t> places; ///< written, from 1 on; 0 is no known place
   std::atomic<uint32_t> kernel; ///< the place that names the kernel in execution, or 0
+  TaskText task;                ///< of a graph, that the kernel is
   PlaceText texts[kMostPlaces + 1];
 };
 

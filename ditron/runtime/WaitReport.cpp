@@ -9,9 +9,11 @@ namespace {
 
 constexpr size_t kMostLines = 100;
 
-/// ", role 'multiply', gemm.cpp:31", what is known of it.
+/// ", task 'up', role 'multiply', gemm.cpp:31", what is known of it.
 std::string describeSite(const CorePlace &place) {
   std::string text;
+  if (!place.task.empty())
+    text += fmt::format(", {}", place.task);
   if (!place.role.empty())
     text += fmt::format(", role '{}'", place.role);
   if (!place.site.empty())

@@ -21,12 +21,13 @@ std::string describeRanks(const std::vector<int> &ranks);
 /// Where a core is in its program. Texts may be empty where they are not known.
 struct CorePlace {
   int64_t rank = 0;
-  int64_t core = -1; ///< -1: the rank as a whole
-  std::string role;  ///< "outer/inner"
-  std::string site;  ///< "gemm.cpp:31"
+  int64_t core = -1;     ///< -1: the rank as a whole
+  std::string role;      ///< "outer/inner"
+  std::string site;      ///< "gemm.cpp:31"
+  std::string task = {}; ///< "task 'layer 0 up' (tiles 3 to 5)", of a graph
 };
 
-/// "rank 1, core 0, role 'multiply', gemm.cpp:31".
+/// "rank 1, core 0, role 'multiply', gemm.cpp:31"; a task stands before the role.
 std::string describe(const CorePlace &place);
 
 /// What a waiting core has, and has not, seen.

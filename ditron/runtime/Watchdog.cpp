@@ -45,8 +45,18 @@ uint32_t Watch::place(std::string_view role, std::string_view site) noexcept try
   return 0;
 }
 
-void Watch::begin(std::string_view kernel) noexcept {
-  record().kernel.store(place(kernel, ""), std::memory_order_release);
+void Watch::begin(std::string_view kernel, std::shared_ptr<const LaunchTasks> tasks) noexcept {
+  uint32_t number = place(kernel, "");
+  std::lock_guard guard(lock_);
+  if (tasks || tasks_)
+    record().task.set(tasks ? tasks->only() : "");
+  tasks_ = std::move(tasks);
+  record().kernel.store(number, std::memory_order_release);
+}
+
+std::shared_ptr<const LaunchTasks> Watch::tasks() const {
+  std::lock_guard guard(lock_);
+  return tasks_;
 }
 
 //===-- What it comes to ----------------------------------------------------------------------===//
@@ -91,7 +101,7 @@ bool isStopped(pid_t process) {
 
 class Reporter {
 public:
-  explicit Reporter(const Control &control) : control_(control) {
+  Reporter(const Control &control, const LaunchTasks *tasks) : control_(control), tasks_(tasks) {
     for (int rank = 0; rank < control.ranks(); ++rank)
       for (int core = 0; core <= control.cores(); ++core)
         views_.emplace_back(control.coreRecord(rank, core));
@@ -172,6 +182,8 @@ private:
   CoreLine coreLine(int rank, int core) const {
     const CoreView &core_ = view(rank, core);
     CorePlace place = placeOf(rank, core, core_.place);
+    if (core_.state != CoreRecord::done)
+      place.task = taskOf(rank, core);
     switch (core_.state) {
     case CoreRecord::signal:
       return {place, describe(signalWait(rank, core_))};
@@ -180,24 +192,75 @@ private:
     case CoreRecord::done:
       return {{rank, core, "", ""}, "has finished"};
     default:
-      return {{rank, core, place.role, ""},
+      return {{rank, core, place.role, "", place.task},
               place.site.empty() ? "computes" : fmt::format("computes, after {}", place.site)};
     }
   }
 
-  WaitProgress signalWait(int rank, const CoreView &core) const {
-    std::byte *memory = control_.heap(rank) + core.words[0];
-    const auto &directory = *reinterpret_cast<const WorkspaceDirectory *>(memory);
-    uint64_t offset = core.words[1], counter = offset % directory.pageBytes / 8;
-    uint64_t pages = directory.pageBytes * abi::kSignalPages;
-    auto word = [&](uint64_t at) {
+  /// The signals of the launch in which a core waits.
+  struct Signals {
+    const WorkspaceDirectory &directory;
+    std::byte *memory;
+    uint64_t page;
+
+    uint64_t word(uint64_t at) const {
       return reinterpret_cast<std::atomic<uint64_t> *>(memory + directory.signalStart + at)
           ->load(std::memory_order_acquire);
-    };
-    uint64_t seen = word(offset);
-    WaitProgress wait{fmt::format("waits for signal {}", counterName(directory, counter)),
-                      core.words[2], seen, std::string(kNeverNotified)};
-    Stamp last = Stamp::unpack(word(pages + offset));
+    }
+    uint64_t counter(uint64_t number) const { return word(page + 8 * number); }
+  };
+
+  Signals signalsOf(int rank, const CoreView &core) const {
+    std::byte *memory = control_.heap(rank) + core.words[0];
+    const auto &directory = *reinterpret_cast<const WorkspaceDirectory *>(memory);
+    return {directory, memory, core.words[1] / directory.pageBytes * directory.pageBytes};
+  }
+
+  /// The task that a core executes: what its rank says, or as many as it has done behind the first.
+  std::string taskOf(int rank, int core) const {
+    if (std::string only = control_.rankRecord(rank).task.get(); !only.empty())
+      return only;
+    if (!tasks_ || tasks_->counter().empty() || commonKernel().empty())
+      return "";
+    if (const CoreView &own = view(rank, core); own.state == CoreRecord::signal)
+      if (std::string task = waitOf(rank, own).task; !task.empty())
+        return task;
+    for (int other = 0; other < control_.cores(); ++other) {
+      if (view(rank, other).state != CoreRecord::signal)
+        continue;
+      Signals signals = signalsOf(rank, view(rank, other));
+      for (size_t n = 0; n < signals.directory.arrays; ++n)
+        if (const auto &array = signals.directory.array[n];
+            array.name == tasks_->counter() && uint64_t(core) < array.count)
+          return tasks_->at(rank, core, int64_t(signals.counter(array.first + uint64_t(core))));
+    }
+    return "";
+  }
+
+  /// "signal 'ready'[1]", or the task whose end the signal says.
+  std::string awaited(int rank, const CoreView &core, const std::string &signal) const {
+    std::string on = tasks_ && !commonKernel().empty() ? waitOf(rank, core).on : "";
+    return fmt::format("{}signal {}", on.empty() ? "" : on + ": ", signal);
+  }
+
+  /// The wait of a core for a signal.
+  TaskWait waitOf(int rank, const CoreView &core) const {
+    Signals signals = signalsOf(rank, core);
+    uint64_t counter = core.words[1] % signals.directory.pageBytes / 8;
+    return tasks_->ofWait(rank, &core - &view(rank, 0), counterName(signals.directory, counter),
+                          int64_t(core.words[2]));
+  }
+
+  WaitProgress signalWait(int rank, const CoreView &core) const {
+    Signals signals = signalsOf(rank, core);
+    const WorkspaceDirectory &directory = signals.directory;
+    uint64_t offset = core.words[1], counter = offset % directory.pageBytes / 8;
+    uint64_t pages = directory.pageBytes * abi::kSignalPages;
+    uint64_t seen = signals.word(offset);
+    std::string name = counterName(directory, counter);
+    WaitProgress wait{"waits for " + awaited(rank, core, name), core.words[2], seen,
+                      std::string(kNeverNotified)};
+    Stamp last = Stamp::unpack(signals.word(pages + offset));
     uint64_t launch = directory.completed(rank).load(std::memory_order_relaxed) + 1;
     if (last.isOf(launch) && last.rank < uint64_t(control_.ranks())) {
       bool sets = NotifyMode(core.words[3]) == NotifyMode::set;
@@ -259,13 +322,15 @@ private:
   }
 
   const Control &control_;
+  const LaunchTasks *tasks_;
   std::vector<CoreView> views_;
 };
 
 } // namespace
 
-std::string reportLateWait(const Control &control, std::chrono::milliseconds bound) {
-  return Reporter(control).report(bound);
+std::string reportLateWait(const Control &control, std::chrono::milliseconds bound,
+                           const LaunchTasks *tasks) {
+  return Reporter(control, tasks).report(bound);
 }
 
 std::string counterName(const WorkspaceDirectory &directory, size_t counter) {

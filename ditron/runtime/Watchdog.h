@@ -7,8 +7,10 @@
 // and a notify one store.
 #pragma once
 #include "ditron/runtime/ControlBlock.h"
+#include "ditron/runtime/LaunchTasks.h"
 #include "ditron/runtime/Records.h"
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -24,8 +26,10 @@ public:
   CoreRecord &core(int core) const { return control_.coreRecord(rank_, core); }
   /// The number of a place, the same for the same texts; 0 where the table is full. Any thread.
   uint32_t place(std::string_view role, std::string_view site) noexcept;
-  /// The rank launches this kernel.
-  void begin(std::string_view kernel) noexcept;
+  /// The rank launches this kernel, which does these tasks of a graph; null: none.
+  void begin(std::string_view kernel, std::shared_ptr<const LaunchTasks> tasks = nullptr) noexcept;
+  /// Those of the launch that runs, or ran last.
+  std::shared_ptr<const LaunchTasks> tasks() const;
   /// The launch is over.
   void end() noexcept { record().kernel.store(0, std::memory_order_release); }
 
@@ -34,8 +38,9 @@ private:
 
   Control control_;
   int rank_;
-  std::mutex lock_;
+  mutable std::mutex lock_; ///< of what follows
   std::unordered_map<std::string, uint32_t> known_;
+  std::shared_ptr<const LaunchTasks> tasks_;
 };
 
 /// Numbers of places that a core used last, found by the addresses of their texts.
@@ -55,8 +60,10 @@ struct PlaceCache {
 };
 
 /// The report of a wait that outlived `bound`: every rank and core, by number. Call it before the
-/// error is raised, while those who wait still do.
-std::string reportLateWait(const Control &control, std::chrono::milliseconds bound);
+/// error is raised, while those who wait still do. `tasks`: of the launch of the rank that reports, as
+/// Watch has them; other ranks that run the same kernel launch the same graph.
+std::string reportLateWait(const Control &control, std::chrono::milliseconds bound,
+                           const LaunchTasks *tasks);
 
 /// "'ready'[1, 0]" of a counter.
 std::string counterName(const WorkspaceDirectory &directory, size_t counter);

@@ -135,7 +135,7 @@ void Workspace::awaitCompletion(uint64_t needed, uint64_t next) {
   if (result == WaitResult::stopped)
     rank_.throwError();
   if (result == WaitResult::timedOut)
-    rank_.fail(reportLateWait(rank_.control(), rank_.options().waitTimeout));
+    rank_.fail(rank_.reportLateWait());
   record.set(CoreRecord::done);
 }
 

@@ -15,7 +15,7 @@ struct Touch {
 
 /// What has been done to one value.
 struct ValueHistory {
-  std::vector<Touch> writers; ///< the accesses of the last node that wrote it
+  std::vector<Touch> writers; ///< the accesses of the last nodes that wrote it
   std::vector<Touch> readers; ///< since then
 };
 
@@ -72,10 +72,18 @@ private:
       history.readers.push_back({node, box});
       return;
     }
-    if (!history.writers.empty() && history.writers.front().node != node)
-      history.writers.clear();
+    if (!leavesParts(node, box))
+      std::erase_if(history.writers, [&](const Touch &writer) { return writer.node != node; });
     history.writers.push_back({node, box});
     std::erase_if(history.readers, [&](const Touch &reader) { return reader.node != node; });
+  }
+
+  /// Whether the tiles of a node are at places that are known only at run time, so that they may leave
+  /// what earlier nodes wrote.
+  bool leavesParts(size_t node, const TileBox &box) const {
+    auto isUnknown = [](const Span &span) { return !span.first || !span.size; };
+    return footprints_[graph_.nodes[node].type].isDealt() &&
+           std::any_of(box.dims.begin(), box.dims.end(), isUnknown);
   }
 
   const Graph &graph_;

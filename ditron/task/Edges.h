@@ -3,12 +3,13 @@
 // Which nodes of a graph follow which, and by what: the edges that people look at. They hold for all
 // shapes. Schedules (Plan.h) compare the boxes of all tasks, for the shapes of a launch.
 //
-//   read after write    of the node that wrote the value last
+//   read after write    of the node that wrote the value last, and of those before it where its tiles are
+//                       at places that are known only at run time (a row that a position names)
 //   write after write   of the same
 //   write after read    of the nodes that have read it since
 //
-// A node may leave parts of a value as an earlier one wrote them. Then a schedule looks further back
-// than these edges, and a drawing with its waits shows that too.
+// Other nodes are taken to write all of a value. Where one leaves parts as an earlier one wrote them, a
+// schedule looks further back than these edges; a drawing with its waits shows that too.
 #pragma once
 #include "ditron/task/GraphData.h"
 #include "ditron/task/KernelFootprint.h"

@@ -168,7 +168,7 @@ private:
   void loopOverTasks(llvm::function_ref<void(mlir::Value, mlir::Value)> body) {
     mlir::Value cores = add(b_->create<memref::DimOp>(queue_, 0), -1);
     mlir::Value done = b_->create<device::SignalsOp>(
-        device::SignalsType::get(b_->getContext(), 1), b_->getStringAttr("done"),
+        device::SignalsType::get(b_->getContext(), 1), b_->getStringAttr(kDoneSignal),
         add(cores, static_cast<int64_t>(graph_.nodes.size())));
     mlir::Value core = b_->create<device::CoreOp>(b_->getIndexType());
     loop(number(queue_, core), number(queue_, add(core, 1)), [&](mlir::Value task) {
@@ -196,8 +196,7 @@ private:
   /// The symmetric memory of the nodes of all types.
   void declareMemory(ArrayRef<OwningOpRef<ModuleOp>> types) {
     for (auto [number, type] : llvm::enumerate(types)) {
-      std::string name = fmt::format("{}.{}", graph_.types[number].name(), number);
-      memory_.emplace_back(functionOf(*type), std::move(name));
+      memory_.emplace_back(functionOf(*type), memoryName(graph_, number));
       if (memory_.back().isEmpty())
         continue;
       SmallVector<SmallVector<mlir::Value>> nodes;

@@ -7,6 +7,10 @@
 
 namespace ditron::task {
 
+std::string memoryName(const Graph &graph, size_t type) {
+  return fmt::format("{}.{}", graph.types[type].name(), type);
+}
+
 std::string Graph::describe(const Node &node) const {
   return fmt::format("'{}' ({})", node.name, kernelOf(node).name());
 }
@@ -33,6 +37,12 @@ std::vector<int64_t> Value::shape() const {
 
 bool Value::isUnfilled() const {
   return kind == ValueKind::constant && !tensor.data() && tensor.shape() != shape();
+}
+
+const Graph &requireTasks(const Graph &graph) {
+  if (graph.nodes.empty())
+    throw CompileError(graph.name + ": the graph has no task, expected one or more");
+  return graph;
 }
 
 void failAt(const std::optional<std::string> &place, Location where, const std::string &message) {

@@ -73,6 +73,13 @@ struct Graph {
   [[noreturn]] void fail(const Node &node, const std::string &problem) const;
 };
 
+/// What the symmetric memory and signals of a type are called in a megakernel, in front of their names:
+/// "all-reduce.2".
+std::string memoryName(const Graph &graph, size_t type);
+
+/// The graph, where it has a task. CompileError otherwise.
+const Graph &requireTasks(const Graph &graph);
+
 /// Throws a CompileError at the place in a text, where there is one, otherwise at the line.
 [[noreturn]] void failAt(const std::optional<std::string> &place, Location where,
                          const std::string &message);

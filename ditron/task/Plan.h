@@ -30,6 +30,9 @@
 
 namespace ditron::task {
 
+/// The signal in which the tasks that are completed are counted: of each core, then of each node.
+inline constexpr const char *kDoneSignal = "done";
+
 /// The core has completed `count` tasks or more; where there is a node, so many of its tasks are done.
 struct Wait {
   int64_t core = 0, count = 0;

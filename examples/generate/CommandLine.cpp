@@ -41,8 +41,6 @@ static void addOptions(CLI::App &app, CommandLine &line) {
 }
 
 static void check(const CommandLine &line) {
-  if (!line.traceFile.empty() && line.mode == "graph")
-    throw UsageError("--trace is of a stream or a megakernel, expected another --mode than graph");
   if (line.tokens < 1)
     throw UsageError(fmt::format("--tokens is {}, expected 1 or more", line.tokens));
   if (line.options.cores < 1)

@@ -154,11 +154,14 @@ std::string speedOf(const Generated &generated) {
 }
 
 Json jsonOf(const Tokenizer &tokenizer, const Generated &generated) {
-  return {{"text", repairUtf8(tokenizer.decode(generated.tokens))},
-          {"tokens", generated.tokens.size()},
-          {"prompt_seconds", generated.promptSeconds},
-          {"seconds", generated.seconds},
-          {"tokens_per_second", generated.tokensPerSecond()}};
+  Json json = {{"text", repairUtf8(tokenizer.decode(generated.tokens))},
+               {"tokens", generated.tokens.size()},
+               {"prompt_seconds", generated.promptSeconds},
+               {"seconds", generated.seconds},
+               {"tokens_per_second", generated.tokensPerSecond()}};
+  if (!generated.error.empty())
+    json["error"] = generated.error;
+  return json;
 }
 
 void continueText(ditron::Context &ctx, const Job &job) {
@@ -178,6 +181,8 @@ void continueText(ditron::Context &ctx, const Job &job) {
       generateTokens(decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens, show)
           .front();
   progress.clear();
+  if (!generated.error.empty())
+    throw ditron::RuntimeError(generated.error);
   trace.finish();
   if (!isFirst)
     return;
@@ -201,6 +206,11 @@ void continueTexts(ditron::Context &ctx, const Job &job) {
   if (ctx.rank() == 0)
     for (const Generated &generated : results)
       printJson(jsonOf(job.tokenizer, generated));
+  auto failed =
+      std::ranges::count_if(results, [](const Generated &one) { return !one.error.empty(); });
+  if (failed > 0)
+    throw ditron::RuntimeError(
+        fmt::format("{} of {} prompts: {}", failed, results.size(), kNoNumbers));
 }
 
 void run(const CommandLine &line) {

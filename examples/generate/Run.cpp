@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Run.h"
 #include "batch/Batch.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -47,13 +48,17 @@ private:
   void take(const Made &made, const std::function<void(size_t, const Generated &)> &report) {
     auto &[number, start] = running_.at(made.place);
     Generated &result = results_[number];
-    bool isEnd = tokenizer_.isEnd(made.token);
+    if (!made.token) {
+      result.error = kNoNumbers;
+      return batch_.leave(made.place);
+    }
+    bool isEnd = tokenizer_.isEnd(*made.token);
     if (result.tokens.empty()) {
       result.promptSeconds = secondsSince(start);
       start = Clock::now();
     }
     if (!isEnd) {
-      result.tokens.push_back(made.token);
+      result.tokens.push_back(*made.token);
       result.seconds = secondsSince(start);
       report(number, result);
     }
@@ -107,8 +112,12 @@ double perplexity(Decoder &decoder, const std::vector<Token> &tokens,
     for (int64_t n = first; n < std::min(count, first + DecoderSize::kRows); ++n)
       rows.push_back({tokens[size_t(n)], n, 0, true});
     decoder.step(rows);
-    for (int64_t n = 0; n < std::ssize(rows); ++n)
-      total += negativeLogLikelihood(decoder.logits(n), tokens[size_t(first + n + 1)]);
+    for (int64_t n = 0; n < std::ssize(rows); ++n) {
+      std::optional<std::vector<float>> logits = decoder.logits(n);
+      if (!logits)
+        throw ditron::RuntimeError(kNoNumbers);
+      total += negativeLogLikelihood(*logits, tokens[size_t(first + n + 1)]);
+    }
     report(first + std::ssize(rows));
   }
   return std::exp(total / double(count));

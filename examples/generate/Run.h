@@ -11,6 +11,7 @@ namespace generate {
 /// What was generated behind a prompt.
 struct Generated {
   std::vector<Token> tokens;
+  std::string error;        ///< why there are no more of them; empty: nothing has failed
   double promptSeconds = 0; ///< from the beginning to the first token
   double seconds = 0;       ///< from the first to the last token
   double tokensPerSecond() const { return seconds > 0 ? double(tokens.size() - 1) / seconds : 0; }

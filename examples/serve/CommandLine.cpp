@@ -29,7 +29,8 @@ static void addOptions(CLI::App &app, CommandLine &line) {
                  "of 32 positions, of the cache (default: for --max-batch sequences)");
   app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
-  app.add_option("--cores", line.options.cores, "threads (default: the CPUs there are)");
+  app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
+  app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");
 }
 
 static void expect(const char *option, int64_t found, int64_t least, int64_t most) {
@@ -43,6 +44,7 @@ static void check(const CommandLine &line) {
   expect("--max-queue", line.maxQueue, 0, 1024);
   expect("--context", line.context, 2, int64_t(1) << 24);
   expect("--pages", line.pages, 0, int64_t(1) << 24);
+  expect("--ranks", line.options.ranks, 1, 4096);
   expect("--cores", line.options.cores, 1, 4096);
   generate::parseMode(line.mode);
 }
@@ -50,6 +52,7 @@ static void check(const CommandLine &line) {
 CommandLine parseCommandLine(int argc, char **argv) {
   CommandLine line;
   line.options.cores = ditron::usableCpus();
+  line.options.transport = ditron::runtime::TransportKind::threads; // one process answers
   CLI::App app("serve answers requests to a language model, as OpenAI's API has them.", "serve");
   app.footer(kFooter);
   addOptions(app, line);

@@ -2,13 +2,14 @@
 //
 // serve: answers requests to a language model over HTTP, as OpenAI's API has them. The parts:
 //
-//   engine/   the loop that steps a batch of sequences, which requests join and leave
+//   engine/   the loop that steps a batch of sequences, which requests join and leave; ranks that follow it
 //   http/     requests and answers as JSON, and the connections
 //
 // The model and the batch are those of examples/generate.
 #include "CommandLine.h"
 #include "Program.h"
 #include "Signals.h"
+#include "engine/Calls.h"
 #include "http/Service.h"
 #include <cstdio>
 #include <filesystem>
@@ -34,11 +35,16 @@ DecoderSize sizeOf(const CommandLine &line, const Architecture &model) {
           .pages = line.pages};
 }
 
-void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &file,
-               const Tokenizer &tokenizer) {
-  Decoder decoder(ctx, file, sizeOf(line, file.architecture()), parseMode(line.mode));
-  for (int64_t rows = 1; rows <= DecoderSize::kRows; rows *= 2)
-    decoder.prepare(rows);
+/// What a rank other than 0 does: what rank 0's decoder does, call by call.
+void follow(int rank, Decoder &decoder, Calls &calls) {
+  while (std::optional<DecoderCall> call = calls.next(rank)) {
+    decoder.follow(*call);
+    decoder.wait();
+  }
+}
+
+/// What rank 0 does.
+void answer(const CommandLine &line, Decoder &decoder, const Tokenizer &tokenizer) {
   Engine engine(decoder, tokenizer, line.maxQueue);
   SignalWatch watch([&] { engine.end(); });
   Served served{nameOf(line.model), tokenizer, engine.context()};
@@ -51,11 +57,39 @@ void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &f
   service.stop();
 }
 
+/// Has the others follow rank 0 as long as it answers.
+class Lead {
+public:
+  Lead(Calls &calls, Decoder &decoder) : calls_(calls) {
+    decoder.tell([&calls](const DecoderCall &call) { calls.add(call); });
+  }
+  ~Lead() { calls_.end(); }
+  Lead(const Lead &) = delete;
+  Lead &operator=(const Lead &) = delete;
+
+private:
+  Calls &calls_;
+};
+
+void serveWith(ditron::Context &ctx, const CommandLine &line, const ModelFile &file,
+               const Tokenizer &tokenizer, Calls &calls) {
+  Decoder decoder(ctx, file, sizeOf(line, file.architecture()), parseMode(line.mode));
+  for (int64_t rows = 1; rows <= DecoderSize::kRows; rows *= 2)
+    decoder.prepare(rows);
+  ctx.assemble(); // a rank that has not come this far follows nobody
+  if (ctx.rank() != 0)
+    return follow(ctx.rank(), decoder, calls);
+  Lead lead(calls, decoder);
+  answer(line, decoder, tokenizer);
+}
+
 void run(const CommandLine &line) {
   ModelFile file = ModelFile::open(line.model);
   Tokenizer tokenizer(file.tokenizer());
+  file.architecture().shard(line.options.ranks); // UsageError where it cannot be
+  Calls calls(line.options.ranks);
   ditron::runRanks(line.options,
-                   [&](ditron::Context &ctx) { serveWith(ctx, line, file, tokenizer); });
+                   [&](ditron::Context &ctx) { serveWith(ctx, line, file, tokenizer, calls); });
 }
 
 } // namespace

@@ -85,11 +85,28 @@ def checkBatch(path, *options):
             assert all(one[key] == other[key] for key in ("text", "tokens")), f"{line} in a batch of {batch}: {other}, alone {one}"
 
 
+def checkLostSequence():
+    """A token whose embedding is no number ends the sequences that have it, and no other."""
+    model, plain, path = tiny_models.llama(3, ("F32",)), FOLDER / "plain.gguf", FOLDER / "lost.gguf"
+    model.writeGguf(plain, "llama")
+    model.loseToken("q")
+    model.writeGguf(path, "llama")
+    (FOLDER / "prompts.txt").write_text("\n".join(["the thing", "a q", "ing in", "q"]) + "\n")
+    options = ("--tokens", "8", "--prompts", FOLDER / "prompts.txt")
+    for more in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "1"]):
+        expected = [json.loads(line)["text"] for line in run(GENERATE, plain, *options, *more).stdout.splitlines()]
+        result = run(GENERATE, path, *options, *more, status=1)
+        found = [json.loads(line) for line in result.stdout.splitlines()]
+        assert [("error" in one, one["tokens"]) for one in found] == [(False, 8), (True, 0), (False, 8), (True, 0)], found
+        assert [found[n]["text"] for n in (0, 2)] == [expected[n] for n in (0, 2)], (found, expected)
+        assert "no numbers" in found[1]["error"] and "2 of 4 prompts: the model's logits are no numbers" in result.stderr, result
+
+
 def checkTrace(path):
     """The last step as a timeline: each task of the model on the cores that executed it."""
     plain = json.loads(run(GENERATE, path, "--tokens", "4", "--json", PROMPT).stdout)["text"]
     labels = {}
-    for mode, ranks in (("stream", "1"), ("megakernel", "1"), ("megakernel", "2")):
+    for mode, ranks in (("stream", "1"), ("graph", "1"), ("megakernel", "1"), ("megakernel", "2")):
         result = run(GENERATE, path, "--tokens", "4", "--mode", mode, "--ranks", ranks, "--cores", "2", "--json",
                      "--trace", FOLDER / "step.json", PROMPT)
         assert json.loads(result.stdout)["text"] == plain
@@ -98,7 +115,7 @@ def checkTrace(path):
         events = json.loads((FOLDER / "step.json").read_text())["traceEvents"]
         labels[mode, ranks] = {e["name"] for e in events if e.get("cat") == "role"}
         assert any(e.get("cat") == "wait" and e["name"].startswith("wait for ") for e in events) == (mode == "megakernel")
-    assert len(labels["stream", "1"]) > 8 and labels["stream", "1"] == labels["megakernel", "1"], labels
+    assert len(labels["stream", "1"]) > 8 and labels["stream", "1"] == labels["graph", "1"] == labels["megakernel", "1"], labels
     run(GENERATE, path, "--tokens", "1", "--mode", "megakernel", "--trace", FOLDER / "step.html", PROMPT)
     assert (FOLDER / "step.html").read_text().startswith("<!")
 
@@ -122,7 +139,7 @@ def checkOptions(path):
             (["--ranks", "3", "a"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
             ([], 2, "no prompt is given"), (["--system", "x", "a"], 2, "--system is given"),
             (["--tokens", "9999", "a"], 2, "the model's context"), (["--batch", "65", "a"], 2, "--batch is 65, expected 1 to 64"),
-            (["--trace", "t.json", "--mode", "graph", "a"], 2, "--trace is of a stream or a megakernel"), (["--prompts", "none.txt"], 1, "'none.txt' cannot be read"), (["--prompts", "x", "a"], 2, "--prompts is a file"),
+            (["--prompts", "none.txt"], 1, "'none.txt' cannot be read"), (["--prompts", "x", "a"], 2, "--prompts is a file"),
             (["--perplexity", "none.txt"], 1, "'none.txt' cannot be read"),
             (["--unknown", "a"], 2, "--unknown"), (["--backend", "abacus", "a"], 2, "abacus")]:
         error = run(GENERATE, path, *options, status=status).stderr
@@ -168,6 +185,7 @@ for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature"
     checkBatch(FOLDER / "llama.gguf", *options)
 checkOptions(FOLDER / "llama.gguf")
 checkFaults(FOLDER / "llama.gguf", llama)
+checkLostSequence()
 
 # Matrices that stay in 16 bits, and the same numbers in f32.
 for dtype in ("BF16", "F16"):

@@ -224,6 +224,13 @@ class Model:
     def weight(self, *name):
         return self.tensors[name[0] if len(name) == 1 else name]
 
+    def loseToken(self, letter):
+        """The embedding of a letter, in F32, is no number."""
+        embedding, row = self.weight("embedding"), self.tokens.index(ALPHABET[ord(letter)])
+        size, data = 4 * self.width, bytearray(embedding.data)
+        data[row * size:(row + 1) * size] = struct.pack("<f", math.nan) * self.width
+        embedding.data = bytes(data)
+
     # ---- what it computes
 
     def norm(self, x, gain):

@@ -2,7 +2,7 @@
 """serve, with a small model of random numbers: many requests at a time, clients that go away, a full
 queue, bad requests, and its end.
 
-usage: serve_test.py SERVE GENERATE_TESTS FOLDER
+usage: serve_test.py SERVE GENERATE GENERATE_TESTS FOLDER
 """
 import concurrent.futures
 import http.client
@@ -17,8 +17,8 @@ import sys
 import threading
 import time
 
-SERVE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[3])
-sys.path.insert(0, sys.argv[2])
+SERVE, GENERATE, FOLDER = *sys.argv[1:3], pathlib.Path(sys.argv[4])
+sys.path.insert(0, sys.argv[3])
 import tiny_models  # noqa: E402
 
 PATIENCE = 60  # seconds: nothing takes longer but on a machine that is in trouble
@@ -26,11 +26,11 @@ PROMPTS = ["the thing of", "a", "In the 12 of a thing in 世界's    house, here
 
 
 class Server:
-    def __init__(self, *options):
-        self.process = subprocess.Popen([SERVE, FOLDER / "llama.gguf", "--port", "0", "--cores", "2", *options],
+    def __init__(self, *options, model="llama"):
+        self.process = subprocess.Popen([SERVE, FOLDER / f"{model}.gguf", "--port", "0", *(() if "--cores" in options else ("--cores", "2")), *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
-        found = re.fullmatch(r"serve: llama at http://127\.0\.0\.1:(\d+)\n", line)
+        found = re.fullmatch(rf"serve: {model} at http://127\.0\.0\.1:(\d+)\n", line)
         assert found, (line, self.process.stderr.read() if not line else "")
         self.port = int(found[1])
 
@@ -234,10 +234,49 @@ def checkEnd(server, body):
     assert server.process.returncode == 0 and not errors, (server.process.returncode, errors)
 
 
+def checkRanks():
+    """Two ranks answer what generate says on two, one at a time and together."""
+    (FOLDER / "prompts.txt").write_text("\n".join(PROMPTS) + "\n")
+    lines = subprocess.run([GENERATE, FOLDER / "llama.gguf", "--ranks", "2", "--cores", "1", "--tokens", "12", "--prompts", FOLDER / "prompts.txt"],
+                           capture_output=True, text=True, check=True, timeout=PATIENCE).stdout.splitlines()
+    server = Server("--ranks", "2", "--cores", "1", "--context", "512")
+    ask = lambda prompt: server.answer({"prompt": prompt, "max_tokens": 12})[0]
+    with concurrent.futures.ThreadPoolExecutor(len(PROMPTS)) as pool:
+        together = list(pool.map(ask, PROMPTS))
+    for prompt, line, text in zip(PROMPTS, lines, together, strict=True):
+        assert text == json.loads(line)["text"] == ask(prompt), f"{prompt}: {text!r}, generate says {line}"
+    server.end()
+
+
+def checkLostSequence():
+    """A token whose embedding is no number ends the answers that it comes to, and no other."""
+    lost = {"prompt": "the thing of q", "max_tokens": 30}
+    prompts = ["the thing of", "a", "ing in"]
+    model = tiny_models.llama(3, ("F32",))
+    model.writeGguf(FOLDER / "plain.gguf", "llama")
+    model.loseToken("q")
+    model.writeGguf(FOLDER / "broken.gguf", "llama")
+    plain, broken = Server(model="plain"), Server(model="broken")
+    expected = [plain.answer({"prompt": prompt, "max_tokens": 30}) for prompt in prompts]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = [pool.submit(broken.answer, {"prompt": prompt, "max_tokens": 30}) for prompt in prompts]
+        for response, data in [pool.submit(broken.ask, "POST", "/v1/completions", lost | {"temperature": t}).result(PATIENCE) for t in (0, 1)]:
+            assert response.status == 500 and "the model's logits are no numbers" in data["error"]["message"], (response.status, data)
+        assert [one.result(PATIENCE) for one in found] == expected
+    response, connection = broken.send("POST", "/v1/completions", lost | {"stream": True})
+    event = json.loads(response.readline().decode().removeprefix("data: "))
+    assert event["error"]["type"] == "server_error" and "no numbers" in event["error"]["message"], event
+    connection.close()
+    broken.waitFor(running=0, waiting=0)
+    plain.end()
+    broken.end()
+
+
 def checkUsage():
     for options, status, said in [(["--port", "x"], 2, "--port"), (["--port", "70000"], 2, "--port is 70000"),
                                   (["--max-batch", "65"], 2, "--max-batch is 65, expected 1 to 64"), (["--max-queue", "-1"], 2, "--max-queue is -1"),
                                   (["--context", "1"], 2, "--context is 1"), (["--mode", "fast"], 2, "--mode is 'fast'"),
+                                  (["--ranks", "0"], 2, "--ranks is 0"), (["--ranks", "3"], 2, "--ranks is 3, expected a divisor of the model's 4 heads"),
                                   (["--host", "256.1.1.1"], 3, "cannot be listened on")]:
         result = subprocess.run([SERVE, FOLDER / "llama.gguf", "--cores", "2", *options], capture_output=True, text=True, timeout=PATIENCE)
         assert result.returncode == status and said in result.stderr, (options, result)
@@ -271,4 +310,6 @@ body = longBody(server)
 checkHangUp(server, body)
 checkFullQueue(body)
 checkEnd(server, body)
+checkRanks()
+checkLostSequence()
 print("served")

@@ -440,7 +440,7 @@ class Graphs(unittest.TestCase):
         return Trace(folder.name, self.GRAPH, "--graph", "mlp", "--shape", "M=40", "--cores", "2", *arguments)
 
     def testTasksAreRoles(self):
-        for mode in ("megakernel", "stream"):
+        for mode in ("megakernel", "stream", "graph"):
             trace = self.trace("--mode", mode)
             for lane in trace.lanes.values():
                 self.assertEqual([e["name"] for e in lane if e["cat"] == "role"], self.LABELS)
@@ -465,8 +465,8 @@ class Graphs(unittest.TestCase):
 
     def testRefused(self):
         self.assertIn("other: the graph has no task", call(self.GRAPH, "--graph", "other", status=2).stderr)
-        self.assertIn("--mode is 'graph', expected megakernel or stream",
-                      call(self.GRAPH, "--graph", "mlp", "--mode", "graph", status=2).stderr)
+        self.assertIn("--mode is 'fast', expected megakernel, stream or graph",
+                      call(self.GRAPH, "--graph", "mlp", "--mode", "fast", status=2).stderr)
         self.assertIn("are for a file with a graph", call("gemm", "--mode", "stream", status=2).stderr)
         self.assertIn("M of x is not known", call(self.GRAPH, "--graph", "mlp", status=2).stderr)
 

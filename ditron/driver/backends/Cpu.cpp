@@ -62,10 +62,11 @@ public:
   void poison() override {} // Options::poison has the runtime do it before each use
 
 protected:
-  Launch bind(const std::vector<KernelArgument> &arguments) override {
+  Launch bind(const std::vector<KernelArgument> &arguments,
+              const std::shared_ptr<const LaunchTasks> &tasks) override {
     std::shared_ptr<const cpu::LoadedCode> code = variantFor(arguments);
-    return [this, code, arguments, words = source_->words(arguments)]() mutable {
-      return launchOn(device_->rank(), *code, words);
+    return [this, code, arguments, tasks, words = source_->words(arguments)]() mutable {
+      return launchOn(device_->rank(), *code, words, tasks);
     };
   }
 
@@ -87,7 +88,8 @@ private:
 
   const TracedSource &source() const { return dynamic_cast<const TracedSource &>(*source_); }
 
-  LaunchStats launchOn(Rank &rank, const cpu::LoadedCode &code, std::vector<int64_t> words) const {
+  LaunchStats launchOn(Rank &rank, const cpu::LoadedCode &code, std::vector<int64_t> words,
+                       const std::shared_ptr<const LaunchTasks> &tasks) const {
     const abi::KernelInfo &info = code.info();
     SymmetricArguments symmetric = sizeSymmetric(info, rank, words);
     Workspace *workspace = nullptr;
@@ -101,6 +103,7 @@ private:
     launched.scratchBytes = static_cast<size_t>(info.scratchBytes);
     launched.symmetricArguments = symmetric.addressWords;
     launched.copyEngines = info.copyEngines;
+    launched.tasks = tasks;
     launched.entry = reinterpret_cast<decltype(launched.entry)>(code.kernel());
     return runtime::launch(rank, launched, words, workspace);
   }

@@ -128,13 +128,14 @@ public:
   ReferenceExecutable(ReferenceDevice &device, std::shared_ptr<KernelSource> source)
       : HostExecutable(device), reference_(device), source_(std::move(source)) {}
 
-  void prepare(const std::vector<KernelArgument> &arguments) override { bind(arguments); }
+  void prepare(const std::vector<KernelArgument> &arguments) override { bind(arguments, nullptr); }
   CompileReport report() const override { return {}; }
   int cores() const override { return reference_.cores(); }
   void poison() override {} // symmetric memory is without contents before each launch
 
 protected:
-  Launch bind(const std::vector<KernelArgument> &arguments) override {
+  Launch bind(const std::vector<KernelArgument> &arguments,
+              const std::shared_ptr<const LaunchTasks> &) override {
     source_->check(arguments, reference_, reference_.rank().size());
     parse();
     return [this, part = reference::LaunchPart{source_->name(), ir_, arguments}] {

@@ -12,6 +12,8 @@
 // what was enqueued are thrown by Stream::wait and whatever else waits, once; what was enqueued
 // behind the failing launch is skipped until then.
 #pragma once
+#include "ditron/runtime/LaunchRecord.h"
+#include "ditron/runtime/LaunchTasks.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/runtime/Stats.h"
 #include "ditron/runtime/TensorMemory.h"
@@ -84,8 +86,9 @@ public:
   /// Compiles and loads what a launch with such arguments needs. CompileError where there can be no
   /// code for them. The arguments fit the kernel's signature.
   virtual void prepare(const std::vector<KernelArgument> &arguments) = 0;
-  /// Enqueues a launch.
-  virtual void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) = 0;
+  /// Enqueues a launch, which does these tasks of a graph; null: none.
+  virtual void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream,
+                      const std::shared_ptr<const LaunchTasks> &tasks) = 0;
   /// Enqueues a launch that can be asked what it took.
   virtual std::shared_ptr<DeviceTiming> launchTimed(const std::vector<KernelArgument> &arguments,
                                                     DeviceStream &stream) = 0;
@@ -129,6 +132,12 @@ public:
   virtual std::shared_ptr<DeviceGraph>
   record(const std::function<void(const std::shared_ptr<DeviceStream> &)> &body) = 0;
   virtual std::shared_ptr<Executable> load(std::shared_ptr<KernelSource> source) = 0;
+
+  /// Whether it keeps the log of launches of code that was compiled to be recorded.
+  virtual bool keepsRecords() const { return false; }
+  /// Then the last launches, which are done, the oldest first; fewer where there were fewer.
+  /// RuntimeError where the log had not room for them.
+  virtual std::vector<LaunchRecord> records(size_t launches) { return {}; }
 
   /// Waits for all streams. Throws the first error.
   virtual void sync() = 0;

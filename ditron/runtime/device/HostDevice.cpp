@@ -128,8 +128,9 @@ static HostStream &streamOf(const HostDevice &device, DeviceStream &stream) {
   return *found;
 }
 
-void HostExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
-  streamOf(*device_, stream).enqueue([self = shared_from_this(), launch = bind(arguments)] {
+void HostExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream,
+                            const std::shared_ptr<const LaunchTasks> &tasks) {
+  streamOf(*device_, stream).enqueue([self = shared_from_this(), launch = bind(arguments, tasks)] {
     launch();
   });
 }
@@ -159,9 +160,10 @@ private:
 std::shared_ptr<DeviceTiming>
 HostExecutable::launchTimed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
   auto timing = std::make_shared<HostTiming>(device_);
-  streamOf(*device_, stream).enqueue([self = shared_from_this(), launch = bind(arguments), timing] {
-    timing->done(launch());
-  });
+  streamOf(*device_, stream)
+      .enqueue([self = shared_from_this(), launch = bind(arguments, nullptr), timing] {
+        timing->done(launch());
+      });
   timing->enqueued();
   return timing;
 }
@@ -172,7 +174,7 @@ LaunchStats HostExecutable::timed(const std::vector<KernelArgument> &arguments,
     throw RuntimeError(
         "a launch that a graph records is timed: it runs when the graph is launched");
   LaunchStats stats;
-  device_->queue().run([&, launch = bind(arguments)] { stats = launch(); });
+  device_->queue().run([&, launch = bind(arguments, nullptr)] { stats = launch(); });
   return stats;
 }
 

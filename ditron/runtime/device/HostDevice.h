@@ -69,7 +69,8 @@ public:
   explicit HostExecutable(HostDevice &device)
       : device_(std::static_pointer_cast<HostDevice>(device.shared_from_this())) {}
 
-  void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) final;
+  void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream,
+              const std::shared_ptr<const LaunchTasks> &tasks) final;
   std::shared_ptr<DeviceTiming> launchTimed(const std::vector<KernelArgument> &arguments,
                                             DeviceStream &stream) final;
   LaunchStats timed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) final;
@@ -78,7 +79,8 @@ protected:
   using Launch = std::function<LaunchStats()>;
   /// The launch with these arguments, to be called by one thread at a time; it holds what it needs
   /// but for the kernel. CompileError as prepare.
-  virtual Launch bind(const std::vector<KernelArgument> &arguments) = 0;
+  virtual Launch bind(const std::vector<KernelArgument> &arguments,
+                      const std::shared_ptr<const LaunchTasks> &tasks) = 0;
 
   std::shared_ptr<HostDevice> device_;
 };

@@ -21,21 +21,41 @@ std::optional<std::string> failedRequirement(const abi::KernelInfo &info,
                      fillIn(failed.message, status.subspan(Status::kValues)));
 }
 
+constexpr std::string_view kSignal = "signal ";
+
+/// Ranks that are other processes launch the graph that this one does.
+static std::shared_ptr<const LaunchTasks> tasksOf(const Workspace &workspace, int rank,
+                                                  int64_t launch) {
+  int own = workspace.ownRank();
+  return workspace.tasksOf(own >= 0 ? own : rank, launch);
+}
+
 /// A line for a record of a core, if it has noted a wait.
 static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank, int core,
                                       const abi::KernelInfo &info,
                                       std::span<const int64_t> record) {
-  if (record[0] == 0 || record[0] > static_cast<int64_t>(info.sites.size()))
+  int64_t number = Status::siteOf(record[0]);
+  if (number < 0 || number >= static_cast<int64_t>(info.sites.size()))
     return std::nullopt;
-  const abi::Site &site = info.sites.at(static_cast<size_t>(record[0] - 1));
+  const abi::Site &site = info.sites.at(static_cast<size_t>(number));
   int64_t offset = workspace.memory().offsetAt(rank, record[1]);
   std::string name = runtime::nvidia::nameOf(workspace.layout(), offset);
-  bool isBegin = record[0] - 1 == abi::kBeginSite;
+  bool isBegin = number == abi::kBeginSite;
   CoreLine line;
   line.place = {rank, core, site.role, fmt::format("{}:{}", site.file, site.line)};
+  std::string on;
+  // Who waits for words of a tile waits for the number of the launch.
+  int64_t launch = name.starts_with("inbox") ? record[2] : Status::launchOf(record[0]);
+  if (auto tasks = isBegin ? nullptr : tasksOf(workspace, rank, launch)) {
+    bool isSignal = name.starts_with(kSignal);
+    TaskWait wait =
+        tasks->ofWait(rank, core, isSignal ? name.substr(kSignal.size()) : name, record[2]);
+    line.place.task = wait.task;
+    on = wait.on.empty() ? "" : wait.on + ": ";
+  }
   std::string what = isBegin               ? "waits for " + name
                      : name == "a barrier" ? site.what + " a barrier"
-                                           : site.what + " " + name;
+                                           : site.what + " " + on + name;
   line.state = describe(
       WaitProgress{what, static_cast<uint64_t>(record[2]), static_cast<uint64_t>(record[3]), ""});
   return line;

@@ -196,8 +196,8 @@ void Memory::upload(const void *from) const {
 void Memory::download(void *to) const {
   DITRON_CUDA(device_->use(), cuMemcpyDtoH_v2, to, address_, bytes_);
 }
-void Memory::fill(unsigned char byte) const {
-  DITRON_CUDA(device_->use(), cuMemsetD8_v2, address_, byte, bytes_);
+void Memory::fill(unsigned char byte, size_t bytes) const {
+  DITRON_CUDA(device_->use(), cuMemsetD8_v2, address_, byte, bytes);
   settle();
 }
 // The driver's calls return when what they read of the host is read, or at once: streams of a

@@ -104,7 +104,8 @@ public:
   /// Copies all of it from or to the host; returns when that is done.
   void upload(const void *from) const;
   void download(void *to) const;
-  void fill(unsigned char byte) const;
+  void fill(unsigned char byte) const { fill(byte, bytes_); }
+  void fill(unsigned char byte, size_t bytes) const; ///< of the first bytes
 
 private:
   /// Waits for what was asked for last.

@@ -38,26 +38,28 @@ public:
           auto stream = std::make_shared<GpuStream>(
               device, Stream::borrow(device.driver(), captured.handle()), /*isRecorded=*/true);
           body(stream);
-          executables_ = stream->noted();
+          launches_ = stream->recorded();
         }) {}
 
   void launch(DeviceStream &stream) override {
     auto &gpu = dynamic_cast<GpuStream &>(stream);
     auto enqueue = [&] {
-      for (const auto &executable : executables_)
-        gpu.note(executable);
+      for (const RecordedLaunch &one : launches_) {
+        gpu.note(one.executable);
+        one.executable->launched(one.note);
+      }
       graph_.launch(gpu.driver());
     };
-    auto distributed = std::find_if(executables_.begin(), executables_.end(),
-                                    [](const auto &one) { return one->isDistributed(); });
-    if (distributed == executables_.end())
+    auto distributed = std::find_if(launches_.begin(), launches_.end(),
+                                    [](const auto &one) { return one.note.workspace != nullptr; });
+    if (distributed == launches_.end())
       enqueue();
     else
-      gpu.device().launchTogether((*distributed)->name(), enqueue);
+      gpu.device().launchTogether(distributed->executable->name(), enqueue);
   }
 
 private:
-  std::vector<std::shared_ptr<GpuExecutable>> executables_;
+  std::vector<RecordedLaunch> launches_;
   Graph graph_;
 };
 
@@ -69,11 +71,6 @@ void GpuStream::note(const std::shared_ptr<GpuExecutable> &executable) {
   std::lock_guard guard(lock_);
   if (std::find(launched_.begin(), launched_.end(), executable) == launched_.end())
     launched_.push_back(executable);
-}
-
-std::vector<std::shared_ptr<GpuExecutable>> GpuStream::noted() const {
-  std::lock_guard guard(lock_);
-  return launched_;
 }
 
 void GpuStream::wait() {
@@ -144,7 +141,7 @@ void GpuStream::copy(const Tensor &to, const Tensor &from) {
 GpuDevice::GpuDevice(Rank &rank, std::shared_ptr<RankGroup> group)
     : rank_(rank), group_(std::move(group)), rankNumber_(rank.rank()),
       straggler_(rank.options().straggler), driver_(group_->device(rankNumber_)),
-      stream_(*this, Stream(driver_)) {
+      stream_(*this, Stream(driver_)), log_(driver_, rank.options().events) {
   driver_->boundLaunches(rank.options().launchTimeout);
 }
 

@@ -5,7 +5,8 @@
 #pragma once
 #include "ditron/runtime/device/Device.h"
 #include "ditron/runtime/nvidia/Graph.h"
-#include "ditron/runtime/nvidia/RankGroup.h"
+#include "ditron/runtime/nvidia/LaunchLog.h"
+#include "ditron/runtime/nvidia/LaunchState.h"
 #include <mutex>
 
 namespace ditron::runtime {
@@ -16,6 +17,12 @@ namespace ditron::runtime::nvidia {
 
 class GpuDevice;
 class GpuExecutable;
+
+/// A launch that a graph has recorded.
+struct RecordedLaunch {
+  std::shared_ptr<GpuExecutable> executable;
+  LaunchState::Note note;
+};
 
 class GpuStream final : public DeviceStream {
 public:
@@ -32,8 +39,9 @@ public:
   bool isRecorded() const { return isRecorded_; }
   /// The executable's launches are to be asked for errors when the stream is waited for.
   void note(const std::shared_ptr<GpuExecutable> &executable);
-  /// Those that were noted.
-  std::vector<std::shared_ptr<GpuExecutable>> noted() const;
+  /// The same of a launch that is recorded, each time that its graph is launched.
+  void noteRecorded(RecordedLaunch launch) { recorded_.push_back(std::move(launch)); }
+  const std::vector<RecordedLaunch> &recorded() const { return recorded_; }
 
 private:
   using Executables = std::vector<std::shared_ptr<GpuExecutable>>;
@@ -43,7 +51,8 @@ private:
   Stream stream_;
   bool isRecorded_; ///< by a graph
   mutable std::mutex lock_;
-  Executables launched_; ///< since it was last waited for
+  Executables launched_;                 ///< since it was last waited for
+  std::vector<RecordedLaunch> recorded_; ///< of a stream that a graph records
 };
 
 /// "sm_90": the architecture of a compute capability, whose code it executes.
@@ -73,6 +82,10 @@ public:
   void close() override;
   void inOrder(const std::function<void()> &work) override;
 
+  bool keepsRecords() const override { return true; }
+  std::vector<LaunchRecord> records(size_t launches) override { return log_.last(launches); }
+  LaunchLog &log() { return log_; }
+
   const std::shared_ptr<Gpu> &driver() const { return driver_; }
   const std::shared_ptr<RankGroup> &group() const { return group_; }
   int rank() const { return rankNumber_; }
@@ -93,6 +106,7 @@ private:
   Straggler straggler_;
   std::shared_ptr<Gpu> driver_;
   GpuStream stream_;
+  LaunchLog log_;
   std::mutex lock_;
   std::vector<std::weak_ptr<GpuStream>> streams_; ///< beside the default one
 };

@@ -11,7 +11,7 @@ namespace ditron::runtime::nvidia {
 
 GpuExecutable::GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> source)
     : device_(std::static_pointer_cast<GpuDevice>(device.shared_from_this())),
-      source_(std::move(source)),
+      source_(std::move(source)), isLogged_(source_->request(*device_).recorded),
       state_(device_->group(), device_->rank(), source_->name(), source_->signature()) {}
 
 /// The variant for these arguments: one that asks for tensor maps only where they can be had, and
@@ -65,7 +65,7 @@ GpuExecutable::Variant GpuExecutable::load(const CompileRequest &request) {
       device_->driver(), compiled.kernel.code,
       LoadedKernel::Launch{info.entry, static_cast<int>(info.threads),
                            static_cast<int>(info.sharedBytes), static_cast<int>(info.cluster),
-                           info.dependentLaunch});
+                           info.dependentLaunch && !isLogged_});
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   compiled.report.assemblySeconds = passed.count();
   compiled.report.seconds += passed.count();
@@ -109,6 +109,8 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
     maps.emplace_back(device_->driver()->use(), state_.mapped(*variant.info, map, launch).view(),
                       map.box, map.roundsToTf32);
   int cores = coresOf(variant, launch);
+  if (isLogged_)
+    state_.attach(device_->log(), cores);
   std::vector<int64_t> others = state_.words();
   CopyPlan copies;
   if (!variant.info->viewTable.empty()) {
@@ -179,7 +181,8 @@ void GpuExecutable::prepare(const std::vector<KernelArgument> &arguments) {
   bind(arguments);
 }
 
-void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
+void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream,
+                           const std::shared_ptr<const LaunchTasks> &tasks) {
   auto *gpu = dynamic_cast<GpuStream *>(&stream);
   if (!gpu || &gpu->device() != device_.get())
     throw UsageError("a kernel is launched on a stream of another context: expected one of the "
@@ -187,7 +190,7 @@ void GpuExecutable::launch(const std::vector<KernelArgument> &arguments, DeviceS
   std::lock_guard guard(lock_);
   const Binding &binding = bind(arguments);
   Form form = formOf(binding, *gpu);
-  auto launchOne = [&] { enqueue(binding, *gpu, form); };
+  auto launchOne = [&] { enqueue(binding, *gpu, form, tasks); };
   if (binding.variant->info->isDistributed && !gpu->isRecorded())
     device_->launchTogether(name(), launchOne);
   else
@@ -208,16 +211,39 @@ GpuExecutable::Form GpuExecutable::formOf(const Binding &binding, const GpuStrea
   })};
 }
 
-void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream, const Form &form) {
+void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream, const Form &form,
+                            const std::shared_ptr<const LaunchTasks> &tasks) {
   device_->straggle();
-  stream.note(shared_from_this());
-  state_.launched(binding.cores);
+  note(binding, stream, tasks);
   if (form.graph)
     form.graph->launch(stream.driver());
   else if (binding.copies.isEmpty())
     binding.variant->loaded->launch(binding.parameters, stream.driver(), binding.cores);
   else
     enqueueSteps(binding, stream.driver(), copyStream(form.isCaptured), form.isCaptured);
+}
+
+/// Has it in reports, and asked for errors. Of a stream that a graph records, whenever that is launched.
+void GpuExecutable::note(const Binding &binding, GpuStream &stream,
+                         const std::shared_ptr<const LaunchTasks> &tasks) {
+  LaunchState::Note note = state_.note(binding.cores, tasks);
+  if (stream.isRecorded())
+    return stream.noteRecorded({shared_from_this(), std::move(note)});
+  stream.note(shared_from_this());
+  noteLaunched(note);
+  if (note.workspace && stream.driver().isCaptured())
+    note.workspace->launchedUnseen(device_->rank());
+}
+
+void GpuExecutable::launched(const LaunchState::Note &note) {
+  std::lock_guard guard(lock_);
+  noteLaunched(note);
+}
+
+void GpuExecutable::noteLaunched(const LaunchState::Note &note) {
+  state_.launched(note);
+  if (isLogged_)
+    device_->log().launched(note.participant, note.workspace);
 }
 
 /// The kernel goes first: nothing that waits for it stands in front of it.
@@ -239,11 +265,6 @@ const CopyStream &GpuExecutable::copyStream(bool isCaptured) {
 }
 
 const std::string &GpuExecutable::name() const { return source_->name(); }
-
-bool GpuExecutable::isDistributed() const {
-  std::lock_guard guard(lock_);
-  return last_ && last_->second.variant->info->isDistributed;
-}
 
 namespace {
 
@@ -268,7 +289,7 @@ std::shared_ptr<DeviceTiming>
 GpuExecutable::launchTimed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) {
   prepare(arguments); // so that no time is that of compiling
   auto timing = std::make_shared<GpuTiming>(stream);
-  launch(arguments, stream);
+  launch(arguments, stream, nullptr);
   timing->launched(stream);
   return timing;
 }

@@ -21,7 +21,8 @@ public:
   GpuExecutable(GpuDevice &device, std::shared_ptr<KernelSource> source);
 
   void prepare(const std::vector<KernelArgument> &arguments) override;
-  void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream) override;
+  void launch(const std::vector<KernelArgument> &arguments, DeviceStream &stream,
+              const std::shared_ptr<const LaunchTasks> &tasks) override;
   std::shared_ptr<DeviceTiming> launchTimed(const std::vector<KernelArgument> &arguments,
                                             DeviceStream &stream) override;
   LaunchStats timed(const std::vector<KernelArgument> &arguments, DeviceStream &stream) override;
@@ -30,8 +31,8 @@ public:
   void poison() override;
 
   const std::string &name() const;
-  /// Whether its last launch was of a kernel of several ranks.
-  bool isDistributed() const;
+  /// A launch that a graph has recorded is under way, with the graph.
+  void launched(const LaunchState::Note &note);
   /// Throws the error of launches that have ended, if one failed. RuntimeError where a wait outlived
   /// its bound, on every rank with the same text; CompileError where a requirement of the kernel
   /// does not hold. The next launch is a new start.
@@ -76,9 +77,13 @@ private:
   Variant load(const CompileRequest &request);
   CompileRequest essential(CompileRequest which) const;
   Form formOf(const Binding &binding, const GpuStream &stream);
-  void enqueue(const Binding &binding, GpuStream &stream, const Form &form);
+  void enqueue(const Binding &binding, GpuStream &stream, const Form &form,
+               const std::shared_ptr<const LaunchTasks> &tasks);
+  void note(const Binding &binding, GpuStream &stream,
+            const std::shared_ptr<const LaunchTasks> &tasks);
   static void enqueueSteps(const Binding &binding, const Stream &stream, const CopyStream &copies,
                            bool isCaptured);
+  void noteLaunched(const LaunchState::Note &note);
   const CopyStream &copyStream(bool isCaptured);
   int leavingRoom(const CopyPlan &copies, const Variant &variant, int cores) const;
   int coresOf(const Variant &variant, const abi::LaunchValues &launch) const;
@@ -87,6 +92,7 @@ private:
 
   std::shared_ptr<GpuDevice> device_;
   std::shared_ptr<KernelSource> source_;
+  bool isLogged_;           ///< its launches are recorded
   mutable std::mutex lock_; ///< of all that follows
   LaunchState state_;
   std::unique_ptr<CopyStream>

@@ -72,12 +72,19 @@ std::vector<int64_t> LaunchState::words() const {
                                 .bound = group_->bound().count()});
 }
 
-void LaunchState::launched(int cores) {
-  if (!workspace_)
+void LaunchState::attach(LaunchLog &log, int cores) const {
+  if (workspace_)
+    log.attach(workspace_, workspace_->status(rank_), cores);
+  else
+    log.attach(status_, status_->address(), cores);
+}
+
+void LaunchState::launched(const Note &note) {
+  if (!note.workspace)
     return;
-  workspace_->launched(rank_, {kernel_, cores, info_});
-  if (std::find(underWay_.begin(), underWay_.end(), workspace_) == underWay_.end())
-    underWay_.push_back(workspace_);
+  note.workspace->launched(rank_, note.participant);
+  if (std::find(underWay_.begin(), underWay_.end(), note.workspace) == underWay_.end())
+    underWay_.push_back(note.workspace);
 }
 
 void LaunchState::raiseFailure() {
@@ -97,7 +104,7 @@ void LaunchState::raiseFailure() {
   std::vector<int64_t> words(status_->bytes() / sizeof(int64_t));
   status_->download(words.data());
   if (auto failed = failedRequirement(*info_, signature_, std::span(words))) {
-    status_->fill(0);
+    status_->fill(0, size_t(abi::Status::kLog) * sizeof(int64_t));
     throw CompileError(*failed);
   }
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include "ditron/abi/KernelInfo.h"
 #include "ditron/runtime/device/Device.h"
+#include "ditron/runtime/nvidia/LaunchLog.h"
 #include "ditron/runtime/nvidia/RankGroup.h"
 #include "ditron/runtime/nvidia/TensorMap.h"
 #include <memory>
@@ -36,6 +37,8 @@ public:
               const std::shared_ptr<Workspace> &workspace) {
     info_ = info, workspace_ = workspace;
   }
+  /// Has launches of up to `cores` CTAs of recorded code, as prepare chose it last, note what they do.
+  void attach(LaunchLog &log, int cores) const;
   /// The words of a launch behind those of its arguments.
   std::vector<int64_t> words() const;
   /// The memory that a tensor map is to describe: an argument's, or, with its pages, that of a
@@ -47,8 +50,16 @@ public:
     int all = info.isDistributed ? group_->cores(rank_, fitting) : fitting;
     return all - all % static_cast<int>(info.cluster);
   }
-  /// A launch of `cores` CTAs is under way.
-  void launched(int cores);
+  /// What reports say of a launch of `cores` CTAs, of what prepare or choose chose last.
+  struct Note {
+    std::shared_ptr<Workspace> workspace; ///< null: the kernel has none
+    Participant participant;
+  };
+  Note note(int cores, const std::shared_ptr<const LaunchTasks> &tasks) const {
+    return {workspace_, {kernel_, cores, info_, tasks}};
+  }
+  /// The launch is under way.
+  void launched(const Note &note);
   /// Throws the error of launches that have ended, if one failed: see GpuExecutable::raiseFailure.
   void raiseFailure();
   /// Ends the waits of launches that nobody has waited for, on all ranks.

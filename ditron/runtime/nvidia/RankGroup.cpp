@@ -23,7 +23,7 @@ static int64_t bytesOf(const abi::WorkspaceLayout &layout) {
 
 Workspace::Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLayout layout)
     : devices_(std::move(devices)), layout_(std::move(layout)), memory_(devices_, bytesOf(layout_)),
-      participants_(devices_.size()) {
+      participants_(devices_.size()), enqueued_(devices_.size()) {
   for (int owner = 0; owner < ranks(); ++owner)
     beginHead(owner);
 }
@@ -31,7 +31,8 @@ Workspace::Workspace(std::vector<std::shared_ptr<Gpu>> devices, abi::WorkspaceLa
 Workspace::Workspace(Rank &rank, const std::shared_ptr<Gpu> &device, std::string_view name,
                      abi::WorkspaceLayout layout, size_t granularity)
     : devices_(size_t(rank.size()), device), ownRank_(rank.rank()), layout_(std::move(layout)),
-      memory_(rank, device, name, bytesOf(layout_), granularity), participants_(devices_.size()) {
+      memory_(rank, device, name, bytesOf(layout_), granularity), participants_(devices_.size()),
+      enqueued_(devices_.size()) {
   beginHead(ownRank_);
 }
 
@@ -71,7 +72,25 @@ int64_t Workspace::completed(int rank) const {
 
 void Workspace::launched(int rank, Participant participant) {
   std::lock_guard lock(lock_);
+  Enqueued &enqueued = enqueued_[size_t(rank)];
+  ++enqueued.count;
+  if (participant.tasks)
+    enqueued.tasks.emplace(enqueued.count, participant.tasks);
+  if (enqueued.tasks.size() > kMostTasks)
+    enqueued.tasks.erase(enqueued.tasks.begin());
   participants_[size_t(rank)] = std::move(participant);
+}
+
+void Workspace::launchedUnseen(int rank) {
+  std::lock_guard lock(lock_);
+  enqueued_[size_t(rank)].isKnown = false;
+}
+
+std::shared_ptr<const LaunchTasks> Workspace::tasksOf(int rank, int64_t launch) const {
+  std::lock_guard lock(lock_);
+  const Enqueued &enqueued = enqueued_[size_t(rank)];
+  auto found = enqueued.tasks.find(launch);
+  return enqueued.isKnown && found != enqueued.tasks.end() ? found->second : nullptr;
 }
 
 bool Workspace::hasFailed(int rank) const {

@@ -10,6 +10,7 @@
 // empty SM for the next CTA. Kernels of several processes on one GPU are time-sliced by the driver.
 #pragma once
 #include "ditron/abi/KernelInfo.h"
+#include "ditron/runtime/LaunchTasks.h"
 #include "ditron/runtime/nvidia/GpuWorkspace.h"
 #include <atomic>
 #include <chrono>
@@ -27,6 +28,8 @@ struct Participant {
   int cores = 0;
   /// What its sites are told by; null: it has launched nothing.
   std::shared_ptr<const abi::KernelInfo> info = nullptr;
+  /// What it does of a graph of tasks; null: nothing.
+  std::shared_ptr<const LaunchTasks> tasks = nullptr;
 };
 
 /// The memory of a kernel at one set of sizes, shared by the ranks. Behind what the layout says lies
@@ -51,7 +54,12 @@ public:
   /// How many launches a rank has completed.
   int64_t completed(int rank) const;
 
+  /// A launch is enqueued, the next one of this rank.
   void launched(int rank, Participant participant);
+  /// Launches of this rank are enqueued by somebody else too, so that nobody knows their numbers.
+  void launchedUnseen(int rank);
+  /// What a launch of a rank does of a graph; null: nothing, or it is not known any more.
+  std::shared_ptr<const LaunchTasks> tasksOf(int rank, int64_t launch) const;
   /// Ends the waits of all launches on all ranks, soon.
   void abort() const;
   /// Whether a launch has failed on any rank: asks the GPU of this one.
@@ -84,6 +92,14 @@ private:
   mutable std::mutex lock_;
   std::mutex errorLock_;
   std::vector<Participant> participants_;
+  /// Of a rank of this process.
+  struct Enqueued {
+    int64_t count = 0;                                           ///< launches
+    bool isKnown = true;                                         ///< these are all
+    std::map<int64_t, std::shared_ptr<const LaunchTasks>> tasks; ///< by launch, of the last ones
+  };
+  static constexpr size_t kMostTasks = 4096;
+  std::vector<Enqueued> enqueued_;
   std::string error_;
 };
 

@@ -34,9 +34,7 @@ namespace {
 void fuse(GraphOp op) {
   auto module = op->getParentOfType<ModuleOp>();
   TaskGraph graph = GraphReader(op).read();
-  if (graph.graph().nodes.empty())
-    throw CompileError(graph.name() + ": the graph has no task, expected one or more");
-  const std::vector<Kernel> &types = graph.graph().types;
+  const std::vector<Kernel> &types = requireTasks(graph.graph()).types;
   FusedKernel fused(graph.graph(), {types.begin(), types.end()});
   op.erase();
   addFunction(fused.kernel(), module);

@@ -54,9 +54,11 @@ std::vector<Row> Batch::nextRows() {
   return rows;
 }
 
-Token Batch::tokenOf(Sequence &sequence, int64_t wanted) {
-  return sequence.sampler.isGreedy() ? decoder_.best(wanted)
-                                     : sequence.sampler.choose(decoder_.logits(wanted));
+std::optional<Token> Batch::tokenOf(Sequence &sequence, int64_t wanted) {
+  if (sequence.sampler.isGreedy())
+    return decoder_.best(wanted);
+  std::optional<std::vector<float>> logits = decoder_.logits(wanted);
+  return logits ? std::optional(sequence.sampler.choose(*logits)) : std::nullopt;
 }
 
 std::vector<Made> Batch::step() {
@@ -67,8 +69,9 @@ std::vector<Made> Batch::step() {
   decoder_.step(rows);
   for (Sequence &sequence : sequences_)
     if (sequence.pending.empty()) {
-      Token token = tokenOf(sequence, std::ssize(made));
-      sequence.pending.push_back(token);
+      std::optional<Token> token = tokenOf(sequence, std::ssize(made));
+      if (token)
+        sequence.pending.push_back(*token);
       made.push_back({sequence.place, token});
     }
   return made;

@@ -9,13 +9,15 @@
 #include "batch/Pages.h"
 #include "model/Decoder.h"
 #include <list>
+#include <optional>
 
 namespace generate {
 
-/// A token that a step has made, of the sequence at this place.
+/// A token that a step has made, of the sequence at this place. There is none where its logits are no
+/// numbers, and there will be none: it is for the caller to have the sequence leave.
 struct Made {
   int64_t place;
-  Token token;
+  std::optional<Token> token;
 };
 
 class Batch {
@@ -44,7 +46,7 @@ private:
   };
 
   std::vector<Row> nextRows();
-  Token tokenOf(Sequence &sequence, int64_t wanted);
+  std::optional<Token> tokenOf(Sequence &sequence, int64_t wanted);
 
   Decoder &decoder_;
   Pages pages_;

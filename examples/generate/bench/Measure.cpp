@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/Measure.h"
+#include "ditron/support/Error.h"
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -18,6 +19,13 @@ static double medianOf(std::vector<double> times) {
   auto middle = times.begin() + std::ssize(times) / 2;
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
+}
+
+/// What a decoder gives, which is nothing where its logits are no numbers.
+template <class T> static T numbers(std::optional<T> given) {
+  if (!given)
+    throw RuntimeError(kNoNumbers);
+  return std::move(*given);
 }
 
 namespace {
@@ -55,7 +63,7 @@ public:
     decoder_.step(rows);
     decoder_.wait();
     for (int64_t n = 0; n < line_.batch; ++n)
-      tokens_[size_t(n)] = decoder_.best(n);
+      tokens_[size_t(n)] = numbers(decoder_.best(n));
   }
 
   /// Seconds of the last step again, of `count` that are enqueued together.
@@ -120,7 +128,7 @@ Measured measure(const Context &ctx, const BenchOptions &line, const Architectur
     batch.step(line.context + n);
     result.tokens.insert(result.tokens.end(), batch.tokens().begin(), batch.tokens().end());
   }
-  result.logits = batch.decoder().logits(0);
+  result.logits = numbers(batch.decoder().logits(0));
   int64_t perPosition = 2 * model.layers * model.keyHeads * model.headSize * int64_t(sizeof(float));
   result.cacheBytes = perPosition * line.batch * (line.context + 1);
   timeInto(result, ctx, line, batch);

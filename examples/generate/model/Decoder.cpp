@@ -10,9 +10,6 @@ using namespace ditron;
 
 namespace generate {
 
-static constexpr const char *kNoNumbers =
-    "the model's logits are no numbers: its weights are not, or are too large";
-
 Mode parseMode(std::string_view name) {
   if (name == "stream")
     return Mode::stream;
@@ -102,6 +99,8 @@ void Decoder::clear(std::span<const int64_t> pages) {
 }
 
 void Decoder::setPages(int64_t sequence, std::span<const int64_t> pages) {
+  if (listener_)
+    listener_(PagesOf{sequence, {pages.begin(), pages.end()}});
   clear(pages);
   for (int64_t n = 0; n < std::ssize(pages); ++n)
     pagesOnHost_.set({sequence, n}, double(pages[size_t(n)]));
@@ -160,6 +159,8 @@ void Decoder::step(std::span<const Row> rows) {
     if (row.position >= size_.positions)
       throw RuntimeError(fmt::format(
           "the sequence is longer than the {} tokens that there is room for", size_.positions));
+  if (listener_)
+    listener_(std::vector<Row>(rows.begin(), rows.end()));
   last_ = &exchangeFor(std::ssize(rows), std::ranges::count_if(rows, &Row::isWanted));
   last_->set(rows);
   lastRows_ = std::ssize(rows);
@@ -168,18 +169,23 @@ void Decoder::step(std::span<const Row> rows) {
 
 void Decoder::again() { programFor(lastRows_).launch(last_->tensors(pages_)); }
 
-Token Decoder::best(int64_t n) const {
-  auto token = Token(last_->bestOnHost().at({n}));
-  if (token < 0 || token >= model_.vocabulary)
-    throw RuntimeError(kNoNumbers);
-  return token;
+void Decoder::follow(const DecoderCall &call) {
+  if (const auto *given = std::get_if<PagesOf>(&call))
+    setPages(given->sequence, given->pages);
+  else
+    step(std::get<std::vector<Row>>(call));
 }
 
-std::vector<float> Decoder::logits(int64_t n) const {
+std::optional<Token> Decoder::best(int64_t n) const {
+  auto token = Token(last_->bestOnHost().at({n}));
+  return token >= 0 && token < model_.vocabulary ? std::optional(token) : std::nullopt;
+}
+
+std::optional<std::vector<float>> Decoder::logits(int64_t n) const {
   Tensor host = last_->logits().slice(0, n, 1).toHost();
   std::vector<float> result(host.as<float>(), host.as<float>() + host.elements());
   if (std::ranges::any_of(result, [](float logit) { return std::isnan(logit); }))
-    throw RuntimeError(kNoNumbers);
+    return std::nullopt;
   return result;
 }
 

@@ -4,9 +4,12 @@
 #include "ditron/profile/Profiler.h"
 #include "model/Step.h"
 #include "text/TokenizerSpec.h"
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace generate {
 
@@ -20,6 +23,10 @@ struct Row {
   bool isWanted; ///< what follows it
 };
 
+/// What is said where the logits of a sequence are no numbers.
+inline constexpr const char *kNoNumbers =
+    "the model's logits are no numbers: its weights are not, or are too large";
+
 /// What a decoder has room for.
 struct DecoderSize {
   static constexpr int64_t kPage = 32; ///< positions
@@ -31,6 +38,13 @@ struct DecoderSize {
   int64_t pagesOf(int64_t places) const { return (places + kPage - 1) / kPage; }
   int64_t allPages() const { return pages ? pages : sequences * pagesOf(positions); }
 };
+
+/// What decoders of several ranks are asked for alike.
+struct PagesOf {
+  int64_t sequence;
+  std::vector<int64_t> pages;
+};
+using DecoderCall = std::variant<PagesOf, std::vector<Row>>;
 
 /// A model on a device, with a cache for several sequences. Which pages of it a sequence has is up to
 /// the caller.
@@ -45,6 +59,12 @@ public:
       const std::function<void(int64_t)> &progress = [](int64_t) {});
   /// Programs of steps that are made from here on are recorded. The profiler has to outlive the steps.
   void record(ditron::profile::Profiler &profiler) { profiler_ = &profiler; }
+
+  /// From here on tells somebody of each setPages and step before it does them, so that the decoders of
+  /// other ranks do them too.
+  void tell(std::function<void(DecoderCall)> listener) { listener_ = std::move(listener); }
+  /// Does what another decoder has told of.
+  void follow(const DecoderCall &call);
 
   const DecoderSize &size() const { return size_; }
   /// The keys and values of each layer, by page.
@@ -63,9 +83,9 @@ public:
   /// Until the steps are done.
   void wait() const { ctx_.sync(); }
   /// After the last step, of wanted row n: the likeliest next token, and the logits of all. Wait for
-  /// the step. RuntimeError where the logits are no numbers: no token is the likeliest.
-  Token best(int64_t n) const;
-  std::vector<float> logits(int64_t n) const;
+  /// the step. Nothing where the logits are no numbers: no token is the likeliest.
+  std::optional<Token> best(int64_t n) const;
+  std::optional<std::vector<float>> logits(int64_t n) const;
 
 private:
   /// The inputs and outputs of a step with a number of rows, some of them wanted.
@@ -91,6 +111,7 @@ private:
   DecoderSize size_;
   ditron::Mode mode_;
   ditron::profile::Profiler *profiler_ = nullptr; ///< null: steps are not recorded
+  std::function<void(DecoderCall)> listener_;
   Weights weights_;
   std::vector<LayerCache> caches_;
   Tensor pages_, pagesOnHost_;

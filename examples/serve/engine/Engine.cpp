@@ -102,9 +102,11 @@ void Engine::step() {
       std::lock_guard lock(mutex_);
       answer = running_.at(one.place);
     }
-    if (tokenizer_.isEnd(one.token))
+    if (!one.token)
+      answer->finish(Finish::failed, kNoNumbers);
+    else if (tokenizer_.isEnd(*one.token))
       answer->finish(Finish::stop);
-    else if (!answer->append(tokenizer_.decode(std::span(&one.token, 1))))
+    else if (!answer->append(tokenizer_.decode(std::span(&*one.token, 1))))
       continue;
     leave(one.place);
   }

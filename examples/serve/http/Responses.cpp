@@ -37,8 +37,6 @@ Json AnswerFormat::usage(const Answer::State &state) const {
 }
 
 std::string AnswerFormat::whole(const Answer::State &state) const {
-  if (state.finish == Finish::failed)
-    return errorText("server_error", state.error);
   Json choice = {{"index", 0}, {"finish_reason", finishOf(state.finish)}, {"logprobs", nullptr}};
   if (api_ == Api::chat)
     choice["message"] = {{"role", "assistant"}, {"content", state.text}};

@@ -65,18 +65,31 @@ struct Service::Delivery {
     return true;
   }
 
-  /// Sends the whole answer, once it is there. Likewise.
-  bool sendWhole(httplib::DataSink &sink) {
-    Answer::State state = answer->waitForMore(std::string::npos, kPatience);
-    if (state.finish == Finish::none)
-      return !client.isGone();
-    std::string text = format.whole(state);
-    if (!sink.write(text.data(), text.size()))
-      return false;
-    sink.done();
-    return true;
+  /// The answer once it has ended; nothing if the client is gone.
+  std::optional<Answer::State> wait() const {
+    while (!client.isGone())
+      if (Answer::State state = answer->waitForMore(std::string::npos, kPatience);
+          state.finish != Finish::none)
+        return state;
+    return std::nullopt;
   }
 };
+
+/// Sends the whole answer, once it is there. The response holds the delivery until it is sent.
+void Service::sendWhole(const std::shared_ptr<Delivery> &delivery, httplib::Response &response) {
+  std::optional<Answer::State> state = delivery->wait();
+  if (!state)
+    return;
+  if (state->finish == Finish::failed)
+    return refuse(response, 500, "server_error", state->error);
+  std::string text = delivery->format.whole(*state);
+  size_t bytes = text.size();
+  response.set_content_provider(
+      bytes, kJson,
+      [delivery, text = std::move(text)](size_t from, size_t length, httplib::DataSink &sink) {
+        return sink.write(text.data() + from, length);
+      });
+}
 
 void Service::submit(Api api, Asked asked, const httplib::Request &request,
                      httplib::Response &response) {
@@ -92,14 +105,12 @@ void Service::submit(Api api, Asked asked, const httplib::Request &request,
   auto delivery = std::make_shared<Delivery>(
       *this, answer, AnswerFormat(api, served_.model, ++requests_, promptTokens),
       Peer(request.remote_addr, request.remote_port), asked.isUsageWanted);
-  // Both hold the delivery: it ends with the response.
   if (asked.isStream)
     response.set_chunked_content_provider(
         "text/event-stream",
         [delivery](size_t, httplib::DataSink &sink) { return delivery->sendEvents(sink); });
   else
-    response.set_chunked_content_provider(
-        kJson, [delivery](size_t, httplib::DataSink &sink) { return delivery->sendWhole(sink); });
+    sendWhole(delivery, response);
 }
 
 void Service::answer(Api api, const httplib::Request &request, std::string body,

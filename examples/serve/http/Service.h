@@ -38,6 +38,7 @@ private:
   void answer(Api api, const httplib::Request &request, std::string body,
               httplib::Response &response);
   void submit(Api api, Asked asked, const httplib::Request &request, httplib::Response &response);
+  static void sendWhole(const std::shared_ptr<Delivery> &delivery, httplib::Response &response);
   std::string models() const;
   std::string health() const;
 

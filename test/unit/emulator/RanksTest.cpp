@@ -313,9 +313,10 @@ TEST(Ranks, BoundedWaits) {
   Ranks ranks(run);
   ranks.execute(1, /*bound=*/200, /*present=*/1);
   const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
-  EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(abi::Status::siteOf(record[0]))).what, "waits for");
   EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
             "signal 'arrived'[1, 0, 0]");
+  EXPECT_EQ(abi::Status::launchOf(record[0]), 1);
   EXPECT_EQ(record[2], 1);
   EXPECT_EQ(record[3], 0);
   for (int rank : {0, 1})
@@ -329,7 +330,7 @@ TEST(Ranks, BoundedReceives) {
   Ranks ranks(run);
   ranks.execute(1, /*bound=*/200, /*present=*/1);
   const int64_t *record = ranks.status(0).data() + abi::Status::kRecords;
-  EXPECT_EQ(ranks.code().info.sites.at(size_t(record[0] - 1)).what, "waits for");
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(abi::Status::siteOf(record[0]))).what, "waits for");
   EXPECT_EQ(runtime::nvidia::nameOf(ranks.layout(), record[1] - ranks.head(0)),
             "inbox 'box'[1, 0, 0]");
   EXPECT_EQ(record[2], 1);
@@ -351,7 +352,7 @@ TEST(Ranks, FindsWhatIsMissing) {
   const int64_t *producer = ranks.status(0).data() + abi::Status::kRecords +
                             3 * abi::Status::kRecordWords; // of the core that multiplies
   ASSERT_GT(producer[0], 0);
-  EXPECT_EQ(ranks.code().info.sites.at(size_t(producer[0] - 1)).role, "multiply");
+  EXPECT_EQ(ranks.code().info.sites.at(size_t(abi::Status::siteOf(producer[0]))).role, "multiply");
   EXPECT_EQ(producer[3], 0);
 }
 

@@ -5,6 +5,7 @@
 #include "ditron/profile/Export.h"
 #include "ditron/profile/Profiler.h"
 #include "ditron/profile/TaskSummary.h"
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace ditron;
@@ -47,14 +48,15 @@ TaskGraph steps() {
 profile::Timeline record(Mode mode, int ranks = 1) {
   profile::Timeline timeline;
   runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
-    Tensor x = ctx.tensor<f32>({128, 64}), y = ctx.tensor<f32>({128, 64});
-    std::fill_n(static_cast<float *>(x.data()), 128 * 64, 1.0f);
+    Tensor ones = Tensor::own(DType::f32, {128, 64});
+    std::fill_n(ones.as<f32>(), ones.elements(), 1.0f);
+    Tensor x = ctx.tensorFrom(ones), y = ctx.tensor<f32>({128, 64});
     profile::Profiler profiler(ctx);
     TaskProgram step = profiler.compile(steps(), {.mode = mode});
     for (int n = 0; n < 3; ++n)
       step(x, y);
     profile::Timeline mine = profiler.timeline();
-    EXPECT_EQ(static_cast<float *>(y.data())[0], 8.0f);
+    EXPECT_EQ(y.toHost().as<f32>()[0], 8.0f);
     if (ctx.rank() == 0)
       timeline = mine;
   });
@@ -93,15 +95,47 @@ TEST(TaskTraces, AMegakernelIsItsTasks) {
 }
 
 TEST(TaskTraces, AStreamIsALaunchATask) {
-  profile::Timeline timeline = record(Mode::stream);
-  ASSERT_EQ(timeline.lanes.size(), 2u);
-  for (size_t lane : {0, 1})
-    EXPECT_EQ(tasksOf(timeline, lane), kAll);
-  EXPECT_EQ(timeline.arrows.size(), 2u); // between launches, from the slowest core to the other
+  for (Mode mode : {Mode::stream, Mode::graph}) {
+    profile::Timeline timeline = record(mode);
+    ASSERT_EQ(timeline.lanes.size(), 2u);
+    for (size_t lane : {0, 1})
+      EXPECT_EQ(tasksOf(timeline, lane), kAll);
+    EXPECT_EQ(timeline.arrows.size(), 2u); // between launches, from the slowest core to the other
+  }
+}
+
+/// What holds on any device, on as many cores as it has.
+void expectWhole(const profile::Timeline &timeline, Mode mode) {
+  int tiles = 0, named = 0;
+  for (size_t n = 0; n < timeline.lanes.size(); ++n) {
+    const profile::Lane &lane = timeline.lanes[n];
+    std::vector<std::string> tasks = tasksOf(timeline, n);
+    EXPECT_TRUE(std::includes(kAll.begin(), kAll.end(), tasks.begin(), tasks.end()));
+    EXPECT_EQ(lane.dropped, 0);
+    for (const profile::Slice &slice : lane.slices) {
+      EXPECT_LE(lane.begin, slice.begin);
+      EXPECT_LE(slice.begin, slice.end);
+      EXPECT_LE(slice.end, lane.end);
+      tiles += slice.kind == profile::Kind::tile;
+      named += slice.kind == profile::Kind::wait && slice.task >= 0;
+    }
+  }
+  EXPECT_EQ(tiles, timeline.ranks * 3 * (128 / kTile) * (64 / kTile));
+  EXPECT_EQ(named > 0, mode == Mode::megakernel);
+  profile::Summary summary = summarize(timeline);
+  std::string text = describeTasks(summarizeTasks(timeline, summary), 8);
+  EXPECT_TRUE(summary.path.isKnown) << text;
+  EXPECT_NE(text.find("critical path"), std::string::npos) << text;
+}
+
+TEST(TaskTraces, OnAnyDevice) {
+  for (int ranks : {1, 2})
+    for (Mode mode : {Mode::megakernel, Mode::stream, Mode::graph})
+      expectWhole(record(mode, ranks), mode);
 }
 
 TEST(TaskTraces, TimesAddUp) {
-  for (Mode mode : {Mode::megakernel, Mode::stream}) {
+  for (Mode mode : {Mode::megakernel, Mode::stream, Mode::graph}) {
     profile::Timeline timeline = record(mode);
     profile::Summary summary = summarize(timeline);
     profile::TaskSummary tasks = summarizeTasks(timeline, summary);
@@ -125,12 +159,6 @@ TEST(TaskTraces, TimesAddUp) {
     EXPECT_NE(text.find("critical path"), std::string::npos) << text;
     EXPECT_NE(profile::chromeTrace(timeline).find("second add-top"), std::string::npos);
   }
-}
-
-TEST(TaskTraces, GraphsOfTheDriverAreRefused) {
-  Context ctx = Context::init({.cores = 1});
-  profile::Profiler profiler(ctx);
-  EXPECT_THROW(profiler.compile(steps(), {.mode = Mode::graph}), CompileError);
 }
 
 } // namespace

@@ -138,9 +138,7 @@ Compiled compileGraph(const CompileArguments &arguments, Printed printed) {
       options.cores = kernels::parseInteger("--cores", arguments.cores, 1, kMostCores);
     compiled.text = toDot(graph, options);
   } else {
-    const std::vector<Kernel> &types = graph.graph().types;
-    if (types.empty())
-      throw CompileError(graph.name() + ": the graph has no task, expected one or more");
+    const std::vector<Kernel> &types = task::requireTasks(graph.graph()).types;
     task::FusedKernel fused(graph.graph(), {types.begin(), types.end()});
     CompileRequest request = requestFor(fused.kernel(), arguments.target, {}, arguments.alignment);
     request.emit = emitOf(printed);

@@ -7,6 +7,7 @@
 #include "ditron/runtime/Gather.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/File.h"
+#include "tools/ditron/launch/DeviceOperands.h"
 #include "tools/ditron/launch/Execute.h"
 #include "tools/ditron/verbs/TraceCommand.h"
 #include "tools/ditron/verbs/Verbs.h"
@@ -48,6 +49,13 @@ by task.
 
 } // namespace
 
+void requireClock(const Placement &placement) {
+  if (placement.backend != "cpu" && placement.backend != "nvidia")
+    throw UsageError(fmt::format("backend '{}' has no clock of its own for every core: expected "
+                                 "backend 'cpu' or 'nvidia'",
+                                 placement.backend));
+}
+
 Files filesOf(const TraceArguments &arguments) {
   Files files{arguments.output, arguments.page};
   if (files.trace == "-" || files.page == "-")
@@ -88,15 +96,17 @@ public:
             Progress &progress)
       : context_(context), task_(task), arguments_(arguments), progress_(progress),
         seed_(runtime::gather<uint64_t>(context.runtimeRank(), {seed})[0][0]),
-        inputs_(task.entry, task.kernel, task.problem, seed_), operands_(task), profiler_(context),
+        inputs_(task.entry, task.kernel, task.problem, seed_), operands_(task),
+        onDevice_(context, operands_), profiler_(context),
         program_(profiler_.compile(task.kernel)) {}
 
   TraceResult run() {
     constexpr int kLaunches = 2; // the first one touches memory
     show("making inputs");
     operands_.fill(inputs_, context_.rank());
+    onDevice_.upload();
     show("compiling");
-    program_.prepare(operands_.values());
+    program_.prepare(onDevice_.arguments());
     context_.assemble();
     TraceResult result;
     if (arguments_.overhead)
@@ -107,6 +117,7 @@ public:
     show("collecting");
     result.timeline = profiler_.timeline();
     show("verifying");
+    onDevice_.download();
     result.findings =
         mergeFindings(context_.runtimeRank(), verify(task_, inputs_, context_.rank(), operands_));
     result.seed = seed_;
@@ -125,7 +136,7 @@ private:
 
   double launch(Program &program) {
     context_.barrier();
-    return program.timedLaunch(operands_.values()).seconds;
+    return program.timedLaunch(onDevice_.arguments()).seconds;
   }
 
   double slowest(double mine) {
@@ -136,7 +147,7 @@ private:
 
   double measureOverhead() {
     Program plain = context_.compile(task_.kernel);
-    plain.prepare(operands_.values());
+    plain.prepare(onDevice_.arguments());
     context_.assemble();
     plainProblem_ = plain.report().cacheProblem;
     launch(plain);
@@ -160,13 +171,14 @@ private:
   uint64_t seed_;
   kernels::Inputs inputs_;
   Operands operands_;
+  DeviceOperands onDevice_;
   profile::Profiler profiler_;
   Program program_;
   std::string plainProblem_; ///< of the cache, as the program beside it met it
 };
 
-TraceResult traceOnCpu(const Task &task, const Placement &placement,
-                       const TraceArguments &arguments, uint64_t seed) {
+TraceResult traceOnRanks(const Task &task, const Placement &placement,
+                         const TraceArguments &arguments, uint64_t seed) {
   runtime::Options options = runtimeOptions(placement);
   if (!arguments.events.empty())
     options.events = size_t(kernels::parseInteger("--events", arguments.events, 1));
@@ -226,7 +238,7 @@ Json jsonOf(const Task &task, const Placement &placement, const TraceResult &res
   for (const profile::RankSummary &rank : summary.ranks)
     ranks.push_back(timesJson(rank.times, rank.transfers));
   Json json{{"kernel", task.entry.name},
-            {"backend", "cpu"},
+            {"backend", placement.backend},
             {"ranks", placement.ranks},
             {"shape", shapeJson(task.problem.dims)},
             {"dtype", name(task.problem.type)},
@@ -321,10 +333,7 @@ int traceKernel(const TraceArguments &arguments) {
   if (!arguments.graph.empty() || !arguments.mode.empty())
     throw UsageError("--graph and --mode are for a file with a graph, FILE.mlir");
   Placement placement = parsePlacement(arguments);
-  if (placement.backend != "cpu")
-    throw UsageError(fmt::format("backend '{}' has no clock of its own for every core: expected "
-                                 "backend 'cpu'",
-                                 placement.backend));
+  requireClock(placement);
   Files files = filesOf(arguments);
   if (arguments.shapes.size() > 1)
     throw UsageError(fmt::format("{} shapes are given, expected one", arguments.shapes.size()));
@@ -339,7 +348,7 @@ int traceKernel(const TraceArguments &arguments) {
         requireWritable(file);
   if (placement.spawns)
     return spawnProcesses(placement, processCommand(arguments, seed));
-  TraceResult result = traceOnCpu(task, placement, arguments, seed);
+  TraceResult result = traceOnRanks(task, placement, arguments, seed);
   const kernels::Verdict &verdict = result.findings.verdict;
   if (placement.reports()) {
     if (!result.warning.empty())

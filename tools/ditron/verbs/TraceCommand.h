@@ -20,6 +20,9 @@ struct Files {
 };
 Files filesOf(const TraceArguments &arguments);
 
+/// UsageError where the backend keeps no time of what cores do.
+void requireClock(const Placement &placement);
+
 nlohmann::ordered_json timesJson(const profile::CoreTimes &times,
                                  const runtime::TransferTime &transfers);
 nlohmann::ordered_json pathJson(const profile::CriticalPath &path);

@@ -24,7 +24,10 @@ Mode modeOf(const TraceArguments &arguments) {
     return Mode::megakernel;
   if (arguments.mode == "stream")
     return Mode::stream;
-  throw UsageError(fmt::format("--mode is '{}', expected megakernel or stream", arguments.mode));
+  if (arguments.mode == "graph")
+    return Mode::graph;
+  throw UsageError(
+      fmt::format("--mode is '{}', expected megakernel, stream or graph", arguments.mode));
 }
 
 Placement placementOf(const TraceArguments &arguments) {
@@ -33,10 +36,7 @@ Placement placementOf(const TraceArguments &arguments) {
     throw UsageError("--config, --dtype, --axis and --overhead are for kernels of the library, not "
                      "for a file with a graph");
   Placement placement = parsePlacement(arguments);
-  if (placement.backend != "cpu")
-    throw UsageError(fmt::format("backend '{}' has no clock of its own for every core: expected "
-                                 "backend 'cpu'",
-                                 placement.backend));
+  requireClock(placement);
   if (placement.spawns)
     throw UsageError("a graph is traced on threads of one process, expected no --procs");
   return placement;
@@ -116,7 +116,15 @@ Json jsonOf(const profile::TaskSummary &summary) {
                     {"on", step.on},
                     {"begin_s", step.begin},
                     {"seconds", step.seconds}});
-  return {{"types", types}, {"labels", labels}, {"cores", cores}, {"waits", waits}, {"path", path}};
+  auto hops = [](const profile::Hops &of) -> Json {
+    return {{"count", of.count}, {"median_s", of.median}, {"longest_s", of.longest}};
+  };
+  return {{"types", types},
+          {"labels", labels},
+          {"cores", cores},
+          {"waits", waits},
+          {"hops", {{"inside", hops(summary.inside)}, {"between", hops(summary.between)}}},
+          {"path", path}};
 }
 
 void report(const TraceArguments &arguments, const Placement &placement, const Files &files,
@@ -159,8 +167,7 @@ int traceGraph(const TraceArguments &arguments) {
   Files files = filesOf(arguments);
   if (arguments.shapes.size() > 1)
     throw UsageError(fmt::format("{} shapes are given, expected one", arguments.shapes.size()));
-  if (TaskGraph graph = readGraphOf(arguments.kernel, arguments.graph); graph.graph().nodes.empty())
-    throw CompileError(graph.name() + ": the graph has no task, expected one or more");
+  task::requireTasks(readGraphOf(arguments.kernel, arguments.graph).graph());
   runtime::Options options = runtimeOptions(placement);
   if (!arguments.events.empty())
     options.events = size_t(

@@ -397,6 +397,64 @@ def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_TimeOp : Simt_Op<"time", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Nanoseconds of a clock of the whole device, read here";
+  let description = [{
+    Example:
+    ```mlir
+    %t = simt.time
+    ```
+  }];
+  let results = (outs I64:$time);
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_ReachedOp : Simt_Op<"reached", [MemoryEffects<[MemRead]>]> {
+  let summary = "Whether a counter is so high already";
+  let description = [{
+    Orders nothing.
+
+    Example:
+    ```mlir
+    %held = simt.reached %cell for %n scope "gpu"
+    ```
+  }];
+  let arguments = (ins Index:$cell, Index:$value, StrAttr:$scope);
+  let results = (outs I1:$held);
+  let assemblyFormat = "$cell `for` $value `scope` $scope attr-dict";
+}
+
+def Simt_LogOp : Simt_Op<"log", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Notes an event of the CTA in the log of the device: abi/DeviceLog.h";
+  let description = [{
+    `what` is its kind, `site` its place among those that reports name. It ends now and began `from`
+    then. A wait that `held` did so at once.
+
+    Example:
+    ```mlir
+    simt.log 7 site 2 (%i, %j) to %status : !llvm.ptr
+    simt.log 2 site 1 (%cell, %n) from %t held %h to %status : !llvm.ptr
+    ```
+  }];
+  let arguments = (ins I64Attr:$what, I64Attr:$site, Variadic<Index>:$values, Optional<I64>:$begin,
+                       Optional<I1>:$held, AnyType:$status);
+  let assemblyFormat = [{ $what `site` $site (`(` $values^ `)`)? (`from` $begin^)? (`held` $held^)? `to` $status
+                          attr-dict `:` type($status) }];
+}
+
+def Simt_NotifyLoggedOp : Simt_Op<"notify_logged", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "As simt.notify; what the counter was before is noted in the log too";
+  let description = [{
+    Example:
+    ```mlir
+    simt.notify_logged %cell "add" %n scope "sys" site 2 to %status : !llvm.ptr
+    ```
+  }];
+  let arguments = (ins Index:$cell, StrAttr:$mode, Index:$value, StrAttr:$scope, I64Attr:$site,
+                       AnyType:$status);
+  let assemblyFormat = "$cell $mode $value `scope` $scope `site` $site `to` $status attr-dict `:` type($status)";
+}
+
 def Simt_NotifyEachOp : Simt_Op<"notify_each", [SingleBlock, NoTerminator, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Raises a counter for each number of a range: one release of all that the CTA did before";
   let description = [{

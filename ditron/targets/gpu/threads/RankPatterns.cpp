@@ -84,9 +84,15 @@ void Talk::noteFailure(Value cell, Value value, Value seen, int64_t site, int64_
     Value first =
         t_.add(t_.mul(number, i64(8 * abi::Status::kRecordWords)), i64(8 * abi::Status::kRecords));
     Value place = t_.add(launch(abi::kStatus), first);
-    Value words[] = {i64(site + 1), cell, value, seen};
-    for (auto [n, word] : llvm::enumerate(words))
-      t_.instructions->storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
+    // From here on no wait waits: what later ones find says nothing.
+    Value before = t_.instructions->loadRelaxed(place, "sys");
+    when(compare(arith::CmpIPredicate::eq, before, i64(0)), [&] {
+      Value completed = t_.instructions->loadRelaxed(head(abi::Head::kEpoch), "sys");
+      Value running = t_.mul(t_.add(completed, i64(1)), i64(int64_t(1) << 32));
+      Value words[] = {t_.add(running, i64(site + 1)), cell, value, seen};
+      for (auto [n, word] : llvm::enumerate(words))
+        t_.instructions->storeRelaxed(t_.add(place, i64(8 * static_cast<int64_t>(n))), word, "sys");
+    });
     abort();
   });
 }
@@ -215,7 +221,7 @@ struct WaitPattern : LaunchPattern<WaitOp> {
   }
 };
 
-/// Lanes of a warp take the numbers in turn. Of waits that fail, the last one is recorded.
+/// Lanes of a warp take the numbers in turn. Of waits that fail, the first one is recorded.
 struct WaitEachPattern : LaunchPattern<WaitEachOp> {
   using LaunchPattern::LaunchPattern;
   void write(WaitEachOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
@@ -361,6 +367,7 @@ void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
   addCopyPatterns(patterns, types, context);
   addInboxPatterns(patterns, types, context);
+  addLogPatterns(patterns, types, context);
   patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, WaitEachPattern,
                NotifyPattern, NotifyEachPattern, SyncPattern, MeetPattern>(
       types, patterns.getContext(), context);

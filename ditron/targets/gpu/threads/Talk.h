@@ -136,6 +136,9 @@ void clearInboxes(Talk &talk, ThreadBuilder &t, mlir::ValueRange boxes, mlir::Va
 void addInboxPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                       const ThreadContext &context);
 
+void addLogPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                    const ThreadContext &context);
+
 /// Error where an op does not have all words of the launch (abi/LaunchWords.h).
 mlir::LogicalResult checkLaunch(mlir::Operation *op, mlir::ValueRange launch);
 

@@ -22,6 +22,7 @@
 //
 // What is not fulfilled is noted in the status of the launch. All threads of a block find the same
 // and end; the launcher raises the error. test/targets/gpu/dist-to-device.mlir shows it.
+#include "ditron/abi/DeviceLog.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/core/Place.h"
 #include "ditron/device/Provenance.h"
@@ -44,8 +45,8 @@ namespace {
 
 class FunctionLowering final : lower::DistLowering {
 public:
-  FunctionLowering(func::FuncOp function, const GpuTarget &target)
-      : DistLowering(function), target_(target) {}
+  FunctionLowering(func::FuncOp function, const GpuTarget &target, bool isRecorded)
+      : DistLowering(function), target_(target), isRecorded_(isRecorded) {}
 
   LogicalResult run() {
     if (failed(lower::requireSignalMemory(function_)))
@@ -62,12 +63,13 @@ public:
       begin();
     if (!inboxes_.empty())
       findInboxes();
+    log(abi::DeviceLog::begin, 0);
     if (failed(lowerBody()))
       return failure();
-    if (hasWorkspace_) {
-      b_.setInsertionPoint(function_.front().getTerminator());
+    b_.setInsertionPoint(function_.front().getTerminator());
+    log(abi::DeviceLog::end, 0);
+    if (hasWorkspace_)
       end();
-    }
     function_->setAttr(kRequirementsAttr, b_.getArrayAttr(requirements_));
     function_->setAttr(kSitesAttr, b_.getArrayAttr(sites_));
     function_->setAttr(kBarriersAttr, b_.getI64IntegerAttr(barriers_));
@@ -360,31 +362,48 @@ private:
     return b_.create<ShiftOp>(loc_, view.getType(), view, distanceTo(peer), Value());
   }
 
-  void put(Operation *, Value source, Value destination, Value peer) override {
+  void put(Operation *op, Value source, Value destination, Value peer) override {
+    Value begin = time();
     b_.create<MoveOp>(loc_, source, onPeer(destination, peer), /*isComplete=*/false);
+    logTransfer(abi::DeviceLog::put, op, source, peer, begin);
   }
   void get(device::GetOp get) override {
+    Value begin = time();
     b_.create<MoveOp>(loc_, onPeer(get.getSource(), get.getPeer()), get.getDestination(),
                       /*isComplete=*/true);
+    logTransfer(abi::DeviceLog::get, get, get.getSource(), get.getPeer(), begin);
   }
 
   void notify(const Notify &notify) override {
     Value cell = cellOf(notify.signals, notify.indices);
     if (notify.peer)
       cell = add(cell, distanceTo(notify.peer));
-    b_.create<NotifyOp>(loc_, cell, notify.mode == device::NotifyMode::set ? "max" : "add",
-                        notify.value, scopeOf(notify.op, notify.signals));
+    const char *mode = notify.mode == device::NotifyMode::set ? "max" : "add";
+    StringRef scope = scopeOf(notify.op, notify.signals);
+    if (isRecorded_)
+      b_.create<NotifyLoggedOp>(loc_, cell, mode, notify.value, scope,
+                                noteSite(role_, notify.op, "notifies"), launch_[abi::kStatus]);
+    else
+      b_.create<NotifyOp>(loc_, cell, mode, notify.value, scope);
   }
 
   void wait(device::WaitOp wait) override {
     int64_t site = noteSite(role_, wait, "waits for");
-    b_.create<WaitOp>(loc_, cellOf(wait.getSignals(), wait.getIndices()), wait.getValue(), site,
-                      scopeOf(wait, wait.getSignals()), launch_);
+    Value cell = cellOf(wait.getSignals(), wait.getIndices()), begin = time(), held;
+    StringRef scope = scopeOf(wait, wait.getSignals());
+    if (isRecorded_)
+      held = b_.create<ReachedOp>(loc_, b_.getI1Type(), cell, wait.getValue(), scope);
+    b_.create<WaitOp>(loc_, cell, wait.getValue(), site, scope, launch_);
+    log(abi::DeviceLog::wait, site, {cell, wait.getValue()}, begin, held);
   }
 
   void fence() override { b_.create<SyncOp>(loc_, "sys"); }
   void quiet() override { b_.create<SyncOp>(loc_, "sys"); }
-  void markTile(device::MarkTileOp) override {}
+  void markTile(device::MarkTileOp mark) override {
+    ValueRange tile = mark->getOperands();
+    log(tile.empty() ? abi::DeviceLog::tilesEnd : abi::DeviceLog::tile,
+        isRecorded_ ? noteSite(role_, mark, "begins a tile") : 0, llvm::to_vector(tile));
+  }
 
   void barrier(device::BarrierOp barrier) override {
     bool isAll = barrier.getScope() == device::BarrierScope::ranks;
@@ -392,7 +411,34 @@ private:
     // The counters of barriers come behind those of the program.
     Value number = sub(launch_[abi::kCells], index(2 * (barriers_ - nextBarrier_++)));
     Value first = add(add(launch_[abi::kHead], index(abi::Head::kBytes)), signalShift_);
+    Value begin = time();
     b_.create<MeetOp>(loc_, add(first, mul(number, index(8))), cores_, isAll, site, launch_);
+    log(abi::DeviceLog::barrier, site,
+        {index(isAll ? 1 : 0), index(0), cores_, index(nextBarrier_)}, begin);
+  }
+
+  //===-- The log of recorded launches --------------------------------------------------------===//
+
+  Value time() {
+    return isRecorded_ ? b_.create<TimeOp>(loc_, b_.getI64Type()).getTime() : Value();
+  }
+
+  void log(abi::DeviceLog::Kind what, int64_t site, ArrayRef<Value> values = {}, Value begin = {},
+           Value held = {}) {
+    if (isRecorded_)
+      b_.create<LogOp>(loc_, what, site, values, begin, held, launch_[abi::kStatus]);
+  }
+
+  /// The peer, and the bytes that go to it or come from it.
+  void logTransfer(abi::DeviceLog::Kind what, Operation *op, Value source, Value peer,
+                   Value begin) {
+    if (!isRecorded_)
+      return;
+    auto type = cast<MemRefType>(source.getType());
+    Value bytes = index((type.getElementTypeBitWidth() + 7) / 8);
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      bytes = mul(bytes, b_.create<memref::DimOp>(loc_, source, d));
+    log(what, noteSite(role_, op, "moves"), {peer, bytes}, begin);
   }
 
   //===-- Ranks and roles ---------------------------------------------------------------------===//
@@ -404,11 +450,18 @@ private:
   LogicalResult enterRole(device::RoleOp role) override {
     outerRoles_.push_back(role_);
     role_ += (role_.empty() ? "" : "/") + role.getName().str();
+    if (isRecorded_)
+      log(abi::DeviceLog::roleEnter, noteSite(role.getName(), role, "begins"),
+          {role.getFirst(), role.getCount()});
     return success();
   }
-  void leaveRole() override { role_ = outerRoles_.pop_back_val(); }
+  void leaveRole() override {
+    role_ = outerRoles_.pop_back_val();
+    log(abi::DeviceLog::roleLeave, 0);
+  }
 
   const GpuTarget &target_;
+  bool isRecorded_;
   SmallVector<Value> launch_; ///< by abi::LaunchWord
   unsigned parameters_ = 0;
   SmallVector<DictionaryAttr>
@@ -435,7 +488,8 @@ private:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     const GpuTarget *target = targetNamed(targetName, function);
-    if (!target || (!function.isExternal() && failed(FunctionLowering(function, *target).run())))
+    if (!target ||
+        (!function.isExternal() && failed(FunctionLowering(function, *target, recorded).run())))
       signalPassFailure();
   }
 };

@@ -37,7 +37,8 @@ def DistToDevice : Pass<"simt-dist-to-device", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
                            "::ditron::gpu::SimtDialect"];
-  let options = [TargetOption];
+  let options = [TargetOption, Option<"recorded", "recorded", "bool", "false",
+                                      "What CTAs do is noted in the log of the device">];
 }
 
 def MergeNotifies : Pass<"simt-merge-notifies", "::mlir::func::FuncOp"> {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Waits of graphs that outlive their bound: the report names the tasks.
+#include "ditron/driver/Context.h"
+#include "ditron/kernels/kernels.h"
+#include "ditron/support/Error.h"
+#include "test/unit/task/GraphKernels.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <thread>
+
+using namespace ditron;
+using namespace ditron::testing_graphs;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+/// y = x + 1; core 0 waits for `count` notifies, of which there is one.
+Kernel stuck() {
+  return Kernel("stuck(x[M,N], count[1]) -> y[M,N]", [](In<f32> X, In<i32, 1> count, Out<f32> Y) {
+    auto late = signals({2}, "late");
+    auto x = X.tiled(1, kTile);
+    auto y = Y.tiled(1, kTile);
+    when(coreId() == 1, [&] { notify(late.on(rank())(1)); });
+    when(coreId() == 0, [&] { wait(late(1), toIndex(count.read({0}))); });
+    for (auto round : range(ceilDiv(x.rows(), numCores()))) {
+      Index i = round * numCores() + coreId();
+      when(i < x.rows(), [&] {
+        for (auto j : range(x.cols()))
+          y(i, j) = x(i, j) + 1;
+      });
+    }
+  });
+}
+
+Options bounded(int ranks) {
+  Options options{.ranks = ranks, .cores = 2};
+  // An emulated GPU has a clock of its own, and takes long for a while of it.
+  options.waitTimeout = std::chrono::milliseconds(options.backend == "nvidia" ? 20 : 300);
+  return options;
+}
+
+Tensor ones(const Context &ctx, std::vector<int64_t> shape) {
+  Tensor host = Tensor::own(DType::f32, std::move(shape));
+  std::fill_n(host.as<f32>(), host.elements(), 1.0f);
+  return ctx.tensorFrom(host);
+}
+
+/// The error of work that waits.
+std::string hangOf(const std::function<void()> &work) {
+  try {
+    work();
+  } catch (const RuntimeError &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// What is said of a step in which a notify is lost, behind two in which it is not.
+std::string lostNotify(Mode mode) {
+  std::string error;
+  runRanks(bounded(1), [&](Context &ctx) {
+    TaskGraph g("lost");
+    Value x = g.input("x[M,N]"), count = g.input("count[1]", DType::i32);
+    g.label("first");
+    Value a = g.task(affine(), x, 1.0);
+    g.label("second");
+    Value b = g.task(stuck(), a, count);
+    g.label("third");
+    g.output(g.task(affine(), b, 1.0));
+    Tensor in = ones(ctx, {64, 8}), out = ctx.tensor<f32>({64, 8}), notifies = ctx.tensor<i32>({1});
+    TaskProgram step = ctx.compile(g, {.mode = mode});
+    error = hangOf([&] {
+      for (int32_t expected : {1, 1, 2}) {
+        Tensor host = Tensor::own(DType::i32, {1});
+        host.as<i32>()[0] = expected;
+        notifies.copyFrom(host);
+        step(in, notifies, out);
+        ctx.sync();
+        EXPECT_EQ(out.toHost().as<f32>()[0], 9);
+      }
+    });
+  });
+  return error;
+}
+
+/// What is said of a step that one of two ranks never launches; before it both have launched others.
+std::string missingRank(Mode mode, int before) {
+  std::string error;
+  runRanks(bounded(2), [&](Context &ctx) {
+    TaskGraph g("sums");
+    Value x = g.input("x[M,N]");
+    for (const char *label : {"upper", "lower"}) {
+      g.label(label);
+      x = g.task(kernels::allReduce(DType::f32), g.task(affine(), x, 1.0));
+    }
+    g.output(x);
+    Tensor in = ones(ctx, {9, 10}), out = ctx.tensor<f32>({9, 10});
+    TaskProgram step = ctx.compile(g, {.mode = mode});
+    step.prepare({in, out});
+    for (int n = 0; n < before; ++n)
+      step(in, out);
+    ctx.sync();
+    std::string mine = hangOf([&] {
+      if (ctx.rank() == 0)
+        step(in, out);
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      ctx.sync();
+    });
+    if (ctx.rank() == 0)
+      error = mine;
+  });
+  return error;
+}
+
+constexpr Mode kModes[] = {Mode::stream, Mode::graph, Mode::megakernel};
+
+TEST(HangingGraphs, ALostNotifyNamesTheTasks) {
+  for (Mode mode : kModes) {
+    std::string error = lostNotify(mode);
+    EXPECT_THAT(error, HasSubstr("a wait outlived its bound of "));
+    EXPECT_THAT(error, ContainsRegex(
+                           "rank 0, core 0, task 'second stuck', .*HangTest.cpp:[0-9]+: waits for "
+                           "signal '(stuck.1.)?late'.(0, )?1.: expected 2, seen 1"));
+    if (mode == Mode::megakernel)
+      EXPECT_THAT(
+          error,
+          ContainsRegex(
+              "rank 0, cores? [0-9]+.*, task 'third affine' \\(tiles? [0-9]+.*\\): waits for "
+              "task 'second stuck' of (core 0|all cores): signal 'done'.[0-9]+.: "
+              "expected [0-9]+, seen [0-9]+"));
+    else
+      EXPECT_THAT(error, Not(HasSubstr("third")));
+  }
+}
+
+TEST(HangingGraphs, ARankThatIsMissing) {
+  for (Mode mode : kModes) {
+    std::string error = missingRank(mode, 3);
+    EXPECT_THAT(error, ContainsRegex("rank 0, cores? .*, task 'upper all-reduce'.*: waits for "
+                                     "signal '(all-reduce.1.)?[a-z]+'.*: expected"));
+    EXPECT_THAT(error, Not(HasSubstr("task 'lower all-reduce'")));
+  }
+}
+
+} // namespace
