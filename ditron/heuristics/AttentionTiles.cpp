@@ -23,17 +23,24 @@ AttentionTile attentionTile(const AttentionShape &shape, const DeviceTraits &tar
   return {fit(shape.T, m), fit(shape.S, n), d};
 }
 
-/// Of that many keys of a part, each a row of d elements.
-static DecodeTile onGpu(const AttentionShape &shape, int64_t width) {
-  constexpr int64_t kKeys = 64, kMostTiles = 8, kFew = 8;
+/// Keys of a part: as many as threads have registers for.
+static int64_t keysOfPart(const AttentionShape &shape) {
+  constexpr int64_t kBytes = 16384, kFewest = 16, kMost = 64;
   int64_t d = fit(tilesOf(shape.D, 16) * 16, INT64_MAX);
-  int64_t block = std::clamp<int64_t>(kKeys / width, 1, kMostTiles);
-  return {fit(shape.T, INT64_MAX), width, d, block, shape.T <= kFew};
+  return std::clamp(kBytes / (d * static_cast<int64_t>(byteSize(shape.type))), kFewest, kMost);
+}
+
+/// In tiles of `width` keys.
+static DecodeTile onGpu(const AttentionShape &shape, int64_t width) {
+  constexpr int64_t kMostTiles = 8, kFewHeads = 8;
+  int64_t d = fit(tilesOf(shape.D, 16) * 16, INT64_MAX);
+  int64_t block = std::clamp<int64_t>(keysOfPart(shape) / width, 1, kMostTiles);
+  return {fit(shape.T, INT64_MAX), width, d, block, shape.T <= kFewHeads};
 }
 
 DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target) {
   if (target.isGpu())
-    return onGpu(shape, 64);
+    return onGpu(shape, keysOfPart(shape));
   auto [m, n, d] = attentionTile(shape, target);
   return {std::max<int64_t>(1, shape.T), n, d};
 }
