@@ -43,6 +43,9 @@ inline constexpr llvm::StringLiteral kKernelAttr = "tile.kernel";
 inline constexpr llvm::StringLiteral kExtentsAttr = "tile.extents";
 /// The name of an argument in the kernel's signature (string attribute of the argument).
 inline constexpr llvm::StringLiteral kNameAttr = "tile.name";
+/// The places that an op names exist: the numbers are the compiler's own (unit attribute). What reads
+/// programs' texts takes it off.
+inline constexpr llvm::StringLiteral kWithinAttr = "tile.within";
 /// The argument is an input: nothing may write it (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 

@@ -248,6 +248,8 @@ public:
   explicit Requirements(Operation *op) : op_(op), b_(op->getLoc(), op), last_(op) {}
 
   void add() {
+    if (op_->hasAttr(core::kWithinAttr))
+      return;
     llvm::TypeSwitch<Operation *>(op_)
         .Case([&](memref::SubViewOp op) { requireSlice(op); })
         .Case([&](memref::ExpandShapeOp op) { requireSplit(op); })

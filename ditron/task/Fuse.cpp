@@ -149,8 +149,12 @@ private:
   mlir::Value constant(int64_t value) { return b_->create<arith::ConstantIndexOp>(value); }
   mlir::Value add(mlir::Value a, int64_t b) { return b_->create<arith::AddIOp>(a, constant(b)); }
   mlir::Value word(mlir::Value table, ValueRange at) {
-    return b_->create<memref::LoadOp>(table, at);
+    auto load = b_->create<memref::LoadOp>(table, at);
+    isWithin(load);
+    return load;
   }
+  /// Numbers of the tables and what they count are those of a schedule.
+  void isWithin(Operation *op) { op->setAttr(core::kWithinAttr, b_->getUnitAttr()); }
   mlir::Value number(mlir::Value table, ValueRange at) {
     return b_->create<arith::IndexCastOp>(b_->getIndexType(), word(table, at));
   }
@@ -173,8 +177,8 @@ private:
     mlir::Value core = b_->create<device::CoreOp>(b_->getIndexType());
     loop(number(queue_, core), number(queue_, add(core, 1)), [&](mlir::Value task) {
       loop(ofTask(task, kWaitsBegin), ofTask(task, kWaitsEnd), [&](mlir::Value wait) {
-        b_->create<device::WaitOp>(done, number(waits_, {wait, constant(0)}),
-                                   number(waits_, {wait, constant(1)}));
+        isWithin(b_->create<device::WaitOp>(done, number(waits_, {wait, constant(0)}),
+                                            number(waits_, {wait, constant(1)})));
       });
       body(task, ofTask(task, kType));
       mlir::Value node = ofTask(task, kNode), count = ofTask(task, kCount);
@@ -190,7 +194,8 @@ private:
     auto branch = b_->create<scf::IfOp>(is, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(*b_);
     b_->setInsertionPointToStart(branch.thenBlock());
-    b_->create<device::NotifyOp>(done, counter, mlir::Value(), device::NotifyMode::add, by);
+    isWithin(
+        b_->create<device::NotifyOp>(done, counter, mlir::Value(), device::NotifyMode::add, by));
   }
 
   /// The symmetric memory of the nodes of all types.

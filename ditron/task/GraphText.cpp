@@ -60,6 +60,8 @@ private:
       return success();
     });
     module_ = parseSourceString<ModuleOp>(text, context_.get(), file);
+    if (module_)
+      module_->walk([](Operation *op) { op->removeAttr(core::kWithinAttr); });
     return module_ ? "" : message.empty() ? fmt::format("{}: cannot be parsed", file) : message;
   }
 
