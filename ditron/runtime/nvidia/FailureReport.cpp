@@ -42,7 +42,8 @@ static std::optional<CoreLine> lineOf(const Workspace &workspace, int rank, int 
   std::string name = runtime::nvidia::nameOf(workspace.layout(), offset);
   bool isBegin = number == abi::kBeginSite;
   CoreLine line;
-  line.place = {rank, core, site.role, fmt::format("{}:{}", site.file, site.line)};
+  line.place = {rank, core, site.role,
+                site.file.empty() ? "" : fmt::format("{}:{}", site.file, site.line)};
   std::string on;
   // Who waits for words of a tile waits for the number of the launch.
   int64_t launch = name.starts_with("inbox") ? record[2] : Status::launchOf(record[0]);
