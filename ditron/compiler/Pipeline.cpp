@@ -86,8 +86,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   kernel.addPass(gpu::createSpreadTiles()); // each of which may have a core
   kernel.addPass(gpu::createDistToDevice({name, request.recorded})); // a core is a block of threads
   kernel.addPass(gpu::createMergeNotifies());     // which releases to all ranks at once
-  kernel.addPass(gpu::createMergeWaits());        // and waits for many side by side
-  kernel.addPass(gpu::createPrefetchConstants()); // while weights come nearer
+  kernel.addPass(gpu::createPrefetchConstants()); // weights come nearer before tasks wait
   passes.addPass(gpu::createOutlineRegions(
       {name, warps, ctasPerSm, request.tensorMaps})); // phases may be planned apart
   OpPassManager &region = passes.nest<func::FuncOp>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --task-fuse %s | FileCheck %s
 // RUN: %opt --task-edges --task-fuse --ditron-front %s | FileCheck %s --check-prefix=FRONT
+// RUN: %opt --task-fuse --ditron-gpu %s | FileCheck %s --check-prefix=GPU
 // A graph becomes one kernel, in which the body of each kernel stands once.
 
 !view = memref<?x?xf32, strided<[?, ?], offset: ?>>
@@ -70,3 +71,8 @@ task.graph @mlp {
 
 // FRONT-LABEL: func.func @mlp(
 // FRONT: scf.for
+
+// A CTA asks for weights before it waits.
+// GPU-LABEL: llvm.func internal @mlp(
+// GPU: prefetch.global.L2
+// GPU: ld.acquire

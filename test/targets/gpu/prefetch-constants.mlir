@@ -14,7 +14,7 @@
 // CHECK-NEXT: scf.for %[[K:.*]] =
 // CHECK-NEXT: simt.prefetch %{{.*}}[%{{.*}}, %[[K]]] {{.*}} -> tensor<4x256xf32>
 // CHECK-NOT: simt.prefetch
-// CHECK: simt.wait_each
+// CHECK: simt.wait %
 // CHECK-NOT: simt.prefetch
 // Each thread asks for a line.
 // THREADS-LABEL: func.func @task
@@ -23,15 +23,14 @@
 // THREADS: ld.acquire
 func.func @task(%tasks: !table {tile.readonly}, %W: !matrix {tile.readonly}, %x: !row, %y: !row, %status: !llvm.ptr, %rank: index,
                 %ranks: index, %stride: index, %head: index, %signal: index, %buffer: index, %cells: index, %bound: index,
-                %first: index, %end: index, %steps: index) {
+                %first: index, %end: index, %steps: index) attributes {dist.exact_cores = ["3"]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant dense<0.0> : tensor<4x256xf32>
   scf.for %t = %first to %end step %c1 {
-    simt.wait_each %first to %end site 3 scope "gpu" in (%status, %rank, %ranks, %stride, %head, %signal, %buffer, %cells, %bound)
-        : !llvm.ptr, index, index, index, index, index, index, index, index {
-    ^bb0(%n: index):
-      simt.awaited %cells for %n
+    scf.for %n = %first to %end step %c1 {
+      simt.wait %cells for %n site 3 scope "gpu" in (%status, %rank, %ranks, %stride, %head, %signal, %buffer, %cells, %bound)
+        : !llvm.ptr, index, index, index, index, index, index, index, index
     }
     %type = memref.load %tasks[%t, %c0] : !table
     %j = arith.index_cast %type : i64 to index
@@ -54,7 +53,7 @@ func.func @task(%tasks: !table {tile.readonly}, %W: !matrix {tile.readonly}, %x:
       %at = arith.index_cast %number : i64 to index
       %other = tile.load %W[%at, %c0] : !matrix -> tensor<4x256xf32>
       tile.store %other, %W[%j, %c0] : tensor<4x256xf32>, !matrix
-    }
+    } {dist.alternative = 0 : i64}
   }
   return
 }

@@ -10,15 +10,15 @@
 // CHECK: simt.begin
 // CHECK: simt.log 9 site 0 to %[[STATUS]] : !llvm.ptr
 // CHECK: scf.if
-// CHECK: simt.log 5 site {{[0-9]+}} (%{{.*}}, %[[I]]) to %[[STATUS]]
-// CHECK: simt.log 7 site {{[0-9]+}} (%[[I]], %[[I]]) to %[[STATUS]]
+// CHECK: simt.log 5 site {{[0-9]+}}(%{{.*}}, %[[I]]) to %[[STATUS]]
+// CHECK: simt.log 7 site {{[0-9]+}}(%[[I]], %[[I]]) to %[[STATUS]]
 // CHECK: %[[BEGIN:.*]] = simt.time
 // CHECK: %[[HELD:.*]] = simt.reached %[[CELL:.*]] for %[[I]] scope "sys"
 // CHECK: simt.wait %[[CELL]] for %[[I]] site [[SITE:[0-9]+]]
-// CHECK: simt.log 2 site [[SITE]] (%[[CELL]], %[[I]]) from %[[BEGIN]] held %[[HELD]] to %[[STATUS]]
+// CHECK: simt.log 2 site [[SITE]](%[[CELL]], %[[I]]) from %[[BEGIN]] held %[[HELD]] to %[[STATUS]]
 // CHECK: %[[BEGIN2:.*]] = simt.time
 // CHECK: simt.move
-// CHECK: simt.log 0 site {{[0-9]+}} (%[[I]], %{{.*}}) from %[[BEGIN2]] to %[[STATUS]]
+// CHECK: simt.log 0 site {{[0-9]+}}(%[[I]], %{{.*}}) from %[[BEGIN2]] to %[[STATUS]]
 // CHECK-NOT: simt.notify %
 // CHECK: simt.notify_logged %{{.*}} "add" %[[I]] scope "sys" site {{[0-9]+}} to %[[STATUS]]
 // CHECK: simt.meet

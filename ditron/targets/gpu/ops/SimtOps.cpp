@@ -82,17 +82,6 @@ LogicalResult SlotOp::verify() {
 }
 
 LogicalResult WaitOp::verify() { return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"}); }
-LogicalResult WaitEachOp::verify() {
-  Block &body = getBody().front();
-  bool isPlain = llvm::all_of(body.without_terminator(), [](Operation &op) {
-    return hasSingleEffect<MemoryEffects::Read>(&op) || isMemoryEffectFree(&op);
-  });
-  if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isIndex() || !isPlain ||
-      !isa<AwaitedOp>(body.back()))
-    return emitOpError() << "expected a body that takes a number, and reads or computes what one "
-                            "simt.awaited takes";
-  return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
-}
 LogicalResult NotifyOp::verify() {
   if (failed(requireOneOf(*this, "mode", getMode(), {"add", "max"})))
     return failure();

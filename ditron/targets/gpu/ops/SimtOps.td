@@ -347,40 +347,6 @@ def Simt_WaitOp : Simt_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Simt_WaitEachOp : Simt_Op<"wait_each", [SingleBlock, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until a counter is so high for each number of a range: acquire";
-  let description = [{
-    The body takes a number, and computes or reads what the counter and its value are. The lanes of a
-    warp execute it, each for other numbers, so that counters are polled side by side. Bounded as
-    simt.wait is.
-
-    Example:
-    ```mlir
-    simt.wait_each %first to %end site 0 scope "gpu" in (%status, %rank) : !llvm.ptr, index {
-    ^bb0(%n: index):
-      %cell = arith.addi %cells, %n : index
-      simt.awaited %cell for %count
-    }
-    ```
-  }];
-  let arguments = (ins Index:$lower, Index:$upper, I64Attr:$site, StrAttr:$scope, Variadic<AnyType>:$launch);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$lower `to` $upper `site` $site `scope` $scope `in` `(` $launch `)` `:` type($launch) $body attr-dict";
-  let hasVerifier = 1;
-}
-
-def Simt_AwaitedOp : Simt_Op<"awaited", [Pure, Terminator, HasParent<"WaitEachOp">]> {
-  let summary = "A counter that simt.wait_each waits for, and how high it is then";
-  let description = [{
-    Example:
-    ```mlir
-    simt.awaited %cell for %count
-    ```
-  }];
-  let arguments = (ins Index:$cell, Index:$value);
-  let assemblyFormat = "$cell `for` $value attr-dict";
-}
-
 def Simt_NotifyOp : Simt_Op<"notify", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Raises a counter, which may be a peer's: release of all that the CTA did before";
   let description = [{

@@ -10,7 +10,6 @@
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/threads/Talk.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -221,55 +220,6 @@ struct WaitPattern : LaunchPattern<WaitOp> {
   }
 };
 
-/// Lanes of a warp take the numbers in turn. Of waits that fail, the first one is recorded.
-struct WaitEachPattern : LaunchPattern<WaitEachOp> {
-  using LaunchPattern::LaunchPattern;
-  void write(WaitEachOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const override {
-    talk.when(talk.isFirstWarp(), [&] {
-      scf::ForOp waited = waitByLanes(op, adaptor, t, talk);
-      Value cell = waited.getResult(0), value = waited.getResult(1), seen = waited.getResult(2);
-      Value holds = talk.compare(arith::CmpIPredicate::uge, seen, value);
-      Value isDone = t.instructions->holdsInWarp(holds);
-      talk.when(talk.invert(isDone), [&] {
-        talk.forEach(talk.i64(context_.lanes), [&](Value lane) {
-          talk.when(talk.compare(arith::CmpIPredicate::eq, lane, talk.laneWord()), [&] {
-            talk.noteFailure(cell, value, seen, static_cast<int64_t>(op.getSite()), 0);
-          });
-          t.instructions->meetInWarp();
-        });
-      });
-    });
-    t.instructions->barrier();
-  }
-
-private:
-  /// Carries the counter, the value and what was seen of a wait that failed.
-  scf::ForOp waitByLanes(WaitEachOp op, OpAdaptor adaptor, ThreadBuilder &t, Talk &talk) const {
-    OpBuilder &b = t.b;
-    Value lane = b.create<arith::IndexCastUIOp>(t.loc, b.getIndexType(), context_.lane);
-    Value none = talk.i64(0);
-    auto loop = b.create<scf::ForOp>(t.loc, t.add(adaptor.getLower(), lane), adaptor.getUpper(),
-                                     t.index(context_.lanes), ValueRange{none, none, none});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    auto awaited = cast<AwaitedOp>(op.getBody().front().getTerminator());
-    IRMapping mapping;
-    mapping.map(op.getBody().getArgument(0), loop.getInductionVar());
-    for (Operation &inner : op.getBody().front().without_terminator())
-      b.clone(inner, mapping);
-    Value cell = talk.asWord(mapping.lookupOrDefault(awaited.getCell()));
-    Value value = talk.asWord(mapping.lookupOrDefault(awaited.getValue()));
-    Value seen = talk.await(cell, value, op.getScope());
-    Value isLate = talk.compare(arith::CmpIPredicate::ult, seen, value);
-    Value nows[] = {cell, value, seen};
-    SmallVector<Value> next;
-    for (auto [now, before] : llvm::zip(nows, loop.getRegionIterArgs()))
-      next.push_back(b.create<arith::SelectOp>(t.loc, isLate, now, before));
-    b.create<scf::YieldOp>(t.loc, next);
-    return loop;
-  }
-};
-
 struct NotifyPattern : EffectPattern<NotifyOp> {
   using EffectPattern::EffectPattern;
   void write(NotifyOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
@@ -368,9 +318,8 @@ void addRankPatterns(RewritePatternSet &patterns, const TypeConverter &types,
   addCopyPatterns(patterns, types, context);
   addInboxPatterns(patterns, types, context);
   addLogPatterns(patterns, types, context);
-  patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, WaitEachPattern,
-               NotifyPattern, NotifyEachPattern, SyncPattern, MeetPattern>(
-      types, patterns.getContext(), context);
+  patterns.add<EpochPattern, BeginPattern, EndPattern, AbortPattern, WaitPattern, NotifyPattern,
+               NotifyEachPattern, SyncPattern, MeetPattern>(types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

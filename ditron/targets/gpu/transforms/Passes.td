@@ -46,11 +46,6 @@ def MergeNotifies : Pass<"simt-merge-notifies", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];
 }
 
-def MergeWaits : Pass<"simt-merge-waits", "::mlir::func::FuncOp"> {
-  let summary = "Waits of a loop are waited for side by side";
-  let dependentDialects = ["::ditron::gpu::SimtDialect"];
-}
-
 def PrefetchConstants : Pass<"simt-prefetch-constants", "::mlir::func::FuncOp"> {
   let summary = "Asks for what a task of a graph reads and nobody writes, before the task waits";
   let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];

@@ -2,12 +2,12 @@
 //
 // simt-prefetch-constants: while a task of a graph waits, what it reads and nobody writes comes nearer.
 //
-//   simt.wait_each ...                              scf.if %isProduct {
+//   scf.for %n = ... { simt.wait ... }              scf.if %isProduct {
 //   scf.if %isProduct {                               scf.for %k = ... {
 //     scf.for %k = ... iter_args(%sum) {                simt.prefetch %W[%j, %k]
 //       %x = tile.load %x[%k]                         }
 //       %w = tile.load %W[%j, %k]        becomes    }
-//       ...                                         simt.wait_each ...
+//       ...                                         scf.for %n = ... { simt.wait ... }
 //     }                                             scf.if %isProduct { ... }
 //   }
 //
@@ -15,6 +15,7 @@
 // for is what the loops and branches behind the wait load from arguments that the kernel does not write,
 // at places that numbers known before the wait name. test/targets/gpu/prefetch-constants.mlir shows it.
 #include "ditron/core/TileOps.h"
+#include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
@@ -22,6 +23,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -44,10 +46,11 @@ bool isConstant(Value view) {
   return function && function.getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr);
 }
 
-/// Copies what stands behind a wait to the front of it, as far as it leads to loads of constants.
+/// Copies what stands behind the waits of a task to the front of them, as far as it leads to loads of
+/// constants.
 class Asking {
 public:
-  explicit Asking(WaitEachOp wait) : wait_(wait), b_(wait) {}
+  explicit Asking(scf::ForOp waits) : wait_(waits), b_(waits) {}
 
   void run() {
     for (Operation *op = wait_->getNextNode(); op; op = op->getNextNode())
@@ -137,17 +140,30 @@ private:
     return load ? isConstant(load.getMemRef()) : isMemoryEffectFree(&op);
   }
 
-  WaitEachOp wait_;
+  Operation *wait_; ///< the loop of waits
   OpBuilder b_;
   IRMapping copies_;
 };
 
 class PrefetchConstants : public impl::PrefetchConstantsBase<PrefetchConstants> {
   void runOnOperation() override {
-    SmallVector<WaitEachOp> waits;
-    getOperation().walk([&](WaitEachOp wait) { waits.push_back(wait); });
-    for (WaitEachOp wait : waits)
-      Asking(wait).run();
+    if (!getOperation()->hasAttr(device::kExactCoresAttr))
+      return;
+    SetVector<scf::ForOp> loops;
+    getOperation().walk([&](WaitOp wait) {
+      if (auto loop = dyn_cast<scf::ForOp>(wait->getParentOp()); loop && isInFrontOfTypes(loop))
+        loops.insert(loop);
+    });
+    for (scf::ForOp waits : loops)
+      Asking(waits).run();
+  }
+
+  /// Whether the types of tasks stand behind a loop.
+  static bool isInFrontOfTypes(scf::ForOp loop) {
+    for (Operation *op = loop->getNextNode(); op; op = op->getNextNode())
+      if (op->hasAttr(device::kAlternativeAttr))
+        return true;
+    return false;
   }
 };
 
