@@ -59,6 +59,12 @@ std::string parse(CLI::App &app, int argc, char **argv) {
   return "";
 }
 
+void expect(const char *option, int64_t found, int64_t least, int64_t most) {
+  if (found < least || found > most)
+    throw ditron::UsageError(
+        fmt::format("{} is {}, expected {} to {}", option, found, least, most));
+}
+
 int runProgram(const char *name, const std::function<void()> &work) {
   ditron::beginMain();
   std::signal(SIGXFSZ, SIG_IGN); // a limit on the size of files is an error like a full disk

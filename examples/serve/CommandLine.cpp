@@ -33,19 +33,14 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");
 }
 
-static void expect(const char *option, int64_t found, int64_t least, int64_t most) {
-  if (found < least || found > most)
-    throw UsageError(fmt::format("{} is {}, expected {} to {}", option, found, least, most));
-}
-
 static void check(const CommandLine &line) {
-  expect("--port", line.port, 0, 65535);
-  expect("--max-batch", line.maxBatch, 1, generate::DecoderSize::kRows);
-  expect("--max-queue", line.maxQueue, 0, 1024);
-  expect("--context", line.context, 2, int64_t(1) << 24);
-  expect("--pages", line.pages, 0, int64_t(1) << 24);
-  expect("--ranks", line.options.ranks, 1, 4096);
-  expect("--cores", line.options.cores, 1, 4096);
+  generate::expect("--port", line.port, 0, 65535);
+  generate::expect("--max-batch", line.maxBatch, 1, generate::DecoderSize::kRows);
+  generate::expect("--max-queue", line.maxQueue, 0, 1024);
+  generate::expect("--context", line.context, 2, int64_t(1) << 24);
+  generate::expect("--pages", line.pages, 0, int64_t(1) << 24);
+  generate::expect("--ranks", line.options.ranks, 1, 4096);
+  generate::expect("--cores", line.options.cores, 1, 4096);
   generate::parseMode(line.mode);
 }
 

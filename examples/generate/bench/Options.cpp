@@ -36,11 +36,6 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");
 }
 
-static void expect(const char *option, int64_t found, int64_t least, int64_t most) {
-  if (found < least || found > most)
-    throw UsageError(fmt::format("{} is {}, expected {} to {}", option, found, least, most));
-}
-
 static void check(const BenchOptions &line) {
   const Architecture model = presetOf(line.model).architecture;
   expect("--layers", line.layers, 0, 4096);

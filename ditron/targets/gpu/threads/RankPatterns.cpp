@@ -50,7 +50,7 @@ void Talk::abort() {
 }
 
 // Where the counter is high enough at once, it is the only load.
-Value Talk::await(Value cell, Value value, StringRef scope) {
+void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
   OpBuilder &b = t_.b;
   Type i64Type = b.getI64Type(), i1Type = b.getI1Type();
   Value no = b.create<arith::ConstantIntOp>(t_.loc, 0, 1);
@@ -74,7 +74,7 @@ Value Talk::await(Value cell, Value value, StringRef scope) {
   Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(abi::kBound));
   b.create<scf::YieldOp>(t_.loc, ValueRange{began, either(isAborted, isLate)});
   b.setInsertionPointAfter(loop);
-  return loop.getResult(2);
+  noteFailure(cell, value, loop.getResult(2), site, record);
 }
 
 void Talk::noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {

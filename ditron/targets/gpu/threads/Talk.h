@@ -91,11 +91,7 @@ public:
 
   /// Waits until the counter is at least `value`. `record`: which of the CTA's records tells of a
   /// wait that fails.
-  void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record) {
-    noteFailure(cell, value, await(cell, value, scope), site, record);
-  }
-  /// The same without a record: what was seen at last, less than `value` of a wait that failed.
-  Value await(Value cell, Value value, llvm::StringRef scope);
+  void wait(Value cell, Value value, int64_t site, llvm::StringRef scope, int64_t record);
 
   /// Behind a wait: if what it has seen is less than the value, all ranks are told, and the record
   /// says what it was.
