@@ -83,6 +83,10 @@ int64_t HostMachine::vectorBytes() const {
   return hasFeature("avx512f") ? 64 : hasFeature("avx") ? 32 : 16;
 }
 
+bool HostMachine::multipliesPairs() const {
+  return hasFeature("avx512f") && hasFeature("avx512bf16");
+}
+
 int64_t HostMachine::vectorRegisters() const { return hasFeature("avx512f") ? 32 : 16; }
 
 std::string HostMachine::identity() {

@@ -29,6 +29,8 @@ public:
   /// Bytes of a vector register, and how many there are.
   int64_t vectorBytes() const;
   int64_t vectorRegisters() const;
+  /// Whether one instruction adds products of pairs of bf16 to a vector of f32.
+  bool multipliesPairs() const;
   /// The CPU's name and features, and the sanitizer that kernels are instrumented for, if any.
   static std::string identity();
 

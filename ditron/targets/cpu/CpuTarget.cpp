@@ -15,7 +15,9 @@ class CpuTarget final : public Target {
   std::string_view machines() const override { return "this machine's CPU"; }
   VectorTraits vectorTraits() const override {
     HostMachine host;
-    return {host.vectorBytes(), host.vectorRegisters()};
+    return {.vectorBytes = host.vectorBytes(),
+            .vectorRegisters = host.vectorRegisters(),
+            .multipliesPairs = host.multipliesPairs()};
   }
   void optimize(llvm::Module &code, const abi::KernelInfo &info) const override {
     lower::embedInfo(info, code);

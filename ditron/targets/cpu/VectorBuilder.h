@@ -20,6 +20,8 @@ using lower::storageType;
 struct VectorTarget {
   int64_t vectorBytes = 16; ///< of a vector register
   int64_t registers = 16;   ///< vector registers
+  /// Whether one instruction adds products of pairs of bf16 to a vector of f32.
+  bool multipliesPairs = false;
 };
 
 /// The indices of an element of a tile.

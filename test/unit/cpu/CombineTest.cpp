@@ -144,9 +144,10 @@ TYPED_TEST(Products, raggedEverything) {
   struct Case {
     int m, n, k;
   };
-  for (Case tile : {Case{1, 1, 1}, {3, 5, 2}, {16, 32, 8}, {13, 37, 19}, {64, 48, 32}}) {
+  for (Case tile :
+       {Case{1, 1, 1}, {3, 5, 2}, {16, 32, 8}, {13, 37, 19}, {64, 48, 32}, {4, 64, 290}}) {
     Kernel kernel = product<TypeParam, Acc>(tile.m, tile.n, tile.k);
-    for (Shape mnk : {Shape{1, 1, 1}, {17, 41, 23}, {64, 48, 96}})
+    for (Shape mnk : {Shape{1, 1, 1}, {17, 41, 23}, {64, 48, 96}, {5, 128, 431}})
       for (Placement placement : {Placement::dense, Placement::transposed, Placement::reversed}) {
         int64_t m = mnk[0], n = mnk[1], k = mnk[2];
         if (m * n * k / (tile.m * tile.n * tile.k) > 5000)
@@ -197,6 +198,9 @@ TYPED_TEST(Products, rowsByRows) {
                          {2, 5, 16},
                          {5, 8, 100},
                          {9, 7, 33},
+                         {4, 10, 96},
+                         {9, 24, 32},
+                         {2, 3, 1056},
                          {65, 4, 16},
                          {3, 4, 5}}) {
     Kernel kernel("byRows(a[M,K], b[N,K]) -> c[M,N]",
@@ -211,7 +215,7 @@ TYPED_TEST(Products, rowsByRows) {
                     }
                   });
     for (Placement placement : {Placement::dense, Placement::transposed, Placement::reversed})
-      for (Shape mnk : {Shape{1, 1, 1}, {7, 19, 131}, {10, 16, 128}}) {
+      for (Shape mnk : {Shape{1, 1, 1}, {7, 19, 131}, {10, 16, 128}, {2, 5, 1100}}) {
         SCOPED_TRACE(testing::PrintToString(mnk) + " in tiles of " + std::to_string(m) + " " +
                      std::to_string(n) + " " + std::to_string(k) + name(placement));
         expectSame(kernel,

@@ -94,6 +94,35 @@ Value pointerTo(VectorBuilder &v, const Access &access, const At &element) {
   return pointer(v, addressOf(v, access, element));
 }
 
+void prefetch(VectorBuilder &v, const Access &access, const At &element) {
+  v.create<LLVM::Prefetch>(pointerTo(v, access, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+}
+
+Access tileAhead(VectorBuilder &v, const Access &access, size_t dimension, Value place) {
+  if (access.next.empty())
+    return access;
+  size_t d = access.start.size() - access.shape.size() + dimension;
+  Value rest = v.create<arith::SubIOp>(access.sizes[d], access.start[d]);
+  Value isHere = v.create<arith::CmpIOp>(arith::CmpIPredicate::slt, place, rest);
+  Access ahead = nextOf(access);
+  ahead.start[d] = v.create<arith::SubIOp>(ahead.start[d], rest);
+  auto choose = [&](Value here, Value &there) {
+    if (here != there)
+      there = v.create<arith::SelectOp>(isHere, here, there);
+  };
+  for (auto [here, there] : llvm::zip_equal(access.start, ahead.start))
+    choose(here, there);
+  choose(access.offset, ahead.offset);
+  return ahead;
+}
+
+Access nextOf(const Access &access) {
+  Access next = access;
+  next.start = access.next;
+  next.offset = access.nextOffset;
+  return next;
+}
+
 //===-- Bounds --------------------------------------------------------------------------------===//
 
 std::pair<Value, Value> boundsOf(VectorBuilder &v, const Access &access, const At &element,

@@ -19,10 +19,12 @@ struct Access {
   llvm::SmallVector<mlir::Value> strides;
   llvm::SmallVector<mlir::Value> start; ///< element of the view where the tile starts
   mlir::Type element;
-  bool unitStride = false;             ///< of the last dimension
-  llvm::SmallVector<mlir::Value> next; ///< where the next iteration's tile starts, if known
-  llvm::SmallVector<int64_t> shape;    ///< of the tile
-  mlir::Value padding;                 ///< scalar of compute type; reads only
+  bool unitStride = false; ///< of the last dimension
+  /// Where the next iteration's tile starts, if known, and the offset of its view.
+  llvm::SmallVector<mlir::Value> next;
+  mlir::Value nextOffset;
+  llvm::SmallVector<int64_t> shape; ///< of the tile
+  mlir::Value padding;              ///< scalar of compute type; reads only
 };
 
 /// Several of them, which somebody else holds.
@@ -41,6 +43,13 @@ mlir::Value linear(VectorBuilder &v, const Access &access, const At &element);
 /// Its address in bytes, and as a pointer.
 mlir::Value addressOf(VectorBuilder &v, const Access &access, const At &element);
 mlir::Value pointerTo(VectorBuilder &v, const Access &access, const At &element);
+/// Brings the line that it lies in nearer; one outside of the view has no effect.
+void prefetch(VectorBuilder &v, const Access &access, const At &element);
+/// The tile, or that of the next iteration if it is known: the one that has `place` of a dimension of
+/// the tile, counted from the start of this one. What is behind the last of the view is in the next.
+Access tileAhead(VectorBuilder &v, const Access &access, size_t dimension, mlir::Value place);
+/// The tile of the next iteration, which is known.
+Access nextOf(const Access &access);
 
 //===-- Bounds --------------------------------------------------------------------------------===//
 
@@ -60,6 +69,9 @@ mlir::Value areApart(VectorBuilder &v, const Access &a, const Access &b);
 
 mlir::Value read(VectorBuilder &v, const Access &access, const At &element, int64_t lanes,
                  Coverage coverage);
+/// The same as it is stored, with zeros beyond the view.
+mlir::Value readStored(VectorBuilder &v, const Access &access, const At &element, int64_t lanes,
+                       Coverage coverage);
 void write(VectorBuilder &v, mlir::Value vector, const Access &access, const At &element,
            Coverage coverage);
 

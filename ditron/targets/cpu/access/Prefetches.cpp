@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/cpu/access/Prefetches.h"
+#include "ditron/device/DistOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -9,45 +10,94 @@ using namespace mlir;
 
 namespace ditron::cpu {
 
-/// What `value` is in the next iteration of a loop, computed here; null if that is not known.
-static Value inNextIteration(Value value, scf::ForOp loop, OpBuilder &b, IRMapping &known) {
-  if (Value found = known.lookupOrNull(value))
-    return found;
-  if (loop.isDefinedOutsideOfLoop(value))
-    return value;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() || !isMemoryEffectFree(op))
-    return {};
-  if (!isSpeculatable(op) && !loop.isDefinedOutsideOfLoop(op->getOperands().back()))
-    return {}; // a divisor that might be 0 there
-  for (Value operand : op->getOperands()) {
-    Value next = inNextIteration(operand, loop, b, known);
-    if (!next)
-      return {};
-    known.map(operand, next);
+namespace {
+
+/// What values are in the next iteration of a loop, computed here.
+class NextIteration {
+public:
+  NextIteration(scf::ForOp loop, VectorBuilder &v) : loop_(loop), v_(v), mayRead_(!waits(loop)) {
+    known_.map(loop.getInductionVar(), v.add(loop.getInductionVar(), loop.getStep()));
   }
-  b.clone(*op, known);
-  return known.lookup(value);
-}
+
+  /// Null if that is not known.
+  Value of(Value value) {
+    if (Value found = known_.lookupOrNull(value))
+      return found;
+    if (loop_.isDefinedOutsideOfLoop(value))
+      return value;
+    Operation *op = value.getDefiningOp();
+    auto load = dyn_cast_or_null<memref::LoadOp>(op);
+    bool isRead = load && mayRead_ && op->getBlock() == loop_.getBody();
+    if (!op || op->getNumRegions() || (!isRead && !isMemoryEffectFree(op)))
+      return {};
+    if (!isRead && !isSpeculatable(op) && !loop_.isDefinedOutsideOfLoop(op->getOperands().back()))
+      return {}; // a divisor that might be 0 there
+    for (Value operand : op->getOperands()) {
+      Value next = of(operand);
+      if (!next)
+        return {};
+      known_.map(operand, next);
+    }
+    if (isRead)
+      known_.map(value, readInside(load));
+    else
+      v_.b.clone(*op, known_);
+    return known_.lookup(value);
+  }
+
+private:
+  /// Whether a loop may wait for what others write.
+  static bool waits(scf::ForOp loop) {
+    auto isWait = [](Operation *op) {
+      bool isVerb = isa<device::DistDialect>(op->getDialect()) && !isMemoryEffectFree(op);
+      return isVerb ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    return loop.getBody()->walk(isWait).wasInterrupted();
+  }
+
+  /// A number that the loop reads from memory, which this iteration has done too. What checks the
+  /// place is yet to come: where it is outside, another number is read.
+  Value readInside(memref::LoadOp load) {
+    SmallVector<Value> place;
+    Value memory = known_.lookupOrDefault(load.getMemRef());
+    for (auto [d, index] : llvm::enumerate(load.getIndices())) {
+      Value size = v_.create<memref::DimOp>(memory, v_.index(static_cast<int64_t>(d)));
+      Value last = v_.create<arith::SubIOp>(size, v_.index(1));
+      Value inside = v_.create<arith::MinSIOp>(known_.lookupOrDefault(index), last);
+      Value first = v_.index(0);
+      place.push_back(v_.create<arith::MaxSIOp>(inside, first));
+    }
+    return v_.create<memref::LoadOp>(memory, place);
+  }
+
+  scf::ForOp loop_;
+  VectorBuilder &v_;
+  bool mayRead_;
+  IRMapping known_;
+};
+
+} // namespace
 
 void Prefetches::findNext(core::LoadOp load, Access &access) {
   auto loop = load->getParentOfType<scf::ForOp>();
   if (!loop || !access.unitStride || access.shape.back() < v_.wholeLanes())
     return;
-  IRMapping known;
-  known.map(loop.getInductionVar(), v_.add(loop.getInductionVar(), loop.getStep()));
+  NextIteration iteration(loop, v_);
   SmallVector<Value> next;
   size_t lead = load.getCoords().size() - access.shape.size();
   for (auto [d, coord] : llvm::enumerate(load.getCoords())) {
-    Value there = inNextIteration(coord, loop, v_.b, known);
+    Value there = iteration.of(coord);
     if (!there)
       return;
     next.push_back(d < lead ? there : v_.mul(there, v_.index(access.shape[d - lead])));
   }
-  bool isElsewhere = llvm::any_of(load.getCoords(),
-                                  [&](Value coord) { return !loop.isDefinedOutsideOfLoop(coord); });
-  if (isElsewhere)
-    access.next = next;
+  auto isChanged = [&](Value value) { return !loop.isDefinedOutsideOfLoop(value); };
+  bool isElsewhere = isChanged(load.getView()) || llvm::any_of(load.getCoords(), isChanged);
+  Value offset = isElsewhere ? iteration.of(access.offset) : Value();
+  if (!offset)
+    return;
+  access.next = next;
+  access.nextOffset = offset;
 }
 
 /// The element to prefetch while the one at `at` of a tile is computed: the four quarters of a
@@ -79,11 +129,8 @@ At Prefetches::placeOf(const Access &access, const At &at) {
 
 void Prefetches::emit(ArrayRef<const Access *> tiles, const At &at) {
   for (const Access *tile : tiles) {
-    At element(tile->next.begin(), tile->next.end());
-    size_t lead = element.size() - at.size();
-    for (auto [d, offset] : llvm::enumerate(placeOf(*tile, at)))
-      element[lead + d] = v_.add(element[lead + d], offset);
-    v_.create<LLVM::Prefetch>(pointerTo(v_, *tile, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    Access next = nextOf(*tile);
+    prefetch(v_, next, elementAt(v_, next, placeOf(*tile, at)));
   }
 }
 

@@ -35,19 +35,27 @@ static Value offsetsOf(VectorBuilder &v, Value stride, int64_t lanes) {
   return v.create<arith::MulIOp>(count(v, i64, lanes), v.create<vector::BroadcastOp>(type, step));
 }
 
-static Value readMasked(VectorBuilder &v, const Access &access, const At &element, int64_t lanes) {
+/// Lanes of a vector that lie in the view.
+static Value lanesInside(VectorBuilder &v, const Access &access, const At &element, int64_t lanes) {
   auto [inside, valid] = boundsOf(v, access, element, lanes);
-  Value mask = maskOf(v, valid, lanes);
+  return maskOf(v, valid, lanes);
+}
+
+/// What is stored in some lanes of a vector; zeros in the others.
+static Value readLanes(VectorBuilder &v, const Access &access, const At &element, Value mask) {
+  int64_t lanes = cast<VectorType>(mask.getType()).getNumElements();
   Value at = linear(v, access, element);
   auto stored = VectorType::get({lanes}, storageType(access.element));
   Value nothing = v.create<arith::ConstantOp>(v.b.getZeroAttr(stored));
-  Value found;
   if (access.unitStride)
-    found = v.create<vector::MaskedLoadOp>(stored, access.memory, at, mask, nothing);
-  else
-    found = v.create<vector::GatherOp>(stored, access.memory, at,
-                                       offsetsOf(v, access.strides.back(), lanes), mask, nothing);
-  Value vector = v.fromStorage(found, access.element);
+    return v.create<vector::MaskedLoadOp>(stored, access.memory, at, mask, nothing);
+  return v.create<vector::GatherOp>(stored, access.memory, at,
+                                    offsetsOf(v, access.strides.back(), lanes), mask, nothing);
+}
+
+static Value readMasked(VectorBuilder &v, const Access &access, const At &element, int64_t lanes) {
+  Value mask = lanesInside(v, access, element, lanes);
+  Value vector = v.fromStorage(readLanes(v, access, element, mask), access.element);
   if (matchPattern(access.padding, m_Zero()) || matchPattern(access.padding, m_AnyZeroFloat()))
     return vector;
   Value pad =
@@ -55,13 +63,19 @@ static Value readMasked(VectorBuilder &v, const Access &access, const At &elemen
   return v.create<arith::SelectOp>(mask, vector, pad);
 }
 
+Value readStored(VectorBuilder &v, const Access &access, const At &element, int64_t lanes,
+                 Coverage coverage) {
+  if (coverage == Coverage::masked)
+    return readLanes(v, access, element, lanesInside(v, access, element, lanes));
+  auto stored = VectorType::get({lanes}, storageType(access.element));
+  return v.create<vector::LoadOp>(stored, access.memory, linear(v, access, element));
+}
+
 Value read(VectorBuilder &v, const Access &access, const At &element, int64_t lanes,
            Coverage coverage) {
   if (coverage == Coverage::masked)
     return readMasked(v, access, element, lanes);
-  auto stored = VectorType::get({lanes}, storageType(access.element));
-  Value found = v.create<vector::LoadOp>(stored, access.memory, linear(v, access, element));
-  return v.fromStorage(found, access.element);
+  return v.fromStorage(readStored(v, access, element, lanes, coverage), access.element);
 }
 
 void write(VectorBuilder &v, Value vector, const Access &access, const At &element,

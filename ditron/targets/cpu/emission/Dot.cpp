@@ -10,58 +10,6 @@ using namespace mlir;
 
 namespace ditron::cpu {
 
-/// The block that wastes least of a tile of m rows: acc, one row of rhs and one element of lhs in
-/// registers.
-static RegisterBlock chooseBlock(int64_t m, int64_t n, int64_t lanes, int64_t registers) {
-  int64_t vectors = std::clamp<int64_t>((n + lanes - 1) / lanes, 1, 2);
-  int64_t most = std::max<int64_t>(1, (registers - vectors - 1) / vectors);
-  RegisterBlock best{1, vectors};
-  double bestCost = 1e30;
-  for (int64_t rows = 1; rows <= most; ++rows) {
-    int64_t blocks = (m + rows - 1) / rows;
-    double cost = static_cast<double>(blocks) * (static_cast<double>(rows * vectors) + vectors + 1);
-    if (cost < bestCost) {
-      bestCost = cost;
-      best.rows = rows;
-    }
-  }
-  return best;
-}
-
-/// Columns for all rows of a tile at once, as many as the registers hold; none if there are many rows.
-static RegisterBlock chooseDirect(int64_t m, int64_t n, int64_t lanes, int64_t registers) {
-  constexpr int64_t kMost = 8;
-  for (int64_t vectors = kMost; vectors > 0; vectors /= 2)
-    if (m * vectors + vectors + 1 <= registers && (vectors == 1 || (vectors - 1) * lanes < n))
-      return {m, vectors};
-  return {0, 0};
-}
-
-/// Of each pair of rows, to hide the latency of the additions. Results do not depend on how many rows
-/// there are: sums of all blocks are added in the same order.
-static constexpr int64_t kSums = 4;
-
-/// The block of rows of both sides with the fewest reads a product: its sums, and a vector of each
-/// row.
-static RegisterBlock chooseRows(int64_t m, int64_t n, int64_t sums, int64_t registers) {
-  RegisterBlock best{1, 1};
-  if (m == 1) // memory sets the pace: one row of rhs after the other
-    return best;
-  double bestCost = 1e30;
-  for (int64_t columns : {8, 4, 2, 1})
-    for (int64_t rows = 1; rows <= std::min<int64_t>(m, 8); ++rows) {
-      if (columns > n || sums * rows * columns + rows + 1 > registers)
-        continue;
-      int64_t blocks = (m + rows - 1) / rows;
-      double cost = static_cast<double>(blocks * (rows + columns)) / static_cast<double>(columns);
-      if (cost < bestCost) {
-        bestCost = cost;
-        best = {rows, columns};
-      }
-    }
-  return best;
-}
-
 /// Of lhs, up to which products of rows by rows are worth more than packing rhs.
 static constexpr int64_t kFewRows = 64;
 
@@ -88,13 +36,22 @@ DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads
       element_(tileOf(op.getResult()).getElementType()),
       m_(tileOf(op.getResult()).getShape().end()[-2]), n_(tileOf(op.getResult()).getShape().back()),
       depth_(tileOf(op.getLhs()).getShape().back()), lanes_(v.lanesOf(element_)),
-      right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)) {
-  int64_t registers = v.target.registers, sums = std::min(kSums, depth_ / lanes_);
-  RegisterBlock direct = chooseDirect(m_, n_, lanes_, registers);
-  isDirect_ = !right_ && direct.rows > 0;
-  block_ = right_      ? chooseRows(m_, n_, sums, registers)
-           : isDirect_ ? direct
-                       : chooseBlock(m_, n_, lanes_, registers);
+      right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)),
+      isDirect_(!right_ && chooseDirect(shape()).rows > 0),
+      products_(v, element_, multipliesPairs()) {
+  int64_t sums = sumsOfPair(depth_ / lanesOfFactors());
+  block_ = right_      ? chooseRows(shape(), sums)
+           : isDirect_ ? chooseDirect(shape())
+                       : chooseBlock(shape());
+}
+
+/// Whether rhs is read as it is stored, and multiplied pair by pair.
+bool DotLowering::multipliesPairs() {
+  const Access *rhs = edgeOf(right_ ? right_ : op_.getRhs());
+  if (!v_.target.multipliesPairs || !source_.isBF16() || !element_.isF32() || !rhs ||
+      !rhs->unitStride)
+    return false;
+  return right_ ? depth_ % (2 * lanes_) == 0 : isDirect_ && depth_ % 2 == 0 && n_ % lanes_ == 0;
 }
 
 /// How far a dimension (2 rows, 1 columns, from the end) of an operand reaches into its view.
@@ -147,7 +104,9 @@ void DotLowering::packRows() {
   Value lhs = op_.getLhs();
   whereWhole(v_, reads_.of(lhs, buffers_), tileOf(lhs).getShape(), [&](Coverage coverage) {
     auto pack = [&](Value i, Value k, int64_t lanes) {
-      v_.storeBuffer(emitFactor(lhs, i, k, lanes, coverage), rows_, {i, k});
+      Value factors = emitFactor(lhs, i, k, lanes, coverage);
+      v_.storeBuffer(products_.areInPairs() ? v_.toStorage(factors, source_) : factors, rows_,
+                     {i, k});
     };
     v_.forRange(v_.index(0), used, 1, [&](Value i) {
       v_.forRange(v_.index(0), v_.index(full), lanes_, [&](Value k) { pack(i, k, lanes_); });
@@ -171,25 +130,101 @@ void DotLowering::packPanel(Value column, ArrayRef<int64_t> widths) {
   });
 }
 
-/// Some columns of the result, with part of rhs in a panel or where it lies.
+/// Some columns of the result, with part of rhs in a panel.
 void DotLowering::multiplyPanel(Value out, Value column, ArrayRef<int64_t> widths) {
-  MicroKernel kernel(v_, element_);
-  auto multiply = [&](const MicroKernel::Right &right) {
-    forEachBlock([&](Value row, int64_t height) {
-      kernel.emit(rows_, right, out, row, column, knownDepth_, height, widths);
-    });
+  MicroKernel kernel(v_, products_);
+  packPanel(column, widths);
+  auto right = [&](Value k, int64_t j, int64_t width) {
+    return v_.loadBuffer(panel_, {k, v_.index(j)}, width);
   };
-  if (!isDirect_) {
-    packPanel(column, widths);
-    return multiply([&](Value k, int64_t j, int64_t width) {
-      return v_.loadBuffer(panel_, {k, v_.index(j)}, width);
+  forEachBlock([&](Value row, int64_t height) {
+    kernel.emit({row, column, height, widths}, {v_.index(0), knownDepth_}, rows_, right, out);
+  });
+}
+
+/// Rows of rhs that the first-level cache holds beside as many others.
+int64_t DotLowering::rowsInCache() const {
+  constexpr int64_t kBytes = 16384;
+  return kBytes / (n_ * core::elementBytes(storageType(source_))) / 2 * 2;
+}
+
+/// Rows of rhs that are multiplied by all rows of lhs before the rows behind them: where all columns
+/// are not in registers at a time, they stay in the first-level cache. All of them, where rows are so
+/// long that the prefetchers of the CPU follow each by itself.
+int64_t DotLowering::rowsOfPart() const {
+  return isFollowed() ? depth_ : std::min(rowsInCache(), depth_);
+}
+bool DotLowering::isFollowed() const {
+  constexpr int64_t kFewest = 16;
+  return rowsInCache() < kFewest;
+}
+
+/// Brings nearer what lies a part further on, in the order in which it lies in memory: each step of
+/// each walk over a part does some of it. `ahead`: the tile that has it.
+void DotLowering::prefetchPart(const Access &ahead, const Step &step) {
+  constexpr int64_t kLine = 64;
+  int64_t factors = products_.factors(), width = block_.vectors * lanes_, part = rowsOfPart();
+  int64_t share = width * factors, pieces = std::max<int64_t>(1, n_ / share); // of a row
+  Value walk = v_.create<arith::DivUIOp>(step.column, v_.index(width));
+  Value rows = v_.create<arith::SubIOp>(step.k, step.first);
+  Value number = v_.add(v_.mul(walk, v_.index(part)), rows);
+  number = v_.create<arith::DivUIOp>(number, v_.index(factors));
+  Value piece = v_.create<arith::RemUIOp>(number, v_.index(pieces));
+  Value row = v_.mul(v_.create<arith::DivUIOp>(number, v_.index(pieces)),
+                     v_.index(std::max<int64_t>(1, share / n_)));
+  row = v_.add(row, v_.add(step.first, v_.index(part)));
+  int64_t elements = kLine / core::elementBytes(storageType(source_));
+  for (int64_t i = 0; i * n_ < share; ++i)
+    for (int64_t j = 0; j < std::min(share, n_); j += elements) {
+      At at(batch_);
+      Value column = v_.add(v_.mul(piece, v_.index(share)), v_.index(j));
+      at.append({v_.add(row, v_.index(i)), column});
+      prefetch(v_, ahead, elementAt(v_, ahead, at));
+    }
+}
+
+/// The factors of `width` columns in row k of rhs, where it lies, or in it and the next row.
+Value DotLowering::emitColumns(Value k, Value column, int64_t width, Coverage coverage) {
+  Value rhs = op_.getRhs();
+  if (!products_.areInPairs())
+    return emitFactor(rhs, k, column, width, coverage);
+  auto stored = [&](Value row) {
+    At at(batch_);
+    at.append({row, column});
+    const Access &read = *edgeOf(rhs);
+    return readStored(v_, read, elementAt(v_, read, at), width, coverage);
+  };
+  Value first = stored(k);
+  return products_.pairsOf(first, stored(v_.add(k, v_.index(1))));
+}
+
+/// Columns of the result from the rows of rhs from `first` on, where they lie.
+void DotLowering::multiplyPart(Value out, Value first, Coverage coverage) {
+  MicroKernel kernel(v_, products_);
+  Value behind = v_.add(first, v_.index(rowsOfPart()));
+  Value end = v_.create<arith::MinSIOp>(behind, knownDepth_);
+  const Access *read = edgeOf(op_.getRhs());
+  std::optional<Access> ahead;
+  if (read && read->unitStride && !isFollowed())
+    ahead = tileAhead(v_, *read, batch_.size(), behind);
+  forEachColumns([&](Value column, ArrayRef<int64_t> widths) {
+    auto right = [&](Value k, int64_t j, int64_t width) {
+      if (j == 0 && ahead)
+        prefetchPart(*ahead, {first, column, k});
+      return emitColumns(k, v_.add(column, v_.index(j)), width, coverage);
+    };
+    forEachBlock([&](Value row, int64_t height) {
+      kernel.emit({row, column, height, widths}, {first, end}, rows_, right, out);
     });
-  }
+  });
+}
+
+/// All columns of the result, with rhs read where it lies.
+void DotLowering::multiplyDirectly(Value out) {
   Value rhs = op_.getRhs();
   whereWhole(v_, reads_.of(rhs, buffers_), tileOf(rhs).getShape(), [&](Coverage coverage) {
-    multiply([&](Value k, int64_t j, int64_t width) {
-      return emitFactor(rhs, k, v_.add(column, v_.index(j)), width, coverage);
-    });
+    v_.forRange(v_.index(0), knownDepth_, rowsOfPart(),
+                [&](Value first) { multiplyPart(out, first, coverage); });
   });
 }
 
@@ -217,20 +252,25 @@ void DotLowering::multiplyMatrix(Value out) {
   packRows();
   if (right_)
     multiplyByRows(out);
+  else if (isDirect_)
+    multiplyDirectly(out);
   else
-    multiplyByColumns(out);
+    forEachColumns(
+        [&](Value column, ArrayRef<int64_t> widths) { multiplyPanel(out, column, widths); });
 }
 
-void DotLowering::multiplyByColumns(Value out) {
+/// Vectors of columns that are multiplied at a time; the last ones may be shorter.
+void DotLowering::forEachColumns(
+    const std::function<void(Value column, ArrayRef<int64_t> widths)> &visit) {
   SmallVector<int64_t> full(block_.vectors, lanes_), last;
   int64_t width = block_.vectors * lanes_, fullColumns = n_ / width * width;
   Value knownColumns = knownExtent(v_, edgeOf(op_.getRhs()), 1, n_);
   Value end = v_.create<arith::MinSIOp>(knownColumns, v_.index(fullColumns));
-  v_.forRange(v_.index(0), end, width, [&](Value column) { multiplyPanel(out, column, full); });
+  v_.forRange(v_.index(0), end, width, [&](Value column) { visit(column, full); });
   for (int64_t left = n_ - fullColumns; left > 0; left -= lanes_)
     last.push_back(std::min(left, lanes_));
   if (!last.empty())
-    multiplyPanel(out, v_.index(fullColumns), last);
+    visit(v_.index(fullColumns), last);
 }
 
 /// Rows of rhs in the compute type, for several blocks of rows of lhs.
@@ -253,21 +293,41 @@ static bool isRead(Value tile) {
   return (cast ? cast.getSource() : tile).getDefiningOp<core::LoadOp>() != nullptr;
 }
 
-/// Part of a row of rhs. One that is computed takes so much of the core's window of instructions
-/// that it does not look far ahead in memory: what is kAhead bytes further on is brought nearer.
+/// How many rows further on those are that are brought nearer while a row of rhs is multiplied; 0:
+/// none. The prefetchers of the CPU follow long rows by themselves. Of short ones, and of those that
+/// are computed, the arithmetic takes so much of the core's window of instructions that it does not
+/// look far ahead in memory.
+int64_t DotLowering::rowsAhead() const {
+  constexpr int64_t kAhead = 16384, kAheadOfComputed = 8192; // bytes
+  if (!isRead(right_))
+    return std::max<int64_t>(1, kAheadOfComputed / depth_);
+  int64_t bytes = depth_ * core::elementBytes(storageType(source_));
+  bool isOnce = m_ <= block_.rows; // for several blocks of lhs they are near after the first
+  bool isAhead = isOnce && isShortRow(depth_ / lanesOfFactors());
+  return isAhead ? std::min(kAhead / bytes, n_) : 0; // of this tile and the next
+}
+
+/// Part of a row of rhs, for so many lanes.
 Value DotLowering::emitRight(Value row, Value k, int64_t lanes, int64_t which, Coverage coverage) {
-  constexpr int64_t kAhead = 8192;
-  if (isRead(right_))
-    return emitFactor(right_, row, k, lanes, coverage);
+  int64_t ahead = rowsAhead();
   At at(batch_);
   at.append({row, k});
-  Value vector =
-      emitter_.emitAhead(right_, at, lanes, coverage, std::max<int64_t>(1, kAhead / depth_), which);
+  if (products_.areInPairs()) {
+    const Access &read = *edgeOf(right_);
+    Value factors = readStored(v_, read, elementAt(v_, read, at), 2 * lanes, coverage);
+    at.end()[-2] = v_.add(row, v_.index(ahead));
+    Access there = tileAhead(v_, read, at.size() - 2, at.end()[-2]);
+    if (ahead)
+      prefetch(v_, there, elementAt(v_, there, at));
+    return factors;
+  }
+  Value vector = ahead ? emitter_.emitAhead(right_, at, lanes, coverage, ahead, which)
+                       : emitter_.emit(right_, at, lanes, coverage);
   return v_.convert(vector, source_, element_, core::Rounding::nearest_even, false);
 }
 
 void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverage coverage) {
-  RowKernel kernel(v_, element_, lanes_);
+  RowKernel kernel(v_, products_, lanes_);
   if (panel_)
     packRight(column, columns, coverage);
   auto right = [&](Value row, Value k, int64_t lanes, int64_t which) {
@@ -277,7 +337,8 @@ void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverag
     return v_.loadBuffer(panel_, {inPanel, k}, lanes);
   };
   forEachBlock([&](Value row, int64_t height) {
-    int64_t step = std::min(kSums, depth_ / lanes_) * lanes_, full = depth_ / step * step;
+    int64_t step = sumsOfPair(depth_ / lanesOfFactors()) * lanesOfFactors();
+    int64_t full = depth_ / step * step;
     Value end = v_.index(full);
     if (coverage == Coverage::masked) {
       Value steps = v_.create<arith::CeilDivSIOp>(knownDepth_, v_.index(step));
@@ -303,13 +364,18 @@ void DotLowering::multiplyByRows(Value out) {
   });
 }
 
+/// Whether rows of rhs are multiplied as they are stored.
+bool DotLowering::isReadAsItIs() const {
+  return products_.areInPairs() || (edgeOf(right_) && storageType(source_) == element_);
+}
+
 void DotLowering::addTo(Value result) {
   Scratch &scratch = buffers_.scratch();
   int64_t mark = scratch.mark();
-  rows_ = buffers_.allocate({m_, depth_}, element_);
+  rows_ = buffers_.allocate({m_, depth_}, products_.areInPairs() ? source_ : element_);
   if (!right_ && !isDirect_)
     panel_ = buffers_.allocate({depth_, block_.vectors * lanes_}, element_);
-  else if (right_ && m_ > block_.rows)
+  else if (right_ && m_ > block_.rows && !isReadAsItIs())
     panel_ = buffers_.allocate({block_.vectors, depth_}, element_);
   v_.forEachElement(tileOf(op_.getResult()).getShape().drop_back(2), [&](const At &batch) {
     batch_ = batch;

@@ -23,15 +23,11 @@
 // Operands read from the edge of a view are zero beyond it: the loops stop at the last row of lhs,
 // column of rhs and k that hold anything.
 #pragma once
+#include "ditron/targets/cpu/emission/LaneProducts.h"
+#include "ditron/targets/cpu/emission/RegisterBlock.h"
 #include "ditron/targets/cpu/emission/TileEmitter.h"
 
 namespace ditron::cpu {
-
-/// Rows and vectors of columns of a product that the micro-kernel keeps in registers; by rows, a
-/// vector for each column.
-struct RegisterBlock {
-  int64_t rows, vectors;
-};
 
 /// The rows that a dot multiplies by rows of lhs: the source of a transpose, its only reader; null
 /// where rhs is none, its rows are shorter than a vector, or lhs has many.
@@ -47,17 +43,35 @@ public:
   void addTo(mlir::Value result);
 
 private:
+  ProductShape shape() const { return {m_, n_, lanes_, v_.target.registers}; }
+  bool multipliesPairs();
+  bool isReadAsItIs() const;
+  /// Of vectors of factors, whose products fill a vector of sums.
+  int64_t lanesOfFactors() const { return lanes_ * products_.factors(); }
   void multiplyMatrix(mlir::Value out);
-  void multiplyByColumns(mlir::Value out);
+  void multiplyDirectly(mlir::Value out);
   void multiplyByRows(mlir::Value out);
   void multiplyRows(mlir::Value out, mlir::Value column, int64_t columns, Coverage coverage);
   void forEachBlock(const std::function<void(mlir::Value row, int64_t height)> &visit);
+  void forEachColumns(
+      const std::function<void(mlir::Value column, llvm::ArrayRef<int64_t> widths)> &visit);
+  int64_t rowsInCache() const;
+  int64_t rowsOfPart() const;
+  bool isFollowed() const;
+  void multiplyPart(mlir::Value out, mlir::Value first, Coverage coverage);
+  /// Of a part of the rows of rhs, those from `first` on: a walk over some columns is at row k.
+  struct Step {
+    mlir::Value first, column, k;
+  };
+  void prefetchPart(const Access &ahead, const Step &step);
   void packRight(mlir::Value column, int64_t columns, Coverage coverage);
   void multiplyPanel(mlir::Value out, mlir::Value column, llvm::ArrayRef<int64_t> widths);
   void packRows();
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
   mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
                          Coverage coverage = Coverage::masked);
+  mlir::Value emitColumns(mlir::Value k, mlir::Value column, int64_t width, Coverage coverage);
+  int64_t rowsAhead() const;
   mlir::Value emitRight(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which,
                         Coverage coverage);
   const Access *edgeOf(mlir::Value operand) const;
@@ -70,9 +84,10 @@ private:
   mlir::Type source_, element_; ///< of the operands, and of the accumulator
   int64_t m_, n_, depth_, lanes_;
   mlir::Value right_; ///< rows of rhs, where it is multiplied by rows
-  bool isDirect_;     ///< rhs is read once, where it lies
+  bool isDirect_;     ///< rhs is read where it lies, once for all rows of lhs
+  LaneProducts products_;
   RegisterBlock block_;
-  mlir::Value rows_;   ///< lhs: memref<rows x depth>
+  mlir::Value rows_;   ///< lhs, of source type in pairs: memref<rows x depth>
   mlir::Value panel_;  ///< a panel of rhs: memref<depth x columns>, of rows memref<columns x depth>
   mlir::Value blocks_; ///< of rows of lhs that hold something but zero
   mlir::Value knownDepth_; ///< k up to which both operands do

@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "ditron/targets/cpu/VectorBuilder.h"
+#include "ditron/targets/cpu/emission/LaneProducts.h"
 
 namespace ditron::cpu {
 
 /// The inner loops of one panel of a product; emitted once for each static width.
 class MicroKernel {
 public:
-  /// `width` elements of row k of the right side, from column j of the panel on.
+  /// The factors of `width` lanes: of row k of the right side, or of it and the next row, from
+  /// column j of the panel on.
   using Right = std::function<mlir::Value(mlir::Value k, int64_t j, int64_t width)>;
 
-  /// `element`: of the accumulator.
-  MicroKernel(VectorBuilder &v, mlir::Type element) : v_(v), element_(element) {}
+  MicroKernel(VectorBuilder &v, const LaneProducts &products) : v_(v), products_(products) {}
 
-  /// result[row.., column..] += rows[row.., 0..depth] x right[0..depth, ..], in `height` rows and
-  /// vectors of these widths.
-  void emit(mlir::Value rows, const Right &right, mlir::Value result, mlir::Value row,
-            mlir::Value column, mlir::Value depth, int64_t height, llvm::ArrayRef<int64_t> widths);
+  /// Some of the result: `height` rows from `row` on, and vectors of these widths from `column` on.
+  struct Block {
+    mlir::Value row, column;
+    int64_t height;
+    llvm::ArrayRef<int64_t> widths;
+  };
+  /// Terms from `first` to `end`.
+  struct Terms {
+    mlir::Value first, end;
+  };
+  /// result[row.., column..] += rows[row.., first..end] x right[first..end, ..].
+  void emit(const Block &block, const Terms &terms, mlir::Value rows, const Right &right,
+            mlir::Value result);
 
 private:
-  mlir::VectorType vectorOf(int64_t width) const {
-    return mlir::VectorType::get({width}, element_);
-  }
-  void forEach(mlir::Value row, mlir::Value column, int64_t height, llvm::ArrayRef<int64_t> widths,
+  void forEach(const Block &block,
                const std::function<void(mlir::Value, mlir::Value, int64_t, size_t)> &visit);
-  llvm::SmallVector<mlir::Value> step(mlir::Value rows, const Right &right, mlir::Value row,
-                                      mlir::Value k, int64_t height, llvm::ArrayRef<int64_t> widths,
-                                      mlir::ValueRange carried);
-  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value acc);
+  llvm::SmallVector<mlir::Value> step(const Block &block, mlir::Value rows, const Right &right,
+                                      mlir::Value k, mlir::ValueRange carried);
   mlir::Value offset(mlir::Value base, int64_t by);
 
   VectorBuilder &v_;
-  mlir::Type element_;
+  LaneProducts products_;
 };
 
 } // namespace ditron::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "ditron/targets/cpu/VectorBuilder.h"
+#include "ditron/targets/cpu/emission/LaneProducts.h"
 
 namespace ditron::cpu {
 
@@ -8,14 +8,14 @@ namespace ditron::cpu {
 /// its lanes are added at the end. Rows of the right side are read where they lie.
 class RowKernel {
 public:
-  /// A vector of a row of the right side: its number, the first element, how many, and which of a
-  /// step it is.
+  /// A vector of a row of the right side: its number, the first element, the lanes of its sums, and
+  /// which of a step it is.
   using Right =
       std::function<mlir::Value(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which)>;
 
-  /// `element`: of the accumulator.
-  RowKernel(VectorBuilder &v, mlir::Type element, int64_t lanes)
-      : v_(v), element_(element), lanes_(lanes) {}
+  /// `lanes`: of a vector of sums.
+  RowKernel(VectorBuilder &v, const LaneProducts &products, int64_t lanes)
+      : v_(v), products_(products), lanes_(lanes) {}
 
   /// Which rows, and how many of each side.
   struct Block {
@@ -33,21 +33,16 @@ public:
             mlir::Value result);
 
 private:
-  mlir::VectorType vectorOf(int64_t lanes) const {
-    return mlir::VectorType::get({lanes}, element_);
-  }
-  mlir::Value multiply(mlir::Value x, mlir::Value y, mlir::Value acc);
-  mlir::Value add(mlir::Value x, mlir::Value y);
   llvm::SmallVector<mlir::Value> step(const Block &block, mlir::Value left, const Right &right,
                                       mlir::Value k, int64_t lanes, int64_t which,
                                       mlir::ValueRange carried);
-  mlir::Value addPairs(mlir::Value x, mlir::Value y);
   mlir::Value acrossLanes(mlir::ValueRange vectors);
+  int64_t rowsTogether(int64_t rows, int64_t columns) const;
   llvm::SmallVector<mlir::Value> sumsOf(const Block &block, const Terms &terms, mlir::Value left,
                                         const Right &right);
 
   VectorBuilder &v_;
-  mlir::Type element_;
+  LaneProducts products_;
   int64_t lanes_;
 };
 

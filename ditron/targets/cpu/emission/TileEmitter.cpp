@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/cpu/emission/TileEmitter.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -53,7 +52,7 @@ Value TileEmitter::emitLoad(core::LoadOp load, const At &at, int64_t lanes, Cove
   const Access &access = reads_.at(load);
   At element = elementAt(v_, access, at);
   if (ahead_ && lanes > 1 && access.unitStride && element.size() > 1)
-    prefetch(access, element);
+    bringNearer(access, at);
   return read(v_, access, element, lanes, coverage);
 }
 
@@ -65,13 +64,13 @@ Value TileEmitter::emitAhead(Value tile, const At &at, int64_t lanes, Coverage c
   return vector;
 }
 
-void TileEmitter::prefetch(const Access &access, At element) {
+void TileEmitter::bringNearer(const Access &access, At at) {
   constexpr int64_t kLine = 64;
   if (ahead_->firstElement * core::elementBytes(storageType(access.element)) % kLine)
     return;
-  size_t row = element.size() - access.shape.size();
-  element[row] = v_.add(element[row], v_.index(ahead_->rows));
-  v_.create<LLVM::Prefetch>(pointerTo(v_, access, element), /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  at.front() = v_.add(at.front(), v_.index(ahead_->rows));
+  Access there = tileAhead(v_, access, 0, at.front());
+  prefetch(v_, there, elementAt(v_, there, at));
 }
 
 Value TileEmitter::emitConstant(arith::ConstantOp constant, int64_t lanes) {

@@ -44,7 +44,7 @@ private:
                       Coverage coverage);
 
   mlir::Value emitLoad(core::LoadOp load, const At &at, int64_t lanes, Coverage coverage);
-  void prefetch(const Access &access, At element);
+  void bringNearer(const Access &access, At at);
 
   /// What reads of views bring nearer besides.
   struct Ahead {

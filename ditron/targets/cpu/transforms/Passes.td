@@ -14,7 +14,8 @@ def TilesToLoops : Pass<"cpu-tiles-to-loops", "::mlir::func::FuncOp"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "64", "Bytes of a vector register">,
     Option<"registers", "registers", "int64_t", "32", "Vector registers">,
-    Option<"memoryBytes", "memory-bytes", "int64_t", "67108864", "Bytes of a core's memory for tiles">];
+    Option<"memoryBytes", "memory-bytes", "int64_t", "67108864", "Bytes of a core's memory for tiles">,
+    Option<"multipliesPairs", "multiplies-pairs", "bool", "false", "Multiplies pairs of bf16 (AVX512-BF16)">];
 }
 
 def LookUpNibbles : Pass<"cpu-look-up-nibbles", "::mlir::func::FuncOp"> {

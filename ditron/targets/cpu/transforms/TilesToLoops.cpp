@@ -44,7 +44,8 @@ public:
     // The core's scratch memory comes as the last argument.
     Type bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), 8));
     function.insertArgument(function.getNumArguments(), bytes, {}, function.getLoc());
-    TileLowering lowering(function, function.getArguments().back(), {vectorBytes, registers});
+    TileLowering lowering(function, function.getArguments().back(),
+                          {vectorBytes, registers, multipliesPairs});
     if (failed(lowering.run()))
       return signalPassFailure();
     if (lowering.scratchBytes() > memoryBytes) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/cpu/emission/RegisterBlock.h"
+#include <algorithm>
+
+namespace ditron::cpu {
+
+RegisterBlock chooseBlock(const ProductShape &shape) {
+  auto [m, n, lanes, registers] = shape;
+  int64_t vectors = std::clamp<int64_t>((n + lanes - 1) / lanes, 1, 2);
+  int64_t most = std::max<int64_t>(1, (registers - vectors - 1) / vectors);
+  RegisterBlock best{1, vectors};
+  double bestCost = 1e30;
+  for (int64_t rows = 1; rows <= most; ++rows) {
+    int64_t blocks = (m + rows - 1) / rows;
+    double cost = static_cast<double>(blocks) * (static_cast<double>(rows * vectors) + vectors + 1);
+    if (cost < bestCost) {
+      bestCost = cost;
+      best.rows = rows;
+    }
+  }
+  return best;
+}
+
+RegisterBlock chooseDirect(const ProductShape &shape) {
+  constexpr int64_t kMost = 8;
+  auto [m, n, lanes, registers] = shape;
+  for (int64_t vectors = kMost; vectors > 0; vectors /= 2)
+    if (m * vectors + vectors + 1 <= registers && (vectors == 1 || (vectors - 1) * lanes < n))
+      return {m, vectors};
+  return {0, 0};
+}
+
+RegisterBlock chooseRows(const ProductShape &shape, int64_t sumsOfPair) {
+  auto [m, n, lanes, registers] = shape;
+  RegisterBlock best{1, 1};
+  if (m == 1 && sumsOfPair > 1) // memory sets the pace: one row of rhs after the other
+    return best;
+  double bestCost = 1e30;
+  for (int64_t columns : {8, 4, 2, 1})
+    for (int64_t rows = 1; rows <= std::min<int64_t>(m, 8); ++rows) {
+      if (columns > n || sumsOfPair * rows * columns + rows + 1 > registers)
+        continue;
+      int64_t blocks = (m + rows - 1) / rows;
+      double cost = static_cast<double>(blocks * (rows + columns)) / static_cast<double>(columns);
+      if (cost < bestCost) {
+        bestCost = cost;
+        best = {rows, columns};
+      }
+    }
+  return best;
+}
+
+bool isShortRow(int64_t vectors) { return vectors <= 16; }
+
+int64_t sumsOfPair(int64_t vectorsOfRow) { return isShortRow(vectorsOfRow) ? 1 : 4; }
+
+} // namespace ditron::cpu

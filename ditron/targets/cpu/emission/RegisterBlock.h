@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How much of a product is in vector registers at a time.
+#pragma once
+#include <cstdint>
+
+namespace ditron::cpu {
+
+/// Rows and vectors of columns of a product that the micro-kernel keeps in registers; by rows, a
+/// vector for each column.
+struct RegisterBlock {
+  int64_t rows, vectors;
+};
+
+/// A product of m rows and n columns, in vectors of `lanes` elements, on a core with `registers` vector registers.
+struct ProductShape {
+  int64_t m, n, lanes, registers;
+};
+
+/// The block that wastes least of a tile of m rows: acc, one row of rhs and one element of lhs in
+/// registers.
+RegisterBlock chooseBlock(const ProductShape &shape);
+/// Columns for all rows of a tile at once, as many as the registers hold; none if there are many rows.
+RegisterBlock chooseDirect(const ProductShape &shape);
+/// The block of rows of both sides with the fewest reads a product: its sums, and a vector of each
+/// row.
+RegisterBlock chooseRows(const ProductShape &shape, int64_t sumsOfPair);
+
+/// Whether a row is short, by the number of its vectors: a pair of rows has one vector of sums.
+bool isShortRow(int64_t vectors);
+/// Vectors of sums of a pair of rows. Of long rows several, to hide the latency of the additions; of
+/// short ones many pairs are added side by side. Results do not depend on how many rows there are:
+/// sums of all blocks are added in the same order.
+int64_t sumsOfPair(int64_t vectorsOfRow);
+
+} // namespace ditron::cpu
