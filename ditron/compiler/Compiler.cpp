@@ -66,6 +66,9 @@ OwningOpRef<ModuleOp> specialize(ModuleOp module, const CompileRequest &request)
     for (auto [n, isUnit] : llvm::enumerate(request.unitStride))
       if (isUnit)
         mark(n, core::kUnitStrideAttr, b.getUnitAttr());
+    for (auto [n, isConstant] : llvm::enumerate(request.constants))
+      if (isConstant)
+        mark(n, core::kConstantAttr, b.getUnitAttr());
     for (auto [n, bytes] : llvm::enumerate(request.alignment))
       if (bytes)
         mark(n, core::kAlignmentAttr, b.getI64IntegerAttr(bytes));

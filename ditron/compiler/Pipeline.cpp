@@ -50,8 +50,8 @@ void addCpuPipeline(OpPassManager &passes, const VectorTraits &target,
   addMesh(kernel, request);                    // whose orders may follow an axis
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(cpu::createTilesToLoops(
-      {target.vectorBytes, target.vectorRegisters, target.coreMemoryBytes}));
+  kernel.addPass(cpu::createTilesToLoops({target.vectorBytes, target.vectorRegisters,
+                                          target.coreMemoryBytes, target.multipliesPairs}));
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   if (target.vectorBytes == cpu::kTableBytes)
@@ -87,6 +87,7 @@ void addGpuTiles(OpPassManager &passes, const gpu::GpuTarget &target,
   kernel.addPass(gpu::createDistToDevice({name, request.recorded})); // a core is a block of threads
   kernel.addPass(gpu::createMergeNotifies());     // which releases to all ranks at once
   kernel.addPass(gpu::createPrefetchConstants()); // weights come nearer before tasks wait
+  kernel.addPass(gpu::createSinkWaits());         // and tasks find out what they read
   passes.addPass(gpu::createOutlineRegions(
       {name, warps, ctasPerSm, request.tensorMaps})); // phases may be planned apart
   OpPassManager &region = passes.nest<func::FuncOp>();

@@ -49,6 +49,10 @@ inline constexpr llvm::StringLiteral kWithinAttr = "tile.within";
 /// The argument is an input: nothing may write it (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 
+/// The argument is a constant of the graph that launches the kernel: none of its launches writes it
+/// (unit attribute of the argument). What wrote it may still be under way when a launch begins early.
+inline constexpr llvm::StringLiteral kConstantAttr = "tile.constant";
+
 /// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
 /// Of an argument of kUnitStrideAttr whose extents are below 2^31: the bytes, a power of two of up

@@ -8,13 +8,17 @@ namespace ditron::device {
 /// Whether signals of this rank may be notified by a peer: a verb names one, or they come from
 /// where that cannot be seen.
 static bool haveRemoteNotifier(Value signals) {
-  return !signals.getDefiningOp<SignalsOp>() ||
-         llvm::any_of(signals.getUsers(), [&](Operation *user) {
-           SmallVector<core::Observation, 3> seen = core::observationsOf(user);
-           return seen.empty() || llvm::any_of(seen, [&](const core::Observation &observation) {
-                    return observation.object == signals && observation.peer;
-                  });
-         });
+  auto isDeclared = [&] { // or the one use of an argument that has become of the declaration
+    auto cast = signals.getDefiningOp<UnrealizedConversionCastOp>();
+    return signals.getDefiningOp<SignalsOp>() ||
+           (cast && isa<BlockArgument>(cast.getOperand(0)) && cast.getOperand(0).hasOneUse());
+  };
+  return !isDeclared() || llvm::any_of(signals.getUsers(), [&](Operation *user) {
+    SmallVector<core::Observation, 3> seen = core::observationsOf(user);
+    return seen.empty() || llvm::any_of(seen, [&](const core::Observation &observation) {
+             return observation.object == signals && observation.peer;
+           });
+  });
 }
 
 /// What the compiler picks: notifies of a peer go far, waits reach as far as who notifies them.

@@ -21,6 +21,9 @@ using runtime::Tensor;
 struct CompileOptions {
   /// Its launches are recorded for a timeline: see ditron/profile/Profiler.h.
   bool recorded = false;
+  /// For each argument of the kernel: it is a constant of the graph whose launches these are, see
+  /// task::constantArguments. May be shorter.
+  std::vector<bool> constants = {};
 };
 
 /// What a launch took, asked for once it is done.

@@ -204,8 +204,10 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
   if (options.mode == Mode::megakernel)
     impl_->megakernel.emplace(context, impl_->shared, compileOptions);
   else
-    for (const Kernel &type : impl_->graph.types)
-      impl_->types.push_back(context.compile(type, {}, compileOptions));
+    for (size_t type = 0; type < impl_->graph.types.size(); ++type) {
+      compileOptions.constants = task::constantArguments(impl_->graph, type);
+      impl_->types.push_back(context.compile(impl_->graph.types[type], {}, compileOptions));
+    }
   if (options.mode != Mode::megakernel)
     for (const task::Node &node : impl_->graph.nodes)
       impl_->tasks.push_back(std::make_shared<runtime::LaunchTasks>(textOf(node)));

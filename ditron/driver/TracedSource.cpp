@@ -24,6 +24,7 @@ std::vector<int64_t> TracedSource::words(const std::vector<KernelArgument> &argu
 CompileRequest TracedSource::request(const runtime::Device &device) const {
   return {.target = targetFor(device.target()),
           .schedule = schedule_,
+          .constants = options_.constants,
           .mesh = device.mesh(),
           .recorded = options_.recorded};
 }

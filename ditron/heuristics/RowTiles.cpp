@@ -76,20 +76,25 @@ static int64_t weightsOfTile(const GemvShape &shape) {
 }
 
 /// A few rows of W for the threads of a CTA to read on end, in accesses of 16 bytes, with sums in
-/// registers: twice as many where the product is gated, and squares of x where it is normalised.
-static GemvTile elementsOfGpu(const GemvShape &shape) {
-  constexpr int64_t kRows = 4, kTerms = 256, kShortTerms = 512;
+/// registers: twice as many where the product is gated, and squares of x where it is normalised. Long rows
+/// are streamed, and a CTA may take more of them.
+static GemvTile elementsOfGpu(const GemvShape &shape, const DeviceTraits &target) {
+  constexpr int64_t kRows = 4, kTerms = 256, kShortTerms = 512, kLongRow = 4096; // bytes
   bool isShort = shape.type != DType::f32, isFull = shape.isGated || shape.isNormed;
   int64_t rows = isShort && shape.isNormed && !shape.isGated ? 2 * kRows : kRows;
   int64_t terms = shape.isPacked || (isShort && !isFull) ? kShortTerms : kTerms;
+  if (shape.isLong && target.hasWarpgroups && !shape.isPacked) {
+    rows = isFull ? kRows : 2 * kRows;
+    terms = kLongRow / static_cast<int64_t>(byteSize(shape.type));
+  }
   return {1, fit(shape.N, rows), fit(shape.K, terms), true};
 }
 
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   constexpr int64_t kRows = 64, kFew = 16;
   DType factors = shape.isExact ? DType::f32 : shape.type;
-  if (target.isGpu() && factors == DType::f32 && shape.B <= kFew)
-    return elementsOfGpu(shape);
+  if (target.isGpu() && (factors == DType::f32 ? shape.B <= kFew : shape.B == 1 && shape.isLong))
+    return elementsOfGpu(shape, target);
   constexpr int64_t kElements = 262144, kFewest = 8, kLongest = 16384; // of x
   if (target.isGpu()) {
     PairedTile tile =

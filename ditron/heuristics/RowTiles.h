@@ -42,6 +42,7 @@ struct GemvShape {
   bool isExact = false;  ///< products are of f32 whatever W is
   bool isGated = false;  ///< W has twice the rows
   bool isNormed = false; ///< x is normalised
+  bool isLong = false;   ///< for a kernel that streams long rows of W
 };
 struct GemvTile {
   int64_t m, n, k;

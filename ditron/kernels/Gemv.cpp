@@ -106,12 +106,12 @@ static GemvSums elementsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
   for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
     auto read = cast<f32>(Tile(x.tiled(1, cfg.k)(i, k)));
     if (norm.gain)
-      squares += read * read;
+      squares = fma(read, read, squares);
     auto scaled = norm.gain ? read * cast<f32>(norm.gain->tiled(cfg.k)(k)) : read;
     auto factor = cast<f32>(cast<F>(scaled));
-    sums += factor * cast<f32>(weightsOf(cfg, weights, N, 0, j, k));
+    sums = fma(factor, cast<f32>(weightsOf(cfg, weights, N, 0, j, k)), sums);
     if (cfg.gated != Gated::none)
-      others += factor * cast<f32>(weightsOf(cfg, weights, N, 1, j, k));
+      others = fma(factor, cast<f32>(weightsOf(cfg, weights, N, 1, j, k)), others);
   }
   auto row = [&](const Tile &terms) { return reshape(ditron::sum(terms, 1), {1, cfg.n}); };
   if (!norm.gain)
@@ -265,13 +265,15 @@ static Config defaults(const Problem &problem, WeightFormat format) {
           {"rms", 0}, {"residual", 0}, {"by", byElements}};
 }
 
-/// The tile of products of f32, which the configuration asks for.
+/// The tile of products that are taken element by element, for what the configuration asks for.
 static void retile(const Problem &problem, Config &config) {
-  if (static_cast<Wide>(config["wide"]) != Wide::exact)
+  bool isExact = static_cast<Wide>(config["wide"]) == Wide::exact;
+  if (!isExact && !config["rows"])
     return;
   heuristics::GemvShape shape = shapeOf(problem, WeightFormat::plain);
-  shape.isExact = true;
+  shape.isExact = isExact;
   shape.isGated = config["gated"] != 0;
+  shape.isLong = config["rows"] != 0;
   shape.isNormed = config["rms"] != 0;
   auto [m, n, k, byElements] = heuristics::gemvTile(shape, problem.target);
   config.set("m", m);
@@ -332,9 +334,16 @@ KernelEntry gemvEntry() {
                               {},
                               {"no", "yes", "exact", "results"},
                               0});
+  entry.parameters.push_back({"rows",
+                              "parts of rows of W: long ones, of one row x, stream through a "
+                              "megakernel on GPUs",
+                              {},
+                              {"usual", "long"},
+                              0});
   entry.defaults = [](const Problem &problem) {
     Config config = defaults(problem, WeightFormat::plain);
     config.add({"wide", 0});
+    config.add({"rows", 0});
     return config;
   };
   entry.retile = retile;

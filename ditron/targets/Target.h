@@ -32,6 +32,7 @@ struct VectorTraits {
   int64_t vectorBytes = 16; ///< of a vector register
   int64_t vectorRegisters = 16;
   int64_t coreMemoryBytes = 1 << 26; ///< for the tiles of one core
+  bool multipliesPairs = false; ///< one instruction adds products of pairs of bf16 to sums of f32
 };
 
 /// What the object of a kernel takes, by those who assembled it.

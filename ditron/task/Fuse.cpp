@@ -33,16 +33,6 @@ enum Column : int64_t {
 
 namespace {
 
-std::vector<bool> writtenValues(const Graph &graph) {
-  std::vector<bool> isWritten(graph.values.size());
-  for (const Node &node : graph.nodes)
-    for (auto [n, parameter] : llvm::enumerate(graph.kernelOf(node).parameters()))
-      if (const auto *value = std::get_if<size_t>(&node.operands[n]);
-          value && canWrite(parameter.access))
-        isWritten[*value] = true;
-  return isWritten;
-}
-
 std::string argumentText(const Graph &graph, size_t value) {
   std::vector<std::string> dims;
   for (int d = 0; d < graph.values[value].rank; ++d)

@@ -45,6 +45,28 @@ const Graph &requireTasks(const Graph &graph) {
   return graph;
 }
 
+std::vector<bool> writtenValues(const Graph &graph) {
+  std::vector<bool> isWritten(graph.values.size());
+  for (const Node &node : graph.nodes)
+    for (auto [n, parameter] : llvm::enumerate(graph.kernelOf(node).parameters()))
+      if (const auto *value = std::get_if<size_t>(&node.operands[n]);
+          value && canWrite(parameter.access))
+        isWritten[*value] = true;
+  return isWritten;
+}
+
+std::vector<bool> constantArguments(const Graph &graph, size_t type) {
+  std::vector<bool> isWritten = writtenValues(graph);
+  std::vector<bool> result(graph.types[type].parameters().size(), true);
+  for (const Node &node : graph.nodes)
+    for (size_t n = 0; node.type == type && n < result.size(); ++n) {
+      const auto *value = std::get_if<size_t>(&node.operands[n]);
+      if (!value || isWritten[*value] || graph.values[*value].kind != ValueKind::constant)
+        result[n] = false;
+    }
+  return result;
+}
+
 void failAt(const std::optional<std::string> &place, Location where, const std::string &message) {
   if (!place)
     throw CompileError(message, where);

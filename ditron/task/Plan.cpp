@@ -171,6 +171,7 @@ private:
       loads_[core] += bytesOf(boxes, graph_.values[*value].type);
       touched.push_back({*value, core, count, std::move(boxes), accesses[n].writes});
     }
+    loads_[core] += kBytesOfTask;
     task.waits = reduce(needs, core);
     tasksOf_[task.node].push_back({static_cast<int64_t>(core), count});
     queue.push_back(std::move(task));
@@ -283,7 +284,9 @@ private:
   std::vector<std::vector<Clock>> clocks_; ///< of each core, before each of its tasks
   std::vector<std::vector<Wait>> tasksOf_; ///< of each node: its tasks, as waits for them
   std::vector<Clock> nodeClocks_;          ///< of each node, once it was asked for
-  std::vector<double> loads_;              ///< bytes that each core touches
+  /// A task that reads little takes as long as some bytes do: it waits, and others wait for it.
+  static constexpr double kBytesOfTask = 128 * 1024;
+  std::vector<double> loads_; ///< bytes that each core touches, tasks among them
 };
 
 } // namespace

@@ -10,8 +10,11 @@
 //
 // FakeCalls.cpp has the calls of which nothing is expected but success.
 #include "EmulatedStreams.h"
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -25,6 +28,21 @@ using namespace ditron::emulated;
 constexpr int kSms = 8; // enough for ranks that share the GPU
 
 template <class T> T *at(uint64_t address) { return reinterpret_cast<T *>(address); }
+
+/// CUlaunchAttribute.
+struct LaunchAttribute {
+  int number;
+  alignas(8) uint32_t value[16];
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+
+/// Whether a launch may begin before those in front of it have ended.
+bool beginsEarly(std::span<const LaunchAttribute> attributes) {
+  constexpr int kProgrammaticStreamSerialization = 6; // CUlaunchAttributeID
+  return std::any_of(attributes.begin(), attributes.end(), [](const LaunchAttribute &one) {
+    return one.number == kProgrammaticStreamSerialization && one.value[0] != 0;
+  });
+}
 
 /// Tensor maps that were encoded: what the program passes on points to one.
 const emulator::TensorMap *keep(emulator::TensorMap map) {
@@ -177,9 +195,17 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   struct Config {
     unsigned grid[3], block[3], sharedBytes;
     void *stream;
+    const LaunchAttribute *attributes;
+    unsigned attributeCount;
   };
   const auto &asked = *static_cast<const Config *>(config);
   const auto *module = static_cast<Module *>(function);
+  if (beginsEarly({asked.attributes, asked.attributeCount}) &&
+      module->ptx.find("griddepcontrol.wait") == std::string::npos) {
+    std::fprintf(stderr, "emulated driver: cuLaunchKernelEx: the launch may begin early, expected "
+                         "a kernel that waits for those before it\n");
+    return kRefused;
+  }
   size_t words = 0; // parameters of the entry point that are no tensor maps
   for (size_t found = 0; (found = module->ptx.find("\t.param .", found)) != std::string::npos;
        ++found)

@@ -5,6 +5,7 @@
 #pragma once
 #include "ditron/kernels/functions/Attend.h"
 #include "ditron/lang/Dist.h"
+#include <algorithm>
 
 namespace ditron::kernels {
 
@@ -36,7 +37,7 @@ Tile joinedParts(const CombineAttentionConfig &cfg, const View<f32, 2, access> &
 class PartsInMemory {
 public:
   PartsInMemory(const DecodeAttentionConfig &cfg, Index B, Index N, Index G, Index D, Index P)
-      : cfg_{std::max(1, kElements / cfg.d), cfg.d}, together_(N / G), count_(P),
+      : cfg_{partsAtATime(cfg), cfg.d}, together_(N / G), count_(P),
         o_(symmetric<f32>({B, N, P, D}, "parts")), sizes_(symmetric<f32>({B, N, P}, "sizes")),
         done_(signals({B, G}, "done")) {}
 
@@ -51,7 +52,14 @@ public:
   }
 
 private:
-  static constexpr int kElements = 2048; ///< that are joined at a time: of four warps
+  /// Elements of as many parts as four warps join; of large parts, of which sequences have few, as many
+  /// as kKeys keys have.
+  static int partsAtATime(const DecodeAttentionConfig &cfg) {
+    constexpr int kElements = 2048, kKeys = 1024;
+    int most = std::max(1, kElements / cfg.d);
+    return cfg.byElements ? most : std::clamp(kKeys / (cfg.n * cfg.block), 1, most);
+  }
+
   CombineAttentionConfig cfg_;
   Index together_, count_;
   Symmetric<f32, 4> o_;

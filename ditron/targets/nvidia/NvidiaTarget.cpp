@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/NvidiaTarget.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/analysis/Streams.h"
 #include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "ditron/targets/nvidia/emit/Approximations.h"
 #include "ditron/targets/nvidia/emit/NvidiaCode.h"
@@ -25,6 +26,12 @@ public:
       return Products::accumulator(dot, threads);
     return nvidia::accumulator(shapeOf(tileOf(dot.getAcc())), threads.warps);
   }
+};
+
+/// The same beside a producer thread that streams constants.
+class StreamedProducts : public WarpProducts {
+public:
+  int64_t producerWarps() const override { return kWarpgroup; }
 };
 
 /// Products by wgmma, of tiles that TMA has brought.
@@ -113,6 +120,8 @@ std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
   auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.ctasPerSm),
                                               request.schedule.warps)
                                   : std::nullopt;
+  if (!roles && !streamedLoads(function, chip_).empty())
+    return std::make_unique<StreamedProducts>();
   if (!roles)
     return std::make_unique<WarpProducts>();
   return std::make_unique<WarpgroupProducts>(roles->warps, request.tensorStores);
@@ -144,6 +153,7 @@ void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
           {chip, request.schedule.warps, request.schedule.ctasPerSm})); // swap-AB
     return;
   case Stage::afterLayouts:
+    kernel.addPass(createStreamConstants({chip, request.schedule.stages})); // weights of tasks
     kernel.addPass(createSpecializeWarps({chip, request.schedule.stages, request.tensorStores}));
     kernel.addPass(createDependentLaunch({chip})); // PDL
     return;
@@ -162,6 +172,7 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
   addRolePatterns(patterns, types, context);
   addQueuePatterns(patterns, types, context);
   addPackedLoadPatterns(patterns, types, context);
+  addStreamPatterns(patterns, types, context);
   addOutboxPatterns(patterns, types, context);
   addGatePatterns(patterns, types, context);
   addTmaStorePatterns(patterns, types, context);

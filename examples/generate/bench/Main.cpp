@@ -77,7 +77,7 @@ void printText(const ditron::Context &ctx, const BenchOptions &line) {
   Preset preset = modelOf(line);
   int64_t positions = line.context + line.checked;
   Weights weights = randomWeights(ctx, preset, line.dtype(), positions, Contents::undefined);
-  Decoder decoder(ctx, preset.architecture.shard(ctx.ranks()), weights, {positions, line.batch},
+  Decoder decoder(ctx, preset.architecture.shard(ctx.ranks()), weights, line.size(),
                   line.modes().front());
   if (ctx.rank() == 0)
     std::fputs(ditron::toText(decoder.graph(line.batch)).c_str(), stdout);

@@ -35,8 +35,7 @@ class Batch {
 public:
   Batch(const Context &ctx, const BenchOptions &line, const Architecture &model,
         const Weights &weights, Mode mode)
-      : ctx_(ctx), line_(line),
-        decoder_(ctx, model, weights, {line.context + line.checked, line.batch}, mode) {
+      : ctx_(ctx), line_(line), decoder_(ctx, model, weights, line.size(), mode) {
     const DecoderSize &size = decoder_.size();
     std::vector<int64_t> pages(size_t(size.pagesOf(size.positions)));
     for (int64_t sequence = 0; sequence < line.batch; ++sequence) {
@@ -129,7 +128,8 @@ Measured measure(const Context &ctx, const BenchOptions &line, const Architectur
     result.tokens.insert(result.tokens.end(), batch.tokens().begin(), batch.tokens().end());
   }
   result.logits = numbers(batch.decoder().logits(0));
-  int64_t perPosition = 2 * model.layers * model.keyHeads * model.headSize * int64_t(sizeof(float));
+  int64_t elements = 2 * model.layers * model.keyHeads * model.headSize;
+  int64_t perPosition = elements * int64_t(byteSize(batch.decoder().caches().front().keys.dtype()));
   result.cacheBytes = perPosition * line.batch * (line.context + 1);
   timeInto(result, ctx, line, batch);
   return result;

@@ -6,6 +6,7 @@
 #include "ditron/support/Parallel.h"
 #include "model/Decoder.h"
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace generate {
@@ -65,6 +66,13 @@ std::vector<ditron::Mode> BenchOptions::modes() const {
   for (const std::string &name : modeNames)
     result.push_back(parseMode(name));
   return result;
+}
+
+DecoderSize BenchOptions::size() const {
+  std::vector<ditron::Mode> all = modes();
+  return {.positions = context + checked,
+          .sequences = batch,
+          .streams = std::ranges::find(all, ditron::Mode::megakernel) != all.end()};
 }
 
 BenchOptions parseBenchOptions(int argc, char **argv) {

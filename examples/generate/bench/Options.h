@@ -3,6 +3,7 @@
 #include "ditron/driver/TaskProgram.h"
 #include "ditron/runtime/Options.h"
 #include "ditron/support/DType.h"
+#include "model/Decoder.h"
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct BenchOptions {
 
   ditron::DType dtype() const;
   std::vector<ditron::Mode> modes() const;
+  /// Of the decoders, whose kernels are the same in all modes, for their results to be compared.
+  DecoderSize size() const;
 };
 
 /// UsageError naming the option that is wrong.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 
 using namespace ditron;
@@ -65,7 +66,8 @@ static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture
                                           const DecoderSize &size) {
   std::vector<LayerCache> caches;
   auto cache = [&] {
-    return ctx.tensor<f32>({size.allPages(), model.keyHeads, DecoderSize::kPage, model.headSize});
+    return ctx.tensor(size.cacheType,
+                      {size.allPages(), model.keyHeads, DecoderSize::kPage, model.headSize});
   };
   for (int64_t layer = 0; layer < model.layers; ++layer)
     caches.push_back({cache(), cache()});
@@ -89,10 +91,11 @@ Decoder::Decoder(const Context &ctx, const Architecture &model, Weights weights,
 
 /// Rows behind the last key have no weight; but 0 times what is no number is none.
 void Decoder::clear(std::span<const int64_t> pages) {
-  std::vector<int64_t> shape = caches_.front().values.shape();
+  const Tensor &values = caches_.front().values;
+  std::vector<int64_t> shape = values.shape();
   shape[0] = 1;
-  Tensor zeros = Tensor::own(DType::f32, shape);
-  std::fill_n(zeros.as<float>(), zeros.elements(), 0.0F);
+  Tensor zeros = Tensor::own(values.dtype(), shape);
+  std::memset(zeros.data(), 0, zeros.bytes());
   for (const LayerCache &cache : caches_)
     for (int64_t page : pages)
       cache.values.slice(0, page, 1).copyFrom(zeros);
@@ -121,7 +124,8 @@ static int64_t tiledRows(int64_t rows) {
 }
 
 TaskGraph Decoder::graph(int64_t rows) const {
-  return stepOf(ctx_, model_, weights_, caches_, tiledRows(rows));
+  bool streams = size_.streams.value_or(mode_ == Mode::megakernel);
+  return stepOf(ctx_, model_, weights_, caches_, {tiledRows(rows), streams});
 }
 
 const TaskProgram &Decoder::programFor(int64_t rows) {

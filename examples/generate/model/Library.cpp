@@ -42,6 +42,8 @@ const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptio
     choices.emplace_back("gated=halves");
   if (options.residual)
     choices.emplace_back("residual=yes");
+  if (options.streamed && W.storage == Storage::plain)
+    choices.emplace_back("rows=long");
   int64_t columns = W.rows / (options.gated ? 2 : 1);
   std::string config = fmt::format("{}", fmt::join(choices, ","));
   if (W.storage == Storage::plain)
@@ -55,7 +57,7 @@ const Kernel &Library::rows(DType type, int64_t width, int64_t rows) {
              type == DType::f32 ? "" : "wide=yes", type);
 }
 
-const Kernel &Library::attention(const Architecture &model, int64_t pageSize) {
+const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize) {
   return get("paged-attention",
              {{"T", 1},
               {"N", model.heads},
@@ -65,7 +67,7 @@ const Kernel &Library::attention(const Architecture &model, int64_t pageSize) {
               {"S", pageSize},
               {"B", 1},
               {"L", 1}},
-             "parts=apart");
+             "parts=apart", type);
 }
 
 const Kernel &Library::joinParts(const Architecture &model, DType type) {

@@ -16,6 +16,7 @@ struct ProductOptions {
   bool gated = false;    ///< the upper half of W gates the lower one
   bool residual = false; ///< something is added
   bool rounded = false;  ///< x is in bf16, and what a gated product gives
+  bool streamed = false; ///< W comes through a megakernel on end
 };
 
 /// The library's kernels, with the tiles that are good for a problem on this device. Each is made
@@ -25,15 +26,15 @@ public:
   explicit Library(const ditron::Context &ctx);
 
   /// Whether rows of a model whose matrices are all in bf16 are rounded to that: tensor cores take
-  /// them so. A single row has no use for these.
-  bool rounds(int64_t rows) const { return target_.isGpu() && rows > 1; }
+  /// them so, and all cores read them.
+  bool rounds() const { return target_.isGpu(); }
   /// W times each of `rows` rows. Products are of f32, but for x in bf16.
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
   /// Rows in f32 of a table of this width and type, by number.
   const ditron::Kernel &rows(ditron::DType type, int64_t width, int64_t rows);
-  /// Over a cache in pages of `pageSize` positions: parts of the keys and their sizes, which
+  /// Over a cache of this type in pages of `pageSize` positions: parts of the keys and their sizes, which
   /// joinParts makes rows of heads of.
-  const ditron::Kernel &attention(const Architecture &model, int64_t pageSize);
+  const ditron::Kernel &attention(const Architecture &model, ditron::DType type, int64_t pageSize);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
 

@@ -16,11 +16,12 @@ namespace {
 class StepBuilder {
 public:
   StepBuilder(TaskGraph &g, const Context &ctx, const Architecture &model, const Weights &weights,
-              int64_t rows)
+              DType cacheType, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
-        rounds_(library_.rounds(rows) && weights.areAllOf(DType::bf16)),
-        turn_(turnAndAppend(model)), roundNormed_(roundNormed(model)),
-        addOverRanks_(addOverRanks()), rows_(rows), ranks_(ctx.ranks()) {}
+        rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
+        turn_(turnAndAppend(model, cacheType)), roundNormed_(roundNormed(model)),
+        addOverRanks_(addOverRanks()), rows_(shape.rows),
+        streams_(shape.streams && shape.rows == 1), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     Value token = g_.input("token[T]", DType::i32);
@@ -48,6 +49,7 @@ private:
   template <class... A>
   Value product(ProductOptions options, Value x, const Matrix &W, const A &...more) {
     options.rounded = rounds_;
+    options.streamed = streams_;
     const Kernel &kernel = library_.product(W, rows_, options);
     switch (W.storage) {
     case Storage::plain:
@@ -94,8 +96,9 @@ private:
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
     Value qkv = productOfNormed({}, x, w.qkv, w.attentionNorm);
     Value q = addQueries(w, qkv, keys, values);
-    Parts parts = g_.task(library_.attention(model_, cache.keys.shape()[2]), q, keys, values,
-                          position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
+    Parts parts =
+        g_.task(library_.attention(model_, cache.keys.dtype(), cache.keys.shape()[2]), q, keys,
+                values, position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
     Value heads = g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
                           parts.sizes);
     return addProduct(heads, w.attentionOutput, x);
@@ -113,16 +116,18 @@ private:
   const Weights &weights_;
   bool rounds_;
   Kernel turn_, roundNormed_, addOverRanks_;
-  int64_t rows_, ranks_;
+  int64_t rows_;
+  bool streams_;
+  int64_t ranks_;
   Value position_, sequence_, pages_, cosines_, sines_;
 };
 
 } // namespace
 
 TaskGraph stepOf(const Context &ctx, const Architecture &model, const Weights &weights,
-                 const std::vector<LayerCache> &caches, int64_t rows) {
+                 const std::vector<LayerCache> &caches, const StepShape &shape) {
   TaskGraph g("step");
-  StepBuilder(g, ctx, model, weights, rows).addAll(caches);
+  StepBuilder(g, ctx, model, weights, caches.front().keys.dtype(), shape).addAll(caches);
   return g;
 }
 

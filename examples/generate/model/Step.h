@@ -10,14 +10,21 @@ struct LayerCache {
   Tensor keys, values;
 };
 
+/// What kernels of a step are chosen by.
+struct StepShape {
+  int64_t rows; ///< of tokens
+  bool streams =
+      false; ///< weights of a row come through a megakernel on end: sums have another order
+};
+
 /// One step of a model as a graph: step(token[T], position[T], sequence[T], pages[B,L], wanted[W]) ->
 /// best[W], logits[W,V]. Row t is a token, its place in its sequence and which sequence that is (all
 /// i32); a row at position -1 is none. The rows are of any of B sequences, whose pages of the caches
 /// the table lists, and a sequence's rows follow one another: a prompt takes many of one step. Of the
 /// rows that are wanted the step gives the logits of the token behind, and the one with the largest.
-/// `rows`: of a step, by which tiles are chosen. Results have the same bits whatever they are.
+/// Results have the same bits whatever the number of rows is, on CPUs and in the interpreter.
 ditron::TaskGraph stepOf(const ditron::Context &ctx, const Architecture &model,
                          const Weights &weights, const std::vector<LayerCache> &caches,
-                         int64_t rows);
+                         const StepShape &shape);
 
 } // namespace generate

@@ -2,6 +2,7 @@
 #include "model/StepKernels.h"
 #include "ditron/kernels/PagedCache.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ElementTypes.h"
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
@@ -43,15 +44,16 @@ template <class V> Halves load(const V &view, const Architecture &model) {
   Tile first = elementsOf(view, model.ropePairs, 0).tiled(half)(0);
   return {first, elementsOf(view, model.ropePairs, 1).tiled(half)(0)};
 }
-template <class V> void store(const V &view, const Architecture &model, const Halves &head) {
+template <class T, class V>
+void store(const V &view, const Architecture &model, const Halves &head) {
   int half = int(model.headSize / 2);
-  elementsOf(view, model.ropePairs, 0).tiled(half)(0) = head.first;
-  elementsOf(view, model.ropePairs, 1).tiled(half)(0) = head.second;
+  elementsOf(view, model.ropePairs, 0).tiled(half)(0) = cast<T>(head.first);
+  elementsOf(view, model.ropePairs, 1).tiled(half)(0) = cast<T>(head.second);
 }
 
 } // namespace
 
-Kernel turnAndAppend(const Architecture &model) {
+template <class T> static Kernel turnAndAppendOf(const Architecture &model) {
   bool hasNorms = model.hasHeadNorms;
   std::string signature = fmt::format(
       "turn-and-append(qkv[T,{}], positions[T], sequences[T], pages[B,L], cosines[M,{}], "
@@ -62,13 +64,13 @@ Kernel turnAndAppend(const Architecture &model) {
   return {signature, [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages,
                          In<f32> cosines, In<f32> sines, std::optional<In<f32, 1>> queryNorm,
                          std::optional<In<f32, 1>> keyNorm, std::optional<Scalar<f32>> eps,
-                         InOut<f32, 4> keys, InOut<f32, 4> values, Out<f32, 3> q) {
+                         InOut<T, 4> keys, InOut<T, 4> values, Out<T, 3> q) {
             int half = int(model.headSize / 2);
             Index N = model.heads, G = model.keyHeads, heads = N + 2 * G, S = keys.rows();
             auto all = qkv.split(1, heads);
             for (auto [t, h] : grid({qkv.rows(), heads})) {
               kernels::PagedRow row(positions, sequences, pages, t, S);
-              auto place = [&](const InOut<f32, 4> &cache, Index head) {
+              auto place = [&](const InOut<T, 4> &cache, Index head) {
                 return cache.at(row.page(row.position() / S)).at(head).at(row.position() % S);
               };
               auto turn = [&](const Halves &head, const std::optional<In<f32, 1>> &gain) {
@@ -80,13 +82,18 @@ Kernel turnAndAppend(const Architecture &model) {
               };
               when(row.position() >= 0, [&] {
                 Halves head = load(all.at(t).at(h), model);
-                when(h < N, [&] { store(q.at(t).at(h), model, turn(head, queryNorm)); });
+                when(h < N, [&] { store<T>(q.at(t).at(h), model, turn(head, queryNorm)); });
                 when(h >= N && h < N + G,
-                     [&] { store(place(keys, h - N), model, turn(head, keyNorm)); });
-                when(h >= N + G, [&] { store(place(values, h - N - G), model, head); });
+                     [&] { store<T>(place(keys, h - N), model, turn(head, keyNorm)); });
+                when(h >= N + G, [&] { store<T>(place(values, h - N - G), model, head); });
               });
             }
           }};
+}
+
+Kernel turnAndAppend(const Architecture &model, DType type) {
+  return kernels::Floats::dispatch(type, "turn-and-append",
+                                   [&]<class T> { return turnAndAppendOf<T>(model); });
 }
 
 Kernel roundNormed(const Architecture &model) {

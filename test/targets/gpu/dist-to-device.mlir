@@ -71,3 +71,24 @@ func.func @verbs(%i: index, %buffer: memref<?xf32, strided<[?], offset: ?>, #dis
   }
   return
 }
+
+// -----
+
+// A wait reaches as far as who notifies its signals: the GPU, where this rank alone does; all GPUs, where a peer does.
+// CHECK-LABEL: func.func @reach(
+// CHECK: simt.wait %{{.*}} site {{[0-9]+}} scope "gpu"
+// CHECK: simt.notify %{{.*}} scope "gpu"
+// CHECK: simt.wait %{{.*}} site {{[0-9]+}} scope "sys"
+// CHECK: simt.notify %{{.*}} scope "sys"
+func.func @reach(%i: index, %near: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>,
+                 %far: memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>)
+    attributes {dist.symmetric = [{element_bytes = 8 : i64, extents = ["8"], kind = "signals", name = "near"},
+                                  {element_bytes = 8 : i64, extents = ["8"], kind = "signals", name = "far"}]} {
+  %mine = builtin.unrealized_conversion_cast %near : memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> to !dist.signals<1>
+  %theirs = builtin.unrealized_conversion_cast %far : memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>> to !dist.signals<1>
+  dist.wait %mine[%i] >= %i : !dist.signals<1>
+  dist.notify %mine[%i] add %i : !dist.signals<1>
+  dist.wait %theirs[%i] >= %i : !dist.signals<1>
+  dist.notify %theirs[%i] on %i add %i : !dist.signals<1>
+  return
+}

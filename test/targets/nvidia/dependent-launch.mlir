@@ -4,6 +4,10 @@
 // OLD-NOT: nvidia.grid_dependency_wait
 
 !v = memref<?xf32, strided<[?], offset: ?>>
+!m = memref<?x?xf32, strided<[?, ?], offset: ?>>
+#l = #tile.layout<"(2 : 1@reg, 32 : 1@lane)">
+#rows = #tile.layout<"(4 : 1@warp, 2 : 4@reg, 32 : 1@lane, 4 : 1@reg)">
+#wide = #tile.layout<"(64 : 1@reg, 32 : 1@lane)">
 
 // A launch waits for the one before when its barriers are made.
 // CHECK-LABEL: func.func @roles
@@ -21,6 +25,55 @@ func.func @roles(%A: !v) {
     %t = nvidia.receive %pipe : <4 of tensor<64xf32>> -> tensor<64xf32>
     tile.store %t, %A[%c0] : tensor<64xf32>, !v
   }
+  return
+}
+
+// A kernel without roles lets the next launch begin at once, and waits in all its threads: also where a CTA has no tile.
+// CHECK-LABEL: func.func @elements
+// CHECK-SAME: attributes {simt.dependent_launch}
+// CHECK-NEXT: nvidia.grid_dependency_release
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: nvidia.grid_dependency_wait only
+// CHECK-NEXT: scf.if
+// CHECK-NOT: nvidia.grid_dependency
+func.func @elements(%x: !v, %y: !v, %exists: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.if %exists {
+    %t = tile.load %x[%c0] : !v -> tensor<64xf32, #l>
+    tile.store %t, %y[%c1] : tensor<64xf32, #l>, !v
+  }
+  return
+}
+
+// A kernel whose CTAs have nothing to do waits as well.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT: nvidia.grid_dependency_release
+// CHECK-NEXT: nvidia.grid_dependency_wait only
+// CHECK-NEXT: return
+func.func @nothing(%x: !v) {
+  return
+}
+
+// What the assembler may read at any time is not to be written meanwhile.
+// CHECK-LABEL: func.func @anywhere
+// CHECK-NOT: nvidia.grid_dependency
+func.func @anywhere(%x: !v {tile.readonly}, %y: !v) {
+  %c0 = arith.constant 0 : index
+  scf.for %i = %c0 to %c0 step %c0 {
+    %t = tile.load %x[%i] {simt.deferred} : !v -> tensor<2048xf32, #wide>
+    tile.store %t, %y[%i] : tensor<2048xf32, #wide>, !v
+  }
+  return
+}
+
+// Without roles, a kernel of several ranks is launched as ever.
+// CHECK-LABEL: func.func @plain_ranks
+// CHECK-NOT: nvidia.grid_dependency
+func.func @plain_ranks(%status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
+  simt.begin(%status, %rank) : !llvm.ptr, index
+  simt.end(%status, %rank) : !llvm.ptr, index
   return
 }
 
@@ -85,6 +138,43 @@ func.func @inboxes(%status: !llvm.ptr, %rank: index, %head: index) attributes {s
     simt.await 0
     %before = simt.arrive %e in (%status, %rank) : !llvm.ptr, index
     simt.close %e after %before in (%status, %rank) : !llvm.ptr, index
+  }
+  return
+}
+
+// The first CTAs ask for weights before they wait, for 64 KiB an SM: of 4 KB tiles 16. Not for x, which launches before may
+// write; nor where a number says that is read from memory.
+// CHECK-LABEL: func.func @weights
+// CHECK: nvidia.grid_dependency_release
+// CHECK: %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[MOST:.*]] = arith.constant 132 : i32
+// CHECK: %[[FIRST:.*]] = arith.cmpi ult, %[[CTA]], %[[MOST]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK-NEXT: scf.if %{{.*}} {
+// CHECK-NEXT: %[[COUNT:.*]] = arith.constant 16 : index
+// CHECK: %[[END:.*]] = arith.minsi
+// CHECK-NEXT: scf.for %[[K:.*]] = %{{.*}} to %[[END]]
+// CHECK-NEXT: simt.prefetch %arg1[%{{.*}}, %[[K]]] {{.*}} -> tensor<4x256xf32>
+// CHECK-NOT: simt.prefetch
+// CHECK: nvidia.grid_dependency_wait only
+// CHECK-NOT: simt.prefetch
+func.func @weights(%x: !v {tile.readonly}, %W: !m {tile.readonly, tile.constant}, %y: !v, %exists: i1, %j: index, %steps: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<4x256xf32, #rows>
+  scf.if %exists {
+    %sum = scf.for %k = %c0 to %steps step %c1 iter_args(%s = %zero) -> (tensor<4x256xf32, #rows>) {
+      %a = tile.load %x[%k] : !v -> tensor<64xf32, #l>
+      %w = tile.load %W[%j, %k] : !m -> tensor<4x256xf32, #rows>
+      %n = arith.addf %s, %w : tensor<4x256xf32, #rows>
+      scf.yield %n : tensor<4x256xf32, #rows>
+    }
+    %place = memref.load %x[%c0] : !v
+    %number = arith.fptosi %place : f32 to i64
+    %at = arith.index_cast %number : i64 to index
+    %other = tile.load %W[%at, %c0] : !m -> tensor<4x256xf32, #rows>
+    %t = tile.load %x[%c0] : !v -> tensor<64xf32, #l>
+    tile.store %t, %y[%c1] : tensor<64xf32, #l>, !v
   }
   return
 }

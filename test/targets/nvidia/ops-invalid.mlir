@@ -56,3 +56,35 @@ func.func @load_packed(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>>, %pipe: 
   nvidia.load_packed %A[%i] as tensor<64x64xbf16> to %pipe in 1 : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <4 of tensor<64x64xbf16>>
   return
 }
+
+// -----
+
+func.func @load_rows_ahead(%W: memref<?x?xf32, strided<[?, ?], offset: ?>>, %pipe: !nvidia.pipe<4 of tensor<8192xi8>>, %i: index) {
+  // expected-error @below {{is 5 slots ahead, expected 1 to 4}}
+  nvidia.load_rows %W[%i, %i] as tensor<4x512xf32> to %pipe ahead 5 : memref<?x?xf32, strided<[?, ?], offset: ?>>, <4 of tensor<8192xi8>>
+  return
+}
+
+// -----
+
+func.func @load_rows_behind(%W: memref<?x?xf32, strided<[?, ?], offset: ?>>, %pipe: !nvidia.pipe<4 of tensor<8192xi8>>, %i: index) {
+  // expected-error @below {{is 0 slots ahead, expected 1 to 4}}
+  nvidia.load_rows %W[%i, %i] as tensor<4x512xf32> to %pipe ahead 0 : memref<?x?xf32, strided<[?, ?], offset: ?>>, <4 of tensor<8192xi8>>
+  return
+}
+
+// -----
+
+func.func @load_rows_coords(%W: memref<?x?xf32, strided<[?, ?], offset: ?>>, %pipe: !nvidia.pipe<4 of tensor<8192xi8>>, %i: index) {
+  // expected-error @below {{has 1 coords but view has 2 dimensions}}
+  nvidia.load_rows %W[%i] as tensor<4x512xf32> to %pipe ahead 2 : memref<?x?xf32, strided<[?, ?], offset: ?>>, <4 of tensor<8192xi8>>
+  return
+}
+
+// -----
+
+func.func @receive_rows_coords(%W: memref<?x?xf32, strided<[?, ?], offset: ?>>, %pipe: !nvidia.pipe<4 of tensor<8192xi8>>, %i: index) {
+  // expected-error @below {{has 3 coords but view has 2 dimensions}}
+  %w = nvidia.receive_rows %W[%i, %i, %i] from %pipe : memref<?x?xf32, strided<[?, ?], offset: ?>>, <4 of tensor<8192xi8>> -> tensor<4x512xf32>
+  return
+}

@@ -62,7 +62,8 @@ struct Warp {
   /// Copies to shared memory: to, from, how many bytes, and how many of these are not zero.
   std::vector<std::array<uint64_t, 4>> copies;
   std::deque<std::vector<std::array<uint64_t, 4>>> copyGroups;
-  std::multiset<int> inUse; ///< registers of their left sides
+  std::multiset<int> inUse;             ///< registers of their left sides
+  std::array<bool, kLanes> hasWaited{}; ///< for the launches before this one
   bool isDone() const {
     return std::all_of(at.begin(), at.end(), [](int place) { return place < 0; });
   }
@@ -272,6 +273,8 @@ private:
 
   bool execute(Warp &warp, const Instruction &i, const Mask &mask) {
     std::string_view name = i.name();
+    if (program_.isDependent)
+      checkOrder(warp, i, mask);
     if (name == "fence")
       std::atomic_thread_fence(std::memory_order_seq_cst);
     if (name == "bra" || name == "ret" || name == "exit" || name == "fence" || name == "prefetch" ||
@@ -444,19 +447,6 @@ private:
       write(warp, i.operands[0].reg, lane, all & 1);
   }
 
-  /// Row r of matrix m is 16 bytes where lane 8 m + r points; lane 4 r + c holds two elements of
-  /// it.
-  void storeMatrices(Warp &warp, const Instruction &i) {
-    for (size_t matrix = 0; matrix < i.operands[1].parts.size(); ++matrix)
-      for (size_t lane = 0; lane < kLanes; ++lane) {
-        uint64_t row = value(warp, i.operands[0], matrix * 8 + lane / 4);
-        if (row % 16 != 0)
-          throw Fault("a misaligned access: " + i.text);
-        auto word = static_cast<uint32_t>(value(warp, i.operands[1].parts[matrix], lane));
-        std::memcpy(inShared(row + lane % 4 * 4, 4), &word, 4);
-      }
-  }
-
   //===-- Barriers --------------------------------------------------------------------------===//
 
   /// The warps of a warpgroup are to meet between two of these.
@@ -517,37 +507,15 @@ private:
     return {block, address & ((uint64_t(1) << kCtaShift) - 1)};
   }
 
-  bool synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      if (!mask[lane])
-        continue;
-      if (i.has("try_wait")) {
-        const Barrier &barrier = barriers_.at(value(warp, i.operands[1], lane));
-        if (barrier.phase % 2 == value(warp, i.operands[2], lane))
-          return false; // and again
-        continue;
-      }
-      bool isNew = i.has("init"), isOver = i.has("inval");
-      auto [block, address] = blockOf(value(warp, i.operands[isNew || isOver ? 0 : 1], lane));
-      if (block.barriers_.contains(address) == isNew)
-        throw Fault(isNew ? "an mbarrier is made where one is" : "there is no mbarrier: " + i.text);
-      if (isOver) {
-        block.barriers_.erase(address);
-        continue;
-      }
-      Barrier &barrier = block.barriers_[address];
-      if (isNew) {
-        barrier.arrivals = barrier.pending = static_cast<int64_t>(value(warp, i.operands[1], lane));
-        continue;
-      }
-      if (--barrier.pending < 0)
-        throw Fault("too many arrivals: " + i.text);
-      if (i.has("expect_tx"))
-        barrier.bytes += static_cast<int64_t>(value(warp, i.operands[2], lane));
-      barrier.update();
-    }
-    return true;
-  }
+  //===-- mbarriers (Barriers.cpp) ----------------------------------------------------------===//
+
+  uint32_t readWord(Warp &warp, const Instruction &i, size_t lane, bool isOver);
+  bool synchronise(Warp &warp, const Instruction &i, const Mask &mask);
+
+  //===-- Launches (LaunchOrder.cpp) --------------------------------------------------------===//
+
+  /// What a launch that begins early promises: Fault where it is not kept.
+  static void checkOrder(Warp &warp, const Instruction &i, const Mask &mask);
 
   //===-- TMA (Copies.cpp) ------------------------------------------------------------------===//
 
@@ -577,6 +545,9 @@ private:
 
   //===-- Products of one warp (Matrices.cpp) -----------------------------------------------===//
 
+  /// Row r of matrix m is 16 bytes where lane 8 m + r points; lane 4 r + c holds two elements of
+  /// it.
+  void storeMatrices(Warp &warp, const Instruction &i);
   void loadMatrices(Warp &warp, const Instruction &i);
   void multiplyMatrices(Warp &warp, const Instruction &i);
 

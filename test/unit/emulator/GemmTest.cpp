@@ -320,24 +320,46 @@ std::string without(std::string program, const std::string &text, const std::str
   return program;
 }
 
+/// What the emulator finds in a program; nothing: "".
+std::string faultOf(Problem &problem, const std::string &program) {
+  problem.setCode(program);
+  try {
+    problem.run(1, 1);
+  } catch (const emulator::Fault &found) {
+    return found.what();
+  }
+  return "";
+}
+
 /// The program without what keeps it right is seen to be wrong.
 TEST(Emulator, FindsWhatIsMissing) {
   Problem problem(gemmOf(DType::bf16, tile(64, 64, 64)), {64, 64, 1024});
   std::string right = problem.code().code;
   auto fault = [&](const std::string &text, const std::string &instead) {
-    problem.setCode(without(right, text, instead));
-    try {
-      problem.run(1, 1);
-    } catch (const emulator::Fault &found) {
-      return std::string(found.what());
-    }
-    return std::string();
+    return faultOf(problem, without(right, text, instead));
   };
   EXPECT_EQ(fault("wgmma.wait_group.sync.aligned 0;", ""),
             "a register of a product that is under way is read");
   // The slot's release.
   EXPECT_EQ(fault("mbarrier.arrive.shared::cta.b64 _,", "prefetch.global.L2"),
             "all threads wait for ever");
+}
+
+/// A launch that begins early waits for those before it, in all threads, before it reads.
+TEST(Emulator, FindsLaunchesThatDoNotWait) {
+  const std::string wait = "griddepcontrol.wait;";
+  for (bool hasRoles : {false, true}) {
+    Problem problem(gemmOf(DType::bf16, tile(64, 64, 64)), {64, 64, 64}, hasRoles, hasRoles);
+    std::string right = problem.code().code, ends = right, late = right;
+    ends.insert(right.find(wait), "ret;\n");
+    EXPECT_EQ(faultOf(problem, ends),
+              "a thread ends before it has waited for the launches before its own");
+    late.erase(right.find(wait), wait.size());
+    late.insert(late.rfind("ret;"), wait + "\n");
+    EXPECT_NE(faultOf(problem, late).find("memory is accessed before the launches before"),
+              std::string::npos);
+    EXPECT_EQ(faultOf(problem, right), "");
+  }
 }
 
 TEST(Emulator, FindsCopiesThatAreNotWaitedFor) {

@@ -5,6 +5,17 @@
 
 namespace ditron::emulator {
 
+void Block::storeMatrices(Warp &warp, const Instruction &i) {
+  for (size_t matrix = 0; matrix < i.operands[1].parts.size(); ++matrix)
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      uint64_t row = value(warp, i.operands[0], matrix * 8 + lane / 4);
+      if (row % 16 != 0)
+        throw Fault("a misaligned access: " + i.text);
+      auto word = static_cast<uint32_t>(value(warp, i.operands[1].parts[matrix], lane));
+      std::memcpy(inShared(row + lane % 4 * 4, 4), &word, 4);
+    }
+}
+
 // Row r of matrix m is 16 bytes where lane 8 m + r points. Lane 4 r + c gets two elements of row r;
 // or, transposed, of column r.
 void Block::loadMatrices(Warp &warp, const Instruction &i) {

@@ -93,9 +93,13 @@ private:
       labels_[line.substr(0, line.size() - 1)] = static_cast<int>(program_.instructions.size());
       return;
     }
-    // A loop around a wait: the wait alone, which blocks here.
-    if (size_t wait = line.find("mbarrier.try_wait"); wait != std::string::npos)
-      return addInstruction(line.substr(wait, line.find(';', wait) - wait), line);
+    // A loop around a wait: the wait alone, which blocks here; or until a word is not 0.
+    if (size_t wait = line.find("mbarrier.try_wait"); wait != std::string::npos) {
+      std::string text = line.substr(wait, line.find(';', wait) - wait);
+      if (size_t load = line.find("ld.volatile.shared.u32"); load != std::string::npos)
+        text += ", " + line.substr(load + 22, line.find(';', load) - load - 22);
+      return addInstruction(text, line);
+    }
     if (line[0] == '{')
       return addBlock(line.substr(1, line.rfind('}') - 1));
     addInstruction(line, line);
@@ -154,6 +158,7 @@ private:
     else
       for (const std::string &operand : splitList(rest))
         result.operands.push_back(parseOperand(operand));
+    program_.isDependent |= result.name() == "griddepcontrol" && result.has("wait");
     program_.instructions.push_back(std::move(result));
   }
 

@@ -44,6 +44,7 @@ struct Program {
   int registers = 0;
   std::map<std::string, int> parameters; ///< numbers by name
   size_t localBytes = 0;                 ///< of a thread's local memory
+  bool isDependent = false;              ///< waits for the launches before it (griddepcontrol)
 };
 
 /// The number in a type: 32 of "u32".

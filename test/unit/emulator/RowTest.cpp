@@ -25,9 +25,9 @@ CompileRequest promised(const Kernel &kernel, const Schedule &schedule, int64_t 
 
 /// Launches a kernel with a core for each tile; the code.
 BuiltKernel execute(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
-                    int64_t alignment, const Schedule &schedule = {}) {
+                    const CompileRequest &request) {
   setenv("DITRON_CACHE", "0", 1);
-  BuiltKernel code = buildKernel(kernel, promised(kernel, schedule, alignment));
+  BuiltKernel code = buildKernel(kernel, request);
   emulator::Launch launch{{}, {}, 0, int(code.info.threads), int(code.info.sharedBytes), 1};
   for (const KernelArgument &argument : arguments) {
     if (const auto *number = std::get_if<double>(&argument)) {
@@ -44,6 +44,10 @@ BuiltKernel execute(const Kernel &kernel, const std::vector<KernelArgument> &arg
   launch.words.push_back(reinterpret_cast<int64_t>(status));
   emulator::execute(code.code, launch);
   return code;
+}
+BuiltKernel execute(const Kernel &kernel, const std::vector<KernelArgument> &arguments,
+                    int64_t alignment, const Schedule &schedule = {}) {
+  return execute(kernel, arguments, promised(kernel, schedule, alignment));
 }
 
 /// A kernel y[T,width] = f(x[T,given]) of rows of bf16 or f32.
@@ -272,8 +276,26 @@ TEST(Rows, InPlace) {
 TEST(Rows, NormAlone) {
   std::string ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .ctasPerSm = 1});
   EXPECT_NE(ptx.find("ld.global.nc.v4"), std::string::npos);
+  EXPECT_EQ(ptx.find("griddepcontrol"), std::string::npos); // what is read is not to be written
   ptx = runNorm(true, DType::f32, {1, 8192}, 1, 8000, 16, {.warps = 4, .ctasPerSm = 2});
   EXPECT_EQ(ptx.find("ld.global.nc"), std::string::npos);
+  EXPECT_NE(ptx.find("griddepcontrol.wait"), std::string::npos);
+}
+
+/// The weights of a graph come nearer while its launch waits for those before it.
+TEST(Rows, ConstantsAreAskedForAhead) {
+  Kernel kernel = kernels::rmsNorm(DType::f32, {1, 512});
+  for (bool isConstant : {false, true}) {
+    NormData data(DType::f32, 2, 1200, /*hasMean=*/false);
+    CompileRequest request = promised(kernel, {}, 16);
+    request.constants = {false, isConstant};
+    std::string ptx = execute(kernel, data.arguments(/*isInPlace=*/false), request).code;
+    data.expect();
+    size_t asked = ptx.find("prefetch.global.L2"), waits = ptx.find("griddepcontrol.wait");
+    EXPECT_EQ(asked < waits, isConstant);
+    EXPECT_EQ(asked == std::string::npos, !isConstant);
+    EXPECT_LT(ptx.find("griddepcontrol.launch_dependents"), waits);
+  }
 }
 
 /// Heads of T tokens, each turned by the angles of the token's position.

@@ -98,4 +98,28 @@ inline Kernel byHand() {
   });
 }
 
+/// b = a + 1, numbers.
+inline Kernel next() {
+  return Kernel("next(a[N]) -> b[N]", [](In<i32, 1> A, Out<i32, 1> B) {
+    auto a = A.tiled(1);
+    auto b = B.tiled(1);
+    for (auto [i] : b.tiles())
+      b(i) = a(i) + 1;
+  });
+}
+
+/// y = x, if the number is above 0.
+inline Kernel guarded() {
+  return Kernel("guarded(x[M,N], number[1]) -> y[M,N]",
+                [](In<f32> X, In<i32, 1> number, Out<f32> Y) {
+                  auto x = X.tiled(1, 64);
+                  auto y = Y.tiled(1, 64);
+                  for (auto [i, j] : y.tiles()) {
+                    Index n = toIndex(number.read({0}));
+                    require(n > 0, "the number is {}, expected 1 or more", {n});
+                    y(i, j) = x(i, j) * 2;
+                  }
+                });
+}
+
 } // namespace ditron::testing_graphs

@@ -115,6 +115,31 @@ TEST(TaskGraphs, AnOutputMayBeUpdatedInPlace) {
   expectProved(g, {{"M", 9}, {"N", 10}});
 }
 
+/// On GPUs a launch begins early: behind a long one, and a short one of other tensors.
+TEST(TaskGraphs, ALaunchSeesWhatTheOneBeforeTheLastWrites) {
+  TaskGraph g("two-before");
+  Value x = g.input("x[M,M]"), y = g.input("y[N,N]");
+  Value product = g.task(square(), x);
+  g.output(g.task(affine(), y, 1.0));
+  g.output(g.task(centre(), product));
+  expectSameBits(g, {{20, 20}, {3, 3}, {3, 3}, {20, 20}});
+}
+
+TEST(TaskGraphs, ConstantsAreThoseThatNoNodeWrites) {
+  using Flags = std::vector<bool>;
+  TaskGraph g("constants");
+  Value x = g.input("x[2,3]"), weights = g.constant(randomTensor({2, 3}, 1));
+  Value cache = g.constant(randomTensor({2, 3}, 2));
+  Value y = g.task(blend(), x, weights);
+  EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({false, true, false}));
+  g.task(accumulate(), weights, inOut(cache));
+  EXPECT_EQ(task::constantArguments(g.graph(), 1), Flags({true, false}));
+  g.task(accumulate(), y, inOut(cache)); // not all nodes of the type pass a constant
+  EXPECT_EQ(task::constantArguments(g.graph(), 1), Flags({false, false}));
+  g.output(g.task(blend(), y, cache)); // which is written
+  EXPECT_EQ(task::constantArguments(g.graph(), 0), Flags({false, false, false}));
+}
+
 TEST(TaskGraphs, RowsAppendedAtRunTimeAreSeen) {
   Context ctx = Context::init({.cores = 2});
   auto run = [&](Mode mode) {
@@ -175,6 +200,81 @@ TEST(TaskGraphs, EmptyGraphsDoNothing) {
   expectSameBits(g, {{3, 4}});
   TaskGraph none("none");
   expectSameBits(none, {});
+}
+
+/// x -> W0 x -> W1 W0 x ..., of a row x: rows of W come in parts of 2 KB.
+TaskGraph products(int layers) {
+  kernels::GemvConfig config{.m = 1, .n = 4, .k = 512, .byElements = true};
+  TaskGraph g("products");
+  Value x = g.input("x[B,K0]");
+  for (int layer = 0; layer < layers; ++layer) {
+    Value W = g.input("W" + std::to_string(layer) + "[K" + std::to_string(layer + 1) + ",K" +
+                      std::to_string(layer) + "]");
+    x = g.task(kernels::gemv(DType::f32, config), x, W);
+  }
+  g.output(x);
+  return g;
+}
+
+TEST(TaskGraphs, WeightsOfLongRows) {
+  constexpr int64_t kWide = 520, kNarrow = 48;
+  std::vector<std::vector<int64_t>> shapes{{1, kWide}};
+  for (int layer = 0; layer < 4; ++layer)
+    shapes.push_back(layer % 2 ? std::vector{kWide, kNarrow} : std::vector{kNarrow, kWide});
+  shapes.push_back({1, kWide});
+  expectSameBits(products(4), shapes);
+}
+
+/// Products of a row x, and between them a task that ends the launch unless number + 1 is above 0.
+TaskGraph guardedProducts() {
+  kernels::GemvConfig config{.m = 1, .n = 4, .k = 512, .byElements = true};
+  Kernel product = kernels::gemv(DType::f32, config);
+  TaskGraph g("guarded-products");
+  Value x = g.input("x[B,K]"), W = g.input("W[K,K]"), number = g.input("number[1]", DType::i32);
+  Value y = g.task(guarded(), g.task(product, x, W), g.task(next(), number));
+  g.output(g.task(product, y, W)); // which is on its way while the one before it ends
+  return g;
+}
+
+/// The error of a launch that is given -1, behind one that is given 0.
+std::string errorOfRequirement(Mode mode) {
+  Context ctx = Context::init({.cores = 2});
+  Tensor x = ctx.tensorFrom(randomTensor({1, 520}, 1)),
+         W = ctx.tensorFrom(randomTensor({520, 520}, 2));
+  Tensor number = ctx.tensor<i32>({1}), y = ctx.tensor<f32>({1, 520});
+  TaskProgram step = ctx.compile(guardedProducts(), {.mode = mode});
+  for (int32_t given : {0, -1})
+    try {
+      Tensor host = Tensor::own(DType::i32, {1});
+      host.as<i32>()[0] = given;
+      number.copyFrom(host);
+      step(x, W, number, y);
+      ctx.sync();
+    } catch (const Error &error) {
+      return std::to_string(given) + ": " + error.what();
+    }
+  return "no error";
+}
+
+TEST(TaskGraphs, ARequirementEndsWhatStreamsWeights) {
+  for (Mode mode : {Mode::stream, Mode::graph, Mode::megakernel}) {
+    std::string error = errorOfRequirement(mode);
+    EXPECT_EQ(error.find("-1: "), 0u) << error;
+    EXPECT_NE(error.find("the number is 0, expected 1 or more"), std::string::npos) << error;
+  }
+}
+
+/// Weights in a ring, and products on tensor cores with rings of their own, share the memory of a core.
+TEST(TaskGraphs, LongRowsBesideProductsOfTiles) {
+  kernels::GemvConfig rows{.m = 1, .n = 4, .k = 512, .byElements = true};
+  TaskGraph g("mixed");
+  Value x = g.input("x[B,K]"), W = g.input("W[K,K]");
+  Value y = g.task(kernels::gemv(DType::f32, rows), x, W);
+  kernels::GemmConfig tiles{{64, 64, 64}};
+  Value square = g.input("A[N,N]");
+  g.output(g.task(kernels::gemm(DType::f32, tiles), square, square));
+  g.output(y);
+  expectSameBits(g, {{1, 520}, {520, 520}, {96, 96}, {96, 96}, {1, 520}}, {2});
 }
 
 TEST(TaskGraphs, TensorsWithoutElements) { expectSameBits(diamond(), {{0, 5}, {0, 5}}); }

@@ -166,6 +166,15 @@ BlockArgument rootOf(Value view) {
   return isOfFunction ? argument : nullptr;
 }
 
+bool isReadOnly(Value view) {
+  Value whole = wholeOf(view);
+  if (auto chosen = whole.getDefiningOp<ViewAtOp>())
+    return chosen->hasAttr(core::kReadOnlyAttr);
+  BlockArgument argument = rootOf(whole);
+  return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                         .getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr);
+}
+
 int64_t knownAlignment(Value view) {
   Value whole = wholeOf(view);
   IntegerAttr bytes;

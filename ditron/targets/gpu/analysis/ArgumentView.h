@@ -43,6 +43,9 @@ llvm::SmallVector<mlir::Value, 2> choicesOf(mlir::Value view);
 /// The function's argument that a view is part of, whatever part; null where that is not plain.
 mlir::BlockArgument rootOf(mlir::Value view);
 
+/// Whether a view is part of an argument, or of a view of a table, that nobody writes during a launch.
+bool isReadOnly(mlir::Value view);
+
 /// The core::kAlignmentAttr of the argument, or of the view of a table, that a view is part of; 0
 /// where it has none.
 int64_t knownAlignment(mlir::Value view);

@@ -57,9 +57,9 @@ void replicate(Iters &replication, int64_t size, int64_t used, Axis axis) {
 
 //===-- Layouts -------------------------------------------------------------------------------===//
 
-Layout blocked(const Shape &shape, int64_t vector, Threads threads) {
+Layout blocked(const Shape &shape, int64_t vector, Threads threads, WarpsTake first) {
   Dealer dealer(shape);
-  size_t last = shape.size() - 1;
+  size_t dims = shape.size(), last = dims - 1;
   int64_t registers = powerIn(shape[last], vector);
   dealer.deal(last, registers, 1, Axis::reg);
   int64_t lanes = 1;
@@ -69,12 +69,13 @@ Layout blocked(const Shape &shape, int64_t vector, Threads threads) {
     lanes *= part;
   }
   int64_t used = 1;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
+  for (size_t n = 0; n < dims; ++n) {
+    size_t dim = first == WarpsTake::rows ? n : last - n;
     int64_t part = powerIn(dealer.rest(dim), threads.warps / used);
     dealer.deal(dim, part, used, Axis::warp);
     used *= part;
   }
-  for (size_t dim = shape.size(); dim-- > 0;) {
+  for (size_t dim = dims; dim-- > 0;) {
     int64_t rest = dealer.rest(dim);
     dealer.deal(dim, rest, registers, Axis::reg);
     registers *= rest;

@@ -31,8 +31,11 @@ struct Threads {
 
 /// The tile dealt to threads for reading and writing memory whose last dimension is dense: each
 /// holds runs of `vector` neighbours (or as many as divide the row), neighbouring lanes hold
-/// neighbouring runs, and warps take rows before they share one.
-Layout blocked(const Shape &shape, int64_t vector, Threads threads);
+/// neighbouring runs, and warps take rows before they share one; or they share rows before they take
+/// others.
+enum class WarpsTake { rows, columns };
+Layout blocked(const Shape &shape, int64_t vector, Threads threads,
+               WarpsTake first = WarpsTake::rows);
 
 /// The tile with dimension `axis` shrunk to 1: whoever held any of its elements holds the one that
 /// is left. It is what a reduction along the axis gives, and what a broadcast along it reads.

@@ -66,4 +66,21 @@ LogicalResult requireLayouts(func::FuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
+bool isSummedBehindLoop(Value tile) {
+  auto load = tile.getDefiningOp<core::LoadOp>();
+  auto loop = load ? dyn_cast<scf::ForOp>(load->getParentOp()) : nullptr;
+  return loop && tileOf(tile).getRank() == 2 && tileOf(tile).getDimSize(0) > 1 &&
+         llvm::any_of(loop.getRegionIterArgs(), [&](Value sum) {
+           return isTile(sum) && tileOf(sum).getShape() == tileOf(tile).getShape();
+         });
+}
+
+bool onlyReadByDots(Value tile) {
+  return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
+    if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
+      return onlyReadByDots(transpose.getResult());
+    return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
+  });
+}
+
 } // namespace ditron::gpu

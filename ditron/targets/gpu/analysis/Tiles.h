@@ -48,4 +48,11 @@ const GpuTarget *targetNamed(llvm::StringRef name, mlir::Operation *op);
 /// Refuses a kernel whose tiles AssignLayouts has not dealt to threads.
 mlir::LogicalResult requireLayouts(mlir::func::FuncOp kernel);
 
+/// Whether a loop reads a tile to add it to one of its shape, element by element: rows are reduced behind
+/// the loop, once, and what all rows are multiplied by is read by few threads if warps share them.
+bool isSummedBehindLoop(mlir::Value tile);
+
+/// Whether products, and nothing else, read a tile, transposed or not.
+bool onlyReadByDots(mlir::Value tile);
+
 } // namespace ditron::gpu

@@ -29,6 +29,8 @@ public:
                                            int64_t run);
   /// How many of the tile's rows lie in the view: i32.
   mlir::Value rowsLeft() const { return left_[0]; }
+  /// How many of its columns do: i32.
+  mlir::Value columnsLeft() const { return left_.back(); }
   /// Whether runs of `run` elements are aligned, and none lies partly in the view.
   mlir::Value isWide(ThreadBuilder &t, int64_t run, bool partly = false);
   /// A run of neighbours of the tile, by its number in row-major order, `number` + `more`.

@@ -9,7 +9,7 @@
 //   scf.if %wide { 16 bytes where %mask holds ... } else { one element ... }
 //
 #include "ditron/lower/Conversions.h"
-#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
@@ -145,22 +145,9 @@ struct LoadPattern : TilePattern<core::LoadOp> {
     }
     Distribution places = *Distribution::of(core::layoutOf(tile), shapeOf(tile));
     GlobalTile memory(t, op.getView(), op.getCoords(), places);
-    TileAccess access(t, memory, places, placeOf(op, places));
+    TileAccess access(t, memory, places, placeOf(op));
     b.replaceOp(op, t.loaded(access.load(paddingBits(op.getPadding(), element)), element));
     return success();
-  }
-
-  /// Nobody else computes while a CTA that is alone on its SM waits: where it waits often,
-  /// what is read late had better be read as early as registers are there.
-  static Instructions::Place placeOf(core::LoadOp op, const Distribution &places) {
-    constexpr int64_t kOften = 8;
-    if (!op->hasAttr(kDeferredAttr))
-      return Instructions::Place::here;
-    int64_t bytes = storageBytes(tileOf(op.getTile()).getElementType());
-    int64_t run = places.run(std::max<int64_t>(1, accessBytes(op.getView()) / bytes));
-    bool isAlone = ctasPerSmOf(op->getParentOfType<func::FuncOp>()) == 1;
-    return isAlone && places.registers() / run > kOften ? Instructions::Place::anywhere
-                                                        : Instructions::Place::late;
   }
 };
 

@@ -49,32 +49,55 @@ void Talk::abort() {
   });
 }
 
-// Where the counter is high enough at once, it is the only load.
+// Where the counter is high enough at once, it is the only load. How long it has been and whether the
+// launch is over is asked once in many loads, each of which would wait for it.
 void Talk::wait(Value cell, Value value, int64_t site, StringRef scope, int64_t record) {
+  constexpr int64_t kLoads = 16;
   OpBuilder &b = t_.b;
   Type i64Type = b.getI64Type(), i1Type = b.getI1Type();
   Value no = b.create<arith::ConstantIntOp>(t_.loc, 0, 1);
-  // Carried: when the wait began, 0 before it is known, and whether it is to end; then what was seen.
-  auto loop =
-      b.create<scf::WhileOp>(t_.loc, TypeRange{i64Type, i1Type, i64Type}, ValueRange{i64(0), no});
-  Block *before = b.createBlock(&loop.getBefore(), {}, {i64Type, i1Type}, {t_.loc, t_.loc});
+  // Carried: when the wait began, 0 before it is known, and whether it is to end; how often it has
+  // looked; then what was seen.
+  SmallVector<Type> carried{i64Type, i1Type, i64Type};
+  auto loop = b.create<scf::WhileOp>(t_.loc, TypeRange{i64Type, i1Type, i64Type, i64Type},
+                                     ValueRange{i64(0), no, i64(0)});
+  Block *before = b.createBlock(&loop.getBefore(), {}, carried, {t_.loc, t_.loc, t_.loc});
   Value seen = t_.instructions->loadAcquire(cell, scope);
   Value isThere = compare(arith::CmpIPredicate::uge, seen, value);
   Value ends = either(isThere, before->getArgument(1));
-  b.create<scf::ConditionOp>(t_.loc, invert(ends),
-                             ValueRange{before->getArgument(0), before->getArgument(1), seen});
-  Block *after =
-      b.createBlock(&loop.getAfter(), {}, {i64Type, i1Type, i64Type}, {t_.loc, t_.loc, t_.loc});
+  SmallVector<Value> passed(before->getArguments());
+  passed.push_back(seen);
+  b.create<scf::ConditionOp>(t_.loc, invert(ends), passed);
+  carried.push_back(i64Type);
+  Block *after = b.createBlock(&loop.getAfter(), {}, carried, {t_.loc, t_.loc, t_.loc, t_.loc});
+  Value looks = t_.add(after->getArgument(2), i64(1)), began = after->getArgument(0);
+  Value some = b.create<arith::AndIOp>(t_.loc, looks, i64(kLoads - 1));
+  auto asks = b.create<scf::IfOp>(t_.loc, TypeRange{i64Type, i1Type},
+                                  compare(arith::CmpIPredicate::eq, some, i64(0)), true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(asks.elseBlock());
+    b.create<scf::YieldOp>(t_.loc, ValueRange{began, no});
+    b.setInsertionPointToStart(asks.thenBlock());
+    auto [since, isOver] = isWaitOver(began);
+    b.create<scf::YieldOp>(t_.loc, ValueRange{since, isOver});
+  }
+  b.create<scf::YieldOp>(t_.loc, ValueRange{asks.getResult(0), asks.getResult(1), looks});
+  b.setInsertionPointAfter(loop);
+  noteFailure(cell, value, loop.getResult(3), site, record);
+}
+
+/// When a wait began, as far as it is known now, and whether it is to end for the launch has failed, or it
+/// outlives its bound.
+std::pair<Value, Value> Talk::isWaitOver(Value began) {
   Value flag = t_.instructions->loadRelaxed(head(abi::Head::kAborted), "sys");
   Value isAborted = compare(arith::CmpIPredicate::ne, flag, i64(0));
-  Value now = t_.instructions->time(), began = after->getArgument(0);
-  began = b.create<arith::SelectOp>(t_.loc, compare(arith::CmpIPredicate::eq, began, i64(0)), now,
-                                    began);
-  Value passed = b.create<arith::SubIOp>(t_.loc, now, began);
+  Value now = t_.instructions->time();
+  Value isFirst = compare(arith::CmpIPredicate::eq, began, i64(0));
+  Value since = t_.b.create<arith::SelectOp>(t_.loc, isFirst, now, began);
+  Value passed = t_.b.create<arith::SubIOp>(t_.loc, now, since);
   Value isLate = compare(arith::CmpIPredicate::ugt, passed, launch(abi::kBound));
-  b.create<scf::YieldOp>(t_.loc, ValueRange{began, either(isAborted, isLate)});
-  b.setInsertionPointAfter(loop);
-  noteFailure(cell, value, loop.getResult(2), site, record);
+  return {since, either(isAborted, isLate)};
 }
 
 void Talk::noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record) {

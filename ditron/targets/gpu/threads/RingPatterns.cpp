@@ -58,9 +58,9 @@ struct AwaitPattern : TilePattern<AwaitOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(AwaitOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const override {
-    auto instructions = context_.target.instructions(b, op.getLoc());
-    instructions->waitCopies(static_cast<int64_t>(op.getPending()));
-    instructions->barrier();
+    ThreadBuilder t(b, op.getLoc(), context_);
+    t.instructions->waitCopies(static_cast<int64_t>(op.getPending()));
+    t.instructions->barrier(); // of the threads that compute
     b.eraseOp(op);
     return success();
   }

@@ -98,6 +98,7 @@ public:
   void noteFailure(Value cell, Value value, Value seen, int64_t site, int64_t record);
 
 private:
+  std::pair<Value, Value> isWaitOver(Value began);
   /// Whether a rank is on the line of the mesh that runs the kernel together; null: all are.
   Value isTogether(Value number);
 

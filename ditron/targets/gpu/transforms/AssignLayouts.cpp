@@ -85,14 +85,6 @@ std::optional<Layout> broadcastSource(core::BroadcastOp op, std::optional<Layout
   return layout;
 }
 
-bool onlyReadByDots(Value tile) {
-  return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
-    if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
-      return onlyReadByDots(transpose.getResult());
-    return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
-  });
-}
-
 /// Each thread holds whole groups of packets, neighbouring lanes neighbouring ones.
 Layout inGroups(RankedTensorType tile, Threads threads) {
   return blocked(shapeOf(tile), lower::PacketLayout(tile).run(), threads);
@@ -137,9 +129,10 @@ private:
       return Distribution::of(layout, shape)->registers();
     };
     int64_t vector = vectorOf(tileOf(tile), accessBytesOf(tile));
-    Layout layout = blocked(shape, vector, threads_);
+    WarpsTake first = isSummedBehindLoop(tile) ? WarpsTake::columns : WarpsTake::rows;
+    Layout layout = blocked(shape, vector, threads_, first);
     while (registersOf(layout) > kMany && (vector /= 2) > 0) {
-      Layout shorter = blocked(shape, vector, threads_);
+      Layout shorter = blocked(shape, vector, threads_, first);
       if (registersOf(shorter) >= registersOf(layout))
         break;
       layout = shorter;
@@ -535,7 +528,9 @@ private:
     }
     Builder attributes(function);
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
-    int64_t ctas = ctasPerSm ? ctasPerSm : chooseCtasPerSm(function, count, chip);
+    int64_t ctas = ctasPerSm                   ? ctasPerSm
+                   : products->producerWarps() ? 1 // CTAs with roles fill their SMs
+                                               : chooseCtasPerSm(function, count, chip);
     function->setAttr(kCtasPerSmAttr, attributes.getI64IntegerAttr(ctas));
     if (int64_t producers = products->producerWarps())
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(producers));

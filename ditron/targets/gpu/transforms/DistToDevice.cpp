@@ -51,6 +51,10 @@ public:
   LogicalResult run() {
     if (failed(lower::requireSignalMemory(function_)))
       return failure();
+    function_.walk([&](Operation *op) {
+      if (device::scopeOf(op) <= device::Scope::device)
+        near_.insert(op);
+    });
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
     auto instructions = target_.instructions(b_, loc_);
@@ -354,7 +358,7 @@ private:
   /// Copy engines see what is done for all of the system.
   StringRef scopeOf(Operation *op, Value signals) const {
     Value counters = signals.getDefiningOp<UnrealizedConversionCastOp>().getOperand(0);
-    return device::scopeOf(op) <= device::Scope::device && !isFixed(counters) ? "gpu" : "sys";
+    return near_.contains(op) && !isFixed(counters) ? "gpu" : "sys";
   }
 
   /// The peer's instance of a view, which is mapped here.
@@ -460,6 +464,8 @@ private:
     log(abi::DeviceLog::roleLeave, 0);
   }
 
+  /// Notifies and waits inside of the rank, as they are seen before any is lowered.
+  llvm::DenseSet<Operation *> near_;
   const GpuTarget &target_;
   bool isRecorded_;
   SmallVector<Value> launch_; ///< by abi::LaunchWord

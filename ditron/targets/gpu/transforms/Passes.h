@@ -36,6 +36,9 @@ inline int64_t ctasPerSmOf(mlir::func::FuncOp function) {
 inline constexpr llvm::StringLiteral kDeferredAttr = "simt.deferred";
 /// The producer warps, behind these (i64 attribute of the function; absent: no roles, see Roles.h).
 inline constexpr llvm::StringLiteral kProducerWarpsAttr = "simt.producer_warps";
+/// Bytes of shared memory that a target's own passes have taken for what lives as long as the kernel (i64
+/// attribute of the function; absent: none).
+inline constexpr llvm::StringLiteral kTakenSharedAttr = "simt.taken_shared";
 /// The CTAs of a cluster, which tiles may be dealt to together (i64 attribute of the function;
 /// absent: 1).
 inline constexpr llvm::StringLiteral kClusterAttr = "simt.cluster";

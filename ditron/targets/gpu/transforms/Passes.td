@@ -51,6 +51,11 @@ def PrefetchConstants : Pass<"simt-prefetch-constants", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];
 }
 
+def SinkWaits : Pass<"simt-sink-waits", "::mlir::func::FuncOp"> {
+  let summary = "Has a task of a graph find out what it works on before it waits";
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];
+}
+
 def OutlineRegions : Pass<"simt-outline-regions", "::mlir::ModuleOp"> {
   let summary = "Takes a kernel apart into regions that are planned by themselves, where roles ask for it";
   let dependentDialects = ["::ditron::gpu::SimtDialect"];

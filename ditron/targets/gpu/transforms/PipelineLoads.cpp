@@ -196,9 +196,10 @@ private:
       if (auto loop = dyn_cast<scf::ForOp>(op))
         loops.push_back(loop);
     });
+    auto taken = getOperation()->getAttrOfType<IntegerAttr>(kTakenSharedAttr);
+    int64_t available = target->traits().sharedBytes - momentary - (taken ? taken.getInt() : 0);
     for (scf::ForOp loop : loops)
-      used[alternativeOf(loop)] +=
-          pipeline(loop, target->traits().sharedBytes - momentary - usedBeside(loop, used));
+      used[alternativeOf(loop)] += pipeline(loop, available - usedBeside(loop, used));
   }
 
   /// Bytes that are there together with those of a loop.

@@ -51,7 +51,7 @@ struct Accumulators {
 Accumulators accumulatorsOf(const Chip &share, int64_t warps) {
   constexpr int64_t kMost = 192, kBeside = 40; // the latter registers hold other things
   constexpr int64_t kOfProduct = 26;           // and these the assembler wants beside one wgmma's
-  RoleRegisters registers = roleRegisters(share, warps, /*producerWaits=*/false);
+  RoleRegisters registers = roleRegisters(share, warps, kRegistersOfLoads);
   return {std::min(kMost, registers.computing - kBeside),
           std::min(kMostWidth, 2 * (registers.launched - kOfProduct))};
 }
@@ -141,7 +141,8 @@ public:
     WalkResult found = function_.walk([&](core::DotOp dot) {
       return add(dot) ? WalkResult::advance() : WalkResult::interrupt();
     });
-    if (found.wasInterrupted() || pipes_.empty() || !findFirst() || overwrites() || !hasRegisters())
+    if (found.wasInterrupted() || pipes_.empty() || !(first_ = firstOfRoles(function_)) ||
+        overwrites() || !hasRegisters())
       return std::nullopt;
     RolePlan plan{first_, pipes_, warps_, writers_};
     Guards guards = plan.guards(function_);
@@ -171,7 +172,7 @@ private:
         !fitsPanels(tileOf(load.getTile()), isKMajor) ||
         !isZero(load.getPadding(), tileOf(load.getTile()).getElementType()) ||
         !llvm::all_of(load.getCoords(), [&](Value at) { return projection_.computes(at); }) ||
-        !onlyReadByDots(load.getTile()))
+        !gpu::onlyReadByDots(load.getTile()))
       return false;
     bool isClipped = false;
     for (Value one : choicesOf(load.getView())) {
@@ -201,14 +202,6 @@ private:
         if (pipe.block == load->getBlock() && llvm::is_contained(pipe.dots, dot))
           return pipe;
     return pipes_.emplace_back(PipeLoads{load->getBlock(), {}, {}});
-  }
-
-  static bool onlyReadByDots(Value tile) {
-    return llvm::all_of(tile.getUses(), [&](OpOperand &use) {
-      if (auto transpose = dyn_cast<core::TransposeOp>(use.getOwner()))
-        return onlyReadByDots(transpose.getResult());
-      return isa<core::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
-    });
   }
 
   /// Packed tiles of symmetric memory that the kernel does not write itself, if the producer can
@@ -241,25 +234,6 @@ private:
       return view && rootOf(view) == root ? WalkResult::interrupt() : WalkResult::advance();
     });
     return !root || result.wasInterrupted();
-  }
-
-  /// The first op that computes tiles, constants aside, or that talks to other CTAs.
-  bool findFirst() {
-    for (Operation &op : function_.front()) {
-      WalkResult result = op.walk([](Operation *inner) {
-        bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
-                         llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
-        bool speaks = isOfThreads(inner) && !isMemoryEffectFree(inner) &&
-                      !isa<BeginOp, OpenOp, AbortOp, ReleaseCopiesOp>(inner);
-        return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
-      });
-      if (!result.wasInterrupted())
-        continue;
-      first_ = &op;
-      return true;
-    }
-    return false;
   }
 
   /// Whether a store makes operands that only then are loaded, in a kernel without barriers: waits
@@ -339,6 +313,22 @@ private:
 
 } // namespace
 
+Operation *firstOfRoles(func::FuncOp function) {
+  for (Operation &op : function.front()) {
+    WalkResult result = op.walk([](Operation *inner) {
+      bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
+                       llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
+      bool speaks = isOfThreads(inner) && !isMemoryEffectFree(inner) &&
+                    !isa<BeginOp, OpenOp, AbortOp, ReleaseCopiesOp>(inner);
+      return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return &op;
+  }
+  return nullptr;
+}
+
 Guards RolePlan::guards(func::FuncOp function) const {
   SmallVector<Operation *> loads;
   for (const PipeLoads &pipe : pipes)
@@ -353,9 +343,9 @@ bool PipeLoads::isInner() const {
   return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
 }
 
-RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits, int64_t idle) {
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, int64_t few, int64_t idle) {
   constexpr int64_t kStep = 8, kEnough = 240;
-  int64_t few = producerWaits ? 56 : 40, computing = warps * kLanes, others = kWarpgroup * kLanes;
+  int64_t computing = warps * kLanes, others = kWarpgroup * kLanes;
   int64_t each = share.coreRegisters / (computing + others + idle * kLanes) / kStep * kStep;
   if (each >= kEnough)
     return {share.registers, share.registers, share.registers};

@@ -51,9 +51,16 @@ struct RoleRegisters {
   int64_t launched, computing, producing;
   bool areHanded() const { return computing > launched; }
 };
+/// What a producer needs: one that loads tiles, one that waits for others too, and one that walks through
+/// the tasks of a graph.
+inline constexpr int64_t kRegistersOfLoads = 40, kRegistersOfWaits = 56, kRegistersOfTasks = 96;
 /// The registers of a CTA with `warps` consumer warps, and `idle` ones that wait for another region.
-/// A producer that waits for others takes more.
-RoleRegisters roleRegisters(const Chip &share, int64_t warps, bool producerWaits, int64_t idle = 0);
+/// `few`: those of a producer.
+RoleRegisters roleRegisters(const Chip &share, int64_t warps, int64_t few, int64_t idle = 0);
+
+/// The first op of the function's block that computes tiles, constants aside, or that talks to other
+/// CTAs; null if there is none.
+mlir::Operation *firstOfRoles(mlir::func::FuncOp function);
 
 /// Columns of the parts in which an fp8 product is computed beside its fp32 accumulator, a tile of
 /// `rows` x `columns`, and promoted: as wide as registers allow; 0 where there are not enough.

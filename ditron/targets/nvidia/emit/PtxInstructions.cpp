@@ -220,6 +220,19 @@ void Instructions::waitBarrier(Value barrier, Value parity) {
            "r,r,~{memory}", {barrier, parity}, {});
 }
 
+Value Instructions::waitBarrierUnless(Value barrier, Value parity, Value word) {
+  return assemble(
+      "{ .reg .pred done; mov.u32 $0, 0; again_${:uid}: "
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [$1], $2; @done bra over_${:uid}; "
+      "ld.volatile.shared.u32 $0, [$3]; setp.ne.u32 done, $0, 0; @done bra over_${:uid}; "
+      "bra again_${:uid}; over_${:uid}: }",
+      "=&r,r,r,r,~{memory}", {barrier, parity, word}, b_.getI32Type())[0];
+}
+
+void Instructions::storeWord(Value shared, Value word) {
+  assemble("st.volatile.shared.u32 [$0], $1;", "r,r,~{memory}", {shared, word}, {});
+}
+
 void Instructions::arrive(Value barrier, Value mask) {
   assemble("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}", {mask, barrier}, {});
 }
@@ -236,9 +249,16 @@ void Instructions::arriveExpecting(Value barrier, int64_t bytes) {
            "r,~{memory}", {barrier}, {});
 }
 
+void Instructions::arriveExpecting(Value barrier, Value bytes) {
+  assemble("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}",
+           {barrier, bytes}, {});
+}
+
+/// The policy of what leaves L2 first, as createpolicy makes it.
+static constexpr int64_t kEvictFirst = 0x12F0000000000000;
+
 void Instructions::copyTensor(Value shared, Value map, ArrayRef<Value> coords, Value barrier,
                               int64_t ctas, bool isReadOnce) {
-  constexpr int64_t kEvictFirst = 0x12F0000000000000; // as createpolicy makes it
   SmallVector<Value> operands{shared, map, barrier};
   operands.append(coords.begin(), coords.end());
   std::string place = operandList(3, coords.size()), to;
@@ -265,6 +285,15 @@ void Instructions::copyBulk(Value shared, Value address, int64_t bytes, Value ba
                        "[$1], {}, [$2];",
                        bytes),
            "r,l,r,~{memory}", {shared, address, barrier}, {});
+}
+
+void Instructions::copyBulkOnce(Value shared, Value address, Value bytes, Value barrier) {
+  assemble(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [$0], "
+      "[$1], $2, [$3], $4;",
+      "r,l,r,r,l,~{memory}",
+      {shared, address, bytes, barrier, b_.create<arith::ConstantIntOp>(loc_, kEvictFirst, 64)},
+      {});
 }
 
 void Instructions::fenceCopies() {

@@ -75,14 +75,21 @@ public:
   void fenceBarriers();
   /// Waits until the phase of this parity (i32) is complete.
   void waitBarrier(Value barrier, Value parity);
+  /// The same, or until a word of shared memory is not 0: that word (i32), as it was then.
+  Value waitBarrierUnless(Value barrier, Value parity, Value word);
   /// One arrival, if the mask holds.
   void arrive(Value barrier, Value mask);
   /// The same at the barrier (an address of mapToCta) of another CTA of the cluster.
   void arriveInCluster(Value barrier, Value mask);
   /// One arrival, which says that the phase also waits for this number of bytes.
   void arriveExpecting(Value barrier, int64_t bytes);
+  void arriveExpecting(Value barrier, Value bytes);
   /// A bulk copy of bytes, a multiple of 16, from an address to shared memory, which an mbarrier counts.
   void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);
+  /// The same of what is read once, which leaves L2 before all else; bytes: i32.
+  void copyBulkOnce(Value shared, Value address, Value bytes, Value barrier);
+  /// Writes a word (i32) to shared memory, at once.
+  void storeWord(Value shared, Value word);
   /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor
   /// map (!llvm.ptr) describes, to shared memory; counted by the barrier.
   /// `ctas` above 1: a multicast into the shared memory of the CTAs of the cluster, at the same

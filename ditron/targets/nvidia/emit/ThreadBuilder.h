@@ -7,6 +7,7 @@
 //   warpspec/RolePatterns.cpp     roles, and the pipes between them
 //   warpspec/QueuePatterns.cpp    numbers from the producer to the consumer
 //   warpspec/GatePatterns.cpp     order between roles, and between launches
+//   warpspec/StreamPatterns.cpp   constants in rows, from the producer to the consumer
 //   warpspec/TmaStorePatterns.cpp TMA stores
 #pragma once
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
@@ -60,6 +61,8 @@ void addQueuePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConvert
                       const ThreadContext &context);
 void addPackedLoadPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                            const ThreadContext &context);
+void addStreamPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                       const ThreadContext &context);
 void addOutboxPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
 void addGatePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

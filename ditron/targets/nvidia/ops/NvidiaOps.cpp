@@ -79,6 +79,14 @@ LogicalResult TmaLoadOp::verify() {
 LogicalResult LoadPackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 LogicalResult ReceivePackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 
+LogicalResult LoadRowsOp::verify() {
+  int64_t slots = getPipe().getType().getSlots(), ahead = static_cast<int64_t>(getAhead());
+  if (ahead < 1 || ahead > slots)
+    return emitOpError() << "is " << ahead << " slots ahead, expected 1 to " << slots;
+  return requireCoords(*this, getView(), getCoords());
+}
+LogicalResult ReceiveRowsOp::verify() { return requireCoords(*this, getView(), getCoords()); }
+
 LogicalResult ReceiveOp::verify() {
   SmallVector<Type> tiles(getPipe().getType().getTiles());
   return requireTypes(*this, getResultTypes(), tiles, "the pipe");

@@ -55,15 +55,30 @@ def Nvidia_PipeOp : Nvidia_Op<"pipe", [MemoryEffects<[MemAlloc, MemWrite]>]> {
   let summary = "Allocates a pipe, for all warps of the CTA";
   let description = [{
     The slots go round in order. Each has two mbarriers: one completes when its tiles are there, one
-    when every consumer warp has released it.
+    when every consumer warp has released it. With `leaving`, consumers may leave the kernel where the
+    producer waits for them: nvidia.leave.
 
     Example:
     ```mlir
     %pipe = nvidia.pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    %rows = nvidia.pipe leaving : <10 of tensor<16384xi8>>
     ```
   }];
+  let arguments = (ins UnitAttr:$leaving);
   let results = (outs Nvidia_PipeType:$pipe);
-  let assemblyFormat = "attr-dict `:` type($pipe)";
+  let assemblyFormat = "(`leaving` $leaving^)? attr-dict `:` type($pipe)";
+}
+
+def Nvidia_LeaveOp : Nvidia_Op<"leave", [MemoryEffects<[MemWrite]>]> {
+  let summary = "This thread leaves the kernel, as all consumers do: the producer of the pipe is to do so, too";
+  let description = [{
+    Example:
+    ```mlir
+    nvidia.leave %rows : <10 of tensor<16384xi8>>
+    ```
+  }];
+  let arguments = (ins Nvidia_PipeType:$pipe);
+  let assemblyFormat = "$pipe attr-dict `:` type($pipe)";
 }
 
 def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> {
@@ -196,6 +211,44 @@ def Nvidia_ReceivePackedOp : Nvidia_Op<"receive_packed", [MemoryEffects<[MemRead
                    I64Attr:$parts);
   let results = (outs Tile_Tile:$tile);
   let assemblyFormat = [{ $view `[` $coords `]` `from` $pipe `in` $parts attr-dict
+                          `:` type($view) `,` type($pipe) `->` type($tile) }];
+  let hasVerifier = 1;
+}
+
+def Nvidia_LoadRowsOp : Nvidia_Op<"load_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The producer loads a tile of a view into the next slot, row by row";
+  let description = [{
+    Coordinates as in tile.load, of a tile of type `tile` in registers. Each row is a bulk copy, of what
+    lies in the view: whole runs of 16 bytes. L2 gives it up before all else. At most `ahead` slots are
+    on their way at a time; the others have landed.
+
+    Example:
+    ```mlir
+    nvidia.load_rows %view[%i, %j] as tensor<8x1024xbf16> to %rows ahead 4
+        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <10 of tensor<16384xi8>>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, TypeAttr:$tile,
+                   Nvidia_PipeType:$pipe, I64Attr:$ahead);
+  let assemblyFormat = [{ $view `[` $coords `]` `as` $tile `to` $pipe `ahead` $ahead attr-dict
+                          `:` type($view) `,` type($pipe) }];
+  let hasVerifier = 1;
+}
+
+def Nvidia_ReceiveRowsOp : Nvidia_Op<"receive_rows", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The tile of rows in the consumer's next slot, once it is there";
+  let description = [{
+    Each thread reads its elements, and the slot is released. Zeros outside of the view.
+
+    Example:
+    ```mlir
+    %tile = nvidia.receive_rows %view[%i, %j] from %rows
+        : memref<?x?xbf16, strided<[?, ?], offset: ?>>, <10 of tensor<16384xi8>> -> tensor<8x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, Nvidia_PipeType:$pipe);
+  let results = (outs Tile_Tile:$tile);
+  let assemblyFormat = [{ $view `[` $coords `]` `from` $pipe attr-dict
                           `:` type($view) `,` type($pipe) `->` type($tile) }];
   let hasVerifier = 1;
 }

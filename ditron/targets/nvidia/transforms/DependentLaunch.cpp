@@ -1,8 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// nvidia-dependent-launch: programmatic dependent launch (PDL). A launch of a warp-specialised
-// kernel begins while the last CTAs of the one before it run. It waits for that one where it first
-// touches memory, when its barriers are made and its code is loaded.
+// nvidia-dependent-launch: programmatic dependent launch (PDL). A launch begins while the one before
+// it runs, and waits for that where it first touches memory: its CTAs are there, its barriers are made
+// and its code is loaded.
+//
+//   scf.if %exists { %x = tile.load ... }
+// becomes
+//   nvidia.grid_dependency_release
+//   nvidia.grid_dependency_wait only
+//   scf.if %exists { %x = tile.load ... }
+//
+// The next launch may begin as soon as all CTAs of this one have a place. All threads wait, in every
+// CTA, so a launch ends after those before it, and the next one need not wait for these. Each kernel
+// of one rank does so, but for one that has loads placed anywhere (LoadPlaces.h): what they read may
+// be written during the launch then, by those before it.
+//
+// Meanwhile it asks for the first part of what it reads of constants of its graph (core::kConstantAttr),
+// weights say, as far as their places are known: a hint, whatever is written to them before.
+//
+//   nvidia.grid_dependency_release
+//   scf.if %isOfFirstWave { scf.if %exists { scf.for %k = ... { simt.prefetch %W[%j, %k] } } }
+//   nvidia.grid_dependency_wait only
+//
+// CTAs behind those that SMs have at first would ask right before they read: they do not.
+//
+// With roles, CTAs fill their SMs:
 //
 //   %pipe = nvidia.pipe : ...
 //   nvidia.roles producer { ... } consumer { ... }
@@ -22,13 +44,18 @@
 //
 // A rank has then one launch at most whose CTAs may wait for others, and room for one of each rank
 // is there. An end that waits for copy engines of other ranks is no such place: those kernels let
-// nobody begin.
+// nobody begin, and neither do those of several ranks without roles.
 // test/targets/nvidia/dependent-launch.mlir shows it.
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/LoadPlaces.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
+#include "ditron/targets/gpu/transforms/ConstantLoads.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -42,7 +69,8 @@ namespace {
 /// Whether an op touches no memory but that of its CTA. The launch's number is one that the launch
 /// before changes.
 bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp>(op) || (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
+  return isa<PipeOp, QueueOp, GateOp, RingOp, GridDependencyReleaseOp>(op) ||
+         (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
 }
 
 /// Lets the next launch begin where the kernel ends; false where that waits, or is not found.
@@ -58,6 +86,39 @@ bool releaseAtEnd(func::FuncOp function) {
   return last != nullptr;
 }
 
+/// Whether the assembler may place loads: perhaps in front of any wait.
+bool hasFreeLoads(func::FuncOp function) {
+  auto isFree = [](core::LoadOp load) {
+    return placeOf(load) == Instructions::Place::anywhere ? WalkResult::interrupt()
+                                                          : WalkResult::advance();
+  };
+  return function.walk(isFree).wasInterrupted();
+}
+
+/// Whether a view is of a constant of the graph.
+bool isConstant(Value view) {
+  BlockArgument argument = gpu::rootOf(view);
+  return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                         .getArgAttr(argument.getArgNumber(), core::kConstantAttr);
+}
+
+/// Asks for constants in front of the wait.
+void askForConstants(GridDependencyWaitOp wait, const Chip &chip) {
+  constexpr int64_t kBytesOfSm = 64 * 1024; // what is on its way to an SM at a time, or a bit more
+  Location loc = wait.getLoc();
+  int64_t ctas = ctasPerSmOf(wait->getParentOfType<func::FuncOp>());
+  OpBuilder b(wait);
+  Value cta = b.create<NVVM::BlockIdXOp>(loc, b.getI32Type());
+  Value most = b.create<arith::ConstantIntOp>(loc, chip.sms * ctas, 32);
+  Value isOfFirstWave = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, cta, most);
+  auto branch = b.create<scf::IfOp>(loc, isOfFirstWave);
+  if (ConstantLoads{isConstant, {}, kBytesOfSm / ctas}.ask(branch.getThenBodyBuilder(), wait))
+    return;
+  for (Operation *op : {branch.getOperation(), isOfFirstWave.getDefiningOp(), most.getDefiningOp(),
+                        cta.getDefiningOp()})
+    op->erase();
+}
+
 class DependentLaunch : public impl::DependentLaunchBase<DependentLaunch> {
 public:
   using DependentLaunchBase::DependentLaunchBase;
@@ -68,15 +129,21 @@ private:
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
       return signalPassFailure();
-    if (!chip->hasDependentLaunch || function.getOps<RolesOp>().empty() || isRegion(function))
+    if (!chip->hasDependentLaunch || function.isExternal() || isRegion(function))
       return;
     bool isDistributed = function->hasAttr(kDistributedAttr);
-    if (isDistributed && !releaseAtEnd(function))
+    bool hasRoles = !function.getOps<RolesOp>().empty();
+    if (isDistributed ? !hasRoles || !releaseAtEnd(function) : !hasRoles && hasFreeLoads(function))
       return;
     Block &body = function.front();
+    if (!hasRoles)
+      OpBuilder::atBlockBegin(&body).create<GridDependencyReleaseOp>(function.getLoc());
     Operation &first =
         *llvm::find_if(body.without_terminator(), [](Operation &op) { return !isOfCore(op); });
-    OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(), /*only=*/isDistributed);
+    auto wait = OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(),
+                                                               isDistributed || !hasRoles);
+    if (!hasRoles)
+      askForConstants(wait, *chip);
     function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));
   }
 };

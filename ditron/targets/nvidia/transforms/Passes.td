@@ -35,9 +35,19 @@ def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
            "Launches may describe what the kernel writes, too">];
 }
 
+def StreamConstants : Pass<"nvidia-stream-constants", "::mlir::func::FuncOp"> {
+  let summary = "A producer thread copies the weights of a graph's tasks into a ring, ahead of the tasks";
+  let dependentDialects = ["::ditron::nvidia::NvidiaDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"stages", "stages", "int64_t", "0", "Slots of the ring; 0: as many as are useful">];
+}
+
 def DependentLaunch : Pass<"nvidia-dependent-launch", "::mlir::func::FuncOp"> {
   let summary = "Programmatic dependent launch: begins while the launch before runs, and waits where it touches memory";
-  let dependentDialects = ["::ditron::nvidia::NvidiaDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect",
+                           "::ditron::nvidia::NvidiaDialect"];
   let options = [
     Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];
 }

@@ -60,6 +60,10 @@ public:
 
   Value full(Value slot) { return barrier(slot, 0); }
   Value empty(Value slot) { return barrier(slot, type_.getSlots()); }
+  /// The word that is not 0 when consumers have left: nvidia.pipe leaving.
+  Value leaving() {
+    return t_.offset(base_, type_.getSlots() * (slotBytes(type_) + 2 * kBarrierBytes));
+  }
   /// The same of the CTA whose rank is this lane's number: i32.
   Value emptyThere(Value slot) {
     Value place = t_.add(there_, t_.mul(slot, t_.i32(kBarrierBytes)));

@@ -60,7 +60,10 @@ struct PipePattern : TilePattern<PipeOp> {
     PipeType type = op.getType();
     ThreadBuilder t(b, op.getLoc(), context_);
     int64_t slots = type.getSlots(), bytes = slots * slotBytes(type);
-    Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes));
+    int64_t barriers = 2 * slots * kBarrierBytes, word = op.getLeaving() ? 4 : 0;
+    Value base = t.shared(context_.shared.allocate(bytes + barriers + word));
+    if (word)
+      b.create<LLVM::StoreOp>(op.getLoc(), t.i32(0), t.offset(base, bytes + barriers));
     Value pipe = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t, op), 1);
@@ -185,13 +188,15 @@ private:
   }
 
   RoleRegisters registersOf(RolesOp op) const {
-    WalkResult waits = op.getProducer().walk([](Operation *inner) {
-      return isa<WaitOp, GateWaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    int64_t few = kRegistersOfLoads;
+    op.getProducer().walk([&](Operation *inner) {
+      few = std::max(few, isa<LoadRowsOp>(inner)           ? kRegistersOfTasks
+                          : isa<WaitOp, GateWaitOp>(inner) ? kRegistersOfWaits
+                                                           : 0);
     });
     int64_t ctas = ctasPerSmOf(op->getParentOfType<func::FuncOp>());
     int64_t idle = context_.ctaWarps - context_.warps - context_.producerWarps;
-    return roleRegisters(chipOf(context_).share(ctas), context_.warps, waits.wasInterrupted(),
-                         idle);
+    return roleRegisters(chipOf(context_).share(ctas), context_.warps, few, idle);
   }
 };
 

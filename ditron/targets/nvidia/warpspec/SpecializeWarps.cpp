@@ -55,11 +55,10 @@
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
 #include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
 #include "ditron/targets/nvidia/warpspec/PackedLoads.h"
+#include "ditron/targets/nvidia/warpspec/Producer.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Iterators.h"
 
 using namespace mlir;
 
@@ -87,32 +86,18 @@ struct LoadedPipe {
   int64_t ctas = 1;            ///< CTAs that the pipe has tiles for
 };
 
-/// Writes the producer: the control flow around the loads, and what it is computed from.
-class Producer {
+/// Writes the producer of tiles that TMA brings.
+class TileProducer : public Producer {
 public:
   /// `gates`: ops behind which the producer waits for the consumer at a gate. `packed`: tiles that
   /// come through the first pipe, too.
-  Producer(OpBuilder b, ArrayRef<LoadedPipe> pipes, const Guards &guards,
-           const llvm::DenseMap<Operation *, Value> &gates, ArrayRef<core::LoadOp> packed)
-      : b_(b), pipes_(pipes), guards_(guards), gates_(gates), packed_(packed) {}
-
-  void project(llvm::iterator_range<Block::iterator> ops) {
-    for (Operation &op : ops) {
-      project(op);
-      for (const LoadedPipe &one : pipes_)
-        if (one.loads.tiles.back().load == &op)
-          loadTiles(one);
-      if (auto load = dyn_cast<core::LoadOp>(op); load && llvm::is_contained(packed_, load))
-        loadPacked(load);
-      if (auto gate = gates_.find(&op); gate != gates_.end())
-        b_.create<GateWaitOp>(op.getLoc(), gate->second);
-    }
-  }
+  TileProducer(OpBuilder b, ArrayRef<LoadedPipe> pipes, const Guards &guards,
+               const llvm::DenseMap<Operation *, Value> &gates, ArrayRef<core::LoadOp> packed)
+      : Producer(b), pipes_(pipes), guards_(guards), gates_(gates), packed_(packed) {}
 
 private:
-  /// Whether an op has something for the producer to do in it: tiles to load, or what comes before
-  /// some, waits and the kernel's end.
-  bool leads(Operation &op) {
+  /// Tiles to load, or what comes before some, waits and the kernel's end.
+  bool leads(Operation &op) override {
     if (llvm::any_of(pipes_,
                      [&](const LoadedPipe &one) {
                        return op.isProperAncestor(one.loads.tiles.back().load);
@@ -126,68 +111,21 @@ private:
     return result.wasInterrupted();
   }
 
-  void project(Operation &op) {
-    if (isa<WaitOp>(op) && guards_.precedesLoad(&op)) {
-      b_.clone(op, mapping_)->setAttr(kProducerAttr, b_.getUnitAttr());
-    } else if (Projection::isScalar(&op) && isKnown(op)) {
-      if (!op.hasTrait<OpTrait::IsTerminator>())
-        b_.clone(op, mapping_);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && leads(op)) {
-      projectLoop(loop);
-    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && leads(op)) {
-      projectBranch(branch);
-    } else {
-      inside_.insert(op.getResults().begin(), op.getResults().end());
-    }
+  bool repeats(Operation &op) override {
+    if (!isa<WaitOp>(op) || !guards_.precedesLoad(&op))
+      return false;
+    b_.clone(op, mapping_)->setAttr(kProducerAttr, b_.getUnitAttr());
+    return true;
   }
 
-  /// Whether what an op takes from outside of it is there.
-  bool isKnown(Operation &op) {
-    WalkResult result = op.walk([&](Operation *inner) {
-      bool isThere = llvm::all_of(inner->getOperands(), [&](Value v) {
-        return mapping_.contains(v) || !inside_.contains(v);
-      });
-      return isThere ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    return !result.wasInterrupted();
-  }
-
-  void projectLoop(scf::ForOp loop) {
-    SmallVector<BlockArgument> carried;
-    SmallVector<Value> inits, yielded;
-    for (BlockArgument argument : loop.getRegionIterArgs())
-      if (projection_.computes(argument)) {
-        carried.push_back(argument);
-        inits.push_back(mapped(loop.getTiedLoopInit(argument)->get()));
-      } else {
-        inside_.insert(argument);
-      }
-    inside_.insert(loop.getResults().begin(), loop.getResults().end());
-    auto copy = b_.create<scf::ForOp>(loop.getLoc(), mapped(loop.getLowerBound()),
-                                      mapped(loop.getUpperBound()), mapped(loop.getStep()), inits,
-                                      [](OpBuilder &, Location, Value, ValueRange) {});
-    mapping_.map(loop.getInductionVar(), copy.getInductionVar());
-    for (auto [argument, copied] : llvm::zip(carried, copy.getRegionIterArgs()))
-      mapping_.map(argument, copied);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(copy.getBody());
-    project(llvm::make_range(loop.getBody()->begin(), loop.getBody()->end()));
-    for (BlockArgument argument : carried)
-      yielded.push_back(mapped(loop.getTiedLoopYieldedValue(argument)->get()));
-    b_.create<scf::YieldOp>(loop.getLoc(), yielded);
-  }
-
-  void projectBranch(scf::IfOp branch) {
-    inside_.insert(branch.getResults().begin(), branch.getResults().end());
-    auto copy = b_.create<scf::IfOp>(branch.getLoc(), mapped(branch.getCondition()),
-                                     /*withElseRegion=*/branch.elseBlock() != nullptr);
-    for (auto [from, to] :
-         {std::pair(branch.thenBlock(), copy.thenBlock()), {branch.elseBlock(), copy.elseBlock()}})
-      if (from) {
-        OpBuilder::InsertionGuard guard(b_);
-        b_.setInsertionPoint(to->getTerminator());
-        project(llvm::make_range(from->begin(), from->end()));
-      }
+  void follow(Operation &op) override {
+    for (const LoadedPipe &one : pipes_)
+      if (one.loads.tiles.back().load == &op)
+        loadTiles(one);
+    if (auto load = dyn_cast<core::LoadOp>(op); load && llvm::is_contained(packed_, load))
+      loadPacked(load);
+    if (auto gate = gates_.find(&op); gate != gates_.end())
+      b_.create<GateWaitOp>(op.getLoc(), gate->second);
   }
 
   void loadTiles(const LoadedPipe &one) {
@@ -195,9 +133,7 @@ private:
     Value slot = b_.create<AcquireOp>(last.getLoc(), b_.getIndexType(), one.pipe);
     for (auto [n, tile] : llvm::enumerate(one.loads.tiles)) {
       core::LoadOp load = tile.load;
-      SmallVector<Value> coords;
-      for (Value coord : load.getCoords())
-        coords.push_back(mapped(coord));
+      SmallVector<Value> coords = mapped(load.getCoords());
       auto loadFrom = [&](Value view, Value map) {
         auto tma = b_.create<TmaLoadOp>(load.getLoc(), mapped(view), coords, map, one.pipe, slot,
                                         static_cast<uint64_t>(n), tileOf(load.getTile()).getShape(),
@@ -221,9 +157,7 @@ private:
   }
 
   void loadPacked(core::LoadOp load) {
-    SmallVector<Value> coords;
-    for (Value coord : load.getCoords())
-      coords.push_back(mapped(coord));
+    SmallVector<Value> coords = mapped(load.getCoords());
     RankedTensorType tile = tileOf(load.getTile());
     Value pipe = pipes_.front().pipe;
     int64_t parts = partsOf(tile, cast<PipeType>(pipe.getType()), warpsOf(load));
@@ -231,17 +165,10 @@ private:
                             static_cast<uint64_t>(parts));
   }
 
-  Value mapped(Value value) { return mapping_.lookupOrDefault(value); }
-
-  OpBuilder b_;
   ArrayRef<LoadedPipe> pipes_;
   const Guards &guards_;
   const llvm::DenseMap<Operation *, Value> &gates_;
   ArrayRef<core::LoadOp> packed_;
-  IRMapping mapping_;
-  Projection projection_;
-  /// What is computed where only the other role goes.
-  llvm::DenseSet<Value> inside_;
 };
 
 class SpecializeWarps : public impl::SpecializeWarpsBase<SpecializeWarps> {
@@ -251,7 +178,7 @@ public:
 private:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (!function->hasAttr(kProducerWarpsAttr))
+    if (!function->hasAttr(kProducerWarpsAttr) || !function.getOps<RolesOp>().empty())
       return;
     const Chip *chip = chipNamed(chipName, function);
     if (!chip)
@@ -288,7 +215,8 @@ private:
       return llvm::make_range(std::next(roles->getIterator()),
                               function.front().getTerminator()->getIterator());
     };
-    Producer(OpBuilder::atBlockEnd(producer), pipes, guards, gates, plan->packed).project(rest());
+    TileProducer(OpBuilder::atBlockEnd(producer), pipes, guards, gates, plan->packed)
+        .project(rest());
     eraseDead(*producer);
     for (auto [op, gate] : gates)
       arriveBehind(op, gate);
@@ -436,14 +364,6 @@ private:
     int64_t slots = std::max<int64_t>(1, stages ? static_cast<int64_t>(stages) : fit(1));
     bool hasRoom = fit(2) >= slots;
     return {slots, hasRoom ? 2 : 1};
-  }
-
-  /// Erases what the producer computed and does not need, users first.
-  static void eraseDead(Block &block) {
-    block.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
-      if (isOpTriviallyDead(op))
-        op->erase();
-    });
   }
 };
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ditron/targets/nvidia/analysis/Streams.h"
+#include "ditron/device/DistOps.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/nvidia/analysis/Projection.h"
+#include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+/// Whether a tile comes fast row by row: a copy takes about as long as 2 KB of it do.
+static bool hasLongRows(core::LoadOp load) {
+  constexpr int64_t kRow = 2048, kMost = 32 * 1024; // bytes
+  RankedTensorType tile = tileOf(load.getTile());
+  int64_t bytes = core::elementBytes(tile.getElementType());
+  return tile.getRank() == 2 && tile.getDimSize(1) * bytes >= kRow &&
+         tile.getDimSize(1) * bytes % gpu::kAccessBytes == 0 &&
+         tile.getNumElements() * bytes <= kMost;
+}
+
+static bool isZero(core::LoadOp load) {
+  return !load.getPadding() ||
+         *load.getPadding() ==
+             Builder(load.getContext()).getZeroAttr(tileOf(load.getTile()).getElementType());
+}
+
+SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip) {
+  SmallVector<core::LoadOp> loads;
+  if (!chip.hasWarpgroups || !function->hasAttr(device::kExactCoresAttr))
+    return loads;
+  Projection projection;
+  function.walk([&](core::LoadOp load) {
+    if (hasLongRows(load) && gpu::isSummedBehindLoop(load.getTile()) && isZero(load) &&
+        !gpu::onlyReadByDots(load.getTile()) && gpu::isReadOnly(load.getView()) &&
+        gpu::knownAlignment(load.getView()) >= gpu::kAccessBytes && projection.reaches(load) &&
+        projection.computes(load.getView()) &&
+        llvm::all_of(load.getCoords(), [&](Value at) { return projection.computes(at); }))
+      loads.push_back(load);
+  });
+  return loads;
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which tiles a persistent kernel streams: long rows of weights, say, that a producer thread copies into a ring
+// of shared memory long before a task asks for them.
+#pragma once
+#include "ditron/core/TileOps.h"
+#include "ditron/targets/nvidia/Chip.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace ditron::nvidia {
+
+/// Of a kernel whose cores are exactly those of a schedule, loads of tiles that a loop adds up element by
+/// element: of long rows of arguments that nobody writes, at places that the producer can find. Empty where the chip has no such copies.
+llvm::SmallVector<core::LoadOp> streamedLoads(mlir::func::FuncOp function, const Chip &chip);
+
+} // namespace ditron::nvidia

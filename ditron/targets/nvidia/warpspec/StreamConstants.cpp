@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// nvidia-stream-constants: the tasks of a graph find their weights in shared memory. A producer thread
+// walks through the same tasks, as far as they lead to constants, and copies these into a ring; it waits
+// for no task. So memory is read on end, whatever the tasks wait for.
+//
+//   scf.for %task = ... {
+//     scf.for %wait = ... { simt.wait ... }
+//     scf.if %isProduct {
+//       scf.for %k = ... iter_args(%sum = %zero) {
+//         %x = tile.load %X[%k];  %w = tile.load %W[%j, %k]
+//         ...
+// becomes
+//   %ring = nvidia.pipe leaving : <10 of tensor<16384xi8>>
+//   nvidia.roles producer {
+//     scf.for %task = ... {
+//       scf.if %isProduct {
+//         scf.for %k = ... {
+//           nvidia.load_rows %W[%j, %k] to %ring ahead 4
+//   } consumer {
+//     scf.for %task = ... {
+//       scf.for %wait = ... { simt.wait ... }
+//       scf.if %isProduct {
+//         scf.for %k = ... iter_args(%sum = %zero) {
+//           %x = tile.load %X[%k];  %w = nvidia.receive_rows %W[%j, %k] from %ring
+//
+// All tiles share one ring, whose slots are as large as the largest. Few slots are on their way at a time:
+// more would queue in front of what other SMs need sooner. A task that leaves the kernel, for what it
+// requires does not hold, says so to the producer. test/targets/nvidia/stream-constants.mlir shows it.
+#include "ditron/targets/gpu/analysis/Regions.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/analysis/Roles.h"
+#include "ditron/targets/nvidia/analysis/Streams.h"
+#include "ditron/targets/nvidia/warpspec/Producer.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+
+#define GEN_PASS_DEF_STREAMCONSTANTS
+#include "ditron/targets/nvidia/transforms/Passes.h.inc"
+
+namespace {
+
+int64_t bytesOf(RankedTensorType tile) {
+  return tile.getNumElements() * storageBytes(tile.getElementType());
+}
+int64_t bytesOf(Value tile) { return bytesOf(tileOf(tile)); }
+
+/// Writes the producer of constants.
+class StreamProducer : public Producer {
+public:
+  StreamProducer(OpBuilder b, ArrayRef<core::LoadOp> loads, PipeOp pipe)
+      : Producer(b), loads_(loads), pipe_(pipe) {}
+
+private:
+  bool leads(Operation &op) override {
+    return llvm::any_of(loads_, [&](core::LoadOp load) { return op.isProperAncestor(load); });
+  }
+
+  void follow(Operation &op) override {
+    auto load = dyn_cast<core::LoadOp>(op);
+    if (load && llvm::is_contained(loads_, load))
+      b_.create<LoadRowsOp>(load.getLoc(), mapped(load.getView()), mapped(load.getCoords()),
+                            tileOf(load.getTile()), pipe_,
+                            static_cast<uint64_t>(ahead(bytesOf(load.getTile()))));
+  }
+
+  /// Slots that may be on their way at a time.
+  int64_t ahead(int64_t bytes) {
+    constexpr int64_t kBytes = 64 * 1024; // of an SM: these keep memory busy
+    return std::clamp<int64_t>(kBytes / bytes, 2, pipe_.getType().getSlots());
+  }
+
+  ArrayRef<core::LoadOp> loads_;
+  PipeOp pipe_;
+};
+
+class StreamConstants : public impl::StreamConstantsBase<StreamConstants> {
+public:
+  using StreamConstantsBase::StreamConstantsBase;
+
+private:
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    const Chip *chip = chipNamed(chipName, function);
+    if (!chip)
+      return signalPassFailure();
+    if (!function->hasAttr(kProducerWarpsAttr))
+      return;
+    SmallVector<core::LoadOp> loads = streamedLoads(function, *chip);
+    if (loads.empty())
+      return; // of tiles that TMA brings
+    PipeType ring = ringOf(function, loads, chip->sharedBytes);
+    if (!ring) {
+      function->removeAttr(kProducerWarpsAttr);
+      return;
+    }
+    int64_t taken = ring.getSlots() * bytesOf(ring.getTiles()[0]) + kBarriers;
+    function->setAttr(kTakenSharedAttr, Builder(function).getI64IntegerAttr(taken));
+    function.walk([](PrefetchOp prefetch) { prefetch.erase(); });
+    split(function, loads, ring);
+  }
+
+  /// As many slots as are useful, and fit into what is left of shared memory; null: too few do.
+  PipeType ringOf(func::FuncOp function, ArrayRef<core::LoadOp> loads, int64_t available) const {
+    constexpr int64_t kAlignment = 1024, kOfProducts = 96 * 1024, kFewest = 3;
+    int64_t bytes = 0, momentary = 0, shared = 0;
+    for (core::LoadOp load : loads)
+      bytes = std::max(bytes, bytesOf(load.getTile()));
+    bytes = llvm::alignTo(bytes, kAlignment);
+    function.walk([&](Operation *op) {
+      momentary = std::max(momentary, gpu::momentaryBytes(op));
+      for (Value tile : op->getResults())
+        if (isTile(tile) && isShared(tileOf(tile)))
+          shared = kOfProducts; // and their rings
+    });
+    int64_t slots = (available - momentary - shared - kBarriers) / bytes;
+    slots = std::min(slots, stages ? stages : kBytes / bytes);
+    if (slots < kFewest)
+      return nullptr;
+    Builder b(function.getContext());
+    return PipeType::get(b.getContext(), slots, RankedTensorType::get({bytes}, b.getI8Type()), 1);
+  }
+
+  static void split(func::FuncOp function, ArrayRef<core::LoadOp> loads, PipeType ring) {
+    Block &body = function.front();
+    ImplicitLocOpBuilder b(function.getLoc(), firstOfRoles(function));
+    auto pipe = b.create<PipeOp>(ring, /*leaving=*/true);
+    auto roles = b.create<RolesOp>();
+    Block *producer = b.createBlock(&roles.getProducer()),
+          *consumer = b.createBlock(&roles.getConsumer());
+    auto rest =
+        llvm::make_range(std::next(roles->getIterator()), body.getTerminator()->getIterator());
+    StreamProducer(OpBuilder::atBlockEnd(producer), loads, pipe).project(rest);
+    eraseDead(*producer);
+    consumer->getOperations().splice(consumer->end(), body.getOperations(), rest.begin(),
+                                     rest.end());
+    for (core::LoadOp load : loads)
+      receive(load, pipe);
+    leave(roles.getConsumer(), pipe);
+  }
+
+  static void receive(core::LoadOp load, Value pipe) {
+    auto received = OpBuilder(load).create<ReceiveRowsOp>(load.getLoc(), load.getTile().getType(),
+                                                          load.getView(), load.getCoords(), pipe);
+    load.getTile().replaceAllUsesWith(received.getTile());
+    load.erase();
+  }
+
+  /// The producer is told where consumers leave the kernel.
+  static void leave(Region &consumer, Value pipe) {
+    consumer.walk([&](scf::IfOp branch) {
+      if (Projection::isExit(branch))
+        OpBuilder::atBlockBegin(branch.thenBlock()).create<LeaveOp>(branch.getLoc(), pipe);
+    });
+  }
+
+  static constexpr int64_t kBarriers = 2048;    ///< bytes of them, and of what is aligned
+  static constexpr int64_t kBytes = 160 * 1024; ///< of a ring; beyond, it is of no more use
+};
+
+} // namespace
+} // namespace ditron::nvidia

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles in rows, from the producer of nvidia-stream-constants to the consumers: they lie in a slot row by
+// row, as long as the tile is wide.
+#include "ditron/lower/Conversions.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/threads/GlobalTile.h"
+#include "ditron/targets/nvidia/transforms/Passes.h"
+#include "ditron/targets/nvidia/warpspec/Pipe.h"
+
+using namespace mlir;
+
+namespace ditron::nvidia {
+namespace {
+
+using gpu::GlobalTile;
+
+Distribution placesOf(RankedTensorType tile) {
+  return *Distribution::of(core::layoutOf(tile), shapeOf(tile));
+}
+
+/// One behind the other; a slot has been allocated for the largest.
+int64_t rowBytes(RankedTensorType tile) {
+  return tile.getDimSize(1) * storageBytes(tile.getElementType());
+}
+
+struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
+  using EffectPattern::EffectPattern;
+  void write(LoadRowsOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    auto tile = cast<RankedTensorType>(op.getTile());
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Distribution places = placesOf(tile);
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    Value slot = pipe.get(kFillSlot);
+    acquire(t, pipe, slot, static_cast<int64_t>(op.getAhead()), op.getPipe().getType().getSlots());
+    auto [address, width] = memory.from(t, t.i32(0), t.i32(0), tile.getDimSize(1));
+    Value bytes = t.mul(width, t.i32(memory.bytes));
+    t.instructions.arriveExpecting(pipe.full(slot), t.mul(bytes, memory.rowsLeft()));
+    copyRows(t, memory, pipe, slot, tile, bytes);
+    pipe.advance(kFillSlot, kFillParity);
+  }
+
+private:
+  /// The slot is free, and of the slots before it few are on their way. Where the consumers have left
+  /// instead, so does the producer, when nothing is on its way any more.
+  static void acquire(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t ahead, int64_t slots) {
+    Value left =
+        t.instructions.waitBarrierUnless(pipe.empty(slot), pipe.get(kFillParity), pipe.leaving());
+    Value isOver = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ne, left, t.i32(0));
+    auto over = t.b.create<scf::IfOp>(t.loc, isOver);
+    {
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(over.thenBlock());
+      for (int64_t back = 1; back < slots; ++back) // which other tiles may have filled
+        waitForFill(t, pipe, slot, back, slots);
+      t.instructions.exit();
+    }
+    if (ahead < slots)
+      waitForFill(t, pipe, slot, ahead, slots);
+  }
+
+  /// What was loaded `back` slots before this one has landed.
+  static void waitForFill(ThreadBuilder &t, Pipe &pipe, Value slot, int64_t back, int64_t slots) {
+    OpBuilder &b = t.b;
+    Value before = b.create<arith::SubIOp>(t.loc, slot, t.i32(back));
+    Value wraps = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::slt, before, t.i32(0));
+    before = b.create<arith::SelectOp>(t.loc, wraps, t.add(before, t.i32(slots)), before);
+    // Fills of a round have the other parity than the wait for free slots of it.
+    Value round = pipe.get(kFillParity);
+    Value flipped = b.create<arith::XOrIOp>(t.loc, round, t.i32(1));
+    t.instructions.waitBarrier(pipe.full(before),
+                               b.create<arith::SelectOp>(t.loc, wraps, round, flipped));
+  }
+
+  static void copyRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
+                       RankedTensorType tile, Value bytes) {
+    OpBuilder &b = t.b;
+    Value base = pipe.tile(slot, 0), full = pipe.full(slot);
+    auto loop = b.create<scf::ForOp>(t.loc, t.i32(0), memory.rowsLeft(), t.i32(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar();
+    Value address = memory.from(t, row, t.i32(0), tile.getDimSize(1)).first;
+    Value place = t.offset(base, t.mul(row, t.i32(rowBytes(tile))));
+    t.instructions.copyBulkOnce(place, address, bytes, full);
+  }
+};
+
+struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReceiveRowsOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    RankedTensorType tile = tileOf(op.getTile());
+    Distribution places = placesOf(tile);
+    GlobalTile memory(t, op.getView(), op.getCoords(), places);
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Value slot = pipe.get(kTakeSlot);
+    t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
+    int64_t run = places.run(kAccessBytes / memory.bytes);
+    Layout rows = Layout::rowMajor(shapeOf(tile));
+    Value all = gpu::SharedPlaces(t, pipe.tile(slot, 0), rows, places, memory.bytes)
+                    .read(lower::storageType(memory.element), run);
+    pipe.advance(kTakeSlot, kTakeParity);
+    b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
+    pipe.release(b.create<arith::ConstantIntOp>(t.loc, 1, 1));
+    b.replaceOp(op, t.loaded(inside(t, memory, tile, all, run), memory.element));
+    return success();
+  }
+
+private:
+  /// The elements, zeros for those beyond the view: whole runs.
+  static Value inside(ThreadBuilder &t, GlobalTile &memory, RankedTensorType tile, Value all,
+                      int64_t run) {
+    OpBuilder &b = t.b;
+    auto isAll = [&](Value left, int64_t extent) {
+      return b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(extent));
+    };
+    Value isWhole = b.create<arith::AndIOp>(t.loc, isAll(memory.rowsLeft(), tile.getDimSize(0)),
+                                            isAll(memory.columnsLeft(), tile.getDimSize(1)));
+    auto branch = b.create<scf::IfOp>(t.loc, TypeRange(all.getType()), isWhole, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    b.create<scf::YieldOp>(t.loc, all);
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value some = all;
+    auto type = cast<VectorType>(all.getType());
+    for (int64_t reg = 0; reg < type.getDimSize(0); reg += run) {
+      Value part = b.create<vector::ExtractStridedSliceOp>(t.loc, all, reg, run, int64_t(1));
+      Value zero = b.create<arith::ConstantOp>(t.loc, b.getZeroAttr(part.getType()));
+      part = b.create<arith::SelectOp>(t.loc, memory.at(t, reg).second, part, zero);
+      some = b.create<vector::InsertStridedSliceOp>(t.loc, part, some, reg, int64_t(1));
+    }
+    b.create<scf::YieldOp>(t.loc, some);
+    return branch.getResult(0);
+  }
+};
+
+struct LeavePattern : EffectPattern<LeaveOp> {
+  using EffectPattern::EffectPattern;
+  void write(LeaveOp op, OpAdaptor adaptor, ThreadBuilder &t) const override {
+    t.instructions.storeWord(Pipe(t, op.getPipe().getType(), adaptor.getPipe()).leaving(),
+                             t.i32(1));
+  }
+};
+
+} // namespace
+
+void addStreamPatterns(RewritePatternSet &patterns, const TypeConverter &types,
+                       const ThreadContext &context) {
+  patterns.add<LoadRowsPattern, ReceiveRowsPattern, LeavePattern>(types, patterns.getContext(),
+                                                                  context);
+}
+
+} // namespace ditron::nvidia

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programmatic dependent launch: a launch may begin before those in front of it have ended. It gives
+// what it would give behind them if each of its threads waits for them before it touches memory, and
+// before it ends: the launch behind it, which waits for this one alone, would else not wait for those.
+// Hints are no accesses.
+#include "Block.h"
+
+namespace ditron::emulator {
+
+/// Whether an instruction accesses memory that other launches may access.
+static bool touchesMemory(const Instruction &i) {
+  std::string_view name = i.name();
+  if (name == "cp")
+    return i.has("global");
+  bool accesses = name == "ld" || name == "st" || name == "red" || name == "atom";
+  return accesses && !i.has("param") && !i.has("local") && !i.has("shared") &&
+         !i.has("shared::cluster") && !i.has("shared::cta");
+}
+
+void Block::checkOrder(Warp &warp, const Instruction &i, const Mask &mask) {
+  bool waits = i.name() == "griddepcontrol" && i.has("wait");
+  bool ends = i.name() == "ret" || i.name() == "exit";
+  if (!waits && !ends && !touchesMemory(i))
+    return;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    if (mask[lane] && !waits && !warp.hasWaited[lane])
+      throw Fault(ends ? "a thread ends before it has waited for the launches before its own"
+                       : "memory is accessed before the launches before are waited for: " + i.text);
+    warp.hasWaited[lane] |= mask[lane] && waits;
+  }
+}
+
+} // namespace ditron::emulator
