@@ -36,12 +36,30 @@ std::vector<ConfigParameter> decodeParameters(const std::string &n) {
           {"d", "elements of a head, at least", {}},
           {"block", "tiles of keys that are attended to apart; 0: all together", {}, {}, 0},
           {"by", "how keys are multiplied", {}, {"tiles", "elements"}, 0},
+          {"warps",
+           "that read keys together, by elements: 4, and twice the keys a part with 8",
+           {4, 8}},
           {"parts", "the results, those of parts or of all", {}, {"joined", "apart"}, 0}};
 }
 
+Config decodeDefaults(const heuristics::DecodeTile &tile) {
+  return {{"m", tile.m},           {"n", tile.n}, {"d", tile.d}, {"block", tile.block},
+          {"by", tile.byElements}, {"warps", 4},  {"parts", 0}};
+}
+
+void retileForWarps(const Problem &, Config &config) {
+  if (config["by"] && config["warps"] == 8)
+    config.set("block", 2 * config["block"]);
+}
+
 DecodeAttentionConfig decodeConfig(const Config &config) {
-  return {config.get("m"),      config.get("n"),   config.get("d"),
-          int(config["block"]), config["by"] != 0, config["parts"] != 0};
+  return {.m = config.get("m"),
+          .n = config.get("n"),
+          .d = config.get("d"),
+          .block = int(config["block"]),
+          .byElements = config["by"] != 0,
+          .warps = config.get("warps"),
+          .apart = config["parts"] != 0};
 }
 
 void checkParts(const DecodeAttentionConfig &config, const char *kernel) {

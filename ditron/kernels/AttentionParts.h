@@ -3,6 +3,7 @@
 // What the entries of attention over caches share: keys may be cut into parts of a number of
 // positions, so that a part has the same bits however many there are and whoever else is there.
 #pragma once
+#include "ditron/heuristics/AttentionTiles.h"
 #include "ditron/kernels/AttentionEntry.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/kernels.h"
@@ -30,6 +31,9 @@ private:
 
 /// The parameters of both entries; `n` says what their keys of a step are.
 std::vector<ConfigParameter> decodeParameters(const std::string &n);
+/// The variant with the tiles of a heuristic; and, where it is to have more warps, parts for them.
+Config decodeDefaults(const heuristics::DecodeTile &tile);
+void retileForWarps(const Problem &problem, Config &config);
 DecodeAttentionConfig decodeConfig(const Config &config);
 /// CompileError unless the variant can be made.
 void checkParts(const DecodeAttentionConfig &config, const char *kernel);

@@ -156,9 +156,8 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static Config defaults(const Problem &problem) {
-  auto [m, n, d, block, byElements] = heuristics::decodeTile(
-      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target);
-  return {{"m", m}, {"n", n}, {"d", d}, {"block", block}, {"by", byElements}, {"parts", 0}};
+  return decodeDefaults(heuristics::decodeTile(
+      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target));
 }
 
 static Kernel make(DType type, const Config &config) {
@@ -178,6 +177,7 @@ KernelEntry decodeAttentionEntry() {
   entry.dtypes = Floats::list();
   entry.parameters = decodeParameters("keys of a step");
   entry.defaults = defaults;
+  entry.retile = retileForWarps;
   entry.make = make;
   entry.shape = {{"B", 1}, {"N", 32}, {"G", 8}, {"S", 512}, {"D", 128}};
   entry.testShapes = {

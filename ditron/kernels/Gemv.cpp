@@ -21,10 +21,16 @@ namespace ditron::kernels {
 static std::string signatureOf(const GemvConfig &cfg) {
   std::string rows = cfg.gated == Gated::none ? "N" : "2*N";
   std::string depth = depthText(cfg.format);
-  return fmt::format("{}(x[B,{}], {}, {}, {}, {}) -> y[B,N]",
-                     cfg.format == WeightFormat::plain ? "gemv" : "packed-gemv", depth,
-                     signatureOf(cfg.format, "W", rows), cfg.rms ? "gain[" + depth + "]" : "-",
-                     cfg.rms ? "eps" : "-", cfg.residual ? "residual[B,N]" : "-");
+  std::string text = fmt::format(
+      "{}(x[B,{}], {}, {}, {}, {}, {}", cfg.format == WeightFormat::plain ? "gemv" : "packed-gemv",
+      depth, signatureOf(cfg.format, "W", rows),
+      cfg.rms == RowNorm::yes ? "gain[" + depth + "]" : "-",
+      cfg.rms == RowNorm::started ? fmt::format("squares[B,ceil({}/{})]", depth, cfg.part) : "-",
+      cfg.rms == RowNorm::no ? "-" : "eps", cfg.residual ? "residual[B,N]" : "-");
+  if (!cfg.startsNorm)
+    return text + ") -> y[B,N]";
+  return text +
+         fmt::format(", nextGain[N]) -> y[B,N], scaled[B,N], nextSquares[B,ceil(N/{})]", cfg.n);
 }
 
 /// Weights of W, or packed in i8.
@@ -36,7 +42,24 @@ template <class W> struct GemvWeights {
 /// What x may be normalised with.
 template <class X> struct GemvNorm {
   std::optional<In<X, 1>> gain;
+  std::optional<In<f32>> squares;
   std::optional<Scalar<f32>> eps;
+
+  /// The sums of the squares of rows `i`, of which `m` make a tile, in lanes: they are added up when they
+  /// are asked for.
+  Tile partsOf(int m, Index i) const {
+    constexpr int kParts = 512;
+    int width = std::max(kParts / m, 16);
+    auto parts = squares->tiled(m, width);
+    Var sum = Tile(parts(i, 0));
+    for (auto n : range(ceilDiv(squares->cols(), width) - 1))
+      sum += parts(i, n + 1);
+    return sum;
+  }
+  /// What a sum of K squares is normalised by.
+  Tile scaleOf(const Tile &squaresOfRow, Index K) const {
+    return rsqrt(squaresOfRow / cast<f32>(toTile(K)) + *eps);
+  }
 };
 
 /// The rows of the gates (0) among 2 * N, or of what they gate (1).
@@ -90,9 +113,10 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
     if (cfg.gated != Gated::none)
       other += dot(factor, rows(1));
   }
-  if (!norm.gain)
+  if (!norm.eps)
     return {sum, other};
-  auto scale = rsqrt(squares / cast<f32>(toTile(x.cols())) + *norm.eps);
+  Tile all = norm.squares ? ditron::sum(norm.partsOf(cfg.m, i), 1) : Tile(squares);
+  Tile scale = norm.scaleOf(all, x.cols());
   return {sum * scale, other * scale};
 }
 
@@ -103,6 +127,9 @@ static GemvSums elementsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
                            const GemvNorm<X> &norm, Index N, Index i, Index j) {
   Var sums = zeros<f32>(cfg.n, cfg.k), others = zeros<f32>(cfg.n, cfg.k);
   Var squares = zeros<f32>(1, cfg.k);
+  std::optional<Tile> parts; // on their way while products are taken
+  if (norm.squares)
+    parts.emplace(norm.partsOf(1, i));
   for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
     auto read = cast<f32>(Tile(x.tiled(1, cfg.k)(i, k)));
     if (norm.gain)
@@ -113,32 +140,67 @@ static GemvSums elementsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
     if (cfg.gated != Gated::none)
       others = fma(factor, cast<f32>(weightsOf(cfg, weights, N, 1, j, k)), others);
   }
-  auto row = [&](const Tile &terms) { return reshape(ditron::sum(terms, 1), {1, cfg.n}); };
-  if (!norm.gain)
-    return {row(sums), row(others)};
-  auto scale = rsqrt(ditron::sum(squares, 1) / cast<f32>(toTile(x.cols())) + *norm.eps);
-  return {row(sums) * scale, row(others) * scale};
+  // The sums that threads take together stand together.
+  Tile ofRows = ditron::sum(sums, 1), ofOthers = ditron::sum(others, 1);
+  Tile ofSquares = ditron::sum(parts.value_or(squares), 1);
+  auto row = [&](const Tile &terms) { return reshape(terms, {1, cfg.n}); };
+  if (!norm.eps)
+    return {row(ofRows), row(ofOthers)};
+  Tile scale = norm.scaleOf(ofSquares, x.cols());
+  return {row(ofRows) * scale, row(ofOthers) * scale};
+}
+
+/// What a product has around it.
+template <class W, class X, class Y> struct GemvOperands {
+  In<X> x;
+  GemvWeights<W> weights;
+  GemvNorm<X> norm;
+  std::optional<In<Y>> residual;
+};
+
+/// Tile (i, j) of y before it is rounded, multiplied in F. The residual is asked for first: it is there
+/// when the products are.
+template <class F, class W, class X, class Y>
+static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, Index N, Index i,
+                     Index j) {
+  std::optional<Tile> residual;
+  if (in.residual && cfg.byElements)
+    residual.emplace(in.residual->tiled(cfg.m, cfg.n)(i, j));
+  auto [first, second] = cfg.byElements ? elementsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j)
+                                        : productsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j);
+  Var result = first;
+  if (cfg.gated != Gated::none)
+    result = first * sigmoid(first) * second;
+  if (in.residual)
+    result += cast<f32>(residual ? *residual : Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)));
+  return result;
 }
 
 /// Products in F of x in X and weights in W, as results in Y.
 template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfig cfg) {
-  return {signatureOf(cfg),
-          [=](In<X> x, In<W> rows, std::optional<In<f16>> scales, std::optional<In<f16>> minima,
-              std::optional<In<X, 1>> gain, std::optional<Scalar<f32>> eps,
-              std::optional<In<Y>> residual, Out<Y> y) {
-            GemvWeights<W> weights{rows, scales, minima};
-            GemvNorm<X> norm{gain, eps};
+  using Scales = std::optional<In<f16>>;
+  using Gain = std::optional<In<X, 1>>;
+  if (!cfg.startsNorm)
+    return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
+                                  std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
+                                  std::optional<In<Y>> residual, Out<Y> y) {
+              GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
+              auto ys = y.tiled(cfg.m, cfg.n);
+              for (auto [i, j] : ys.tiles())
+                ys(i, j) = cast<Y>(resultOf<F>(cfg, in, y.cols(), i, j));
+            }};
+  return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
+                                std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
+                                std::optional<In<Y>> residual, In<Y, 1> nextGain, Out<Y> y,
+                                Out<X> scaled, Out<f32> nextSquares) {
+            GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
             for (auto [i, j] : ys.tiles()) {
-              auto [first, second] = cfg.byElements
-                                         ? elementsOf<F>(cfg, x, weights, norm, y.cols(), i, j)
-                                         : productsOf<F>(cfg, x, weights, norm, y.cols(), i, j);
-              Var result = first;
-              if (cfg.gated != Gated::none)
-                result = first * sigmoid(first) * second;
-              if (residual)
-                result += cast<f32>(residual->tiled(cfg.m, cfg.n)(i, j));
+              Tile next = cast<f32>(Tile(nextGain.tiled(cfg.n)(j)));
+              Tile result = resultOf<F>(cfg, in, y.cols(), i, j);
               ys(i, j) = cast<Y>(result);
+              scaled.tiled(cfg.m, cfg.n)(i, j) = cast<X>(result * next);
+              nextSquares.tiled(cfg.m, 1)(i, j) = sum(result * result, 1);
             }
           }};
 }
@@ -167,6 +229,17 @@ static WeightFormat formatOf(const Config &config) {
   int64_t packed = config.valueOr("format", -1); // which is none of plain ones
   return static_cast<WeightFormat>(packed + 1);
 }
+static RowNorm normOf(const Config &config) { return static_cast<RowNorm>(config["rms"]); }
+
+/// The numbers of the arguments that not every variant has, and of y.
+struct Places {
+  explicit Places(const Config &config)
+      : norm(kW + moreArgumentsOf(formatOf(config)) + 1),
+        residual(norm + (normOf(config) == RowNorm::no ? 0 : 2)),
+        nextGain(residual + (config["residual"] ? 1 : 0)), y(nextGain + (config["next"] ? 1 : 0)) {}
+  size_t norm; ///< gain or squares; eps is behind it
+  size_t residual, nextGain, y;
+};
 
 namespace {
 
@@ -174,13 +247,16 @@ namespace {
 class Row {
 public:
   Row(const Case &run, const OutputRow &row) : run_(run), row_(row) {
-    if (!run.config["rms"])
+    if (rms_ == RowNorm::no)
       return;
-    ReferenceSum squares;
-    for (int64_t k = 0; k < K_; ++k)
-      squares.addProduct(x(k), x(k));
-    double eps = run.inputs.scalar(gain_ + 1);
-    scale_ = 1 / std::sqrt(squares.value / double(K_) + eps);
+    double squares = 0, eps = run.inputs.scalar(places_.norm + 1);
+    if (rms_ == RowNorm::yes)
+      for (int64_t k = 0; k < K_; ++k)
+        squares += x(k) * x(k);
+    else
+      for (int64_t part = 0; part * run.config["part"] < K_; ++part)
+        squares += run.inputs.at(row.rank, places_.norm, row_.row, part);
+    scale_ = 1 / std::sqrt(squares / double(K_) + eps);
   }
 
   /// x times row `n` of W.
@@ -189,8 +265,8 @@ public:
     bool isRounded = format_ == WeightFormat::plain && run_.config["wide"] != int64_t(Wide::exact);
     DType type = isRounded ? run_.problem.type : DType::f32;
     for (int64_t k = 0; k < K_; ++k) {
-      double factor = run_.config["rms"] ? x(k) * run_.inputs.at(row_.rank, gain_, k) : x(k);
-      double w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
+      double gain = rms_ == RowNorm::yes ? run_.inputs.at(row_.rank, places_.norm, k) : 1;
+      double factor = x(k) * gain, w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
       sum.addProduct(factor, w, roundTo(type, roundTo(DType::f32, factor)), w);
     }
     if (format_ != WeightFormat::plain) // which are rounded
@@ -205,8 +281,9 @@ private:
   const Case &run_;
   const OutputRow &row_;
   WeightFormat format_ = formatOf(run_.config);
+  RowNorm rms_ = normOf(run_.config);
+  Places places_{run_.config};
   int64_t K_ = depthOf(run_.problem, format_);
-  size_t gain_ = kW + moreArgumentsOf(format_) + 1; ///< an argument
   double scale_ = 1;
 };
 
@@ -225,30 +302,81 @@ static ReferenceSum gatedSum(const ReferenceSum &gate, const ReferenceSum &up) {
   return result;
 }
 
+/// Anything is a sum of squares that is not below 0.
 static double input(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
                     int64_t element) {
+  if (inputs.name(argument) == "squares")
+    return 16 * inputs.uniform(rank, argument, element);
   bool isPacked = inputs.type(argument) == DType::i8;
   return isPacked ? packedInput(inputs, rank, argument, element)
                   : inputs.standard(rank, argument, element);
 }
 
-static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
-  Row ofX(run, row);
-  int64_t N = run.problem["N"];
-  auto gated = static_cast<Gated>(run.config["gated"]);
-  size_t residual = row.argument - 1;
-  std::vector<Expected> result;
-  for (int64_t n : row.columns) {
-    ReferenceSum sum;
+namespace {
+
+/// Elements of y, and what is made of them.
+class Results {
+public:
+  Results(const Case &run, const OutputRow &row) : run_(run), row_(row), ofX_(run, row) {}
+
+  ReferenceSum sumOf(int64_t n) const {
+    auto gated = static_cast<Gated>(run_.config["gated"]);
     if (gated == Gated::none)
-      sum = ofX.product(n);
-    else if (gated == Gated::pairs)
-      sum = gatedSum(ofX.product(2 * n), ofX.product(2 * n + 1));
-    else
-      sum = gatedSum(ofX.product(n), ofX.product(N + n));
-    double added = run.config["residual"] ? run.inputs.at(row.rank, residual, row.row, n) : 0;
-    result.push_back(expectedSum(sum, run.inputs.type(row.argument), Activation::none, added));
+      return ofX_.product(n);
+    int64_t N = run_.problem["N"];
+    if (gated == Gated::pairs)
+      return gatedSum(ofX_.product(2 * n), ofX_.product(2 * n + 1));
+    return gatedSum(ofX_.product(n), ofX_.product(N + n));
   }
+  double residual(int64_t n) const {
+    bool isThere = run_.config["residual"] != 0;
+    return isThere ? run_.inputs.at(row_.rank, places_.residual, row_.row, n) : 0;
+  }
+  Expected y(int64_t n, DType type) const {
+    return expectedSum(sumOf(n), type, Activation::none, residual(n));
+  }
+  /// y[n] as one sum.
+  ReferenceSum whole(int64_t n) const {
+    ReferenceSum sum = sumOf(n);
+    sum.add(residual(n));
+    return sum;
+  }
+  Expected scaled(int64_t n, DType type) const {
+    ReferenceSum sum = whole(n);
+    sum.scaleBy(run_.inputs.at(row_.rank, places_.nextGain, n));
+    return expectedSum(sum, type);
+  }
+  /// The squares of a tile of y.
+  Expected squares(int64_t tile) const {
+    int64_t width = run_.config["n"], end = std::min((tile + 1) * width, run_.problem["N"]);
+    ReferenceSum all;
+    for (int64_t n = tile * width; n < end; ++n) {
+      ReferenceSum sum = whole(n);
+      ReferenceSum square = {sum.value * sum.value, 2 * std::abs(sum.value) * sum.magnitude,
+                             sum.plain * sum.plain, sum.terms + 1};
+      all.add(square);
+    }
+    return expectedSum(all, DType::f32);
+  }
+
+private:
+  const Case &run_;
+  const OutputRow &row_;
+  Places places_{run_.config};
+  Row ofX_;
+};
+
+} // namespace
+
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  Results results(run, row);
+  DType type = run.inputs.type(row.argument);
+  size_t which = row.argument - Places(run.config).y;
+  std::vector<Expected> result;
+  for (int64_t n : row.columns)
+    result.push_back(which == 0   ? results.y(n, type)
+                     : which == 1 ? results.scaled(n, type)
+                                  : results.squares(n));
   return result;
 }
 
@@ -261,8 +389,8 @@ static heuristics::GemvShape shapeOf(const Problem &problem, WeightFormat format
 
 static Config defaults(const Problem &problem, WeightFormat format) {
   auto [m, n, k, byElements] = heuristics::gemvTile(shapeOf(problem, format), problem.target);
-  return {{"m", m},   {"n", n},        {"k", k},          {"gated", 0},
-          {"rms", 0}, {"residual", 0}, {"by", byElements}};
+  return {{"m", m},    {"n", n},        {"k", k},    {"gated", 0},      {"rms", 0},
+          {"part", 8}, {"residual", 0}, {"next", 0}, {"by", byElements}};
 }
 
 /// The tile of products that are taken element by element, for what the configuration asks for.
@@ -274,7 +402,7 @@ static void retile(const Problem &problem, Config &config) {
   shape.isExact = isExact;
   shape.isGated = config["gated"] != 0;
   shape.isLong = config["rows"] != 0;
-  shape.isNormed = config["rms"] != 0;
+  shape.isNormed = normOf(config) == RowNorm::yes;
   auto [m, n, k, byElements] = heuristics::gemvTile(shape, problem.target);
   config.set("m", m);
   config.set("n", n);
@@ -283,11 +411,17 @@ static void retile(const Problem &problem, Config &config) {
 }
 
 static GemvConfig configOf(const Config &config) {
-  return {config.get("m"),    config.get("n"),
-          config.get("k"),    static_cast<Gated>(config["gated"]),
-          config["rms"] != 0, config["residual"] != 0,
-          config["by"] != 0,  static_cast<Wide>(config.valueOr("wide", 0)),
-          formatOf(config)};
+  return {.m = config.get("m"),
+          .n = config.get("n"),
+          .k = config.get("k"),
+          .gated = static_cast<Gated>(config["gated"]),
+          .rms = normOf(config),
+          .part = config.get("part"),
+          .residual = config["residual"] != 0,
+          .startsNorm = config["next"] != 0,
+          .byElements = config["by"] != 0,
+          .wide = static_cast<Wide>(config.valueOr("wide", 0)),
+          .format = formatOf(config)};
 }
 
 /// Those of the weights, with their scales.
@@ -304,17 +438,25 @@ static double bytes(const Problem &problem, const Config &config) {
 static KernelEntry commonEntry() {
   KernelEntry entry;
   entry.dtypes = Floats::list();
-  entry.parameters = {{"m", "rows of a tile of y", {1, 2, 4, 8, 16, 32, 64}},
-                      {"n", "columns of a tile of y, rows of W", {4, 8, 16, 32, 64, 128}},
-                      {"k", "terms a step adds", {64, 128, 512, 1024, 2048, 4096, 8192, 16384}},
-                      {"gated",
-                       "y = silu(gate) * up, whose rows of W are two halves, or take turns",
-                       {},
-                       {"none", "halves", "pairs"},
-                       0},
-                      {"rms", "x is x / sqrt(mean(x * x) + eps) * gain", {}, {"no", "yes"}, 0},
-                      {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
-                      {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0}};
+  entry.parameters = {
+      {"m", "rows of a tile of y", {1, 2, 4, 8, 16, 32, 64}},
+      {"n", "columns of a tile of y, rows of W", {4, 8, 16, 32, 64, 128}},
+      {"k", "terms a step adds", {64, 128, 512, 1024, 2048, 4096, 8192, 16384}},
+      {"gated",
+       "y = silu(gate) * up, whose rows of W are two halves, or take turns",
+       {},
+       {"none", "halves", "pairs"},
+       0},
+      {"rms",
+       "x is x / sqrt(mean(x * x) + eps) * gain; started: what was multiplied by the "
+       "gain, beside the sums of its squares",
+       {},
+       {"no", "yes", "started"},
+       0},
+      {"part", "elements of x that have one of these sums", {}},
+      {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
+      {"next", "starts the norm of y", {}, {"no", "yes"}, 0},
+      {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0}};
   entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
   entry.scalars = {{"eps", 1e-5}};
   entry.bytesOfVariant = bytes;
@@ -357,7 +499,8 @@ KernelEntry gemvEntry() {
   entry.checkCases = {
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=halves,rms=yes,residual=yes"},
-      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"}};
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"},
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,rms=started,part=2,residual=yes,next=yes"}};
   entry.variants = {"m=2,n=3,k=20,by=tiles",
                     "m=2,n=8,k=16,by=tiles,rms=yes",
                     "residual=yes",
@@ -368,7 +511,10 @@ KernelEntry gemvEntry() {
                     "gated=halves,rms=yes,residual=yes,wide=exact",
                     "m=1,n=4,k=20,by=elements,wide=exact",
                     "residual=yes,wide=results",
-                    "m=1,n=3,k=20,by=elements,gated=halves,rms=yes,residual=yes"};
+                    "m=1,n=3,k=20,by=elements,gated=halves,rms=yes,residual=yes",
+                    "rms=started,part=3,gated=halves,residual=yes,next=yes",
+                    "rms=started,wide=results,residual=yes,next=yes",
+                    "m=1,n=4,k=20,by=elements,rms=started,part=4,residual=yes,next=yes"};
   return entry;
 }
 

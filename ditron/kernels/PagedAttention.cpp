@@ -161,9 +161,8 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static Config defaults(const Problem &problem) {
-  auto [m, n, d, block, byElements] = heuristics::pagedTile(
-      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target);
-  return {{"m", m}, {"n", n}, {"d", d}, {"block", block}, {"by", byElements}, {"parts", 0}};
+  return decodeDefaults(heuristics::pagedTile(
+      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target));
 }
 
 static void check(const Problem &problem) {
@@ -180,6 +179,7 @@ KernelEntry pagedAttentionEntry() {
   entry.dtypes = Floats::list();
   entry.parameters = decodeParameters("positions of a page, at least");
   entry.defaults = defaults;
+  entry.retile = retileForWarps;
   entry.make = [](DType type, const Config &config) {
     return pagedAttention(type, decodeConfig(config));
   };
@@ -201,9 +201,9 @@ KernelEntry pagedAttentionEntry() {
       {{{"T", 4}, {"N", 4}, {"G", 2}, {"D", 3}, {"P", 6}, {"S", 2}, {"B", 2}, {"L", 3}},
        "m=2,n=2,d=4,block=2,by=elements,parts=apart"}};
   entry.scalars = {{"scale", 0.125}};
-  entry.variants = {"n=32,block=0,by=tiles", "m=5,n=16,d=72,block=0,by=tiles",
-                    "block=3,by=tiles,parts=apart",
-                    "m=4,n=16,d=72,block=2,by=elements,parts=joined"};
+  entry.variants = {
+      "n=32,block=0,by=tiles", "m=5,n=16,d=72,block=0,by=tiles", "block=3,by=tiles,parts=apart",
+      "m=4,n=16,d=72,block=2,by=elements,parts=joined", "block=2,by=elements,warps=8,parts=apart"};
   entry.check = check;
   entry.bytes = [](const Problem &p) { // the last rows see as good as all
     return 2.0 * p["T"] * p["G"] * p["L"] * p["S"] * p["D"] * byteSize(p.type);

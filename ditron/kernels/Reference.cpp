@@ -61,6 +61,7 @@ void Inputs::describe(const KernelEntry &entry, const Kernel &kernel, const Prob
   for (size_t n = 0; n < arguments.size(); ++n) {
     shapes_.push_back(kernel.signature().shape(arguments[n], dims));
     types_.push_back(kernel.parameters()[n].dtype);
+    names_.push_back(arguments[n].name);
     auto found = std::find_if(entry.scalars.begin(), entry.scalars.end(),
                               [&](const auto &scalar) { return scalar.name == arguments[n].name; });
     scalars_.push_back(found == entry.scalars.end() ? 0 : found->value);

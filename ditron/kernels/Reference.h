@@ -58,9 +58,10 @@ public:
   /// The same of the team that one of all ranks is in; at first they are those of rank 0's.
   Inputs ofTeamOf(int64_t rank) const;
 
-  /// The shape and type of an argument (by number in the signature) on every rank.
+  /// The shape, type and name of an argument (by number in the signature) on every rank.
   const std::vector<int64_t> &shape(size_t argument) const { return shapes_[argument]; }
   DType type(size_t argument) const { return types_[argument]; }
+  const std::string &name(size_t argument) const { return names_[argument]; }
   /// The value of a scalar argument.
   double scalar(size_t argument) const { return scalars_[argument]; }
 
@@ -86,6 +87,7 @@ private:
   int64_t member_ = 0; ///< a rank of the team
   std::vector<std::vector<int64_t>> shapes_;
   std::vector<DType> types_;
+  std::vector<std::string> names_;
   std::vector<double> scalars_;
 };
 

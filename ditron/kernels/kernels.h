@@ -139,21 +139,34 @@ enum class Wide {
   results, ///< residual and y
 };
 
+/// How x is normalised in front of a product.
+enum class RowNorm {
+  no,
+  yes,     ///< x / sqrt(mean(x * x) + eps) * gain
+  started, ///< x has been multiplied by its gain, and the sums of its squares are there
+};
+
 struct GemvConfig {
   int m = 1, n = 16;         ///< the tile of y
   int k = 1024;              ///< terms that a step adds; of packed weights whole blocks
   Gated gated = Gated::none; ///< y = silu(gate) * up of two products
-  bool rms = false;          ///< x is normalised, with gain[K] and eps
+  RowNorm rms = RowNorm::no; ///< of x
+  int part = 8;              ///< elements of x that have one of the sums of squares
   bool residual = false;     ///< adds residual[B,N]
+  bool startsNorm = false;   ///< starts the norm of y: for the product behind it
   bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
   Wide wide = Wide::no;
   WeightFormat format = WeightFormat::plain;
 };
-/// gemv(x[B,K], W[N,K], scales[N,G], minima[N,G], gain[K], eps, residual[B,N]) -> y[B,N]:
-/// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; gated, W
-/// has 2*N rows, gates and what they gate in halves or in pairs, and y = silu(gate) * up. The
-/// arguments behind W are those that the configuration asks for. x, gain, residual and y are of W's
-/// type, unless they are wide; y may be residual.
+/// gemv(x[B,K], W[N,K], scales[N,G], minima[N,G], gain[K], squares[B,ceil(K/part)], eps, residual[B,N],
+/// nextGain[N]) -> y[B,N], scaled[B,N], nextSquares[B,ceil(N/n)]:
+/// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; where the
+/// norm was started, x is what was multiplied by the gain already, and squares are the sums of the
+/// squares of parts of what it was before. Gated, W has 2*N rows, gates and what they gate in halves
+/// or in pairs, and y = silu(gate) * up. A product that starts a norm gives y * nextGain in the type
+/// of x, and the sums of the squares of the tiles of y. The arguments behind W are those that the
+/// configuration asks for. x, gain, residual and y are of W's type, unless they are wide; squares are
+/// of f32; y may be residual.
 /// Packed it is called packed-gemv, and W is of i8 with scales in f16: q8-0 has W[N,K], q4-1 W[N,K/2] with minima in f16. x, gain,
 /// residual and y are of the kernel's type, and products are taken in f32.
 Kernel gemv(DType type, const GemvConfig &config = {});
@@ -180,6 +193,7 @@ struct DecodeAttentionConfig {
   int block =
       0; ///< tiles of keys that are a part, which is attended to apart; 0: there is one part
   bool byElements = false; ///< products are sums of elements, not of tiles; keys are in parts
+  int warps = 4;           ///< that read keys together, by elements; kernels may have more or fewer
   bool apart = false;      ///< the results are those of parts; else they are joined
 };
 /// decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], scale) -> o[B,N,D]:

@@ -18,16 +18,19 @@ using namespace mlir;
 
 namespace ditron::task {
 
-/// Columns of a task; those of its operands follow.
+/// Columns of a task; those of its operands follow. What it waits for first stands among them: few
+/// tasks wait for more.
 enum Column : int64_t {
   kType,
+  kWaits,     ///< how many
+  kCounter,   ///< of the first of them
+  kAwaited,   ///< the count that it waits for
+  kMoreWaits, ///< where the others begin in their table
+  kNode,      ///< its counter; below 0: nobody waits for it
+  kCount,     ///< of tasks that are added to the counter of the core; 0: likewise
+  kInstance,
   kFirst,
   kEnd,
-  kWaitsBegin,
-  kWaitsEnd,
-  kInstance,
-  kNode,  ///< its counter; below 0: nobody waits for it
-  kCount, ///< of tasks that are added to the counter of the core; 0: likewise
   kOperands
 };
 
@@ -166,15 +169,33 @@ private:
         add(cores, static_cast<int64_t>(graph_.nodes.size())));
     mlir::Value core = b_->create<device::CoreOp>(b_->getIndexType());
     loop(number(queue_, core), number(queue_, add(core, 1)), [&](mlir::Value task) {
-      loop(ofTask(task, kWaitsBegin), ofTask(task, kWaitsEnd), [&](mlir::Value wait) {
-        isWithin(b_->create<device::WaitOp>(done, number(waits_, {wait, constant(0)}),
-                                            number(waits_, {wait, constant(1)})));
+      mlir::Value type = ofTask(task, kType), waits = ofTask(task, kWaits);
+      loop(constant(0), waits, [&](mlir::Value wait) {
+        auto [counter, awaited] = waitOf(task, wait);
+        isWithin(b_->create<device::WaitOp>(done, counter, awaited));
       });
-      body(task, ofTask(task, kType));
+      body(task, type);
       mlir::Value node = ofTask(task, kNode), count = ofTask(task, kCount);
       tell(done, b_->create<arith::AddIOp>(cores, node), constant(1), node, 0);
       tell(done, core, count, count, 1);
     });
+  }
+
+  /// The counter of a wait of a task, and the count.
+  std::pair<mlir::Value, mlir::Value> waitOf(mlir::Value task, mlir::Value wait) {
+    mlir::Value counter = ofTask(task, kCounter), awaited = ofTask(task, kAwaited);
+    mlir::Value isFirst = b_->create<arith::CmpIOp>(arith::CmpIPredicate::eq, wait, constant(0));
+    Type index = b_->getIndexType();
+    auto branch = b_->create<scf::IfOp>(TypeRange{index, index}, isFirst, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(*b_);
+    b_->setInsertionPointToStart(branch.thenBlock());
+    b_->create<scf::YieldOp>(ValueRange{counter, awaited});
+    b_->setInsertionPointToStart(branch.elseBlock());
+    mlir::Value row = b_->create<arith::AddIOp>(ofTask(task, kMoreWaits), add(wait, -1));
+    mlir::Value other = number(waits_, {row, constant(0)}),
+                more = number(waits_, {row, constant(1)});
+    b_->create<scf::YieldOp>(ValueRange{other, more});
+    return {branch.getResult(0), branch.getResult(1)};
   }
 
   /// Raises a counter where a number is at least so large.
@@ -324,17 +345,20 @@ Tables FusedKernel::tablesOf(const Plan &plan) const {
     for (const Task &task : queue) {
       const Node &node = graph_.nodes[task.node];
       ++untold;
-      auto begin = static_cast<int64_t>(tables.waits.size() / 2);
-      for (const Wait &wait : task.waits)
+      auto more = static_cast<int64_t>(tables.waits.size() / 2);
+      for (const Wait &wait : std::span(task.waits).subspan(task.waits.empty() ? 0 : 1))
         tables.waits.insert(tables.waits.end(), {counterOf(wait), wait.count});
+      Wait first = task.waits.empty() ? Wait() : task.waits.front();
       std::vector<int64_t> row{static_cast<int64_t>(node.type),
-                               task.first,
-                               task.end,
-                               begin,
-                               static_cast<int64_t>(tables.waits.size() / 2),
-                               instances_[task.node],
+                               static_cast<int64_t>(task.waits.size()),
+                               counterOf(first),
+                               first.count,
+                               more,
                                task.tellsNode ? static_cast<int64_t>(task.node) : -1,
-                               task.tellsCore ? std::exchange(untold, 0) : 0};
+                               task.tellsCore ? std::exchange(untold, 0) : 0,
+                               instances_[task.node],
+                               task.first,
+                               task.end};
       for (size_t n = 0; n < node.operands.size(); ++n)
         row.push_back(column(node, n));
       row.resize(static_cast<size_t>(columns_));

@@ -5,19 +5,21 @@
 //   func.func @mlp(%x: ..., %up0: ..., %up1: ..., %queue: ..., %tasks: ..., %waits: ..., %h0: ...) {
 //     %done = dist.signals "done"(%cores + 5)                    // tasks done, by core and by node
 //     scf.for %t = %queue[core] to %queue[core + 1] {            // the tasks of this core
-//       scf.for %w = %tasks[%t, 3] to %tasks[%t, 4] {
-//         dist.wait %done[%waits[%w, 0]] >= %waits[%w, 1]
+//       scf.for %w = 0 to %tasks[%t, 1] {                        // the first wait, and others
+//         %counter, %count = scf.if %w == 0 { %tasks[%t, 2], %tasks[%t, 3] }
+//                            else { %waits[%tasks[%t, 4] + %w - 1, 0 and 1] }
+//         dist.wait %done[%counter] >= %count
 //       }
 //       scf.if %tasks[%t, 0] == 0 {                              // the first type: its body, once
-//         %w = tile.select_view %tasks[%t, 8] of (%up0, %up1)
-//         dist.tiles (%i, %j) of (...) from %tasks[%t, 1] to %tasks[%t, 2] { ... }
+//         %w = tile.select_view %tasks[%t, 10] of (%up0, %up1)
+//         dist.tiles (%i, %j) of (...) from %tasks[%t, 8] to %tasks[%t, 9] { ... }
 //       }
 //       ...
-//       scf.if %tasks[%t, 6] >= 0 {                              // somebody waits for the whole node
-//         dist.notify %done[%cores + %tasks[%t, 6]] add 1
+//       scf.if %tasks[%t, 5] >= 0 {                              // somebody waits for the whole node
+//         dist.notify %done[%cores + %tasks[%t, 5]] add 1
 //       }
-//       scf.if %tasks[%t, 7] >= 1 {                              // or for this task
-//         dist.notify %done[core] add %tasks[%t, 7]
+//       scf.if %tasks[%t, 6] >= 1 {                              // or for this task
+//         dist.notify %done[core] add %tasks[%t, 6]
 //       }
 //     }
 //
@@ -34,7 +36,7 @@ namespace ditron::task {
 struct Tables {
   std::vector<int64_t> queue; ///< [cores + 1]: where each core's tasks begin
   std::vector<int64_t> tasks; ///< [tasks, columns]
-  std::vector<int64_t> waits; ///< [waits, 2]: counter and count
+  std::vector<int64_t> waits; ///< [waits, 2]: counter and count, of waits behind a task's first
   int64_t columns = 0;
 };
 

@@ -11,10 +11,8 @@
 #include "Program.h"
 #include "Progress.h"
 #include "Run.h"
-#include "ditron/profile/Export.h"
-#include "ditron/profile/TaskSummary.h"
+#include "StepTrace.h"
 #include "ditron/support/Error.h"
-#include "ditron/support/File.h"
 #include "formats/Json.h"
 #include "formats/MappedFile.h"
 #include "text/Utf8.h"
@@ -116,37 +114,6 @@ void measurePerplexity(const ditron::Context &ctx, const Job &job) {
     std::printf("perplexity %.4f of %zu tokens\n", value, job.texts.front().size());
 }
 
-/// Records the steps of a decoder, where that was asked for.
-class StepTrace {
-public:
-  StepTrace(ditron::Context &ctx, const Job &job, Decoder &decoder)
-      : ctx_(ctx), file_(job.line.traceFile) {
-    if (!file_.empty())
-      decoder.record(profiler_.emplace(ctx));
-  }
-
-  /// Writes the last step, and says on stderr where its time went. Collective.
-  void finish() {
-    if (!profiler_)
-      return;
-    ditron::profile::Timeline timeline = profiler_->timeline();
-    if (ctx_.rank() != 0)
-      return;
-    ditron::writeFile(file_, file_.ends_with(".html") ? ditron::profile::page(timeline, "generate")
-                                                      : ditron::profile::chromeTrace(timeline));
-    constexpr size_t kMost = 12;
-    ditron::profile::Summary summary = summarize(timeline);
-    std::string text = describeTasks(summarizeTasks(timeline, summary), kMost);
-    std::fprintf(stderr, "%s: the last step took %.3f ms\n%s", file_.c_str(), 1e3 * summary.seconds,
-                 text.c_str());
-  }
-
-private:
-  ditron::Context &ctx_;
-  std::string file_;
-  std::optional<ditron::profile::Profiler> profiler_;
-};
-
 /// What is said of the speed.
 std::string speedOf(const Generated &generated) {
   return fmt::format("{} tokens, {:.1f} tokens/s", generated.tokens.size(),
@@ -169,7 +136,7 @@ void continueText(ditron::Context &ctx, const Job &job) {
   bool grows = isFirst && !isJson && isatty(STDOUT_FILENO) == 1;
   Progress progress(isFirst);
   Decoder decoder = makeDecoder(ctx, job, progress);
-  StepTrace trace(ctx, job, decoder);
+  StepTrace trace(ctx, job.line.traceFile, "generate", decoder);
   GrowingText text;
   auto show = [&](size_t, const Generated &now) {
     if (!grows)
@@ -196,7 +163,7 @@ void continueText(ditron::Context &ctx, const Job &job) {
 void continueTexts(ditron::Context &ctx, const Job &job) {
   Progress progress(ctx.rank() == 0);
   Decoder decoder = makeDecoder(ctx, job, progress);
-  StepTrace trace(ctx, job, decoder);
+  StepTrace trace(ctx, job.line.traceFile, "generate", decoder);
   int64_t done = 0;
   std::vector<Generated> results = generateTokens(
       decoder, job.tokenizer, job.line.sampling, job.texts, job.line.tokens,

@@ -55,7 +55,12 @@ Tensor cache(int64_t seed) {
 std::vector<float> attended(const std::vector<int64_t> &sequences, Mode mode, bool byElements,
                             const Options &options) {
   Context ctx = Context::init(options);
-  DecodeAttentionConfig config{3, int(kPage), int(kHeadSize), 8, byElements, true};
+  DecodeAttentionConfig config{.m = 3,
+                               .n = int(kPage),
+                               .d = int(kHeadSize),
+                               .block = 8,
+                               .byElements = byElements,
+                               .apart = true};
   TaskGraph g("attention");
   Value q = g.input("q[T,N,D]"), positions = g.input("positions[T]", DType::i32);
   Value numbers = g.input("sequences[T]", DType::i32);

@@ -43,6 +43,8 @@ EPILOGUES = ["bias=yes", "residual=yes", "activation=gelu", "bias=yes,activation
              "scale=yes,bias=yes,activation=silu,residual=yes"]
 # What a step of a decoder multiplies.
 DECODED = [",rms=yes", ",rms=yes,gated=halves", ",residual=yes", ""]
+# The same beside weights that stream through a megakernel.
+STREAMED = ["wide=results,rms=started", "gated=halves,rms=started", "wide=results,residual=yes,next=yes"]
 # Kernels of whole rows, and lengths of rows that take other tiles and warps than the others.
 ROWS, ROW_LENGTHS = ["softmax", "rms-norm", "layer-norm", "silu-mul"], [2560, 5120, 6144, 8192, 12288, 16384, 20480]
 MEASURED = [(8192, 2752, 4096), (8192, 3584, 4096), (8192, 7168, 8192), (8192, 13312, 16384), (8192, 7392, 8192), (8192, 8192, 8192),
@@ -72,11 +74,14 @@ def cases(program):
             yield "gemv", CHIPS[0], dtype, "B=1,N=12288,K=4096", "wide=exact" + config, "--alignment=16"
         several = ("wide=no" if "gated" in config else "wide=results") + config.replace(",rms=yes", "")
         yield "gemv", CHIPS[0], "bf16", "B=8,N=12288,K=4096", several, "--alignment=16"
+    for config in STREAMED:
+        yield "gemv", CHIPS[0], "bf16", "B=1,N=12288,K=4096", "rows=long," + config, "--alignment=16"
     for dtype in ("bf16", "f16", "f32"):
         for heads in (128, 64):
             for kernel in ("decode-attention", "paged-attention"):
                 dims = "B=1,N=32,G=8,S=8192" if kernel.startswith("decode") else "T=8,N=32,G=8,P=128,S=32,B=8,L=16"
-                yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", "parts=apart", "--alignment=16"
+                for warps in (4, 8) if dtype == "f32" else (4,): # as caches are beside weights that stream
+                    yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", f"parts=apart,warps={warps}", "--alignment=16"
     yield "grouped-gemm", CHIPS[0], "bf16", "T=49152,G=64,N=1408,K=2048", ""
     for dtype in ("bf16", "f16"):
         for heads in (128, 64):

@@ -6,7 +6,6 @@
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 #include <bit>
-#include <deque>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -63,8 +62,8 @@ struct KeyRows {
 /// way.
 template <class T>
 std::vector<KeyRows> readKeys(const DecodeAttentionConfig &cfg, const auto &keysOf, Index first) {
-  constexpr int kBytes = 128 * 16; // of the threads of four warps
-  auto most = unsigned(std::max<int>(1, kBytes / (cfg.d * int(byteSize(kDType<T>)))));
+  int bytes = cfg.warps * 32 * 16; // of all threads
+  auto most = unsigned(std::max<int>(1, bytes / (cfg.d * int(byteSize(kDType<T>)))));
   int rows = std::gcd(cfg.n, int(std::bit_floor(most)));
   std::vector<KeyRows> result;
   for (int j = 0; j < cfg.block; ++j) {
@@ -92,23 +91,20 @@ inline std::vector<std::vector<Tile>> scoresOf(const std::vector<KeyRows> &rows,
   return scores;
 }
 
-/// Of one head, the weights of each of some rows; the top of the scores, and the total of the weights.
-struct RowWeights {
-  std::vector<Tile> weights;
-  Tile top, total;
-};
-inline RowWeights weightsOf(const std::vector<Tile> &scores) {
-  int rows = int(scores.front().shape()[0]);
-  Var most = full<f32>({rows, 1}, kNoSize), sums = zeros<f32>(rows, 1);
-  for (const Tile &score : scores)
-    most = maximum(most, score);
-  Tile top = max(most, 0);
-  std::vector<Tile> weights;
-  for (const Tile &score : scores) {
-    weights.push_back(exp2Flushed(score - top));
-    sums += weights.back();
-  }
-  return {weights, top, sum(sums, 0)};
+/// Each of these.
+std::vector<Tile> ofEach(const std::vector<Tile> &tiles, const auto &make) {
+  std::vector<Tile> made;
+  for (const Tile &tile : tiles)
+    made.push_back(make(tile));
+  return made;
+}
+
+/// All of these in one, element by element.
+Tile joined(const std::vector<Tile> &tiles, const auto &join) {
+  Var all = tiles.front();
+  for (size_t n = 1; n < tiles.size(); ++n)
+    all = join(all, tiles[n]);
+  return all;
 }
 
 /// The heads of q over the keys of cfg.block tiles, `first` and those behind it, some of which are
@@ -122,20 +118,29 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
   std::vector<Tile> queries;
   for (int head = 0; head < cfg.m; ++head)
     queries.push_back(cast<f32>(Tile(q.tiled(1, cfg.d)(head, 0))) * steepness);
-  std::vector<RowWeights> heads;
-  std::deque<Var<Tile>> sums;
-  for (const std::vector<Tile> &scores : scoresOf(rows, queries)) {
-    heads.push_back(weightsOf(scores));
-    sums.emplace_back(zeros<f32>(int(scores.front().shape()[0]), cfg.d));
+  // What all threads of a CTA come to together is asked for head after head, for them to meet once.
+  std::vector<std::vector<Tile>> scores = scoresOf(rows, queries);
+  std::vector<Tile> mosts, tops, totals, sums;
+  for (const std::vector<Tile> &some : scores)
+    mosts.push_back(joined(some, [](const auto &x, const auto &y) { return maximum(x, y); }));
+  tops = ofEach(mosts, [](const Tile &most) { return max(most, 0); });
+  for (size_t head = 0; head < tops.size(); ++head) {
+    std::vector<Tile> weights, values;
+    for (size_t n = 0; n < rows.size(); ++n) {
+      weights.push_back(exp2Flushed(scores[head][n] - tops[head]));
+      values.push_back(weights[n] * cast<f32>(rows[n].values));
+    }
+    auto add = [](const auto &x, const auto &y) { return x + y; };
+    totals.push_back(joined(weights, add));
+    sums.push_back(joined(values, add));
   }
-  for (size_t n = 0; n < rows.size(); ++n)
-    for (size_t head = 0; head < heads.size(); ++head)
-      sums[head] += heads[head].weights[n] * cast<f32>(rows[n].values);
-  std::vector<Attended> result;
-  for (size_t head = 0; head < heads.size(); ++head)
-    result.push_back(
-        {sum(sums[head], 0) / heads[head].total, heads[head].top + log2(heads[head].total)});
-  return result;
+  auto overRows = [](const Tile &some) { return sum(some, 0); };
+  totals = ofEach(totals, overRows);
+  sums = ofEach(sums, overRows);
+  std::vector<Attended> heads;
+  for (size_t head = 0; head < tops.size(); ++head)
+    heads.push_back({sums[head] / totals[head], tops[head] + log2(totals[head])});
+  return heads;
 }
 
 //===-- Parts ---------------------------------------------------------------------------------===//

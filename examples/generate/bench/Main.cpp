@@ -83,7 +83,7 @@ void printText(const ditron::Context &ctx, const BenchOptions &line) {
     std::fputs(ditron::toText(decoder.graph(line.batch)).c_str(), stdout);
 }
 
-void run(const ditron::Context &ctx, const BenchOptions &line) {
+void run(ditron::Context &ctx, const BenchOptions &line) {
   if (line.isText)
     return printText(ctx, line);
   Preset preset = modelOf(line);
@@ -108,6 +108,8 @@ void run(const ditron::Context &ctx, const BenchOptions &line) {
       throw ditron::RuntimeError(
           fmt::format("{} gives other tokens than {}", line.modeNames[n], line.modeNames.front()));
   }
+  if (!line.traceFile.empty())
+    recordStep(ctx, line, bench.model, weights, line.modes().back());
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/Measure.h"
+#include "StepTrace.h"
 #include "ditron/support/Error.h"
 #include <algorithm>
 #include <chrono>
@@ -35,23 +36,26 @@ class Batch {
 public:
   Batch(const Context &ctx, const BenchOptions &line, const Architecture &model,
         const Weights &weights, Mode mode)
-      : ctx_(ctx), line_(line), decoder_(ctx, model, weights, line.size(), mode) {
+      : ctx_(ctx), line_(line), decoder_(ctx, model, weights, line.size(), mode) {}
+
+  /// Gives the sequences their keys and values, and compiles the step.
+  void prepare() {
     const DecoderSize &size = decoder_.size();
     std::vector<int64_t> pages(size_t(size.pagesOf(size.positions)));
-    for (int64_t sequence = 0; sequence < line.batch; ++sequence) {
+    for (int64_t sequence = 0; sequence < line_.batch; ++sequence) {
       std::iota(pages.begin(), pages.end(), sequence * std::ssize(pages));
       decoder_.setPages(sequence, pages);
       tokens_.push_back(Token(1 + sequence));
     }
-    RandomFill fill(ctx);
+    RandomFill fill(ctx_);
     for (const LayerCache &cache : decoder_.caches()) {
       fill(cache.keys, 1);
       fill(cache.values, 1);
     }
-    decoder_.prepare(line.batch);
+    decoder_.prepare(line_.batch);
   }
 
-  const Decoder &decoder() const { return decoder_; }
+  Decoder &decoder() { return decoder_; }
   const std::vector<Token> &tokens() const { return tokens_; }
 
   /// A step at this position; the tokens behind it are the sequences' then.
@@ -121,6 +125,7 @@ Measured measure(const Context &ctx, const BenchOptions &line, const Architectur
   Measured result;
   auto start = Clock::now();
   Batch batch(ctx, line, model, weights, mode);
+  batch.prepare();
   ctx.sync();
   result.prepareSeconds = secondsSince(start);
   for (int64_t n = 0; n < line.checked; ++n) {
@@ -133,6 +138,17 @@ Measured measure(const Context &ctx, const BenchOptions &line, const Architectur
   result.cacheBytes = perPosition * line.batch * (line.context + 1);
   timeInto(result, ctx, line, batch);
   return result;
+}
+
+void recordStep(Context &ctx, const BenchOptions &line, const Architecture &model,
+                const Weights &weights, Mode mode) {
+  constexpr int kSteps = 3; // the first ones find nothing in caches
+  Batch batch(ctx, line, model, weights, mode);
+  StepTrace trace(ctx, line.traceFile, line.model, batch.decoder());
+  batch.prepare();
+  for (int n = 0; n < kSteps; ++n)
+    batch.step(line.context);
+  trace.finish();
 }
 
 } // namespace generate

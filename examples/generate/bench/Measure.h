@@ -21,4 +21,8 @@ struct Measured {
 Measured measure(const ditron::Context &ctx, const BenchOptions &line, const Architecture &model,
                  const Weights &weights, ditron::Mode mode);
 
+/// Takes some steps of a mode that are recorded, and writes the last one; collective.
+void recordStep(ditron::Context &ctx, const BenchOptions &line, const Architecture &model,
+                const Weights &weights, ditron::Mode mode);
+
 } // namespace generate

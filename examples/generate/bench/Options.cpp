@@ -30,6 +30,9 @@ static void addOptions(CLI::App &app, BenchOptions &line) {
   app.add_option("--seconds", line.seconds, "measure each mode for so long (default 2)");
   app.add_option("--bandwidth", line.bandwidth,
                  "bytes a second that a device reads (default: as measured)");
+  app.add_option("--trace", line.traceFile,
+                 "record a step of the last mode into this file, a page if it is called .html, and "
+                 "say where its time goes");
   app.add_flag("--text", line.isText,
                "print the graph of a step, for ditron compile, and measure nothing");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");

@@ -11,8 +11,8 @@ namespace generate {
 Library::Library(const Context &ctx)
     : cores_(ctx.cores()), target_(traitsOf(targetFor(ctx.device()->target()))) {}
 
-const Kernel &Library::get(const std::string &name, const Dimensions &dims,
-                           const std::string &config, DType type) {
+const Library::Made &Library::make(const std::string &name, const Dimensions &dims,
+                                   const std::string &config, DType type) {
   const kernels::KernelEntry &entry = kernels::findKernel(name);
   kernels::Problem problem;
   problem.dims = dims;
@@ -23,11 +23,20 @@ const Kernel &Library::get(const std::string &name, const Dimensions &dims,
   std::tuple key(name, type, settled.text(entry.parameters));
   auto found = made_.find(key);
   if (found == made_.end())
-    found = made_.emplace(key, entry.kernel(problem, settled)).first;
+    found = made_.emplace(key, Made{settled, entry.kernel(problem, settled)}).first;
   return found->second;
 }
 
 const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptions &options) {
+  return makeProduct(W, rows, options).kernel;
+}
+
+int Library::partOf(const Matrix &W, int64_t rows, const ProductOptions &options) {
+  return makeProduct(W, rows, options).config.get("n");
+}
+
+const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
+                                          const ProductOptions &options) {
   DType type = W.storage == Storage::plain ? W.values.dtype() : DType::f32;
   std::vector<std::string> choices;
   if (W.storage != Storage::plain)
@@ -38,6 +47,10 @@ const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptio
     choices.emplace_back("wide=results");
   if (options.rms)
     choices.emplace_back("rms=yes");
+  if (options.part)
+    choices.push_back(fmt::format("rms=started,part={}", options.part));
+  if (options.next)
+    choices.emplace_back("next=yes");
   if (options.gated)
     choices.emplace_back("gated=halves");
   if (options.residual)
@@ -47,17 +60,18 @@ const Kernel &Library::product(const Matrix &W, int64_t rows, const ProductOptio
   int64_t columns = W.rows / (options.gated ? 2 : 1);
   std::string config = fmt::format("{}", fmt::join(choices, ","));
   if (W.storage == Storage::plain)
-    return get("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config, type);
+    return make("gemv", {{"B", rows}, {"N", columns}, {"K", W.columns}}, config, type);
   constexpr int64_t kBlock = 32; // weights that share a scale
-  return get("packed-gemv", {{"B", rows}, {"N", columns}, {"G", W.columns / kBlock}}, config);
+  return make("packed-gemv", {{"B", rows}, {"N", columns}, {"G", W.columns / kBlock}}, config);
 }
 
-const Kernel &Library::rows(DType type, int64_t width, int64_t rows) {
+const Kernel &Library::rows(DType type, int64_t width, int64_t rows, bool stay) {
   return get("embed", {{"T", rows}, {"V", rows}, {"H", width}},
-             type == DType::f32 ? "" : "wide=yes", type);
+             stay || type == DType::f32 ? "" : "wide=yes", type);
 }
 
-const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize) {
+const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize,
+                                 bool streams) {
   return get("paged-attention",
              {{"T", 1},
               {"N", model.heads},
@@ -67,7 +81,7 @@ const Kernel &Library::attention(const Architecture &model, DType type, int64_t 
               {"S", pageSize},
               {"B", 1},
               {"L", 1}},
-             "parts=apart", type);
+             streams && target_.isGpu() ? "parts=apart,warps=8" : "parts=apart", type);
 }
 
 const Kernel &Library::joinParts(const Architecture &model, DType type) {

@@ -12,7 +12,9 @@ namespace generate {
 
 /// What a product has around it.
 struct ProductOptions {
-  bool rms = false;      ///< x is normalised
+  bool rms = false; ///< x is normalised
+  int part = 0; ///< above 0: the norm of x was started, with a sum of squares for as many elements
+  bool next = false;     ///< starts the norm of what comes behind
   bool gated = false;    ///< the upper half of W gates the lower one
   bool residual = false; ///< something is added
   bool rounded = false;  ///< x is in bf16, and what a gated product gives
@@ -30,23 +32,36 @@ public:
   bool rounds() const { return target_.isGpu(); }
   /// W times each of `rows` rows. Products are of f32, but for x in bf16.
   const ditron::Kernel &product(const Matrix &W, int64_t rows, const ProductOptions &options);
-  /// Rows in f32 of a table of this width and type, by number.
-  const ditron::Kernel &rows(ditron::DType type, int64_t width, int64_t rows);
+  /// How many elements of a product have one sum of squares, where it starts a norm.
+  int partOf(const Matrix &W, int64_t rows, const ProductOptions &options);
+  /// Rows of a table of this width and type, by number; in f32, unless they stay as they are.
+  const ditron::Kernel &rows(ditron::DType type, int64_t width, int64_t rows, bool stay = false);
   /// Over a cache of this type in pages of `pageSize` positions: parts of the keys and their sizes, which
-  /// joinParts makes rows of heads of.
-  const ditron::Kernel &attention(const Architecture &model, ditron::DType type, int64_t pageSize);
+  /// joinParts makes rows of heads of. Beside weights that stream, a task has more warps and takes more keys.
+  const ditron::Kernel &attention(const Architecture &model, ditron::DType type, int64_t pageSize,
+                                  bool streams);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
 
 private:
+  /// A variant of a kernel, and what it is made of.
+  struct Made {
+    ditron::kernels::Config config;
+    ditron::Kernel kernel;
+  };
+  const Made &make(const std::string &name, const ditron::Dimensions &dims,
+                   const std::string &config = "", ditron::DType type = ditron::DType::f32);
   const ditron::Kernel &get(const std::string &name, const ditron::Dimensions &dims,
                             const std::string &config = "",
-                            ditron::DType type = ditron::DType::f32);
+                            ditron::DType type = ditron::DType::f32) {
+    return make(name, dims, config, type).kernel;
+  }
+  const Made &makeProduct(const Matrix &W, int64_t rows, const ProductOptions &options);
 
   int64_t cores_;
   ditron::DeviceTraits target_;
   /// By name, type and configuration.
-  std::map<std::tuple<std::string, ditron::DType, std::string>, ditron::Kernel> made_;
+  std::map<std::tuple<std::string, ditron::DType, std::string>, Made> made_;
 };
 
 } // namespace generate

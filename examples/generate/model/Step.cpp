@@ -19,9 +19,9 @@ public:
               DType cacheType, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
+        streams_(shape.streams && shape.rows == 1), startsNorms_(rounds_ && streams_),
         turn_(turnAndAppend(model, cacheType)), roundNormed_(roundNormed(model)),
-        addOverRanks_(addOverRanks()), rows_(shape.rows),
-        streams_(shape.streams && shape.rows == 1), ranks_(ctx.ranks()) {}
+        addOverRanks_(addOverRanks(startsNorms_)), rows_(shape.rows), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     Value token = g_.input("token[T]", DType::i32);
@@ -30,16 +30,18 @@ public:
     pages_ = g_.input("pages[B,L]", DType::i32);
     Value wanted = g_.input("wanted[W]", DType::i32);
     cosines_ = g_.constant(weights_.cosines), sines_ = g_.constant(weights_.sines);
-    Value x = g_.task(library_.rows(weights_.embedding.dtype(), model_.width, rows_), token,
-                      weights_.embedding);
-    for (size_t n = 0; n < weights_.layers.size(); ++n) {
+    const std::vector<LayerWeights> &layers = weights_.layers;
+    Stream x = begin(g_.task(library_.rows(weights_.embedding.dtype(), model_.width, rows_), token,
+                             weights_.embedding),
+                     layers.empty() ? weights_.finalNorm : layers.front().attentionNorm);
+    for (size_t n = 0; n < layers.size(); ++n) {
+      bool isLast = n + 1 == layers.size();
       g_.label(fmt::format("layer {}", n));
-      x = addAttention(weights_.layers[n], caches[n], x);
-      x = addFeedForward(weights_.layers[n], x);
+      x = addAttention(layers[n], caches[n], x);
+      x = addFeedForward(layers[n], x, isLast ? weights_.finalNorm : layers[n + 1].attentionNorm);
     }
     g_.label("head");
-    x = g_.task(library_.rows(DType::f32, model_.width, rows_), wanted, x);
-    Value logits = productOfNormed({}, x, weights_.head, weights_.finalNorm);
+    Value logits = productOfNormed({}, rowsOf(x, wanted), weights_.head, weights_.finalNorm);
     g_.output(g_.task(library_.argmax(rows_, model_.vocabulary), logits));
     g_.output(logits);
   }
@@ -47,10 +49,8 @@ public:
 private:
   /// W times x; behind them comes what the options ask for.
   template <class... A>
-  Value product(ProductOptions options, Value x, const Matrix &W, const A &...more) {
-    options.rounded = rounds_;
-    options.streamed = streams_;
-    const Kernel &kernel = library_.product(W, rows_, options);
+  auto product(const ProductOptions &options, Value x, const Matrix &W, const A &...more) {
+    const Kernel &kernel = library_.product(W, rows_, settled(options));
     switch (W.storage) {
     case Storage::plain:
       return g_.task(kernel, x, W.values, more...);
@@ -62,12 +62,65 @@ private:
     throw InternalError("a matrix that is stored in no way");
   }
 
+  /// What is the same of all products.
+  ProductOptions settled(ProductOptions options) const {
+    options.rounded = rounds_;
+    options.streamed = streams_;
+    return options;
+  }
+
+  /// Results of a kernel that starts a norm, and of one that adds and starts one.
+  struct Started {
+    Value scaled, squares;
+  };
+  struct Added {
+    Value x, scaled, squares;
+  };
+
+  /// What layers add to. Beside weights that stream, the norm in front of the next product has been started
+  /// by what has added last: no task stands between the two for it.
+  struct Stream {
+    Value x, scaled, squares;
+    int part = 0; ///< elements that have one of the squares; 0: nothing was started
+  };
+
+  /// Elements that have one sum of squares, where the product of W is added and starts a norm.
+  int partOf(const Matrix &W) {
+    return ranks_ == 1 ? library_.partOf(W, rows_, settled({.next = true, .residual = true}))
+                       : kPartOverRanks;
+  }
+
+  /// The rows that a step begins with.
+  Stream begin(Value x, const Tensor &nextGain) {
+    if (!startsNorms_)
+      return {.x = x};
+    int part = weights_.layers.empty() ? kPartOverRanks : partOf(weights_.layers.front().down);
+    Started started = g_.task(startNorm(part), x, nextGain);
+    return {x, started.scaled, started.squares, part};
+  }
+
+  /// Some of the rows, for a product.
+  Stream rowsOf(const Stream &x, Value numbers) {
+    auto taken = [&](DType type, int64_t width, Value of) {
+      return g_.task(library_.rows(type, width, rows_, true), numbers, of);
+    };
+    if (!x.part)
+      return {.x = taken(DType::f32, model_.width, x.x)};
+    int64_t squares = (model_.width + x.part - 1) / x.part;
+    return {x.x, taken(DType::bf16, model_.width, x.scaled), taken(DType::f32, squares, x.squares),
+            x.part};
+  }
+
   /// W times what is normalised of x.
-  Value productOfNormed(ProductOptions options, Value x, const Matrix &W, const Tensor &gain) {
+  Value productOfNormed(ProductOptions options, const Stream &x, const Matrix &W,
+                        const Tensor &gain) {
+    options.part = x.part;
+    if (x.part)
+      return product(options, x.scaled, W, x.squares, model_.epsilon);
     if (rounds_)
-      return product(options, g_.task(roundNormed_, x, gain, model_.epsilon), W);
+      return product(options, g_.task(roundNormed_, x.x, gain, model_.epsilon), W);
     options.rms = true;
-    return product(options, x, W, gain, model_.epsilon);
+    return product(options, x.x, W, gain, model_.epsilon);
   }
 
   /// The queries, turned; the new keys and values are in the cache then.
@@ -79,11 +132,18 @@ private:
                    w.keyNorm, model_.epsilon, inOut(keys), inOut(values));
   }
 
-  /// x and the product of W, of which each rank has columns, and what comes in.
-  Value addProduct(Value in, const Matrix &W, Value x) {
-    if (ranks_ == 1)
-      return product({.residual = true}, in, W, x);
-    return g_.task(addOverRanks_, product({}, in, W), x);
+  /// x and the product of W, of which each rank has columns, and what comes in; the gain is that of the
+  /// norm behind it.
+  Stream addProduct(Value in, const Matrix &W, const Stream &x, const Tensor &nextGain) {
+    ProductOptions options{.next = startsNorms_, .residual = true};
+    if (!startsNorms_ && ranks_ == 1)
+      return {.x = product(options, in, W, x.x)};
+    if (!startsNorms_)
+      return {.x = g_.task(addOverRanks_, Value(product({}, in, W)), x.x)};
+    Added sum = ranks_ == 1
+                    ? Added(product(options, in, W, x.x, nextGain))
+                    : Added(g_.task(addOverRanks_, Value(product({}, in, W)), x.x, nextGain));
+    return {sum.x, sum.scaled, sum.squares, partOf(W)};
   }
 
   /// Attention over parts of the keys.
@@ -92,33 +152,33 @@ private:
   };
 
   /// x and the attention of what is normalised of it.
-  Value addAttention(const LayerWeights &w, const LayerCache &cache, Value x) {
+  Stream addAttention(const LayerWeights &w, const LayerCache &cache, const Stream &x) {
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
     Value qkv = productOfNormed({}, x, w.qkv, w.attentionNorm);
     Value q = addQueries(w, qkv, keys, values);
     Parts parts =
-        g_.task(library_.attention(model_, cache.keys.dtype(), cache.keys.shape()[2]), q, keys,
-                values, position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
+        g_.task(library_.attention(model_, cache.keys.dtype(), cache.keys.shape()[2], streams_), q,
+                keys, values, position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
     Value heads = g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
                           parts.sizes);
-    return addProduct(heads, w.attentionOutput, x);
+    return addProduct(heads, w.attentionOutput, x, w.feedForwardNorm);
   }
 
   /// x and the feed-forward layer of what is normalised of it.
-  Value addFeedForward(const LayerWeights &w, Value x) {
+  Stream addFeedForward(const LayerWeights &w, const Stream &x, const Tensor &nextGain) {
     Value act = productOfNormed({.gated = true}, x, w.gateUp, w.feedForwardNorm);
-    return addProduct(act, w.down, x);
+    return addProduct(act, w.down, x, nextGain);
   }
 
   TaskGraph &g_;
   Library library_;
   const Architecture &model_;
   const Weights &weights_;
-  bool rounds_;
+  bool rounds_;      ///< rows to bf16, for products
+  bool streams_;     ///< weights
+  bool startsNorms_; ///< where a row is added to
   Kernel turn_, roundNormed_, addOverRanks_;
-  int64_t rows_;
-  bool streams_;
-  int64_t ranks_;
+  int64_t rows_, ranks_;
   Value position_, sequence_, pages_, cosines_, sines_;
 };
 

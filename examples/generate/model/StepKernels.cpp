@@ -117,17 +117,50 @@ Kernel roundNormed(const Architecture &model) {
           }};
 }
 
-Kernel addOverRanks() {
-  return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
-          [](In<f32> x, In<f32> residual, Out<f32> y) {
-            constexpr int kWidth = 64;
-            auto xs = x.tiled(1, kWidth), residuals = residual.tiled(1, kWidth);
-            auto ys = y.tiled(1, kWidth);
-            auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "parts");
+/// Starts the norm of a tile: of part j of row i.
+static void startNormOf(const Tile &tile, const In<f32, 1> &gain, const Out<bf16> &scaled,
+                        const Out<f32> &squares, int part, Index i, Index j) {
+  scaled.tiled(1, part)(i, j) = cast<bf16>(tile * gain.tiled(part)(j));
+  squares.tiled(1, 1)(i, j) = sum(tile * tile, 1);
+}
+
+Kernel startNorm(int part) {
+  return {fmt::format("start-norm(x[B,K], gain[K]) -> scaled[B,K], squares[B,ceil(K/{})]", part),
+          [=](In<f32> x, In<f32, 1> gain, Out<bf16> scaled, Out<f32> squares) {
+            auto xs = x.tiled(1, part);
             for (auto [i, j] : xs.tiles())
-              kernels::sendToPeers(xs(i, j), box, i, j);
-            for (auto [i, j] : ys.tiles())
-              ys(i, j) = residuals(i, j) + kernels::sumOfReceived<f32>(xs(i, j), box, i, j);
+              startNormOf(xs(i, j), gain, scaled, squares, part, i, j);
+          }};
+}
+
+/// Every tile of y[B,N], the sum of every rank's x and the residual: take(tile, i, j).
+static void sumOverRanks(const In<f32> &x, const In<f32> &residual, const auto &take) {
+  constexpr int kWidth = kPartOverRanks;
+  auto xs = x.tiled(1, kWidth), residuals = residual.tiled(1, kWidth);
+  auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "parts");
+  for (auto [i, j] : xs.tiles())
+    kernels::sendToPeers(xs(i, j), box, i, j);
+  for (auto [i, j] : xs.tiles())
+    take(residuals(i, j) + kernels::sumOfReceived<f32>(xs(i, j), box, i, j), i, j);
+}
+
+Kernel addOverRanks(bool startsNorm) {
+  if (!startsNorm)
+    return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
+            [](In<f32> x, In<f32> residual, Out<f32> y) {
+              sumOverRanks(x, residual, [&](const Tile &sum, Index i, Index j) {
+                y.tiled(1, kPartOverRanks)(i, j) = sum;
+              });
+            }};
+  return {fmt::format("add-over-ranks(x[B,N], residual[B,N], gain[N]) -> y[B,N], scaled[B,N], "
+                      "squares[B,ceil(N/{})]",
+                      kPartOverRanks),
+          [](In<f32> x, In<f32> residual, In<f32, 1> gain, Out<f32> y, Out<bf16> scaled,
+             Out<f32> squares) {
+            sumOverRanks(x, residual, [&](const Tile &sum, Index i, Index j) {
+              y.tiled(1, kPartOverRanks)(i, j) = sum;
+              startNormOf(sum, gain, scaled, squares, kPartOverRanks, i, j);
+            });
           }};
 }
 

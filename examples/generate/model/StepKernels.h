@@ -15,8 +15,13 @@ namespace generate {
 ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type);
 /// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.
 ditron::Kernel roundNormed(const Architecture &model);
+/// start-norm(x[B,K], gain[K]) -> scaled[B,K], squares[B,ceil(K/part)]: what gemv takes where the norm
+/// of its rows was started: x * gain in bf16, and the sums of the squares of parts of x.
+ditron::Kernel startNorm(int part);
 /// add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]: the sum of every rank's x, and the residual. All
-/// ranks have the same bits.
-ditron::Kernel addOverRanks();
+/// ranks have the same bits. One that starts a norm takes gain[N] too, and gives what start-norm does of
+/// y, of parts of kPartOverRanks elements.
+ditron::Kernel addOverRanks(bool startsNorm);
+inline constexpr int kPartOverRanks = 64;
 
 } // namespace generate

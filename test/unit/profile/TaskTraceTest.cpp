@@ -134,6 +134,46 @@ TEST(TaskTraces, OnAnyDevice) {
       expectWhole(record(mode, ranks), mode);
 }
 
+/// One row of x times W^T, by parts of rows of 2 KB: on some GPUs a thread of each CTA loads them ahead.
+Kernel product() {
+  constexpr int kRows = 4, kPart = 512;
+  return {"product(x[B,K], W[N,K]) -> y[B,N]", [](In<f32> x, In<f32> W, Out<f32> y) {
+            auto xs = x.tiled(1, kPart);
+            auto rows = W.tiled(kRows, kPart);
+            auto ys = y.tiled(1, kRows);
+            for (auto [i, j] : ys.tiles()) {
+              Var sums = zeros<f32>(kRows, kPart);
+              for (auto k : range(xs.cols()))
+                sums = fma(xs(i, k), rows(j, k), sums);
+              ys(i, j) = reshape(sum(sums, 1), {1, kRows});
+            }
+          }};
+}
+
+/// What streams is recorded as other tasks are.
+TEST(StreamedTaskTraces, OnAnyDevice) {
+  constexpr int64_t kWidth = 520;
+  Context ctx = Context::init({.cores = 2});
+  Tensor ones = Tensor::own(DType::f32, {kWidth, kWidth});
+  std::fill_n(ones.as<f32>(), ones.elements(), 1.0f);
+  Tensor W = ctx.tensorFrom(ones), x = ctx.tensorFrom(ones.slice(0, 0, 1)),
+         y = ctx.tensor<f32>({1, kWidth});
+  TaskGraph g("products");
+  Value row = g.input("x[B,K]"), matrix = g.input("W[K,K]");
+  g.output(g.task(product(), g.task(product(), row, matrix), matrix));
+  profile::Profiler profiler(ctx);
+  TaskProgram step = profiler.compile(g, {.mode = Mode::megakernel});
+  for (int n = 0; n < 2; ++n)
+    step(x, W, y);
+  profile::Timeline timeline = profiler.timeline();
+  EXPECT_EQ(y.toHost().at({0, kWidth - 1}), double(kWidth * kWidth));
+  int64_t tiles = 0;
+  for (const profile::Lane &lane : timeline.lanes)
+    tiles += std::ranges::count_if(
+        lane.slices, [](const profile::Slice &slice) { return slice.kind == profile::Kind::tile; });
+  EXPECT_EQ(tiles, 2 * kWidth / 4);
+}
+
 TEST(TaskTraces, TimesAddUp) {
   for (Mode mode : {Mode::megakernel, Mode::stream, Mode::graph}) {
     profile::Timeline timeline = record(mode);

@@ -172,6 +172,16 @@ int64_t registersOf(Region &region, int64_t threads) {
   return most;
 }
 
+/// Registers of a thread for tiles that loops add up as they read them, and reduce when they are done.
+int64_t registersOfSums(func::FuncOp function, int64_t threads) {
+  int64_t most = 0;
+  function.walk([&](core::LoadOp load) {
+    if (isSummedBehindLoop(load.getTile()))
+      most = std::max(most, registersOf(*load->getParentRegion(), threads));
+  });
+  return most;
+}
+
 /// Registers of a thread whose tiles wait for a reduction of the largest one: for that, for what is
 /// read besides, and a few more, which are fewer where two results make a word; fitted to what
 /// ptxas needs in order not to spill.
@@ -242,12 +252,14 @@ int64_t chooseCtasPerSm(func::FuncOp function, int64_t warps, const Traits &chip
     return 1;
   int64_t threads = warps * chip.lanes, other = isForAligned(function) ? 24 : 48;
   bool waits = reduces(function);
-  int64_t registers = waits ? registersOfReduction(function, threads)
+  int64_t ofSums = registersOfSums(function, threads);
+  int64_t registers = waits ? std::max(registersOfReduction(function, threads), other + ofSums)
                             : other + registersOf(function.getBody(), threads);
   registers = std::max(registers, moves(function) && !waits ? kOfMoves : kFewest);
   int64_t ctas = chip.registers / (threads * registers);
   // One CTA alone would not compute while it waits: two may spill a little.
-  if (waits && chip.registers / (2 * threads) >= mostElements(function) / threads + kLeast)
+  int64_t needed = std::max(mostElements(function) / threads, ofSums);
+  if (waits && chip.registers / (2 * threads) >= needed + kLeast)
     ctas = std::max<int64_t>(ctas, 2);
   return std::clamp<int64_t>(ctas, 1, chip.threads / threads);
 }

@@ -99,6 +99,28 @@ LogicalResult NotifyEachOp::verify() {
                             "simt.notify takes";
   return requireOneOf(*this, "scope", getScope(), {"gpu", "sys"});
 }
+LogicalResult ReduceTogetherOp::verify() {
+  size_t count = getSources().size();
+  if (getKinds().size() != count || getAxes().size() != count || getNumResults() != count)
+    return emitOpError() << "reduces " << count << " tiles in " << getKinds().size()
+                         << " ways along " << getAxes().size() << " axes to " << getNumResults()
+                         << " results, expected as many of each";
+  for (Attribute kind : getKinds())
+    if (!core::symbolizeReduceKind(cast<StringAttr>(kind).getValue()))
+      return emitOpError() << "combines by " << kind << ", expected kinds of tile.reduce";
+  for (auto [source, result, axis] : llvm::zip(getSources(), getResults(), getAxes())) {
+    auto from = cast<RankedTensorType>(source.getType()),
+         to = cast<RankedTensorType>(result.getType());
+    SmallVector<int64_t> shape(from.getShape());
+    if (axis < 0 || axis >= from.getRank())
+      return emitOpError() << "along axis " << axis << " of " << from << ", expected 0 to "
+                           << from.getRank() - 1;
+    shape[static_cast<size_t>(axis)] = 1;
+    if (to.getShape() != ArrayRef(shape) || to.getElementType() != from.getElementType())
+      return emitOpError() << "gives " << to << " of " << from << " along axis " << axis;
+  }
+  return success();
+}
 LogicalResult SyncOp::verify() {
   return requireOneOf(*this, "scope", getScope(), {"cta", "gpu", "sys"});
 }

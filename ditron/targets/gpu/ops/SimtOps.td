@@ -457,6 +457,29 @@ def Simt_MoveOp : Simt_Op<"move", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$source `to` $destination (`complete` $complete^)? attr-dict `:` type($source) `,` type($destination)";
 }
 
+def Simt_ReduceTogetherOp : Simt_Op<"reduce_together", [Pure]> {
+  let summary = "Several tile.reduce whose warps meet once for all of them";
+  let description = [{
+    Of tile n the elements along axis n are combined in way n, as tile.reduce does.
+
+    Example:
+    ```mlir
+    %s, %t = simt.reduce_together %x, %y kinds ["sum", "max"] axes [1, 0]
+        : (tensor<8x512xf32>, tensor<8x32xf32>) -> (tensor<8x1xf32>, tensor<1x32xf32>)
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$sources, StrArrayAttr:$kinds,
+                       DenseI64ArrayAttr:$axes);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let extraClassDeclaration = [{
+    core::ReduceKind kindOf(size_t n) {
+      return *core::symbolizeReduceKind(::llvm::cast<::mlir::StringAttr>(getKinds()[n]).getValue());
+    }
+  }];
+  let assemblyFormat = "$sources `kinds` $kinds `axes` $axes attr-dict `:` functional-type($sources, $results)";
+  let hasVerifier = 1;
+}
+
 def Simt_EnterOp : Simt_Op<"enter", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The CTA executes a region of the kernel, a function that is planned by itself";
   let description = [{

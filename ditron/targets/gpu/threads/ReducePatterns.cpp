@@ -6,6 +6,7 @@
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include <deque>
 
 using namespace mlir;
 
@@ -35,13 +36,64 @@ public:
 
   /// The items of the result's registers from those of the source's.
   SmallVector<Item> run(ArrayRef<Item> items) {
+    SmallVector<Item> parts = inWarp(items);
+    if (warps() == 1)
+      return parts;
+    t_.instructions->barrier();
+    leave(parts, 0);
+    t_.instructions->barrier();
+    return collect(parts, 0);
+  }
+
+  /// The same in steps: what each warp comes to. Where its parts are left in shared memory, a lane needs
+  /// only some of them, and lanes share the work.
+  SmallVector<Item> inWarp(ArrayRef<Item> items) {
     SmallVector<Item> parts = acrossRegisters(items);
     for (const Digit &digit : source_.thread(axis_))
       if (digit.axis == Axis::lane)
         for (int64_t bit = 1; bit < digit.extent; bit *= 2)
-          for (Item &part : parts)
-            part = combine_(part, exchanged(part, digit.stride * bit));
-    return warpsAlong(source_, axis_) > 1 ? acrossWarps(parts) : parts;
+          parts = acrossLanes(parts, digit.stride * bit);
+    return parts;
+  }
+  int64_t warps() const { return warpsAlong(source_, axis_); }
+  /// which it leaves in shared memory, from this byte on,
+  void leave(ArrayRef<Item> parts, int64_t region) {
+    Value own = t_.add(t_.linear(result_, weights()), moved_ ? moved_ : t_.i32(0));
+    int64_t weight = 1;
+    for (const Digit &digit : source_.thread(axis_))
+      if (digit.axis == Axis::warp) {
+        own = t_.add(own, t_.mul(t_.digit(digit), t_.i32(weight)));
+        weight *= digit.extent;
+      }
+    for (size_t field = 0; field < parts[0].size(); ++field) {
+      Type type = parts[0][field].getType();
+      Value first = address(own, region, type);
+      for (auto [reg, part] : llvm::enumerate(parts))
+        t_.b.create<LLVM::StoreOp>(t_.loc, part[field],
+                                   behind(first, static_cast<int64_t>(reg), 0, type));
+      region += bytesOf(type);
+    }
+  }
+  /// and, behind a barrier, the items of all warps.
+  SmallVector<Item> collect(ArrayRef<Item> parts, int64_t start) {
+    Value thread = t_.linear(result_, weights());
+    SmallVector<Item> result;
+    for (int64_t reg = 0; reg < result_.registers(); ++reg) {
+      SmallVector<Item> items;
+      for (int64_t warp = 0; warp < warps(); ++warp) {
+        Item item;
+        int64_t region = start;
+        for (Value field : parts[0]) {
+          Type type = field.getType();
+          Value place = behind(address(thread, region, type), reg, warp, type);
+          item.push_back(t_.b.create<LLVM::LoadOp>(t_.loc, type, place));
+          region += bytesOf(type);
+        }
+        items.push_back(std::move(item));
+      }
+      result.push_back(combineAll(std::move(items)));
+    }
+    return result;
   }
 
 private:
@@ -72,6 +124,48 @@ private:
     return parts;
   }
 
+  /// Lanes that differ in this bit combine what they have.
+  SmallVector<Item> acrossLanes(ArrayRef<Item> parts, int64_t mask) {
+    if (auto apart = warps() > 1 ? halvesApart(parts.size()) : std::nullopt)
+      return half(parts, mask, *apart);
+    SmallVector<Item> result;
+    for (const Item &part : parts)
+      result.push_back(combine_(part, exchanged(part, mask)));
+    return result;
+  }
+
+  /// How far the second half of `count` parts is from the first one, in items of shared memory. Without
+  /// a value where they are not the same distance apart.
+  std::optional<int64_t> halvesApart(size_t count) const {
+    if (count % 2)
+      return std::nullopt;
+    auto half = static_cast<int64_t>(count / 2);
+    int64_t apart = registerPlace(half) - registerPlace(0);
+    for (int64_t reg = 1; reg < half; ++reg)
+      if (registerPlace(reg + half) - registerPlace(reg) != apart)
+        return std::nullopt;
+    return apart;
+  }
+
+  /// Lanes that differ in this bit trade halves of their parts: those with the bit keep the second one.
+  SmallVector<Item> half(ArrayRef<Item> parts, int64_t mask, int64_t apart) {
+    OpBuilder &b = t_.b;
+    Value bit = b.create<arith::AndIOp>(t_.loc, t_.context.lane, t_.i32(mask));
+    Value isSecond = b.create<arith::CmpIOp>(t_.loc, arith::CmpIPredicate::ne, bit, t_.i32(0));
+    SmallVector<Item> kept;
+    for (size_t n = 0, half = parts.size() / 2; n < half; ++n) {
+      Item own, sent;
+      for (auto [low, high] : llvm::zip(parts[n], parts[n + half])) {
+        own.push_back(b.create<arith::SelectOp>(t_.loc, isSecond, high, low));
+        sent.push_back(b.create<arith::SelectOp>(t_.loc, isSecond, low, high));
+      }
+      kept.push_back(combine_(own, exchanged(sent, mask)));
+    }
+    Value by = b.create<arith::SelectOp>(t_.loc, isSecond, t_.i32(apart), t_.i32(0));
+    moved_ = moved_ ? t_.add(moved_, by) : by;
+    return kept;
+  }
+
   Item exchanged(const Item &item, int64_t mask) {
     Item other;
     for (Value value : item) {
@@ -84,73 +178,43 @@ private:
     return other;
   }
 
-  /// Where the warps' parts of a register stand, in items from the start of shared memory.
-  int64_t registerPlace(int64_t reg, int64_t warps) const {
+  /// Where the warps' parts of a register stand, in items from the start of their region.
+  int64_t registerPlace(int64_t reg) const {
     int64_t place = 0;
     for (size_t dim = 0; dim < result_.shape().size(); ++dim)
       place = place * result_.shape()[dim] + result_.element(reg)[dim];
-    return place * warps;
+    return place * warps();
   }
-
-  SmallVector<Item> acrossWarps(ArrayRef<Item> parts) {
-    int64_t warps = warpsAlong(source_, axis_), elements = 1;
+  /// From one element of the result to the next, in items.
+  Shape weights() const {
     Shape weights(result_.shape().size());
+    int64_t elements = 1;
     for (size_t dim = weights.size(); dim-- > 0;) {
-      weights[dim] = elements * warps;
+      weights[dim] = elements * warps();
       elements *= result_.shape()[dim];
     }
-    Value thread = t_.linear(result_, weights), own = thread;
-    int64_t weight = 1;
-    for (const Digit &digit : source_.thread(axis_))
-      if (digit.axis == Axis::warp) {
-        own = t_.add(own, t_.mul(t_.digit(digit), t_.i32(weight)));
-        weight *= digit.extent;
-      }
-    t_.instructions->barrier();
-    int64_t region = 0;
-    for (size_t field = 0; field < parts[0].size(); ++field) {
-      Value first = address(own, region, parts[0][field].getType());
-      for (auto [reg, part] : llvm::enumerate(parts))
-        t_.b.create<LLVM::StoreOp>(
-            t_.loc, part[field],
-            behind(first, static_cast<int64_t>(reg), 0, warps, part[field].getType()));
-      region += elements * warps * partBytes(parts[0][field].getType());
-    }
-    t_.instructions->barrier();
-    return collect(parts, thread, elements, warps);
+    return weights;
   }
-
-  SmallVector<Item> collect(ArrayRef<Item> parts, Value thread, int64_t elements, int64_t warps) {
-    SmallVector<Item> result;
-    for (int64_t reg = 0; reg < result_.registers(); ++reg) {
-      SmallVector<Item> items;
-      for (int64_t warp = 0; warp < warps; ++warp) {
-        Item item;
-        int64_t region = 0;
-        for (Value field : parts[0]) {
-          Type type = field.getType();
-          Value place = behind(address(thread, region, type), reg, warp, warps, type);
-          item.push_back(t_.b.create<LLVM::LoadOp>(t_.loc, type, place));
-          region += elements * warps * partBytes(type);
-        }
-        items.push_back(std::move(item));
-      }
-      result.push_back(combineAll(std::move(items)));
-    }
-    return result;
+  /// Of the parts of all warps.
+  int64_t bytesOf(Type type) const {
+    int64_t elements = 1;
+    for (int64_t extent : result_.shape())
+      elements *= extent;
+    return elements * warps() * partBytes(type);
   }
 
   Value address(Value place, int64_t region, Type type) {
     return t_.offset(t_.shared(region), t_.mul(place, t_.i32(partBytes(type))));
   }
-  Value behind(Value first, int64_t reg, int64_t warp, int64_t warps, Type type) {
-    return t_.offset(first, (registerPlace(reg, warps) + warp) * partBytes(type));
+  Value behind(Value first, int64_t reg, int64_t warp, Type type) {
+    return t_.offset(first, (registerPlace(reg) + warp) * partBytes(type));
   }
 
   ThreadBuilder &t_;
   const Distribution &source_, &result_;
   size_t axis_;
   Combine combine_;
+  Value moved_; ///< what a lane's parts are behind those of its registers, in items; null: nothing
 };
 
 Value combined(OpBuilder &b, mlir::Location loc, core::ReduceKind kind, Value x, Value y) {
@@ -174,29 +238,101 @@ Distribution distributionOf(Value tile) {
   return *Distribution::of(core::layoutOf(tileOf(tile)), shapeOf(tileOf(tile)));
 }
 
+/// What warps leave for one another where the elements of a tile are combined along an axis: bytes of
+/// the type in which they are, and `more` beside each. None where each warp has them all.
+int64_t bytesAcrossWarps(Value tile, int64_t axis, int64_t more = 0) {
+  RankedTensorType type = tileOf(tile);
+  int64_t warps = warpsAlong(distributionOf(tile), static_cast<size_t>(axis));
+  int64_t bytes = partBytes(lower::computeType(type.getElementType())) + more;
+  constexpr uint64_t kAligned = 16; // for what stands behind them
+  int64_t all = type.getNumElements() / type.getDimSize(axis) * warps * bytes;
+  return warps == 1 ? 0 : static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(all), kAligned));
+}
+
+/// One of them, its distributions among it.
+class TileReduction {
+public:
+  TileReduction(ThreadBuilder &t, core::ReduceKind kind, Value source, Value result, int64_t axis)
+      : t_(t), element_(tileOf(result).getElementType()), source_(distributionOf(source)),
+        result_(distributionOf(result)),
+        reduction_(t, source_, result_, static_cast<size_t>(axis),
+                   [&t, kind](const Item &x, const Item &y) {
+                     return Item{combined(t.b, t.loc, kind, x[0], y[0])};
+                   }) {}
+  TileReduction(const TileReduction &) = delete;
+
+  Reduction &operator*() { return reduction_; }
+  Reduction *operator->() { return &reduction_; }
+  SmallVector<Item> itemsOf(Value vector) {
+    SmallVector<Item> items;
+    for (Value value : t_.split(vector))
+      items.push_back({value});
+    return items;
+  }
+  /// The tile that items make.
+  Value vectorOf(ArrayRef<Item> items) {
+    SmallVector<Value> values;
+    for (const Item &item : items)
+      values.push_back(item[0]);
+    Value vector = t_.join(values);
+    if (!isa<FloatType>(element_))
+      return vector;
+    return lower::roundTo(t_.b, t_.loc, vector, element_, core::Rounding::nearest_even, false,
+                          true);
+  }
+
+private:
+  ThreadBuilder &t_;
+  Type element_;
+  Distribution source_, result_;
+  Reduction reduction_;
+};
+
 struct ReducePattern : TilePattern<core::ReduceOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(core::ReduceOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override {
     ThreadBuilder t(b, op.getLoc(), context_);
-    Distribution source = distributionOf(op.getSource()), result = distributionOf(op.getResult());
-    Reduction reduction(t, source, result, static_cast<size_t>(op.getAxis()),
-                        [&](const Item &x, const Item &y) {
-                          return Item{combined(b, op.getLoc(), op.getKind(), x[0], y[0])};
-                        });
-    SmallVector<Item> items;
-    for (Value value : t.split(adaptor.getSource()))
-      items.push_back({value});
-    SmallVector<Value> values;
-    for (const Item &item : reduction.run(items))
-      values.push_back(item[0]);
-    Value vector = t.join(values);
-    Type element = tileOf(op.getResult()).getElementType();
-    if (isa<FloatType>(element))
-      vector = lower::roundTo(b, op.getLoc(), vector, element, core::Rounding::nearest_even, false,
-                              true);
-    b.replaceOp(op, vector);
+    TileReduction one(t, op.getKind(), op.getSource(), op.getResult(),
+                      static_cast<int64_t>(op.getAxis()));
+    b.replaceOp(op, one.vectorOf(one->run(one.itemsOf(adaptor.getSource()))));
     return success();
+  }
+};
+
+struct ReduceTogetherPattern : TilePattern<ReduceTogetherOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ReduceTogetherOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    std::deque<TileReduction> all;
+    SmallVector<SmallVector<Item>> parts;
+    for (auto [n, source] : llvm::enumerate(op.getSources())) {
+      all.emplace_back(t, op.kindOf(n), source, op.getResult(n), op.getAxes()[n]);
+      parts.push_back(all[n]->inWarp(all[n].itemsOf(adaptor.getSources()[n])));
+    }
+    SmallVector<int64_t> regions = regionsOf(op);
+    t.instructions->barrier();
+    for (size_t n = 0; n < all.size(); ++n)
+      all[n]->leave(parts[n], regions[n]);
+    t.instructions->barrier();
+    SmallVector<Value> results;
+    for (size_t n = 0; n < all.size(); ++n)
+      results.push_back(all[n].vectorOf(all[n]->collect(parts[n], regions[n])));
+    b.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  /// Where the parts of each stand, in shared memory.
+  static SmallVector<int64_t> regionsOf(ReduceTogetherOp op) {
+    SmallVector<int64_t> regions;
+    int64_t next = 0;
+    for (auto [n, source] : llvm::enumerate(op.getSources())) {
+      regions.push_back(next);
+      next += bytesAcrossWarps(source, op.getAxes()[n]);
+    }
+    return regions;
   }
 };
 
@@ -308,20 +444,24 @@ private:
 } // namespace
 
 int64_t reduceBytes(Operation *op) {
+  if (auto together = dyn_cast<ReduceTogetherOp>(op)) {
+    int64_t bytes = 0;
+    for (auto [source, axis] : llvm::zip(together.getSources(), together.getAxes()))
+      bytes += bytesAcrossWarps(source, axis);
+    return bytes;
+  }
   RankedTensorType source = tileOf(op->getOperand(0));
   Type part = lower::computeType(source.getElementType());
   if (isa<core::ScanOp>(op))
     return source.getNumElements() * partBytes(part);
-  auto axis = static_cast<size_t>(op->getAttrOfType<IntegerAttr>("axis").getInt());
-  int64_t warps = warpsAlong(distributionOf(op->getOperand(0)), axis);
-  int64_t bytes = partBytes(part) + (isa<core::ReduceIndexOp>(op) ? 4 : 0);
-  return warps == 1 ? 0 : source.getNumElements() / source.getDimSize(axis) * warps * bytes;
+  return bytesAcrossWarps(op->getOperand(0), op->getAttrOfType<IntegerAttr>("axis").getInt(),
+                          isa<core::ReduceIndexOp>(op) ? 4 : 0);
 }
 
 void addReducePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                        const ThreadContext &context) {
-  patterns.add<ReducePattern, ReduceIndexPattern, ScanPattern>(types, patterns.getContext(),
-                                                               context);
+  patterns.add<ReducePattern, ReduceTogetherPattern, ReduceIndexPattern, ScanPattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::gpu

@@ -30,7 +30,7 @@ int64_t reduceBytes(Operation *op);
 int64_t momentaryBytes(Operation *op) {
   if (auto convert = dyn_cast<core::ConvertLayoutOp>(op))
     return convertBytes(convert);
-  if (isa<core::ReduceOp, core::ReduceIndexOp, core::ScanOp>(op))
+  if (isa<core::ReduceOp, core::ReduceIndexOp, core::ScanOp, ReduceTogetherOp>(op))
     return reduceBytes(op);
   return 0;
 }

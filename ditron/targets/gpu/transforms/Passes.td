@@ -98,6 +98,11 @@ def PipelineLoads : Pass<"simt-pipeline-loads", "::mlir::func::FuncOp"> {
     Option<"stages", "stages", "int64_t", "0", "Slots of a ring; 0: as many as fit, at most 4">];
 }
 
+def JoinReductions : Pass<"simt-join-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Warps that combine several tiles meet once for all of them";
+  let dependentDialects = ["::ditron::gpu::SimtDialect"];
+}
+
 def TilesToThreads : Pass<"simt-tiles-to-threads", "::mlir::ModuleOp"> {
   let summary = "Turns tiles into the vectors of one thread, and memory into accesses of one thread";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

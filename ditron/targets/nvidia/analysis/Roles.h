@@ -53,7 +53,7 @@ struct RoleRegisters {
 };
 /// What a producer needs: one that loads tiles, one that waits for others too, and one that walks through
 /// the tasks of a graph.
-inline constexpr int64_t kRegistersOfLoads = 40, kRegistersOfWaits = 56, kRegistersOfTasks = 96;
+inline constexpr int64_t kRegistersOfLoads = 40, kRegistersOfWaits = 56, kRegistersOfTasks = 64;
 /// The registers of a CTA with `warps` consumer warps, and `idle` ones that wait for another region.
 /// `few`: those of a producer.
 RoleRegisters roleRegisters(const Chip &share, int64_t warps, int64_t few, int64_t idle = 0);

@@ -109,10 +109,20 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
   }
 
 private:
-  /// The elements, zeros for those beyond the view: whole runs.
+  /// The elements, zeros for those beyond the view: whole runs. They are chosen in words: elements that
+  /// share one would be taken apart for it.
   static Value inside(ThreadBuilder &t, GlobalTile &memory, RankedTensorType tile, Value all,
                       int64_t run) {
     OpBuilder &b = t.b;
+    auto elements = cast<VectorType>(all.getType());
+    int64_t each = std::max<int64_t>(1, 4 / memory.bytes); // elements of a word
+    if (run % each == 0 && each > 1) {
+      all = b.create<vector::BitCastOp>(
+          t.loc, VectorType::get(elements.getDimSize(0) / each, b.getI32Type()), all);
+      run /= each;
+    } else {
+      each = 1;
+    }
     auto isAll = [&](Value left, int64_t extent) {
       return b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, left, t.i32(extent));
     };
@@ -128,11 +138,14 @@ private:
     for (int64_t reg = 0; reg < type.getDimSize(0); reg += run) {
       Value part = b.create<vector::ExtractStridedSliceOp>(t.loc, all, reg, run, int64_t(1));
       Value zero = b.create<arith::ConstantOp>(t.loc, b.getZeroAttr(part.getType()));
-      part = b.create<arith::SelectOp>(t.loc, memory.at(t, reg).second, part, zero);
+      part = b.create<arith::SelectOp>(t.loc, memory.at(t, reg * each).second, part, zero);
       some = b.create<vector::InsertStridedSliceOp>(t.loc, part, some, reg, int64_t(1));
     }
     b.create<scf::YieldOp>(t.loc, some);
-    return branch.getResult(0);
+    b.setInsertionPointAfter(branch);
+    if (each == 1)
+      return branch.getResult(0);
+    return b.create<vector::BitCastOp>(t.loc, elements, branch.getResult(0));
   }
 };
 
