@@ -34,3 +34,35 @@ func.func @each(%n: index, %cell: index) {
   }
   return
 }
+
+// -----
+
+func.func @ways(%x: tensor<8x512xf32>) {
+  // expected-error @+1 {{reduces 1 tiles in 2 ways along 1 axes to 1 results, expected as many of each}}
+  %s = simt.reduce_together %x kinds ["sum", "max"] axes [1] : (tensor<8x512xf32>) -> tensor<8x1xf32>
+  return
+}
+
+// -----
+
+func.func @kind(%x: tensor<8x512xf32>) {
+  // expected-error @+1 {{combines by "mean", expected kinds of tile.reduce}}
+  %s = simt.reduce_together %x kinds ["mean"] axes [1] : (tensor<8x512xf32>) -> tensor<8x1xf32>
+  return
+}
+
+// -----
+
+func.func @axis(%x: tensor<8x512xf32>) {
+  // expected-error @+1 {{along axis 2 of 'tensor<8x512xf32>', expected 0 to 1}}
+  %s = simt.reduce_together %x kinds ["sum"] axes [2] : (tensor<8x512xf32>) -> tensor<8x1xf32>
+  return
+}
+
+// -----
+
+func.func @result(%x: tensor<8x512xf32>) {
+  // expected-error @+1 {{gives 'tensor<1x512xf32>' of 'tensor<8x512xf32>' along axis 1}}
+  %s = simt.reduce_together %x kinds ["sum"] axes [1] : (tensor<8x512xf32>) -> tensor<1x512xf32>
+  return
+}

@@ -261,7 +261,6 @@ public:
                    }) {}
   TileReduction(const TileReduction &) = delete;
 
-  Reduction &operator*() { return reduction_; }
   Reduction *operator->() { return &reduction_; }
   SmallVector<Item> itemsOf(Value vector) {
     SmallVector<Item> items;
@@ -314,11 +313,13 @@ struct ReduceTogetherPattern : TilePattern<ReduceTogetherOp> {
     SmallVector<int64_t> regions = regionsOf(op);
     t.instructions->barrier();
     for (size_t n = 0; n < all.size(); ++n)
-      all[n]->leave(parts[n], regions[n]);
+      if (all[n]->warps() > 1)
+        all[n]->leave(parts[n], regions[n]);
     t.instructions->barrier();
     SmallVector<Value> results;
     for (size_t n = 0; n < all.size(); ++n)
-      results.push_back(all[n].vectorOf(all[n]->collect(parts[n], regions[n])));
+      results.push_back(
+          all[n].vectorOf(all[n]->warps() > 1 ? all[n]->collect(parts[n], regions[n]) : parts[n]));
     b.replaceOp(op, results);
     return success();
   }

@@ -5,7 +5,7 @@
 //   %s = tile.reduce sum %x axis 1 : tensor<8x512xf32> -> tensor<8x1xf32>
 //   %t = tile.reduce sum %y axis 1 : tensor<8x512xf32> -> tensor<8x1xf32>
 // becomes
-//   %s, %t = simt.reduce_together %x, %y kinds [sum, sum] axes [1, 1] : ...
+//   %s, %t = simt.reduce_together %x, %y kinds ["sum", "sum"] axes [1, 1] : ...
 //
 // Warps combine what they hold through shared memory, between two barriers. In small tiles these
 // take longer than the rest. Reductions are joined where the last of them is, if nothing in between
