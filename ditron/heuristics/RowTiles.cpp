@@ -90,12 +90,21 @@ static GemvTile elementsOfGpu(const GemvShape &shape, const DeviceTraits &target
   return {1, fit(shape.N, rows), fit(shape.K, terms), true};
 }
 
+/// Rows of W that stream, for tensor cores: those of one product, in pieces long enough for a copy each.
+static GemvTile longRowsOfGpu(const GemvShape &shape) {
+  constexpr int64_t kRows = 16, kTerms = 1024;
+  return {fit(shape.B, INT64_MAX), kRows, kTerms};
+}
+
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
-  constexpr int64_t kRows = 64, kFew = 16;
+  constexpr int64_t kRows = 64, kFew = 16, kFewest = 8;
   DType factors = shape.isExact ? DType::f32 : shape.type;
-  if (target.isGpu() && (factors == DType::f32 ? shape.B <= kFew : shape.B == 1 && shape.isLong))
+  bool isShort = factors != DType::f32;
+  if (target.isGpu() && isShort && shape.isLong && shape.B <= kFewest)
+    return longRowsOfGpu(shape);
+  if (target.isGpu() && !isShort && shape.B <= kFew)
     return elementsOfGpu(shape, target);
-  constexpr int64_t kElements = 262144, kFewest = 8, kLongest = 16384; // of x
+  constexpr int64_t kElements = 262144, kLongest = 16384; // of x
   if (target.isGpu()) {
     PairedTile tile =
         gemmTile({shape.B, shape.N, shape.K, factors, shape.cores}, target, {.isKMajor = true});

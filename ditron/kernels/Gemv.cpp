@@ -97,6 +97,9 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
                            const GemvNorm<X> &norm, Index N, Index i, Index j) {
   Var sum = zeros<f32>(cfg.m, cfg.n), other = zeros<f32>(cfg.m, cfg.n);
   Var squares = zeros<f32>(cfg.m, 1);
+  std::optional<Tile> parts; // on their way while products are taken
+  if (norm.squares && cfg.isLong)
+    parts.emplace(norm.partsOf(cfg.m, i));
   for (auto k : range(ceilDiv(x.cols(), cfg.k))) {
     Tile read = x.tiled(cfg.m, cfg.k)(i, k);
     if (norm.gain) {
@@ -115,8 +118,9 @@ static GemvSums productsOf(const GemvConfig &cfg, const In<X> &x, const GemvWeig
   }
   if (!norm.eps)
     return {sum, other};
-  Tile all = norm.squares ? ditron::sum(norm.partsOf(cfg.m, i), 1) : Tile(squares);
-  Tile scale = norm.scaleOf(all, x.cols());
+  if (norm.squares && !parts)
+    parts.emplace(norm.partsOf(cfg.m, i));
+  Tile scale = norm.scaleOf(parts ? ditron::sum(*parts, 1) : Tile(squares), x.cols());
   return {sum * scale, other * scale};
 }
 
@@ -164,7 +168,7 @@ template <class F, class W, class X, class Y>
 static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, Index N, Index i,
                      Index j) {
   std::optional<Tile> residual;
-  if (in.residual && cfg.byElements)
+  if (in.residual && (cfg.byElements || cfg.isLong))
     residual.emplace(in.residual->tiled(cfg.m, cfg.n)(i, j));
   auto [first, second] = cfg.byElements ? elementsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j)
                                         : productsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j);
@@ -420,6 +424,7 @@ static GemvConfig configOf(const Config &config) {
           .residual = config["residual"] != 0,
           .startsNorm = config["next"] != 0,
           .byElements = config["by"] != 0,
+          .isLong = config.valueOr("rows", 0) != 0,
           .wide = static_cast<Wide>(config.valueOr("wide", 0)),
           .format = formatOf(config)};
 }
@@ -477,7 +482,7 @@ KernelEntry gemvEntry() {
                               {"no", "yes", "exact", "results"},
                               0});
   entry.parameters.push_back({"rows",
-                              "parts of rows of W: long ones, of one row x, stream through a "
+                              "parts of rows of W: long ones, of few rows x, stream through a "
                               "megakernel on GPUs",
                               {},
                               {"usual", "long"},

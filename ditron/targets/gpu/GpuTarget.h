@@ -57,6 +57,11 @@ public:
     return std::nullopt;
   }
   virtual Layout accumulator(core::DotOp dot, Threads threads) const;
+  /// The layouts that an op of the target's own prescribes for tiles among its operands and results.
+  virtual llvm::SmallVector<std::pair<mlir::Value, Layout>> prescribed(mlir::Operation *op,
+                                                                       Threads threads) const {
+    return {};
+  }
   /// Whether the target itself stores a tile in the layout of an accumulator.
   virtual bool stores(core::StoreOp store, Threads threads) const { return false; }
 };

@@ -18,20 +18,32 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// Products by mma.sync, whose operands ldmatrix reads, and element by element.
+/// Products by mma.sync, whose operands ldmatrix reads, by warps that slice their terms, and element by
+/// element.
 class WarpProducts : public Products {
 public:
+  WarpProducts(int64_t warps, int64_t producerWarps)
+      : warps_(warps), producerWarps_(producerWarps) {}
+  int64_t warps() const override { return warps_; }
+  int64_t producerWarps() const override { return producerWarps_; }
   Layout accumulator(core::DotOp dot, Threads threads) const override {
     if (kindOf(dot) != DotKind::matrix)
       return Products::accumulator(dot, threads);
     return nvidia::accumulator(shapeOf(tileOf(dot.getAcc())), threads.warps);
   }
-};
+  SmallVector<std::pair<Value, Layout>> prescribed(Operation *op, Threads) const override {
+    auto dot = dyn_cast<SlicedDotOp>(op);
+    if (!dot)
+      return {};
+    SlicedShape shape = shapeOfSliced(dot);
+    return {{dot.getWeights(), slicedWeights(shape)},
+            {dot.getFactor(), slicedFactor(shape)},
+            {dot.getAcc(), slicedSums(shape)},
+            {dot.getResult(), slicedSums(shape)}};
+  }
 
-/// The same beside a producer thread that streams constants.
-class StreamedProducts : public WarpProducts {
-public:
-  int64_t producerWarps() const override { return kWarpgroup; }
+private:
+  int64_t warps_, producerWarps_;
 };
 
 /// Products by wgmma, of tiles that TMA has brought.
@@ -120,10 +132,9 @@ std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
   auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.ctasPerSm),
                                               request.schedule.warps)
                                   : std::nullopt;
-  if (!roles && !streamedLoads(function, chip_).empty())
-    return std::make_unique<StreamedProducts>();
   if (!roles)
-    return std::make_unique<WarpProducts>();
+    return std::make_unique<WarpProducts>(
+        slicesOf(function), streamedLoads(function, chip_).empty() ? 0 : kWarpgroup);
   return std::make_unique<WarpgroupProducts>(roles->warps, request.tensorStores);
 }
 
@@ -151,6 +162,8 @@ void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
     if (request.tensorMaps)
       kernel.addPass(createSwapOperands(
           {chip, request.schedule.warps, request.schedule.ctasPerSm})); // swap-AB
+    kernel.addPass(createSliceProducts({chip, request.tensorMaps, request.schedule.warps,
+                                        request.schedule.ctasPerSm})); // sliced-K
     return;
   case Stage::afterLayouts:
     kernel.addPass(createStreamConstants({chip, request.schedule.stages})); // weights of tasks
@@ -169,6 +182,7 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
   types.addConversion([](QueueType queue) -> Type { return pipeType(queue.getContext()); });
   legal.addIllegalDialect<NvidiaDialect>();
   addDotPatterns(patterns, types, context);
+  addSlicedPatterns(patterns, types, context);
   addRolePatterns(patterns, types, context);
   addQueuePatterns(patterns, types, context);
   addPackedLoadPatterns(patterns, types, context);

@@ -12,6 +12,9 @@ namespace generate {
 
 namespace {
 
+/// Rows that a product takes without more time for each: that of reading the weights hides it.
+constexpr int64_t kFewRows = 8;
+
 /// Adds the parts of a step to a graph.
 class StepBuilder {
 public:
@@ -19,7 +22,7 @@ public:
               DType cacheType, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
-        streams_(shape.streams && shape.rows == 1), startsNorms_(rounds_ && streams_),
+        streams_(shape.streams && shape.rows <= kFewRows), startsNorms_(rounds_ && streams_),
         turn_(turnAndAppend(model, cacheType)), roundNormed_(roundNormed(model)),
         addOverRanks_(addOverRanks(startsNorms_)), rows_(shape.rows), ranks_(ctx.ranks()) {}
 

@@ -14,7 +14,7 @@ struct LayerCache {
 struct StepShape {
   int64_t rows; ///< of tokens
   bool streams =
-      false; ///< weights of a row come through a megakernel on end: sums have another order
+      false; ///< weights of few rows come through a megakernel on end: sums have another order
 };
 
 /// One step of a model as a graph: step(token[T], position[T], sequence[T], pages[B,L], wanted[W]) ->

@@ -18,22 +18,28 @@ namespace {
 
 using namespace testing_graphs;
 
-Tensor randomTensor(std::vector<int64_t> shape, unsigned seed) {
-  Tensor host = Tensor::own(DType::f32, std::move(shape));
+template <class T> Tensor randomTensorOf(std::vector<int64_t> shape, unsigned seed) {
+  Tensor host = Tensor::own(DTypeOf<T>::value, std::move(shape));
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
   for (int64_t n = 0; n < host.elements(); ++n)
-    host.as<f32>()[n] = uniform(random);
+    host.as<T>()[n] = T(uniform(random));
   return host;
+}
+
+/// Of f32, or of bf16.
+Tensor randomTensor(const std::vector<int64_t> &shape, unsigned seed, DType type = DType::f32) {
+  return type == DType::bf16 ? randomTensorOf<bf16>(shape, seed) : randomTensorOf<f32>(shape, seed);
 }
 
 /// What a graph leaves in its tensors after `launches` launches: each is made anew from the seed.
 std::vector<Tensor> resultsOf(const TaskGraph &graph, Mode mode, int cores,
-                              const std::vector<std::vector<int64_t>> &shapes, int launches = 2) {
+                              const std::vector<std::vector<int64_t>> &shapes, int launches = 2,
+                              DType type = DType::f32) {
   Context ctx = Context::init({.cores = cores});
   std::vector<Tensor> tensors;
   for (size_t n = 0; n < shapes.size(); ++n)
-    tensors.push_back(ctx.tensorFrom(randomTensor(shapes[n], unsigned(n))));
+    tensors.push_back(ctx.tensorFrom(randomTensor(shapes[n], unsigned(n), type)));
   TaskProgram program = ctx.compile(graph, {.mode = mode});
   for (int launch = 0; launch < launches; ++launch)
     program.launch(tensors);
@@ -44,10 +50,10 @@ std::vector<Tensor> resultsOf(const TaskGraph &graph, Mode mode, int cores,
 }
 
 void expectSameBits(const TaskGraph &graph, const std::vector<std::vector<int64_t>> &shapes,
-                    const std::vector<int> &cores = {1, 2, 8}) {
-  std::vector<Tensor> expected = resultsOf(graph, Mode::stream, 2, shapes);
+                    const std::vector<int> &cores = {1, 2, 8}, DType type = DType::f32) {
+  std::vector<Tensor> expected = resultsOf(graph, Mode::stream, 2, shapes, 2, type);
   auto compare = [&](Mode mode, int count) {
-    std::vector<Tensor> found = resultsOf(graph, mode, count, shapes);
+    std::vector<Tensor> found = resultsOf(graph, mode, count, shapes, 2, type);
     for (size_t n = 0; n < found.size(); ++n)
       EXPECT_EQ(0, std::memcmp(found[n].data(), expected[n].data(), expected[n].bytes()))
           << graph.name() << ": tensor " << n << " on " << count << " cores";
@@ -203,26 +209,40 @@ TEST(TaskGraphs, EmptyGraphsDoNothing) {
 }
 
 /// x -> W0 x -> W1 W0 x ..., of a row x: rows of W come in parts of 2 KB.
-TaskGraph products(int layers) {
-  kernels::GemvConfig config{.m = 1, .n = 4, .k = 512, .byElements = true};
+TaskGraph products(int layers, DType type, const kernels::GemvConfig &config) {
   TaskGraph g("products");
-  Value x = g.input("x[B,K0]");
+  Value x = g.input("x[B,K0]", type);
   for (int layer = 0; layer < layers; ++layer) {
     Value W = g.input("W" + std::to_string(layer) + "[K" + std::to_string(layer + 1) + ",K" +
-                      std::to_string(layer) + "]");
-    x = g.task(kernels::gemv(DType::f32, config), x, W);
+                          std::to_string(layer) + "]",
+                      type);
+    x = g.task(kernels::gemv(type, config), x, W);
   }
   g.output(x);
   return g;
 }
 
-TEST(TaskGraphs, WeightsOfLongRows) {
-  constexpr int64_t kWide = 520, kNarrow = 48;
-  std::vector<std::vector<int64_t>> shapes{{1, kWide}};
+/// Those of four products of B rows of x.
+std::vector<std::vector<int64_t>> shapesOfProducts(int64_t B, int64_t wide, int64_t narrow) {
+  std::vector<std::vector<int64_t>> shapes{{B, wide}};
   for (int layer = 0; layer < 4; ++layer)
-    shapes.push_back(layer % 2 ? std::vector{kWide, kNarrow} : std::vector{kNarrow, kWide});
-  shapes.push_back({1, kWide});
-  expectSameBits(products(4), shapes);
+    shapes.push_back(layer % 2 ? std::vector{wide, narrow} : std::vector{narrow, wide});
+  shapes.push_back({B, wide});
+  return shapes;
+}
+
+TEST(TaskGraphs, WeightsOfLongRows) {
+  kernels::GemvConfig config{.m = 1, .n = 4, .k = 512, .byElements = true};
+  expectSameBits(products(4, DType::f32, config), shapesOfProducts(1, 520, 48));
+}
+
+/// Few rows of x by rows of W in bf16, whose terms the warps of a GPU share.
+TEST(TaskGraphs, WeightsOfLongRowsOnTensorCores) {
+  for (int rows : {1, 2, 4, 8}) {
+    kernels::GemvConfig config{.m = rows, .n = 16, .k = 1024, .isLong = true};
+    TaskGraph graph = products(4, DType::bf16, config);
+    expectSameBits(graph, shapesOfProducts(rows, 1032, 40), {8}, DType::bf16);
+  }
 }
 
 /// Products of a row x, and between them a task that ends the launch unless number + 1 is above 0.

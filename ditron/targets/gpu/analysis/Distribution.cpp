@@ -418,4 +418,19 @@ Layout sharedBetween(const Distribution &a, int64_t runA, const Distribution &b,
   return best;
 }
 
+Layout sharedRowsApart(const Distribution &tile, int64_t run, int64_t elementBytes, int64_t lanes) {
+  constexpr int64_t kAligned = 16, kMostApart = 128; // bytes
+  const Shape &shape = tile.shape();
+  Layout best = Layout::rowMajor(shape);
+  int64_t least = passes(best, tile, run, elementBytes, lanes);
+  for (int64_t apart = kAligned; apart < kMostApart; apart *= 2) {
+    Layout candidate = Layout::strided(shape, {shape[1] + apart / elementBytes, 1});
+    if (int64_t found = passes(candidate, tile, run, elementBytes, lanes); found < least) {
+      least = found;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
 } // namespace ditron::gpu

@@ -105,6 +105,10 @@ std::optional<std::vector<Exchange>> exchanges(const Distribution &from, const D
 std::optional<std::vector<std::pair<size_t, size_t>>> partners(std::vector<Shape> &elements,
                                                                const Exchange &exchange);
 
+/// Rows of two dimensions in shared memory, each in one piece, as copies of rows leave them: as far apart as
+/// warps of `lanes` lanes want them that read `run` neighbours at a time.
+Layout sharedRowsApart(const Distribution &tile, int64_t run, int64_t elementBytes, int64_t lanes);
+
 /// Shared memory of a tile on its way between two distributions, read and written `runs` neighbours
 /// at a time by warps of `lanes` lanes: row-major, with the swizzle that costs the two together the
 /// fewest passes through the banks.

@@ -2,6 +2,7 @@
 #include "ditron/lower/Conversions.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "mlir/IR/Matchers.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
 
 using namespace mlir;
@@ -103,7 +104,32 @@ Value ThreadBuilder::loaded(Value vector, Type element) {
   return join(elements);
 }
 
+/// The words of two bf16 that were taken apart for a vector, or none.
+static SmallVector<Value> wordsTakenApart(Value vector) {
+  SmallVector<Value> words;
+  auto elements = vector.getDefiningOp<vector::FromElementsOp>();
+  for (size_t n = 0; elements && n + 1 < elements.getElements().size(); n += 2) {
+    auto halfOf = [&](size_t number) -> Operation * {
+      auto half = elements.getElements()[number].getDefiningOp<arith::BitcastOp>();
+      return half ? half.getIn().getDefiningOp() : nullptr;
+    };
+    auto low = dyn_cast_or_null<arith::ShLIOp>(halfOf(n));
+    auto high = dyn_cast_or_null<arith::AndIOp>(halfOf(n + 1));
+    APInt by;
+    if (!low || !high || low.getLhs() != high.getLhs() ||
+        !matchPattern(low.getRhs(), m_ConstantInt(&by)) || by != 16)
+      return {};
+    words.push_back(low.getLhs());
+  }
+  return words;
+}
+
 Value ThreadBuilder::stored(Value vector, Type element) {
+  if (element.isBF16())
+    if (SmallVector<Value> words = wordsTakenApart(vector); !words.empty())
+      return b.create<vector::BitCastOp>(
+          loc, VectorType::get({static_cast<int64_t>(2 * words.size())}, b.getI16Type()),
+          join(words));
   auto fence = vector.getDefiningOp<LLVM::CallIntrinsicOp>();
   bool isFence = fence && fence.getIntrin() == "llvm.arithmetic.fence";
   auto extended = isFence ? fence.getArgs()[0].getDefiningOp<arith::ExtFOp>() : nullptr;

@@ -106,6 +106,7 @@ public:
     packed_ = packedTiles(function);
     function.walk([&](core::DotOp dot) { shareOperands(dot); });
     function.walk([&](core::DotOp dot) { anchor(dot); });
+    function.walk([&](Operation *op) { anchorPrescribed(op); });
     function.walk([&](Operation *op) { anchorPackets(op); });
     std::multimap<std::tuple<bool, int64_t>, Value, std::greater<>> byWeight;
     for (Value tile : tiles)
@@ -172,6 +173,13 @@ private:
 
   void anchor(core::DotOp dot) {
     assign(dot.getResult(), products_.accumulator(dot, threads_));
+    spread();
+  }
+
+  /// What an op of the target's own prescribes.
+  void anchorPrescribed(Operation *op) {
+    for (auto &[tile, layout] : products_.prescribed(op, threads_))
+      assign(tile, layout);
     spread();
   }
 
@@ -420,7 +428,19 @@ private:
     if (runOf(wide) <= runOf(core::layoutOf(tile)))
       return;
     auto near = gathered(core::layoutOf(tile), shapeOf(tile), vector);
-    fit(operand, near && runOf(*near) >= runOf(wide) ? *near : wide);
+    if (near && runOf(*near) >= runOf(wide))
+      fit(operand, *near);
+    else if (!isInEveryWarp(tile))
+      fit(operand, wide);
+  }
+
+  /// Whether each warp has all of a small tile, a few elements a thread: writing them one by one takes
+  /// less than a trip through shared memory would, between two barriers.
+  static bool isInEveryWarp(RankedTensorType tile) {
+    constexpr int64_t kFew = 4;
+    const Layout &layout = core::layoutOf(tile);
+    return Distribution::of(layout, shapeOf(tile))->registers() <= kFew &&
+           llvm::none_of(layout.iters(), [](const core::Iter &iter) { return iter.axis == Axis::warp; });
   }
 
   /// Through shared memory, where the order of the elements is that of both shapes.
@@ -485,7 +505,21 @@ private:
     } else if (auto scatter = dyn_cast<core::ScatterOp>(op)) {
       RankedTensorType tile = tileOf(scatter.getTile());
       fit(scatter.getRowsMutable(), *collapsed(core::layoutOf(tile), shapeOf(tile), 1));
+    } else {
+      fitPrescribed(op);
     }
+  }
+
+  void fitPrescribed(Operation *op) {
+    std::map<void *, Layout> layouts;
+    for (auto &[tile, layout] : products_.prescribed(op, threads_))
+      layouts.insert({tile.getAsOpaquePointer(), layout.canonical()});
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto found = layouts.find(operand.get().getAsOpaquePointer()); found != layouts.end())
+        fit(operand, found->second);
+    for (Value result : op->getResults())
+      if (auto found = layouts.find(result.getAsOpaquePointer()); found != layouts.end())
+        fitResult(op, found->second);
   }
 
   func::FuncOp function_;

@@ -9,7 +9,7 @@
 //
 // Warps combine what they hold through shared memory, between two barriers. In small tiles these
 // take longer than the rest. Reductions are joined where the last of them is, if nothing in between
-// reads what they give, loops or branches.
+// reads what they give, loops or branches. What only gives a result another shape goes behind them.
 // test/targets/gpu/join-reductions.mlir shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
@@ -37,13 +37,17 @@ public:
   }
   bool isReadBy(Operation *op) const {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return llvm::is_contained(members_, operand.getDefiningOp());
+      return llvm::is_contained(members_, operand.getDefiningOp()) ||
+             llvm::is_contained(shapes_, operand.getDefiningOp());
     });
   }
+  /// One of its results, or of these, in another shape.
+  void addShape(Operation *op) { shapes_.push_back(op); }
   void join() {
     if (members_.size() > 1)
       replace();
     members_.clear();
+    shapes_.clear();
     bytes_ = 0;
   }
 
@@ -71,16 +75,27 @@ private:
       op.getResult().replaceAllUsesWith(result);
       op.erase();
     }
+    Operation *last = together;
+    for (Operation *shape : shapes_) {
+      shape->moveAfter(last);
+      last = shape;
+    }
   }
 
   SmallVector<core::ReduceOp> members_;
+  SmallVector<Operation *> shapes_;
   int64_t bytes_ = 0;
 };
 
 void joinIn(Block &block) {
   Group group;
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (op.getNumRegions() > 0 || group.isReadBy(&op))
+    bool isRead = group.isReadBy(&op);
+    if (isRead && isa<core::ReshapeOp, core::TransposeOp>(op)) {
+      group.addShape(&op);
+      continue;
+    }
+    if (op.getNumRegions() > 0 || isRead)
       group.join();
     auto reduce = dyn_cast<core::ReduceOp>(op);
     if (int64_t bytes = reduce ? momentaryBytes(reduce) : 0; bytes > 0)

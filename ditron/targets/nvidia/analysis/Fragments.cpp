@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/Fragments.h"
+#include <algorithm>
 #include <bit>
 
 namespace ditron::nvidia {
@@ -62,6 +63,44 @@ Layout warpgroupOperand(const Shape &shape, int64_t warps) {
                  {8, 4, Axis::lane},
                  {width, 2, Axis::reg},
                  {4, 1, Axis::lane}});
+}
+
+Layout slicedWeights(const SlicedShape &shape) {
+  int64_t steps = shape.k / (shape.slices * kSlicedTerms);
+  return Layout({{shape.n / 16, 16 * steps, Axis::reg},
+                 {2, 8, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {shape.slices, 1, Axis::warp},
+                 {steps, 16, Axis::reg},
+                 {4, 1, Axis::lane},
+                 {8, 1, Axis::reg}});
+}
+
+Layout slicedFactor(const SlicedShape &shape) {
+  int64_t steps = shape.k / (shape.slices * kSlicedTerms);
+  Iters replication;
+  if (shape.m < 8)
+    replication.push_back({8 / shape.m, 4 * shape.m, Axis::lane});
+  return Layout({{shape.m, 4, Axis::lane},
+                 {shape.slices, 1, Axis::warp},
+                 {steps, 8, Axis::reg},
+                 {4, 1, Axis::lane},
+                 {8, 1, Axis::reg}},
+                replication);
+}
+
+Layout slicedSums(const SlicedShape &shape) {
+  int64_t columns = std::min<int64_t>(shape.m, 2), lanes = shape.m / columns;
+  Iters replication;
+  if (lanes < 4)
+    replication.push_back({4 / lanes, lanes, Axis::lane});
+  return Layout({{shape.slices, 1, Axis::warp},
+                 {shape.n / 16, 2 * columns, Axis::reg},
+                 {2, columns, Axis::reg},
+                 {8, 4, Axis::lane},
+                 {lanes, 1, Axis::lane},
+                 {columns, 1, Axis::reg}},
+                replication);
 }
 
 Layout sharedPanels(const Shape &shape, int64_t elementBytes) {

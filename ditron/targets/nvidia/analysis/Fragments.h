@@ -30,6 +30,20 @@ Layout warpgroupAccumulator(const Shape &shape, int64_t warps);
 /// the left side of a product of warpgroups. `shape` is that of the words.
 Layout warpgroupOperand(const Shape &shape, int64_t warps);
 
+/// The tiles of a product whose terms are sliced over the warps (nvidia.sliced_dot), in fragments of
+/// 16 rows of W by 8 rows of x. A lane has 8 neighbouring terms of a row at a time: which of them the
+/// tensor cores meet first does not matter, as long as it is the same on both sides. With fewer than 8
+/// rows of x, lanes hold them several times.
+struct SlicedShape {
+  int64_t n, m, k; ///< rows of W and of x, and terms
+  int64_t slices;  ///< one a warp
+};
+inline constexpr int64_t kSlicedTerms = 32; ///< that the lanes of a warp have at a time
+
+Layout slicedWeights(const SlicedShape &shape); ///< n x k
+Layout slicedFactor(const SlicedShape &shape);  ///< m x k
+Layout slicedSums(const SlicedShape &shape);    ///< slices x n x m
+
 /// Bytes of a row of a panel, and of its swizzle: what TMA and wgmma work with.
 inline constexpr int64_t kPanelBytes = 128;
 

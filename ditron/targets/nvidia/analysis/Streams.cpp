@@ -3,6 +3,7 @@
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,6 +22,12 @@ static bool hasLongRows(core::LoadOp load) {
          tile.getNumElements() * bytes <= kMost;
 }
 
+static bool isSliced(Value tile) {
+  return !tile.use_empty() && llvm::all_of(tile.getUses(), [](OpOperand &use) {
+    return isa<SlicedDotOp>(use.getOwner()) && use.getOperandNumber() == 0;
+  });
+}
+
 static bool isZero(core::LoadOp load) {
   return !load.getPadding() ||
          *load.getPadding() ==
@@ -33,14 +40,25 @@ SmallVector<core::LoadOp> streamedLoads(func::FuncOp function, const Chip &chip)
     return loads;
   Projection projection;
   function.walk([&](core::LoadOp load) {
-    if (hasLongRows(load) && gpu::isSummedBehindLoop(load.getTile()) && isZero(load) &&
-        !gpu::onlyReadByDots(load.getTile()) && gpu::isReadOnly(load.getView()) &&
+    bool isTaken = isSliced(load.getTile()) || (gpu::isSummedBehindLoop(load.getTile()) &&
+                                                !gpu::onlyReadByDots(load.getTile()));
+    if (isTaken && hasLongRows(load) && isZero(load) && gpu::isReadOnly(load.getView()) &&
         gpu::knownAlignment(load.getView()) >= gpu::kAccessBytes && projection.reaches(load) &&
         projection.computes(load.getView()) &&
         llvm::all_of(load.getCoords(), [&](Value at) { return projection.computes(at); }))
       loads.push_back(load);
   });
   return loads;
+}
+
+core::Layout slotLayout(RankedTensorType tile) {
+  auto places = Distribution::of(core::layoutOf(tile), shapeOf(tile));
+  int64_t bytes = storageBytes(tile.getElementType());
+  return gpu::sharedRowsApart(*places, places->run(gpu::kAccessBytes / bytes), bytes, kLanes);
+}
+
+int64_t slotBytes(RankedTensorType tile) {
+  return slotLayout(tile).limit(Axis::m) * storageBytes(tile.getElementType());
 }
 
 } // namespace ditron::nvidia

@@ -10,7 +10,13 @@
 namespace ditron::nvidia {
 
 /// Of a kernel whose cores are exactly those of a schedule, loads of tiles that a loop adds up element by
-/// element: of long rows of arguments that nobody writes, at places that the producer can find. Empty where the chip has no such copies.
+/// element, or multiplies in slices: of long rows of arguments that nobody writes, at places that the
+/// producer can find. Empty where the chip has no such copies.
 llvm::SmallVector<core::LoadOp> streamedLoads(mlir::func::FuncOp function, const Chip &chip);
+
+/// Where a slot of the ring has the rows of a tile, in elements.
+core::Layout slotLayout(mlir::RankedTensorType tile);
+/// Bytes of the slot that it takes.
+int64_t slotBytes(mlir::RankedTensorType tile);
 
 } // namespace ditron::nvidia

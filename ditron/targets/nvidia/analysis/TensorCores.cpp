@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -11,6 +13,43 @@ int64_t matrixDepth(Type element, core::Precision precision) {
   if (element.isInteger(8))
     return 32;
   return element.isF32() && precision == core::Precision::tf32 ? 8 : 0;
+}
+
+MatrixShape matrixShape(Type element) {
+  if (element.isBF16())
+    return {"m16n8k16", "f32.bf16.bf16.f32"};
+  if (element.isF16())
+    return {"m16n8k16", "f32.f16.f16.f32"};
+  if (element.isInteger(8))
+    return {"m16n8k32", "s32.s8.s8.s32"};
+  return {"m16n8k8", "f32.tf32.tf32.f32"};
+}
+
+std::optional<unsigned> carriedBy(core::DotOp dot) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+  if (!loop || !sum || sum.getOwner() != loop.getBody() || sum.getArgNumber() == 0 ||
+      !sum.hasOneUse() || !dot.getResult().hasOneUse())
+    return std::nullopt;
+  unsigned number = sum.getArgNumber() - 1;
+  OpOperand &use = *dot.getResult().use_begin();
+  if (use.getOwner() != loop.getBody()->getTerminator() || use.getOperandNumber() != number)
+    return std::nullopt;
+  Value initial = loop.getInitArgs()[number];
+  bool isZero = matchPattern(initial, m_AnyZeroFloat()) || matchPattern(initial, m_Zero());
+  return isZero ? std::optional(number) : std::nullopt;
+}
+
+SlicedShape shapeOfSliced(SlicedDotOp dot) {
+  RankedTensorType sums = tileOf(dot.getAcc());
+  return {sums.getDimSize(1), sums.getDimSize(2), tileOf(dot.getWeights()).getDimSize(1),
+          sums.getDimSize(0)};
+}
+
+int64_t slicesOf(func::FuncOp function) {
+  int64_t slices = 0;
+  function.walk([&](SlicedDotOp dot) { slices = shapeOfSliced(dot).slices; });
+  return slices;
 }
 
 WarpgroupProduct warpgroupProduct(Type element, core::Precision precision) {

@@ -5,6 +5,7 @@
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/nvidia/Chip.h"
 #include "ditron/targets/nvidia/analysis/Fragments.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
 
 namespace ditron::nvidia {
 
@@ -19,6 +20,19 @@ DotKind kindOf(core::DotOp op);
 
 /// Terms that one mma.sync of operands of this type adds up; 0 if there is none.
 int64_t matrixDepth(mlir::Type element, core::Precision precision);
+
+/// One mma.sync as PTX spells it.
+struct MatrixShape {
+  const char *shape, *types;
+};
+MatrixShape matrixShape(mlir::Type element);
+
+/// The number of what a loop carries, zeros at first, that a product adds to and nothing else touches.
+std::optional<unsigned> carriedBy(core::DotOp dot);
+
+SlicedShape shapeOfSliced(SlicedDotOp dot);
+/// The slices of a kernel's products of few rows, which has a warp for each; 0: it has no such products.
+int64_t slicesOf(mlir::func::FuncOp function);
 
 inline constexpr int64_t kProductRows = 64; ///< of one wgmma
 /// What wgmma makes of operands of a type.

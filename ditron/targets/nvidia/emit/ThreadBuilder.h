@@ -53,6 +53,8 @@ int64_t tmaStoreBytes(int64_t warps);
 
 void addDotPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                     const ThreadContext &context);
+void addSlicedPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                       const ThreadContext &context);
 void addWarpgroupPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                           const ThreadContext &context);
 void addRolePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

@@ -103,20 +103,6 @@ private:
   bool isKMajor_ = false, usesMatrices_ = false;
 };
 
-struct MatrixShape {
-  const char *shape, *types;
-};
-
-MatrixShape matrixShape(Type element) {
-  if (element.isBF16())
-    return {"m16n8k16", "f32.bf16.bf16.f32"};
-  if (element.isF16())
-    return {"m16n8k16", "f32.f16.f16.f32"};
-  if (element.isInteger(8))
-    return {"m16n8k32", "s32.s8.s8.s32"};
-  return {"m16n8k8", "f32.tf32.tf32.f32"};
-}
-
 struct DotPattern : TilePattern<core::DotOp> {
   using TilePattern::TilePattern;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "ditron/targets/nvidia/analysis/Fragments.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -90,6 +91,29 @@ LogicalResult ReceiveRowsOp::verify() { return requireCoords(*this, getView(), g
 LogicalResult ReceiveOp::verify() {
   SmallVector<Type> tiles(getPipe().getType().getTiles());
   return requireTypes(*this, getResultTypes(), tiles, "the pipe");
+}
+
+LogicalResult SlicedDotOp::verify() {
+  RankedTensorType weights = getWeights().getType(), factor = getFactor().getType(),
+                   acc = getAcc().getType();
+  if (weights.getRank() != 2 || factor.getRank() != 2 || acc.getRank() != 3)
+    return emitOpError() << "multiplies " << weights << " and " << factor << " into " << acc
+                         << ", expected 2, 2 and 3 dimensions";
+  Type element = weights.getElementType();
+  if (!(element.isBF16() || element.isF16()) || factor.getElementType() != element ||
+      !acc.getElementType().isF32())
+    return emitOpError() << "multiplies " << weights << " and " << factor << " into " << acc
+                         << ", expected bf16 or f16 on both sides, and f32";
+  int64_t n = weights.getDimSize(0), m = factor.getDimSize(0), k = weights.getDimSize(1);
+  if (factor.getDimSize(1) != k || acc.getDimSize(1) != n || acc.getDimSize(2) != m)
+    return emitOpError() << "has sums " << acc << " of " << n << " by " << m << " rows of " << k
+                         << " and " << factor.getDimSize(1) << " terms";
+  if (n % 16 != 0 || m > 8 || !llvm::isPowerOf2_64(static_cast<uint64_t>(m)) ||
+      k % (acc.getDimSize(0) * kSlicedTerms) != 0)
+    return emitOpError() << "multiplies " << n << " by " << m << " rows of " << k << " terms in "
+                         << acc.getDimSize(0) << " slices, expected a multiple of 16, 1, 2, 4 or 8, and "
+                         << "a multiple of " << kSlicedTerms << " terms a slice";
+  return success();
 }
 
 LogicalResult WgmmaOp::verify() { return verifyProduct(*this); }

@@ -311,6 +311,25 @@ def Nvidia_PackOp : Nvidia_Op<"pack", [Pure]> {
   let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($packed)";
 }
 
+def Nvidia_SlicedDotOp : Nvidia_Op<"sliced_dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "A product of few rows, whose terms are sliced over the warps (sliced-K)";
+  let description = [{
+    Of n rows of `weights` and m rows of `factor`, of k terms each: warp s adds its products, those of terms
+    [s * k / slices, (s + 1) * k / slices), to `acc`[s, n, m]. n is a multiple of 16, m 1, 2, 4 or 8, and a
+    slice a multiple of 32 terms.
+
+    Example:
+    ```mlir
+    %s = nvidia.sliced_dot %w, %x, %acc : tensor<16x1024xbf16>, tensor<1x1024xbf16> -> tensor<8x16x1xf32>
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$weights, Tile_Tile:$factor, Tile_Tile:$acc);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{ $weights `,` $factor `,` $acc attr-dict
+                          `:` type($weights) `,` type($factor) `->` type($result) }];
+  let hasVerifier = 1;
+}
+
 def Nvidia_WgmmaOp : Nvidia_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "Begins an asynchronous product of tiles, by warpgroups";
   let description = [{

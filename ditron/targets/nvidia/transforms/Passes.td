@@ -24,6 +24,18 @@ def SwapOperands : Pass<"nvidia-swap-operands", "::mlir::func::FuncOp"> {
            "CTAs per SM; 0: as tiles and registers ask">];
 }
 
+def SliceProducts : Pass<"nvidia-slice-products", "::mlir::func::FuncOp"> {
+  let summary = "Slices the terms of products of few rows over the warps (sliced-K)";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::core::TileDialect",
+                           "::ditron::nvidia::NvidiaDialect"];
+  let options = [
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"tensorMaps", "tensor-maps", "bool", "false", "Launches describe what tiles are read from">,
+    Option<"warps", "warps", "int64_t", "0", "Warps of a CTA; 0: as many as the tiles ask for">,
+    Option<"ctasPerSm", "ctas-per-sm", "int64_t", "0",
+           "CTAs per SM; 0: as tiles and registers ask">];
+}
+
 def SpecializeWarps : Pass<"nvidia-specialize-warps", "::mlir::func::FuncOp"> {
   let summary = "Specialises warps: a producer thread loads tiles by TMA, consumer warpgroups multiply them";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

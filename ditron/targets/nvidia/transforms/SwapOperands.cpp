@@ -23,7 +23,6 @@
 // shows it.
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -35,22 +34,6 @@ namespace ditron::nvidia {
 namespace {
 
 constexpr int64_t kRows = 64; ///< of one product of a warpgroup
-
-/// The number of what a loop carries that a product adds to and nothing else touches.
-std::optional<unsigned> carriedBy(core::DotOp dot) {
-  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-  auto sum = dyn_cast<BlockArgument>(dot.getAcc());
-  if (!loop || !sum || sum.getOwner() != loop.getBody() || sum.getArgNumber() == 0 ||
-      !sum.hasOneUse() || !dot.getResult().hasOneUse())
-    return std::nullopt;
-  unsigned number = sum.getArgNumber() - 1;
-  OpOperand &use = *dot.getResult().use_begin();
-  if (use.getOwner() != loop.getBody()->getTerminator() || use.getOperandNumber() != number)
-    return std::nullopt;
-  Value initial = loop.getInitArgs()[number];
-  bool isZero = matchPattern(initial, m_AnyZeroFloat()) || matchPattern(initial, m_Zero());
-  return isZero ? std::optional(number) : std::nullopt;
-}
 
 bool isToSwap(core::DotOp dot) {
   RankedTensorType acc = tileOf(dot.getAcc());

@@ -43,11 +43,6 @@ namespace ditron::nvidia {
 
 namespace {
 
-int64_t bytesOf(RankedTensorType tile) {
-  return tile.getNumElements() * storageBytes(tile.getElementType());
-}
-int64_t bytesOf(Value tile) { return bytesOf(tileOf(tile)); }
-
 /// Writes the producer of constants.
 class StreamProducer : public Producer {
 public:
@@ -64,7 +59,7 @@ private:
     if (load && llvm::is_contained(loads_, load))
       b_.create<LoadRowsOp>(load.getLoc(), mapped(load.getView()), mapped(load.getCoords()),
                             tileOf(load.getTile()), pipe_,
-                            static_cast<uint64_t>(ahead(bytesOf(load.getTile()))));
+                            static_cast<uint64_t>(ahead(slotBytes(tileOf(load.getTile())))));
   }
 
   /// Slots that may be on their way at a time.
@@ -97,7 +92,7 @@ private:
       function->removeAttr(kProducerWarpsAttr);
       return;
     }
-    int64_t taken = ring.getSlots() * bytesOf(ring.getTiles()[0]) + kBarriers;
+    int64_t taken = ring.getSlots() * ring.getTiles()[0].getNumElements() + kBarriers;
     function->setAttr(kTakenSharedAttr, Builder(function).getI64IntegerAttr(taken));
     function.walk([](PrefetchOp prefetch) { prefetch.erase(); });
     split(function, loads, ring);
@@ -108,7 +103,7 @@ private:
     constexpr int64_t kAlignment = 1024, kOfProducts = 96 * 1024, kFewest = 3;
     int64_t bytes = 0, momentary = 0, shared = 0;
     for (core::LoadOp load : loads)
-      bytes = std::max(bytes, bytesOf(load.getTile()));
+      bytes = std::max(bytes, slotBytes(tileOf(load.getTile())));
     bytes = llvm::alignTo(bytes, kAlignment);
     function.walk([&](Operation *op) {
       momentary = std::max(momentary, gpu::momentaryBytes(op));
@@ -158,7 +153,7 @@ private:
   }
 
   static constexpr int64_t kBarriers = 2048;    ///< bytes of them, and of what is aligned
-  static constexpr int64_t kBytes = 160 * 1024; ///< of a ring; beyond, it is of no more use
+  static constexpr int64_t kBytes = 168 * 1024; ///< of a ring; beyond, it is of no more use
 };
 
 } // namespace

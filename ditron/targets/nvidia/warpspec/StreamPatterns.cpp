@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tiles in rows, from the producer of nvidia-stream-constants to the consumers: they lie in a slot row by
-// row, as long as the tile is wide.
+// row, as far apart as consumers want them.
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/threads/GlobalTile.h"
+#include "ditron/targets/nvidia/analysis/Streams.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
 #include "ditron/targets/nvidia/warpspec/Pipe.h"
 
@@ -19,9 +20,9 @@ Distribution placesOf(RankedTensorType tile) {
   return *Distribution::of(core::layoutOf(tile), shapeOf(tile));
 }
 
-/// One behind the other; a slot has been allocated for the largest.
+/// From one row to the next in a slot.
 int64_t rowBytes(RankedTensorType tile) {
-  return tile.getDimSize(1) * storageBytes(tile.getElementType());
+  return gpu::stridesOf(slotLayout(tile), shapeOf(tile))[0] * storageBytes(tile.getElementType());
 }
 
 struct LoadRowsPattern : EffectPattern<LoadRowsOp> {
@@ -98,8 +99,7 @@ struct ReceiveRowsPattern : TilePattern<ReceiveRowsOp> {
     Value slot = pipe.get(kTakeSlot);
     t.instructions.waitBarrier(pipe.full(slot), pipe.get(kTakeParity));
     int64_t run = places.run(kAccessBytes / memory.bytes);
-    Layout rows = Layout::rowMajor(shapeOf(tile));
-    Value all = gpu::SharedPlaces(t, pipe.tile(slot, 0), rows, places, memory.bytes)
+    Value all = gpu::SharedPlaces(t, pipe.tile(slot, 0), slotLayout(tile), places, memory.bytes)
                     .read(lower::storageType(memory.element), run);
     pipe.advance(kTakeSlot, kTakeParity);
     b.create<NVVM::SyncWarpOp>(t.loc, t.i32(-1));
