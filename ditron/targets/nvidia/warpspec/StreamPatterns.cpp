@@ -76,14 +76,28 @@ private:
   static void copyRows(ThreadBuilder &t, GlobalTile &memory, Pipe &pipe, Value slot,
                        RankedTensorType tile, Value bytes) {
     OpBuilder &b = t.b;
-    Value base = pipe.tile(slot, 0), full = pipe.full(slot);
-    auto loop = b.create<scf::ForOp>(t.loc, t.i32(0), memory.rowsLeft(), t.i32(1));
+    Value full = pipe.full(slot), place = pipe.tile(slot, 0);
+    auto addressOf = [&](int64_t row) {
+      return memory.from(t, t.i32(row), t.i32(0), tile.getDimSize(1)).first;
+    };
+    Value address = addressOf(0), stride = b.create<arith::SubIOp>(t.loc, addressOf(1), address);
+    auto isWhole = b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, memory.rowsLeft(),
+                                           t.i32(tile.getDimSize(0)));
+    auto branch = b.create<scf::IfOp>(t.loc, isWhole, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value next = address;
+    for (int64_t row = 0; row < tile.getDimSize(0); ++row) {
+      t.instructions.copyBulkOnce(t.offset(place, row * rowBytes(tile)), next, bytes, full);
+      next = t.add(next, stride);
+    }
+    b.setInsertionPointToStart(branch.elseBlock());
+    auto loop = b.create<scf::ForOp>(t.loc, t.i32(0), memory.rowsLeft(), t.i32(1),
+                                     ValueRange{address, place});
     b.setInsertionPointToStart(loop.getBody());
-    Value row = loop.getInductionVar();
-    Value address = memory.from(t, row, t.i32(0), tile.getDimSize(1)).first;
-    Value place = t.offset(base, t.mul(row, t.i32(rowBytes(tile))));
-    t.instructions.copyBulkOnce(place, address, bytes, full);
+    Value at = loop.getRegionIterArg(0), to = loop.getRegionIterArg(1);
+    t.instructions.copyBulkOnce(to, at, bytes, full);
+    b.create<scf::YieldOp>(t.loc, ValueRange{t.add(at, stride), t.offset(to, rowBytes(tile))});
   }
 };
 
