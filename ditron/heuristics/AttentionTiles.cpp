@@ -30,17 +30,27 @@ static int64_t keysOfPart(const AttentionShape &shape) {
   return std::clamp(kBytes / (d * static_cast<int64_t>(byteSize(shape.type))), kFewest, kMost);
 }
 
+/// Whether the warps of a CTA share the products of few heads by as many keys: in slices of 16 keys, as
+/// values of two groups of warps have them.
+static bool fitsSlices(const AttentionShape &shape, int64_t width, const DeviceTraits &target) {
+  constexpr int64_t kKeys = 64, kElements = 128, kFewHeads = 8;
+  return target.hasWarpgroups && byteSize(shape.type) == 2 && shape.T <= kFewHeads &&
+         width == kKeys && shape.D > kElements / 2 && shape.D <= kElements;
+}
+
 /// In tiles of `width` keys.
-static DecodeTile onGpu(const AttentionShape &shape, int64_t width) {
+static DecodeTile onGpu(const AttentionShape &shape, int64_t width, const DeviceTraits &target) {
   constexpr int64_t kMostTiles = 8, kFewHeads = 8;
-  int64_t d = fit(tilesOf(shape.D, 16) * 16, INT64_MAX);
+  int64_t d = fit(tilesOf(shape.D, 16) * 16, INT64_MAX), m = fit(shape.T, INT64_MAX);
+  if (fitsSlices(shape, width, target))
+    return {.m = m, .n = width, .d = d, .block = 1, .warps = 8};
   int64_t block = std::clamp<int64_t>(keysOfPart(shape) / width, 1, kMostTiles);
-  return {fit(shape.T, INT64_MAX), width, d, block, shape.T <= kFewHeads};
+  return {m, width, d, block, shape.T <= kFewHeads};
 }
 
 DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target) {
   if (target.isGpu())
-    return onGpu(shape, keysOfPart(shape));
+    return onGpu(shape, keysOfPart(shape), target);
   auto [m, n, d] = attentionTile(shape, target);
   return {std::max<int64_t>(1, shape.T), n, d};
 }
@@ -48,7 +58,7 @@ DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target) {
 DecodeTile pagedTile(const AttentionShape &shape, const DeviceTraits &target) {
   int64_t n = fit(shape.S, INT64_MAX);
   if (target.isGpu())
-    return onGpu(shape, n);
+    return onGpu(shape, n, target);
   constexpr int64_t kKeys = 256; // whose weights and values stay in the first-level cache
   return {std::max<int64_t>(1, shape.T), n, attentionTile(shape, target).d,
           std::max<int64_t>(1, kKeys / n)};

@@ -22,10 +22,11 @@ struct AttentionTile {
 AttentionTile attentionTile(const AttentionShape &shape, const DeviceTraits &target);
 
 /// T queries that share a head of S keys: of a cache, or of a page of one. The tile, how many tiles of
-/// keys are a part (0: all), and whether they are multiplied by elements.
+/// keys are a part (0: all), whether they are multiplied by elements, and by how many warps.
 struct DecodeTile {
   int64_t m, n, d, block = 0;
   bool byElements = false;
+  int64_t warps = 4;
 };
 /// On a GPU few keys are a part, for there to be many CTAs, and no matter how many keys there are: what
 /// is computed does not depend on it.

@@ -50,6 +50,19 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
   return {sums * select(isAny, 1 / total.get(), 0), select(isAny, top + log2(total), kNoSize)};
 }
 
+/// The same over one tile of keys.
+template <class T>
+Attended attendAtOnce(const DecodeAttentionConfig &cfg, const Tile &mine, const KeyTile<T> &tile,
+                      const Tile &scale) {
+  Tile keys = tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0);
+  Tile values = tile.values.tiled(cfg.n, cfg.d)(tile.index, 0); // which come beside the keys
+  auto product = dot(mine, transpose(keys)) * (scale * std::numbers::log2e);
+  auto scores = select(iota({1, cfg.n}, 1) < tile.seen, product, kNoSize);
+  Tile top = max(scores, 1), weights = exp2Flushed(scores - top);
+  Tile total = sum(weights, 1), o = dot(cast<T>(weights), values);
+  return {o / total, top + log2(total)};
+}
+
 //===-- Element by element --------------------------------------------------------------------===//
 
 /// Rows of keys and of their values that a CTA reads at a time, 16 bytes a thread; which of them are
@@ -154,7 +167,9 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
   Index first = part * cfg.block;
   auto some = [&] {
     Steps steps(first, min(numTiles, first + cfg.block));
-    auto [result, size] = attend<T>(cfg, Tile(q.tiled(cfg.m, cfg.d)(0, 0)), keysOf, steps, scale);
+    Tile mine = q.tiled(cfg.m, cfg.d)(0, 0);
+    auto [result, size] = cfg.block == 1 ? attendAtOnce<T>(cfg, mine, keysOf(first), scale)
+                                         : attend<T>(cfg, mine, keysOf, steps, scale);
     o.tiled(cfg.m, cfg.d)(0, 0) = result;
     sizes.tiled(cfg.m, 1)(0, 0) = size;
   };

@@ -16,18 +16,21 @@ Tile joinedParts(const CombineAttentionConfig &cfg, const View<f32, 2, access> &
                  const View<f32, 1, access> &sizes, Index j) {
   auto sizesAt = [&](Index step) { return Tile(sizes.tiled(cfg.parts)(step).padded(kNoSize)); };
   auto xs = x.tiled(cfg.parts, cfg.d);
-  Index steps = ceilDiv(sizes.size(), cfg.parts);
   Var top = full<f32>({1}, kNoSize), total = zeros<f32>(1), sums = zeros<f32>(1, cfg.d);
-  for (auto step : range(steps))
-    top = maximum(top, max(sizesAt(step), 0));
-  for (auto step : range(steps)) {
-    auto hasKeys = select(sizes.read({step * cfg.parts}) > kNoSize, toTile(1), 0);
-    when(toIndex(hasKeys) > 0, [&] {
-      Tile size = sizesAt(step), weights = exp2Flushed(size - top);
-      Tile column = reshape(weights, {cfg.parts, 1});
-      total += sum(weights, 0);
-      sums += sum(select(column > 0, xs(step, j) * column, 0), 0);
-    });
+  auto add = [&](Index step) {
+    Tile size = sizesAt(step), read = xs(step, j); // asked for together
+    Tile next = maximum(top, max(size, 0)), fading = exp2Flushed(top - next);
+    Tile weights = select(size > kNoSize, exp2Flushed(size - next), 0);
+    Tile column = reshape(weights, {cfg.parts, 1});
+    Tile ofWeights = sum(weights, 0), ofParts = sum(select(column > 0, read * column, 0), 0);
+    total = total * fading + ofWeights;
+    sums = sums * reshape(fading, {1, 1}) + ofParts;
+    top = next;
+  };
+  add(0);
+  for (auto more : range(ceilDiv(sizes.size(), cfg.parts) - 1)) {
+    auto hasKeys = select(sizes.read({(more + 1) * cfg.parts}) > kNoSize, toTile(1), 0);
+    when(toIndex(hasKeys) > 0, [&] { add(more + 1); });
   }
   return reshape(sums * select(total > 0, 1 / total.get(), 0), {cfg.d});
 }

@@ -48,6 +48,8 @@ public:
   virtual int64_t warps() const { return 0; }
   /// Producer warps, behind these.
   virtual int64_t producerWarps() const { return 0; }
+  /// CTAs that share an SM; 0: as many as tiles and registers ask for.
+  virtual int64_t ctasPerSm() const { return 0; }
   /// Whether 8-bit floats are multiplied as they are; else they become f16 before.
   virtual bool multiply8BitFloats() const { return false; }
   /// An operand in shared memory.

@@ -22,10 +22,10 @@ namespace {
 /// element.
 class WarpProducts : public Products {
 public:
-  WarpProducts(int64_t warps, int64_t producerWarps)
-      : warps_(warps), producerWarps_(producerWarps) {}
-  int64_t warps() const override { return warps_; }
-  int64_t producerWarps() const override { return producerWarps_; }
+  WarpProducts(bool slices, bool streams) : slices_(slices), streams_(streams) {}
+  int64_t warps() const override { return slices_ ? kSlicingWarps : 0; }
+  int64_t producerWarps() const override { return streams_ ? kWarpgroup : 0; }
+  int64_t ctasPerSm() const override { return slices_ ? 2 : 0; }
   Layout accumulator(core::DotOp dot, Threads threads) const override {
     if (kindOf(dot) != DotKind::matrix)
       return Products::accumulator(dot, threads);
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  int64_t warps_, producerWarps_;
+  bool slices_, streams_;
 };
 
 /// Products by wgmma, of tiles that TMA has brought.
@@ -133,8 +133,8 @@ std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
                                               request.schedule.warps)
                                   : std::nullopt;
   if (!roles)
-    return std::make_unique<WarpProducts>(
-        slicesOf(function), streamedLoads(function, chip_).empty() ? 0 : kWarpgroup);
+    return std::make_unique<WarpProducts>(hasSlicedDots(function),
+                                          !streamedLoads(function, chip_).empty());
   return std::make_unique<WarpgroupProducts>(roles->warps, request.tensorStores);
 }
 

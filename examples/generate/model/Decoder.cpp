@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Decoder.h"
 #include "ditron/support/Error.h"
+#include "model/Library.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -62,11 +63,16 @@ const Tensor &Decoder::Exchange::bestOnHost() const {
 
 //===-- The decoder ---------------------------------------------------------------------------===//
 
-static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture &model,
+static DType cacheTypeOf(const Context &ctx, const Weights &weights, const DecoderSize &size) {
+  bool isRounded = Library(ctx).rounds() && weights.areAllOf(DType::bf16);
+  return size.cacheType.value_or(isRounded ? DType::bf16 : DType::f32);
+}
+
+static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture &model, DType type,
                                           const DecoderSize &size) {
   std::vector<LayerCache> caches;
   auto cache = [&] {
-    return ctx.tensor(size.cacheType,
+    return ctx.tensor(type,
                       {size.allPages(), model.keyHeads, DecoderSize::kPage, model.headSize});
   };
   for (int64_t layer = 0; layer < model.layers; ++layer)
@@ -82,7 +88,7 @@ Decoder::Decoder(const Context &ctx, const ModelFile &file, const DecoderSize &s
 Decoder::Decoder(const Context &ctx, const Architecture &model, Weights weights,
                  const DecoderSize &size, Mode mode)
     : ctx_(ctx), model_(model), size_(size), mode_(mode), weights_(std::move(weights)),
-      caches_(makeCaches(ctx, model_, size)),
+      caches_(makeCaches(ctx, model_, cacheTypeOf(ctx, weights_, size), size)),
       pages_(ctx.tensor<i32>({size.sequences, size.pagesOf(size.positions)})),
       pagesOnHost_(Tensor::own(DType::i32, pages_.shape())) {
   fill(pages_, [](int64_t) { return 0; });

@@ -29,12 +29,14 @@ inline constexpr const char *kNoNumbers =
 
 /// What a decoder has room for.
 struct DecoderSize {
-  static constexpr int64_t kPage = 32;          ///< positions
-  static constexpr int64_t kRows = 64;          ///< of a step, at most
-  int64_t positions;                            ///< of a sequence
-  int64_t sequences = 1;                        ///< at a time
-  int64_t pages = 0;                            ///< of the cache; 0: what the sequences can take
-  ditron::DType cacheType = ditron::DType::f32; ///< what keys and values are kept in
+  static constexpr int64_t kPage = 64; ///< positions
+  static constexpr int64_t kRows = 64; ///< of a step, at most
+  int64_t positions;                   ///< of a sequence
+  int64_t sequences = 1;               ///< at a time
+  int64_t pages = 0;                   ///< of the cache; 0: what the sequences can take
+  /// What keys and values are kept in; nothing: bf16 where rows are rounded to it (Library::rounds), else
+  /// f32.
+  std::optional<ditron::DType> cacheType = {};
   /// Whether kernels are those of StepShape::streams; nothing: in Mode::megakernel.
   std::optional<bool> streams = {};
 

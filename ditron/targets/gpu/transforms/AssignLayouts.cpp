@@ -564,6 +564,7 @@ private:
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
     int64_t ctas = ctasPerSm                   ? ctasPerSm
                    : products->producerWarps() ? 1 // CTAs with roles fill their SMs
+                   : products->ctasPerSm() ? products->ctasPerSm()
                                                : chooseCtasPerSm(function, count, chip);
     function->setAttr(kCtasPerSmAttr, attributes.getI64IntegerAttr(ctas));
     if (int64_t producers = products->producerWarps())

@@ -65,27 +65,47 @@ Layout warpgroupOperand(const Shape &shape, int64_t warps) {
                  {4, 1, Axis::lane}});
 }
 
+namespace {
+
+/// Warps: slices are neighbours, then groups come.
+core::Iter sliceOf(const SlicedShape &shape) { return {shape.slices, 1, Axis::warp}; }
+core::Iter groupOf(const SlicedShape &shape) { return {shape.groups, shape.slices, Axis::warp}; }
+
+} // namespace
+
 Layout slicedWeights(const SlicedShape &shape) {
-  int64_t steps = shape.k / (shape.slices * kSlicedTerms);
-  return Layout({{shape.n / 16, 16 * steps, Axis::reg},
+  int64_t steps = shape.steps(), blocks = shape.blocks();
+  if (shape.isTransposed)
+    return Layout({groupOf(shape),
+                   {blocks, 32 * steps, Axis::reg},
+                   {8, 4, Axis::lane},
+                   {8, 1, Axis::reg},
+                   sliceOf(shape),
+                   {steps, 32, Axis::reg},
+                   {4, 1, Axis::lane},
+                   {4, 8, Axis::reg}});
+  return Layout({groupOf(shape),
+                 {blocks, 16 * steps, Axis::reg},
                  {2, 8, Axis::reg},
                  {8, 4, Axis::lane},
-                 {shape.slices, 1, Axis::warp},
+                 sliceOf(shape),
                  {steps, 16, Axis::reg},
                  {4, 1, Axis::lane},
                  {8, 1, Axis::reg}});
 }
 
 Layout slicedFactor(const SlicedShape &shape) {
-  int64_t steps = shape.k / (shape.slices * kSlicedTerms);
+  int64_t run = shape.termsAtOnce() / 4; // of a lane
   Iters replication;
+  if (shape.groups > 1)
+    replication.push_back(groupOf(shape));
   if (shape.m < 8)
     replication.push_back({8 / shape.m, 4 * shape.m, Axis::lane});
   return Layout({{shape.m, 4, Axis::lane},
-                 {shape.slices, 1, Axis::warp},
-                 {steps, 8, Axis::reg},
+                 sliceOf(shape),
+                 {shape.steps(), run, Axis::reg},
                  {4, 1, Axis::lane},
-                 {8, 1, Axis::reg}},
+                 {run, 1, Axis::reg}},
                 replication);
 }
 
@@ -94,13 +114,17 @@ Layout slicedSums(const SlicedShape &shape) {
   Iters replication;
   if (lanes < 4)
     replication.push_back({4 / lanes, lanes, Axis::lane});
-  return Layout({{shape.slices, 1, Axis::warp},
-                 {shape.n / 16, 2 * columns, Axis::reg},
-                 {2, columns, Axis::reg},
-                 {8, 4, Axis::lane},
-                 {lanes, 1, Axis::lane},
-                 {columns, 1, Axis::reg}},
-                replication);
+  Iters iters = {sliceOf(shape), groupOf(shape)};
+  if (shape.isTransposed) // neighbouring rows are in one lane
+    iters.insert(iters.end(), {{shape.blocks(), 8 * columns, Axis::reg},
+                               {8, 4, Axis::lane},
+                               {8, columns, Axis::reg}});
+  else
+    iters.insert(iters.end(), {{shape.blocks(), 2 * columns, Axis::reg},
+                               {2, columns, Axis::reg},
+                               {8, 4, Axis::lane}});
+  iters.insert(iters.end(), {{lanes, 1, Axis::lane}, {columns, 1, Axis::reg}});
+  return Layout(iters, replication);
 }
 
 Layout sharedPanels(const Shape &shape, int64_t elementBytes) {

@@ -30,15 +30,28 @@ Layout warpgroupAccumulator(const Shape &shape, int64_t warps);
 /// the left side of a product of warpgroups. `shape` is that of the words.
 Layout warpgroupOperand(const Shape &shape, int64_t warps);
 
-/// The tiles of a product whose terms are sliced over the warps (nvidia.sliced_dot), in fragments of
-/// 16 rows of W by 8 rows of x. A lane has 8 neighbouring terms of a row at a time: which of them the
-/// tensor cores meet first does not matter, as long as it is the same on both sides. With fewer than 8
-/// rows of x, lanes hold them several times.
+/// A product of n rows of W by few rows of x, in fragments of 16 by 8, whose rows of W are dealt to groups
+/// of warps, and the terms of each row to the warps of a group, in slices (nvidia.sliced_dot). A lane has
+/// what memory gives it in one access: 8 neighbouring terms of a row of W, or, where W is transposed in
+/// memory, a term of 8 neighbouring rows. Which terms and which rows meet in an instruction does not matter,
+/// as long as both sides and the sums agree. With fewer than 8 rows of x, lanes hold them several times.
 struct SlicedShape {
-  int64_t n, m, k; ///< rows of W and of x, and terms
-  int64_t slices;  ///< one a warp
+  int64_t n, m, k;    ///< rows of W and of x, and terms
+  int64_t slices;     ///< of the terms
+  int64_t groups;     ///< of warps: slices * groups are all
+  bool isTransposed;  ///< rows of W are neighbours in memory
+
+  /// Rows that the lanes of a warp have at a time, and terms.
+  int64_t rowsAtOnce() const { return isTransposed ? 64 : 16; }
+  int64_t termsAtOnce() const { return isTransposed ? 16 : 32; }
+  /// How many times each, for all of a group's rows and of a slice's terms.
+  int64_t blocks() const { return n / (groups * rowsAtOnce()); }
+  int64_t steps() const { return k / (slices * termsAtOnce()); }
+  /// Whether rows and terms can be dealt so.
+  bool isEven() const {
+    return n % (groups * rowsAtOnce()) == 0 && k % (slices * termsAtOnce()) == 0;
+  }
 };
-inline constexpr int64_t kSlicedTerms = 32; ///< that the lanes of a warp have at a time
 
 Layout slicedWeights(const SlicedShape &shape); ///< n x k
 Layout slicedFactor(const SlicedShape &shape);  ///< m x k

@@ -42,14 +42,13 @@ std::optional<unsigned> carriedBy(core::DotOp dot) {
 
 SlicedShape shapeOfSliced(SlicedDotOp dot) {
   RankedTensorType sums = tileOf(dot.getAcc());
-  return {sums.getDimSize(1), sums.getDimSize(2), tileOf(dot.getWeights()).getDimSize(1),
-          sums.getDimSize(0)};
+  int64_t slices = sums.getDimSize(0);
+  return {sums.getDimSize(1), sums.getDimSize(2),     tileOf(dot.getWeights()).getDimSize(1),
+          slices,             kSlicingWarps / slices, dot.getTransposed()};
 }
 
-int64_t slicesOf(func::FuncOp function) {
-  int64_t slices = 0;
-  function.walk([&](SlicedDotOp dot) { slices = shapeOfSliced(dot).slices; });
-  return slices;
+bool hasSlicedDots(func::FuncOp function) {
+  return function.walk([](SlicedDotOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 WarpgroupProduct warpgroupProduct(Type element, core::Precision precision) {

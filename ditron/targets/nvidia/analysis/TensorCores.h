@@ -30,9 +30,9 @@ MatrixShape matrixShape(mlir::Type element);
 /// The number of what a loop carries, zeros at first, that a product adds to and nothing else touches.
 std::optional<unsigned> carriedBy(core::DotOp dot);
 
+inline constexpr int64_t kSlicingWarps = 8; ///< of a kernel with products of few rows, in slices
 SlicedShape shapeOfSliced(SlicedDotOp dot);
-/// The slices of a kernel's products of few rows, which has a warp for each; 0: it has no such products.
-int64_t slicesOf(mlir::func::FuncOp function);
+bool hasSlicedDots(mlir::func::FuncOp function);
 
 inline constexpr int64_t kProductRows = 64; ///< of one wgmma
 /// What wgmma makes of operands of a type.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products whose terms are sliced over the warps, by mma.sync of registers as they were read: its depth of
-// 16 is that of two words of each lane of a quad, whichever terms these are. Two chains of products take
-// turns, for each waits for the one before.
+// Products whose terms are sliced over warps, by mma.sync of registers as they were read. Of the 16 terms of
+// an instruction each lane of a quad has two words of two: whichever terms these are, on both sides. Of its
+// 16 rows of W lanes have two: a row of either half, or two neighbours of a column. Two chains of products
+// take turns, for each waits for the one before.
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -20,25 +21,40 @@ struct SlicedDotPattern : TilePattern<SlicedDotOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     SlicedShape shape = shapeOfSliced(op);
     Type element = tileOf(op.getWeights()).getElementType();
-    SmallVector<Value> weights = words(t, adaptor.getWeights(), element),
+    Value rows = adaptor.getWeights();
+    if (shape.isTransposed)
+      rows = t.pick(rows, termsOfRows(shape));
+    SmallVector<Value> weights = words(t, rows, element),
                        factor = words(t, adaptor.getFactor(), element),
-                       sums = t.split(adaptor.getAcc());
-    size_t blocks = static_cast<size_t>(shape.n / kRows);
-    SmallVector<Value> results;
-    for (size_t block = 0; block < blocks; ++block)
-      results.append(multiply(t, matrixShape(element), part(weights, block, blocks), factor,
-                              part(sums, block, blocks)));
+                       sums = t.split(adaptor.getAcc()), results;
+    size_t count = weights.size() / (factor.size() * 2);          // of products of 16 rows
+    size_t run = static_cast<size_t>(shape.termsAtOnce() / 4 / 2); // words of a lane
+    for (size_t n = 0; n < count; ++n)
+      results.append(multiply(t, matrixShape(element), part(weights, n, count), factor,
+                              part(sums, n, count), run));
     b.replaceOp(op, t.join(results));
     return success();
   }
 
 private:
-  static constexpr int64_t kRows = 16; ///< of weights, of one product
-  static constexpr size_t kWords = 4;  ///< of a lane, of one row
-
   /// Part `number` of `count` equal ones.
   static ArrayRef<Value> part(ArrayRef<Value> all, size_t number, size_t count) {
     return all.slice(number * (all.size() / count), all.size() / count);
+  }
+
+  /// Registers of W, transposed in memory, in the order in which products take them: of two neighbouring
+  /// rows the terms of each step.
+  static SmallVector<int64_t> termsOfRows(const SlicedShape &shape) {
+    constexpr int64_t kRows = 8, kTerms = 4; // of a lane
+    SmallVector<int64_t> registers;
+    int64_t steps = shape.steps();
+    for (int64_t block = 0; block < shape.blocks(); ++block)
+      for (int64_t pair = 0; pair < kRows; pair += 2)
+        for (int64_t step = 0; step < steps; ++step)
+          for (int64_t row = pair; row < pair + 2; ++row)
+            for (int64_t term = 0; term < kTerms; ++term)
+              registers.push_back(((block * steps + step) * kTerms + term) * kRows + row);
+    return registers;
   }
 
   /// Two elements each.
@@ -49,9 +65,10 @@ private:
         t.loc, VectorType::get({count}, t.b.getI32Type()), halves));
   }
 
-  /// Sums of 16 rows, and the products of their words.
+  /// Sums of 16 rows, and the products of their words. Those of a step are `run` of one row, then as many of
+  /// another one.
   static SmallVector<Value> multiply(ThreadBuilder &t, MatrixShape matrix, ArrayRef<Value> weights,
-                                     ArrayRef<Value> factor, ArrayRef<Value> sums) {
+                                     ArrayRef<Value> factor, ArrayRef<Value> sums, size_t run) {
     // One row of x stands in all columns.
     bool isOne = sums.size() == 2;
     SmallVector<Value> chains[2];
@@ -59,17 +76,14 @@ private:
                       : SmallVector<Value>(sums);
     Value zero = t.b.create<arith::ConstantOp>(t.loc, t.b.getF32FloatAttr(0));
     chains[1].assign(4, zero);
-    for (size_t step = 0; step < factor.size() / kWords; ++step) {
-      ArrayRef<Value> w = weights.slice(step * 2 * kWords, 2 * kWords);
-      ArrayRef<Value> x = factor.slice(step * kWords, kWords);
-      for (size_t n : {0, 1}) {
-        size_t word = 2 * n;
-        auto products = t.instructions.multiply(
-            matrix.shape, matrix.types,
-            {w[word], w[word + kWords], w[word + 1], w[word + kWords + 1]}, {x[word], x[word + 1]},
-            chains[n]);
-        chains[n].assign(products.begin(), products.end());
-      }
+    for (size_t word = 0; word < factor.size(); word += 2) {
+      ArrayRef<Value> first = weights.drop_front(word / run * 2 * run + word % run);
+      ArrayRef<Value> second = first.drop_front(run);
+      SmallVector<Value> &chain = chains[word / 2 % 2];
+      auto products = t.instructions.multiply(matrix.shape, matrix.types,
+                                              {first[0], second[0], first[1], second[1]},
+                                              {factor[word], factor[word + 1]}, chain);
+      chain.assign(products.begin(), products.end());
     }
     SmallVector<Value> results;
     for (size_t n = 0; n < 4; n += isOne ? 2 : 1)

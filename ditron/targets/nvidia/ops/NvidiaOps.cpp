@@ -108,11 +108,13 @@ LogicalResult SlicedDotOp::verify() {
   if (factor.getDimSize(1) != k || acc.getDimSize(1) != n || acc.getDimSize(2) != m)
     return emitOpError() << "has sums " << acc << " of " << n << " by " << m << " rows of " << k
                          << " and " << factor.getDimSize(1) << " terms";
-  if (n % 16 != 0 || m > 8 || !llvm::isPowerOf2_64(static_cast<uint64_t>(m)) ||
-      k % (acc.getDimSize(0) * kSlicedTerms) != 0)
+  int64_t slices = acc.getDimSize(0);
+  SlicedShape one{n, m, k, slices, 1, getTransposed()};
+  if (m > 8 || !llvm::isPowerOf2_64(static_cast<uint64_t>(m)) || !one.isEven())
     return emitOpError() << "multiplies " << n << " by " << m << " rows of " << k << " terms in "
-                         << acc.getDimSize(0) << " slices, expected a multiple of 16, 1, 2, 4 or 8, and "
-                         << "a multiple of " << kSlicedTerms << " terms a slice";
+                         << slices << " slices, expected a multiple of " << one.rowsAtOnce()
+                         << ", 1, 2, 4 or 8, and a multiple of " << one.termsAtOnce()
+                         << " terms a slice";
   return success();
 }
 

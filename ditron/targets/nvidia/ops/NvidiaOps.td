@@ -312,20 +312,21 @@ def Nvidia_PackOp : Nvidia_Op<"pack", [Pure]> {
 }
 
 def Nvidia_SlicedDotOp : Nvidia_Op<"sliced_dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "A product of few rows, whose terms are sliced over the warps (sliced-K)";
+  let summary = "A product of few rows, whose terms are sliced over warps (sliced-K)";
   let description = [{
-    Of n rows of `weights` and m rows of `factor`, of k terms each: warp s adds its products, those of terms
-    [s * k / slices, (s + 1) * k / slices), to `acc`[s, n, m]. n is a multiple of 16, m 1, 2, 4 or 8, and a
-    slice a multiple of 32 terms.
+    Of n rows of `weights` and m rows of `factor`, of k terms each: slice s adds its products, those of terms
+    [s * k / slices, (s + 1) * k / slices), to `acc`[s, n, m]. m is 1, 2, 4 or 8; the rows of `weights` are
+    dealt to as many groups of warps as there are warps for each slice. `transposed`: neighbours in a column
+    of `weights` are neighbours in memory.
 
     Example:
     ```mlir
     %s = nvidia.sliced_dot %w, %x, %acc : tensor<16x1024xbf16>, tensor<1x1024xbf16> -> tensor<8x16x1xf32>
     ```
   }];
-  let arguments = (ins Tile_Tile:$weights, Tile_Tile:$factor, Tile_Tile:$acc);
+  let arguments = (ins Tile_Tile:$weights, Tile_Tile:$factor, Tile_Tile:$acc, UnitAttr:$transposed);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = [{ $weights `,` $factor `,` $acc attr-dict
+  let assemblyFormat = [{ (`transposed` $transposed^)? $weights `,` $factor `,` $acc attr-dict
                           `:` type($weights) `,` type($factor) `->` type($result) }];
   let hasVerifier = 1;
 }

@@ -17,12 +17,15 @@
 //
 // The time of such a product is that of reading the weights. They go from memory, or from the ring that
 // they were streamed into, to registers as they lie, one instruction multiplies 16 rows of them, and the
-// warps meet once, behind the loop. Tiles of a product by warpgroups have 64 rows at least, which few SMs
-// would share, and ldmatrix wants operands swizzled, which no bulk copy of a row does.
+// warps meet once, behind the loop. Where there are more rows, groups of warps share them, as of the keys
+// of a part of attention, and of its values, whose rows of a product are columns in memory. Tiles of a
+// product by warpgroups have 64 rows at least, which few SMs would share, and ldmatrix wants operands
+// swizzled, which no bulk copy of a row does.
 // test/targets/nvidia/slice-products.mlir shows it.
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -33,45 +36,98 @@ namespace ditron::nvidia {
 
 namespace {
 
-constexpr int64_t kSlices = 8; ///< one a warp
+/// The rows that a product of few rows is multiplied by, n x k: what the right side is a transposition
+/// of, or a transposition of that.
+struct Weights {
+  Value rows;
+  bool isTransposed;
+};
 
-bool isToSlice(core::DotOp dot) {
-  constexpr int64_t kRows = 16, kMostRows = 8, kMostElements = 64 * kSlices * kLanes;
-  auto transposed = dot.getRhs().getDefiningOp<core::TransposeOp>();
-  RankedTensorType lhs = tileOf(dot.getLhs()), acc = tileOf(dot.getAcc());
-  Type element = lhs.getElementType();
-  if (!transposed || acc.getRank() != 2 || !(element.isBF16() || element.isF16()) ||
-      !acc.getElementType().isF32() || tileOf(dot.getRhs()).getElementType() != element)
-    return false;
-  int64_t m = acc.getDimSize(0), n = acc.getDimSize(1), k = lhs.getDimSize(1);
-  return m <= kMostRows && llvm::isPowerOf2_64(static_cast<uint64_t>(m)) && n % kRows == 0 &&
-         k % (kSlices * kSlicedTerms) == 0 && n * k <= kMostElements && carriedBy(dot);
+Weights weightsOf(core::DotOp dot) {
+  if (auto transposed = dot.getRhs().getDefiningOp<core::TransposeOp>())
+    return {transposed.getSource(), false};
+  return {dot.getRhs(), true};
 }
 
-void slice(core::DotOp dot) {
+/// Which has so many groups of warps that each has rows, the more the better: slices are added up.
+std::optional<SlicedShape> slicedShape(core::DotOp dot) {
+  constexpr int64_t kMostRows = 8, kMostElements = 64 * kSlicingWarps * kLanes;
+  RankedTensorType lhs = tileOf(dot.getLhs()), acc = tileOf(dot.getAcc());
+  Type element = lhs.getElementType();
+  if (acc.getRank() != 2 || !(element.isBF16() || element.isF16()) ||
+      tileOf(dot.getRhs()).getElementType() != element || !acc.getElementType().isF32())
+    return std::nullopt;
+  SlicedShape shape{acc.getDimSize(1), acc.getDimSize(0),
+                    lhs.getDimSize(1), 1,
+                    kSlicingWarps,     weightsOf(dot).isTransposed};
+  if (shape.m > kMostRows || !llvm::isPowerOf2_64(static_cast<uint64_t>(shape.m)) ||
+      shape.n * shape.k > kMostElements)
+    return std::nullopt;
+  for (; shape.groups > 0; shape.groups /= 2, shape.slices *= 2)
+    if (shape.isEven())
+      return shape;
+  return std::nullopt;
+}
+
+bool startsAtZero(core::DotOp dot) {
+  return matchPattern(dot.getAcc(), m_AnyZeroFloat());
+}
+
+bool isToSlice(core::DotOp dot) {
+  return slicedShape(dot) && (startsAtZero(dot) || carriedBy(dot));
+}
+
+RankedTensorType sumsOf(const SlicedShape &shape, Type element) {
+  return RankedTensorType::get({shape.slices, shape.n, shape.m}, element);
+}
+
+/// The product in slices, in front of `dot`.
+Value sliced(core::DotOp dot, const SlicedShape &shape, Value acc) {
+  ImplicitLocOpBuilder b(dot.getLoc(), dot);
+  auto [rows, isTransposed] = weightsOf(dot);
+  if (isTransposed)
+    rows = b.create<core::TransposeOp>(
+        RankedTensorType::get({shape.n, shape.k}, tileOf(rows).getElementType()), rows,
+        ArrayRef<int64_t>{1, 0});
+  return b.create<SlicedDotOp>(acc.getType(), rows, dot.getLhs(), acc, isTransposed);
+}
+
+/// What all slices come to, as the result of `dot`.
+Value together(ImplicitLocOpBuilder &b, core::DotOp dot, const SlicedShape &shape, Value sums) {
+  Type element = tileOf(sums).getElementType();
+  Value sum = b.create<core::ReduceOp>(RankedTensorType::get({1, shape.n, shape.m}, element),
+                                       core::ReduceKind::sum, sums, uint64_t(0));
+  Value flat = b.create<core::ReshapeOp>(RankedTensorType::get({shape.n, shape.m}, element), sum);
+  return b.create<core::TransposeOp>(tileOf(dot.getResult()), flat, ArrayRef<int64_t>{1, 0});
+}
+
+/// A product that a loop adds up: slices are added up behind it.
+void sliceCarried(core::DotOp dot, const SlicedShape &shape) {
   unsigned number = *carriedBy(dot);
   auto loop = cast<scf::ForOp>(dot->getParentOp());
-  RankedTensorType acc = tileOf(dot.getAcc());
-  int64_t m = acc.getDimSize(0), n = acc.getDimSize(1);
-  auto sums = RankedTensorType::get({kSlices, n, m}, acc.getElementType());
+  RankedTensorType sums = sumsOf(shape, tileOf(dot.getAcc()).getElementType());
   ImplicitLocOpBuilder b(dot.getLoc(), loop);
+  Value result = loop.getResult(number);
   loop.getInitArgsMutable()[number].set(
       b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(sums))));
   loop.getRegionIterArg(number).setType(sums);
-  b.setInsertionPoint(dot);
-  Value weights = dot.getRhs().getDefiningOp<core::TransposeOp>().getSource();
-  Value product = b.create<SlicedDotOp>(sums, weights, dot.getLhs(), dot.getAcc());
-  dot.getResult().replaceAllUsesWith(product);
-  dot.erase();
-  Value result = loop.getResult(number);
+  dot.getResult().replaceAllUsesWith(sliced(dot, shape, dot.getAcc()));
   result.setType(sums);
   b.setInsertionPointAfter(loop);
-  auto together = b.create<core::ReduceOp>(RankedTensorType::get({1, n, m}, acc.getElementType()),
-                                           core::ReduceKind::sum, result, uint64_t(0));
-  Value flat = b.create<core::ReshapeOp>(RankedTensorType::get({n, m}, acc.getElementType()),
-                                         together.getResult());
-  Value back = b.create<core::TransposeOp>(acc, flat, ArrayRef<int64_t>{1, 0});
-  result.replaceAllUsesExcept(back, together);
+  Value all = together(b, dot, shape, result);
+  result.replaceUsesWithIf(all, [&](OpOperand &use) { return !isa<core::ReduceOp>(use.getOwner()); });
+  dot.erase();
+}
+
+void slice(core::DotOp dot) {
+  SlicedShape shape = *slicedShape(dot);
+  if (carriedBy(dot))
+    return sliceCarried(dot, shape);
+  ImplicitLocOpBuilder b(dot.getLoc(), dot);
+  RankedTensorType sums = sumsOf(shape, tileOf(dot.getAcc()).getElementType());
+  Value zero = b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(sums)));
+  dot.getResult().replaceAllUsesWith(together(b, dot, shape, sliced(dot, shape, zero)));
+  dot.erase();
 }
 
 void sliceAll(func::FuncOp function) {
@@ -105,7 +161,7 @@ private:
     if (!chip)
       return signalPassFailure();
     auto most = function->getAttrOfType<IntegerAttr>(gpu::kMostWarpsAttr);
-    if ((warps && warps != kSlices) || (most && most.getInt() < kSlices))
+    if ((warps && warps != kSlicingWarps) || (most && most.getInt() < kSlicingWarps))
       return;
     bool hasSome = false;
     function.walk([&](core::DotOp dot) { hasSome |= isToSlice(dot); });
