@@ -31,7 +31,7 @@ MODELS = {
     "smollm2-135m": {"layers": 30, "width": 576, "feed_forward": 1536, "heads": 9, "key_heads": 3, "head": 64,
                      "vocabulary": 49152, "epsilon": 1e-5, "base": 1e5, "head_norms": False, "tied": True}}
 DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
-PAGE = 32  # positions of the cache that lie together
+PAGE = 64  # positions of the cache that lie together
 
 
 class Fill:

@@ -53,6 +53,10 @@ inline constexpr llvm::StringLiteral kReadOnlyAttr = "tile.readonly";
 /// (unit attribute of the argument). What wrote it may still be under way when a launch begins early.
 inline constexpr llvm::StringLiteral kConstantAttr = "tile.constant";
 
+/// The argument is a tensor that the graph was made with, such as a cache, and its tasks write parts of it:
+/// most of what they read was there before the launch (unit attribute of the argument).
+inline constexpr llvm::StringLiteral kLastingAttr = "tile.lasting";
+
 /// The elements of the argument's last dimension are neighbours (unit attribute of the argument).
 inline constexpr llvm::StringLiteral kUnitStrideAttr = "tile.unit_stride";
 /// Of an argument of kUnitStrideAttr whose extents are below 2^31: the bytes, a power of two of up

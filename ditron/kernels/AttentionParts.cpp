@@ -43,7 +43,7 @@ std::vector<ConfigParameter> decodeParameters(const std::string &n) {
 }
 
 Config decodeDefaults(const heuristics::DecodeTile &tile) {
-  return {{"m", tile.m},           {"n", tile.n}, {"d", tile.d}, {"block", tile.block},
+  return {{"m", tile.m},           {"n", tile.n},         {"d", tile.d}, {"block", tile.block},
           {"by", tile.byElements}, {"warps", tile.warps}, {"parts", 0}};
 }
 

@@ -24,7 +24,7 @@ template <class T>
 static auto tilesOf(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &keys,
                     const View<T, 2, Access::read> &values, Index numKeys) {
   auto ks = keys.slice(0, 0, numKeys), vs = values.slice(0, 0, numKeys);
-  return [=](Index j) { return KeyTile<T>{ks, vs, j, numKeys - j * cfg.n}; };
+  return [=](Index j, Known) { return KeyTile<T>{ks, vs, j, numKeys - j * cfg.n}; };
 }
 
 /// The keys that a sequence's query sees.

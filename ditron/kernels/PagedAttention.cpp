@@ -41,11 +41,12 @@ template <class T> struct Pages {
             {keys.rows(), cfg.n});
   }
 
-  /// The pages with keys that a row sees of head g: the last one, for those behind it.
+  /// The pages with keys that a row sees of head g: of those behind the last one, that is read.
   auto tiles(const PagedRow &row, Index g) const {
     Index S = keys.rows(), last = (row.numKeys() - 1) / S;
-    return [=, this](Index j) {
-      Index page = row.page(min(j, last)), seen = min(row.numKeys() - j * S, S);
+    return [=, this](Index j, Known known) {
+      Index page = row.page(known == Known::yes ? j : min(j, last)),
+            seen = min(row.numKeys() - j * S, S);
       auto view = [&](const In<T, 4> &cache) {
         return cache.at(page).at(g).slice(0, 0, max(seen, 0));
       };

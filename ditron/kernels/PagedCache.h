@@ -18,11 +18,12 @@ public:
            Index S)
       : pages_(pages), position_(toIndex(positions.read({t}))),
         sequence_(toIndex(sequences.read({t}))) {
-    require(position_ >= -1 && position_ < pages.cols() * S,
-            "row {} is at position {}, and a sequence has {} pages of {}",
-            {t, position_, pages.cols(), S});
-    require(sequence_ >= 0 && sequence_ < pages.rows(), "row {} is of sequence {} of {}",
-            {t, sequence_, pages.rows()});
+    // One requirement: both numbers are on their way together.
+    Bool isPlace = position_ >= -1 && position_ < pages.cols() * S;
+    require(
+        isPlace && sequence_ >= 0 && sequence_ < pages.rows(),
+        "row {} is at position {} of sequence {}, and there are {} sequences, of {} pages of {}",
+        {t, position_, sequence_, pages.rows(), pages.cols(), S});
   }
 
   Index position() const { return position_; }

@@ -203,6 +203,12 @@ Tile exp2Flushed(Operand x) {
   return result;
 }
 
+Tile log2Approximate(Operand x) {
+  Tile result = log2(x);
+  unwrap(result.handle()).getDefiningOp<math::Log2Op>().setFastmath(arith::FastMathFlags::afn);
+  return result;
+}
+
 Tile sigmoid(Operand x) {
   Location where = x.where();
   Tile decay = exp({neg(x), where});

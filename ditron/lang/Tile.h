@@ -136,6 +136,9 @@ DITRON_OPERATOR(>=, greaterEqual)
 Tile operator-(detail::Operand x);
 /// exp2(x), where results below the smallest normal number may be 0: fewer instructions on GPUs.
 Tile exp2Flushed(detail::Operand x);
+/// log2(x) of positive normal numbers, on GPUs within 2^-21 of the result or of 1, whichever is larger: fewer
+/// instructions there.
+Tile log2Approximate(detail::Operand x);
 /// 1 / (1 + exp(-x)).
 Tile sigmoid(detail::Operand x);
 /// `condition` (a tile of i1) elementwise between x and y.

@@ -134,7 +134,11 @@ private:
     queue_ = function_.getArgument(next++);
     tasks_ = function_.getArgument(next++);
     waits_ = function_.getArgument(next++);
-    llvm::for_each(fused_.outputs_, bind);
+    for (size_t value : fused_.outputs_) {
+      if (graph_.values[value].kind == ValueKind::constant)
+        function_.setArgAttr(next, core::kLastingAttr, b_->getUnitAttr());
+      bind(value);
+    }
   }
 
   //===-- The loop ----------------------------------------------------------------------------===//
@@ -170,12 +174,13 @@ private:
     mlir::Value core = b_->create<device::CoreOp>(b_->getIndexType());
     loop(number(queue_, core), number(queue_, add(core, 1)), [&](mlir::Value task) {
       mlir::Value type = ofTask(task, kType), waits = ofTask(task, kWaits);
+      // Known before the task begins: nothing is read between its end and who waits for it.
+      mlir::Value node = ofTask(task, kNode), count = ofTask(task, kCount);
       loop(constant(0), waits, [&](mlir::Value wait) {
         auto [counter, awaited] = waitOf(task, wait);
         isWithin(b_->create<device::WaitOp>(done, counter, awaited));
       });
       body(task, type);
-      mlir::Value node = ofTask(task, kNode), count = ofTask(task, kCount);
       tell(done, b_->create<arith::AddIOp>(cores, node), constant(1), node, 0);
       tell(done, core, count, count, 1);
     });

@@ -30,7 +30,7 @@ size_t Plan::awaitedNode(const Wait &wait) const {
 
 namespace {
 
-/// As many waits for tasks of one node become one for the node.
+/// More waits for tasks of one node become one for the node.
 constexpr size_t kMany = 4;
 
 /// For each core, how many of its tasks are known to be done.
@@ -97,7 +97,7 @@ public:
       : graph_(graph), footprints_(footprints), shapes_(shapes), machine_(machine),
         histories_(graph.values.size(), History(machine.cores)),
         clocks_(static_cast<size_t>(machine.cores)), tasksOf_(graph.nodes.size()),
-        nodeClocks_(graph.nodes.size()), loads_(static_cast<size_t>(machine.cores)) {
+        nodeClocks_(graph.nodes.size()), ends_(static_cast<size_t>(machine.cores)) {
     plan_.queues.resize(static_cast<size_t>(machine.cores));
   }
 
@@ -127,7 +127,7 @@ private:
     const Footprint &footprint = footprints_[node.type];
     Footprint::Tiles tiles = tilesOf(node, footprint, shapes_, machine_);
     int64_t count = tiles.count();
-    int64_t parts = footprint.isDealt() ? std::min(count, machine_.cores) : machine_.cores;
+    int64_t parts = footprint.isDealt() ? partsOf(count) : machine_.cores;
     std::vector<size_t> cores = coresFor(parts);
     // Tasks of a node do not depend on one another.
     std::vector<Touched> touched;
@@ -143,13 +143,20 @@ private:
       histories_[access.value].add(access.core, access.count, access.boxes, access.writes);
   }
 
-  /// All of them in order where there is work for all; otherwise those with the least work.
+  /// As few tasks as end at the same time as one on each core would: the other cores are free for what
+  /// comes next, and what is read before a task waits is read by then.
+  int64_t partsOf(int64_t tiles) const {
+    auto ceilDiv = [](int64_t x, int64_t y) { return (x + y - 1) / y; };
+    return tiles == 0 ? 0 : ceilDiv(tiles, ceilDiv(tiles, machine_.cores));
+  }
+
+  /// All of them in order where there is work for all; otherwise those that are free first.
   std::vector<size_t> coresFor(int64_t parts) const {
-    std::vector<size_t> cores(loads_.size());
+    std::vector<size_t> cores(ends_.size());
     std::iota(cores.begin(), cores.end(), 0);
     if (parts < machine_.cores) {
       std::stable_sort(cores.begin(), cores.end(),
-                       [&](size_t a, size_t b) { return loads_[a] < loads_[b]; });
+                       [&](size_t a, size_t b) { return freeAt(a) < freeAt(b); });
       cores.resize(static_cast<size_t>(parts));
       std::sort(cores.begin(), cores.end());
     }
@@ -161,6 +168,7 @@ private:
     std::vector<Task> &queue = plan_.queues[core];
     auto count = static_cast<int64_t>(queue.size()) + 1;
     Clock needs(plan_.queues.size(), 0);
+    double bytes = kBytesOfTask;
     const std::vector<TileBox> &accesses = footprints_[node.type].accesses();
     for (size_t n = 0; n < accesses.size(); ++n) {
       const auto *value = std::get_if<size_t>(&node.operands[accesses[n].argument]);
@@ -168,13 +176,24 @@ private:
         continue;
       Boxes boxes = tiles.boxes(n, task.first, task.end);
       histories_[*value].require(boxes, accesses[n].writes, needs);
-      loads_[core] += bytesOf(boxes, graph_.values[*value].type);
+      bytes += bytesOf(boxes, graph_.values[*value].type);
       touched.push_back({*value, core, count, std::move(boxes), accesses[n].writes});
     }
-    loads_[core] += kBytesOfTask;
+    ends_[core].push_back(std::max(freeAt(core), readyAt(needs)) + bytes);
     task.waits = reduce(needs, core);
     tasksOf_[task.node].push_back({static_cast<int64_t>(core), count});
     queue.push_back(std::move(task));
+  }
+
+  /// When a core has done what it has to do so far: time is counted in bytes.
+  double freeAt(size_t core) const { return ends_[core].empty() ? 0 : ends_[core].back(); }
+  /// When these tasks are done.
+  double readyAt(const Clock &needs) const {
+    double ready = 0;
+    for (size_t core = 0; core < needs.size(); ++core)
+      if (needs[core] > 0)
+        ready = std::max(ready, ends_[core][static_cast<size_t>(needs[core]) - 1]);
+    return ready;
   }
 
   static double bytesOf(const Boxes &boxes, DType type) {
@@ -219,6 +238,11 @@ private:
     return waits;
   }
 
+  /// Whether so many waits for a node's tasks become one: there are many, or the node has few others.
+  bool isForNode(size_t node, size_t count) const {
+    return count > kMany || (count > 1 && 2 * count > tasksOf_[node].size());
+  }
+
   /// Waits for nodes of which many tasks are needed, the last ones first: they may follow the others.
   std::vector<Wait> waitForNodes(const Clock &needs, Clock &clock) {
     std::map<size_t, size_t, std::greater<>> counts;
@@ -226,7 +250,7 @@ private:
       ++counts[plan_.awaitedNode(wait)];
     std::vector<Wait> waits;
     for (auto [node, count] : counts)
-      if (count > kMany && isOpen(node, needs, clock)) {
+      if (isForNode(node, count) && isOpen(node, needs, clock)) {
         waits.push_back({0, static_cast<int64_t>(tasksOf_[node].size()), node});
         merge(clock, clockOf(node));
       }
@@ -286,7 +310,7 @@ private:
   std::vector<Clock> nodeClocks_;          ///< of each node, once it was asked for
   /// A task that reads little takes as long as some bytes do: it waits, and others wait for it.
   static constexpr double kBytesOfTask = 128 * 1024;
-  std::vector<double> loads_; ///< bytes that each core touches, tasks among them
+  std::vector<std::vector<double>> ends_; ///< of each core: when each of its tasks is done
 };
 
 } // namespace

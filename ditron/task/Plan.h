@@ -2,7 +2,8 @@
 //
 // A static schedule: the queue of tasks of each core, and whom each task waits for.
 //
-// Nodes are cut into tasks, runs of tiles of about the same size, at most one a core. A core executes
+// Nodes are cut into tasks, runs of tiles of about the same size, at most one a core, and no more than it
+// takes for the largest of them to be as small as that. A core executes
 // its queue in order and counts the tasks that it has completed; its count is a signal, which only
 // grows. So "task 7 of core 2 is done" is "the count of core 2 is at least 8", and a task waits for
 // at most one count of each other core:
@@ -16,7 +17,7 @@
 // A task waits for every earlier task that has written what it reads or writes (read after write,
 // write after write), and for those that have read what it writes (write after read): wherever boxes
 // of their footprints overlap. A wait that follows from the others, or from what the core has waited
-// for before, is left out. Instead of waiting for many tasks of a node, on as many cores, a task waits for
+// for before, is left out. Instead of waiting for many tasks of a node, or for most of them, a task waits for
 // the whole node: a node's tasks are counted too, where somebody waits for that count. With 132 cores
 // a product that reads all of a row waits for one number then, not for 132.
 //

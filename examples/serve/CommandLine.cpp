@@ -26,7 +26,7 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--context", line.context,
                  "tokens of a prompt and its answer (default 2048, or the model's context)");
   app.add_option("--pages", line.pages,
-                 "of 32 positions, of the cache (default: for --max-batch sequences)");
+                 "of 64 positions, of the cache (default: for --max-batch sequences)");
   app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
   app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");

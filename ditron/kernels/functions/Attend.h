@@ -28,7 +28,11 @@ template <class T> struct KeyTile {
   Index index, seen;
 };
 
-/// Queries `mine` over the keys of these steps: keysOf(j) is tile j.
+/// Whether a tile of keys is known to be one of the sequence's; others may stand behind its last one, and
+/// nothing of them is seen.
+enum class Known { no, yes };
+
+/// Queries `mine` over the keys of these steps: keysOf(j, Known) is tile j.
 template <class T>
 Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &keysOf,
                 const Steps &steps, const Tile &scale) {
@@ -37,7 +41,7 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
   Var top = full<f32>({cfg.m, 1}, kNoSize);
   Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
   for (auto step : range(steps.count)) {
-    KeyTile<T> tile = keysOf(steps.first + step);
+    KeyTile<T> tile = keysOf(steps.first + step, Known::yes);
     auto product = dot(mine, transpose(tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0))) * steepness;
     auto scores = select(column < tile.seen, product, kNoSize);
     auto next = maximum(top, max(scores, 1));
@@ -47,7 +51,8 @@ Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &
     top = next;
   }
   auto isAny = total > 0;
-  return {sums * select(isAny, 1 / total.get(), 0), select(isAny, top + log2(total), kNoSize)};
+  return {sums * select(isAny, 1 / total.get(), 0),
+          select(isAny, top + log2Approximate(total), kNoSize)};
 }
 
 /// The same over one tile of keys.
@@ -60,7 +65,7 @@ Attended attendAtOnce(const DecodeAttentionConfig &cfg, const Tile &mine, const 
   auto scores = select(iota({1, cfg.n}, 1) < tile.seen, product, kNoSize);
   Tile top = max(scores, 1), weights = exp2Flushed(scores - top);
   Tile total = sum(weights, 1), o = dot(cast<T>(weights), values);
-  return {o / total, top + log2(total)};
+  return {o / total, top + log2Approximate(total)};
 }
 
 //===-- Element by element --------------------------------------------------------------------===//
@@ -80,7 +85,7 @@ std::vector<KeyRows> readKeys(const DecodeAttentionConfig &cfg, const auto &keys
   int rows = std::gcd(cfg.n, int(std::bit_floor(most)));
   std::vector<KeyRows> result;
   for (int j = 0; j < cfg.block; ++j) {
-    KeyTile<T> tile = keysOf(first + j);
+    KeyTile<T> tile = keysOf(first + j, Known::no);
     for (int n = 0; n < cfg.n; n += rows) {
       auto read = [&](const auto &view) {
         return Tile(view.tiled(rows, cfg.d)(tile.index * (cfg.n / rows) + n / rows, 0));
@@ -152,24 +157,33 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
   sums = ofEach(sums, overRows);
   std::vector<Attended> heads;
   for (size_t head = 0; head < tops.size(); ++head)
-    heads.push_back({sums[head] / totals[head], tops[head] + log2(totals[head])});
+    heads.push_back({sums[head] / totals[head], tops[head] + log2Approximate(totals[head])});
   return heads;
 }
 
 //===-- Parts ---------------------------------------------------------------------------------===//
 
-/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1]. A part of no
-/// keys has a size and no o.
+/// Parts that are joined at a time, at most: they are read together, before it is known which have keys.
+inline constexpr int kPartsAtATime = 32;
+
+/// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1]. A part of no keys
+/// has a size; its o is zeros beside parts that have keys, and beside the first one, else nothing.
 template <class T>
 void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &q,
                   const auto &keysOf, Index part, Index numTiles, const Tile &scale, const auto &o,
                   const auto &sizes) {
   Index first = part * cfg.block;
   auto some = [&] {
-    Steps steps(first, min(numTiles, first + cfg.block));
-    Tile mine = q.tiled(cfg.m, cfg.d)(0, 0);
-    auto [result, size] = cfg.block == 1 ? attendAtOnce<T>(cfg, mine, keysOf(first), scale)
-                                         : attend<T>(cfg, mine, keysOf, steps, scale);
+    auto mine = [&] { return Tile(q.tiled(cfg.m, cfg.d)(0, 0)); };
+    auto all = [&] {
+      Steps steps(first, min(numTiles, first + cfg.block));
+      return attend<T>(cfg, mine(), keysOf, steps, scale);
+    };
+    auto atOnce = [&] {
+      KeyTile<T> keys = keysOf(first, Known::yes); // found before the queries are there
+      return attendAtOnce<T>(cfg, mine(), keys, scale);
+    };
+    auto [result, size] = cfg.block == 1 ? atOnce() : all();
     o.tiled(cfg.m, cfg.d)(0, 0) = result;
     sizes.tiled(cfg.m, 1)(0, 0) = size;
   };
@@ -180,7 +194,12 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
       sizes.tiled(1, 1)(head, 0) = heads[size_t(head)].size;
     }
   };
-  auto none = [&] { sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize); };
+  auto none = [&] {
+    sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize);
+    Index groups = max(1, ceilDiv(ceilDiv(numTiles, cfg.block), kPartsAtATime)); // that are read
+    when(part < groups * kPartsAtATime,
+         [&] { o.tiled(cfg.m, cfg.d)(0, 0) = zeros<f32>(cfg.m, cfg.d); });
+  };
   if (cfg.byElements)
     when(first < numTiles, byElements, none);
   else

@@ -48,7 +48,8 @@ public:
   virtual int64_t warps() const { return 0; }
   /// Producer warps, behind these.
   virtual int64_t producerWarps() const { return 0; }
-  /// CTAs that share an SM; 0: as many as tiles and registers ask for.
+  /// CTAs that share an SM, where code asks nothing about the tensors of a launch; 0: as many as tiles and
+  /// registers ask for.
   virtual int64_t ctasPerSm() const { return 0; }
   /// Whether 8-bit floats are multiplied as they are; else they become f16 before.
   virtual bool multiply8BitFloats() const { return false; }

@@ -72,8 +72,7 @@ static std::vector<LayerCache> makeCaches(const Context &ctx, const Architecture
                                           const DecoderSize &size) {
   std::vector<LayerCache> caches;
   auto cache = [&] {
-    return ctx.tensor(type,
-                      {size.allPages(), model.keyHeads, DecoderSize::kPage, model.headSize});
+    return ctx.tensor(type, {size.allPages(), model.keyHeads, DecoderSize::kPage, model.headSize});
   };
   for (int64_t layer = 0; layer < model.layers; ++layer)
     caches.push_back({cache(), cache()});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "model/Library.h"
 #include "ditron/driver/Compile.h"
+#include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -89,6 +91,12 @@ const Kernel &Library::joinParts(const Architecture &model, DType type) {
   return get("combine-attention",
              {{"B", 1}, {"N", model.heads}, {"P", kParts}, {"D", model.headSize}}, "flat=yes",
              type);
+}
+
+int Library::headsOfTile(const Architecture &model) const {
+  constexpr int64_t kOfGpu = 16, kOfCpu = 4;
+  auto all = std::bit_ceil(uint64_t(std::max(model.heads, model.keyHeads)));
+  return int(std::min(target_.isGpu() ? kOfGpu : kOfCpu, int64_t(all)));
 }
 
 const Kernel &Library::argmax(int64_t rows, int64_t vocabulary) {

@@ -42,6 +42,8 @@ public:
                                   bool streams);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
+  /// Heads that are turned together: on a GPU many, so that few tasks turn all of them.
+  int headsOfTile(const Architecture &model) const;
 
 private:
   /// A variant of a kernel, and what it is made of.

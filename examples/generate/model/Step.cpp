@@ -23,8 +23,9 @@ public:
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
         streams_(shape.streams && shape.rows <= kFewRows), startsNorms_(rounds_ && streams_),
-        turn_(turnAndAppend(model, cacheType)), roundNormed_(roundNormed(model)),
-        addOverRanks_(addOverRanks(startsNorms_)), rows_(shape.rows), ranks_(ctx.ranks()) {}
+        turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
+        roundNormed_(roundNormed(model)), addOverRanks_(addOverRanks(startsNorms_)),
+        rows_(shape.rows), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
     Value token = g_.input("token[T]", DType::i32);

@@ -22,78 +22,100 @@ View<T, rank, access> elementsOf(const View<T, rank, access> &x, RopePairs pairs
   return x.slice(rank - 1, which * half, half);
 }
 
-/// A head in two tiles: the first elements of its pairs, and the second ones.
+/// Some heads in two tiles, a row a head: the first elements of their pairs, and the second ones.
 struct Halves {
   Tile first, second;
 };
 
-Halves turned(const Halves &head, const Tile &cosine, const Tile &sine) {
-  return {head.first * cosine - head.second * sine, head.second * cosine + head.first * sine};
+Halves turned(const Halves &heads, const Halves &angle) {
+  auto [cosine, sine] = angle;
+  return {heads.first * cosine - heads.second * sine, heads.second * cosine + heads.first * sine};
 }
 
-/// The head divided by the root of the mean of its squares, times the norm's gains.
-Halves normalised(const Halves &head, const Halves &gain, const Tile &eps) {
-  Tile squares = sum(head.first * head.first, 0) + sum(head.second * head.second, 0);
-  Tile scale = rsqrt(squares / (2.0 * double(head.first.shape()[0])) + eps);
-  return {head.first * scale * gain.first, head.second * scale * gain.second};
+/// Each head divided by the root of the mean of its squares, times the norm's gains.
+Halves normalised(const Halves &heads, const Halves &gain, const Tile &eps) {
+  Tile squares = sum(heads.first * heads.first, 1) + sum(heads.second * heads.second, 1);
+  Tile scale = rsqrt(squares / (2.0 * double(heads.first.shape()[1])) + eps);
+  return {heads.first * scale * gain.first, heads.second * scale * gain.second};
 }
 
-/// The halves of head h of a view [B,H,D], or of one place of a cache.
-template <class V> Halves load(const V &view, const Architecture &model) {
-  int half = int(model.headSize / 2);
-  Tile first = elementsOf(view, model.ropePairs, 0).tiled(half)(0);
-  return {first, elementsOf(view, model.ropePairs, 1).tiled(half)(0)};
-}
-template <class T, class V>
-void store(const V &view, const Architecture &model, const Halves &head) {
-  int half = int(model.headSize / 2);
-  elementsOf(view, model.ropePairs, 0).tiled(half)(0) = cast<T>(head.first);
-  elementsOf(view, model.ropePairs, 1).tiled(half)(0) = cast<T>(head.second);
-}
+/// How heads are taken together.
+struct HeadTiles {
+  int heads, half;
+  RopePairs pairs;
+
+  Index count(Index all) const { return ceilDiv(all, heads); }
+  /// Tile `i` of the heads of a view [H,D].
+  template <class V> Halves load(const V &view, Index i) const {
+    Tile first = elementsOf(view, pairs, 0).tiled(heads, half)(i, 0); // before the second one
+    return {first, elementsOf(view, pairs, 1).tiled(heads, half)(i, 0)};
+  }
+  template <class T, class V> void store(const V &view, Index i, const Halves &halves) const {
+    elementsOf(view, pairs, 0).tiled(heads, half)(i, 0) = cast<T>(halves.first);
+    elementsOf(view, pairs, 1).tiled(heads, half)(i, 0) = cast<T>(halves.second);
+  }
+  /// What all heads take: a row of a table, or gains.
+  Tile row(const In<f32> &table, Index i) const { return table.tiled(1, half)(i, 0); }
+  Halves gains(const In<f32, 1> &view) const {
+    Tile first = elementsOf(view, pairs, 0).tiled(half)(0);
+    Tile second = elementsOf(view, pairs, 1).tiled(half)(0);
+    return {reshape(first, {1, half}), reshape(second, {1, half})};
+  }
+};
 
 } // namespace
 
-template <class T> static Kernel turnAndAppendOf(const Architecture &model) {
-  bool hasNorms = model.hasHeadNorms;
-  std::string signature = fmt::format(
+static std::string turnSignature(const Architecture &model) {
+  return fmt::format(
       "turn-and-append(qkv[T,{}], positions[T], sequences[T], pages[B,L], cosines[M,{}], "
       "sines[M,{}], {}) -> keys[P,{},S,{}], values[P,{},S,{}], q[T,{},{}]",
       model.qkvRows(), model.headSize / 2, model.headSize / 2,
-      hasNorms ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize) : "-, -, -",
+      model.hasHeadNorms ? fmt::format("queryNorm[{0}], keyNorm[{0}], eps", model.headSize)
+                         : "-, -, -",
       model.keyHeads, model.headSize, model.keyHeads, model.headSize, model.heads, model.headSize);
-  return {signature, [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages,
-                         In<f32> cosines, In<f32> sines, std::optional<In<f32, 1>> queryNorm,
-                         std::optional<In<f32, 1>> keyNorm, std::optional<Scalar<f32>> eps,
-                         InOut<T, 4> keys, InOut<T, 4> values, Out<T, 3> q) {
-            int half = int(model.headSize / 2);
-            Index N = model.heads, G = model.keyHeads, heads = N + 2 * G, S = keys.rows();
-            auto all = qkv.split(1, heads);
-            for (auto [t, h] : grid({qkv.rows(), heads})) {
-              kernels::PagedRow row(positions, sequences, pages, t, S);
-              auto place = [&](const InOut<T, 4> &cache, Index head) {
-                return cache.at(row.page(row.position() / S)).at(head).at(row.position() % S);
-              };
-              auto turn = [&](const Halves &head, const std::optional<In<f32, 1>> &gain) {
-                Tile cosine = cosines.at(row.position()).tiled(half)(0);
-                Tile sine = sines.at(row.position()).tiled(half)(0);
-                if (!gain)
-                  return turned(head, cosine, sine);
-                return turned(normalised(head, load(*gain, model), *eps), cosine, sine);
-              };
-              when(row.position() >= 0, [&] {
-                Halves head = load(all.at(t).at(h), model);
-                when(h < N, [&] { store<T>(q.at(t).at(h), model, turn(head, queryNorm)); });
-                when(h >= N && h < N + G,
-                     [&] { store<T>(place(keys, h - N), model, turn(head, keyNorm)); });
-                when(h >= N + G, [&] { store<T>(place(values, h - N - G), model, head); });
-              });
-            }
-          }};
 }
 
-Kernel turnAndAppend(const Architecture &model, DType type) {
+template <class T> static Kernel turnAndAppendOf(const Architecture &model, int together) {
+  HeadTiles tiles{together, int(model.headSize / 2), model.ropePairs};
+  return {
+      turnSignature(model),
+      [=](In<f32> qkv, In<i32, 1> positions, In<i32, 1> sequences, In<i32> pages, In<f32> cosines,
+          In<f32> sines, std::optional<In<f32, 1>> queryNorm, std::optional<In<f32, 1>> keyNorm,
+          std::optional<Scalar<f32>> eps, InOut<T, 4> keys, InOut<T, 4> values, Out<T, 3> q) {
+        Index N = model.heads, G = model.keyHeads, S = keys.rows();
+        Index ofQueries = tiles.count(N), ofKeys = tiles.count(G);
+        auto all = qkv.split(1, N + 2 * G);
+        for (auto [t, i] : grid({qkv.rows(), ofQueries + 2 * ofKeys})) {
+          kernels::PagedRow row(positions, sequences, pages, t, S);
+          when(row.position() >= 0, [&] {
+            // What is there before the heads are comes first.
+            Index page = row.page(row.position() / S);
+            Tile cosine = tiles.row(cosines, row.position());
+            Halves angle{cosine, tiles.row(sines, row.position())};
+            auto heads = [&](Index first, Index count) { return all.at(t).slice(0, first, count); };
+            auto turn = [&](const auto &view, Index number, const std::optional<In<f32, 1>> &norm) {
+              if (!norm)
+                return turned(tiles.load(view, number), angle);
+              Halves gain = tiles.gains(*norm);
+              return turned(normalised(tiles.load(view, number), gain, *eps), angle);
+            };
+            auto place = [&](const InOut<T, 4> &cache) {
+              return cache.at(page).at(1, row.position() % S);
+            };
+            Index key = i - ofQueries, value = key - ofKeys;
+            when(key < 0, [&] { tiles.store<T>(q.at(t), i, turn(heads(0, N), i, queryNorm)); });
+            when(key >= 0 && value < 0,
+                 [&] { tiles.store<T>(place(keys), key, turn(heads(N, G), key, keyNorm)); });
+            when(value >= 0,
+                 [&] { tiles.store<T>(place(values), value, tiles.load(heads(N + G, G), value)); });
+          });
+        }
+      }};
+}
+
+Kernel turnAndAppend(const Architecture &model, DType type, int heads) {
   return kernels::Floats::dispatch(type, "turn-and-append",
-                                   [&]<class T> { return turnAndAppendOf<T>(model); });
+                                   [&]<class T> { return turnAndAppendOf<T>(model, heads); });
 }
 
 Kernel roundNormed(const Architecture &model) {

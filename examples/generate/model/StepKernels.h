@@ -10,9 +10,9 @@ namespace generate {
 /// turn-and-append(qkv[T,(N+2*G)*D], positions[T], sequences[T], pages[B,L], cosines[M,E], sines[M,E],
 /// queryNorm[D], keyNorm[D], eps) -> keys[P,G,S,D], values[P,G,S,D], q[T,N,D]: turns the heads of
 /// queries and keys by the angles of the position (rope), and puts the new keys and values at that
-/// place of the caches, which are of this type as q is, as paged-append does. Models with head norms normalise the heads first: only
-/// then there are queryNorm, keyNorm and eps.
-ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type);
+/// place of the caches, which are of this type as q is, as paged-append does. Models with head norms
+/// normalise the heads first: only then there are queryNorm, keyNorm and eps. A tile has `heads` of them.
+ditron::Kernel turnAndAppend(const Architecture &model, ditron::DType type, int heads);
 /// round-normed(x[B,K], gain[K], eps) -> y[B,K]: rows x, normalised, in bf16.
 ditron::Kernel roundNormed(const Architecture &model);
 /// start-norm(x[B,K], gain[K]) -> scaled[B,K], squares[B,ceil(K/part)]: what gemv takes where the norm

@@ -75,6 +75,82 @@ func.func @task(%tasks: !table {tile.readonly}, %views: !llvm.ptr, %x: !row, %se
 
 // -----
 
+!table = memref<?x?xi64, strided<[?, ?], offset: ?>>
+!row = memref<?xf32, strided<[?], offset: ?>>
+!cache = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+
+// The first tile of a task waits, in front of what tasks share and behind what no task writes: gains, positions, a
+// requirement. Each branch goes on by itself, and asks for what it reads of a cache. A task without tiles waits
+// behind the loop.
+// CHECK-LABEL: func.func @tiles
+// CHECK-SAME: %[[TASKS:[a-z0-9]+]]: memref<?x?xi64,
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?xf32,
+// CHECK-SAME: %[[GAIN:[a-z0-9]+]]: memref<?xf32,
+// CHECK-SAME: %[[CACHE:[a-z0-9]+]]: memref<?x?xbf16,
+// CHECK: scf.if
+// CHECK: scf.for %[[I:[a-z0-9]+]] = %[[FIRST:[a-z0-9]+]] to %[[END:[a-z0-9]+]]
+// CHECK-NEXT: %[[IS:.*]] = arith.cmpi eq, %[[I]], %[[FIRST]]
+// CHECK-NEXT: tile.load %[[GAIN]]
+// CHECK-NEXT: memref.load %[[TASKS]]
+// CHECK-NOT: simt.wait
+// CHECK: "exit;"
+// CHECK: scf.if
+// CHECK-NEXT: scf.if %[[IS]] {
+// CHECK-NEXT: simt.prefetch %[[CACHE]][%[[I]], %{{.*}}] : memref<?x?xbf16, {{.*}}> -> tensor<8x128xbf16>
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: simt.wait
+// CHECK: tile.load %[[X]]
+// CHECK-NEXT: tile.load %[[CACHE]]
+// CHECK: } else {
+// CHECK-NEXT: scf.if %[[IS]] {
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: simt.wait
+// CHECK: tile.store
+// CHECK: %[[EMPTY:.*]] = arith.cmpi sge, %[[FIRST]], %[[END]]
+// CHECK-NEXT: scf.if %[[EMPTY]] {
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: simt.wait
+// CHECK: {dist.alternative = 0 : i64}
+func.func @tiles(%tasks: !table {tile.readonly}, %x: !row, %gain: !row {tile.readonly}, %cache: !cache {tile.lasting},
+                 %status: !llvm.ptr, %rank: index, %ranks: index, %stride: index, %head: index, %signal: index,
+                 %buffer: index, %cells: index, %bound: index, %first: index, %end: index)
+    attributes {dist.exact_cores = ["3"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %t = %first to %end step %c1 {
+    %type = memref.load %tasks[%t, %c0] {tile.within} : !table
+    %n = arith.index_cast %type : i64 to index
+    %is0 = arith.cmpi eq, %n, %c0 : index
+    scf.for %w = %first to %end step %c1 {
+      simt.wait %cells for %w site 3 scope "gpu" in (%status, %rank, %ranks, %stride, %head, %signal, %buffer, %cells, %bound)
+        : !llvm.ptr, index, index, index, index, index, index, index, index
+    }
+    scf.if %is0 {
+      scf.for %i = %first to %end step %c1 {
+        %g = tile.load %gain[%c0] : !row -> tensor<256xf32>
+        %place = memref.load %tasks[%i, %c1] : !table
+        %p = arith.index_cast %place : i64 to index
+        %fails = arith.cmpi slt, %p, %c0 : index
+        scf.if %fails {
+          llvm.inline_asm has_side_effects "exit;", "" : () -> ()
+        }
+        %isOld = arith.cmpi slt, %p, %end : index
+        scf.if %isOld {
+          %q = tile.load %x[%i] : !row -> tensor<256xf32>
+          %k = tile.load %cache[%i, %c0] : !cache -> tensor<8x128xbf16>
+          tile.store %k, %cache[%p, %c0] : tensor<8x128xbf16>, !cache
+          tile.store %q, %x[%p] : tensor<256xf32>, !row
+        } else {
+          tile.store %g, %x[%i] : tensor<256xf32>, !row
+        }
+      }
+    } {dist.alternative = 0 : i64}
+  }
+  return
+}
+
+// -----
+
 !row = memref<?xf32, strided<[?], offset: ?>>
 
 // A kernel that is no graph waits where its author says.

@@ -24,6 +24,7 @@
 // RUN: ditron compile ag-gemm --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config transB=yes,m=128,n=256,pairs=rows,engine=cores --emit asm | FileCheck %s --check-prefix=GATHERED
 // RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
 // RUN: ditron compile gemm-ar --target sm_90a --dtype bf16 --ranks 2 --shape M=8192,N=4096,K=7168 --alignment 16 --emit asm | FileCheck %s --check-prefix=REDUCED
+// RUN: ditron compile paged-attention --target sm_90a --dtype bf16 --shape T=8,N=32,G=8,D=128,P=128,S=64,B=8,L=8 --config parts=apart --alignment 16 --emit asm | FileCheck %s --check-prefix=PARTS
 
 // BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"exact_cores":[],"tensor_maps":[],"view_table":[],"tabled":[],"read_singly":[]}
 // BF16: .target sm_80
@@ -188,3 +189,10 @@
 // REDUCED-COUNT-4: mbarrier.init.shared::cta.b64 [{{.*}}], 16;
 // REDUCED: setmaxnreg.dec
 // REDUCED-COUNT-8: cp.async.bulk.tensor.2d.global.shared::cta
+
+// Parts of a cache: products of four heads are sliced over the warps, and the logarithm is the chip's.
+// PARTS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// PARTS: ex2.approx.ftz.f32
+// PARTS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// PARTS: lg2.approx.ftz.f32
+// PARTS-NOT: .f64

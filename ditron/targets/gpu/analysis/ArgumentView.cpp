@@ -166,14 +166,19 @@ BlockArgument rootOf(Value view) {
   return isOfFunction ? argument : nullptr;
 }
 
-bool isReadOnly(Value view) {
+/// Whether what a view is part of has a unit attribute.
+static bool isMarked(Value view, StringRef name) {
   Value whole = wholeOf(view);
   if (auto chosen = whole.getDefiningOp<ViewAtOp>())
-    return chosen->hasAttr(core::kReadOnlyAttr);
+    return chosen->hasAttr(name);
   BlockArgument argument = rootOf(whole);
   return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                         .getArgAttr(argument.getArgNumber(), core::kReadOnlyAttr);
+                         .getArgAttr(argument.getArgNumber(), name);
 }
+
+bool isReadOnly(Value view) { return isMarked(view, core::kReadOnlyAttr); }
+
+bool isLasting(Value view) { return isMarked(view, core::kLastingAttr); }
 
 int64_t knownAlignment(Value view) {
   Value whole = wholeOf(view);

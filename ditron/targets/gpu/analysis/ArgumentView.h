@@ -45,6 +45,8 @@ mlir::BlockArgument rootOf(mlir::Value view);
 
 /// Whether a view is part of an argument, or of a view of a table, that nobody writes during a launch.
 bool isReadOnly(mlir::Value view);
+/// Whether it is part of a tensor that was there before the launch, of which tasks write parts.
+bool isLasting(mlir::Value view);
 
 /// The core::kAlignmentAttr of the argument, or of the view of a table, that a view is part of; 0
 /// where it has none.

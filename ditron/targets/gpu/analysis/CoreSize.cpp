@@ -70,21 +70,6 @@ int64_t warpsOfReduction(Operation *part, core::LoadOp load, int64_t lanes) {
                     std::max(fewest, std::min(most, dealt)));
 }
 
-/// Whether code may ask nothing about the tensors of a launch: there are no ways beside the wide
-/// one, which take registers too.
-bool isForAligned(func::FuncOp function) {
-  bool areChosen =
-      !function
-           .walk([](ViewAtOp view) {
-             return knownAlignment(view) ? WalkResult::advance() : WalkResult::interrupt();
-           })
-           .wasInterrupted();
-  return areChosen && llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
-           return !isa<MemRefType>(argument.getType()) ||
-                  function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
-         });
-}
-
 /// Registers of a thread for what a block of the program reads beside its largest tile: the most of
 /// any block that reduces, as others hold nothing meanwhile.
 int64_t registersOfOthers(func::FuncOp function, int64_t threads) {
@@ -200,6 +185,19 @@ int64_t registersOfReduction(func::FuncOp function, int64_t threads) {
 }
 
 } // namespace
+
+bool isForAligned(func::FuncOp function) {
+  bool areChosen =
+      !function
+           .walk([](ViewAtOp view) {
+             return knownAlignment(view) ? WalkResult::advance() : WalkResult::interrupt();
+           })
+           .wasInterrupted();
+  return areChosen && llvm::all_of(function.getArguments(), [&](BlockArgument argument) {
+           return !isa<MemRefType>(argument.getType()) ||
+                  function.getArgAttr(argument.getArgNumber(), core::kAlignmentAttr);
+         });
+}
 
 /// Elements of the accumulators of a block that has most of them.
 static int64_t mostAccumulators(Operation *part) {

@@ -8,6 +8,10 @@
 
 namespace ditron::gpu {
 
+/// Whether code asks nothing about the tensors of a launch: there are no ways beside the wide one, which
+/// take registers too.
+bool isForAligned(mlir::func::FuncOp function);
+
 /// Warps of a CTA: few enough for products to read registers, many enough not to spill; of a kernel
 /// whose threads wait for one another few, each with much to read. Of alternatives (Regions.h), those
 /// of the one that has most.

@@ -2,6 +2,8 @@
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -50,6 +52,12 @@ int64_t alternativeOf(Operation *op) {
     if (auto number = op->getAttrOfType<IntegerAttr>(device::kAlternativeAttr))
       return number.getInt();
   return -1;
+}
+
+bool isExit(Operation *op) {
+  auto branch = dyn_cast<scf::IfOp>(op);
+  return branch && branch->getNumResults() == 0 && !branch.elseBlock() &&
+         !branch.thenBlock()->getOps<LLVM::InlineAsmOp>().empty();
 }
 
 } // namespace ditron::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The parts of a kernel that are planned by themselves: see OutlineRegions.cpp.
+// The parts of a kernel that are planned by themselves (OutlineRegions.cpp), and its ends.
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -31,5 +31,8 @@ int64_t ctaWarpsOf(mlir::func::FuncOp function);
 /// The device::kAlternativeAttr of the branch that an op is in; -1 where it is in none. Memory of one
 /// alternative may be that of another one: warps meet in between.
 int64_t alternativeOf(mlir::Operation *op);
+
+/// Whether an op is a branch to the end of the kernel, which all threads take or none does.
+bool isExit(mlir::Operation *op);
 
 } // namespace ditron::gpu

@@ -171,8 +171,8 @@ def Simt_ViewAtOp : Simt_Op<"view_at", [Pure]> {
   let summary = "The view that words of a table in memory describe";
   let description = [{
     From word `word` on: its address, extents and strides, as a launch passes those of an argument. The
-    table stays as it is during a launch. The attributes `tile.unit_stride`, `tile.alignment`
-    and `tile.readonly` promise what they promise of an argument.
+    table stays as it is during a launch. The attributes `tile.unit_stride`, `tile.alignment`,
+    `tile.readonly` and `tile.lasting` promise what they promise of an argument.
 
     Example:
     ```mlir

@@ -2,8 +2,8 @@
 #include "ditron/lower/Conversions.h"
 #include "ditron/support/Error.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
-#include "mlir/IR/Matchers.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 

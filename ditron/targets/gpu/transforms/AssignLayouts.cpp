@@ -440,7 +440,8 @@ private:
     constexpr int64_t kFew = 4;
     const Layout &layout = core::layoutOf(tile);
     return Distribution::of(layout, shapeOf(tile))->registers() <= kFew &&
-           llvm::none_of(layout.iters(), [](const core::Iter &iter) { return iter.axis == Axis::warp; });
+           llvm::none_of(layout.iters(),
+                         [](const core::Iter &iter) { return iter.axis == Axis::warp; });
   }
 
   /// Through shared memory, where the order of the elements is that of both shapes.
@@ -564,8 +565,8 @@ private:
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
     int64_t ctas = ctasPerSm                   ? ctasPerSm
                    : products->producerWarps() ? 1 // CTAs with roles fill their SMs
-                   : products->ctasPerSm() ? products->ctasPerSm()
-                                               : chooseCtasPerSm(function, count, chip);
+                   : products->ctasPerSm() ? (isForAligned(function) ? products->ctasPerSm() : 1)
+                                           : chooseCtasPerSm(function, count, chip);
     function->setAttr(kCtasPerSmAttr, attributes.getI64IntegerAttr(ctas));
     if (int64_t producers = products->producerWarps())
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(producers));

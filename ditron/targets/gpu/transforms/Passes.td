@@ -52,7 +52,7 @@ def PrefetchConstants : Pass<"simt-prefetch-constants", "::mlir::func::FuncOp"> 
 }
 
 def SinkWaits : Pass<"simt-sink-waits", "::mlir::func::FuncOp"> {
-  let summary = "Has a task of a graph find out what it works on before it waits";
+  let summary = "Has a task of a graph wait where it first reads or writes what tasks share, and ask for caches before";
   let dependentDialects = ["::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect"];
 }
 

@@ -91,10 +91,11 @@ private:
     }
     if (least > 0)
       view->setAttr(core::kAlignmentAttr, b_.getI64IntegerAttr(least));
-    if (llvm::all_of(op.getViews(), [&](Value one) {
-          return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(), core::kReadOnlyAttr);
-        }))
-      view->setAttr(core::kReadOnlyAttr, b_.getUnitAttr());
+    for (StringRef name : {core::kReadOnlyAttr, core::kLastingAttr})
+      if (llvm::all_of(op.getViews(), [&](Value one) {
+            return function_.getArgAttr(cast<BlockArgument>(one).getArgNumber(), name);
+          }))
+        view->setAttr(name, b_.getUnitAttr());
   }
 
   void eraseFreed() {

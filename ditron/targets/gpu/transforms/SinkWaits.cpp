@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// simt-sink-waits: a task of a graph first finds out what it works on, then waits.
+// simt-sink-waits: a task of a graph waits where it first reads or writes what tasks share.
 //
 //   scf.for %n = ... { simt.wait ... }              scf.if %isProduct {
 //   scf.if %isProduct {                               %n = memref.load %tasks[...]
 //     %n = memref.load %tasks[...]                    %x = simt.view_at %table[%n]
-//     %x = simt.view_at %table[%n]        becomes     scf.for %n = ... { simt.wait ... }
-//     scf.for %tile = ... {                           scf.for %tile = ... {
-//       ... tile.load %x ...                            ... tile.load %x ...
-//   scf.if %isNorm { ... }                          scf.if %isNorm { ... as that ... }
+//     %x = simt.view_at %table[%n]        becomes     scf.for %tile = %first to ... {
+//     scf.for %tile = %first to ... {                   ... tile.load %gain ...
+//       ... tile.load %gain ...                         scf.if %tile == %first {
+//       ... tile.load %x ...                              scf.for %n = ... { simt.wait ... }
+//     }                                                 }
+//   }                                                   ... tile.load %x ...
+//   scf.if %isNorm { ... }                            }
+//                                                     scf.if (there is no tile) { the waits }
+//                                                   }
+//                                                   scf.if %isNorm { ... as that ... }
 //
-// Between the last task that it waits for and its first load, nothing else is to be read then. Each type has
-// waits of its own. What goes in front of them has no effect, and reads tables of the schedule alone.
+// Between the last task that it waits for and its first load, nothing else is to be read or found out then:
+// places in tables, positions, gains, requirements. Each type has waits of its own, and so has each branch
+// that goes on by itself. What goes in front of them has no effect, but to end a launch whose requirements do
+// not hold, and reads what no task writes. Of a cache, whose rows tasks write, most was there before: it is
+// asked for in front of the waits (simt.prefetch). What comes into the last cache too soon is no harm, for it
+// is there that SMs write.
 // test/targets/gpu/sink-waits.mlir shows it.
 #include "ditron/core/TileOps.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -32,7 +45,7 @@ namespace ditron::gpu {
 
 namespace {
 
-/// Whether an op may go in front of waits, wherever it is needed.
+/// Whether an op may be moved in front of waits, wherever it is needed.
 bool isFound(Operation &op) {
   auto isOfTile = [](Value value) { return isTile(value); };
   if (op.getNumRegions() > 0 || llvm::any_of(op.getResults(), isOfTile) ||
@@ -41,19 +54,107 @@ bool isFound(Operation &op) {
   return isa<memref::LoadOp>(op) ? op.hasAttr(core::kWithinAttr) : isMemoryEffectFree(&op);
 }
 
-/// Puts a copy of the waits into the branch of a type, behind what is found.
-void sinkInto(scf::IfOp branch, scf::ForOp waits) {
-  Block *block = branch.thenBlock();
-  auto copy = cast<scf::ForOp>(OpBuilder::atBlockBegin(block).clone(*waits));
-  auto isLate = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    return op && op->getBlock() == block && copy->isBeforeInBlock(op);
-  };
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::make_range(std::next(copy->getIterator()), block->end())))
-    if (isFound(op) && llvm::none_of(op.getOperands(), isLate))
-      op.moveBefore(copy);
+/// Whether an op, with all that is in it, may come before waits where it stands.
+bool isEarly(Operation &op) {
+  WalkResult result = op.walk<WalkOrder::PreOrder>([](Operation *inner) {
+    if (isExit(inner))
+      return WalkResult::skip();
+    Value view =
+        isa<memref::LoadOp, core::LoadOp, core::GatherOp>(inner) ? inner->getOperand(0) : Value();
+    bool isConstant = view && (isReadOnly(view) || inner->hasAttr(core::kWithinAttr));
+    return isConstant || isMemoryEffectFree(inner) || isa<scf::ForOp, scf::IfOp>(inner)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
 }
+
+/// Puts copies of waits where a task needs them.
+class Sinking {
+public:
+  explicit Sinking(scf::ForOp waits) : waits_(waits) {}
+
+  /// Into the branch of a type, or a loop or a branch in it; into what is in them too, but no deeper than
+  /// one loop. Where there is a condition, they are waited for on it.
+  void into(Block &block, bool isInLoop = false, Value condition = nullptr) {
+    Operation *op = &block.front();
+    while (!op->hasTrait<OpTrait::IsTerminator>() && isEarly(*op))
+      op = op->getNextNode();
+    auto loop = dyn_cast<scf::ForOp>(op);
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (loop && loop.getNumResults() == 0 && !isInLoop)
+      return intoLoop(loop);
+    if (branch && branch.getNumResults() == 0)
+      return intoBranch(branch, isInLoop, condition);
+    Operation *waits = place(op, condition);
+    findFirst(waits, block);
+    askForCaches(waits, block);
+  }
+
+private:
+  /// Its first iteration waits; if there is none, the waits come behind it.
+  void intoLoop(scf::ForOp loop) {
+    OpBuilder b = OpBuilder::atBlockBegin(loop.getBody());
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+      return b.create<arith::CmpIOp>(loop.getLoc(), predicate, x, y);
+    };
+    Value first = loop.getLowerBound();
+    Value isFirst = compare(arith::CmpIPredicate::eq, loop.getInductionVar(), first);
+    into(*loop.getBody(), /*isInLoop=*/true, isFirst);
+    b.setInsertionPointAfter(loop);
+    Value isEmpty = compare(arith::CmpIPredicate::sge, first, loop.getUpperBound());
+    place(isEmpty.getDefiningOp()->getNextNode(), isEmpty);
+  }
+
+  void intoBranch(scf::IfOp branch, bool isInLoop, Value condition) {
+    if (!branch.elseBlock()) {
+      OpBuilder b(branch);
+      b.createBlock(&branch.getElseRegion());
+      b.create<scf::YieldOp>(branch.getLoc());
+    }
+    into(*branch.thenBlock(), isInLoop, condition);
+    into(*branch.elseBlock(), isInLoop, condition);
+  }
+
+  /// In front of an op; the outermost op that was made.
+  Operation *place(Operation *before, Value condition) {
+    OpBuilder b(before);
+    if (!condition)
+      return b.clone(*waits_);
+    auto branch = b.create<scf::IfOp>(waits_.getLoc(), condition, /*withElseRegion=*/false);
+    OpBuilder::atBlockBegin(branch.thenBlock()).clone(*waits_);
+    return branch;
+  }
+
+  /// Whether all that an op takes is there before the waits, which stand in the op's block.
+  static bool isKnownBefore(Operation *waits, Operation &op) {
+    return llvm::none_of(op.getOperands(), [&](Value value) {
+      Operation *made = value.getDefiningOp();
+      return made && made->getBlock() == op.getBlock() && waits->isBeforeInBlock(made);
+    });
+  }
+
+  /// What the rest of the block finds out goes in front of the waits.
+  static void findFirst(Operation *waits, Block &block) {
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::make_range(std::next(waits->getIterator()), block.end())))
+      if (isFound(op) && isKnownBefore(waits, op))
+        op.moveBefore(waits);
+  }
+
+  /// Only where the task waits: it asks before it does.
+  static void askForCaches(Operation *waits, Block &block) {
+    auto branch = dyn_cast<scf::IfOp>(waits);
+    OpBuilder b = branch ? OpBuilder::atBlockBegin(branch.thenBlock()) : OpBuilder(waits);
+    for (Operation &op : llvm::make_range(std::next(waits->getIterator()), block.end()))
+      if (auto load = dyn_cast<core::LoadOp>(op);
+          load && isLasting(load.getView()) && isKnownBefore(waits, op))
+        b.create<PrefetchOp>(load.getLoc(), load.getView(), load.getCoords(),
+                             TypeAttr::get(load.getTile().getType()));
+  }
+
+  scf::ForOp waits_;
+};
 
 class SinkWaits : public impl::SinkWaitsBase<SinkWaits> {
   void runOnOperation() override {
@@ -66,7 +167,7 @@ class SinkWaits : public impl::SinkWaitsBase<SinkWaits> {
     });
     for (scf::ForOp waits : loops) {
       for (scf::IfOp branch : typesBehind(waits))
-        sinkInto(branch, waits);
+        Sinking(waits).into(*branch.thenBlock());
       waits.erase();
     }
   }

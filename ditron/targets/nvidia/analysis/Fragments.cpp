@@ -116,13 +116,13 @@ Layout slicedSums(const SlicedShape &shape) {
     replication.push_back({4 / lanes, lanes, Axis::lane});
   Iters iters = {sliceOf(shape), groupOf(shape)};
   if (shape.isTransposed) // neighbouring rows are in one lane
-    iters.insert(iters.end(), {{shape.blocks(), 8 * columns, Axis::reg},
-                               {8, 4, Axis::lane},
-                               {8, columns, Axis::reg}});
+    iters.insert(
+        iters.end(),
+        {{shape.blocks(), 8 * columns, Axis::reg}, {8, 4, Axis::lane}, {8, columns, Axis::reg}});
   else
-    iters.insert(iters.end(), {{shape.blocks(), 2 * columns, Axis::reg},
-                               {2, columns, Axis::reg},
-                               {8, 4, Axis::lane}});
+    iters.insert(
+        iters.end(),
+        {{shape.blocks(), 2 * columns, Axis::reg}, {2, columns, Axis::reg}, {8, 4, Axis::lane}});
   iters.insert(iters.end(), {{lanes, 1, Axis::lane}, {columns, 1, Axis::reg}});
   return Layout(iters, replication);
 }

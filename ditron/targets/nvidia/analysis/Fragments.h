@@ -36,10 +36,10 @@ Layout warpgroupOperand(const Shape &shape, int64_t warps);
 /// memory, a term of 8 neighbouring rows. Which terms and which rows meet in an instruction does not matter,
 /// as long as both sides and the sums agree. With fewer than 8 rows of x, lanes hold them several times.
 struct SlicedShape {
-  int64_t n, m, k;    ///< rows of W and of x, and terms
-  int64_t slices;     ///< of the terms
-  int64_t groups;     ///< of warps: slices * groups are all
-  bool isTransposed;  ///< rows of W are neighbours in memory
+  int64_t n, m, k;   ///< rows of W and of x, and terms
+  int64_t slices;    ///< of the terms
+  int64_t groups;    ///< of warps: slices * groups are all
+  bool isTransposed; ///< rows of W are neighbours in memory
 
   /// Rows that the lanes of a warp have at a time, and terms.
   int64_t rowsAtOnce() const { return isTransposed ? 64 : 16; }

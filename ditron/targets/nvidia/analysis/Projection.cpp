@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/analysis/TensorViews.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -51,7 +52,7 @@ bool Projection::isScalar(Operation *op) {
            llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
   };
   WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
-    if (isExit(inner))
+    if (gpu::isExit(inner))
       return WalkResult::skip();
     bool isPure =
         isMemoryEffectFree(inner) || isLoadOfOthers(inner) || isa<scf::ForOp, scf::IfOp>(inner);
@@ -61,19 +62,13 @@ bool Projection::isScalar(Operation *op) {
 }
 
 bool Projection::foresees(Operation *op) {
-  while (!isExit(op) && !isa<func::FuncOp>(op))
+  while (!gpu::isExit(op) && !isa<func::FuncOp>(op))
     op = op->getParentOp();
   if (isa<func::FuncOp>(op))
     return false;
   while (isScalar(op->getParentOp()))
     op = op->getParentOp();
   return reaches(op) && computesOperands(op);
-}
-
-bool Projection::isExit(Operation *op) {
-  auto branch = dyn_cast<scf::IfOp>(op);
-  return branch && branch->getNumResults() == 0 && !branch.elseBlock() &&
-         !branch.thenBlock()->getOps<LLVM::InlineAsmOp>().empty();
 }
 
 // What a loop passes on may depend on itself: it is known unless something else is missing. Then

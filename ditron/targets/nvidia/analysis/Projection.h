@@ -23,8 +23,6 @@ public:
   /// Whether it is found out by itself when an op, which is in branches to the end of the kernel,
   /// is executed.
   bool foresees(mlir::Operation *op);
-  /// Whether an op is a branch to the end of the kernel, which all threads take or none does.
-  static bool isExit(mlir::Operation *op);
 
 private:
   bool computesAnew(mlir::Value value);

@@ -8,6 +8,7 @@
 //   arith.divf 1, %y   ->  rcp.approx.f32
 //   math.rsqrt %x      ->  rsqrt.approx.f32
 //   math.exp2 %x       ->  ex2.approx.f32; marked afn: subnormal results may become 0
+//   math.log2 %x       ->  lg2.approx.f32, where it is marked afn; others are computed in double
 //   math.exp %x        ->  2^n * 2^f,  n + f = x / ln 2,  n an integer from -126 to 126
 //
 // n is the sum of a saturated product and a number so large that floats have no fractions there,
@@ -143,11 +144,25 @@ struct PowerPattern : OpRewritePattern<math::Exp2Op> {
   }
 };
 
+/// One that the program asks for: others are computed in double (lower/Maths.cpp).
+struct LogarithmPattern : OpRewritePattern<math::Log2Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::Log2Op op, PatternRewriter &b) const override {
+    bool isAsked = bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
+    if (!isAsked || !isFloat32(op.getType()))
+      return b.notifyMatchFailure(op, "f32 of an approximation only");
+    b.replaceOp(op,
+                elementByElement(b, op.getLoc(), "lg2.approx.ftz.f32 $0, $1;", op.getOperand()));
+    return success();
+  }
+};
+
 } // namespace
 
 void addApproximatePatterns(RewritePatternSet &patterns) {
-  patterns.add<QuotientPattern, InverseRootPattern, ExponentialPattern, PowerPattern>(
-      patterns.getContext(), /*benefit=*/20);
+  patterns
+      .add<QuotientPattern, InverseRootPattern, ExponentialPattern, PowerPattern, LogarithmPattern>(
+          patterns.getContext(), /*benefit=*/20);
 }
 
 } // namespace ditron::nvidia

@@ -3,7 +3,7 @@
 // Products whose terms are sliced over warps, by mma.sync of registers as they were read. Of the 16 terms of
 // an instruction each lane of a quad has two words of two: whichever terms these are, on both sides. Of its
 // 16 rows of W lanes have two: a row of either half, or two neighbours of a column. Two chains of products
-// take turns, for each waits for the one before.
+// alternate, for each waits for the one before.
 #include "ditron/targets/nvidia/analysis/TensorCores.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/transforms/Passes.h"
@@ -27,7 +27,7 @@ struct SlicedDotPattern : TilePattern<SlicedDotOp> {
     SmallVector<Value> weights = words(t, rows, element),
                        factor = words(t, adaptor.getFactor(), element),
                        sums = t.split(adaptor.getAcc()), results;
-    size_t count = weights.size() / (factor.size() * 2);          // of products of 16 rows
+    size_t count = weights.size() / (factor.size() * 2);           // of products of 16 rows
     size_t run = static_cast<size_t>(shape.termsAtOnce() / 4 / 2); // words of a lane
     for (size_t n = 0; n < count; ++n)
       results.append(multiply(t, matrixShape(element), part(weights, n, count), factor,
@@ -61,8 +61,8 @@ private:
   static SmallVector<Value> words(ThreadBuilder &t, Value vector, Type element) {
     Value halves = t.stored(vector, element);
     int64_t count = cast<VectorType>(halves.getType()).getDimSize(0) / 2;
-    return t.split(t.b.create<vector::BitCastOp>(
-        t.loc, VectorType::get({count}, t.b.getI32Type()), halves));
+    return t.split(
+        t.b.create<vector::BitCastOp>(t.loc, VectorType::get({count}, t.b.getI32Type()), halves));
   }
 
   /// Sums of 16 rows, and the products of their words. Those of a step are `run` of one row, then as many of
@@ -72,8 +72,8 @@ private:
     // One row of x stands in all columns.
     bool isOne = sums.size() == 2;
     SmallVector<Value> chains[2];
-    chains[0] = isOne ? SmallVector<Value>{sums[0], sums[0], sums[1], sums[1]}
-                      : SmallVector<Value>(sums);
+    chains[0] =
+        isOne ? SmallVector<Value>{sums[0], sums[0], sums[1], sums[1]} : SmallVector<Value>(sums);
     Value zero = t.b.create<arith::ConstantOp>(t.loc, t.b.getF32FloatAttr(0));
     chains[1].assign(4, zero);
     for (size_t word = 0; word < factor.size(); word += 2) {

@@ -49,7 +49,7 @@ Weights weightsOf(core::DotOp dot) {
   return {dot.getRhs(), true};
 }
 
-/// Which has so many groups of warps that each has rows, the more the better: slices are added up.
+/// Of the numbers of groups whose warps all have rows, it has the largest: slices are added up.
 std::optional<SlicedShape> slicedShape(core::DotOp dot) {
   constexpr int64_t kMostRows = 8, kMostElements = 64 * kSlicingWarps * kLanes;
   RankedTensorType lhs = tileOf(dot.getLhs()), acc = tileOf(dot.getAcc());
@@ -57,8 +57,7 @@ std::optional<SlicedShape> slicedShape(core::DotOp dot) {
   if (acc.getRank() != 2 || !(element.isBF16() || element.isF16()) ||
       tileOf(dot.getRhs()).getElementType() != element || !acc.getElementType().isF32())
     return std::nullopt;
-  SlicedShape shape{acc.getDimSize(1), acc.getDimSize(0),
-                    lhs.getDimSize(1), 1,
+  SlicedShape shape{acc.getDimSize(1), acc.getDimSize(0),          lhs.getDimSize(1), 1,
                     kSlicingWarps,     weightsOf(dot).isTransposed};
   if (shape.m > kMostRows || !llvm::isPowerOf2_64(static_cast<uint64_t>(shape.m)) ||
       shape.n * shape.k > kMostElements)
@@ -69,9 +68,7 @@ std::optional<SlicedShape> slicedShape(core::DotOp dot) {
   return std::nullopt;
 }
 
-bool startsAtZero(core::DotOp dot) {
-  return matchPattern(dot.getAcc(), m_AnyZeroFloat());
-}
+bool startsAtZero(core::DotOp dot) { return matchPattern(dot.getAcc(), m_AnyZeroFloat()); }
 
 bool isToSlice(core::DotOp dot) {
   return slicedShape(dot) && (startsAtZero(dot) || carriedBy(dot));
@@ -112,10 +109,12 @@ void sliceCarried(core::DotOp dot, const SlicedShape &shape) {
       b.create<arith::ConstantOp>(cast<TypedAttr>(b.getZeroAttr(sums))));
   loop.getRegionIterArg(number).setType(sums);
   dot.getResult().replaceAllUsesWith(sliced(dot, shape, dot.getAcc()));
+  SmallVector<OpOperand *> uses(llvm::make_pointer_range(result.getUses()));
   result.setType(sums);
   b.setInsertionPointAfter(loop);
   Value all = together(b, dot, shape, result);
-  result.replaceUsesWithIf(all, [&](OpOperand &use) { return !isa<core::ReduceOp>(use.getOwner()); });
+  for (OpOperand *use : uses)
+    use->set(all);
   dot.erase();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/warpspec/Searches.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/nvidia/emit/ThreadBuilder.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
@@ -19,7 +20,7 @@ bool isSearch(scf::ForOp loop) {
   if (!loop.getNumResults() || !loop->getParentOfType<scf::ForOp>() || !Projection::isScalar(loop))
     return false;
   WalkResult result = loop.walk([](Operation *inner) {
-    return Projection::isExit(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    return gpu::isExit(inner) ? WalkResult::interrupt() : WalkResult::advance();
   });
   bool isOfNumbers =
       llvm::all_of(loop.getResultTypes(), [](Type type) { return type.isIntOrIndexOrFloat(); });

@@ -47,6 +47,7 @@
 // a thread of their own: DeferNotifies.h.
 // test/targets/nvidia/specialize-warps.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Clusters.h"
 #include "ditron/targets/nvidia/analysis/Projection.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
@@ -258,7 +259,7 @@ private:
   /// and receiving it is as good as the wait; so it waits only where the loop receives nothing.
   static void leaveToProducer(WaitOp wait, const RolePlan &plan) {
     Operation *place = branchOf(wait), *next = place->getNextNode();
-    while (next && (isMemoryEffectFree(next) || Projection::isExit(next)) && !isa<scf::ForOp>(next))
+    while (next && (isMemoryEffectFree(next) || gpu::isExit(next)) && !isa<scf::ForOp>(next))
       next = next->getNextNode();
     if (auto load = dyn_cast_or_null<core::LoadOp>(next);
         load && llvm::is_contained(plan.packed, load))

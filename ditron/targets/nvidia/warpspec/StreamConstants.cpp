@@ -27,6 +27,7 @@
 // All tiles share one ring, whose slots are as large as the largest. Few slots are on their way at a time:
 // more would queue in front of what other SMs need sooner. A task that leaves the kernel, for what it
 // requires does not hold, says so to the producer. test/targets/nvidia/stream-constants.mlir shows it.
+#include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Roles.h"
@@ -94,7 +95,10 @@ private:
     }
     int64_t taken = ring.getSlots() * ring.getTiles()[0].getNumElements() + kBarriers;
     function->setAttr(kTakenSharedAttr, Builder(function).getI64IntegerAttr(taken));
-    function.walk([](PrefetchOp prefetch) { prefetch.erase(); });
+    function.walk([](PrefetchOp prefetch) { // of what does not come through the ring, caches alone
+      if (!gpu::isLasting(prefetch.getView()))
+        prefetch.erase();
+    });
     split(function, loads, ring);
   }
 
@@ -147,7 +151,7 @@ private:
   /// The producer is told where consumers leave the kernel.
   static void leave(Region &consumer, Value pipe) {
     consumer.walk([&](scf::IfOp branch) {
-      if (Projection::isExit(branch))
+      if (gpu::isExit(branch))
         OpBuilder::atBlockBegin(branch.thenBlock()).create<LeaveOp>(branch.getLoc(), pipe);
     });
   }

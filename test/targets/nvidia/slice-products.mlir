@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --nvidia-slice-products | FileCheck %s
+// RUN: %opt %s --nvidia-slice-products --simt-assign-layouts --simt-tiles-to-threads | FileCheck %s --check-prefix=THREADS
+
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Each of 8 warps has the products of its 128 terms, for 16 rows of W; behind the loop they are added up. Whoever
+// took the sum takes what they come to, a reduction too.
+// CHECK-LABEL: func.func @few_rows(
+// CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<8x16x2xf32>
+// CHECK: %[[SLICES:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]]) -> (tensor<8x16x2xf32>) {
+// CHECK: %[[X:.*]] = tile.load
+// CHECK: %[[W:.*]] = tile.load
+// CHECK-NOT: tile.transpose
+// CHECK: %[[D:.*]] = nvidia.sliced_dot %[[W]], %[[X]], %[[SUM]] : tensor<16x1024xbf16>, tensor<2x1024xbf16> -> tensor<8x16x2xf32>
+// CHECK-NEXT: scf.yield %[[D]]
+// CHECK: %[[ALL:.*]] = tile.reduce sum %[[SLICES]] axis 0 : tensor<8x16x2xf32> -> tensor<1x16x2xf32>
+// CHECK-NEXT: %[[FLAT:.*]] = tile.reshape %[[ALL]]
+// CHECK-NEXT: %[[R:.*]] = tile.transpose %[[FLAT]] [1, 0] : tensor<16x2xf32> -> tensor<2x16xf32>
+// CHECK-NEXT: tile.store %[[R]]
+// CHECK-NEXT: %[[S:.*]] = tile.reduce sum %[[R]] axis 1
+// CHECK-NEXT: tile.store %[[S]]
+// A lane has 16 neighbouring bytes of a row, and one instruction multiplies 16 rows of such pieces.
+// THREADS-LABEL: func.func @few_rows(
+// THREADS-SAME: simt.warps = 8
+// THREADS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+func.func @few_rows(%x: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                    %W: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                    %y: !result {tile.unit_stride, tile.alignment = 16 : i64}, %s: !result, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<2x16xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<2x16xf32>) {
+    %a = tile.load %x[%c0, %k] : !matrix -> tensor<2x1024xbf16>
+    %w = tile.load %W[%c0, %k] : !matrix -> tensor<16x1024xbf16>
+    %b = tile.transpose %w [1, 0] : tensor<16x1024xbf16> -> tensor<1024x16xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<2x1024xbf16>, tensor<1024x16xbf16> -> tensor<2x16xf32>
+    scf.yield %d : tensor<2x16xf32>
+  }
+  tile.store %acc, %y[%c0, %c0] : tensor<2x16xf32>, !result
+  %all = tile.reduce sum %acc axis 1 : tensor<2x16xf32> -> tensor<2x1xf32>
+  tile.store %all, %s[%c0, %c0] : tensor<2x1xf32>, !result
+  return
+}
+
+// -----
+
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// Attention to 64 keys: four groups of warps have 16 keys each, so that two slices are added up; of the values,
+// whose rows of a product are columns in memory, each group has 32 columns.
+// CHECK-LABEL: func.func @attention(
+// CHECK: %[[Q:.*]] = tile.load
+// CHECK: %[[K:.*]] = tile.load
+// CHECK: %[[V:.*]] = tile.load
+// CHECK: nvidia.sliced_dot %[[K]], %[[Q]], %{{.*}} : tensor<64x128xbf16>, tensor<4x128xbf16> -> tensor<2x64x4xf32>
+// CHECK: tile.reduce sum %{{.*}} axis 0 : tensor<2x64x4xf32>
+// CHECK: %[[T:.*]] = tile.transpose %[[V]] [1, 0] : tensor<64x128xbf16> -> tensor<128x64xbf16>
+// CHECK: nvidia.sliced_dot transposed %[[T]], %{{.*}}, %{{.*}} : tensor<128x64xbf16>, tensor<4x64xbf16> -> tensor<{{[0-9]+}}x128x4xf32>
+// THREADS-LABEL: func.func @attention(
+// THREADS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+func.func @attention(%q: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                     %keys: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64},
+                     %values: !matrix {tile.readonly, tile.unit_stride, tile.alignment = 16 : i64}, %o: !result) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<4x64xf32>
+  %none = arith.constant dense<0.0> : tensor<4x128xf32>
+  %heads = tile.load %q[%c0, %c0] : !matrix -> tensor<4x128xbf16>
+  %k = tile.load %keys[%c0, %c0] : !matrix -> tensor<64x128xbf16>
+  %v = tile.load %values[%c0, %c0] : !matrix -> tensor<64x128xbf16>
+  %t = tile.transpose %k [1, 0] : tensor<64x128xbf16> -> tensor<128x64xbf16>
+  %scores = tile.dot %heads, %t, %zero : tensor<4x128xbf16>, tensor<128x64xbf16> -> tensor<4x64xf32>
+  %w = tile.cast %scores : tensor<4x64xf32> to tensor<4x64xbf16>
+  %d = tile.dot %w, %v, %none : tensor<4x64xbf16>, tensor<64x128xbf16> -> tensor<4x128xf32>
+  tile.store %d, %o[%c0, %c0] : tensor<4x128xf32>, !result
+  return
+}
+
+// -----
+
+!matrix = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!result = memref<?x?xf32, strided<[?, ?], offset: ?>>
+
+// 16 rows of x are none of one product by few rows, and sums that begin with something else stay with it.
+// CHECK-LABEL: func.func @others(
+// CHECK-NOT: nvidia.sliced_dot
+// CHECK: return
+func.func @others(%x: !matrix, %W: !matrix, %y: !result, %z: !result, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %one = arith.constant dense<1.0> : tensor<2x16xf32>
+  %acc:2 = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero, %more = %one) -> (tensor<16x16xf32>, tensor<2x16xf32>) {
+    %a = tile.load %x[%c0, %k] : !matrix -> tensor<16x1024xbf16>
+    %f = tile.load %x[%c1, %k] : !matrix -> tensor<2x1024xbf16>
+    %w = tile.load %W[%c0, %k] : !matrix -> tensor<16x1024xbf16>
+    %b = tile.transpose %w [1, 0] : tensor<16x1024xbf16> -> tensor<1024x16xbf16>
+    %d = tile.dot %a, %b, %sum : tensor<16x1024xbf16>, tensor<1024x16xbf16> -> tensor<16x16xf32>
+    %e = tile.dot %f, %b, %more : tensor<2x1024xbf16>, tensor<1024x16xbf16> -> tensor<2x16xf32>
+    scf.yield %d, %e : tensor<16x16xf32>, tensor<2x16xf32>
+  }
+  tile.store %acc#0, %y[%c0, %c0] : tensor<16x16xf32>, !result
+  tile.store %acc#1, %z[%c0, %c0] : tensor<2x16xf32>, !result
+  return
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Schedules: which cores take the tasks of a node, and what tasks wait for.
+#include "ditron/task/Plan.h"
+#include "ditron/task/TaskGraph.h"
+#include "test/unit/task/GraphKernels.h"
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+namespace ditron {
+namespace {
+
+using namespace testing_graphs;
+using task::Machine;
+using task::Plan;
+using task::Task;
+
+/// The schedule of a graph whose one input is x[rows,columns].
+Plan planOf(const TaskGraph &graph, int64_t rows, int64_t columns, int64_t cores) {
+  const task::Graph &data = graph.graph();
+  std::vector<task::Footprint> footprints(data.types.begin(), data.types.end());
+  task::Shapes shapes = task::shapesOf(data, {{rows, columns}}, 1);
+  return task::schedule(data, footprints, shapes, Machine{.cores = cores});
+}
+
+/// The cores that have a task of a node.
+std::vector<size_t> coresOf(const Plan &plan, size_t node) {
+  std::vector<size_t> cores;
+  for (size_t core = 0; core < plan.queues.size(); ++core)
+    for (const Task &task : plan.queues[core])
+      if (task.node == node)
+        cores.push_back(core);
+  return cores;
+}
+
+const Task &taskOf(const Plan &plan, size_t core, size_t node) {
+  for (const Task &task : plan.queues[core])
+    if (task.node == node)
+      return task;
+  throw std::out_of_range("no such task");
+}
+
+TEST(Plans, TakeNoMoreCoresThanTheLargestTaskAsksFor) {
+  TaskGraph g("one");
+  Value x = g.input("x[M,N]");
+  g.output(g.task(affine(), x, 1.0));
+  // Nine tiles on four cores: three tasks of three end when four would, one of them with three.
+  Plan nine = planOf(g, 9 * kTile, kTile, 4);
+  EXPECT_EQ(coresOf(nine, 0), (std::vector<size_t>{0, 1, 2}));
+  for (size_t core : {0, 1, 2})
+    EXPECT_EQ(taskOf(nine, core, 0).end - taskOf(nine, core, 0).first, 3);
+  EXPECT_EQ(coresOf(planOf(g, 8 * kTile, kTile, 4), 0).size(), 4u);
+  EXPECT_EQ(coresOf(planOf(g, 2 * kTile, kTile, 4), 0).size(), 2u);
+}
+
+TEST(Plans, GiveSmallNodesToCoresThatAreFree) {
+  TaskGraph g("two");
+  Value x = g.input("x[M,N]");
+  Value y = g.task(affine(), x, 1.0);
+  g.output(g.task(centre(), y)); // a band reads its own rows
+  // Core 3 has none of the nine tiles, and takes the first of the bands that one core is enough for.
+  Plan plan = planOf(g, kTile, 9 * kTile, 4);
+  EXPECT_EQ(coresOf(plan, 1), std::vector<size_t>{3});
+}
+
+TEST(Plans, WaitForANodeWhereMostOfItsTasksAreNeeded) {
+  TaskGraph g("two");
+  Value x = g.input("x[M,N]");
+  g.output(g.task(centre(), g.task(affine(), x, 1.0)));
+  // The band needs all three tasks of the tiles: one wait, for the node.
+  Plan wide = planOf(g, kTile, 9 * kTile, 4);
+  const Task &band = taskOf(wide, 3, 1);
+  ASSERT_EQ(band.waits.size(), 1u);
+  EXPECT_EQ(band.waits[0].node, std::optional<size_t>(0));
+  EXPECT_EQ(band.waits[0].count, 3);
+  // Of many rows, a band needs the tasks of its own.
+  Plan high = planOf(g, 16 * kTile, kTile, 8);
+  for (const Task &task : high.queues[0])
+    for (const task::Wait &wait : task.waits)
+      EXPECT_FALSE(wait.node) << "node " << *wait.node;
+}
+
+} // namespace
+} // namespace ditron
