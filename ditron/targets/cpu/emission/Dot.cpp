@@ -185,19 +185,24 @@ void DotLowering::prefetchPart(const Access &ahead, const Step &step) {
     }
 }
 
-/// The factors of `width` columns in row k of rhs, where it lies, or in it and the next row.
-Value DotLowering::emitColumns(Value k, Value column, int64_t width, Coverage coverage) {
+/// The factors of vector `n` of these columns in row k of rhs, where it lies, or in it and the next row.
+/// Of two vectors the numbers in a row fill one register: they are read together.
+Value DotLowering::emitColumns(Value k, Value column, int64_t n, ArrayRef<int64_t> widths,
+                               Coverage coverage) {
   Value rhs = op_.getRhs();
   if (!products_.areInPairs())
-    return emitFactor(rhs, k, column, width, coverage);
+    return emitFactor(rhs, k, v_.add(column, v_.index(n * lanes_)), widths[n], coverage);
+  int64_t even = n / 2 * 2;
+  bool areTwo = even + 1 < static_cast<int64_t>(widths.size()) && widths[even + 1] == lanes_;
+  Value first = v_.add(column, v_.index((areTwo ? even : n) * lanes_));
   auto stored = [&](Value row) {
     At at(batch_);
-    at.append({row, column});
+    at.append({row, first});
     const Access &read = *edgeOf(rhs);
-    return readStored(v_, read, elementAt(v_, read, at), width, coverage);
+    return readStored(v_, read, elementAt(v_, read, at), areTwo ? 2 * lanes_ : widths[n], coverage);
   };
-  Value first = stored(k);
-  return products_.pairsOf(first, stored(v_.add(k, v_.index(1))));
+  Value upper = stored(k), lower = stored(v_.add(k, v_.index(1)));
+  return products_.pairsOf(upper, lower, areTwo ? (n - even) * lanes_ : 0, widths[n]);
 }
 
 /// Columns of the result from a part of the rows of rhs before `limit`, where they lie.
@@ -210,10 +215,10 @@ void DotLowering::multiplyPart(Value out, Value first, Value limit, Coverage cov
   if (read && read->unitStride && !isFollowed())
     ahead = tileAhead(v_, *read, batch_.size(), behind);
   forEachColumns([&](Value column, ArrayRef<int64_t> widths) {
-    auto right = [&](Value k, int64_t j, int64_t width) {
+    auto right = [&](Value k, int64_t j, int64_t) {
       if (j == 0 && ahead)
         prefetchPart(*ahead, {first, column, k});
-      return emitColumns(k, v_.add(column, v_.index(j)), width, coverage);
+      return emitColumns(k, column, j / lanes_, widths, coverage);
     };
     forEachBlock([&](Value row, int64_t height) {
       kernel.emit({row, column, height, widths}, {first, end}, rows_, right, out);

@@ -79,7 +79,8 @@ private:
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
   mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
                          Coverage coverage = Coverage::masked);
-  mlir::Value emitColumns(mlir::Value k, mlir::Value column, int64_t width, Coverage coverage);
+  mlir::Value emitColumns(mlir::Value k, mlir::Value column, int64_t n,
+                          llvm::ArrayRef<int64_t> widths, Coverage coverage);
   int64_t rowsAhead() const;
   mlir::Value emitRight(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which,
                         Coverage coverage);
