@@ -29,9 +29,13 @@ func.func @rows(%Q: !h {tile.unit_stride}, %K: !h {tile.unit_stride}, %C: !v {ti
 !h = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 !v = memref<?x?xf32, strided<[?, ?], offset: ?>>
 
-// Rows by columns: pairs from two rows of the right side, where they lie.
+// Rows by columns: pairs from two rows of the right side, where they lie. A register has the numbers of
+// two vectors of sums.
 // CHECK-LABEL: @columns
-// CHECK: vector.interleave %{{.*}} : vector<16xi16> -> vector<32xi16>
+// CHECK: %[[UPPER:.*]] = vector.load %{{.*}} : memref<?xi16, strided<[1]>>, vector<32xi16>
+// CHECK: %[[LOWER:.*]] = vector.load %{{.*}} : memref<?xi16, strided<[1]>>, vector<32xi16>
+// CHECK: vector.shuffle %[[UPPER]], %[[LOWER]] [0, 32, 1, 33, {{.*}}, 15, 47] : vector<32xi16>, vector<32xi16>
+// CHECK: vector.shuffle %[[UPPER]], %[[LOWER]] [16, 48, 17, 49, {{.*}}, 31, 63] : vector<32xi16>, vector<32xi16>
 // CHECK: vector.bitcast {{.*}} : vector<2xi16> to vector<1xi32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
 // CHECK-NOT: vector.fma

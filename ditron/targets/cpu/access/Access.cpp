@@ -140,31 +140,59 @@ std::pair<Value, Value> boundsOf(VectorBuilder &v, const Access &access, const A
   return {inside, v.create<arith::SelectOp>(inside, rest, v.index(0))};
 }
 
-Value isInside(VectorBuilder &v, const Access &access) {
+Value isInside(VectorBuilder &v, const Access &access, std::optional<int64_t> openEnd) {
   int64_t rank = access.sizes.size(), lead = rank - static_cast<int64_t>(access.shape.size());
   Value result;
   for (int64_t d = 0; d < rank; ++d) {
-    Value extent = v.index(d < lead ? 1 : access.shape[d - lead]);
-    Value end = v.add(access.start[d], extent);
-    result =
-        v.both(result, v.create<arith::CmpIOp>(arith::CmpIPredicate::sle, end, access.sizes[d]));
+    if (d != openEnd) {
+      Value extent = v.index(d < lead ? 1 : access.shape[d - lead]);
+      Value end = v.add(access.start[d], extent);
+      result =
+          v.both(result, v.create<arith::CmpIOp>(arith::CmpIPredicate::sle, end, access.sizes[d]));
+    }
     result = v.both(
         result, v.create<arith::CmpIOp>(arith::CmpIPredicate::sge, access.start[d], v.index(0)));
   }
   return result;
 }
 
+bool isSplit(VectorBuilder &v, ArrayRef<const Access *> tiles, ArrayRef<int64_t> shape) {
+  auto isUnit = [](const Access *tile) { return tile->unitStride; };
+  return !tiles.empty() && llvm::all_of(tiles, isUnit) && shape.back() >= v.wholeLanes();
+}
+
 void whereWhole(VectorBuilder &v, ArrayRef<const Access *> tiles, ArrayRef<int64_t> shape,
                 const std::function<void(Coverage)> &walk) {
-  auto isSplit = [&](const Access *tile) { return !tile->unitStride; };
-  if (tiles.empty() || llvm::any_of(tiles, isSplit) || shape.back() < v.wholeLanes())
+  if (!isSplit(v, tiles, shape))
     return walk(Coverage::masked);
   Value whole;
   for (const Access *tile : tiles) {
     Value inside = isInside(v, *tile);
     whole = v.both(whole, inside);
   }
-  v.ifElse(whole, [&] { walk(Coverage::whole); }, [&] { walk(Coverage::masked); });
+  v.ifElse(
+      whole, [&] { walk(Coverage::whole); }, [&] { walk(Coverage::masked); });
+}
+
+void forRows(VectorBuilder &v, const RowWalk &walk,
+             const std::function<void(Value row, Value end, Coverage)> &visit) {
+  Value zero = v.index(0), wholeEnd = zero;
+  auto visitAll = [&](Value first, Value end, Coverage coverage) {
+    v.forRange(first, end, walk.step, [&](Value row) { visit(row, end, coverage); });
+  };
+  if (isSplit(v, walk.tiles, walk.shape)) {
+    Value whole;
+    for (const Access *tile : walk.tiles) {
+      auto rows = static_cast<int64_t>(tile->sizes.size()) - 2;
+      Value inside = isInside(v, *tile, tile == walk.ending ? std::optional(rows) : std::nullopt);
+      whole = v.both(whole, inside);
+    }
+    Value unit = v.index(walk.unit);
+    Value units = v.mul(v.create<arith::DivUIOp>(walk.end, unit), unit);
+    wholeEnd = v.create<arith::SelectOp>(whole, units, zero);
+    visitAll(zero, wholeEnd, Coverage::whole);
+  }
+  visitAll(wholeEnd, walk.end, Coverage::masked);
 }
 
 /// The addresses, first and end, of memory that a view lies in.

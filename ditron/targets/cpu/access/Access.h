@@ -5,6 +5,7 @@
 // are masked off.
 #pragma once
 #include "ditron/targets/cpu/VectorBuilder.h"
+#include <optional>
 
 namespace ditron::cpu {
 
@@ -56,12 +57,27 @@ Access nextOf(const Access &access);
 /// Whether the leading elements lie in the view, and how many of `lanes` do.
 std::pair<mlir::Value, mlir::Value> boundsOf(VectorBuilder &v, const Access &access,
                                              const At &element, int64_t lanes);
-/// Whether the tile lies within its view.
-mlir::Value isInside(VectorBuilder &v, const Access &access);
+/// Whether the tile lies within its view; along dimension `openEnd` it may reach beyond the end.
+mlir::Value isInside(VectorBuilder &v, const Access &access,
+                     std::optional<int64_t> openEnd = std::nullopt);
+/// Whether a walk over tiles of this shape is worth writing twice, with masks and without.
+bool isSplit(VectorBuilder &v, llvm::ArrayRef<const Access *> tiles, llvm::ArrayRef<int64_t> shape);
 /// Writes a walk over tiles of this shape twice: without masks for where all these tiles lie within
 /// their views, with masks for where they do not. Once, with masks, where that is not worth it.
 void whereWhole(VectorBuilder &v, llvm::ArrayRef<const Access *> tiles,
                 llvm::ArrayRef<int64_t> shape, const std::function<void(Coverage)> &walk);
+/// A walk over the rows of tiles of this shape, up to `end`.
+struct RowWalk {
+  Accesses tiles;
+  llvm::ArrayRef<int64_t> shape;
+  const Access *ending; ///< the one of these, if any, whose view has no rows from `end` on
+  mlir::Value end;
+  int64_t step, unit; ///< rows that are visited at a time, in units of which a step has several
+};
+/// Visits the rows without masks as far as all these tiles lie within their views, in whole units, and
+/// the rest with masks: each time those from `row` on, up to a step of them, that are before `end`.
+void forRows(VectorBuilder &v, const RowWalk &walk,
+             const std::function<void(mlir::Value row, mlir::Value end, Coverage)> &visit);
 /// Whether the views of two tiles, which are not empty, share no bytes.
 mlir::Value areApart(VectorBuilder &v, const Access &a, const Access &b);
 

@@ -19,6 +19,15 @@ public:
     known_.map(loop.getInductionVar(), v.add(loop.getInductionVar(), loop.getStep()));
   }
 
+  /// That iteration reaches a loop inside for the first time. False if it is not known where that
+  /// begins.
+  bool enter(scf::ForOp inner) {
+    Value first = of(inner.getLowerBound());
+    if (first)
+      known_.map(inner.getInductionVar(), first);
+    return first != nullptr;
+  }
+
   /// Null if that is not known.
   Value of(Value value) {
     if (Value found = known_.lookupOrNull(value))
@@ -26,20 +35,24 @@ public:
     if (loop_.isDefinedOutsideOfLoop(value))
       return value;
     Operation *op = value.getDefiningOp();
-    auto load = dyn_cast_or_null<memref::LoadOp>(op);
-    bool isRead = load && mayRead_ && op->getBlock() == loop_.getBody();
+    bool isRead = mayRead_ && isa_and_nonnull<memref::LoadOp>(op);
     if (!op || op->getNumRegions() || (!isRead && !isMemoryEffectFree(op)))
       return {};
-    if (!isRead && !isSpeculatable(op) && !loop_.isDefinedOutsideOfLoop(op->getOperands().back()))
-      return {}; // a divisor that might be 0 there
+    bool isSame = true;
     for (Value operand : op->getOperands()) {
       Value next = of(operand);
       if (!next)
         return {};
+      isSame &= next == operand;
       known_.map(operand, next);
     }
+    if (isSame && !isRead)
+      return value;
+    if (!isRead && !isSpeculatable(op) &&
+        known_.lookup(op->getOperands().back()) != op->getOperands().back())
+      return {}; // a divisor that might be 0 there
     if (isRead)
-      known_.map(value, readInside(load));
+      known_.map(value, readInside(cast<memref::LoadOp>(op)));
     else
       v_.b.clone(*op, known_);
     return known_.lookup(value);
@@ -49,7 +62,8 @@ private:
   /// Whether a loop may wait for what others write.
   static bool waits(scf::ForOp loop) {
     auto isWait = [](Operation *op) {
-      bool isVerb = isa<device::DistDialect>(op->getDialect()) && !isMemoryEffectFree(op);
+      bool isVerb = isa<device::DistDialect>(op->getDialect()) && !isMemoryEffectFree(op) &&
+                    !isa<device::NotifyOp>(op);
       return isVerb ? WalkResult::interrupt() : WalkResult::advance();
     };
     return loop.getBody()->walk(isWait).wasInterrupted();
@@ -78,26 +92,70 @@ private:
 
 } // namespace
 
-void Prefetches::findNext(core::LoadOp load, Access &access) {
-  auto loop = load->getParentOfType<scf::ForOp>();
-  if (!loop || !access.unitStride || access.shape.back() < v_.wholeLanes())
-    return;
-  NextIteration iteration(loop, v_);
-  SmallVector<Value> next;
+/// Where the tile of a load starts in another iteration, and the offset of its view there at the end;
+/// nothing if that is not known.
+static SmallVector<Value> placeIn(NextIteration &iteration, core::LoadOp load, const Access &access,
+                                  VectorBuilder &v) {
+  SmallVector<Value> place;
   size_t lead = load.getCoords().size() - access.shape.size();
   for (auto [d, coord] : llvm::enumerate(load.getCoords())) {
     Value there = iteration.of(coord);
     if (!there)
-      return;
-    next.push_back(d < lead ? there : v_.mul(there, v_.index(access.shape[d - lead])));
+      return {};
+    place.push_back(d < lead ? there : v.mul(there, v.index(access.shape[d - lead])));
   }
-  auto isChanged = [&](Value value) { return !loop.isDefinedOutsideOfLoop(value); };
-  bool isElsewhere = isChanged(load.getView()) || llvm::any_of(load.getCoords(), isChanged);
-  Value offset = isElsewhere ? iteration.of(access.offset) : Value();
+  Value offset = iteration.of(access.offset);
   if (!offset)
+    return {};
+  place.push_back(offset);
+  return place;
+}
+
+/// The same in the next iteration of a loop, or, behind its last one, where the next iteration of the
+/// loop around it begins with it.
+static SmallVector<Value> placeBehind(scf::ForOp loop, core::LoadOp load, const Access &access,
+                                      VectorBuilder &v) {
+  auto outer = loop->getParentOfType<scf::ForOp>();
+  auto inNext = [&] {
+    NextIteration iteration(loop, v);
+    return placeIn(iteration, load, access, v);
+  };
+  if (!outer)
+    return inNext();
+  SmallVector<Type> types(load.getCoords().size() + 1, v.b.getIndexType());
+  Value next = v.add(loop.getInductionVar(), loop.getStep());
+  Value isLast = v.create<arith::CmpIOp>(arith::CmpIPredicate::sge, next, loop.getUpperBound());
+  auto branch = v.create<scf::IfOp>(types, isLast, /*withElseRegion=*/true);
+  auto fill = [&](Block *block, const std::function<SmallVector<Value>()> &place) {
+    OpBuilder::InsertionGuard guard(v.b);
+    v.b.setInsertionPointToStart(block);
+    SmallVector<Value> there = place();
+    if (!there.empty())
+      v.create<scf::YieldOp>(there);
+    return !there.empty();
+  };
+  auto inOuter = [&]() -> SmallVector<Value> {
+    NextIteration iteration(outer, v);
+    return iteration.enter(loop) ? placeIn(iteration, load, access, v) : SmallVector<Value>();
+  };
+  if (fill(branch.thenBlock(), inOuter) && fill(branch.elseBlock(), inNext))
+    return branch.getResults();
+  branch.erase();
+  return inNext();
+}
+
+void Prefetches::findNext(core::LoadOp load, Access &access) {
+  auto loop = load->getParentOfType<scf::ForOp>();
+  if (!loop || !access.unitStride || access.shape.back() < v_.wholeLanes())
     return;
-  access.next = next;
-  access.nextOffset = offset;
+  auto isChanged = [&](Value value) { return !loop.isDefinedOutsideOfLoop(value); };
+  if (!isChanged(load.getView()) && llvm::none_of(load.getCoords(), isChanged))
+    return;
+  SmallVector<Value> place = placeBehind(loop, load, access, v_);
+  if (place.empty())
+    return;
+  access.nextOffset = place.pop_back_val();
+  access.next = place;
 }
 
 /// The element to prefetch while the one at `at` of a tile is computed: the four quarters of a

@@ -39,8 +39,10 @@ DotLowering::DotLowering(VectorBuilder &v, TileBuffers &buffers, const ViewReads
       right_(buffers.has(op.getRhs()) ? Value() : rowsOfRight(op, lanes_)),
       isDirect_(!right_ && chooseDirect(shape()).rows > 0),
       products_(v, element_, multipliesPairs()) {
-  int64_t sums = sumsOfPair(depth_ / lanesOfFactors());
-  block_ = right_      ? chooseRows(shape(), sums)
+  int64_t vectors = depth_ / lanesOfFactors();
+  isHeld_ = right_ && depth_ % lanesOfFactors() == 0 && chooseHeld(shape(), vectors).rows > 0;
+  block_ = isHeld_     ? chooseHeld(shape(), vectors)
+           : right_    ? chooseRows(shape(), sumsOfPair(vectors))
            : isDirect_ ? chooseDirect(shape())
                        : chooseBlock(shape());
 }
@@ -183,35 +185,40 @@ void DotLowering::prefetchPart(const Access &ahead, const Step &step) {
     }
 }
 
-/// The factors of `width` columns in row k of rhs, where it lies, or in it and the next row.
-Value DotLowering::emitColumns(Value k, Value column, int64_t width, Coverage coverage) {
+/// The factors of vector `n` of these columns in row k of rhs, where it lies, or in it and the next row.
+/// Of two vectors the numbers in a row fill one register: they are read together.
+Value DotLowering::emitColumns(Value k, Value column, int64_t n, ArrayRef<int64_t> widths,
+                               Coverage coverage) {
   Value rhs = op_.getRhs();
   if (!products_.areInPairs())
-    return emitFactor(rhs, k, column, width, coverage);
+    return emitFactor(rhs, k, v_.add(column, v_.index(n * lanes_)), widths[n], coverage);
+  int64_t even = n / 2 * 2;
+  bool areTwo = even + 1 < static_cast<int64_t>(widths.size()) && widths[even + 1] == lanes_;
+  Value first = v_.add(column, v_.index((areTwo ? even : n) * lanes_));
   auto stored = [&](Value row) {
     At at(batch_);
-    at.append({row, column});
+    at.append({row, first});
     const Access &read = *edgeOf(rhs);
-    return readStored(v_, read, elementAt(v_, read, at), width, coverage);
+    return readStored(v_, read, elementAt(v_, read, at), areTwo ? 2 * lanes_ : widths[n], coverage);
   };
-  Value first = stored(k);
-  return products_.pairsOf(first, stored(v_.add(k, v_.index(1))));
+  Value upper = stored(k), lower = stored(v_.add(k, v_.index(1)));
+  return products_.pairsOf(upper, lower, areTwo ? (n - even) * lanes_ : 0, widths[n]);
 }
 
-/// Columns of the result from the rows of rhs from `first` on, where they lie.
-void DotLowering::multiplyPart(Value out, Value first, Coverage coverage) {
+/// Columns of the result from a part of the rows of rhs before `limit`, where they lie.
+void DotLowering::multiplyPart(Value out, Value first, Value limit, Coverage coverage) {
   MicroKernel kernel(v_, products_);
   Value behind = v_.add(first, v_.index(rowsOfPart()));
-  Value end = v_.create<arith::MinSIOp>(behind, knownDepth_);
+  Value end = v_.create<arith::MinSIOp>(behind, limit);
   const Access *read = edgeOf(op_.getRhs());
   std::optional<Access> ahead;
   if (read && read->unitStride && !isFollowed())
     ahead = tileAhead(v_, *read, batch_.size(), behind);
   forEachColumns([&](Value column, ArrayRef<int64_t> widths) {
-    auto right = [&](Value k, int64_t j, int64_t width) {
+    auto right = [&](Value k, int64_t j, int64_t) {
       if (j == 0 && ahead)
         prefetchPart(*ahead, {first, column, k});
-      return emitColumns(k, v_.add(column, v_.index(j)), width, coverage);
+      return emitColumns(k, column, j / lanes_, widths, coverage);
     };
     forEachBlock([&](Value row, int64_t height) {
       kernel.emit({row, column, height, widths}, {first, end}, rows_, right, out);
@@ -222,9 +229,11 @@ void DotLowering::multiplyPart(Value out, Value first, Coverage coverage) {
 /// All columns of the result, with rhs read where it lies.
 void DotLowering::multiplyDirectly(Value out) {
   Value rhs = op_.getRhs();
-  whereWhole(v_, reads_.of(rhs, buffers_), tileOf(rhs).getShape(), [&](Coverage coverage) {
-    v_.forRange(v_.index(0), knownDepth_, rowsOfPart(),
-                [&](Value first) { multiplyPart(out, first, coverage); });
+  RowWalk walk{
+      reads_.of(rhs, buffers_), tileOf(rhs).getShape(), edgeOf(rhs), knownDepth_, rowsOfPart(),
+      products_.factors()};
+  forRows(v_, walk, [&](Value first, Value end, Coverage coverage) {
+    multiplyPart(out, first, end, coverage);
   });
 }
 
@@ -348,19 +357,45 @@ void DotLowering::multiplyRows(Value out, Value column, int64_t columns, Coverag
   });
 }
 
-void DotLowering::multiplyByRows(Value out) {
+/// The same with rows of lhs in registers.
+void DotLowering::multiplyByHeldRows(Value out) {
+  RowKernel kernel(v_, products_, lanes_);
+  forEachBlock([&](Value row, int64_t height) {
+    RowKernel::Held held = kernel.hold(rows_, row, height, depth_);
+    forEachRight([&](Value column, int64_t columns, Coverage coverage) {
+      auto right = [&](Value row, Value k, int64_t lanes, int64_t which) {
+        return emitRight(row, k, lanes, which, coverage);
+      };
+      kernel.emit({row, column, height, columns}, held, right, out);
+    });
+  });
+}
+
+/// Blocks of rows of rhs that hold something.
+void DotLowering::forEachRight(const VisitRight &visit) {
   int64_t columns = block_.vectors, full = n_ / columns * columns;
   Value knownRows = knownExtent(v_, edgeOf(right_), 2, n_);
-  Accesses reads = reads_.of(right_, buffers_);
-  whereWhole(v_, reads, tileOf(right_).getShape(), [&](Coverage coverage) {
-    Value end = v_.create<arith::MinSIOp>(knownRows, v_.index(full));
-    v_.forRange(v_.index(0), coverage == Coverage::whole ? v_.index(full) : end, columns,
-                [&](Value column) { multiplyRows(out, column, columns, coverage); });
-    for (int64_t column = full, count = columns; column < n_; column += count) {
-      while (column + count > n_)
-        count /= 2;
-      multiplyRows(out, v_.index(column), count, coverage);
-    }
+  Value end = v_.create<arith::MinSIOp>(knownRows, v_.index(full));
+  RowWalk walk{reads_.of(right_, buffers_),
+               tileOf(right_).getShape(),
+               edgeOf(right_),
+               end,
+               columns,
+               columns};
+  forRows(v_, walk,
+          [&](Value column, Value, Coverage coverage) { visit(column, columns, coverage); });
+  for (int64_t column = full, count = columns; column < n_; column += count) {
+    while (column + count > n_)
+      count /= 2;
+    visit(v_.index(column), count, Coverage::masked);
+  }
+}
+
+void DotLowering::multiplyByRows(Value out) {
+  if (isHeld_)
+    return multiplyByHeldRows(out);
+  forEachRight([&](Value column, int64_t columns, Coverage coverage) {
+    multiplyRows(out, column, columns, coverage);
   });
 }
 

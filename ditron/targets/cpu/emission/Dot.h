@@ -20,6 +20,12 @@
 //     registers = 0; for k, a vector at a time: registers += rows[:, k] * rhs[:, k]
 //     result += the sums of the lanes of each
 //
+// Where registers hold all vectors of the rows of lhs, rows of rhs are read one after the other, as
+// they lie:
+//
+//   for each row of rhs: registers = 0; for k, for each row of lhs: registers += lhs[:, k] * rhs[:, k]
+//     result += the sums of the lanes of each
+//
 // Operands read from the edge of a view are zero beyond it: the loops stop at the last row of lhs,
 // column of rhs and k that hold anything.
 #pragma once
@@ -52,13 +58,16 @@ private:
   void multiplyDirectly(mlir::Value out);
   void multiplyByRows(mlir::Value out);
   void multiplyRows(mlir::Value out, mlir::Value column, int64_t columns, Coverage coverage);
+  void multiplyByHeldRows(mlir::Value out);
+  using VisitRight = std::function<void(mlir::Value column, int64_t columns, Coverage coverage)>;
+  void forEachRight(const VisitRight &visit);
   void forEachBlock(const std::function<void(mlir::Value row, int64_t height)> &visit);
   void forEachColumns(
       const std::function<void(mlir::Value column, llvm::ArrayRef<int64_t> widths)> &visit);
   int64_t rowsInCache() const;
   int64_t rowsOfPart() const;
   bool isFollowed() const;
-  void multiplyPart(mlir::Value out, mlir::Value first, Coverage coverage);
+  void multiplyPart(mlir::Value out, mlir::Value first, mlir::Value limit, Coverage coverage);
   /// Of a part of the rows of rhs, those from `first` on: a walk over some columns is at row k.
   struct Step {
     mlir::Value first, column, k;
@@ -70,7 +79,8 @@ private:
   void packPanel(mlir::Value column, llvm::ArrayRef<int64_t> widths);
   mlir::Value emitFactor(mlir::Value operand, mlir::Value i, mlir::Value j, int64_t lanes,
                          Coverage coverage = Coverage::masked);
-  mlir::Value emitColumns(mlir::Value k, mlir::Value column, int64_t width, Coverage coverage);
+  mlir::Value emitColumns(mlir::Value k, mlir::Value column, int64_t n,
+                          llvm::ArrayRef<int64_t> widths, Coverage coverage);
   int64_t rowsAhead() const;
   mlir::Value emitRight(mlir::Value row, mlir::Value k, int64_t lanes, int64_t which,
                         Coverage coverage);
@@ -86,6 +96,7 @@ private:
   mlir::Value right_; ///< rows of rhs, where it is multiplied by rows
   bool isDirect_;     ///< rhs is read where it lies, once for all rows of lhs
   LaneProducts products_;
+  bool isHeld_; ///< registers hold the rows of lhs, where it is multiplied by rows
   RegisterBlock block_;
   mlir::Value rows_;   ///< lhs, of source type in pairs: memref<rows x depth>
   mlir::Value panel_;  ///< a panel of rhs: memref<depth x columns>, of rows memref<columns x depth>

@@ -47,6 +47,12 @@ Value LaneProducts::repeat(Value buffer, ValueRange at, int64_t lanes) {
   return v_.create<vector::BitCastOp>(VectorType::get({2 * lanes}, v_.b.getI16Type()), all);
 }
 
-Value LaneProducts::pairsOf(Value x, Value y) { return v_.create<vector::InterleaveOp>(x, y); }
+Value LaneProducts::pairsOf(Value x, Value y, int64_t first, int64_t lanes) {
+  int64_t all = cast<VectorType>(x.getType()).getNumElements();
+  SmallVector<int64_t> pairs;
+  for (int64_t lane = first; lane < first + lanes; ++lane)
+    pairs.append({lane, all + lane});
+  return v_.create<vector::ShuffleOp>(x, y, pairs);
+}
 
 } // namespace ditron::cpu

@@ -50,6 +50,17 @@ RegisterBlock chooseRows(const ProductShape &shape, int64_t sumsOfPair) {
   return best;
 }
 
+RegisterBlock chooseHeld(const ProductShape &shape, int64_t vectorsOfRow) {
+  constexpr int64_t kColumns = 4, kOther = 6; // a row of rhs, and lanes that are being added
+  auto [m, n, lanes, registers] = shape;
+  if (!isShortRow(vectorsOfRow) || m * vectorsOfRow + m + kOther > registers)
+    return {0, 0};
+  int64_t columns = kColumns;
+  while (columns > n)
+    columns /= 2;
+  return {m, columns};
+}
+
 bool isShortRow(int64_t vectors) { return vectors <= 16; }
 
 int64_t sumsOfPair(int64_t vectorsOfRow) { return isShortRow(vectorsOfRow) ? 1 : 4; }

@@ -26,6 +26,10 @@ RegisterBlock chooseDirect(const ProductShape &shape);
 /// row.
 RegisterBlock chooseRows(const ProductShape &shape, int64_t sumsOfPair);
 
+/// All rows, where the registers hold all vectors of them beside the sums of a row of rhs at a time, and
+/// how many rows of rhs come one after the other; none if there are too many.
+RegisterBlock chooseHeld(const ProductShape &shape, int64_t vectorsOfRow);
+
 /// Whether a row is short, by the number of its vectors: a pair of rows has one vector of sums.
 bool isShortRow(int64_t vectors);
 /// Vectors of sums of a pair of rows. Of long rows several, to hide the latency of the additions; of

@@ -21,66 +21,6 @@ SmallVector<Value> RowKernel::step(const Block &block, Value left, const Right &
   return next;
 }
 
-namespace {
-
-/// Sums on their way to one lane each: a vector has groups of neighbouring lanes, and the lanes of a
-/// group add up to one sum.
-struct LaneGroups {
-  Value vector;
-  SmallVector<int64_t> sums; ///< their numbers, in the order of the groups
-
-  int64_t lanes() const { return cast<VectorType>(vector.getType()).getNumElements(); }
-  int64_t width() const { return lanes() / static_cast<int64_t>(sums.size()); }
-};
-
-/// Where half of each group of two vectors goes. Groups up to 128 bits stay in their part of the
-/// vector, and larger ones go one after the other: each of these is one instruction.
-struct HalfGroups {
-  SmallVector<int64_t> lanes, sums;
-};
-
-} // namespace
-
-/// The first or second halves of the groups of x and y, or of x alone.
-static HalfGroups halvesOf(const LaneGroups &x, const LaneGroups *y, bool isSecond) {
-  constexpr int64_t kPart = 4; // lanes of 128 bits
-  int64_t width = x.width(), half = width / 2, lanes = x.lanes();
-  int64_t part = y && width <= kPart ? kPart : lanes;
-  HalfGroups result;
-  for (int64_t start = 0; start < lanes; start += part)
-    for (const LaneGroups *source : {&x, y})
-      for (int64_t group = start; source && group < start + part; group += width) {
-        result.sums.push_back(source->sums[group / width]);
-        for (int64_t n = 0; n < half; ++n)
-          result.lanes.push_back((source == y) * lanes + group + (isSecond ? half : 0) + n);
-      }
-  return result;
-}
-
-/// The sums of the lanes of each vector, as one vector. A sum is of halves of its vector, then of
-/// quarters, and so on, with whatever others it is computed.
-Value RowKernel::acrossLanes(ValueRange vectors) {
-  SmallVector<LaneGroups> left;
-  for (auto [n, vector] : llvm::enumerate(vectors))
-    left.push_back({vector, {static_cast<int64_t>(n)}});
-  auto joined = [&](const LaneGroups &x, const LaneGroups *y) {
-    HalfGroups first = halvesOf(x, y, false), second = halvesOf(x, y, true);
-    Value other = y ? y->vector : x.vector;
-    Value firsts = v_.create<vector::ShuffleOp>(x.vector, other, first.lanes);
-    Value seconds = v_.create<vector::ShuffleOp>(x.vector, other, second.lanes);
-    return LaneGroups{products_.add(firsts, seconds), first.sums};
-  };
-  for (; left.size() > 1; left.resize(left.size() / 2))
-    for (size_t n = 0; n < left.size() / 2; ++n)
-      left[n] = joined(left[2 * n], &left[2 * n + 1]);
-  while (left.front().width() > 1)
-    left.front() = joined(left.front(), nullptr);
-  SmallVector<int64_t> order(vectors.size());
-  for (auto [lane, sum] : llvm::enumerate(left.front().sums))
-    order[sum] = static_cast<int64_t>(lane);
-  return v_.create<vector::ShuffleOp>(left.front().vector, left.front().vector, order);
-}
-
 /// A vector of sums for each pair of rows, columns outside.
 SmallVector<Value> RowKernel::sumsOf(const Block &block, const Terms &terms, Value left,
                                      const Right &right) {
@@ -125,25 +65,71 @@ int64_t RowKernel::rowsTogether(int64_t rows, int64_t columns) const {
   return together;
 }
 
+std::vector<RowKernel::Together> RowKernel::partsOf(const Block &block) {
+  std::vector<Together> parts;
+  for (int64_t i = 0, rows; i < block.rows; i += rows) {
+    rows = rowsTogether(block.rows - i, block.columns);
+    parts.push_back({i, rows, LaneSums(v_, products_, rows * block.columns)});
+  }
+  return parts;
+}
+
+/// What is in column j: a vector of sums for each row.
+void RowKernel::addColumn(MutableArrayRef<Together> parts, const Block &block, int64_t j,
+                          ValueRange sums) {
+  for (Together &part : parts)
+    for (int64_t n = 0; n < part.rows; ++n)
+      part.sums.add(sums[part.first + n], n * block.columns + j);
+}
+
+/// Adds the sums to the result.
+void RowKernel::store(const Block &block, Together &part, Value result) {
+  Value all = part.sums.finish();
+  for (int64_t n = 0; n < part.rows; ++n) {
+    SmallVector<Value> place{v_.add(block.row, v_.index(part.first + n)), block.column};
+    Value before = v_.create<vector::LoadOp>(products_.sumsOf(block.columns), result, place);
+    Value more = v_.create<vector::ExtractStridedSliceOp>(all, ArrayRef<int64_t>{n * block.columns},
+                                                          ArrayRef<int64_t>{block.columns},
+                                                          ArrayRef<int64_t>{1});
+    v_.create<vector::StoreOp>(products_.add(before, more), result, place);
+  }
+}
+
 void RowKernel::emit(const Block &block, const Terms &terms, Value left, const Right &right,
                      Value result) {
   SmallVector<Value> sums = sumsOf(block, terms, left, right);
-  for (int64_t i = 0, together; i < block.rows; i += together) {
-    together = rowsTogether(block.rows - i, block.columns);
-    SmallVector<Value> mine;
-    for (int64_t row = i; row < i + together; ++row)
-      for (int64_t j = 0; j < block.columns; ++j)
-        mine.push_back(sums[j * block.rows + row]);
-    Value all = acrossLanes(mine);
-    for (int64_t n = 0; n < together; ++n) {
-      SmallVector<Value> place{v_.add(block.row, v_.index(i + n)), block.column};
-      Value before = v_.create<vector::LoadOp>(products_.sumsOf(block.columns), result, place);
-      Value more = v_.create<vector::ExtractStridedSliceOp>(
-          all, ArrayRef<int64_t>{n * block.columns}, ArrayRef<int64_t>{block.columns},
-          ArrayRef<int64_t>{1});
-      v_.create<vector::StoreOp>(products_.add(before, more), result, place);
+  std::vector<Together> parts = partsOf(block);
+  for (int64_t j = 0; j < block.columns; ++j)
+    addColumn(parts, block, j, ArrayRef(sums).slice(j * block.rows, block.rows));
+  for (Together &part : parts)
+    store(block, part, result);
+}
+
+RowKernel::Held RowKernel::hold(Value left, Value row, int64_t rows, int64_t terms) {
+  int64_t width = lanes_ * products_.factors();
+  Held held(rows);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < terms; k += width)
+      held[i].push_back(products_.load(left, {v_.add(row, v_.index(i)), v_.index(k)}, lanes_));
+  return held;
+}
+
+void RowKernel::emit(const Block &block, const Held &left, const Right &right, Value result) {
+  int64_t width = lanes_ * products_.factors();
+  Value none = v_.create<arith::ConstantOp>(v_.b.getZeroAttr(products_.sumsOf(lanes_)));
+  std::vector<Together> parts = partsOf(block);
+  for (int64_t j = 0; j < block.columns; ++j) {
+    SmallVector<Value> sums(block.rows, none);
+    for (size_t n = 0; n < left.front().size(); ++n) {
+      Value k = v_.index(static_cast<int64_t>(n) * width);
+      Value y = right(v_.add(block.column, v_.index(j)), k, lanes_, 0);
+      for (auto [sum, row] : llvm::zip_equal(sums, left))
+        sum = products_.multiplyAdd(row[n], y, sum);
     }
+    addColumn(parts, block, j, sums);
   }
+  for (Together &part : parts)
+    store(block, part, result);
 }
 
 } // namespace ditron::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "ditron/targets/cpu/emission/LaneProducts.h"
+#include "ditron/targets/cpu/emission/LaneSums.h"
+#include <vector>
 
 namespace ditron::cpu {
 
@@ -32,11 +33,26 @@ public:
   void emit(const Block &block, const Terms &terms, mlir::Value left, const Right &right,
             mlir::Value result);
 
+  /// Rows of the left side in registers: the vectors of each.
+  using Held = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;
+  Held hold(mlir::Value left, mlir::Value row, int64_t rows, int64_t terms);
+  /// The same with all vectors of the rows of the left side: rows of the right side are read one after
+  /// the other. The order of each sum is that of one vector of sums for a pair.
+  void emit(const Block &block, const Held &left, const Right &right, mlir::Value result);
+
 private:
+  /// Rows of the left side, from `first` of the block on, whose sums are added across lanes together.
+  struct Together {
+    int64_t first, rows;
+    LaneSums sums;
+  };
   llvm::SmallVector<mlir::Value> step(const Block &block, mlir::Value left, const Right &right,
                                       mlir::Value k, int64_t lanes, int64_t which,
                                       mlir::ValueRange carried);
-  mlir::Value acrossLanes(mlir::ValueRange vectors);
+  std::vector<Together> partsOf(const Block &block);
+  static void addColumn(llvm::MutableArrayRef<Together> parts, const Block &block, int64_t j,
+                        mlir::ValueRange sums);
+  void store(const Block &block, Together &part, mlir::Value result);
   int64_t rowsTogether(int64_t rows, int64_t columns) const;
   llvm::SmallVector<mlir::Value> sumsOf(const Block &block, const Terms &terms, mlir::Value left,
                                         const Right &right);
