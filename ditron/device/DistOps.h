@@ -50,6 +50,9 @@ inline constexpr llvm::StringLiteral kExactCoresAttr = "dist.exact_cores";
 /// On an scf.if without results, a number: of the branches of a block that have one, a core executes
 /// at most one before its next dist.notify. The types of tasks in the kernel of a graph.
 inline constexpr llvm::StringLiteral kAlternativeAttr = "dist.alternative";
+/// On a send or a receive: it hands over its tile alone. No core relies on what another one has written
+/// before (unit attribute).
+inline constexpr llvm::StringLiteral kUnorderedAttr = "dist.unordered";
 /// On an argument of a kernel's function, a PlacementAttr.
 inline constexpr llvm::StringLiteral kPlacementAttr = "dist.placement";
 

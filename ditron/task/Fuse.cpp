@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/task/Fuse.h"
+#include "ditron/device/LowerInboxes.h"
 #include "ditron/support/Error.h"
 #include "ditron/task/NodeMemory.h"
 #include "ditron/task/PreparedKernel.h"
@@ -13,6 +14,7 @@
 #include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
 using namespace mlir;
 
@@ -57,7 +59,7 @@ public:
   Kernel build() {
     std::vector<OwningOpRef<ModuleOp>> types;
     for (const Kernel &type : graph_.types)
-      types.push_back(prepare(type, *traced_->context));
+      types.push_back(prepare(type, *traced_->context, Inboxes::kept));
     for (const Node &node : graph_.nodes)
       refuseCopyEngines(node, functionOf(*types[node.type]));
     declare();
@@ -71,6 +73,8 @@ public:
     b_->create<func::ReturnOp>();
     if (failed(verify(*traced_->module)))
       throw InternalError(fmt::format("{}: the kernel of a graph is not valid", graph_.name));
+    if (!function_.front().getOps<device::InboxOp>().empty())
+      expandInboxes();
     return Kernel(std::shared_ptr<const TracedKernel>(traced_));
   }
 
@@ -83,6 +87,14 @@ private:
                     "core can drive: expected Mode::stream, or another engine",
                     graph_.name, graph_.describe(node)),
         node.where);
+  }
+
+  /// For what the kernel means.
+  void expandInboxes() {
+    traced_->withVerbs = traced_->module->clone();
+    if (failed(device::lowerInboxes(*traced_->withVerbs)))
+      throw InternalError(
+          fmt::format("{}: the inboxes of a graph cannot be expanded", graph_.name));
   }
 
   //===-- The signature -----------------------------------------------------------------------===//
@@ -256,9 +268,34 @@ private:
         continue;
       Operation *copy = b_->clone(op, mapping);
       memory_[number].address(copy, instance);
+      if (!handsOnMemory(number))
+        copy->walk([&](Operation *verb) {
+          if (isa<device::SendOp, device::ReceiveOp>(verb))
+            verb->setAttr(device::kUnorderedAttr, b_->getUnitAttr());
+        });
       if (auto tiles = dyn_cast<device::TilesOp>(copy); tiles && footprints_[number].isDealt())
         limit(tiles, task);
     }
+  }
+
+  /// Whether cores may tell one another of memory, beside the tiles in inboxes: of that of verbs, or of a
+  /// tensor that a node both reads and writes.
+  bool handsOnMemory(size_t type) const {
+    const std::vector<detail::Parameter> &parameters = graph_.types[type].parameters();
+    auto isUpdated = [&](const Node &node) {
+      std::set<size_t> read, written;
+      for (auto [operand, parameter] : llvm::zip_equal(node.operands, parameters))
+        if (const auto *value = std::get_if<size_t>(&operand)) {
+          if (parameter.access != Access::write)
+            read.insert(*value);
+          if (canWrite(parameter.access))
+            written.insert(*value);
+        }
+      return llvm::any_of(read, [&](size_t value) { return written.contains(value); });
+    };
+    return !memory_[type].isOfInboxes() || llvm::any_of(graph_.nodes, [&](const Node &node) {
+      return node.type == type && isUpdated(node);
+    });
   }
 
   /// The loop over tiles takes those of the task.

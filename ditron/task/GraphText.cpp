@@ -61,7 +61,10 @@ private:
     });
     module_ = parseSourceString<ModuleOp>(text, context_.get(), file);
     if (module_)
-      module_->walk([](Operation *op) { op->removeAttr(core::kWithinAttr); });
+      module_->walk([](Operation *op) {
+        op->removeAttr(core::kWithinAttr);
+        op->removeAttr(device::kUnorderedAttr);
+      });
     return module_ ? "" : message.empty() ? fmt::format("{}: cannot be parsed", file) : message;
   }
 

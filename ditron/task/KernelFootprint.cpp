@@ -207,7 +207,7 @@ Footprint::Footprint(const Kernel &kernel) : arguments_(argumentsOf(kernel)) {
 
 void Footprint::addDealt(const Kernel &kernel) {
   std::unique_ptr<MLIRContext> context = detail::makeContext();
-  OwningOpRef<ModuleOp> module = prepare(kernel, *context);
+  OwningOpRef<ModuleOp> module = prepare(kernel, *context, Inboxes::expanded);
   func::FuncOp function = functionOf(*module);
   device::TilesOp loop = onlyLoop(function);
   if (!loop)

@@ -3,6 +3,7 @@
 #include "ditron/core/ElementType.h"
 #include "ditron/device/LowerInboxes.h"
 #include "ditron/support/Error.h"
+#include "ditron/task/PreparedKernel.h"
 #include "ditron/task/TaskOps.h"
 #include "mlir/Parser/Parser.h"
 #include <fmt/format.h>
@@ -148,7 +149,7 @@ func::FuncOp addFunction(const Kernel &kernel, ModuleOp module) {
   std::string text;
   {
     std::lock_guard own(traced.compiling);
-    text = textOf(traced.meaning());
+    text = textOf(moduleOf(traced, Inboxes::kept));
   }
   OwningOpRef<ModuleOp> copy = parseSourceString<ModuleOp>(text, module.getContext());
   if (!copy)

@@ -10,8 +10,15 @@ namespace ditron::task {
 
 NodeMemory::NodeMemory(func::FuncOp type, std::string name) : type_(type), name_(std::move(name)) {
   for (Operation &op : type.front())
-    if (isa<device::SymmetricOp, device::SignalsOp>(op))
+    if (isa<device::SymmetricOp, device::SignalsOp, device::InboxOp>(op))
       requests_.push_back(&op);
+}
+
+bool NodeMemory::isOfInboxes() const {
+  bool meets = func::FuncOp(type_)
+                   .walk([](device::BarrierOp) { return WalkResult::interrupt(); })
+                   .wasInterrupted();
+  return !meets && llvm::all_of(requests_, llvm::IsaPred<device::InboxOp>);
 }
 
 /// A value of the type's kernel, computed of what a node passes.
@@ -60,6 +67,12 @@ void NodeMemory::declare(ImplicitLocOpBuilder &b, ArrayRef<SmallVector<mlir::Val
           device::SignalsType::get(b.getContext(), static_cast<unsigned>(rank)), name, extents);
       continue;
     }
+    if (auto box = dyn_cast<device::InboxOp>(request)) {
+      auto tile = cast<device::InboxType>(box.getInbox().getType()).getTile();
+      all_[request] = b.create<device::InboxOp>(device::InboxType::get(b.getContext(), rank, tile),
+                                                name, extents);
+      continue;
+    }
     auto type = cast<MemRefType>(request->getResult(0).getType());
     all_[request] = b.create<device::SymmetricOp>(
         device::viewType(rank, type.getElementType(), device::SpaceKind::symmetric), name, extents);
@@ -86,19 +99,21 @@ bool NodeMemory::enter(ImplicitLocOpBuilder &b, Operation &op, mlir::Value node,
 }
 
 void NodeMemory::address(Operation *body, mlir::Value node) const {
-  auto isShared = [&](mlir::Value signals) {
-    return llvm::any_of(all_, [&](const auto &entry) { return entry.second == signals; });
+  auto isShared = [&](mlir::Value memory) {
+    return llvm::any_of(all_, [&](const auto &entry) { return entry.second == memory; });
   };
-  auto prepend = [&](auto verb) {
-    if (isShared(verb.getSignals())) {
-      SmallVector<mlir::Value> indices{node};
-      llvm::append_range(indices, verb.getIndices());
-      verb.getIndicesMutable().assign(indices);
-    }
+  auto prepend = [&](auto verb, mlir::Value memory) {
+    if (!isShared(memory))
+      return;
+    SmallVector<mlir::Value> indices{node};
+    llvm::append_range(indices, verb.getIndices());
+    verb.getIndicesMutable().assign(indices);
   };
   body->walk([&](Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
-        .Case<device::WaitOp, device::NotifyOp, device::PutNotifyOp>(prepend)
+        .Case<device::WaitOp, device::NotifyOp, device::PutNotifyOp>(
+            [&](auto verb) { prepend(verb, verb.getSignals()); })
+        .Case<device::SendOp, device::ReceiveOp>([&](auto verb) { prepend(verb, verb.getInbox()); })
         .Default([](Operation *) {});
   });
 }

@@ -6,8 +6,16 @@
 
 namespace ditron::task {
 
-/// The kernel's meaning, with verbs for placements and inboxes, copied into `context`.
-mlir::OwningOpRef<mlir::ModuleOp> prepare(const Kernel &kernel, mlir::MLIRContext &context);
+/// Whether inboxes are to stay, for what a backend knows of them, or to be the verbs that they stand for.
+enum class Inboxes { kept, expanded };
+
+/// The kernel with the verbs that it was traced with, for placements too. Inboxes are kept where there are any,
+/// but for those that could not count nodes in one more dimension, and those of placed kernels.
+mlir::ModuleOp moduleOf(const TracedKernel &kernel, Inboxes inboxes);
+
+/// That, copied into `context`.
+mlir::OwningOpRef<mlir::ModuleOp> prepare(const Kernel &kernel, mlir::MLIRContext &context,
+                                          Inboxes inboxes);
 
 mlir::func::FuncOp functionOf(mlir::ModuleOp module);
 

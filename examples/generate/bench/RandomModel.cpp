@@ -89,14 +89,25 @@ private:
 
 } // namespace
 
+/// A rank's rows of a matrix, which has all of them or those alone.
+static Matrix rowsOf(const Matrix &whole, int64_t rank, int64_t rows) {
+  Matrix part = whole;
+  if (whole.rows > rows)
+    part.values = whole.values.slice(0, rank * rows, rows);
+  part.rows = rows;
+  return part;
+}
+
 Weights randomWeights(const Context &ctx, const Preset &preset, DType type, int64_t positions,
                       Contents contents) {
   Architecture model = preset.architecture.shard(ctx.ranks());
   Maker maker(ctx, model, type, contents);
   Weights result;
-  result.head = maker.matrix(model.vocabulary, model.width);
+  Matrix head =
+      maker.matrix(preset.isTied ? model.vocabulary : model.headRows(ctx.ranks()), model.width);
   result.embedding =
-      preset.isTied ? result.head.values : maker.matrix(model.vocabulary, model.width).values;
+      preset.isTied ? head.values : maker.matrix(model.vocabulary, model.width).values;
+  result.head = rowsOf(head, ctx.rank(), model.headRows(ctx.ranks()));
   result.finalNorm = maker.gains(model.width);
   for (int64_t layer = 0; layer < model.layers; ++layer)
     result.layers.push_back(maker.layer());

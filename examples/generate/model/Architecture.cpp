@@ -38,6 +38,10 @@ void Architecture::check(const std::string &path) const {
     fail(path, fmt::format("rope has {} factors, expected {}", ropeFactors.size(), headSize / 2));
 }
 
+int64_t Architecture::headRows(int64_t ranks) const {
+  return vocabulary % ranks == 0 ? vocabulary / ranks : vocabulary;
+}
+
 Architecture Architecture::shard(int64_t ranks) const {
   for (auto [what, size] : {std::pair{"heads", heads}, std::pair{"key heads", keyHeads},
                             std::pair{"rows of the feed-forward layers", feedForward}})

@@ -26,6 +26,8 @@ struct Architecture {
   /// The part of one of so many ranks: of the heads and of the feed-forward layers. UsageError where
   /// they do not divide by the ranks.
   Architecture shard(int64_t ranks) const;
+  /// The rows that a rank has of the matrix that gives logits: all where ranks cannot have as many each.
+  int64_t headRows(int64_t ranks) const;
   /// Rows of queries, keys and values together.
   int64_t qkvRows() const { return (heads + 2 * keyHeads) * headSize; }
 };

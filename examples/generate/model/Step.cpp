@@ -46,6 +46,8 @@ public:
     }
     g_.label("head");
     Value logits = productOfNormed({}, rowsOf(x, wanted), weights_.head, weights_.finalNorm);
+    if (weights_.head.rows < model_.vocabulary)
+      logits = g_.task(joinLogits(model_.vocabulary), logits);
     g_.output(g_.task(library_.argmax(rows_, model_.vocabulary), logits));
     g_.output(logits);
   }

@@ -186,4 +186,24 @@ Kernel addOverRanks(bool startsNorm) {
           }};
 }
 
+Kernel joinLogits(int64_t vocabulary) {
+  constexpr int kWidth = 256;
+  return {fmt::format("join-logits(x[W,P]) -> y[W,{}]", vocabulary), [](In<f32> x, Out<f32> y) {
+            auto xs = x.tiled(1, kWidth);
+            auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "logits");
+            auto all = y.split(1, numRanks());
+            auto place = [&](Index r, Index i, Index j) {
+              return all.at(1, r).tiled(1, kWidth)(i, j);
+            };
+            for (auto [i, j] : xs.tiles()) {
+              Tile own = xs(i, j);
+              kernels::sendToPeers(own, box, i, j);
+              place(rank(), i, j) = own;
+            }
+            for (auto [i, j] : xs.tiles())
+              for (auto peer : peers())
+                place(peer, i, j) = receive(box(peer, i, j));
+          }};
+}
+
 } // namespace generate

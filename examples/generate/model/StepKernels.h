@@ -23,5 +23,7 @@ ditron::Kernel startNorm(int part);
 /// y, of parts of kPartOverRanks elements.
 ditron::Kernel addOverRanks(bool startsNorm);
 inline constexpr int kPartOverRanks = 64;
+/// join-logits(x[W,V/R]) -> y[W,V]: the columns of all R ranks, in their order, on every rank.
+ditron::Kernel joinLogits(int64_t vocabulary);
 
 } // namespace generate

@@ -70,8 +70,9 @@ Weights loadWeights(const Context &ctx, const ModelFile &file, int64_t positions
   result.finalNorm = loader.tensor(file.tensor(Role::finalNorm, {model.width}));
   // Models without a head of their own multiply with the embeddings.
   Role head = file.has(Role::head) ? Role::head : Role::embedding;
-  result.head = loader.matrix({&file.tensor(head, table)});
-  bool isShared = head == Role::embedding && result.head.storage == Storage::plain;
+  bool isCut = model.headRows(ctx.ranks()) < model.vocabulary;
+  result.head = loader.matrix({&file.tensor(head, table)}, isCut ? Cut::rows : Cut::none);
+  bool isShared = head == Role::embedding && result.head.storage == Storage::plain && !isCut;
   result.embedding =
       isShared ? result.head.values : loader.table(file.tensor(Role::embedding, table));
   result.addAngles(ctx, model, positions);

@@ -170,8 +170,7 @@ void whereWhole(VectorBuilder &v, ArrayRef<const Access *> tiles, ArrayRef<int64
     Value inside = isInside(v, *tile);
     whole = v.both(whole, inside);
   }
-  v.ifElse(
-      whole, [&] { walk(Coverage::whole); }, [&] { walk(Coverage::masked); });
+  v.ifElse(whole, [&] { walk(Coverage::whole); }, [&] { walk(Coverage::masked); });
 }
 
 void forRows(VectorBuilder &v, const RowWalk &walk,

@@ -227,9 +227,14 @@ private:
     return add(add(base, boxShift_), mul(number, index(bytes)));
   }
 
+  /// Whether a send or a receive is to order other memory.
+  bool orders(Operation *verb) const {
+    return isOrdered_ && !verb->hasAttr(device::kUnorderedAttr);
+  }
+
   bool send(device::SendOp send) override {
     Value slot = add(slotOf(send.getInbox(), send.getIndices()), distanceTo(send.getPeer()));
-    if (isOrdered_)
+    if (orders(send))
       b_.create<SyncOp>(loc_, "sys");
     b_.create<SendOp>(loc_, send.getTile(), slot, epoch_, notes_,
                       notes_ ? ValueRange(launch_) : ValueRange());
@@ -241,7 +246,7 @@ private:
     Value tile = b_.create<ReceiveOp>(loc_, receive.getTile().getType(),
                                       slotOf(receive.getInbox(), receive.getIndices()), epoch_,
                                       site, launch_);
-    if (isOrdered_)
+    if (orders(receive))
       b_.create<SyncOp>(loc_, "sys");
     return tile;
   }
