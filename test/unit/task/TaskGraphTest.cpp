@@ -377,6 +377,8 @@ std::vector<Tensor> resultsOfRanks(int ranks, int layers, int launches, Mode mod
     Tensor x = ctx.tensorFrom(randomTensor({9, 10}, unsigned(ctx.rank())));
     Tensor y = ctx.tensor<f32>({9, 10});
     TaskProgram step = ctx.compile(layersOfRanks(layers), {.mode = mode});
+    step.prepare({x, y}); // loading code may wait for what other ranks have launched
+    ctx.barrier();
     for (int launch = 0; launch < launches; ++launch) {
       step(x, y);
       step(y, x);
