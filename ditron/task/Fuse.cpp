@@ -263,12 +263,13 @@ private:
     for (auto [n, argument] : llvm::enumerate(type.getArguments()))
       mapping.map(argument, operand(number, n, argument.getType(), task));
     mlir::Value instance = memory_[number].isEmpty() ? mlir::Value() : ofTask(task, kInstance);
+    bool isOrdered = handsOnMemory(number);
     for (Operation &op : type.front().without_terminator()) {
       if (memory_[number].enter(*b_, op, instance, mapping))
         continue;
       Operation *copy = b_->clone(op, mapping);
       memory_[number].address(copy, instance);
-      if (!handsOnMemory(number))
+      if (!isOrdered)
         copy->walk([&](Operation *verb) {
           if (isa<device::SendOp, device::ReceiveOp>(verb))
             verb->setAttr(device::kUnorderedAttr, b_->getUnitAttr());

@@ -66,6 +66,31 @@ func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: 
 // -----
 
 !words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!cells = memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>
+
+// Tiles that are handed over alone release nothing, whatever else the kernel tells.
+// CHECK-LABEL: func.func @unordered(
+// CHECK-NOT: simt.sync
+// CHECK: simt.send
+// CHECK: simt.receive
+// CHECK-NOT: simt.sync
+// CHECK: simt.end
+func.func @unordered(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: !words, %cells: !cells)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"},
+                                  {element_bytes = 8 : i64, extents = ["n"], kind = "signals", name = "s"}]} {
+  %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
+  %s = builtin.unrealized_conversion_cast %cells : !cells to !dist.signals<1>
+  %t = tile.load %x[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<4xf32>
+  dist.send %t to %box[%i] on %i {dist.unordered} : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %u = dist.receive %box[%i] {dist.unordered} : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  tile.store %u, %x[%i] : tensor<4xf32>, memref<?xf32, strided<[?], offset: ?>>
+  dist.wait %s[%i] >= %i : !dist.signals<1>
+  return
+}
+
+// -----
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 !view = memref<?xf32, strided<[?], offset: ?>>
 
 // So it does where the kernel reads what it writes.

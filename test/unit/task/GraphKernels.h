@@ -2,6 +2,7 @@
 //
 // Small kernels for graphs: elementwise, along rows, over everything, in place.
 #pragma once
+#include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/lang/Kernel.h"
 
 namespace ditron::testing_graphs {
@@ -54,6 +55,19 @@ inline Kernel square() {
         acc += dot(x(i, k), transpose(x(j, k)));
       y(i, j) = acc * 0.001;
     }
+  });
+}
+
+/// y = the sum of every rank's x: tiles go from rank to rank in inboxes.
+inline Kernel sumOfRanks() {
+  return Kernel("sum-of-ranks(x[M,N]) -> y[M,N]", [](In<f32> X, Out<f32> Y) {
+    auto x = X.tiled(kTile, kTile);
+    auto y = Y.tiled(kTile, kTile);
+    auto box = inbox<f32>({numRanks(), x.rows(), x.cols()}, {kTile, kTile}, "parts");
+    for (auto [i, j] : x.tiles())
+      kernels::sendToPeers(x(i, j), box, i, j);
+    for (auto [i, j] : x.tiles())
+      y(i, j) = kernels::sumOfReceived<f32>(x(i, j), box, i, j);
   });
 }
 

@@ -5,6 +5,7 @@
 #include "ditron/driver/Context.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
+#include "ditron/task/Fuse.h"
 #include "test/unit/task/Errors.h"
 #include "test/unit/task/GraphKernels.h"
 #include <cstring>
@@ -370,13 +371,23 @@ TaskGraph layersOfRanks(int layers) {
   return g;
 }
 
-/// What each rank has after launches of the layers.
-std::vector<Tensor> resultsOfRanks(int ranks, int layers, int launches, Mode mode) {
+/// The same, with tiles in inboxes.
+TaskGraph layersOfInboxes(int layers) {
+  TaskGraph g("layers");
+  Value x = g.input("x[M,N]");
+  for (int layer = 0; layer < layers; ++layer)
+    x = g.task(centre(), g.task(sumOfRanks(), g.task(affine(), x, 0.25 * layer)));
+  g.output(x);
+  return g;
+}
+
+/// What each rank has after launches of the graph.
+std::vector<Tensor> resultsOfRanks(const TaskGraph &graph, int ranks, int launches, Mode mode) {
   std::vector<Tensor> results(static_cast<size_t>(ranks));
   runRanks({.ranks = ranks, .cores = 2}, [&](Context &ctx) {
     Tensor x = ctx.tensorFrom(randomTensor({9, 10}, unsigned(ctx.rank())));
     Tensor y = ctx.tensor<f32>({9, 10});
-    TaskProgram step = ctx.compile(layersOfRanks(layers), {.mode = mode});
+    TaskProgram step = ctx.compile(graph, {.mode = mode});
     step.prepare({x, y}); // loading code may wait for what other ranks have launched
     ctx.barrier();
     for (int launch = 0; launch < launches; ++launch) {
@@ -388,9 +399,9 @@ std::vector<Tensor> resultsOfRanks(int ranks, int layers, int launches, Mode mod
   return results;
 }
 
-void expectSameSums(int ranks, int layers, int launches) {
-  std::vector<Tensor> stream = resultsOfRanks(ranks, layers, launches, Mode::stream);
-  std::vector<Tensor> fused = resultsOfRanks(ranks, layers, launches, Mode::megakernel);
+void expectSameSums(const TaskGraph &graph, int ranks, int launches) {
+  std::vector<Tensor> stream = resultsOfRanks(graph, ranks, launches, Mode::stream);
+  std::vector<Tensor> fused = resultsOfRanks(graph, ranks, launches, Mode::megakernel);
   for (int rank = 0; rank < ranks; ++rank)
     EXPECT_EQ(0, std::memcmp(stream[rank].data(), fused[rank].data(), stream[rank].bytes()))
         << "rank " << rank << " of " << ranks;
@@ -398,10 +409,41 @@ void expectSameSums(int ranks, int layers, int launches) {
 
 TEST(TaskGraphs, RanksSumInsideOfTheKernel) {
   for (int ranks : {1, 2, 3})
-    expectSameSums(ranks, 4, 5);
+    expectSameSums(layersOfRanks(4), ranks, 5);
 }
 
-TEST(TaskGraphs, TwoRanksSumInsideOfASmallKernel) { expectSameSums(2, 2, 2); }
+TEST(TaskGraphs, TwoRanksSumInsideOfASmallKernel) { expectSameSums(layersOfRanks(2), 2, 2); }
+
+TEST(TaskGraphs, RanksSumByInboxes) {
+  for (int ranks : {1, 2, 3})
+    expectSameSums(layersOfInboxes(2), ranks, 2);
+}
+
+/// Inboxes of a kernel stay inboxes, and order nothing else, unless a node reads what it writes.
+TEST(TaskGraphs, InboxesOrderTheirTilesAlone) {
+  auto textOf = [](const TaskGraph &g) {
+    const task::Graph &data = g.graph();
+    std::vector<task::Footprint> footprints(data.types.begin(), data.types.end());
+    return task::FusedKernel(data, footprints).kernel().ir();
+  };
+  auto count = [](const std::string &text, std::string_view word) {
+    size_t found = 0;
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+      ++found;
+    return found;
+  };
+  std::string apart = textOf(layersOfInboxes(2));
+  EXPECT_EQ(count(apart, "dist.inbox \""), 1u);
+  EXPECT_EQ(count(apart, "dist.unordered"), 2u); // a send and a receive
+  TaskGraph g("in-place");
+  Value x = g.input("x[M,N]");
+  g.task(sumOfRanks().inPlace("y", "x"), x, inOut(x));
+  std::string inPlace = textOf(g);
+  EXPECT_EQ(count(inPlace, "dist.inbox \""), 1u);
+  EXPECT_EQ(count(inPlace, "dist.unordered"), 0u);
+  GraphCheckOptions options{.ranks = 2, .cores = 2, .shape = {{"M", 9}, {"N", 5}}};
+  EXPECT_TRUE(check(layersOfInboxes(2), options).clean());
+}
 
 TEST(TaskGraphs, GraphsOfSeveralRanksAreProved) {
   GraphCheckOptions options{.ranks = 2, .cores = 2, .shape = {{"M", 9}, {"N", 5}}};
