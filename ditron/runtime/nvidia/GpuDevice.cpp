@@ -149,7 +149,8 @@ std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}",
 
 std::string GpuDevice::mesh() const { return rank_.mesh().axes.text(); }
 
-int GpuDevice::cores() const { return driver_->sms() / group_->sharing(rankNumber_); }
+// As many on every rank: what a graph's kernel counts for its cores lies in symmetric memory.
+int GpuDevice::cores() const { return driver_->sms() / group_->mostSharing(); }
 
 std::shared_ptr<std::byte> GpuDevice::allocate(size_t bytes, std::string_view what) {
   auto memory = std::make_shared<Memory>(driver_, bytes, what);

@@ -209,6 +209,13 @@ int RankGroup::sharing(int rank) const {
   return static_cast<int>(std::count(numbers_.begin(), numbers_.end(), numbers_[size_t(rank)]));
 }
 
+int RankGroup::mostSharing() const {
+  int most = 1;
+  for (int rank = 0; rank < ranks(); ++rank)
+    most = std::max(most, sharing(rank));
+  return most;
+}
+
 int RankGroup::cores(int rank, int fitting) const {
   int share = sharing(rank);
   if (share == 1)

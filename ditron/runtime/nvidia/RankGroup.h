@@ -122,6 +122,8 @@ public:
   int gpus() const; ///< that the ranks run on
   /// How many ranks the GPU of a rank has.
   int sharing(int rank) const;
+  /// How many ranks the GPU has that has most.
+  int mostSharing() const;
   /// Whether two ranks are on one GPU.
   bool areNear(int one, int other) const {
     return numbers_[size_t(one)] == numbers_[size_t(other)];
