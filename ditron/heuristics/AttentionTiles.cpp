@@ -65,10 +65,10 @@ DecodeTile pagedTile(const AttentionShape &shape, const DeviceTraits &target) {
 }
 
 JoinTile joinTile(int64_t parts, int64_t D, const DeviceTraits &target) {
-  constexpr int64_t kElementsOfGpu = 4096, kPartsOfGpu = 32, kPartsOfCpu = 8;
+  constexpr int64_t kElementsOfGpu = 4096, kPartsOfCpu = 8;
   int64_t d = fit(D, INT64_MAX);
   int64_t most =
-      target.isGpu() ? std::clamp<int64_t>(kElementsOfGpu / d, 1, kPartsOfGpu) : kPartsOfCpu;
+      target.isGpu() ? std::clamp<int64_t>(kElementsOfGpu / d, 1, kPartsAtATime) : kPartsOfCpu;
   return {fit(parts, most), d};
 }
 

@@ -34,6 +34,8 @@ DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target);
 /// The same where a page of S positions is a tile.
 DecodeTile pagedTile(const AttentionShape &shape, const DeviceTraits &target);
 
+/// Parts that are joined at a time, at most: they are read together, before it is known which have keys.
+inline constexpr int kPartsAtATime = 32;
 /// Where parts are joined: how many at a time, and the elements of a head, padded.
 struct JoinTile {
   int64_t parts, d;

@@ -197,17 +197,15 @@ Tile operator-(Operand x) {
   return isFloat(value.dtype()) ? neg({value, x.where()}) : sub({0, x.where()}, {value, x.where()});
 }
 
-Tile exp2Flushed(Operand x) {
-  Tile result = exp2(x);
-  unwrap(result.handle()).getDefiningOp<math::Exp2Op>().setFastmath(arith::FastMathFlags::afn);
+/// The result of an Op, for which a chip's own approximation will do.
+template <class Op> static Tile approximated(Tile result) {
+  unwrap(result.handle()).getDefiningOp<Op>().setFastmath(arith::FastMathFlags::afn);
   return result;
 }
 
-Tile log2Approximate(Operand x) {
-  Tile result = log2(x);
-  unwrap(result.handle()).getDefiningOp<math::Log2Op>().setFastmath(arith::FastMathFlags::afn);
-  return result;
-}
+Tile exp2Flushed(Operand x) { return approximated<math::Exp2Op>(exp2(x)); }
+
+Tile log2Approximate(Operand x) { return approximated<math::Log2Op>(log2(x)); }
 
 Tile sigmoid(Operand x) {
   Location where = x.where();

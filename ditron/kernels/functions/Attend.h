@@ -3,6 +3,7 @@
 // Device functions of attention over a cache of keys and values: the queries that share a head of
 // keys are attended to together, so that keys are read once, and keys come tile after tile.
 #pragma once
+#include "ditron/heuristics/AttentionTiles.h"
 #include "ditron/kernels/functions/Products.h"
 #include "ditron/kernels/kernels.h"
 #include <bit>
@@ -163,9 +164,6 @@ std::vector<Attended> attendByElements(const DecodeAttentionConfig &cfg,
 
 //===-- Parts ---------------------------------------------------------------------------------===//
 
-/// Parts that are joined at a time, at most: they are read together, before it is known which have keys.
-inline constexpr int kPartsAtATime = 32;
-
 /// Part `part` of `numTiles` tiles of keys, for the heads q[H,D]: o[H,D] and sizes[H,1]. A part of no keys
 /// has a size; its o is zeros beside parts that have keys, and beside the first one, else nothing.
 template <class T>
@@ -196,8 +194,9 @@ void attendToPart(const DecodeAttentionConfig &cfg, const View<T, 2, Access::rea
   };
   auto none = [&] {
     sizes.tiled(cfg.m, 1)(0, 0) = full<f32>({cfg.m, 1}, kNoSize);
-    Index groups = max(1, ceilDiv(ceilDiv(numTiles, cfg.block), kPartsAtATime)); // that are read
-    when(part < groups * kPartsAtATime,
+    constexpr int kTogether = heuristics::kPartsAtATime;
+    Index groups = max(1, ceilDiv(ceilDiv(numTiles, cfg.block), kTogether)); // that are read
+    when(part < groups * kTogether,
          [&] { o.tiled(cfg.m, cfg.d)(0, 0) = zeros<f32>(cfg.m, cfg.d); });
   };
   if (cfg.byElements)

@@ -59,7 +59,7 @@ private:
   /// as kKeys keys have.
   static int partsAtATime(const DecodeAttentionConfig &cfg) {
     constexpr int kElements = 2048, kKeys = 1024;
-    int most = std::clamp(kElements / cfg.d, 1, kPartsAtATime);
+    int most = std::clamp(kElements / cfg.d, 1, heuristics::kPartsAtATime);
     return cfg.byElements ? most : std::clamp(kKeys / (cfg.n * cfg.block), 1, most);
   }
 

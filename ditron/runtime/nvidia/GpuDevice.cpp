@@ -149,7 +149,8 @@ std::string architectureOf(int major, int minor) { return fmt::format("sm_{}{}",
 
 std::string GpuDevice::mesh() const { return rank_.mesh().axes.text(); }
 
-// As many on every rank: what a graph's kernel counts for its cores lies in symmetric memory.
+// As many on every rank, on GPUs of one kind: what a graph's kernel counts for its cores lies in symmetric
+// memory, at the same places everywhere.
 int GpuDevice::cores() const { return driver_->sms() / group_->mostSharing(); }
 
 std::shared_ptr<std::byte> GpuDevice::allocate(size_t bytes, std::string_view what) {

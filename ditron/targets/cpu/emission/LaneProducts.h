@@ -30,7 +30,7 @@ public:
   mlir::Value load(mlir::Value buffer, mlir::ValueRange at, int64_t lanes);
   /// The factors of one lane, for each lane.
   mlir::Value repeat(mlir::Value buffer, mlir::ValueRange at, int64_t lanes);
-  /// Pairs of what two vectors have in the same lane, of so many lanes from `first` on.
+  /// Pairs of what two vectors have in the same lane, of `lanes` lanes from `first` on.
   mlir::Value pairsOf(mlir::Value x, mlir::Value y, int64_t first, int64_t lanes);
 
 private:
