@@ -31,8 +31,9 @@ struct DecodeTile {
 /// On a GPU few keys are a part, for there to be many CTAs, and no matter how many keys there are: what
 /// is computed does not depend on it.
 DecodeTile decodeTile(const AttentionShape &shape, const DeviceTraits &target);
-/// The same where a page of S positions is a tile.
-DecodeTile pagedTile(const AttentionShape &shape, const DeviceTraits &target);
+/// The same where a page of S positions is a tile, and `heads` heads of keys, of all rows, are attended to:
+/// where these keep a GPU busy, each is a tile with all of its keys.
+DecodeTile pagedTile(const AttentionShape &shape, int64_t heads, const DeviceTraits &target);
 
 /// Parts that are joined at a time, at most: they are read together, before it is known which have keys.
 inline constexpr int kPartsAtATime = 32;

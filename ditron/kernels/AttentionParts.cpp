@@ -59,7 +59,8 @@ DecodeAttentionConfig decodeConfig(const Config &config) {
           .block = int(config["block"]),
           .byElements = config["by"] != 0,
           .warps = config.get("warps"),
-          .apart = config["parts"] != 0};
+          .apart = config["parts"] != 0,
+          .flat = config.valueOr("flat", 0) != 0};
 }
 
 void checkParts(const DecodeAttentionConfig &config, const char *kernel) {

@@ -19,13 +19,29 @@ namespace ditron::kernels {
 
 //===-- Kernel --------------------------------------------------------------------------------===//
 
-/// The tiles of a sequence's keys, of which there are `numKeys`.
-template <class T>
-static auto tilesOf(const DecodeAttentionConfig &cfg, const View<T, 2, Access::read> &keys,
-                    const View<T, 2, Access::read> &values, Index numKeys) {
-  auto ks = keys.slice(0, 0, numKeys), vs = values.slice(0, 0, numKeys);
-  return [=](Index j, Known) { return KeyTile<T>{ks, vs, j, numKeys - j * cfg.n}; };
-}
+namespace {
+
+/// The tiles of a sequence's keys.
+template <class T> class KeyTiles {
+public:
+  /// Of `numKeys` keys, `width` in a tile.
+  KeyTiles(const View<T, 2, Access::read> &keys, const View<T, 2, Access::read> &values,
+           Index numKeys, int width)
+      : keys_(keys.slice(0, 0, numKeys)), values_(values.slice(0, 0, numKeys)), numKeys_(numKeys),
+        width_(width) {}
+
+  KeyTile<T> operator()(Index j, Known) const { return {keys_, values_, j, numKeys_ - j * width_}; }
+  auto from(Index) const {
+    return [*this](Index j) { return (*this)(j, Known::yes); };
+  }
+
+private:
+  View<T, 2, Access::read> keys_, values_;
+  Index numKeys_;
+  int width_;
+};
+
+} // namespace
 
 /// The keys that a sequence's query sees.
 static Index numKeysOf(const In<i32, 1> &positions, Index b, Index S) {
@@ -50,7 +66,7 @@ template <class T> static Kernel wholeOf(DecodeAttentionConfig cfg) {
               };
               auto [result, size] =
                   attend<T>(cfg, Tile(heads(q)),
-                            tilesOf<T>(cfg, keys.at(b).at(g), values.at(b).at(g), numKeys),
+                            KeyTiles<T>(keys.at(b).at(g), values.at(b).at(g), numKeys, cfg.n),
                             Steps(ceilDiv(numKeys, cfg.n)), scale);
               heads(o) = cast<T>(result);
             }
@@ -74,7 +90,7 @@ template <class T> struct Caches {
       Index numKeys = numKeysOf(positions, b, keys.rows()), head = g * together;
       auto heads = [&](const auto &x) { return x.slice(0, head, together); };
       attendToPart<T>(cfg, heads(q.at(b)),
-                      tilesOf<T>(cfg, keys.at(b).at(g), values.at(b).at(g), numKeys), part,
+                      KeyTiles<T>(keys.at(b).at(g), values.at(b).at(g), numKeys, cfg.n), part,
                       ceilDiv(numKeys, cfg.n), scale, heads(o.at(b)).at(1, part),
                       heads(sizes.at(b)).slice(1, part, 1));
       done(b, g);

@@ -12,7 +12,10 @@
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/JoinParts.h"
 #include "ditron/kernels/kernels.h"
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
+#include <memory>
 
 namespace ditron::kernels {
 
@@ -22,10 +25,47 @@ static std::string signatureOf(const DecodeAttentionConfig &cfg) {
   std::string parts = fmt::format("ceil(L/{})", cfg.block); // of pages
   return "paged-attention(q[T,N,D], keys[P,G,S,D], values[P,G,S,D], positions[T], sequences[T], "
          "pages[B,L], scale) -> " +
-         (cfg.apart ? fmt::format("o[T,N,{0},D], sizes[T,N,{0}]", parts) : "o[T,N,D]");
+         (cfg.apart  ? fmt::format("o[T,N,{0},D], sizes[T,N,{0}]", parts)
+          : cfg.flat ? "o[T,N*D]"
+                     : "o[T,N,D]");
 }
 
 namespace {
+
+/// The pages with keys that a row sees of one head.
+template <class T> class PageTiles {
+public:
+  PageTiles(const In<T, 4> &keys, const In<T, 4> &values, const PagedRow &row, Index head)
+      : keys_(keys), values_(values), row_(row), head_(head),
+        last_((max(row.numKeys(), 1) - 1) / keys.rows()) {}
+
+  /// Of those behind the last one, that is read.
+  KeyTile<T> operator()(Index j, Known known) const {
+    return tileOf(known == Known::yes ? row_.page(j) : pageAt(j), j);
+  }
+  /// The number of the page behind is asked for with each tile: it is there when its keys are.
+  auto from(Index first) const {
+    return [*this, next = std::make_shared<Var<Index>>(pageAt(first))](Index j) {
+      Index page = next->get();
+      *next = pageAt(j + 1);
+      return tileOf(page, j);
+    };
+  }
+
+private:
+  Index pageAt(Index j) const { return row_.page(min(j, last_)); }
+  KeyTile<T> tileOf(Index page, Index j) const {
+    Index S = keys_.rows(), seen = min(row_.numKeys() - j * S, S);
+    auto view = [&](const In<T, 4> &cache) {
+      return cache.at(page).at(head_).slice(0, 0, max(seen, 0));
+    };
+    return {view(keys_), view(values_), 0, seen};
+  }
+
+  In<T, 4> keys_, values_;
+  PagedRow row_;
+  Index head_, last_;
+};
 
 /// The caches of keys and values, and who has their pages.
 template <class T> struct Pages {
@@ -41,18 +81,7 @@ template <class T> struct Pages {
             {keys.rows(), cfg.n});
   }
 
-  /// The pages with keys that a row sees of head g: of those behind the last one, that is read.
-  auto tiles(const PagedRow &row, Index g) const {
-    Index S = keys.rows(), last = (row.numKeys() - 1) / S;
-    return [=, this](Index j, Known known) {
-      Index page = row.page(known == Known::yes ? j : min(j, last)),
-            seen = min(row.numKeys() - j * S, S);
-      auto view = [&](const In<T, 4> &cache) {
-        return cache.at(page).at(g).slice(0, 0, max(seen, 0));
-      };
-      return KeyTile<T>{view(keys), view(values), 0, seen};
-    };
-  }
+  PageTiles<T> tiles(const PagedRow &row, Index g) const { return {keys, values, row, g}; }
 
   /// The parts of all rows, o[T,N,P,D] and sizes[T,N,P]; done(t, g): one of head g is there.
   void attend(const DecodeAttentionConfig &cfg, const In<T, 3> &q, const Tile &scale, const auto &o,
@@ -73,24 +102,54 @@ template <class T> struct Pages {
 
 } // namespace
 
-template <class T> static Kernel wholeOf(DecodeAttentionConfig cfg) {
+/// What queries meet, as a kernel has it.
+template <class T>
+using Attends = void (*)(const DecodeAttentionConfig &, const Pages<T> &, const In<T, 3> &q,
+                         const Tile &scale, const View<T, 3, Access::write> &o);
+
+/// The kernel that writes all of o.
+template <class T> static Kernel ofAll(const DecodeAttentionConfig &cfg, Attends<T> attend) {
+  if (cfg.flat)
+    return {
+        signatureOf(cfg), [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions,
+                              In<i32, 1> sequences, In<i32> pages, Scalar<f32> scale, Out<T> o) {
+          attend(cfg, {keys, values, positions, sequences, pages}, q, scale, o.split(1, q.dim(1)));
+        }};
   return {signatureOf(cfg),
           [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions,
               In<i32, 1> sequences, In<i32> pages, Scalar<f32> scale, Out<T, 3> o) {
-            Pages<T> cache{keys, values, positions, sequences, pages};
-            cache.check(cfg, q);
-            Index together = q.dim(1) / keys.dim(1);
-            for (auto [t, g] : grid({q.dim(0), keys.dim(1)})) {
-              PagedRow row = cache.row(t);
-              Index head = g * together;
-              auto heads = [&](const auto &x) {
-                return x.at(t).slice(0, head, together).tiled(cfg.m, cfg.d)(0, 0);
-              };
-              auto [result, size] = attend<T>(cfg, Tile(heads(q)), cache.tiles(row, g),
-                                              Steps(ceilDiv(row.numKeys(), keys.rows())), scale);
-              heads(o) = cast<T>(result);
-            }
+            attend(cfg, {keys, values, positions, sequences, pages}, q, scale, o);
           }};
+}
+
+/// All keys of a head, one page after the other.
+template <class T>
+static void attendWhole(const DecodeAttentionConfig &cfg, const Pages<T> &cache, const In<T, 3> &q,
+                        const Tile &scale, const View<T, 3, Access::write> &o) {
+  cache.check(cfg, q);
+  Index together = q.dim(1) / cache.keys.dim(1);
+  for (auto [t, g] : grid({q.dim(0), cache.keys.dim(1)})) {
+    PagedRow row = cache.row(t);
+    Index head = g * together;
+    auto heads = [&](const auto &x) {
+      return x.at(t).slice(0, head, together).tiled(cfg.m, cfg.d)(0, 0);
+    };
+    auto [result, size] = attend<T>(cfg, Tile(heads(q)), cache.tiles(row, g),
+                                    Steps(ceilDiv(row.numKeys(), cache.keys.rows())), scale);
+    heads(o) = cast<T>(result);
+  }
+}
+
+/// Parts of the keys, which are joined once all of a head are there.
+template <class T>
+static void attendJoined(const DecodeAttentionConfig &cfg, const Pages<T> &cache, const In<T, 3> &q,
+                         const Tile &scale, const View<T, 3, Access::write> &o) {
+  PartsInMemory parts(cfg, q.dim(0), q.dim(1), cache.keys.dim(1), q.dim(2),
+                      ceilDiv(cache.table.cols(), cfg.block));
+  cache.attend(cfg, q, scale, parts.o(), parts.sizes(), [&](Index t, Index g) { parts.add(t, g); });
+  auto os = o.tiled(cfg.d);
+  for (auto [t, n, j] : os.tiles())
+    os(t, n, j) = cast<T>(parts.joined(t, n, j));
 }
 
 template <class T> static Kernel partsOf(DecodeAttentionConfig cfg) {
@@ -102,26 +161,12 @@ template <class T> static Kernel partsOf(DecodeAttentionConfig cfg) {
           }};
 }
 
-template <class T> static Kernel joinedOf(DecodeAttentionConfig cfg) {
-  return {
-      signatureOf(cfg), [=](In<T, 3> q, In<T, 4> keys, In<T, 4> values, In<i32, 1> positions,
-                            In<i32, 1> sequences, In<i32> pages, Scalar<f32> scale, Out<T, 3> o) {
-        PartsInMemory parts(cfg, q.dim(0), q.dim(1), keys.dim(1), q.dim(2),
-                            ceilDiv(pages.cols(), cfg.block));
-        Pages<T>{keys, values, positions, sequences, pages}.attend(
-            cfg, q, scale, parts.o(), parts.sizes(), [&](Index t, Index g) { parts.add(t, g); });
-        auto os = o.tiled(cfg.d);
-        for (auto [t, n, j] : os.tiles())
-          os(t, n, j) = cast<T>(parts.joined(t, n, j));
-      }};
-}
-
 Kernel pagedAttention(DType type, const DecodeAttentionConfig &config) {
   checkParts(config, "paged-attention");
   return Floats::dispatch(type, "paged-attention", [&]<class T> {
-    if (!config.block)
-      return wholeOf<T>(config);
-    return config.apart ? partsOf<T>(config) : joinedOf<T>(config);
+    if (config.apart)
+      return partsOf<T>(config);
+    return ofAll<T>(config, config.block ? attendJoined<T> : attendWhole<T>);
   });
 }
 
@@ -130,7 +175,8 @@ Kernel pagedAttention(DType type, const DecodeAttentionConfig &config) {
 static constexpr size_t kQ = 0, kKeys = 1, kScale = 6, kSizes = 8;
 static constexpr PagedArguments kPaged = {3, 4, 5};
 
-static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+/// Of one head.
+static std::vector<Expected> expectedOf(const Case &run, const OutputRow &row) {
   const Problem &problem = run.problem;
   int64_t N = problem["N"], G = problem["G"], S = problem["S"];
   KeyParts parts(run.config, problem["L"], S);
@@ -153,6 +199,24 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return parts.expected(row, row.argument == kSizes, ofPart);
 }
 
+static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
+  if (!run.config["flat"])
+    return expectedOf(run, row);
+  int64_t N = run.problem["N"], D = run.problem["D"];
+  auto headOf = [&](int64_t column) { return column / D; };
+  std::vector<Expected> result;
+  for (auto rest = row.columns; !rest.empty();) {
+    int64_t head = headOf(rest.front());
+    std::vector<int64_t> columns;
+    for (; !rest.empty() && headOf(rest.front()) == head; rest = rest.subspan(1))
+      columns.push_back(rest.front() % D);
+    OutputRow one = row;
+    one.row = row.row * N + head, one.columns = columns;
+    std::ranges::move(expectedOf(run, one), std::back_inserter(result));
+  }
+  return result;
+}
+
 static double input(const Problem &problem, const Inputs &inputs, int64_t rank, size_t argument,
                     int64_t element) {
   return pagedInput(problem, kPaged, argument, element)
@@ -161,9 +225,27 @@ static double input(const Problem &problem, const Inputs &inputs, int64_t rank, 
 
 //===-- Registry ------------------------------------------------------------------------------===//
 
+/// The tile for so many heads of keys, of all rows.
+static heuristics::DecodeTile tileFor(const Problem &problem, int64_t heads) {
+  return heuristics::pagedTile(
+      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, heads,
+      problem.target);
+}
+
 static Config defaults(const Problem &problem) {
-  return decodeDefaults(heuristics::pagedTile(
-      {problem["N"] / problem["G"], problem["S"], problem["D"], problem.type}, problem.target));
+  Config config = decodeDefaults(tileFor(problem, problem["T"] * problem["G"]));
+  config.add({"flat", 0});
+  return config;
+}
+
+static void retile(const Problem &problem, Config &config) {
+  if (config["parts"] && !config["block"]) { // they are many, however few heads there are
+    Config ofParts = decodeDefaults(tileFor(problem, 1));
+    ofParts.set("parts", config["parts"]);
+    for (const Config::Value &value : ofParts.values())
+      config.set(value.name, value.value);
+  }
+  retileForWarps(problem, config);
 }
 
 static void check(const Problem &problem) {
@@ -179,8 +261,10 @@ KernelEntry pagedAttentionEntry() {
   entry.summary = "attention of queries of any sequences over a cache in pages";
   entry.dtypes = Floats::list();
   entry.parameters = decodeParameters("positions of a page, at least");
+  entry.parameters.push_back(
+      {"flat", "o is [T,N*D]", {}, {"no", "yes"}, 0, {{"parts", {0}}}, /*without=*/0});
   entry.defaults = defaults;
-  entry.retile = retileForWarps;
+  entry.retile = retile;
   entry.make = [](DType type, const Config &config) {
     return pagedAttention(type, decodeConfig(config));
   };
@@ -202,9 +286,13 @@ KernelEntry pagedAttentionEntry() {
       {{{"T", 4}, {"N", 4}, {"G", 2}, {"D", 3}, {"P", 6}, {"S", 2}, {"B", 2}, {"L", 3}},
        "m=2,n=2,d=4,block=2,by=elements,parts=apart"}};
   entry.scalars = {{"scale", 0.125}};
-  entry.variants = {
-      "n=32,block=0,by=tiles", "m=5,n=16,d=72,block=0,by=tiles", "block=3,by=tiles,parts=apart",
-      "m=4,n=16,d=72,block=2,by=elements,parts=joined", "block=2,by=elements,warps=8,parts=apart"};
+  entry.variants = {"n=32,block=0,by=tiles",
+                    "m=5,n=16,d=72,block=0,by=tiles",
+                    "block=3,by=tiles,parts=apart",
+                    "m=4,n=16,d=72,block=2,by=elements,parts=joined",
+                    "block=2,by=elements,warps=8,parts=apart",
+                    "m=64,n=16,d=64,block=0,by=tiles,flat=yes",
+                    "block=2,by=tiles,flat=yes"};
   entry.check = check;
   entry.bytes = [](const Problem &p) { // the last rows see as good as all
     return 2.0 * p["T"] * p["G"] * p["L"] * p["S"] * p["D"] * byteSize(p.type);

@@ -196,6 +196,7 @@ struct DecodeAttentionConfig {
   bool byElements = false; ///< products are sums of elements, not of tiles; keys are in parts
   int warps = 4;           ///< that read keys together, by elements; kernels may have more or fewer
   bool apart = false;      ///< the results are those of parts; else they are joined
+  bool flat = false;       ///< o of paged-attention is [T,N*D]; not apart
 };
 /// decode-attention(q[B,N,D], keys[B,G,S,D], values[B,G,S,D], positions[B], scale) -> o[B,N,D]:
 /// o = softmax(scale * q * keys^T) * values of one query a sequence: that of sequence b sees the keys

@@ -33,16 +33,18 @@ template <class T> struct KeyTile {
 /// nothing of them is seen.
 enum class Known { no, yes };
 
-/// Queries `mine` over the keys of these steps: keysOf(j, Known) is tile j.
+/// Queries `mine` over the keys of these steps: keysOf.from(j) is a function of the steps behind j, which
+/// gives their tiles one after the other.
 template <class T>
 Attended attend(const DecodeAttentionConfig &cfg, const Tile &mine, const auto &keysOf,
                 const Steps &steps, const Tile &scale) {
+  auto nextKeys = keysOf.from(steps.first);
   auto steepness = scale * std::numbers::log2e;
   auto column = iota({1, cfg.n}, 1);
   Var top = full<f32>({cfg.m, 1}, kNoSize);
   Var total = zeros<f32>(cfg.m, 1), sums = zeros<f32>(cfg.m, cfg.d);
   for (auto step : range(steps.count)) {
-    KeyTile<T> tile = keysOf(steps.first + step, Known::yes);
+    KeyTile<T> tile = nextKeys(steps.first + step);
     auto product = dot(mine, transpose(tile.keys.tiled(cfg.n, cfg.d)(tile.index, 0))) * steepness;
     auto scores = select(column < tile.seen, product, kNoSize);
     auto next = maximum(top, max(scores, 1));

@@ -25,7 +25,7 @@ public:
   WarpProducts(bool slices, bool streams) : slices_(slices), streams_(streams) {}
   int64_t warps() const override { return slices_ ? kSlicingWarps : 0; }
   int64_t producerWarps() const override { return streams_ ? kWarpgroup : 0; }
-  int64_t ctasPerSm() const override { return slices_ ? 2 : 0; }
+  int64_t ctasPerSm() const override { return slices_ && !streams_ ? 2 : 0; }
   Layout accumulator(core::DotOp dot, Threads threads) const override {
     if (kindOf(dot) != DotKind::matrix)
       return Products::accumulator(dot, threads);
@@ -49,8 +49,10 @@ private:
 /// Products by wgmma, of tiles that TMA has brought.
 class WarpgroupProducts : public Products {
 public:
-  WarpgroupProducts(int64_t warps, bool storesTiles) : warps_(warps), storesTiles_(storesTiles) {}
+  WarpgroupProducts(int64_t warps, int64_t ctas, bool storesTiles)
+      : warps_(warps), ctas_(ctas), storesTiles_(storesTiles) {}
   int64_t warps() const override { return warps_; }
+  int64_t ctasPerSm() const override { return ctas_; }
   int64_t producerWarps() const override { return kWarpgroup; }
   bool multiply8BitFloats() const override { return true; }
   Layout operand(RankedTensorType tile) const override {
@@ -69,7 +71,7 @@ public:
   }
 
 private:
-  int64_t warps_;
+  int64_t warps_, ctas_;
   bool storesTiles_;
 };
 
@@ -127,6 +129,15 @@ std::string NvidiaTarget::object(llvm::Module &code, const abi::KernelInfo &info
 
 //===-- Tiles on threads ----------------------------------------------------------------------===//
 
+/// Where one warpgroup has to wait for its own products, as in attention, two CTAs share an SM if both have
+/// room: one multiplies while the other one computes.
+static int64_t ctasOf(func::FuncOp function, const Chip &chip, const RolePlan &roles) {
+  constexpr int64_t kShared = 2;
+  bool shares = roles.warps == kWarpgroup && roles.chainsProducts() &&
+                planRoles(function, chip.share(kShared), roles.warps);
+  return shares ? kShared : 1;
+}
+
 std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
                                                  const CompileRequest &request) const {
   auto roles = request.tensorMaps ? planRoles(function, chip_.share(request.schedule.ctasPerSm),
@@ -135,7 +146,8 @@ std::unique_ptr<Products> NvidiaTarget::products(func::FuncOp function,
   if (!roles)
     return std::make_unique<WarpProducts>(hasSlicedDots(function),
                                           !streamedLoads(function, chip_).empty());
-  return std::make_unique<WarpgroupProducts>(roles->warps, request.tensorStores);
+  return std::make_unique<WarpgroupProducts>(roles->warps, ctasOf(function, chip_, *roles),
+                                             request.tensorStores);
 }
 
 std::unique_ptr<gpu::Instructions> NvidiaTarget::instructions(OpBuilder &b, mlir::Location loc,

@@ -72,18 +72,30 @@ const Kernel &Library::rows(DType type, int64_t width, int64_t rows, bool stay) 
              stay || type == DType::f32 ? "" : "wide=yes", type);
 }
 
+/// Of `rows` rows, in pages of `pageSize` positions.
+static Dimensions attended(const Architecture &model, int64_t pageSize, int64_t rows) {
+  return {{"T", rows},
+          {"N", model.heads},
+          {"G", model.keyHeads},
+          {"D", model.headSize},
+          {"P", 1},
+          {"S", pageSize},
+          {"B", 1},
+          {"L", 1}};
+}
+
 const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize,
                                  bool streams) {
-  return get("paged-attention",
-             {{"T", 1},
-              {"N", model.heads},
-              {"G", model.keyHeads},
-              {"D", model.headSize},
-              {"P", 1},
-              {"S", pageSize},
-              {"B", 1},
-              {"L", 1}},
+  return get("paged-attention", attended(model, pageSize, 1),
              streams && target_.isGpu() ? "parts=apart,warps=8" : "parts=apart", type);
+}
+
+const Kernel *Library::wholeAttention(const Architecture &model, DType type, int64_t pageSize,
+                                      int64_t rows) {
+  if (!target_.isGpu())
+    return nullptr;
+  const Made &made = make("paged-attention", attended(model, pageSize, rows), "flat=yes", type);
+  return made.config["block"] ? nullptr : &made.kernel;
 }
 
 const Kernel &Library::joinParts(const Architecture &model, DType type) {

@@ -40,6 +40,10 @@ public:
   /// joinParts makes rows of heads of. Beside weights that stream, a task has more warps and takes more keys.
   const ditron::Kernel &attention(const Architecture &model, ditron::DType type, int64_t pageSize,
                                   bool streams);
+  /// Over the same cache, for so many rows: all keys of a head at a time, and rows of heads as results. Null
+  /// where that does not keep a GPU busy.
+  const ditron::Kernel *wholeAttention(const Architecture &model, ditron::DType type,
+                                       int64_t pageSize, int64_t rows);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
   /// Heads that are turned together: on a GPU many, so that few tasks turn all of them.

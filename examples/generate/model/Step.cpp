@@ -157,17 +157,28 @@ private:
     Value o, sizes;
   };
 
+  /// What the queries attend to, as rows for a product.
+  Value attended(Value q, const LayerCache &cache, Value keys, Value values) {
+    DType type = cache.keys.dtype();
+    int64_t pageSize = cache.keys.shape()[2];
+    auto taskOf = [&](const Kernel &kernel) {
+      return g_.task(kernel, q, keys, values, position_, sequence_, pages_,
+                     1 / std::sqrt(double(model_.headSize)));
+    };
+    if (rounds_ && !streams_ && type == DType::bf16)
+      if (const Kernel *whole = library_.wholeAttention(model_, type, pageSize, rows_))
+        return taskOf(*whole);
+    Parts parts = taskOf(library_.attention(model_, type, pageSize, streams_));
+    return g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
+                   parts.sizes);
+  }
+
   /// x and the attention of what is normalised of it.
   Stream addAttention(const LayerWeights &w, const LayerCache &cache, const Stream &x) {
     Value keys = g_.constant(cache.keys), values = g_.constant(cache.values);
     Value qkv = productOfNormed({}, x, w.qkv, w.attentionNorm);
     Value q = addQueries(w, qkv, keys, values);
-    Parts parts =
-        g_.task(library_.attention(model_, cache.keys.dtype(), cache.keys.shape()[2], streams_), q,
-                keys, values, position_, sequence_, pages_, 1 / std::sqrt(double(model_.headSize)));
-    Value heads = g_.task(library_.joinParts(model_, rounds_ ? DType::bf16 : DType::f32), parts.o,
-                          parts.sizes);
-    return addProduct(heads, w.attentionOutput, x, w.feedForwardNorm);
+    return addProduct(attended(q, cache, keys, values), w.attentionOutput, x, w.feedForwardNorm);
   }
 
   /// x and the feed-forward layer of what is normalised of it.

@@ -313,3 +313,29 @@ func.func @fast_accum(%A: memref<?x?xf8E4M3FN, strided<[?, ?], offset: ?>> {tile
   }
   return
 }
+
+// A view may be made between the loads of a slot, where the left operand is loaded last.
+// CHECK-LABEL: func.func @left_comes_last
+// CHECK: %[[ROWS:.*]] = memref.subview
+// CHECK: nvidia.acquire
+// CHECK-NEXT: nvidia.tma_load %[[ROWS]][{{.*}}tile 0 shape [64, 64]
+// CHECK-NEXT: nvidia.tma_load %{{.*}}tile 1 shape [8, 64]
+// CHECK: %[[TILES:.*]]:2 = nvidia.receive
+// CHECK: %[[LEFT:.*]] = nvidia.clip %[[TILES]]#0
+// CHECK: nvidia.wgmma %[[LEFT]],
+func.func @left_comes_last(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x8xf32>
+  %acc = scf.for %k = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<64x8xf32>) {
+    %a = tile.load %A[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<8x64xbf16>
+    %columns = memref.dim %B, %c1 : memref<?x?xbf16, strided<[?, ?], offset: ?>>
+    %rows = memref.subview %B[0, 0] [%n, %columns] [1, 1] : memref<?x?xbf16, strided<[?, ?], offset: ?>> to memref<?x?xbf16, strided<[?, ?], offset: ?>>
+    %b = tile.load %rows[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %x = tile.transpose %a [1, 0] : tensor<8x64xbf16> -> tensor<64x8xbf16>
+    %d = tile.dot %b, %x, %sum : tensor<64x64xbf16>, tensor<64x8xbf16> -> tensor<64x8xf32>
+    scf.yield %d : tensor<64x8xf32>
+  }
+  tile.store %acc, %C[%c0, %c0] : tensor<64x8xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}

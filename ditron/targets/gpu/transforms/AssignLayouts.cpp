@@ -563,10 +563,10 @@ private:
     }
     Builder attributes(function);
     function->setAttr(kWarpsAttr, attributes.getI64IntegerAttr(count));
-    int64_t ctas = ctasPerSm                   ? ctasPerSm
-                   : products->producerWarps() ? 1 // CTAs with roles fill their SMs
+    int64_t ctas = ctasPerSm               ? ctasPerSm
                    : products->ctasPerSm() ? (isForAligned(function) ? products->ctasPerSm() : 1)
-                                           : chooseCtasPerSm(function, count, chip);
+                   : products->producerWarps() ? 1 // CTAs with roles fill their SMs
+                                               : chooseCtasPerSm(function, count, chip);
     function->setAttr(kCtasPerSmAttr, attributes.getI64IntegerAttr(ctas));
     if (int64_t producers = products->producerWarps())
       function->setAttr(kProducerWarpsAttr, attributes.getI64IntegerAttr(producers));

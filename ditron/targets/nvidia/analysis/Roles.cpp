@@ -132,6 +132,8 @@ bool isZero(std::optional<TypedAttr> padding, Type element) {
   return !padding || *padding == Builder(element.getContext()).getZeroAttr(element);
 }
 
+bool isComputed(Value operand) { return !untransposed(operand).getDefiningOp<core::LoadOp>(); }
+
 class Planner {
 public:
   Planner(func::FuncOp function, const Chip &share, int64_t warps)
@@ -159,10 +161,6 @@ private:
                 ? core::elementBytes(tileOf(dot.getLhs()).getElementType()) == 2
                 : add(dot, dot.getLhs(), !isTransposed(dot.getLhs()))) &&
            add(dot, dot.getRhs(), isTransposed(dot.getRhs()));
-  }
-
-  static bool isComputed(Value operand) {
-    return !untransposed(operand).getDefiningOp<core::LoadOp>();
   }
 
   /// `isKMajor`: the operand's contiguous dimension is summed over.
@@ -339,8 +337,22 @@ Guards RolePlan::guards(func::FuncOp function) const {
   return {function, loads};
 }
 
+bool RolePlan::chainsProducts() const {
+  return llvm::any_of(pipes, [](const PipeLoads &pipe) {
+    return llvm::any_of(pipe.dots, [](core::DotOp dot) { return isComputed(dot.getLhs()); });
+  });
+}
+
 bool PipeLoads::isInner() const {
   return llvm::all_of(dots, [&](core::DotOp dot) { return dot->getBlock() == block; });
+}
+
+core::LoadOp PipeLoads::last() const {
+  core::LoadOp last = tiles.front().load;
+  for (const PipedTile &tile : tiles)
+    if (last->isBeforeInBlock(tile.load))
+      last = tile.load;
+  return last;
 }
 
 RoleRegisters roleRegisters(const Chip &share, int64_t warps, int64_t few, int64_t idle) {

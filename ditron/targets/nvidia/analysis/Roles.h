@@ -27,8 +27,10 @@ struct PipedTile {
 /// The loads of a pipe: tiles that come in one slot, each time their block is executed.
 struct PipeLoads {
   mlir::Block *block;
-  llvm::SmallVector<PipedTile> tiles;  ///< in program order
-  llvm::SmallVector<core::DotOp> dots; ///< that read them, likewise
+  llvm::SmallVector<PipedTile> tiles;  ///< as products have them
+  llvm::SmallVector<core::DotOp> dots; ///< that read them, in program order
+  /// The one that comes last: all views and coordinates are there by then.
+  core::LoadOp last() const;
   /// Whether these stand in the block itself, not in loops within it.
   bool isInner() const;
 };
@@ -43,6 +45,8 @@ struct RolePlan {
   llvm::SmallVector<core::LoadOp> packed = {};
 
   Guards guards(mlir::func::FuncOp function) const;
+  /// Whether a product takes what another one has given, as in attention.
+  bool chainsProducts() const;
 };
 
 /// Registers of a thread: a launch gives each as many, and where that is not enough, warps that do

@@ -227,7 +227,7 @@ void releaseBehind(ReceiveOp receive) {
 } // namespace
 
 void receiveAndMultiply(const PipeLoads &loads, Value pipe, int64_t warps) {
-  core::LoadOp last = loads.tiles.back().load;
+  core::LoadOp last = loads.last();
   core::DotOp first = loads.dots.front();
   Operation *before = loads.isInner() ? first.getOperation() : last.getOperation();
   ImplicitLocOpBuilder b(last.getLoc(), before);

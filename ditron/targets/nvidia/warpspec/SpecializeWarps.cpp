@@ -101,7 +101,7 @@ private:
   bool leads(Operation &op) override {
     if (llvm::any_of(pipes_,
                      [&](const LoadedPipe &one) {
-                       return op.isProperAncestor(one.loads.tiles.back().load);
+                       return op.isProperAncestor(one.loads.last());
                      }) ||
         llvm::any_of(packed_, [&](core::LoadOp load) { return op.isProperAncestor(load); }))
       return true;
@@ -121,7 +121,7 @@ private:
 
   void follow(Operation &op) override {
     for (const LoadedPipe &one : pipes_)
-      if (one.loads.tiles.back().load == &op)
+      if (one.loads.last() == &op)
         loadTiles(one);
     if (auto load = dyn_cast<core::LoadOp>(op); load && llvm::is_contained(packed_, load))
       loadPacked(load);
@@ -130,7 +130,7 @@ private:
   }
 
   void loadTiles(const LoadedPipe &one) {
-    core::LoadOp last = one.loads.tiles.back().load;
+    core::LoadOp last = one.loads.last();
     Value slot = b_.create<AcquireOp>(last.getLoc(), b_.getIndexType(), one.pipe);
     for (auto [n, tile] : llvm::enumerate(one.loads.tiles)) {
       core::LoadOp load = tile.load;
