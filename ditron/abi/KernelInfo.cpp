@@ -200,6 +200,8 @@ void checkNumbers(const KernelInfo &info) {
     throw RuntimeError("description of a kernel: team is no stride and extent of 1 or more");
   for (int64_t number : info.readSingly)
     check("read_singly", number);
+  for (int64_t number : info.readAhead)
+    check("read_ahead", number);
   for (const TensorMap &map : info.tensorMaps)
     check("tensor_maps", map.argument);
   for (size_t n = 0; n < info.copyProgram.size(); ++n)

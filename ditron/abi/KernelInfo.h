@@ -125,6 +125,9 @@ struct KernelInfo {
   /// The numbers of arguments that are read element by element: the same code serves any alignment
   /// of theirs.
   std::vector<int64_t> readSingly;
+  /// Those that are read before the launches in front have ended: constants of a graph of launches, of which
+  /// the first one begins when all before it have ended.
+  std::vector<int64_t> readAhead;
   /// The ranks that run it together where these are a line of a mesh: stride and extent; else empty.
   std::vector<int64_t> team;
 
@@ -153,6 +156,7 @@ struct KernelInfo {
     visit("view_table", self.viewTable);
     visit("tabled", self.tabled);
     visit("read_singly", self.readSingly);
+    visit("read_ahead", self.readAhead);
   }
   bool operator==(const KernelInfo &) const = default;
 

@@ -61,6 +61,7 @@ struct TaskProgram::Impl {
   Tensors bind(const Instance &instance, const Tensors &tensors) const;
   const Graph &recorded(Instance &instance, const Tensors &tensors) const;
   void eachLaunch(const Instance &instance, const Tensors &tensors, const Enqueue &launch) const;
+  void enqueue(const Instance &instance, const Tensors &tensors, const Stream &stream) const;
 };
 
 Instance TaskProgram::Impl::makeInstance(const std::vector<std::vector<int64_t>> &inputs) const {
@@ -171,6 +172,14 @@ static Places placesOf(const Tensors &tensors) {
 }
 
 /// The launches of a step on these tensors, recorded: their arguments are checked and laid out once.
+void TaskProgram::Impl::enqueue(const Instance &instance, const Tensors &tensors,
+                                const Stream &stream) const {
+  stream.handle().separate(); // what constants are filled with is there before any launch begins
+  eachLaunch(instance, tensors,
+             [&](const Program &program, const std::vector<KernelArgument> &arguments,
+                 const SharedTasks &tasks) { program.launch(arguments, stream, tasks); });
+}
+
 const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tensors) const {
   Places places = placesOf(tensors);
   auto found = std::find_if(instance.recorded.begin(), instance.recorded.end(),
@@ -178,9 +187,7 @@ const Graph &TaskProgram::Impl::recorded(Instance &instance, const Tensors &tens
   if (found != instance.recorded.end())
     return found->second;
   Graph graph(device, device->record([&](const std::shared_ptr<runtime::DeviceStream> &stream) {
-    eachLaunch(instance, tensors,
-               [&](const Program &program, const std::vector<KernelArgument> &arguments,
-                   const SharedTasks &tasks) { program.launch(arguments, Stream(stream), tasks); });
+    enqueue(instance, tensors, Stream(stream));
   }));
   if (instance.recorded.size() == Instance::kMostRecorded)
     instance.recorded.pop_front();
@@ -235,10 +242,7 @@ void TaskProgram::launch(const std::vector<Tensor> &tensors) const {
   if (impl_->mode != Mode::stream)
     impl_->recorded(instance, tensors).launch();
   else
-    impl_->eachLaunch(instance, tensors,
-                      [stream = Stream({impl_->device, &impl_->device->stream()})](
-                          const Program &program, const std::vector<KernelArgument> &arguments,
-                          const SharedTasks &tasks) { program.launch(arguments, stream, tasks); });
+    impl_->enqueue(instance, tensors, Stream({impl_->device, &impl_->device->stream()}));
 }
 
 } // namespace ditron

@@ -211,7 +211,7 @@ Kernel decodeAttention(DType type, const DecodeAttentionConfig &config = {});
 /// paged-attention(q[T,N,D], keys[P,G,S,D], values[P,G,S,D], positions[T], sequences[T], pages[B,L],
 /// scale) -> o[T,N,D]: the same over a cache in pages, as paged-append leaves it: query t sees the
 /// keys 0 to positions[t] of sequence sequences[t], none at position -1, where o is 0. A page is a
-/// tile of keys: S is at most config.n.
+/// tile of keys: S is at most config.n. Flat, o is [T,N*D].
 Kernel pagedAttention(DType type, const DecodeAttentionConfig &config = {});
 
 struct CombineAttentionConfig {

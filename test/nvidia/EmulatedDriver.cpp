@@ -214,8 +214,12 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   Launch made{module, {}};
   for (size_t n = 0; n < words; ++n)
     made.launch.words.push_back(*static_cast<int64_t *>(parameters[n]));
-  for (size_t n = 0; n < module->info.tensorMaps.size(); ++n)
-    made.launch.maps.push_back(**static_cast<const emulator::TensorMap **>(parameters[words + n]));
+  const std::vector<int64_t> &ahead = module->info.readAhead;
+  for (size_t n = 0; n < module->info.tensorMaps.size(); ++n) {
+    emulator::TensorMap map = **static_cast<const emulator::TensorMap **>(parameters[words + n]);
+    map.isReadAhead = std::ranges::find(ahead, module->info.tensorMaps[n].argument) != ahead.end();
+    made.launch.maps.push_back(std::move(map));
+  }
   made.launch.blocks = int(asked.grid[0]), made.launch.threads = int(asked.block[0]);
   made.launch.sharedBytes = int(asked.sharedBytes);
   made.launch.cluster = int(module->info.cluster);

@@ -61,6 +61,9 @@ public:
   /// Copies the elements of `from` to `to`, of the same type and shape, either of which may be in
   /// the memory of the host. Where the host may touch one of them, returns when that is done.
   virtual void copy(const Tensor &to, const Tensor &from) = 0;
+  /// The next launch begins when all that was enqueued has ended, where a device would begin it before: those
+  /// behind it may read what was written by then before they wait for others.
+  virtual void separate() {}
 };
 
 /// What a launch took.

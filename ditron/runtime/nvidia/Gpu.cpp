@@ -363,10 +363,11 @@ LaunchParameters::LaunchParameters(std::vector<int64_t> words, std::vector<Tenso
     addresses_.push_back(map.data());
 }
 
-void LoadedKernel::launch(const LaunchParameters &parameters, const Stream &stream,
-                          int cores) const {
+void LoadedKernel::launch(const LaunchParameters &parameters, const Stream &stream, int cores,
+                          bool isSeparate) const {
   const Cuda &cuda = device_->use();
-  bool dependentLaunch = launch_.dependentLaunch && cuda.version() >= kDependentLaunchInGraphs;
+  bool dependentLaunch =
+      launch_.dependentLaunch && !isSeparate && cuda.version() >= kDependentLaunchInGraphs;
   DescribedLaunch described(launch_, cores ? cores : cores_, dependentLaunch);
   described.config.stream = stream.handle();
   DITRON_CUDA(cuda, cuLaunchKernelEx, &described.config, function_, parameters.data(), nullptr);

@@ -207,8 +207,9 @@ public:
   int cores() const { return cores_; }
   int registers() const { return registers_; }
   /// Launches with the kernel's parameters, which are read before it returns; asynchronous.
-  /// `cores`: other than cores(), at most as many.
-  void launch(const LaunchParameters &parameters, const Stream &stream, int cores = 0) const;
+  /// `cores`: other than cores(), at most as many. `isSeparate`: it begins when all before it have ended.
+  void launch(const LaunchParameters &parameters, const Stream &stream, int cores = 0,
+              bool isSeparate = false) const;
 
 private:
   struct Code;

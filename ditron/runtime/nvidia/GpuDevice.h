@@ -7,6 +7,7 @@
 #include "ditron/runtime/nvidia/Graph.h"
 #include "ditron/runtime/nvidia/LaunchLog.h"
 #include "ditron/runtime/nvidia/LaunchState.h"
+#include <atomic>
 #include <mutex>
 
 namespace ditron::runtime {
@@ -33,6 +34,9 @@ public:
   void waitFor(const std::shared_ptr<DeviceEvent> &event) override;
   std::shared_ptr<DeviceEvent> record() override;
   void copy(const Tensor &to, const Tensor &from) override;
+  void separate() override { isSeparate_ = true; }
+  /// Whether the next launch is to begin behind all before it: asked for once.
+  bool takeSeparate() { return isSeparate_.exchange(false); }
 
   const Stream &driver() const { return stream_; }
   GpuDevice &device() const { return device_; }
@@ -50,6 +54,7 @@ private:
   GpuDevice &device_;
   Stream stream_;
   bool isRecorded_; ///< by a graph
+  std::atomic<bool> isSeparate_ = false;
   mutable std::mutex lock_;
   Executables launched_;                 ///< since it was last waited for
   std::vector<RecordedLaunch> recorded_; ///< of a stream that a graph records

@@ -218,7 +218,8 @@ void GpuExecutable::enqueue(const Binding &binding, GpuStream &stream, const For
   if (form.graph)
     form.graph->launch(stream.driver());
   else if (binding.copies.isEmpty())
-    binding.variant->loaded->launch(binding.parameters, stream.driver(), binding.cores);
+    binding.variant->loaded->launch(binding.parameters, stream.driver(), binding.cores,
+                                    stream.takeSeparate());
   else
     enqueueSteps(binding, stream.driver(), copyStream(form.isCaptured), form.isCaptured);
 }

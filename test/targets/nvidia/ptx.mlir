@@ -25,8 +25,9 @@
 // RUN: ditron compile gemm-rs --target sm_90a --dtype bf16 --ranks 4 --shape M=2048,N=2752,K=4096 --config engine=cores,transB=yes,m=128,n=256,pairs=rows --emit asm | FileCheck %s --check-prefix=SCATTERED
 // RUN: ditron compile gemm-ar --target sm_90a --dtype bf16 --ranks 2 --shape M=8192,N=4096,K=7168 --alignment 16 --emit asm | FileCheck %s --check-prefix=REDUCED
 // RUN: ditron compile paged-attention --target sm_90a --dtype bf16 --shape T=8,N=32,G=8,D=128,P=128,S=64,B=8,L=8 --config parts=apart --alignment 16 --emit asm | FileCheck %s --check-prefix=PARTS
+// RUN: ditron compile paged-attention --target sm_90a --dtype bf16 --shape T=8,N=32,G=8,D=128,P=128,S=64,B=8,L=8 --config flat=yes --alignment 16 --emit asm | FileCheck %s --check-prefix=WHOLE
 
-// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"exact_cores":[],"tensor_maps":[],"view_table":[],"tabled":[],"read_singly":[]}
+// BF16: // ditron {"version":1,"name":"gemm","target":"sm_80",{{.*}}"requirements":[],"threads":256,"shared_bytes":{{[0-9]+}},{{.*}}"cluster":1,"least_cores":1,"dependent_launch":false,"tiles":[],"exact_cores":[],"tensor_maps":[],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // BF16: .target sm_80
 // BF16: .entry ditron_kernel
 // BF16: .reqntid 256
@@ -39,7 +40,7 @@
 
 // The chip has warpgroups: a larger tile, a producer, registers from warps that need few. A pair of CTAs shares
 // B: each multicasts its part to both, and warps release slots in both. Results leave through shared memory.
-// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"least_cores":2,"dependent_launch":true,"tiles":[],"exact_cores":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[]}
+// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"least_cores":2,"dependent_launch":true,"tiles":[],"exact_cores":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384
@@ -78,12 +79,12 @@
 // COLUMNS: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
 
 // Tiles whose width fits the number of cores: two blocks of 64 rows a warpgroup, the last of whose 3 blocks of columns overlap.
-// TALL: "threads":384,{{.*}}"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[176,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[]}
+// TALL: "threads":384,{{.*}}"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[176,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // TALL-COUNT-6: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 // TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n176k16.f32.bf16.bf16
 
 // Few rows: the weights are the left side.
-// FEW: "threads":256,{{.*}}"tensor_maps":[{"argument":1,"box":[64,64],"tf32":false},{"argument":0,"box":[8,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[]}
+// FEW: "threads":256,{{.*}}"tensor_maps":[{"argument":1,"box":[64,64],"tf32":false},{"argument":0,"box":[8,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // FEW: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16
 
 // One warpgroup and the producer have registers enough.
@@ -196,3 +197,8 @@
 // PARTS: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // PARTS: lg2.approx.ftz.f32
 // PARTS-NOT: .f64
+
+// Two CTAs of one warpgroup share an SM.
+// WHOLE: .minnctapersm 2
+// WHOLE: cp.async.bulk.tensor.4d.shared::cluster.global.tile
+// WHOLE: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16

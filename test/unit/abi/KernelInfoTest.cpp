@@ -51,6 +51,7 @@ KernelInfo example() {
   info.tabled = {0};
   info.tensorMaps = {{0, {64, 128}, true}, {3, {1, 64, 64}, false}};
   info.readSingly = {1};
+  info.readAhead = {1};
   info.team = {2, 3};
   return info;
 }

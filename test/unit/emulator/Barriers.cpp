@@ -27,7 +27,8 @@ bool Block::synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
       continue;
     }
     bool isNew = i.has("init"), isOver = i.has("inval");
-    auto [block, address] = blockOf(value(warp, i.operands[isNew || isOver ? 0 : 1], lane));
+    bool arrives = i.has("arrive"), stands = isNew || isOver || !arrives;
+    auto [block, address] = blockOf(value(warp, i.operands[stands ? 0 : 1], lane));
     if (block.barriers_.contains(address) == isNew)
       throw Fault(isNew ? "an mbarrier is made where one is" : "there is no mbarrier: " + i.text);
     if (isOver) {
@@ -39,10 +40,10 @@ bool Block::synchronise(Warp &warp, const Instruction &i, const Mask &mask) {
       barrier.arrivals = barrier.pending = static_cast<int64_t>(value(warp, i.operands[1], lane));
       continue;
     }
-    if (--barrier.pending < 0)
+    if (arrives && --barrier.pending < 0)
       throw Fault("too many arrivals: " + i.text);
     if (i.has("expect_tx"))
-      barrier.bytes += static_cast<int64_t>(value(warp, i.operands[2], lane));
+      barrier.bytes += static_cast<int64_t>(value(warp, i.operands[arrives ? 2 : 1], lane));
     barrier.update();
   }
   return true;

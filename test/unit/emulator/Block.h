@@ -515,7 +515,10 @@ private:
   //===-- Launches (LaunchOrder.cpp) --------------------------------------------------------===//
 
   /// What a launch that begins early promises: Fault where it is not kept.
-  static void checkOrder(Warp &warp, const Instruction &i, const Mask &mask);
+  void checkOrder(Warp &warp, const Instruction &i, const Mask &mask);
+  /// Whether it loads a constant, which no launch writes.
+  bool loadsAhead(Warp &warp, const Instruction &i, size_t lane);
+  const TensorMap &mapOf(Warp &warp, const Operand &memory, size_t lane);
 
   //===-- TMA (Copies.cpp) ------------------------------------------------------------------===//
 

@@ -23,6 +23,10 @@ void Block::copy(Warp &warp, const Instruction &i, const Mask &mask) {
   }
 }
 
+const TensorMap &Block::mapOf(Warp &warp, const Operand &memory, size_t lane) {
+  return launch_.maps.at(value(warp, memory.parts[0], lane) - kParameters - launch_.words.size());
+}
+
 void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
   if (!i.has("tensor")) {
     auto of = [&](size_t operand) { return value(warp, i.operands[operand], lane); };
@@ -30,8 +34,7 @@ void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores)
   }
   bool isStore = i.has("bulk_group");
   const Operand &memory = i.operands[isStore ? 0 : 1], &shared = i.operands[isStore ? 1 : 0];
-  uint64_t number = value(warp, memory.parts[0], lane) - kParameters - launch_.words.size();
-  Transfer transfer{&launch_.maps.at(number),
+  Transfer transfer{&mapOf(warp, memory, lane),
                     {},
                     value(warp, shared, lane),
                     isStore ? 0 : value(warp, i.operands[2], lane)};

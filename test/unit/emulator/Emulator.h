@@ -34,6 +34,7 @@ struct TensorMap {
   int64_t elementBytes;
   std::vector<int64_t> extents, strides, box;
   bool roundsToTf32 = false; ///< elements of f32, on the way
+  bool isReadAhead = false;  ///< before launches in front have ended
 };
 
 /// A launch: 64-bit words for the first parameters, tensor maps for those behind them.

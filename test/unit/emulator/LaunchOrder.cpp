@@ -3,7 +3,7 @@
 // Programmatic dependent launch: a launch may begin before those in front of it have ended. It gives
 // what it would give behind them if each of its threads waits for them before it touches memory, and
 // before it ends: the launch behind it, which waits for this one alone, would else not wait for those.
-// Hints are no accesses.
+// Hints are no accesses, and constants, which no launch writes, may be loaded before.
 #include "Block.h"
 
 namespace ditron::emulator {
@@ -18,13 +18,18 @@ static bool touchesMemory(const Instruction &i) {
          !i.has("shared::cluster") && !i.has("shared::cta");
 }
 
+bool Block::loadsAhead(Warp &warp, const Instruction &i, size_t lane) {
+  bool loads = i.name() == "cp" && i.has("tensor") && !i.has("bulk_group");
+  return loads && mapOf(warp, i.operands[1], lane).isReadAhead;
+}
+
 void Block::checkOrder(Warp &warp, const Instruction &i, const Mask &mask) {
   bool waits = i.name() == "griddepcontrol" && i.has("wait");
   bool ends = i.name() == "ret" || i.name() == "exit";
   if (!waits && !ends && !touchesMemory(i))
     return;
   for (size_t lane = 0; lane < kLanes; ++lane) {
-    if (mask[lane] && !waits && !warp.hasWaited[lane])
+    if (mask[lane] && !waits && !warp.hasWaited[lane] && !loadsAhead(warp, i, lane))
       throw Fault(ends ? "a thread ends before it has waited for the launches before its own"
                        : "memory is accessed before the launches before are waited for: " + i.text);
     warp.hasWaited[lane] |= mask[lane] && waits;

@@ -96,6 +96,17 @@ TEST(AttentionTiles, FitTheRegisters) {
   EXPECT_EQ(std::tuple(byWarpgroups.m, byWarpgroups.n, byWarpgroups.d), std::tuple(128, 128, 128));
 }
 
+TEST(AttentionTiles, ManyHeadsTakeAllTheirKeys) {
+  AttentionShape shape{4, 64, 128, DType::bf16};
+  DecodeTile few = pagedTile(shape, 8, gpuOfWarpgroups()),
+             many = pagedTile(shape, 512, gpuOfWarpgroups());
+  EXPECT_EQ(std::tuple(few.m, few.block, few.warps), std::tuple(4, 1, 8));
+  EXPECT_EQ(std::tuple(many.m, many.n, many.block), std::tuple(64, 64, 0));
+  AttentionShape ofOddPages{4, 48, 128, DType::bf16}, wide{4, 64, 128, DType::f32};
+  EXPECT_GT(pagedTile(ofOddPages, 512, gpuOfWarpgroups()).block, 0);
+  EXPECT_GT(pagedTile(wide, 512, gpuOfWarpgroups()).block, 0);
+}
+
 TEST(Communication, SmallSumsTakeOneExchange) {
   EXPECT_FALSE(takesTwoShots(4096, 4, {}, {}));
   EXPECT_TRUE(takesTwoShots(1 << 20, 4, {}, {}));

@@ -246,6 +246,43 @@ TEST(TaskGraphs, WeightsOfLongRowsOnTensorCores) {
   }
 }
 
+/// Few rows of x by two matrices, which the graph is given as constants or with each launch.
+TaskGraph twoProducts(const Tensor *W0, const Tensor *W1) {
+  kernels::GemvConfig config{.m = 8, .n = 64, .k = 64};
+  TaskGraph g("two-products");
+  Value x = g.input("x[B,K]", DType::bf16);
+  auto matrix = [&](const Tensor *W, const char *text) {
+    return W ? g.constant(*W) : g.input(text, DType::bf16);
+  };
+  Value first = matrix(W0, "W0[N,K]"), second = matrix(W1, "W1[K,N]");
+  Kernel product = kernels::gemv(DType::bf16, config);
+  g.output(g.task(product, g.task(product, x, first), second));
+  return g;
+}
+
+/// A GPU may load constants while launches in front still run: each launch has those of its time.
+TEST(TaskGraphs, ConstantsAreThoseOfTheTimeOfALaunch) {
+  constexpr int64_t kRows = 8, kDepth = 1032, kWidth = 200;
+  Context ctx = Context::init({.cores = 2});
+  auto tensor = [&](std::vector<int64_t> shape) {
+    return ctx.tensorFrom(randomTensor(shape, 1, DType::bf16));
+  };
+  Tensor x = tensor({kRows, kDepth}), W0 = tensor({kWidth, kDepth}), W1 = tensor({kDepth, kWidth});
+  Tensor expected = tensor({kRows, kDepth}), found = tensor({kRows, kDepth});
+  TaskProgram given = ctx.compile(twoProducts(nullptr, nullptr), {.mode = Mode::stream});
+  for (Mode mode : {Mode::stream, Mode::graph}) {
+    TaskProgram program = ctx.compile(twoProducts(&W0, &W1), {.mode = mode});
+    for (unsigned launch = 0; launch < 3; ++launch) {
+      W0.copyFrom(randomTensor(W0.shape(), 10 + launch, DType::bf16));
+      W1.copyFrom(randomTensor(W1.shape(), 20 + launch, DType::bf16));
+      given(x, W0, W1, expected);
+      program(x, found);
+      ctx.sync();
+      EXPECT_EQ(0, std::memcmp(found.toHost().data(), expected.toHost().data(), found.bytes()));
+    }
+  }
+}
+
 /// Products of a row x, and between them a task that ends the launch unless number + 1 is above 0.
 TaskGraph guardedProducts() {
   kernels::GemvConfig config{.m = 1, .n = 4, .k = 512, .byElements = true};

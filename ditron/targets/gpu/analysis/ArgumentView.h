@@ -47,6 +47,8 @@ mlir::BlockArgument rootOf(mlir::Value view);
 bool isReadOnly(mlir::Value view);
 /// Whether it is part of a tensor that was there before the launch, of which tasks write parts.
 bool isLasting(mlir::Value view);
+/// Whether it is part of a constant of the graph that the launch is of.
+bool isConstant(mlir::Value view);
 
 /// The core::kAlignmentAttr of the argument, or of the view of a table, that a view is part of; 0
 /// where it has none.

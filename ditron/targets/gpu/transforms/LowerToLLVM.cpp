@@ -223,6 +223,14 @@ private:
     return number;
   }
 
+  static std::vector<int64_t> readAhead(func::FuncOp kernel) {
+    std::vector<int64_t> numbers;
+    for (BlockArgument argument : kernel.getArguments())
+      if (kernel.getArgAttr(argument.getArgNumber(), kReadAheadAttr))
+        numbers.push_back(numberOf(kernel, argument));
+    return numbers;
+  }
+
   /// The numbers of arguments to whose code it makes no difference how they are aligned.
   static std::vector<int64_t> readSingly(func::FuncOp kernel) {
     std::vector<int64_t> numbers;
@@ -247,6 +255,7 @@ private:
       return failure();
     info->threads = threads;
     info->readSingly = readSingly(kernel);
+    info->readAhead = readAhead(kernel);
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n)
       if (auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr))
         info->tensorMaps.push_back({map.getAs<IntegerAttr>("argument").getInt(),

@@ -54,6 +54,8 @@ inline constexpr llvm::StringLiteral kDependentLaunchAttr = "simt.dependent_laun
 /// f32 are rounded to tf32 on the way, and the dimension along which copies end with a run of
 /// places.
 inline constexpr llvm::StringLiteral kTensorMapAttr = "simt.tensor_map";
+/// Marks arguments that are read before the launches in front of a kernel have ended (unit attribute).
+inline constexpr llvm::StringLiteral kReadAheadAttr = "simt.read_ahead";
 /// The bytes of shared memory that a lowered kernel needs (i64 attribute of the function).
 inline constexpr llvm::StringLiteral kSharedAttr = "simt.shared_bytes";
 

@@ -254,6 +254,11 @@ void Instructions::arriveExpecting(Value barrier, Value bytes) {
            {barrier, bytes}, {});
 }
 
+void Instructions::expect(Value barrier, int64_t bytes) {
+  assemble(fmt::format("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [$0], {};", bytes),
+           "r,~{memory}", {barrier}, {});
+}
+
 /// The policy of what leaves L2 first, as createpolicy makes it.
 static constexpr int64_t kEvictFirst = 0x12F0000000000000;
 

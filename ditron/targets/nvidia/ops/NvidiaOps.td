@@ -106,16 +106,52 @@ def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> 
 def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The producer's next slot, once all have released it";
   let description = [{
-    Afterwards each tile of the slot is loaded once.
+    Afterwards each tile of the slot is loaded once. Of slots that were filled `ahead`, so many bytes are
+    there or on their way.
 
     Example:
     ```mlir
     %slot = nvidia.acquire %pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
     ```
   }];
-  let arguments = (ins Nvidia_PipeType:$pipe);
+  let arguments = (ins Nvidia_PipeType:$pipe, OptionalAttr<I64Attr>:$ahead);
   let results = (outs Index:$slot);
-  let assemblyFormat = "$pipe attr-dict `:` type($pipe)";
+  let assemblyFormat = "$pipe (`ahead` $ahead^)? attr-dict `:` type($pipe)";
+}
+
+def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMemoryEffects]> {
+  let summary = "What the producer's thread does before launches in front of this one are waited for";
+  let description = [{
+    It fills slots of a pipe with what no launch writes. See nvidia.grid_dependency_wait.
+
+    Example:
+    ```mlir
+    nvidia.ahead {
+      scf.for %k = %c0 to %n step %c1 {
+        %slot = nvidia.expect %pipe bytes 8192 : <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
+        nvidia.tma_load %W[%j, %k] by %map to %pipe[%slot] tile 0 shape [64, 64]
+            : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
+      }
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+}
+
+def Nvidia_ExpectOp : Nvidia_Op<"expect", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The next slot that is filled ahead: so many bytes of it come before it is acquired";
+  let description = [{
+    Slots are filled ahead from the first one on, each once, no more than there are.
+
+    Example:
+    ```mlir
+    %slot = nvidia.expect %pipe bytes 8192 : <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
+    ```
+  }];
+  let arguments = (ins Nvidia_PipeType:$pipe, I64Attr:$bytes);
+  let results = (outs Index:$slot);
+  let assemblyFormat = "$pipe `bytes` $bytes attr-dict `:` type($pipe)";
 }
 
 def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -127,7 +163,8 @@ def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEf
     argument's memory and the tile's panels to TMA, with the pages of symmetric memory as
     one dimension more, of which `page` says which; `tile` is the number of the tile in the slot,
     which may be wider than `shape`, and then has what lies next to it. A tile that is `shared` is
-    the same for all CTAs of the cluster: each loads its part of the rows and multicasts it.
+    the same for all CTAs of the cluster: each loads its part of the rows and multicasts it. One that is
+    `unless_ahead` is not loaded again where it has come ahead.
 
     Example:
     ```mlir
@@ -136,8 +173,8 @@ def Nvidia_TmaLoadOp : Nvidia_Op<"tma_load", [AttrSizedOperandSegments, MemoryEf
     ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<Index>:$coords, AnyType:$map, Nvidia_PipeType:$pipe, Index:$slot, I64Attr:$tile, DenseI64ArrayAttr:$shape,
-                       Optional<Index>:$page, UnitAttr:$shared);
-  let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape (`shared` $shared^)? attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
+                       Optional<Index>:$page, UnitAttr:$shared, UnitAttr:$unlessAhead);
+  let assemblyFormat = "$view `[` $coords `]` (`page` $page^)? `by` $map `to` $pipe `[` $slot `]` `tile` $tile `shape` $shape (`shared` $shared^)? (`unless_ahead` $unlessAhead^)? attr-dict `:` type($view) `,` type($map) `,` type($pipe)";
   let hasVerifier = 1;
 }
 

@@ -33,6 +33,8 @@
 //   nvidia.grid_dependency_wait
 //   nvidia.roles producer { ... } consumer { ... }
 //
+// What the producer does ahead, it does in front of the wait.
+//
 // While a kernel of several ranks waits for a peer's, which may be launched on the same GPU, the next
 // launch would take the place of that. So it lets nobody begin before its CTAs have waited for the
 // last time: where simt.end stands, or simt.close.
@@ -66,10 +68,10 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// Whether an op touches no memory but that of its CTA. The launch's number is one that the launch
-/// before changes.
+/// Whether an op touches no memory but that of its CTA, and none that other launches write. The launch's
+/// number is one that the launch before changes.
 bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp, GridDependencyReleaseOp>(op) ||
+  return isa<PipeOp, QueueOp, GateOp, RingOp, AheadOp, GridDependencyReleaseOp>(op) ||
          (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
 }
 
@@ -95,13 +97,6 @@ bool hasFreeLoads(func::FuncOp function) {
   return function.walk(isFree).wasInterrupted();
 }
 
-/// Whether a view is of a constant of the graph.
-bool isConstant(Value view) {
-  BlockArgument argument = gpu::rootOf(view);
-  return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                         .getArgAttr(argument.getArgNumber(), core::kConstantAttr);
-}
-
 /// Asks for constants in front of the wait.
 void askForConstants(GridDependencyWaitOp wait, const Chip &chip) {
   constexpr int64_t kBytesOfSm = 64 * 1024; // what is on its way to an SM at a time, or a bit more
@@ -112,7 +107,7 @@ void askForConstants(GridDependencyWaitOp wait, const Chip &chip) {
   Value most = b.create<arith::ConstantIntOp>(loc, chip.sms * ctas, 32);
   Value isOfFirstWave = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, cta, most);
   auto branch = b.create<scf::IfOp>(loc, isOfFirstWave);
-  if (ConstantLoads{isConstant, {}, kBytesOfSm / ctas}.ask(branch.getThenBodyBuilder(), wait))
+  if (ConstantLoads{gpu::isConstant, {}, kBytesOfSm / ctas}.ask(branch.getThenBodyBuilder(), wait))
     return;
   for (Operation *op : {branch.getOperation(), isOfFirstWave.getDefiningOp(), most.getDefiningOp(),
                         cta.getDefiningOp()})

@@ -9,8 +9,18 @@
 
 namespace ditron::nvidia {
 
-/// Words of a thread's position in a pipe.
-enum Position { kFillSlot, kFillParity, kTakeSlot, kTakeParity, kFreeSlot, kPositions };
+/// Words of a thread's position in a pipe. `ahead`: slots that were filled ahead and are not acquired yet, and
+/// whether the one that was acquired last is one of them.
+enum Position {
+  kFillSlot,
+  kFillParity,
+  kTakeSlot,
+  kTakeParity,
+  kFreeSlot,
+  kAhead,
+  kIsAhead,
+  kPositions
+};
 
 /// Bytes of shared memory of a tile, and of a slot.
 inline int64_t tileBytes(mlir::RankedTensorType tile) {

@@ -200,6 +200,10 @@ private:
   }
 };
 
+int64_t bytesOf(RankedTensorType tile) {
+  return tile.getNumElements() * storageBytes(tile.getElementType());
+}
+
 struct AcquirePattern : TilePattern<AcquireOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(AcquireOp op, OpAdaptor adaptor,
@@ -211,10 +215,50 @@ struct AcquirePattern : TilePattern<AcquireOp> {
     t.instructions.waitBarrier(pipe.empty(slot), pipe.get(kFillParity));
     int64_t bytes = 0;
     for (RankedTensorType tile : type.getTiles())
-      bytes += tile.getNumElements() * storageBytes(tile.getElementType());
-    t.instructions.arriveExpecting(pipe.full(slot), bytes);
+      bytes += bytesOf(tile);
+    if (op.getAhead())
+      t.instructions.arriveExpecting(pipe.full(slot), bytesLeft(t, pipe, bytes, *op.getAhead()));
+    else
+      t.instructions.arriveExpecting(pipe.full(slot), bytes);
     pipe.advance(kFillSlot, kFillParity);
     b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), slot);
+    return success();
+  }
+
+private:
+  /// Those of a slot that are not there or on their way.
+  static Value bytesLeft(ThreadBuilder &t, Pipe &pipe, int64_t all, int64_t ahead) {
+    Value count = pipe.get(kAhead);
+    Value isAhead = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ne, count, t.i32(0));
+    Value taken = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI32Type(), isAhead);
+    pipe.set(kAhead, t.b.create<arith::SubIOp>(t.loc, count, taken));
+    pipe.set(kIsAhead, taken);
+    return t.b.create<arith::SelectOp>(t.loc, isAhead, t.i32(all - ahead), t.i32(all));
+  }
+};
+
+struct ExpectPattern : TilePattern<ExpectOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(ExpectOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    Pipe pipe(t, op.getPipe().getType(), adaptor.getPipe());
+    Value slot = pipe.get(kAhead);
+    t.instructions.expect(pipe.full(slot), op.getBytes());
+    pipe.set(kAhead, t.add(slot, t.i32(1)));
+    b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), slot);
+    return success();
+  }
+};
+
+struct AheadPattern : TilePattern<AheadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(AheadOp op, OpAdaptor,
+                                ConversionPatternRewriter &b) const override {
+    ThreadBuilder t(b, op.getLoc(), context_);
+    auto thread = b.create<scf::IfOp>(op.getLoc(), isThread(t, context_.warps));
+    b.inlineBlockBefore(&op.getBody().front(), thread.thenBlock()->getTerminator());
+    b.eraseOp(op);
     return success();
   }
 };
@@ -241,6 +285,12 @@ struct TmaLoadPattern : EffectPattern<TmaLoadOp> {
       place = t.offset(place, t.mul(row, t.i32(kPanelBytes)));
     }
     bool isReadOnce = op->hasAttr(kEvictFirstAttr);
+    OpBuilder::InsertionGuard guard(b);
+    if (op.getUnlessAhead()) {
+      Value isMissing = b.create<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq,
+                                                pipe.get(kIsAhead), t.i32(0));
+      b.setInsertionPointToStart(b.create<scf::IfOp>(op.getLoc(), isMissing).thenBlock());
+    }
     Value first = coords[0];
     for (int64_t panel = 0; panel < tile.getDimSize(1) / width; ++panel) {
       coords[0] = t.add(first, t.i32(panel * width));
@@ -344,10 +394,10 @@ struct ClusterRankPattern : TilePattern<ClusterRankOp> {
 
 void addRolePatterns(RewritePatternSet &patterns, const TypeConverter &types,
                      const ThreadContext &context) {
-  patterns
-      .add<PipePattern, RolesPattern, AcquirePattern, TmaLoadPattern, ReceivePattern, ClipPattern,
-           PingPongWaitPattern, PingPongArrivePattern, ReleasePattern, ClusterRankPattern>(
-          types, patterns.getContext(), context);
+  patterns.add<PipePattern, RolesPattern, AcquirePattern, ExpectPattern, AheadPattern,
+               TmaLoadPattern, ReceivePattern, ClipPattern, PingPongWaitPattern,
+               PingPongArrivePattern, ReleasePattern, ClusterRankPattern>(
+      types, patterns.getContext(), context);
 }
 
 } // namespace ditron::nvidia

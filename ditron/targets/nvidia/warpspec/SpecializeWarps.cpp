@@ -55,6 +55,7 @@
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "ditron/targets/nvidia/warpspec/Consumer.h"
 #include "ditron/targets/nvidia/warpspec/DeferNotifies.h"
+#include "ditron/targets/nvidia/warpspec/FillAhead.h"
 #include "ditron/targets/nvidia/warpspec/PackedLoads.h"
 #include "ditron/targets/nvidia/warpspec/Producer.h"
 #include "ditron/targets/nvidia/warpspec/Searches.h"
@@ -99,10 +100,8 @@ public:
 private:
   /// Tiles to load, or what comes before some, waits and the kernel's end.
   bool leads(Operation &op) override {
-    if (llvm::any_of(pipes_,
-                     [&](const LoadedPipe &one) {
-                       return op.isProperAncestor(one.loads.last());
-                     }) ||
+    if (llvm::any_of(
+            pipes_, [&](const LoadedPipe &one) { return op.isProperAncestor(one.loads.last()); }) ||
         llvm::any_of(packed_, [&](core::LoadOp load) { return op.isProperAncestor(load); }))
       return true;
     WalkResult result = op.walk([&](Operation *inner) {
@@ -231,6 +230,8 @@ private:
     searches.connect(roles.getProducer(), roles.getConsumer(), b);
     if (outbox)
       deferNotifies(roles, b);
+    if (chip->hasDependentLaunch)
+      fillAhead(roles);
   }
 
   /// CTAs that a load may be made for at once: those of the cluster, where all its CTAs take the

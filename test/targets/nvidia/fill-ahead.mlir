@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps --nvidia-dependent-launch | FileCheck %s
+
+// Tiles of a constant come ahead, those of the first tile of C, as many as the pipe has slots.
+// CHECK-LABEL: func.func @product
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.readonly, tile.unit_stride}
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {simt.read_ahead, tile.constant
+// CHECK: %[[PIPE:.*]] = nvidia.pipe : <14 of
+// CHECK: nvidia.ahead {
+// CHECK: %[[END:.*]] = arith.minsi
+// CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[END]] step
+// CHECK: %[[SLOTS:.*]] = arith.constant 14
+// CHECK: %[[DEPTH:.*]] = arith.minsi
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to %[[DEPTH]] step
+// CHECK-NEXT: %[[SLOT:.*]] = nvidia.expect %[[PIPE]] bytes 8192
+// CHECK-NEXT: nvidia.tma_load %[[W]][%[[J]], %[[K]]] by %{{.*}} to %[[PIPE]][%[[SLOT]]] tile 1 shape [64, 64] :
+// CHECK-NOT: nvidia.tma_load
+// CHECK: nvidia.grid_dependency_wait
+// CHECK-NEXT: nvidia.roles producer {
+// CHECK: nvidia.acquire %[[PIPE]] ahead 8192
+// CHECK-NEXT: nvidia.tma_load %[[X]][{{.*}}tile 0 shape [64, 64] :
+// CHECK-NEXT: nvidia.tma_load %[[W]][{{.*}}tile 1 shape [64, 64] unless_ahead :
+func.func @product(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %W: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.constant}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %cta: index, %n: index, %ctas: index, %depth: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %j = %cta to %n step %ctas {
+    %acc = scf.for %k = %c0 to %depth step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %x[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %w = tile.transpose %b [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %w, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %acc, %C[%c0, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  }
+  return
+}
+
+// Where a launch has to be waited for to find a tile, nothing comes ahead.
+// CHECK-LABEL: func.func @found_in_memory
+// CHECK-NOT: nvidia.ahead
+// CHECK: return
+func.func @found_in_memory(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %W: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.constant}, %places: memref<?xi32, strided<[?], offset: ?>> {tile.readonly}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %depth: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %place = memref.load %places[%c0] : memref<?xi32, strided<[?], offset: ?>>
+  %j = arith.index_cast %place : i32 to index
+  %acc = scf.for %k = %c0 to %depth step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+    %read = memref.load %places[%k] : memref<?xi32, strided<[?], offset: ?>>
+    %l = arith.index_cast %read : i32 to index
+    %a = tile.load %x[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %b = tile.load %W[%j, %l] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %w = tile.transpose %b [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %w, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  tile.store %acc, %C[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}
