@@ -48,6 +48,26 @@ RowTile elementTile(const RowShape &shape, const DeviceTraits &target) {
   return {fit(shape.T, kElements / width), width};
 }
 
+/// The widest tile of a row that gives half of the SMs or more one.
+static int64_t tileForSms(const RowShape &shape, int64_t sms) {
+  constexpr int64_t kWidest = 4096, kNarrowest = 1024;
+  int64_t width = kWidest;
+  while (width > kNarrowest && 2 * shape.T * tilesOf(shape.H, width) < sms)
+    width /= 2;
+  return fit(shape.H, width);
+}
+
+PartTile partTile(const RowShape &shape, int64_t cores, const DeviceTraits &target) {
+  constexpr int64_t kPartsOfSm = 32, kPartsOfCore = 4, kWidestOfCpu = 512, kFewestOfCpu = 8192;
+  bool isGpu = target.isGpu();
+  int64_t width = isGpu ? tileForSms(shape, target.sms)
+                        : std::min(elementTile(shape, target).width, kWidestOfCpu);
+  int64_t wanted = tilesOf(isGpu ? kPartsOfSm * target.sms : kPartsOfCore * cores, shape.T);
+  int64_t tiles = tilesOf(shape.H, width);
+  int64_t parts = std::min(wanted, isGpu ? tiles : tilesOf(shape.H, kFewestOfCpu));
+  return {width, parts > 1 ? tilesOf(tiles, parts) : 0};
+}
+
 int64_t vectorTile(int64_t N, int64_t cores, const DeviceTraits &target) {
   constexpr int64_t kLongest = 16384, kTilesPerCore = 4;
   int64_t tile = 1024;

@@ -25,6 +25,15 @@ RowTile rowTile(const RowShape &shape, const DeviceTraits &target);
 /// The same for a kernel that need not have a whole row: as many elements whatever H is.
 RowTile elementTile(const RowShape &shape, const DeviceTraits &target);
 
+/// Rows of which cores look at parts: the elements of a tile, and how many tiles are a part; 0: all are.
+struct PartTile {
+  int64_t width, block;
+};
+/// As many parts as keep all of `cores` busy, where there are few rows. On a GPU as wide tiles as most SMs
+/// get one of, for each thread to read several times 16 bytes; on a CPU columns of a tile, and what is known
+/// of each, stay in the first-level cache.
+PartTile partTile(const RowShape &shape, int64_t cores, const DeviceTraits &target);
+
 /// Elements of a tile of N: long enough for the prefetchers of a CPU, of which every one of `cores`
 /// gets several.
 int64_t vectorTile(int64_t N, int64_t cores, const DeviceTraits &target);

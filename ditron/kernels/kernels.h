@@ -236,9 +236,20 @@ Kernel embed(DType type, const EmbedConfig &config = {});
 
 struct ArgmaxConfig {
   int width = 1024; ///< elements of a tile
+  int block = 0; ///< tiles of a row that are a part, which one core looks at; 0: there is one part
+  bool apart = false; ///< the results are those of parts; else they are joined
 };
-/// argmax(x[B,V]) -> ids[B]: where the largest element of each row is (i32), the first of equal ones.
+/// argmax(x[B,V]) -> ids[B]: where the largest element of each row is (i32), the first of equal ones. Apart,
+/// with P parts of a row, the results are values[B,P] and places[B,P]: each part's largest element, and
+/// where in the row its first one is (i32). A row with NaN may have none: then its place is the largest i32.
 Kernel argmax(DType type, const ArgmaxConfig &config = {});
+
+struct CombineArgmaxConfig {
+  int parts = 128; ///< of a row, that are looked at together
+};
+/// combine-argmax(values[B,P], places[B,P]) -> ids[B]: argmax of rows, of that of each of P parts as argmax
+/// leaves them.
+Kernel combineArgmax(DType type, const CombineArgmaxConfig &config = {});
 
 //===-- Moving data between ranks -------------------------------------------------------------===//
 

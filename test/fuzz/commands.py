@@ -19,7 +19,7 @@ import time
 KERNELS = ("vector-add gemm batched-gemm grouped-gemm fp8-gemm softmax rms-norm layer-norm silu-mul rope "
            "flash-attention all-gather reduce-scatter all-reduce all-to-all dense-all-to-all broadcast send-recv "
            "ag-gemm gemm-rs gemm-ar ring-attention expert-gemm gemv packed-gemv decode-attention combine-attention "
-           "cache-append embed packed-embed argmax").split()
+           "cache-append embed packed-embed argmax combine-argmax").split()
 WORDS = ("", "0", "1", "2", "3", "4", "7", "16", "-1", "x", "1.5", "2147483648", "4294967296", "9223372036854775807",
          "99999999999999999999", "1e9", "inf", "nan", "a=b", "=", ",", "--", "\u00e9", "%s", "../..", "/dev/null", "$(id)")
 DIMS = "M N K B H D T S E L R tokens rows".split()

@@ -22,6 +22,7 @@ SHAPES = {("N",): "N=1048576", ("H", "T"): "T=4096,H=4096", ("K", "M", "N"): "M=
           ("H", "N", "P", "T"): "T=4096,N=32,H=64,P=4096", ("B", "D", "G", "N", "S", "T"): "T=4096,S=4096,N=32,G=8,D=128,B=4",
           ("B", "K", "N"): "B=8,N=4096,K=4096", ("B", "G", "N"): "B=8,N=4096,G=128", ("G", "T", "V"): "T=64,V=32000,G=128", ("B", "D", "G", "S"): "B=8,G=8,S=512,D=128", ("B", "D", "G", "N", "S"): "B=8,N=32,G=8,S=512,D=128",
           ("B", "D", "N", "P"): "B=8,N=32,P=8,D=128", ("H", "T", "V"): "T=64,V=32000,H=4096", ("B", "V"): "B=8,V=32000",
+          ("B", "P"): "B=64,P=38",
           ("B", "D", "G", "L", "P", "S", "T"): "T=8,G=8,D=128,P=128,S=32,B=8,L=16",
           ("B", "D", "G", "L", "N", "P", "S", "T"): "T=8,N=32,G=8,D=128,P=128,S=32,B=8,L=16"}
 
@@ -82,6 +83,9 @@ def cases(program):
                 dims = "B=1,N=32,G=8,S=8192" if kernel.startswith("decode") else "T=8,N=32,G=8,P=128,S=32,B=8,L=16"
                 for warps in (4, 8) if dtype == "f32" else (4,): # as caches are beside weights that stream
                     yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", f"parts=apart,warps={warps}", "--alignment=16"
+    for rows in (1, 8, 64, 512):
+        for dtype in ("bf16", "f32"):
+            yield "argmax", CHIPS[0], dtype, f"B={rows},V=151936", "parts=apart", "--alignment=16"
     yield "grouped-gemm", CHIPS[0], "bf16", "T=49152,G=64,N=1408,K=2048", ""
     for dtype in ("bf16", "f16"):
         for heads in (128, 64):

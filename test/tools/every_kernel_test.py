@@ -35,7 +35,7 @@ def shapeOf(kernel, rows, others):
     dims = kernel["dims"]
     if kernel["name"] in OF_FOUR_DIMENSIONS:
         others = min(others, 7)
-    leading = next(dim for dim in ("M", "T", "S", "N", "V") if dim in dims)
+    leading = next(dim for dim in ("M", "T", "S", "N", "V", "P") if dim in dims)
     sizes = {dim: rows if dim == leading else others for dim in dims}
     if kernel["name"] in OF_HEADS and rows > MANY_ROWS:
         sizes |= {dim: min(others, 7) for dim in ("B", "G", "N")}

@@ -50,6 +50,7 @@ public:
   DeviceTraits deviceTraits() const override {
     return {.sms = chip_.computeUnits,
             .lanes = chip_.lanes,
+            .hasSignals = false,
             .registersPerSm = chip_.registers,
             .sharedBytesPerSm = chip_.ldsBytes,
             .threadsPerSm = chip_.threads,

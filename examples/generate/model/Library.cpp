@@ -111,8 +111,18 @@ int Library::headsOfTile(const Architecture &model) const {
   return int(std::min(target_.isGpu() ? kOfGpu : kOfCpu, int64_t(all)));
 }
 
+const Library::Made &Library::makeArgmax(int64_t rows, int64_t vocabulary) {
+  return make("argmax", {{"B", rows}, {"V", vocabulary}}, "parts=apart");
+}
+
 const Kernel &Library::argmax(int64_t rows, int64_t vocabulary) {
-  return get("argmax", {{"B", rows}, {"V", vocabulary}});
+  return makeArgmax(rows, vocabulary).kernel;
+}
+
+const Kernel &Library::combineArgmax(int64_t rows, int64_t vocabulary) {
+  const kernels::Config &config = makeArgmax(rows, vocabulary).config;
+  int64_t size = config["block"] ? config["block"] * config["width"] : vocabulary;
+  return get("combine-argmax", {{"B", rows}, {"P", (vocabulary + size - 1) / size}});
 }
 
 } // namespace generate

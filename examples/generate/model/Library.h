@@ -45,7 +45,9 @@ public:
   const ditron::Kernel *wholeAttention(const Architecture &model, ditron::DType type,
                                        int64_t pageSize, int64_t rows);
   const ditron::Kernel &joinParts(const Architecture &model, ditron::DType type);
+  /// Of parts of the rows of logits, which combineArgmax joins.
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
+  const ditron::Kernel &combineArgmax(int64_t rows, int64_t vocabulary);
   /// Heads that are turned together: on a GPU many, so that few tasks turn all of them.
   int headsOfTile(const Architecture &model) const;
 
@@ -63,6 +65,7 @@ private:
     return make(name, dims, config, type).kernel;
   }
   const Made &makeProduct(const Matrix &W, int64_t rows, const ProductOptions &options);
+  const Made &makeArgmax(int64_t rows, int64_t vocabulary);
 
   int64_t cores_;
   ditron::DeviceTraits target_;

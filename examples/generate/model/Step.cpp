@@ -48,7 +48,7 @@ public:
     Value logits = productOfNormed({}, rowsOf(x, wanted), weights_.head, weights_.finalNorm);
     if (weights_.head.rows < model_.vocabulary)
       logits = g_.task(joinLogits(model_.vocabulary), logits);
-    g_.output(g_.task(library_.argmax(rows_, model_.vocabulary), logits));
+    g_.output(addArgmax(logits));
     g_.output(logits);
   }
 
@@ -185,6 +185,16 @@ private:
   Stream addFeedForward(const LayerWeights &w, const Stream &x, const Tensor &nextGain) {
     Value act = productOfNormed({.gated = true}, x, w.gateUp, w.feedForwardNorm);
     return addProduct(act, w.down, x, nextGain);
+  }
+
+  /// The largest elements of parts of rows, and their places.
+  struct Largest {
+    Value values, places;
+  };
+
+  Value addArgmax(Value logits) {
+    Largest parts = g_.task(library_.argmax(rows_, model_.vocabulary), logits);
+    return g_.task(library_.combineArgmax(rows_, model_.vocabulary), parts.values, parts.places);
   }
 
   TaskGraph &g_;

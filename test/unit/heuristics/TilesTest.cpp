@@ -88,6 +88,24 @@ TEST(RowTiles, DependOnTheLanesOfAWarp) {
             rowTile({64, 1008, DType::f32}, gpu()).width);
 }
 
+TEST(RowTiles, CoresSharePartsOfFewRows) {
+  constexpr int64_t kVocabulary = 151936;
+  auto partsOf = [](int64_t rows, int64_t cores, const DeviceTraits &target) {
+    PartTile tile = partTile({rows, kVocabulary, DType::f32}, cores, target);
+    int64_t tiles = (kVocabulary + tile.width - 1) / tile.width;
+    return tile.block ? (tiles + tile.block - 1) / tile.block : 1;
+  };
+  int64_t sms = gpu().sms;
+  EXPECT_GE(2 * partsOf(1, 1, gpu()), sms);
+  EXPECT_LE(partsOf(1, 1, gpu()), 2 * sms);
+  EXPECT_GE(64 * partsOf(64, 1, gpu()), 8 * sms);
+  EXPECT_LT(partsOf(64, 1, gpu()), partsOf(1, 1, gpu()));
+  EXPECT_EQ(partsOf(100000, 1, gpu()), 1);
+  EXPECT_GE(partsOf(1, 16, kCpu), 16);
+  EXPECT_EQ(partsOf(64, 16, kCpu), 1);
+  EXPECT_EQ(partTile({1, 320, DType::f32}, 16, kCpu).block, 0) << "a short row is one core's";
+}
+
 TEST(AttentionTiles, FitTheRegisters) {
   AttentionShape shape{4096, 4096, 128, DType::bf16};
   AttentionTile byWarps = attentionTile(shape, gpu());
