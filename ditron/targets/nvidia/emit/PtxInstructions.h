@@ -84,7 +84,7 @@ public:
   /// One arrival, which says that the phase also waits for this number of bytes.
   void arriveExpecting(Value barrier, int64_t bytes);
   void arriveExpecting(Value barrier, Value bytes);
-  /// mbarrier.expect_tx: so many bytes more, without an arrival.
+  /// mbarrier.expect_tx: this number of bytes more, without an arrival.
   void expect(Value barrier, int64_t bytes);
   /// A bulk copy of bytes, a multiple of 16, from an address to shared memory, which an mbarrier counts.
   void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);

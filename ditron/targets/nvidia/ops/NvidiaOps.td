@@ -106,7 +106,7 @@ def Nvidia_RolesOp : Nvidia_Op<"roles", [RecursiveMemoryEffects, NoTerminator]> 
 def Nvidia_AcquireOp : Nvidia_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "The producer's next slot, once all have released it";
   let description = [{
-    Afterwards each tile of the slot is loaded once. Of slots that were filled `ahead`, so many bytes are
+    Afterwards each tile of the slot is loaded once. Of a slot that was filled ahead, `ahead` bytes are
     there or on their way.
 
     Example:
@@ -140,7 +140,7 @@ def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMem
 }
 
 def Nvidia_ExpectOp : Nvidia_Op<"expect", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The next slot that is filled ahead: so many bytes of it come before it is acquired";
+  let summary = "The next slot that is filled ahead: `bytes` of it come before it is acquired";
   let description = [{
     Slots are filled ahead from the first one on, each once, no more than there are.
 

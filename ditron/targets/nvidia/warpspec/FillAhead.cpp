@@ -59,7 +59,7 @@ std::optional<Fill> fillOf(Region &producer) {
   return fill;
 }
 
-/// A loop ends after so many iterations at the latest.
+/// A loop ends after this number of iterations at the latest.
 void limit(scf::ForOp loop, int64_t iterations) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   Value most =
