@@ -18,6 +18,7 @@ import sys
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+import saved_lines
 import torch_programs as programs
 
 TOLERANCE = 0.02  # of the largest value: the baselines round weights to bf16 as well
@@ -83,7 +84,7 @@ def compare(options, length, causal):
     result["baselines_s"] = times
     programs.show(result)
     if options.save:
-        programs.save(result, options.save)
+        saved_lines.append(result, options.save)
     return result["ok"]
 
 

@@ -25,6 +25,8 @@ import sys
 import tempfile
 import time
 
+import saved_lines
+
 # Layers of models, of which a rank has a part: rows of all ranks, N and K of the whole layer.
 GATHERED = [(8192, 11008, 4096), (8192, 14336, 4096), (8192, 28672, 8192), (8192, 53248, 16384), (8192, 29568, 8192),
             (8192, 49152, 12288)]
@@ -247,13 +249,6 @@ def summary(line):
     return text + ("" if line["ok"] else ", WRONG")
 
 
-def keep(line, folder):
-    name = re.sub("[^a-z0-9]+", "-", line["machine"].lower()).strip("-")
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / f"{name}.jsonl", "a") as file:
-        file.write(json.dumps({key: value for key, value in line.items() if key != "explained"}) + "\n")
-
-
 def add_peer(line, peer, versions):
     """What PyTorch took."""
     if peer:
@@ -275,7 +270,7 @@ def time_kernel(ditron, async_tp, kernel, found, graph, folder):
         say(summary(line))
         print(json.dumps(line), flush=True)
         if folder and line["ok"]:
-            keep(line, folder)
+            saved_lines.append({key: value for key, value in line.items() if key != "explained"}, folder)
     return failed
 
 

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
+import saved_lines
 import torch_programs as programs
 
 DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "i8": torch.int8,
@@ -103,7 +104,7 @@ def run_case(options, pool, text):
     for result in results:
         programs.show(result)
         if options.save:
-            programs.save(result, options.save)
+            saved_lines.append(result, options.save)
     return bool(results) and all(result["ok"] for result in results)
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/performance.md from the lines of bench/baselines/: of every machine, the last result
-of each kernel, shape, element type and number of ranks.
+of each kernel, shape, element type and number of ranks, and of each step of a decoder.
 
-usage: report.py [--check]     --check: fails if the page is not what the lines say
+usage: report.py [--check]          --check: fails if the page is not what the lines say
+       report.py --print FOLDER     the page of other lines, on stdout
 """
 import json
 import math
@@ -39,13 +40,20 @@ operation on symmetric memory, in the same run; its time over ditron's stands th
 CUDA graph.
 """
 
+DECODERS = """
+*Steps of decoders* are steps of models of random weights (`bench/decode.py --save`), several enqueued together. The *floor* is the time of
+the bytes of weights and caches, at the bandwidth that the same run measured. *Over the floor* is the step's time over it, 1 at best. The
+ratios are PyTorch's times over ditron's, of the same model in the same run: a step in a CUDA graph, and also with compiled layers. On CPUs
+PyTorch's step is eager, or has compiled layers.
+"""
+
 # Choices of a configuration that the tables leave out: tile sizes and cluster multicast are the kernel's own choice.
 USUAL = {"no", "none", "full", "tensor", "given", "either"}
 OWN = ("pairs=",)
 
 
-def lines():
-    for path in sorted((ROOT / "bench" / "baselines").glob("*.jsonl")):
+def lines(folder):
+    for path in sorted(folder.glob("*.jsonl")):
         for text in path.read_text().splitlines():
             yield json.loads(text)
 
@@ -118,39 +126,81 @@ def gpu_rows(results):
             yield f"| {kernel} | {dtype} | *geometric mean of {len(lines)} shapes* | {choices} | | | | {ratios(lines)} | |"
 
 
-def section(machine, results):
+# What a step is timed beside in PyTorch, and what its column is called.
+PEERS = {"nvidia": {"graph": "ratio, CUDA graph", "compiled": "ratio, compiled"},
+         "cpu": {"eager": "ratio, eager", "compiled": "ratio, compiled"}}
+
+
+def devices(line):
+    return str(line["ranks"]) if line["backend"] == "nvidia" else f"{line['ranks']} x {line['cores']}"
+
+
+def decoder_row(line):
+    found = [line.get("ratio", {}).get(name) for name in PEERS[line["backend"]]]
+    beside = " | ".join(f"**{ratio:.2f}**" if ratio else "" for ratio in found)
+    return (f"| {line['model']} | {line['dtype']} | {line['batch']} | {line['context']} | {devices(line)} | {line['mode']} | "
+            f"{duration(line['median_s'])} | {duration(line['floor_s'])} | {line['over_floor']:.2f} | {beside} | {line['date'][:10]} |")
+
+
+def decoders(steps):
+    """The table of steps of one machine; nothing of none."""
+    if not steps:
+        return ""
+    backend = steps[0]["backend"]
+    heads = ["model", "type", "batch", "context", "GPUs" if backend == "nvidia" else "ranks x cores", "mode", "median", "floor",
+             "over the floor", *PEERS[backend].values(), "measured"]
+    order = sorted(steps, key=lambda line: (line["model"], line["dtype"], line["context"], line["batch"], line["ranks"], line["cores"]))
+    return "\n".join(["\n### Steps of decoders\n", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|",
+                      *map(decoder_row, order)]) + "\n"
+
+
+def kernels(results):
+    """The table of kernels of one machine; nothing of none."""
+    if not results:
+        return ""
+    if results[0]["backend"] == "nvidia":
+        heads, rows = ["kernel", "type", "shape", "variant", "median", "rate", "baseline", "ratio", "measured"], gpu_rows(results)
+    else:
+        heads, rows = ["kernel", "type", "shape", "ranks x cores", "median", "rate", "baseline", "ratio", "measured"], map(row, results)
+    return "\n".join(["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows]) + "\n"
+
+
+def section(machine, results, steps):
     versions = {}
-    for line in results:
+    for line in results + steps:
         versions.update(line["versions"])
     names = ", ".join(text if name.lower() in text.lower() else f"{name} {text}"
                       for name, text in sorted(versions.items()) if not name.startswith("cublas"))
-    if results[0]["backend"] == "nvidia":
-        return "\n".join([f"\n## {machine}\n", f"{names}.\n",
-                          "| kernel | type | shape | variant | median | rate | baseline | ratio | measured |",
-                          "|---|---|---|---|---|---|---|---|---|", *gpu_rows(results)]) + "\n"
-    return "\n".join([f"\n## {machine}\n", f"{names}.\n",
-                      "| kernel | type | shape | ranks x cores | median | rate | baseline | ratio | measured |",
-                      "|---|---|---|---|---|---|---|---|---|", *map(row, results)]) + "\n"
+    return f"\n## {machine}\n\n{names}.\n" + kernels(results) + decoders(steps)
 
 
-def page():
-    machines = {}
-    for line in lines():
+def page(folder):
+    """Of every machine the last line of each result."""
+    machines, hasSteps = {}, False
+    for line in lines(folder):
         if line.get("baseline"):
             key = (line["kernel"], line["dtype"], json.dumps(line["shape"], sort_keys=True), line["ranks"], line["cores"],
                    variant(line) if line["backend"] == "nvidia" else "")
-            machines.setdefault(line["machine"], {})[key] = line
-    return HEAD + "".join(section(machine, list(results.values())) for machine, results in machines.items())
+        elif "model" in line:
+            key, hasSteps = tuple(line[name] for name in ("model", "dtype", "batch", "context", "ranks", "cores", "mode")), True
+        else:
+            continue
+        machines.setdefault(line["machine"], ({}, {}))["model" in line][key] = line
+    sections = [section(machine, list(results.values()), list(steps.values())) for machine, (results, steps) in machines.items()]
+    return HEAD + DECODERS * hasSteps + "".join(sections)
 
 
 def main():
+    baselines = ROOT / "bench" / "baselines"
     if sys.argv[1:] == ["--check"]:
-        if not PAGE.exists() or PAGE.read_text() != page():
+        if not PAGE.exists() or PAGE.read_text() != page(baselines):
             sys.exit(f"{PAGE.relative_to(ROOT)}: is not what bench/baselines/ says: run bench/report.py")
+    elif len(sys.argv) == 3 and sys.argv[1] == "--print":
+        print(page(pathlib.Path(sys.argv[2])), end="")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:
-        PAGE.write_text(page())
+        PAGE.write_text(page(baselines))
 
 
 main()

@@ -3,19 +3,19 @@
 
 `compiled` asks `ditron compile` for a kernel's PTX, `Program` loads it by the CUDA driver, and `Program.bind` makes a
 launch of tensors and floats. `medians` times several contenders, each recorded in a CUDA graph, in random order.
-`save` writes a result as `ditron bench --save` does. Needs torch and the CUDA driver.
+`line` is a result as `ditron bench --save` keeps it. Needs torch and the CUDA driver.
 """
 import ctypes
-import datetime
 import json
 import pathlib
 import random
-import re
 import statistics
 import subprocess
 import tempfile
 
 import torch
+
+import saved_lines
 
 DRIVER = ctypes.CDLL("libcuda.so.1")
 
@@ -179,7 +179,7 @@ def line(ditron, kernel, dtype, shape, config, flops, seconds, baseline, baselin
             "rate": flops / seconds * 1e-12, "unit": "TFLOP/s", "baseline": baseline, "baseline_median_s": baseline_seconds,
             "ratio": baseline_seconds / seconds if baseline_seconds else None, "ok": failure is None and error <= tolerance,
             "max_rel_error": error, "tolerance": tolerance, "failure": failure, "cores": 1, "transport": "none", "config": config,
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "date": saved_lines.now(),
             "machine": torch.cuda.get_device_name(),
             "versions": {"ditron": version, "torch": torch.__version__, "cuDNN": str(cudnn)}}
 
@@ -190,13 +190,6 @@ def show(result):
     print(f"{result['kernel']} {result['dtype']} {shape} {result['config'] or '(default)'}: {result['median_s'] * 1e6:.1f} us, "
           f"{result['rate']:.4g} {result['unit']}{against}, error {result['max_rel_error']:.2g}"
           f"{'' if result['ok'] else ', WRONG'}{': ' + result['failure'] if result['failure'] else ''}", flush=True)
-
-
-def save(result, folder):
-    """Appends the line to the file of this machine in the folder."""
-    name = re.sub(r"[^a-z0-9]+", "-", result["machine"].lower()).strip("-")
-    with open(pathlib.Path(folder) / f"{name}.jsonl", "a") as file:
-        file.write(json.dumps(result) + "\n")
 
 
 def beside():

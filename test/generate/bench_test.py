@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""decode-bench on small models: every mode takes the same steps, on the CPU and on an emulated GPU.
+"""decode-bench on small models: every mode takes the same steps, on the CPU and on an emulated GPU. bench/decode.py keeps
+what they take.
 
-usage: bench_test.py DECODE-BENCH DRIVER, the folder of the emulated driver
+usage: bench_test.py DECODE-BENCH DRIVER SCRIPTS, the folders of the emulated driver and of bench/decode.py
 """
 import json
 import math
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 
-BENCH, DRIVER = sys.argv[1:3]
+BENCH, DRIVER, SCRIPTS = sys.argv[1:4]
 SHORT = ("--seconds", "0", "--checked", "2", "--context", "40")
 
 
@@ -56,4 +60,57 @@ for options, said in ((["gpt"], "the model is 'gpt', expected one of qwen3-0.6b"
                       (["tiny", "--seconds", "-1"], "--seconds is -1"), (["tiny", "--checked", "0"], "--checked is 0")):
     error = run(*options, status=2).stderr
     assert said in error and error.count("\n") == 1, f"{options}: {error}"
-print("random models of three types, in all modes")
+
+# What bench/decode.py keeps, also beside a stand-in for PyTorch, which has these tokens.
+PYTORCH = """version = "0.0"
+class Peers:
+    def __init__(self, sizes, options):
+        self.version, self.options, self.rounds = version, options, 0
+        self.expected = {tokens}
+    def time(self, seconds):
+        self.rounds += 1
+    def medians(self):
+        return {{name: self.rounds * 1e-3 for name in self.options.peers}}
+def is_there(backend):
+    return True
+"""
+
+
+def decode(scripts, *arguments, status=0, driver=None):
+    """Lines on stdout, and those of the one file that was kept; else what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, os.path.join(scripts, "decode.py"), "--program", BENCH, "--model", "tiny", *SHORT, *arguments]
+        environment = {**os.environ, "LD_LIBRARY_PATH": driver or ""}
+        done = subprocess.run(command + ["--save", "--save-to", folder], capture_output=True, text=True, env=environment, timeout=170)
+        assert done.returncode == status, f"{arguments}: {done.returncode}, {done.stderr}"
+        kept = {path.name: [json.loads(line) for line in path.read_text().splitlines()] for path in pathlib.Path(folder).iterdir()}
+        if status:
+            assert not kept, kept
+            return done.stderr
+        (name, lines), = kept.items()
+        return [json.loads(line) for line in done.stdout.splitlines()], lines, name
+
+
+printed, kept, name = decode(SCRIPTS, "--backend", "cpu", "--cores", "2", "--modes", "stream,megakernel", "--peers", "none")
+assert [line["mode"] for line in kept] == ["stream", "megakernel"] and name.endswith(".jsonl"), (name, kept)
+for line, same in zip(kept, printed):
+    assert all(line[key] == same[key] for key in same if key != "device"), line
+    assert line["machine"].endswith(" CPUs") and set(line["versions"]) == {"ditron", "llvm"} and line["date"].endswith("Z"), line
+    assert math.isclose(line["over_floor"], line["median_s"] / line["floor_s"]) and "tokens" not in line, line
+(_,), (line,), name = decode(SCRIPTS, "--modes", "stream", "--peers", "none", driver=DRIVER)
+assert (line["machine"], name, line["versions"]["driver"][-9:]) == ("Emulated GPU", "emulated-gpu.jsonl", "CUDA 13.0"), line
+for options, said in ((["--peers", "fast"], "--peers is fast"), (["--ranks", "2", "--peers", "graph"], "expected --peers none"),
+                      (["--layers", "1"], "expected no --layers")):
+    assert said in decode(SCRIPTS, *options, status=2), options
+ofF32 = lines("--dtype", "f32")[0]["tokens"]
+with tempfile.TemporaryDirectory() as scripts:
+    for script in ("decode.py", "saved_lines.py"):
+        shutil.copy(os.path.join(SCRIPTS, script), scripts)
+    for tokens, status in ((ofF32, 0), ([token + 1 for token in ofF32], 1)):
+        pathlib.Path(scripts, "torch_decoder.py").write_text(PYTORCH.format(tokens=tokens))
+        found = decode(scripts, "--backend", "cpu", "--dtype", "f32", "--modes", "stream", "--peers", "eager,compiled", status=status)
+        if not status:
+            (line,), (same,), _ = found
+            assert line["torch_median_s"] == same["torch_median_s"] == {"eager": 2e-3, "compiled": 2e-3}, line
+            assert math.isclose(same["ratio"]["eager"], 2e-3 / same["median_s"]) and same["versions"]["torch"] == "0.0", same
+print("random models of three types, in all modes, and lines that are kept")
