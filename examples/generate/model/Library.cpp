@@ -105,6 +105,13 @@ const Kernel &Library::joinParts(const Architecture &model, DType type) {
              type);
 }
 
+int Library::widthOverRanks(int64_t rows, int64_t columns) const {
+  constexpr uint64_t kNarrowest = 64, kWidest = 2048;
+  int64_t cores = target_.isGpu() ? target_.sms : std::max<int64_t>(1, cores_);
+  auto part = uint64_t((rows * columns + cores - 1) / cores);
+  return int(std::clamp(std::bit_ceil(part), kNarrowest, kWidest));
+}
+
 int Library::headsOfTile(const Architecture &model) const {
   constexpr int64_t kOfGpu = 16, kOfCpu = 4;
   auto all = std::bit_ceil(uint64_t(std::max(model.heads, model.keyHeads)));

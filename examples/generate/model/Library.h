@@ -48,6 +48,8 @@ public:
   /// Of parts of the rows of logits, which combineArgmax joins.
   const ditron::Kernel &argmax(int64_t rows, int64_t vocabulary);
   const ditron::Kernel &combineArgmax(int64_t rows, int64_t vocabulary);
+  /// Columns of this number of rows that travel to other ranks at a time: a part for each core, at most 8 KB.
+  int widthOverRanks(int64_t rows, int64_t columns) const;
   /// Heads that are turned together: on a GPU many, so that few tasks turn all of them.
   int headsOfTile(const Architecture &model) const;
 

@@ -24,7 +24,10 @@ public:
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
         streams_(shape.streams && shape.rows <= kFewRows), startsNorms_(rounds_ && streams_),
         turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
-        roundNormed_(roundNormed(model)), addOverRanks_(addOverRanks(startsNorms_)),
+        roundNormed_(roundNormed(model)),
+        addOverRanks_(startsNorms_
+                          ? addOverRanksAndStartNorm()
+                          : addOverRanks(library_.widthOverRanks(shape.rows, model.width))),
         rows_(shape.rows), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
@@ -47,7 +50,9 @@ public:
     g_.label("head");
     Value logits = productOfNormed({}, rowsOf(x, wanted), weights_.head, weights_.finalNorm);
     if (weights_.head.rows < model_.vocabulary)
-      logits = g_.task(joinLogits(model_.vocabulary), logits);
+      logits =
+          g_.task(joinLogits(model_.vocabulary, library_.widthOverRanks(rows_, weights_.head.rows)),
+                  logits);
     g_.output(addArgmax(logits));
     g_.output(logits);
   }

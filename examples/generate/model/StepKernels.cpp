@@ -156,44 +156,44 @@ Kernel startNorm(int part) {
 }
 
 /// Every tile of y[B,N], the sum of every rank's x and the residual: take(tile, i, j).
-static void sumOverRanks(const In<f32> &x, const In<f32> &residual, const auto &take) {
-  constexpr int kWidth = kPartOverRanks;
-  auto xs = x.tiled(1, kWidth), residuals = residual.tiled(1, kWidth);
-  auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "parts");
+static void sumOverRanks(const In<f32> &x, const In<f32> &residual, int width, const auto &take) {
+  auto xs = x.tiled(1, width), residuals = residual.tiled(1, width);
+  auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, width}, "parts");
   for (auto [i, j] : xs.tiles())
     kernels::sendToPeers(xs(i, j), box, i, j);
   for (auto [i, j] : xs.tiles())
     take(residuals(i, j) + kernels::sumOfReceived<f32>(xs(i, j), box, i, j), i, j);
 }
 
-Kernel addOverRanks(bool startsNorm) {
-  if (!startsNorm)
-    return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
-            [](In<f32> x, In<f32> residual, Out<f32> y) {
-              sumOverRanks(x, residual, [&](const Tile &sum, Index i, Index j) {
-                y.tiled(1, kPartOverRanks)(i, j) = sum;
-              });
-            }};
+Kernel addOverRanks(int width) {
+  return {"add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]",
+          [=](In<f32> x, In<f32> residual, Out<f32> y) {
+            sumOverRanks(x, residual, width,
+                         [&](const Tile &sum, Index i, Index j) { y.tiled(1, width)(i, j) = sum; });
+          }};
+}
+
+Kernel addOverRanksAndStartNorm() {
   return {fmt::format("add-over-ranks(x[B,N], residual[B,N], gain[N]) -> y[B,N], scaled[B,N], "
                       "squares[B,ceil(N/{})]",
                       kPartOverRanks),
           [](In<f32> x, In<f32> residual, In<f32, 1> gain, Out<f32> y, Out<bf16> scaled,
              Out<f32> squares) {
-            sumOverRanks(x, residual, [&](const Tile &sum, Index i, Index j) {
-              y.tiled(1, kPartOverRanks)(i, j) = sum;
-              startNormOf(sum, gain, scaled, squares, kPartOverRanks, i, j);
+            constexpr int kWidth = kPartOverRanks;
+            sumOverRanks(x, residual, kWidth, [&](const Tile &sum, Index i, Index j) {
+              y.tiled(1, kWidth)(i, j) = sum;
+              startNormOf(sum, gain, scaled, squares, kWidth, i, j);
             });
           }};
 }
 
-Kernel joinLogits(int64_t vocabulary) {
-  constexpr int kWidth = 256;
-  return {fmt::format("join-logits(x[W,P]) -> y[W,{}]", vocabulary), [](In<f32> x, Out<f32> y) {
-            auto xs = x.tiled(1, kWidth);
-            auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, kWidth}, "logits");
+Kernel joinLogits(int64_t vocabulary, int width) {
+  return {fmt::format("join-logits(x[W,P]) -> y[W,{}]", vocabulary), [=](In<f32> x, Out<f32> y) {
+            auto xs = x.tiled(1, width);
+            auto box = inbox<f32>({numRanks(), xs.rows(), xs.cols()}, {1, width}, "logits");
             auto all = y.split(1, numRanks());
             auto place = [&](Index r, Index i, Index j) {
-              return all.at(1, r).tiled(1, kWidth)(i, j);
+              return all.at(1, r).tiled(1, width)(i, j);
             };
             for (auto [i, j] : xs.tiles()) {
               Tile own = xs(i, j);
