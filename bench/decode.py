@@ -65,7 +65,10 @@ def timed(options, peers):
 
 def provenance(options):
     """Machine and versions as `ditron bench --save` has them, and the file of the machine."""
-    done = subprocess.run([pathlib.Path(options.program).parent / "ditron", "info", "--json"], capture_output=True, text=True)
+    program = pathlib.Path(options.program).parent / "ditron"
+    if not program.exists():
+        sys.exit(f"--save: {program} is missing, which tells the machine and the versions: expected it beside --program")
+    done = subprocess.run([program, "info", "--json"], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr.strip())
     info = json.loads(done.stdout)
