@@ -200,8 +200,8 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
   };
   const auto &asked = *static_cast<const Config *>(config);
   const auto *module = static_cast<Module *>(function);
-  if (beginsEarly({asked.attributes, asked.attributeCount}) &&
-      module->ptx.find("griddepcontrol.wait") == std::string::npos) {
+  bool isEarly = beginsEarly({asked.attributes, asked.attributeCount});
+  if (isEarly && module->ptx.find("griddepcontrol.wait") == std::string::npos) {
     std::fprintf(stderr, "emulated driver: cuLaunchKernelEx: the launch may begin early, expected "
                          "a kernel that waits for those before it\n");
     return kRefused;
@@ -211,7 +211,7 @@ int cuLaunchKernelEx(const void *config, void *function, void **parameters, void
        ++found)
     ++words;
   words -= module->info.tensorMaps.size();
-  Launch made{module, {}};
+  Launch made{module, {}, isEarly};
   for (size_t n = 0; n < words; ++n)
     made.launch.words.push_back(*static_cast<int64_t *>(parameters[n]));
   const std::vector<int64_t> &ahead = module->info.readAhead;

@@ -54,7 +54,21 @@ void Streams::destroy(void *handle) {
     streams_.erase(handle);
 }
 
+/// Whether a launch that reads constants early is behind one that is behind all that fills them.
+static bool isInOrder(Stream &to, const Launch &launch) {
+  bool &hasSeparate = to.capture ? to.capture->hasSeparate : to.hasSeparate;
+  hasSeparate |= !launch.beginsEarly;
+  return hasSeparate || launch.module->info.readAhead.empty();
+}
+
 int Streams::push(Stream &to, Work work) {
+  if (auto *launch = std::get_if<Launch>(&work); launch && !isInOrder(to, *launch)) {
+    std::fprintf(stderr,
+                 "emulated driver: cuLaunchKernelEx: '%s' reads constants before launches in front "
+                 "have ended, expected one of these to begin when all before it have\n",
+                 launch->module->info.name.c_str());
+    return kRefused;
+  }
   if (to.capture) {
     to.capture->add(to.branch, std::move(work));
     return 0;

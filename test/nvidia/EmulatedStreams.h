@@ -53,6 +53,7 @@ struct Module {
 struct Launch {
   const Module *module;
   emulator::Launch launch;
+  bool beginsEarly = false; ///< before those in front of it have ended
   /// Of ranks, and which of them this is, where the kernel has several.
   int64_t ranks() const;
   int64_t rank() const;
@@ -100,6 +101,7 @@ struct Stream {
   std::deque<Work> queue;
   uint64_t enqueued = 0, done = 0;
   bool isLaunching = false;         ///< its launch executes: nothing behind it begins
+  bool hasSeparate = false;         ///< a launch that began when all before it had ended
   std::shared_ptr<Capture> capture; ///< not null: work is captured
   size_t branch = 0;                ///< of the capture
 
@@ -115,6 +117,7 @@ struct Capture {
   /// Of each branch: how many works of each branch come before what it does next.
   std::vector<std::vector<size_t>> before;
   bool isOver = false;
+  bool hasSeparate = false; ///< as of a stream
 
   void add(size_t branch, Work work);
   void join(Stream &stream);

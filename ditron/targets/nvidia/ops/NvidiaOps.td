@@ -127,11 +127,7 @@ def Nvidia_AheadOp : Nvidia_Op<"ahead", [SingleBlock, NoTerminator, RecursiveMem
     Example:
     ```mlir
     nvidia.ahead {
-      scf.for %k = %c0 to %n step %c1 {
-        %slot = nvidia.expect %pipe bytes 8192 : <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
-        nvidia.tma_load %W[%j, %k] by %map to %pipe[%slot] tile 0 shape [64, 64]
-            : memref<?x?xbf16, strided<[?, ?], offset: ?>>, !llvm.ptr, <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
-      }
+      %slot = nvidia.expect %pipe bytes 8192 : <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
     }
     ```
   }];
