@@ -175,14 +175,15 @@ def section(machine, results, steps):
 
 
 def page(folder):
-    """Of every machine the last line of each result."""
+    """Of every machine the last line of each result; a step is another one beside other peers."""
     machines, hasSteps = {}, False
     for line in lines(folder):
         if line.get("baseline"):
             key = (line["kernel"], line["dtype"], json.dumps(line["shape"], sort_keys=True), line["ranks"], line["cores"],
                    variant(line) if line["backend"] == "nvidia" else "")
         elif "model" in line:
-            key, hasSteps = tuple(line[name] for name in ("model", "dtype", "batch", "context", "ranks", "cores", "mode")), True
+            key = (*(line[name] for name in ("model", "dtype", "batch", "context", "ranks", "cores", "mode")), *line.get("ratio", ()))
+            hasSteps = True
         else:
             continue
         machines.setdefault(line["machine"], ({}, {}))["model" in line][key] = line

@@ -36,19 +36,19 @@ std::vector<ConfigParameter> decodeParameters(const std::string &n) {
           {"d", "elements of a head, at least", {}},
           {"block", "tiles of keys that are attended to apart; 0: all together", {}, {}, 0},
           {"by", "how keys are multiplied", {}, {"tiles", "elements"}, 0},
-          {"warps",
-           "that read keys together, by elements: 4, and twice the keys a part with 8",
+          {"readers",
+           "warps that read keys together, by elements: 4, and twice the keys a part with 8",
            {4, 8}},
           {"parts", "the results, those of parts or of all", {}, {"joined", "apart"}, 0}};
 }
 
 Config decodeDefaults(const heuristics::DecodeTile &tile) {
-  return {{"m", tile.m},           {"n", tile.n},         {"d", tile.d}, {"block", tile.block},
-          {"by", tile.byElements}, {"warps", tile.warps}, {"parts", 0}};
+  return {{"m", tile.m},           {"n", tile.n},           {"d", tile.d}, {"block", tile.block},
+          {"by", tile.byElements}, {"readers", tile.warps}, {"parts", 0}};
 }
 
 void retileForWarps(const Problem &, Config &config) {
-  if (config["by"] && config["warps"] == 8)
+  if (config["by"] && config["readers"] == 8)
     config.set("block", 2 * config["block"]);
 }
 
@@ -58,7 +58,7 @@ DecodeAttentionConfig decodeConfig(const Config &config) {
           .d = config.get("d"),
           .block = int(config["block"]),
           .byElements = config["by"] != 0,
-          .warps = config.get("warps"),
+          .warps = config.get("readers"),
           .apart = config["parts"] != 0,
           .flat = config.valueOr("flat", 0) != 0};
 }

@@ -290,7 +290,7 @@ KernelEntry pagedAttentionEntry() {
                     "m=5,n=16,d=72,block=0,by=tiles",
                     "block=3,by=tiles,parts=apart",
                     "m=4,n=16,d=72,block=2,by=elements,parts=joined",
-                    "block=2,by=elements,warps=8,parts=apart",
+                    "block=2,by=elements,readers=8,parts=apart",
                     "m=64,n=16,d=64,block=0,by=tiles,flat=yes",
                     "block=2,by=tiles,flat=yes"};
   entry.check = check;

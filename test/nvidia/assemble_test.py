@@ -81,8 +81,10 @@ def cases(program):
         for heads in (128, 64):
             for kernel in ("decode-attention", "paged-attention"):
                 dims = "B=1,N=32,G=8,S=8192" if kernel.startswith("decode") else "T=8,N=32,G=8,P=128,S=32,B=8,L=16"
-                for warps in (4, 8) if dtype == "f32" else (4,): # as caches are beside weights that stream
-                    yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", f"parts=apart,warps={warps}", "--alignment=16"
+                for readers in (4, 8) if dtype == "f32" else (4,): # as caches are beside weights that stream
+                    yield kernel, CHIPS[0], dtype, f"{dims},D={heads}", f"parts=apart,readers={readers}", "--alignment=16"
+                if kernel.startswith("paged") and dtype != "f32": # all keys of a head, by one warpgroup
+                    yield kernel, CHIPS[0], dtype, f"T=64,N=32,G=8,P=1024,S=64,B=64,L=16,D={heads}", "flat=yes", "--alignment=16"
     for rows in (1, 8, 64, 512):
         for dtype in ("bf16", "f32"):
             yield "argmax", CHIPS[0], dtype, f"B={rows},V=151936", "parts=apart", "--alignment=16"

@@ -87,7 +87,7 @@ static Dimensions attended(const Architecture &model, int64_t pageSize, int64_t 
 const Kernel &Library::attention(const Architecture &model, DType type, int64_t pageSize,
                                  bool streams) {
   return get("paged-attention", attended(model, pageSize, 1),
-             streams && target_.isGpu() ? "parts=apart,warps=8" : "parts=apart", type);
+             streams && target_.isGpu() ? "parts=apart,readers=8" : "parts=apart", type);
 }
 
 const Kernel *Library::wholeAttention(const Architecture &model, DType type, int64_t pageSize,
