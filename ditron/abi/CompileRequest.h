@@ -45,6 +45,9 @@ struct CompileRequest {
   /// Launches on a GPU may pass tensor maps, which describe arguments to TMA: those that the code
   /// reads, and those that it writes.
   bool tensorMaps = true, tensorStores = true;
+  /// Its launches are part of a graph that a rank launches as a whole on a GPU of its own: no launch of
+  /// another rank is held up by it.
+  bool inGraph = false;
   Emit emit = Emit::code;
 
   auto operator<=>(const CompileRequest &) const = default;

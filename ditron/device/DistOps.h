@@ -28,8 +28,9 @@ inline constexpr size_t kMostTileDims = 4;
 /// takes part in are waived. The language writes it by waive().
 inline constexpr llvm::StringLiteral kWaiveAttr = "ditron.waive";
 
-/// On dist.tiles, two integers: so many rows and columns of tiles may go to cores that work side by
-/// side. A hint: what is computed does not depend on it.
+/// On dist.tiles, three integers: so many rows and columns of tiles may go to cores that work side by
+/// side, and so many of these may take each tile, sharing the terms of its sums. A hint: what is computed
+/// does not depend on it, but for the order in which terms are added.
 inline constexpr llvm::StringLiteral kTogetherAttr = "dist.together";
 
 /// On tile.load and tile.store of symmetric memory, two integers, a number and a count: the tile may

@@ -24,6 +24,8 @@ struct CompileOptions {
   /// For each argument of the kernel: it is a constant of the graph whose launches these are, see
   /// task::constantArguments. May be shorter.
   std::vector<bool> constants = {};
+  /// It is launched from a CUDA graph, not by itself: see CompileRequest::inGraph.
+  bool inGraph = false;
 };
 
 /// What a launch took, asked for once it is done.

@@ -207,7 +207,8 @@ TaskProgram::TaskProgram(const Context &context, const TaskGraph &graph, const T
                                 value.name));
   if (impl_->graph.nodes.empty())
     return;
-  CompileOptions compileOptions{.recorded = options.recorded};
+  CompileOptions compileOptions{.recorded = options.recorded,
+                                .inGraph = options.mode == Mode::graph};
   if (options.mode == Mode::megakernel)
     impl_->megakernel.emplace(context, impl_->shared, compileOptions);
   else

@@ -26,7 +26,8 @@ CompileRequest TracedSource::request(const runtime::Device &device) const {
           .schedule = schedule_,
           .constants = options_.constants,
           .mesh = device.mesh(),
-          .recorded = options_.recorded};
+          .recorded = options_.recorded,
+          .inGraph = options_.inGraph};
 }
 
 runtime::Compilation TracedSource::compile(const CompileRequest &request) const {

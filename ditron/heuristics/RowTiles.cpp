@@ -2,6 +2,7 @@
 #include "ditron/heuristics/RowTiles.h"
 #include "ditron/heuristics/Extents.h"
 #include "ditron/heuristics/GemmTiles.h"
+#include "ditron/heuristics/WarpgroupTiles.h"
 
 namespace ditron::heuristics {
 
@@ -116,6 +117,18 @@ static GemvTile longRowsOfGpu(const GemvShape &shape) {
   return {fit(shape.B, INT64_MAX), kRows, kTerms};
 }
 
+/// Two SMs share a tile where one each would leave half of all idle: memory is read evenly then, and more of W
+/// is there before x is. Where the sums of a tile are many, or terms few, adding them takes longer than that
+/// saves. Four SMs took longer in all shapes that were measured, on an H100.
+static int64_t sharersOf(const GemvShape &shape, const PairedTile &tile,
+                         const DeviceTraits &target) {
+  constexpr int64_t kMostSums = 1024, kFewestTerms = 4096;
+  int64_t tiles = tilesOf(shape.B, tile.m) * tilesOf(shape.N, tile.n);
+  bool mayShare = target.hasWarpgroups && tile.n == kWarpgroupRows &&
+                  int64_t(tile.m) * tile.n <= kMostSums && shape.K >= kFewestTerms;
+  return mayShare && 2 * tiles <= target.sms ? 2 : 1;
+}
+
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   constexpr int64_t kRows = 64, kFew = 16, kFewest = 8;
   DType factors = shape.isExact ? DType::f32 : shape.type;
@@ -128,7 +141,7 @@ GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   if (target.isGpu()) {
     PairedTile tile =
         gemmTile({shape.B, shape.N, shape.K, factors, shape.cores}, target, {.isKMajor = true});
-    return {tile.m, tile.n, tile.k};
+    return {tile.m, tile.n, tile.k, false, isShort ? sharersOf(shape, tile, target) : 1};
   }
   constexpr int64_t kBlock = 32; // of packed weights, and whole vectors
   int64_t steps = tilesOf(shape.K, kLongest);

@@ -190,7 +190,7 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                                   std::optional<In<Y>> residual, Out<Y> y) {
               GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
               auto ys = y.tiled(cfg.m, cfg.n);
-              for (auto [i, j] : ys.tiles())
+              for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers)))
                 ys(i, j) = cast<Y>(resultOf<F>(cfg, in, y.cols(), i, j));
             }};
   return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
@@ -199,7 +199,7 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                                 Out<X> scaled, Out<f32> nextSquares) {
             GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
-            for (auto [i, j] : ys.tiles()) {
+            for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers))) {
               Tile next = cast<f32>(Tile(nextGain.tiled(cfg.n)(j)));
               Tile result = resultOf<F>(cfg, in, y.cols(), i, j);
               ys(i, j) = cast<Y>(result);
@@ -211,6 +211,8 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
 
 Kernel gemv(DType type, const GemvConfig &config) {
   checkBlocks(config.format, config.k, "gemv");
+  if (config.sharers < 1 || config.sharers > 8 || (config.sharers & (config.sharers - 1)) != 0)
+    throw CompileError(fmt::format("gemv: sharers is {}, expected 1, 2, 4 or 8", config.sharers));
   if (config.byElements && config.m != 1)
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
@@ -392,9 +394,17 @@ static heuristics::GemvShape shapeOf(const Problem &problem, WeightFormat format
 }
 
 static Config defaults(const Problem &problem, WeightFormat format) {
-  auto [m, n, k, byElements] = heuristics::gemvTile(shapeOf(problem, format), problem.target);
-  return {{"m", m},    {"n", n},        {"k", k},    {"gated", 0},      {"rms", 0},
-          {"part", 8}, {"residual", 0}, {"next", 0}, {"by", byElements}};
+  auto tile = heuristics::gemvTile(shapeOf(problem, format), problem.target);
+  return {{"m", tile.m},
+          {"n", tile.n},
+          {"k", tile.k},
+          {"gated", 0},
+          {"rms", 0},
+          {"part", 8},
+          {"residual", 0},
+          {"next", 0},
+          {"by", tile.byElements},
+          {"sharers", tile.sharers}};
 }
 
 /// The tile of products that are taken element by element, for what the configuration asks for.
@@ -407,11 +417,12 @@ static void retile(const Problem &problem, Config &config) {
   shape.isGated = config["gated"] != 0;
   shape.isLong = config["rows"] != 0;
   shape.isNormed = normOf(config) == RowNorm::yes;
-  auto [m, n, k, byElements] = heuristics::gemvTile(shape, problem.target);
-  config.set("m", m);
-  config.set("n", n);
-  config.set("k", k);
-  config.set("by", byElements);
+  heuristics::GemvTile tile = heuristics::gemvTile(shape, problem.target);
+  config.set("m", tile.m);
+  config.set("n", tile.n);
+  config.set("k", tile.k);
+  config.set("by", tile.byElements);
+  config.set("sharers", tile.sharers);
 }
 
 static GemvConfig configOf(const Config &config) {
@@ -424,6 +435,7 @@ static GemvConfig configOf(const Config &config) {
           .residual = config["residual"] != 0,
           .startsNorm = config["next"] != 0,
           .byElements = config["by"] != 0,
+          .sharers = config.get("sharers"),
           .isLong = config.valueOr("rows", 0) != 0,
           .wide = static_cast<Wide>(config.valueOr("wide", 0)),
           .format = formatOf(config)};
@@ -461,7 +473,11 @@ static KernelEntry commonEntry() {
       {"part", "elements of x that have one of these sums", {}},
       {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
       {"next", "starts the norm of y", {}, {"no", "yes"}, 0},
-      {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0}};
+      {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0},
+      {.name = "sharers",
+       .summary = "cores that share the terms of a tile, where they can",
+       .candidates = {1, 2, 4, 8},
+       .needs = {{"by", {0}}}}};
   entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
   entry.scalars = {{"eps", 1e-5}};
   entry.bytesOfVariant = bytes;
@@ -508,6 +524,8 @@ KernelEntry gemvEntry() {
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,rms=started,part=2,residual=yes,next=yes"}};
   entry.variants = {"m=2,n=3,k=20,by=tiles",
                     "m=2,n=8,k=16,by=tiles,rms=yes",
+                    "m=8,n=64,k=64,by=tiles,sharers=2,wide=results,residual=yes",
+                    "m=8,n=64,k=64,by=tiles,sharers=4,gated=halves,rms=yes",
                     "residual=yes",
                     "gated=halves",
                     "gated=pairs",

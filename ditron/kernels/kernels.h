@@ -155,7 +155,8 @@ struct GemvConfig {
   bool residual = false;     ///< adds residual[B,N]
   bool startsNorm = false;   ///< starts the norm of y: for the product behind it
   bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
-  bool isLong = false;       ///< rows of W stream through a megakernel
+  int sharers = 1;     ///< cores that share the terms of a tile, where they can (Order::sharedBy)
+  bool isLong = false; ///< rows of W stream through a megakernel
   Wide wide = Wide::no;
   WeightFormat format = WeightFormat::plain;
 };

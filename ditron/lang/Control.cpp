@@ -79,16 +79,18 @@ void TilesLoopBase::open() {
   auto sharded = extents_.size() > 2 ? device::ShardedAxis::batch : device::ShardedAxis::rows;
   auto order = device::OrderAttr::get(trace.context(), order_.name, order_.parameter, sharded,
                                       device::MeshAxis::world);
-  if (order_.rowsTogether < 1 || order_.columnsTogether < 1)
+  if (order_.rowsTogether < 1 || order_.columnsTogether < 1 || order_.sharers < 1)
     throw CompileError(
-        fmt::format("tiles: {} rows and {} columns of tiles together: needs 1 or more",
-                    order_.rowsTogether, order_.columnsTogether),
+        fmt::format(
+            "tiles: {} rows and {} columns of tiles together, shared by {}: needs 1 or more",
+            order_.rowsTogether, order_.columnsTogether, order_.sharers),
         where());
   auto loop = trace.create<device::TilesOp>(where(), extents, trace.value(elements_, where()),
                                             trace.builder().getI64IntegerAttr(height_), order);
-  if (order_.rowsTogether * order_.columnsTogether > 1)
-    loop->setAttr(device::kTogetherAttr, trace.builder().getDenseI64ArrayAttr(
-                                             {order_.rowsTogether, order_.columnsTogether}));
+  if (order_.rowsTogether * order_.columnsTogether * order_.sharers > 1)
+    loop->setAttr(device::kTogetherAttr,
+                  trace.builder().getDenseI64ArrayAttr(
+                      {order_.rowsTogether, order_.columnsTogether, order_.sharers}));
   Block &body = loop.getBody().emplaceBlock();
   for (size_t d = 0; d < extents.size(); ++d)
     coords_[d] = wrap(body.addArgument(trace.builder().getIndexType(), loop.getLoc()));

@@ -112,8 +112,16 @@ struct Order {
   /// A hint: as many rows and columns of tiles go to cores that work side by side, which then may
   /// share what they read. What is computed does not depend on it.
   int rowsTogether = 1, columnsTogether = 1;
+  /// A hint: so many cores that work side by side may take a tile together, each of them a part of the
+  /// terms of its sums. In what order these are added depends on it.
+  int sharers = 1;
 
-  constexpr Order together(int rows, int columns) const { return {name, parameter, rows, columns}; }
+  constexpr Order together(int rows, int columns) const {
+    return {name, parameter, rows, columns, sharers};
+  }
+  constexpr Order sharedBy(int cores) const {
+    return {name, parameter, rowsTogether, columnsTogether, cores};
+  }
 };
 namespace order {
 /// Row after row.

@@ -180,7 +180,7 @@ void NvidiaTarget::addPasses(Stage stage, OpPassManager &kernel,
   case Stage::afterLayouts:
     kernel.addPass(createStreamConstants({chip, request.schedule.stages})); // weights of tasks
     kernel.addPass(createSpecializeWarps({chip, request.schedule.stages, request.tensorStores}));
-    kernel.addPass(createDependentLaunch({chip})); // PDL
+    kernel.addPass(createDependentLaunch({chip, request.inGraph})); // PDL
     return;
   }
 }
@@ -191,11 +191,13 @@ void NvidiaTarget::addThreadPatterns(TypeConverter &types, ConversionTarget &leg
   types.addConversion([](PipeType pipe) -> Type { return pipeType(pipe.getContext()); });
   types.addConversion([](GateType gate) -> Type { return pipeType(gate.getContext()); });
   types.addConversion([](OutboxType outbox) -> Type { return pipeType(outbox.getContext()); });
+  types.addConversion([](ClusterBoxType box) -> Type { return pipeType(box.getContext()); });
   types.addConversion([](QueueType queue) -> Type { return pipeType(queue.getContext()); });
   legal.addIllegalDialect<NvidiaDialect>();
   addDotPatterns(patterns, types, context);
   addSlicedPatterns(patterns, types, context);
   addRolePatterns(patterns, types, context);
+  addClusterPatterns(patterns, types, context);
   addQueuePatterns(patterns, types, context);
   addPackedLoadPatterns(patterns, types, context);
   addStreamPatterns(patterns, types, context);

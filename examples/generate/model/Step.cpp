@@ -15,6 +15,9 @@ namespace {
 /// Rows that a product takes without more time for each: that of reading the weights hides it.
 constexpr int64_t kFewRows = 8;
 
+/// Elements of a row that a task of a megakernel adds over ranks.
+constexpr int kPartInMegakernel = 64;
+
 /// Adds the parts of a step to a graph.
 class StepBuilder {
 public:
@@ -22,12 +25,14 @@ public:
               DType cacheType, const StepShape &shape)
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
-        streams_(shape.streams && shape.rows <= kFewRows), startsNorms_(rounds_ && streams_),
+        streams_(shape.streams && shape.rows <= kFewRows),
+        startsNorms_(rounds_ && (shape.rows <= kFewRows || ctx.ranks() > 1)),
+        partOverRanks_(streams_ ? kPartInMegakernel
+                                : library_.widthOverRanks(shape.rows, model.width)),
         turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
         roundNormed_(roundNormed(model)),
-        addOverRanks_(startsNorms_
-                          ? addOverRanksAndStartNorm()
-                          : addOverRanks(library_.widthOverRanks(shape.rows, model.width))),
+        addOverRanks_(startsNorms_ ? addOverRanksAndStartNorm(partOverRanks_)
+                                   : addOverRanks(partOverRanks_)),
         rows_(shape.rows), ranks_(ctx.ranks()) {}
 
   void addAll(const std::vector<LayerCache> &caches) {
@@ -88,8 +93,9 @@ private:
     Value x, scaled, squares;
   };
 
-  /// What layers add to. Beside weights that stream, the norm in front of the next product has been started
-  /// by what has added last: no task stands between the two for it.
+  /// What layers add to. Of few rows, and over ranks, the norm in front of the next product has been started by
+  /// what has added last: no task stands between the two for it. A product of many rows takes longer to find their
+  /// scales than such a task does.
   struct Stream {
     Value x, scaled, squares;
     int part = 0; ///< elements that have one of the squares; 0: nothing was started
@@ -98,14 +104,14 @@ private:
   /// Elements that have one sum of squares, where the product of W is added and starts a norm.
   int partOf(const Matrix &W) {
     return ranks_ == 1 ? library_.partOf(W, rows_, settled({.next = true, .residual = true}))
-                       : kPartOverRanks;
+                       : partOverRanks_;
   }
 
   /// The rows that a step begins with.
   Stream begin(Value x, const Tensor &nextGain) {
     if (!startsNorms_)
       return {.x = x};
-    int part = weights_.layers.empty() ? kPartOverRanks : partOf(weights_.layers.front().down);
+    int part = weights_.layers.empty() ? partOverRanks_ : partOf(weights_.layers.front().down);
     Started started = g_.task(startNorm(part), x, nextGain);
     return {x, started.scaled, started.squares, part};
   }
@@ -206,9 +212,10 @@ private:
   Library library_;
   const Architecture &model_;
   const Weights &weights_;
-  bool rounds_;      ///< rows to bf16, for products
-  bool streams_;     ///< weights
-  bool startsNorms_; ///< where a row is added to
+  bool rounds_;       ///< rows to bf16, for products
+  bool streams_;      ///< weights
+  bool startsNorms_;  ///< where a row is added to
+  int partOverRanks_; ///< elements of a row that travel to other ranks at a time
   Kernel turn_, roundNormed_, addOverRanks_;
   int64_t rows_, ranks_;
   Value position_, sequence_, pages_, cosines_, sines_;

@@ -173,16 +173,15 @@ Kernel addOverRanks(int width) {
           }};
 }
 
-Kernel addOverRanksAndStartNorm() {
+Kernel addOverRanksAndStartNorm(int width) {
   return {fmt::format("add-over-ranks(x[B,N], residual[B,N], gain[N]) -> y[B,N], scaled[B,N], "
                       "squares[B,ceil(N/{})]",
-                      kPartOverRanks),
-          [](In<f32> x, In<f32> residual, In<f32, 1> gain, Out<f32> y, Out<bf16> scaled,
-             Out<f32> squares) {
-            constexpr int kWidth = kPartOverRanks;
-            sumOverRanks(x, residual, kWidth, [&](const Tile &sum, Index i, Index j) {
-              y.tiled(1, kWidth)(i, j) = sum;
-              startNormOf(sum, gain, scaled, squares, kWidth, i, j);
+                      width),
+          [=](In<f32> x, In<f32> residual, In<f32, 1> gain, Out<f32> y, Out<bf16> scaled,
+              Out<f32> squares) {
+            sumOverRanks(x, residual, width, [&](const Tile &sum, Index i, Index j) {
+              y.tiled(1, width)(i, j) = sum;
+              startNormOf(sum, gain, scaled, squares, width, i, j);
             });
           }};
 }

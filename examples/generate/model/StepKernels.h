@@ -21,10 +21,9 @@ ditron::Kernel startNorm(int part);
 /// add-over-ranks(x[B,N], residual[B,N]) -> y[B,N]: the sum of every rank's x, and the residual. All
 /// ranks have the same bits. `width` elements of a row travel at a time.
 ditron::Kernel addOverRanks(int width);
-/// One that starts a norm takes gain[N] too, and gives what start-norm does of y, of parts of
-/// kPartOverRanks elements.
-ditron::Kernel addOverRanksAndStartNorm();
-inline constexpr int kPartOverRanks = 64;
+/// One that starts a norm takes gain[N] too, and gives what start-norm does of y, of parts of `width`
+/// elements.
+ditron::Kernel addOverRanksAndStartNorm(int width);
 /// join-logits(x[W,V/R]) -> y[W,V]: the columns of all R ranks, in their order, on every rank. `width` of
 /// them travel at a time.
 ditron::Kernel joinLogits(int64_t vocabulary, int width);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --nvidia-dependent-launch | FileCheck %s
 // RUN: %opt %s --nvidia-dependent-launch=chip=sm_89 | FileCheck %s --check-prefix=OLD
+// RUN: %opt %s --nvidia-dependent-launch=in-graph=true | FileCheck %s --check-prefix=GRAPH
 // OLD-NOT: nvidia.grid_dependency_wait
 
 !v = memref<?xf32, strided<[?], offset: ?>>
@@ -68,9 +69,14 @@ func.func @anywhere(%x: !v {tile.readonly}, %y: !v) {
   return
 }
 
-// Without roles, a kernel of several ranks is launched as ever.
+// Without roles, a kernel of several ranks is launched as ever, unless each rank launches it from a graph, on a GPU of
+// its own: then it lets the next launch begin at once.
 // CHECK-LABEL: func.func @plain_ranks
 // CHECK-NOT: nvidia.grid_dependency
+// GRAPH-LABEL: func.func @plain_ranks
+// GRAPH-NEXT: nvidia.grid_dependency_release
+// GRAPH-NEXT: nvidia.grid_dependency_wait only
+// GRAPH-NEXT: simt.begin
 func.func @plain_ranks(%status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
   simt.begin(%status, %rank) : !llvm.ptr, index
   simt.end(%status, %rank) : !llvm.ptr, index
@@ -100,6 +106,11 @@ func.func @reads(%A: !v) {
 // CHECK: simt.await
 // CHECK-NEXT: nvidia.grid_dependency_release
 // CHECK-NEXT: simt.end
+// GRAPH-LABEL: func.func @ranks
+// GRAPH-NEXT: nvidia.grid_dependency_wait
+// GRAPH-NEXT: simt.begin
+// GRAPH: simt.await
+// GRAPH-NEXT: simt.end
 func.func @ranks(%status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
   simt.begin(%status, %rank) : !llvm.ptr, index
   nvidia.roles producer {
@@ -114,6 +125,8 @@ func.func @ranks(%status: !llvm.ptr, %rank: index) attributes {simt.distributed}
 // Where the end waits for copy engines, nobody begins before it.
 // CHECK-LABEL: func.func @copies
 // CHECK-NOT: nvidia.grid_dependency
+// GRAPH-LABEL: func.func @copies
+// GRAPH-NOT: nvidia.grid_dependency
 func.func @copies(%status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
   nvidia.roles producer {
     simt.commit
@@ -125,6 +138,7 @@ func.func @copies(%status: !llvm.ptr, %rank: index) attributes {simt.distributed
 
 // The same where they exchange tiles in inboxes alone.
 // CHECK-LABEL: func.func @inboxes
+// GRAPH-LABEL: func.func @inboxes
 // CHECK: nvidia.grid_dependency_wait only
 // CHECK-NEXT: simt.epoch
 // CHECK: nvidia.grid_dependency_release

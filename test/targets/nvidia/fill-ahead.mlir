@@ -59,3 +59,37 @@ func.func @found_in_memory(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {til
   tile.store %acc, %C[%c0, %c0] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
   return
 }
+
+// Tiles of two pipes that are filled in one loop come ahead, as many turns as each has slots.
+// CHECK-LABEL: func.func @gated
+// CHECK: %[[FIRST:.*]] = nvidia.pipe : <[[SLOTS:[0-9]+]] of tensor<{{.*}}>>
+// CHECK: %[[SECOND:.*]] = nvidia.pipe : <[[SLOTS]] of
+// CHECK: nvidia.ahead {
+// CHECK: arith.constant [[SLOTS]] : index
+// CHECK: nvidia.expect %[[FIRST]] bytes 8192
+// CHECK-NEXT: nvidia.tma_load
+// CHECK: nvidia.expect %[[SECOND]] bytes 8192
+// CHECK-NEXT: nvidia.tma_load
+// CHECK-NOT: nvidia.tma_load
+// CHECK: nvidia.roles producer {
+// CHECK: nvidia.acquire %[[FIRST]] ahead 8192
+// CHECK: unless_ahead
+// CHECK: nvidia.acquire %[[SECOND]] ahead 8192
+// CHECK: unless_ahead
+func.func @gated(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %W: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.constant}, %V: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.constant}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %j: index, %depth: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %sums:2 = scf.for %k = %c0 to %depth step %c1 iter_args(%s = %zero, %t = %zero) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+    %a = tile.load %x[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %b = tile.load %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %t0 = tile.transpose %a [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %b, %t0, %s : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %e = tile.load %V[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+    %f = tile.dot %e, %t0, %t : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %d, %f : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+  %y = arith.mulf %sums#0, %sums#1 : tensor<64x64xf32>
+  tile.store %y, %C[%c0, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  return
+}

@@ -20,7 +20,7 @@ func.func @rows(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %C: memref<?x?x
   dist.tiles (%i, %j) of (%m, %n) order <"grouped", 8> {
     %a = tile.load %A[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<64x64xf32>
     tile.store %a, %C[%i, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
-  } {dist.together = array<i64: 2, 1>}
+  } {dist.together = array<i64: 2, 1, 1>}
   return
 }
 
@@ -32,7 +32,7 @@ func.func @adds(%A: memref<?x?xf32, strided<[?, ?], offset: ?>>, %C: memref<?x?x
   dist.tiles (%i, %j) of (%m, %n) order <"grouped", 8> {
     %a = tile.load %A[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>> -> tensor<64x64xf32>
     %old = tile.atomic_add %a, %C[%i, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
-  } {dist.together = array<i64: 1, 2>}
+  } {dist.together = array<i64: 1, 2, 1>}
   return
 }
 
@@ -89,7 +89,7 @@ func.func @roles(%A: !a, %C: !a, %m: index, %n: index, %r: index) {
       %a = tile.load %A[%i, %j] : !a -> tensor<64x64xf32>
       tile.store %a, %C[%i, %j] : tensor<64x64xf32>, !a
       dist.notify %done[%i] add %c1 : !dist.signals<1>
-    } {dist.together = array<i64: 2, 1>}
+    } {dist.together = array<i64: 2, 1, 1>}
   }
   return
 }
@@ -107,7 +107,76 @@ func.func @counts(%A: !a, %C: !a, %m: index, %n: index, %s: !dist.signals<1>) {
       dist.wait %s[%c0] >= %rest : !dist.signals<1>
       %a = tile.load %A[%i, %j] : !a -> tensor<64x64xf32>
       tile.store %a, %C[%i, %j] : tensor<64x64xf32>, !a
-    } {dist.together = array<i64: 2, 1>}
+    } {dist.together = array<i64: 2, 1, 1>}
   }
+  return
+}
+
+// -----
+
+// Two CTAs share each tile: every second step is one's. Rank 0 adds up, in a box of its own for each sum, and stores.
+// CHECK-LABEL: func.func @terms
+// CHECK-SAME: simt.cluster = 2
+// CHECK: %[[SECOND:.*]] = nvidia.cluster_box : !nvidia.cluster_box
+// CHECK: %[[FIRST:.*]] = nvidia.cluster_box : !nvidia.cluster_box
+// CHECK: %[[RANK:.*]] = nvidia.cluster_rank
+// CHECK: %[[PART:.*]] = arith.remui %[[RANK]]
+// CHECK: dist.tiles (%[[I:.*]], %[[J:.*]]) of
+// CHECK: %[[OWNS:.*]] = arith.cmpi eq, %[[PART]]
+// CHECK: %[[STORES:.*]] = arith.andi %{{.*}}, %[[OWNS]]
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[PART]]
+// CHECK: %[[BEGIN:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
+// CHECK: %[[STEP:.*]] = arith.muli
+// CHECK: %[[SUMS:.*]]:2 = scf.for %{{.*}} = %[[BEGIN]] to %{{.*}} step %[[STEP]]
+// CHECK: nvidia.cluster_sum %[[SUMS]]#1 of 2 in %[[SECOND]] : tensor<8x1xf32>
+// CHECK: %[[SUM:.*]] = nvidia.cluster_sum %[[SUMS]]#0 of 2 in %[[FIRST]] : tensor<8x64xf32>
+// CHECK: scf.if %[[STORES]] {
+// CHECK-NEXT: tile.store
+!m = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!c = memref<?x?xf32, strided<[?, ?], offset: ?>>
+func.func @terms(%A: !m, %B: !m, %C: !c, %m: index, %n: index, %k: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<8x64xf32>
+  %none = arith.constant dense<0.0> : tensor<8x1xf32>
+  dist.tiles (%i, %j) of (%m, %n) order <"row-major"> {
+    %sums:2 = scf.for %s = %c0 to %k step %c1 iter_args(%acc = %zero, %squares = %none) -> (tensor<8x64xf32>, tensor<8x1xf32>) {
+      %a = tile.load %A[%i, %s] : !m -> tensor<8x64xbf16>
+      %b = tile.load %B[%s, %j] : !m -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b, %acc : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xf32>
+      %w = tile.cast %a : tensor<8x64xbf16> to tensor<8x64xf32>
+      %p = arith.mulf %w, %w : tensor<8x64xf32>
+      %q = tile.reduce sum %p axis 1 : tensor<8x64xf32> -> tensor<8x1xf32>
+      %t = arith.addf %squares, %q : tensor<8x1xf32>
+      scf.yield %d, %t : tensor<8x64xf32>, tensor<8x1xf32>
+    }
+    %all = tile.broadcast %sums#1 : tensor<8x1xf32> -> tensor<8x64xf32>
+    %y = arith.addf %sums#0, %all : tensor<8x64xf32>
+    tile.store %y, %C[%i, %j] : tensor<8x64xf32>, !c
+  } {dist.together = array<i64: 1, 1, 2>}
+  return
+}
+
+// -----
+
+// What comes from step to step is no sum: each tile is one CTA's.
+// CHECK-LABEL: func.func @largest
+// CHECK-NOT: nvidia.
+!m = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!c = memref<?x?xf32, strided<[?, ?], offset: ?>>
+func.func @largest(%A: !m, %B: !m, %C: !c, %m: index, %n: index, %k: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<8x64xf32>
+  dist.tiles (%i, %j) of (%m, %n) order <"row-major"> {
+    %most = scf.for %s = %c0 to %k step %c1 iter_args(%before = %zero) -> (tensor<8x64xf32>) {
+      %a = tile.load %A[%i, %s] : !m -> tensor<8x64xbf16>
+      %b = tile.load %B[%s, %j] : !m -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b, %zero : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xf32>
+      %t = arith.maximumf %before, %d : tensor<8x64xf32>
+      scf.yield %t : tensor<8x64xf32>
+    }
+    tile.store %most, %C[%i, %j] : tensor<8x64xf32>, !c
+  } {dist.together = array<i64: 1, 1, 2>}
   return
 }

@@ -88,3 +88,19 @@ func.func @receive_rows_coords(%W: memref<?x?xf32, strided<[?, ?], offset: ?>>, 
   %w = nvidia.receive_rows %W[%i, %i, %i] from %pipe : memref<?x?xf32, strided<[?, ?], offset: ?>>, <4 of tensor<8192xi8>> -> tensor<4x512xf32>
   return
 }
+
+// -----
+
+func.func @cluster_sum_of_half(%tile: tensor<8x64xbf16>, %box: !nvidia.cluster_box) {
+  // expected-error @below {{adds tiles of 'bf16', expected f32}}
+  %sum = nvidia.cluster_sum %tile of 2 in %box : tensor<8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @cluster_sum_of_three(%tile: tensor<8x64xf32>, %box: !nvidia.cluster_box) {
+  // expected-error @below {{is of 3 CTAs, expected a power of two above 1}}
+  %sum = nvidia.cluster_sum %tile of 3 in %box : tensor<8x64xf32>
+  return
+}

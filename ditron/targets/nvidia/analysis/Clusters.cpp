@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/Clusters.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
+#include "ditron/targets/gpu/threads/ThreadLowering.h"
+#include "ditron/targets/nvidia/analysis/Fragments.h"
 #include "ditron/targets/nvidia/analysis/Guards.h"
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,10 +10,35 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <numeric>
 
 using namespace mlir;
 
 namespace ditron::nvidia {
+
+ClusterGift::ClusterGift(ClusterSumOp op, int64_t warps) : threads(warps * kLanes) {
+  RankedTensorType tile = tileOf(op.getTile());
+  registers = Distribution::of(core::layoutOf(tile), shapeOf(tile))->registers();
+}
+
+int64_t ClusterGift::run() const { return std::gcd<int64_t>(registers, 4); }
+
+int64_t ClusterGift::bytes() const { return registers * threads * 4; }
+
+int64_t ClusterGift::boxBytes(int64_t ctas) const {
+  constexpr int64_t kBarriers = 16;
+  return (ctas - 1) * bytes() + kBarriers;
+}
+
+int64_t clusterBoxBytes(func::FuncOp function, int64_t warps) {
+  constexpr int64_t kAlignment = 1024;
+  int64_t bytes = 0;
+  function.walk([&](ClusterSumOp op) {
+    int64_t one = ClusterGift(op, warps).boxBytes(static_cast<int64_t>(op.getCtas()));
+    bytes += llvm::alignTo(one, kAlignment);
+  });
+  return bytes;
+}
 
 bool ClusterValues::isSameWay(Operation *op) {
   for (Operation *parent = op->getParentOp(); !isa<func::FuncOp>(parent);

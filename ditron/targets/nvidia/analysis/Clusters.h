@@ -7,9 +7,26 @@
 // once it is divided by the count, or compared with a multiple of it.
 #pragma once
 #include "ditron/core/TileOps.h"
+#include "ditron/targets/nvidia/ops/NvidiaOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace ditron::nvidia {
+
+/// What one CTA of a cluster gives to another one that adds tiles: the registers of all its threads.
+struct ClusterGift {
+  int64_t registers, threads;
+
+  ClusterGift(ClusterSumOp op, int64_t warps);
+  /// Registers of one store.
+  int64_t run() const;
+  int64_t bytes() const;
+  /// What the owner has for those of `ctas` CTAs, and two mbarriers.
+  int64_t boxBytes(int64_t ctas) const;
+};
+
+/// Bytes of shared memory of the boxes of a kernel whose `warps` warps compute.
+int64_t clusterBoxBytes(mlir::func::FuncOp function, int64_t warps);
 
 class ClusterValues {
 public:

@@ -58,8 +58,8 @@ static bool goesWithStoresTo(BlockArgument argument, Operation *op) {
       isa<LLVM::AtomicRMWOp, LLVM::FenceOp>(op))
     return false;
   if (isOfThreads(op) && !isMemoryEffectFree(op))
-    return needsCompleteStores(op) ||
-           isa<BeginOp, WaitOp, AbortOp, SyncOp, NotifyOp, ReleaseCopiesOp>(op);
+    return needsCompleteStores(op) || isa<BeginOp, WaitOp, AbortOp, SyncOp, NotifyOp,
+                                          ReleaseCopiesOp, ClusterBoxOp, ClusterSumOp>(op);
   Value view = isa<core::StoreOp>(op) ? nullptr : viewOf(op);
   return !view || isOther(view);
 }

@@ -229,6 +229,31 @@ Value Instructions::waitBarrierUnless(Value barrier, Value parity, Value word) {
       "=&r,r,r,r,~{memory}", {barrier, parity, word}, b_.getI32Type())[0];
 }
 
+void Instructions::storeInCluster(Value address, ArrayRef<Value> values, Value barrier) {
+  SmallVector<Value> operands{address, barrier};
+  operands.append(values.begin(), values.end());
+  SmallVector<std::string> parts;
+  std::string constraints = "r,r";
+  for (size_t n = 0; n < values.size(); ++n) {
+    parts.push_back(fmt::format("${}", n + 2));
+    constraints += ",f";
+  }
+  std::string data = llvm::join(parts, ", "), width;
+  if (values.size() > 1)
+    width = fmt::format(".v{}", values.size()), data = "{" + data + "}";
+  assemble(fmt::format(
+               "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{}.f32 [$0], {}, [$1];",
+               width, data),
+           constraints + ",~{memory}", operands, {});
+}
+
+void Instructions::waitBarrierOfCluster(Value barrier, Value parity) {
+  assemble(
+      "{ .reg .pred done; again_${:uid}: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 "
+      "done, [$0], $1; @done bra over_${:uid}; bra again_${:uid}; over_${:uid}: }",
+      "r,r,~{memory}", {barrier, parity}, {});
+}
+
 void Instructions::storeWord(Value shared, Value word) {
   assemble("st.volatile.shared.u32 [$0], $1;", "r,r,~{memory}", {shared, word}, {});
 }

@@ -90,6 +90,11 @@ public:
   void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);
   /// The same of what is read once, which leaves L2 before all else; bytes: i32.
   void copyBulkOnce(Value shared, Value address, Value bytes, Value barrier);
+  /// Stores f32 values, 1, 2 or 4 of them, to the shared memory of a CTA of the cluster; the barrier there
+  /// counts their bytes. Addresses of mapToCta.
+  void storeInCluster(Value address, llvm::ArrayRef<Value> values, Value barrier);
+  /// waitBarrier for what other CTAs of the cluster have stored.
+  void waitBarrierOfCluster(Value barrier, Value parity);
   /// Writes a word (i32) to shared memory, at once.
   void storeWord(Value shared, Value word);
   /// cp.async.bulk.tensor: the box at these coordinates (i32, innermost first) of what the tensor

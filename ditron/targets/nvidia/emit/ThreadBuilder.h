@@ -67,6 +67,8 @@ void addStreamPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConver
                        const ThreadContext &context);
 void addOutboxPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                        const ThreadContext &context);
+void addClusterPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
+                        const ThreadContext &context);
 void addGatePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 void addTmaStorePatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,

@@ -77,6 +77,15 @@ LogicalResult TmaLoadOp::verify() {
   return requireCoords(*this, getView(), getCoords());
 }
 
+LogicalResult ClusterSumOp::verify() {
+  auto tile = cast<RankedTensorType>(getTile().getType());
+  if (!tile.getElementType().isF32())
+    return emitOpError() << "adds tiles of " << tile.getElementType() << ", expected f32";
+  if (getCtas() < 2 || !llvm::isPowerOf2_64(getCtas()))
+    return emitOpError() << "is of " << getCtas() << " CTAs, expected a power of two above 1";
+  return success();
+}
+
 LogicalResult LoadPackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 LogicalResult ReceivePackedOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 

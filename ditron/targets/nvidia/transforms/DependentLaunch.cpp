@@ -35,9 +35,11 @@
 //
 // What the producer does ahead, it does in front of the wait.
 //
-// While a kernel of several ranks waits for a peer's, which may be launched on the same GPU, the next
-// launch would take the place of that. So it lets nobody begin before its CTAs have waited for the
-// last time: where simt.end stands, or simt.close.
+// So does a kernel of several ranks in a graph that each of them launches as a whole, on a GPU of its own.
+// Else a peer's kernel that it waits for may be launched behind the next launch: on the same GPU that would
+// take the place of it, and on other ones the host did not come to it (docs/rationale/dependent-launches.md).
+// So a kernel lets nobody begin before its CTAs have waited for the last time: where simt.end stands, or
+// simt.close.
 //
 //   simt.end(...)
 // becomes
@@ -45,8 +47,8 @@
 //   simt.end(...)
 //
 // A rank has then one launch at most whose CTAs may wait for others, and room for one of each rank
-// is there. An end that waits for copy engines of other ranks is no such place: those kernels let
-// nobody begin, and neither do those of several ranks without roles.
+// is there. Without roles, such kernels let nobody begin. Neither do those whose end waits for copy
+// engines of other ranks, wherever they run.
 // test/targets/nvidia/dependent-launch.mlir shows it.
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/LoadPlaces.h"
@@ -71,21 +73,20 @@ namespace {
 /// Whether an op touches no memory but that of its CTA, and none that other launches write. The launch's
 /// number is one that the launch before changes.
 bool isOfCore(Operation &op) {
-  return isa<PipeOp, QueueOp, GateOp, RingOp, AheadOp, GridDependencyReleaseOp>(op) ||
+  return isa<PipeOp, QueueOp, GateOp, RingOp, AheadOp, ClusterBoxOp, GridDependencyReleaseOp>(op) ||
          (isMemoryEffectFree(&op) && !isa<EpochOp>(op));
 }
 
-/// Lets the next launch begin where the kernel ends; false where that waits, or is not found.
-bool releaseAtEnd(func::FuncOp function) {
+/// Where a kernel of several ranks has waited for its peers for the last time; null where its end waits for copy
+/// engines, or is not found.
+Operation *endOf(func::FuncOp function) {
   Operation *last = nullptr;
   function.walk([&](Operation *op) {
     auto end = dyn_cast<EndOp>(op);
     if ((end && !end.getCopies()) || isa<gpu::CloseOp>(op))
       last = op;
   });
-  if (last)
-    OpBuilder(last).create<GridDependencyReleaseOp>(last->getLoc());
-  return last != nullptr;
+  return last;
 }
 
 /// Whether the assembler may place loads: perhaps in front of any wait.
@@ -126,17 +127,20 @@ private:
       return signalPassFailure();
     if (!chip->hasDependentLaunch || function.isExternal() || isRegion(function))
       return;
-    bool isDistributed = function->hasAttr(kDistributedAttr);
+    bool isDistributed = function->hasAttr(kDistributedAttr), mayShare = isDistributed && !inGraph;
     bool hasRoles = !function.getOps<RolesOp>().empty();
-    if (isDistributed ? !hasRoles || !releaseAtEnd(function) : !hasRoles && hasFreeLoads(function))
+    Operation *end = isDistributed ? endOf(function) : nullptr;
+    if ((isDistributed && !end) || (!hasRoles && (mayShare || hasFreeLoads(function))))
       return;
+    if (mayShare)
+      OpBuilder(end).create<GridDependencyReleaseOp>(end->getLoc());
     Block &body = function.front();
     if (!hasRoles)
       OpBuilder::atBlockBegin(&body).create<GridDependencyReleaseOp>(function.getLoc());
     Operation &first =
         *llvm::find_if(body.without_terminator(), [](Operation &op) { return !isOfCore(op); });
-    auto wait = OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(),
-                                                               isDistributed || !hasRoles);
+    auto wait =
+        OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(), mayShare || !hasRoles);
     if (!hasRoles)
       askForConstants(wait, *chip);
     function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));

@@ -5,12 +5,27 @@
 //
 //   dist.tiles (%i, %j) of (%rows, %columns) order <"grouped", 16> {
 //     body(%i, %j)
-//   } {dist.together = array<i64: 2, 1>}
+//   } {dist.together = array<i64: 2, 1, 1>}
 // becomes
 //   %m = nvidia.cluster_rank
 //   dist.tiles (%I, %J) of (ceil(%rows / 2), %columns) order <"grouped", 8> {
 //     %i = %I * 2 + %m
 //     body(%i, %J), in which stores and notifies are made only if %i < %rows
+//   } {dist.sharers = 2}
+//
+// CTAs that share tiles each take a part of the terms, and the first one of them stores the sum:
+//
+//   dist.tiles (%i, %j) of (%rows, %columns) order <"grouped", 16> {
+//     %sum = scf.for %k = %c0 to %n step %c1 iter_args(%s = %zero) { ... }
+//     tile.store %sum, %C[%i, %j]
+//   } {dist.together = array<i64: 1, 1, 2>}
+// becomes
+//   %box = nvidia.cluster_box
+//   %p = nvidia.cluster_rank
+//   dist.tiles (%i, %j) of (%rows, %columns) order <"grouped", 16> {
+//     %part = scf.for %k = %p to %n step %c2 iter_args(%s = %zero) { ... }
+//     %sum = nvidia.cluster_sum %part of 2 in %box
+//     tile.store %sum, %C[%i, %j], if %p is 0
 //   } {dist.sharers = 2}
 //
 // So are waits for what depends on %i. Others are taken by all CTAs, since each loads a part of what
@@ -37,6 +52,7 @@
 #include "ditron/targets/nvidia/transforms/Passes.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -47,18 +63,53 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// The rows and columns of tiles of a cluster, one tile a CTA.
+/// The rows and columns of tiles of a cluster, and the CTAs that take each tile.
 struct ClusterShape {
-  int64_t rows, columns;
-  int64_t ctas() const { return rows * columns; }
+  int64_t rows, columns, sharers;
+  int64_t ctas() const { return rows * columns * sharers; }
 };
+
+/// Whether a loop does nothing but add to tiles of f32, from zero on.
+bool addsUp(scf::ForOp loop) {
+  for (unsigned n = 0; n < loop.getNumResults(); ++n) {
+    BlockArgument sum = loop.getRegionIterArg(n);
+    auto type = dyn_cast<RankedTensorType>(sum.getType());
+    if (!type || !type.getElementType().isF32() ||
+        !matchPattern(loop.getInitArgs()[n], m_AnyZeroFloat()) || !sum.hasOneUse())
+      return false;
+    OpOperand &use = *sum.use_begin();
+    Operation *user = use.getOwner();
+    bool isAdded =
+        isa<arith::AddFOp>(user) || (isa<core::DotOp>(user) && use.getOperandNumber() == 2);
+    if (!isAdded || user->getBlock() != loop.getBody() || !user->hasOneUse() ||
+        loop.getYieldedValues()[n] != user->getResult(0))
+      return false;
+  }
+  return true;
+}
+
+/// The loops over terms of the products of a loop over tiles.
+SmallVector<scf::ForOp> loopsOfTerms(device::TilesOp tiles) {
+  SetVector<scf::ForOp> loops;
+  tiles.getBody().walk(
+      [&](core::DotOp dot) { loops.insert(dyn_cast<scf::ForOp>(dot->getParentOp())); });
+  return loops.takeVector();
+}
+
+/// Whether CTAs may take parts of the terms of each tile: all that depends on the terms is sums.
+bool canShareTerms(device::TilesOp tiles) {
+  SmallVector<scf::ForOp> loops = loopsOfTerms(tiles);
+  return !loops.empty() && llvm::all_of(loops, [&](scf::ForOp loop) {
+    return loop && loop->getParentOp() == tiles && addsUp(loop);
+  });
+}
 
 std::optional<ClusterShape> clusterShapeOf(device::TilesOp tiles) {
   constexpr int64_t kMost = 8; // that every chip with clusters has
   auto hint = tiles->getAttrOfType<DenseI64ArrayAttr>(device::kTogetherAttr);
-  if (!hint || hint.size() != 2 || tiles.getExtents().size() < 2)
+  if (!hint || hint.size() != 3 || tiles.getExtents().size() < 2)
     return std::nullopt;
-  ClusterShape result{hint[0], hint[1]};
+  ClusterShape result{hint[0], hint[1], canShareTerms(tiles) ? hint[2] : 1};
   bool isPower = llvm::isPowerOf2_64(static_cast<uint64_t>(result.ctas()));
   return isPower && result.ctas() > 1 && result.ctas() <= kMost ? std::optional(result)
                                                                 : std::nullopt;
@@ -67,11 +118,25 @@ std::optional<ClusterShape> clusterShapeOf(device::TilesOp tiles) {
 /// What is made only for tiles of the grid.
 bool isGuarded(Operation *op) { return isa<core::StoreOp, device::WaitOp, device::NotifyOp>(op); }
 
+/// Whether a value is the same for all tiles and steps: it comes from the kernel's arguments alone.
+bool isOfLaunch(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  Operation *op = value.getDefiningOp();
+  return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), isOfLaunch);
+}
+
+/// Whether all CTAs leave the kernel where one does.
+bool isRequiredOfLaunch(Operation *op) {
+  return isa<core::RequireOp>(op) && llvm::all_of(op->getOperands(), isOfLaunch);
+}
+
 /// Whether an op of a loop over tiles does nothing else but compute, read and write tiles, and wait
 /// and notify for them.
 bool isPlain(Operation *op) {
   return isa<core::LoadOp, core::GatherOp, scf::ForOp, scf::IfOp, scf::YieldOp>(op) ||
-         isGuarded(op) || isMemoryEffectFree(op);
+         isGuarded(op) || isRequiredOfLaunch(op) || isMemoryEffectFree(op);
 }
 
 bool isOnlyPlain(device::TilesOp loop) {
@@ -187,7 +252,11 @@ public:
   void run() {
     size_t rank = tiles_.getExtents().size();
     Value rows = tiles_.getExtents()[rank - 2], columns = tiles_.getExtents()[rank - 1];
-    Value clusterRank = b_.create<ClusterRankOp>(b_.getIndexType());
+    Value clusterRank = b_.create<ClusterRankOp>(b_.getIndexType()), part;
+    if (shape_.sharers > 1) {
+      part = b_.create<arith::RemUIOp>(clusterRank, index(shape_.sharers));
+      clusterRank = b_.create<arith::DivUIOp>(clusterRank, index(shape_.sharers));
+    }
     Value row = b_.create<arith::DivUIOp>(clusterRank, index(shape_.columns));
     Value column = b_.create<arith::RemUIOp>(clusterRank, index(shape_.columns));
     tiles_.getExtentsMutable()[static_cast<unsigned>(rank - 2)].set(parts(rows, shape_.rows));
@@ -208,10 +277,33 @@ public:
     b_.setInsertionPointToStart(&body);
     Value i = spread(body.getArgument(static_cast<unsigned>(rank - 2)), shape_.rows, row);
     Value j = spread(body.getArgument(static_cast<unsigned>(rank - 1)), shape_.columns, column);
-    guard(body, {i, isBelow(i, rows), shape_.rows}, {j, isBelow(j, columns), shape_.columns});
+    Value isOwner =
+        part ? b_.create<arith::CmpIOp>(arith::CmpIPredicate::eq, part, index(0)) : Value();
+    guard(body, {i, isBelow(i, rows), shape_.rows}, {j, isBelow(j, columns), shape_.columns},
+          isOwner);
+    if (part)
+      for (scf::ForOp loop : loopsOfTerms(tiles_))
+        shareTerms(loop, part);
   }
 
 private:
+  /// This CTA takes every so-manieth step of a loop; the first one of those that share a tile adds up.
+  void shareTerms(scf::ForOp loop, Value part) {
+    ImplicitLocOpBuilder b(loop.getLoc(), loop);
+    Value sharers = b.create<arith::ConstantIndexOp>(shape_.sharers);
+    Value before = b.create<arith::MulIOp>(part, loop.getStep());
+    loop.setLowerBound(b.create<arith::AddIOp>(loop.getLowerBound(), before));
+    loop.setStep(b.create<arith::MulIOp>(loop.getStep(), sharers));
+    for (Value result : loop.getResults()) {
+      b.setInsertionPointToStart(&loop->getParentOfType<func::FuncOp>().front());
+      Value box = b.create<ClusterBoxOp>(ClusterBoxType::get(b.getContext()));
+      b.setInsertionPointAfter(loop);
+      auto sum = b.create<ClusterSumOp>(result.getType(), result, box,
+                                        static_cast<uint64_t>(shape_.sharers));
+      result.replaceAllUsesExcept(sum, sum);
+    }
+  }
+
   Value index(int64_t value) { return b_.create<arith::ConstantIndexOp>(value); }
   Value isBelow(Value x, Value y) {
     return b_.create<arith::CmpIOp>(arith::CmpIPredicate::slt, x, y);
@@ -254,16 +346,18 @@ private:
   }
 
   /// Stores and notifies are made if the tile is in the grid, waits if what they name is.
-  void guard(Block &body, const Coordinate &row, const Coordinate &column) {
+  /// The first ones by the owner of the tile alone.
+  void guard(Block &body, const Coordinate &row, const Coordinate &column, Value isOwner) {
     SmallVector<Operation *> guarded;
     body.walk([&](Operation *op) {
       if (isGuarded(op))
         guarded.push_back(op);
     });
     Value isInside = b_.create<arith::AndIOp>(row.isInside, column.isInside);
+    Value isMade = isOwner ? b_.create<arith::AndIOp>(isInside, isOwner) : isInside;
     for (Operation *op : guarded) {
       OpBuilder b(op);
-      Value condition = isInside;
+      Value condition = isMade;
       if (isa<device::WaitOp>(op)) {
         bool byRow = row.ofCluster > 1 && dependsOn(op, row.value);
         bool byColumn = column.ofCluster > 1 && dependsOn(op, column.value);

@@ -61,7 +61,8 @@ def DependentLaunch : Pass<"nvidia-dependent-launch", "::mlir::func::FuncOp"> {
                            "::mlir::scf::SCFDialect", "::ditron::gpu::SimtDialect",
                            "::ditron::nvidia::NvidiaDialect"];
   let options = [
-    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">];
+    Option<"chipName", "chip", "std::string", "\"sm_90a\"", "The chip that code is made for">,
+    Option<"inGraph", "in-graph", "bool", "false", "Each rank launches it from a graph, on a GPU of its own">];
 }
 
 #endif

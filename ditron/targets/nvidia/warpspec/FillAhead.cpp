@@ -8,6 +8,7 @@
 #include "ditron/targets/nvidia/warpspec/Producer.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -15,13 +16,24 @@ namespace ditron::nvidia {
 
 namespace {
 
-/// What the producer does for one slot.
+/// What the producer does for one slot of a pipe.
 struct Fill {
   AcquireOp acquire;
   SmallVector<TmaLoadOp> loads, constants;
   int64_t bytes = 0; ///< of constants
 
-  scf::ForOp loop() { return cast<scf::ForOp>(acquire->getParentOp()); }
+  int64_t slots() { return acquire.getPipe().getType().getSlots(); }
+};
+
+/// The one loop that fills slots, one of each pipe in a turn.
+struct Filling {
+  scf::ForOp loop;
+  SmallVector<Fill, 2> fills;
+
+  Fill *of(Value pipe) {
+    Fill *found = llvm::find_if(fills, [&](Fill &fill) { return fill.acquire.getPipe() == pipe; });
+    return found == fills.end() ? nullptr : found;
+  }
 };
 
 int64_t bytesOf(TmaLoadOp load) {
@@ -29,34 +41,46 @@ int64_t bytesOf(TmaLoadOp load) {
   return tile.getNumElements() * storageBytes(tile.getElementType());
 }
 
+/// Whether this is the first slot of its pipe that is acquired, in the one loop.
+bool take(AcquireOp acquire, Filling &filling) {
+  auto loop = dyn_cast<scf::ForOp>(acquire->getParentOp());
+  bool isFirst = !filling.loop || filling.loop == loop;
+  if (!loop || !isFirst || filling.of(acquire.getPipe()) ||
+      acquire.getPipe().getType().getCtas() > 1)
+    return false;
+  filling.loop = loop;
+  filling.fills.push_back({acquire, {}, {}});
+  return true;
+}
+
+/// Whether a slot of the pipe was acquired for it, in the same turn.
+bool take(TmaLoadOp load, Filling &filling) {
+  Fill *fill = filling.of(load.getPipe());
+  if (!fill || load->getBlock() != fill->acquire->getBlock())
+    return false;
+  fill->loads.push_back(load);
+  if (gpu::isConstant(load.getView()))
+    fill->constants.push_back(load), fill->bytes += bytesOf(load);
+  return true;
+}
+
 /// The one place where slots are filled, in a loop; none if the producer does anything else that touches
 /// memory, or if CTAs share tiles.
-std::optional<Fill> fillOf(Region &producer) {
-  Fill fill;
+std::optional<Filling> fillingOf(Region &producer) {
+  Filling filling;
   WalkResult result = producer.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (gpu::isExit(op))
       return WalkResult::skip();
-    if (auto acquire = dyn_cast<AcquireOp>(op)) {
-      bool isFirst = !fill.acquire && isa<scf::ForOp>(op->getParentOp());
-      fill.acquire = acquire;
-      return isFirst ? WalkResult::advance() : WalkResult::interrupt();
-    }
-    if (auto load = dyn_cast<TmaLoadOp>(op)) {
-      fill.loads.push_back(load);
-      return WalkResult::advance();
-    }
-    bool isPure = isMemoryEffectFree(op) || isa<scf::ForOp, scf::IfOp>(op);
-    return isPure ? WalkResult::advance() : WalkResult::interrupt();
+    bool isTaken = isMemoryEffectFree(op) || isa<scf::ForOp, scf::IfOp>(op);
+    if (auto acquire = dyn_cast<AcquireOp>(op))
+      isTaken = take(acquire, filling);
+    else if (auto load = dyn_cast<TmaLoadOp>(op))
+      isTaken = take(load, filling);
+    return isTaken ? WalkResult::advance() : WalkResult::interrupt();
   });
-  bool isOne = fill.acquire && llvm::all_of(fill.loads, [&](TmaLoadOp load) {
-                 return load->getBlock() == fill.acquire->getBlock();
-               });
-  if (result.wasInterrupted() || !isOne || fill.acquire.getPipe().getType().getCtas() > 1)
+  if (result.wasInterrupted() || filling.fills.empty())
     return std::nullopt;
-  for (TmaLoadOp load : fill.loads)
-    if (gpu::isConstant(load.getView()))
-      fill.constants.push_back(load), fill.bytes += bytesOf(load);
-  return fill;
+  return filling;
 }
 
 /// A loop ends after this number of iterations at the latest.
@@ -68,10 +92,23 @@ void limit(scf::ForOp loop, int64_t iterations) {
   loop.setUpperBound(b.create<arith::MinSIOp>(loop.getUpperBound(), end));
 }
 
+/// Leaves of a slot what is constant.
+void reduceToConstants(Fill &fill) {
+  OpBuilder b(fill.acquire);
+  for (TmaLoadOp load : fill.loads)
+    if (!llvm::is_contained(fill.constants, load))
+      load.erase();
+  if (!fill.constants.empty()) {
+    Value slot = b.create<ExpectOp>(fill.acquire.getLoc(), b.getIndexType(), fill.acquire.getPipe(),
+                                    static_cast<uint64_t>(fill.bytes));
+    fill.acquire.getSlot().replaceAllUsesWith(slot);
+  }
+  fill.acquire.erase();
+}
+
 /// What a copy of the producer is to do ahead. Where a requirement does not hold, the producer finds that
 /// out later.
-void reduceToConstants(Block &block, Fill &fill, int64_t slots) {
-  scf::ForOp inner = fill.loop();
+void reduceToConstants(Block &block, Filling &filling, int64_t turns) {
   SmallVector<Operation *> exits;
   SmallVector<scf::ForOp> loops;
   block.walk([&](Operation *op) {
@@ -83,15 +120,9 @@ void reduceToConstants(Block &block, Fill &fill, int64_t slots) {
   for (Operation *exit : exits)
     exit->erase();
   for (scf::ForOp loop : loops)
-    limit(loop, loop == inner ? slots : 1);
-  OpBuilder b(fill.acquire);
-  Value slot = b.create<ExpectOp>(fill.acquire.getLoc(), b.getIndexType(), fill.acquire.getPipe(),
-                                  static_cast<uint64_t>(fill.bytes));
-  for (TmaLoadOp load : fill.loads)
-    if (!llvm::is_contained(fill.constants, load))
-      load.erase();
-  fill.acquire.getSlot().replaceAllUsesWith(slot);
-  fill.acquire.erase();
+    limit(loop, loop == filling.loop ? turns : 1);
+  for (Fill &fill : filling.fills)
+    reduceToConstants(fill);
   eraseDead(block);
 }
 
@@ -109,8 +140,16 @@ void fillAhead(RolesOp roles) {
   auto function = roles->getParentOfType<func::FuncOp>();
   if (function->hasAttr(gpu::kDistributedAttr) || gpu::isRegion(function))
     return;
-  std::optional<Fill> fill = fillOf(roles.getProducer());
-  if (!fill || fill->constants.empty())
+  std::optional<Filling> filling = fillingOf(roles.getProducer());
+  if (!filling)
+    return;
+  int64_t turns = INT64_MAX;
+  bool hasConstants = false;
+  for (Fill &fill : filling->fills) {
+    turns = std::min(turns, fill.slots());
+    hasConstants |= !fill.constants.empty();
+  }
+  if (!hasConstants)
     return;
   ImplicitLocOpBuilder b(roles.getLoc(), roles);
   auto ahead = b.create<AheadOp>();
@@ -118,12 +157,16 @@ void fillAhead(RolesOp roles) {
   IRMapping mapping;
   for (Operation &op : roles.getProducer().front())
     b.clone(op, mapping);
-  Fill copied = *fillOf(ahead.getBody());
-  reduceToConstants(*block, copied, fill->acquire.getPipe().getType().getSlots());
-  fill->acquire.setAhead(static_cast<uint64_t>(fill->bytes));
-  for (TmaLoadOp load : fill->constants)
-    load.setUnlessAhead(true);
-  markArguments(*fill);
+  Filling copied = *fillingOf(ahead.getBody());
+  reduceToConstants(*block, copied, turns);
+  for (Fill &fill : filling->fills) {
+    if (fill.constants.empty())
+      continue;
+    fill.acquire.setAhead(static_cast<uint64_t>(fill.bytes));
+    for (TmaLoadOp load : fill.constants)
+      load.setUnlessAhead(true);
+    markArguments(fill);
+  }
 }
 
 } // namespace ditron::nvidia

@@ -199,8 +199,9 @@ private:
     Guards guards = plan->guards(function);
     llvm::SetVector<Operation *> gated = guards.gates(plan->writers);
     int64_t outbox = outboxBytes(function, plan->first);
-    int64_t available =
-        share.sharedBytes - searches.bytes() - outbox - static_cast<int64_t>(gated.size()) * kGate;
+    int64_t available = share.sharedBytes - searches.bytes() - outbox -
+                        clusterBoxBytes(function, plan->warps) -
+                        static_cast<int64_t>(gated.size()) * kGate;
     SmallVector<LoadedPipe> pipes = makePipes(function, *plan, available, maps, b);
     llvm::erase_if(plan->packed, [&](core::LoadOp load) {
       return !comesThrough(pipes.front(), load, plan->warps);
