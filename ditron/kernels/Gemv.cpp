@@ -4,13 +4,13 @@
 // time. What stands before and behind such a product in a decoder is done with it: the norm of x,
 // the gate of a feed-forward layer, the residual.
 #include "ditron/heuristics/RowTiles.h"
+#include "ditron/kernels/GemvReference.h"
 #include "ditron/kernels/Parameters.h"
-#include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
+#include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/PackedWeights.h"
 #include "ditron/kernels/kernels.h"
-#include <cmath>
 #include <fmt/format.h>
 #include <type_traits>
 
@@ -162,11 +162,20 @@ template <class W, class X, class Y> struct GemvOperands {
   std::optional<In<Y>> residual;
 };
 
+/// What ranks have of the tiles of y; none where y is not summed over them.
+using Parts = std::optional<InboxArray<3, false>>;
+
+static Parts partsOf(const GemvConfig &cfg, Index rows, Index columns) {
+  if (!cfg.summed)
+    return {};
+  return inbox<f32>({numRanks(), rows, columns}, {cfg.m, cfg.n}, "parts");
+}
+
 /// Tile (i, j) of y before it is rounded, multiplied in F. The residual is asked for first: it is there
 /// when the products are.
 template <class F, class W, class X, class Y>
-static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, Index N, Index i,
-                     Index j) {
+static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, const Parts &parts,
+                     Index N, Index i, Index j) {
   std::optional<Tile> residual;
   if (in.residual && (cfg.byElements || cfg.isLong))
     residual.emplace(in.residual->tiled(cfg.m, cfg.n)(i, j));
@@ -175,6 +184,10 @@ static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, Ind
   Var result = first;
   if (cfg.gated != Gated::none)
     result = first * sigmoid(first) * second;
+  if (parts) {
+    sendToPeers(first, *parts, i, j);
+    result = sumOfReceived<f32>(first, *parts, i, j);
+  }
   if (in.residual)
     result += cast<f32>(residual ? *residual : Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)));
   return result;
@@ -190,8 +203,9 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                                   std::optional<In<Y>> residual, Out<Y> y) {
               GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
               auto ys = y.tiled(cfg.m, cfg.n);
+              Parts parts = partsOf(cfg, ys.rows(), ys.cols());
               for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers)))
-                ys(i, j) = cast<Y>(resultOf<F>(cfg, in, y.cols(), i, j));
+                ys(i, j) = cast<Y>(resultOf<F>(cfg, in, parts, y.cols(), i, j));
             }};
   return {signatureOf(cfg), [=](In<X> x, In<W> rows, Scales scales, Scales minima, Gain gain,
                                 std::optional<In<f32>> squares, std::optional<Scalar<f32>> eps,
@@ -199,9 +213,10 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
                                 Out<X> scaled, Out<f32> nextSquares) {
             GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
+            Parts parts = partsOf(cfg, ys.rows(), ys.cols());
             for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers))) {
               Tile next = cast<f32>(Tile(nextGain.tiled(cfg.n)(j)));
-              Tile result = resultOf<F>(cfg, in, y.cols(), i, j);
+              Tile result = resultOf<F>(cfg, in, parts, y.cols(), i, j);
               ys(i, j) = cast<Y>(result);
               scaled.tiled(cfg.m, cfg.n)(i, j) = cast<X>(result * next);
               nextSquares.tiled(cfg.m, 1)(i, j) = sum(result * result, 1);
@@ -213,6 +228,8 @@ Kernel gemv(DType type, const GemvConfig &config) {
   checkBlocks(config.format, config.k, "gemv");
   if (config.sharers < 1 || config.sharers > 8 || (config.sharers & (config.sharers - 1)) != 0)
     throw CompileError(fmt::format("gemv: sharers is {}, expected 1, 2, 4 or 8", config.sharers));
+  if (config.summed && config.gated != Gated::none)
+    throw CompileError("gemv: a gated product is summed over ranks, expected one without gates");
   if (config.byElements && config.m != 1)
     throw CompileError(fmt::format("gemv: m is {}, expected 1 with by=elements", config.m));
   Kernel kernel = Floats::dispatch(type, "gemv", [&]<class T> {
@@ -225,165 +242,6 @@ Kernel gemv(DType type, const GemvConfig &config) {
     return config.wide == Wide::yes ? gemvOf<T, T, f32>(config) : gemvOf<T, T, T>(config);
   });
   return config.residual ? kernel.inPlace("y", "residual") : kernel;
-}
-
-//===-- Reference -----------------------------------------------------------------------------===//
-
-static constexpr size_t kX = 0, kW = 1;
-
-static WeightFormat formatOf(const Config &config) {
-  int64_t packed = config.valueOr("format", -1); // which is none of plain ones
-  return static_cast<WeightFormat>(packed + 1);
-}
-static RowNorm normOf(const Config &config) { return static_cast<RowNorm>(config["rms"]); }
-
-/// The numbers of the arguments that not every variant has, and of y.
-struct Places {
-  explicit Places(const Config &config)
-      : norm(kW + moreArgumentsOf(formatOf(config)) + 1),
-        residual(norm + (normOf(config) == RowNorm::no ? 0 : 2)),
-        nextGain(residual + (config["residual"] ? 1 : 0)), y(nextGain + (config["next"] ? 1 : 0)) {}
-  size_t norm; ///< gain or squares; eps is behind it
-  size_t residual, nextGain, y;
-};
-
-namespace {
-
-/// One row of y.
-class Row {
-public:
-  Row(const Case &run, const OutputRow &row) : run_(run), row_(row) {
-    if (rms_ == RowNorm::no)
-      return;
-    double squares = 0, eps = run.inputs.scalar(places_.norm + 1);
-    if (rms_ == RowNorm::yes)
-      for (int64_t k = 0; k < K_; ++k)
-        squares += x(k) * x(k);
-    else
-      for (int64_t part = 0; part * run.config["part"] < K_; ++part)
-        squares += run.inputs.at(row.rank, places_.norm, row_.row, part);
-    scale_ = 1 / std::sqrt(squares / double(K_) + eps);
-  }
-
-  /// x times row `n` of W.
-  ReferenceSum product(int64_t n) const {
-    ReferenceSum sum;
-    bool isRounded = format_ == WeightFormat::plain && run_.config["wide"] != int64_t(Wide::exact);
-    DType type = isRounded ? run_.problem.type : DType::f32;
-    for (int64_t k = 0; k < K_; ++k) {
-      double gain = rms_ == RowNorm::yes ? run_.inputs.at(row_.rank, places_.norm, k) : 1;
-      double factor = x(k) * gain, w = weightAt(run_.inputs, format_, row_.rank, kW, n, k);
-      sum.addProduct(factor, w, roundTo(type, roundTo(DType::f32, factor)), w);
-    }
-    if (format_ != WeightFormat::plain) // which are rounded
-      sum.magnitude *= 2;
-    sum.scaleBy(scale_);
-    return sum;
-  }
-
-private:
-  double x(int64_t k) const { return run_.inputs.at(row_.rank, kX, row_.row, k); }
-
-  const Case &run_;
-  const OutputRow &row_;
-  WeightFormat format_ = formatOf(run_.config);
-  RowNorm rms_ = normOf(run_.config);
-  Places places_{run_.config};
-  int64_t K_ = depthOf(run_.problem, format_);
-  double scale_ = 1;
-};
-
-} // namespace
-
-/// silu(gate) * up.
-static ReferenceSum gatedSum(const ReferenceSum &gate, const ReferenceSum &up) {
-  auto silu = [](double x) { return x / (1 + std::exp(-x)); };
-  ReferenceSum result;
-  result.value = silu(gate.value) * up.value;
-  result.plain = static_cast<float>(silu(gate.plain)) * up.plain;
-  // The slope of silu is below 1.13.
-  result.magnitude =
-      2 * (gate.magnitude * std::abs(up.value) + std::abs(silu(gate.value)) * up.magnitude);
-  result.terms = gate.terms;
-  return result;
-}
-
-/// Anything is a sum of squares that is not below 0.
-static double input(const Problem &, const Inputs &inputs, int64_t rank, size_t argument,
-                    int64_t element) {
-  if (inputs.name(argument) == "squares")
-    return 16 * inputs.uniform(rank, argument, element);
-  bool isPacked = inputs.type(argument) == DType::i8;
-  return isPacked ? packedInput(inputs, rank, argument, element)
-                  : inputs.standard(rank, argument, element);
-}
-
-namespace {
-
-/// Elements of y, and what is made of them.
-class Results {
-public:
-  Results(const Case &run, const OutputRow &row) : run_(run), row_(row), ofX_(run, row) {}
-
-  ReferenceSum sumOf(int64_t n) const {
-    auto gated = static_cast<Gated>(run_.config["gated"]);
-    if (gated == Gated::none)
-      return ofX_.product(n);
-    int64_t N = run_.problem["N"];
-    if (gated == Gated::pairs)
-      return gatedSum(ofX_.product(2 * n), ofX_.product(2 * n + 1));
-    return gatedSum(ofX_.product(n), ofX_.product(N + n));
-  }
-  double residual(int64_t n) const {
-    bool isThere = run_.config["residual"] != 0;
-    return isThere ? run_.inputs.at(row_.rank, places_.residual, row_.row, n) : 0;
-  }
-  Expected y(int64_t n, DType type) const {
-    return expectedSum(sumOf(n), type, Activation::none, residual(n));
-  }
-  /// y[n] as one sum.
-  ReferenceSum whole(int64_t n) const {
-    ReferenceSum sum = sumOf(n);
-    sum.add(residual(n));
-    return sum;
-  }
-  Expected scaled(int64_t n, DType type) const {
-    ReferenceSum sum = whole(n);
-    sum.scaleBy(run_.inputs.at(row_.rank, places_.nextGain, n));
-    return expectedSum(sum, type);
-  }
-  /// The squares of a tile of y.
-  Expected squares(int64_t tile) const {
-    int64_t width = run_.config["n"], end = std::min((tile + 1) * width, run_.problem["N"]);
-    ReferenceSum all;
-    for (int64_t n = tile * width; n < end; ++n) {
-      ReferenceSum sum = whole(n);
-      ReferenceSum square = {sum.value * sum.value, 2 * std::abs(sum.value) * sum.magnitude,
-                             sum.plain * sum.plain, sum.terms + 1};
-      all.add(square);
-    }
-    return expectedSum(all, DType::f32);
-  }
-
-private:
-  const Case &run_;
-  const OutputRow &row_;
-  Places places_{run_.config};
-  Row ofX_;
-};
-
-} // namespace
-
-static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
-  Results results(run, row);
-  DType type = run.inputs.type(row.argument);
-  size_t which = row.argument - Places(run.config).y;
-  std::vector<Expected> result;
-  for (int64_t n : row.columns)
-    result.push_back(which == 0   ? results.y(n, type)
-                     : which == 1 ? results.scaled(n, type)
-                                  : results.squares(n));
-  return result;
 }
 
 //===-- Registry ------------------------------------------------------------------------------===//
@@ -404,6 +262,7 @@ static Config defaults(const Problem &problem, WeightFormat format) {
           {"residual", 0},
           {"next", 0},
           {"by", tile.byElements},
+          {"summed", 0},
           {"sharers", tile.sharers}};
 }
 
@@ -416,7 +275,7 @@ static void retile(const Problem &problem, Config &config) {
   shape.isExact = isExact;
   shape.isGated = config["gated"] != 0;
   shape.isLong = config["rows"] != 0;
-  shape.isNormed = normOf(config) == RowNorm::yes;
+  shape.isNormed = rowNormOf(config) == RowNorm::yes;
   heuristics::GemvTile tile = heuristics::gemvTile(shape, problem.target);
   config.set("m", tile.m);
   config.set("n", tile.n);
@@ -430,22 +289,23 @@ static GemvConfig configOf(const Config &config) {
           .n = config.get("n"),
           .k = config.get("k"),
           .gated = static_cast<Gated>(config["gated"]),
-          .rms = normOf(config),
+          .rms = rowNormOf(config),
           .part = config.get("part"),
           .residual = config["residual"] != 0,
           .startsNorm = config["next"] != 0,
           .byElements = config["by"] != 0,
+          .summed = config["summed"] != 0,
           .sharers = config.get("sharers"),
           .isLong = config.valueOr("rows", 0) != 0,
           .wide = static_cast<Wide>(config.valueOr("wide", 0)),
-          .format = formatOf(config)};
+          .format = weightFormatOf(config)};
 }
 
 /// Those of the weights, with their scales.
 static double bytes(const Problem &problem, const Config &config) {
   double rows = double(problem["N"]) * (config["gated"] ? 2 : 1);
   constexpr double kBytesOfBlock[] = {0, kBlock + 2, kBlock / 2 + 4};
-  WeightFormat format = formatOf(config);
+  WeightFormat format = weightFormatOf(config);
   double each = format == WeightFormat::plain ? double(byteSize(problem.type))
                                               : kBytesOfBlock[int(format)] / kBlock;
   return rows * double(depthOf(problem, format)) * each;
@@ -474,6 +334,13 @@ static KernelEntry commonEntry() {
       {"residual", "adds residual[B,N]", {}, {"no", "yes"}, 0},
       {"next", "starts the norm of y", {}, {"no", "yes"}, 0},
       {"by", "how rows are multiplied", {}, {"tiles", "elements"}, 0},
+      {.name = "summed",
+       .summary = "y is added over the ranks, each of which has a part of the terms",
+       .candidates = {},
+       .names = {"no", "ranks"},
+       .minimum = 0,
+       .needs = {{"gated", {0}}},
+       .without = 0},
       {.name = "sharers",
        .summary = "cores that share the terms of a tile, where they can",
        .candidates = {1, 2, 4, 8},
@@ -482,8 +349,8 @@ static KernelEntry commonEntry() {
   entry.scalars = {{"eps", 1e-5}};
   entry.bytesOfVariant = bytes;
   entry.baseline = Baseline::read;
-  entry.input = input;
-  entry.reference = reference;
+  entry.input = gemvInput;
+  entry.reference = gemvReference;
   return entry;
 }
 
@@ -521,12 +388,15 @@ KernelEntry gemvEntry() {
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=halves,rms=yes,residual=yes"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,gated=pairs"},
+      {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,summed=ranks,residual=yes"},
       {{{"B", 3}, {"N", 5}, {"K", 7}}, "m=2,n=2,k=4,rms=started,part=2,residual=yes,next=yes"}};
   entry.variants = {"m=2,n=3,k=20,by=tiles",
                     "m=2,n=8,k=16,by=tiles,rms=yes",
                     "m=8,n=64,k=64,by=tiles,sharers=2,wide=results,residual=yes",
                     "m=8,n=64,k=64,by=tiles,sharers=4,gated=halves,rms=yes",
                     "residual=yes",
+                    "summed=ranks,residual=yes,next=yes",
+                    "m=8,n=64,k=64,by=tiles,sharers=2,summed=ranks,residual=yes",
                     "gated=halves",
                     "gated=pairs",
                     "wide=yes",

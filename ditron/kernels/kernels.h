@@ -155,6 +155,7 @@ struct GemvConfig {
   bool residual = false;     ///< adds residual[B,N]
   bool startsNorm = false;   ///< starts the norm of y: for the product behind it
   bool byElements = false;   ///< products are sums of elements, not of tiles; m is 1
+  bool summed = false;       ///< over the ranks, each of which has a part of the terms; not gated
   int sharers = 1;     ///< cores that share the terms of a tile, where they can (Order::sharedBy)
   bool isLong = false; ///< rows of W stream through a megakernel
   Wide wide = Wide::no;
@@ -165,7 +166,8 @@ struct GemvConfig {
 /// y = x * W^T + residual for few rows x. With rms, x is x / sqrt(mean(x * x) + eps) * gain; where the
 /// norm was started, x is what was multiplied by the gain already, and squares are the sums of the
 /// squares of parts of what it was before. Gated, W has 2*N rows, gates and what they gate in halves
-/// or in pairs, and y = silu(gate) * up. A product that starts a norm gives y * nextGain in the type
+/// or in pairs, and y = silu(gate) * up. Summed, x * W^T is added over the ranks, in their order, before
+/// the residual is: all ranks have the same bits of it. A product that starts a norm gives y * nextGain in the type
 /// of x, and the sums of the squares of the tiles of y. The arguments behind W are those that the
 /// configuration asks for. x, gain, residual and y are of W's type, unless they are wide; squares are
 /// of f32; y may be residual.

@@ -57,6 +57,8 @@ const Library::Made &Library::makeProduct(const Matrix &W, int64_t rows,
     choices.emplace_back("gated=halves");
   if (options.residual)
     choices.emplace_back("residual=yes");
+  if (options.summed)
+    choices.emplace_back("summed=ranks");
   if (options.streamed && W.storage == Storage::plain)
     choices.emplace_back("rows=long");
   int64_t columns = W.rows / (options.gated ? 2 : 1);

@@ -17,6 +17,7 @@ struct ProductOptions {
   bool next = false;     ///< starts the norm of what comes behind
   bool gated = false;    ///< the upper half of W gates the lower one
   bool residual = false; ///< something is added
+  bool summed = false;   ///< over the ranks, each of which has columns of W
   bool rounded = false;  ///< x is in bf16, and what a gated product gives
   bool streamed = false; ///< W comes through a megakernel on end
 };

@@ -26,7 +26,8 @@ public:
       : g_(g), library_(ctx), model_(model), weights_(weights),
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
         streams_(shape.streams && shape.rows <= kFewRows),
-        startsNorms_(rounds_ && (shape.rows <= kFewRows || ctx.ranks() > 1)),
+        startsNorms_(rounds_ && shape.rows <= kFewRows),
+        addsInProducts_(ctx.ranks() == 1 || (rounds_ && shape.rows > kFewRows)),
         partOverRanks_(streams_ ? kPartInMegakernel
                                 : library_.widthOverRanks(shape.rows, model.width)),
         turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
@@ -93,9 +94,9 @@ private:
     Value x, scaled, squares;
   };
 
-  /// What layers add to. Of few rows, and over ranks, the norm in front of the next product has been started by
-  /// what has added last: no task stands between the two for it. A product of many rows takes longer to find their
-  /// scales than such a task does.
+  /// What layers add to. Of few rows the norm in front of the next product has been started by what has added last:
+  /// no task stands between the two for it. A product of many rows takes longer to find their scales than such a
+  /// task does.
   struct Stream {
     Value x, scaled, squares;
     int part = 0; ///< elements that have one of the squares; 0: nothing was started
@@ -103,8 +104,12 @@ private:
 
   /// Elements that have one sum of squares, where the product of W is added and starts a norm.
   int partOf(const Matrix &W) {
-    return ranks_ == 1 ? library_.partOf(W, rows_, settled({.next = true, .residual = true}))
-                       : partOverRanks_;
+    return addsInProducts_ ? library_.partOf(W, rows_, settled(adding())) : partOverRanks_;
+  }
+
+  /// Of a product that adds to the rows.
+  ProductOptions adding() const {
+    return {.next = startsNorms_, .residual = true, .summed = ranks_ > 1};
   }
 
   /// The rows that a step begins with.
@@ -152,13 +157,12 @@ private:
   /// x and the product of W, of which each rank has columns, and what comes in; the gain is that of the
   /// norm behind it.
   Stream addProduct(Value in, const Matrix &W, const Stream &x, const Tensor &nextGain) {
-    ProductOptions options{.next = startsNorms_, .residual = true};
-    if (!startsNorms_ && ranks_ == 1)
-      return {.x = product(options, in, W, x.x)};
+    if (!startsNorms_ && addsInProducts_)
+      return {.x = product(adding(), in, W, x.x)};
     if (!startsNorms_)
       return {.x = g_.task(addOverRanks_, Value(product({}, in, W)), x.x)};
-    Added sum = ranks_ == 1
-                    ? Added(product(options, in, W, x.x, nextGain))
+    Added sum = addsInProducts_
+                    ? Added(product(adding(), in, W, x.x, nextGain))
                     : Added(g_.task(addOverRanks_, Value(product({}, in, W)), x.x, nextGain));
     return {sum.x, sum.scaled, sum.squares, partOf(W)};
   }
@@ -212,9 +216,12 @@ private:
   Library library_;
   const Architecture &model_;
   const Weights &weights_;
-  bool rounds_;       ///< rows to bf16, for products
-  bool streams_;      ///< weights
-  bool startsNorms_;  ///< where a row is added to
+  bool rounds_;      ///< rows to bf16, for products
+  bool streams_;     ///< weights
+  bool startsNorms_; ///< where a row is added to
+  /// A product adds to the rows itself: over ranks, too, where rows are many. A product of few rows has more of its
+  /// weights there before it begins if it waits for no rank.
+  bool addsInProducts_;
   int partOverRanks_; ///< elements of a row that travel to other ranks at a time
   Kernel turn_, roundNormed_, addOverRanks_;
   int64_t rows_, ranks_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --simt-assign-layouts=tensor-maps=true --nvidia-specialize-warps --simt-tiles-to-threads | FileCheck %s
 
-// The box is made, and all CTAs of the cluster know it, before any gives. The owner announces the bytes that stores
+// The box is made, and all CTAs of the cluster know it, before any gives. The owner announces the bytes that copies
 // count, waits for them, adds, and tells the giver, who has waited until it had taken what came before. No CTA leaves
 // before all do.
 // CHECK-LABEL: func.func @sum
@@ -17,8 +17,10 @@
 // CHECK: mbarrier.arrive.shared::cluster.b64
 // CHECK: } else {
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK: fence.proxy.async.shared::cta
 // CHECK: mapa.shared::cluster.u32
-// CHECK: st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [$0], {$2, $3, $4, $5}, [$1];
+// CHECK: cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [$0], [$1], 2048, [$2];
 // CHECK: barrier.cluster.arrive.release;
 func.func @sum(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %B: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %first: index, %depth: index, %owns: i1) attributes {simt.cluster = 2 : i64} {
   %c0 = arith.constant 0 : index

@@ -122,15 +122,16 @@ func.func @counts(%A: !a, %C: !a, %m: index, %n: index, %s: !dist.signals<1>) {
 // CHECK: %[[RANK:.*]] = nvidia.cluster_rank
 // CHECK: %[[PART:.*]] = arith.remui %[[RANK]]
 // CHECK: dist.tiles (%[[I:.*]], %[[J:.*]]) of
-// CHECK: %[[OWNS:.*]] = arith.cmpi eq, %[[PART]]
-// CHECK: %[[STORES:.*]] = arith.andi %{{.*}}, %[[OWNS]]
 // CHECK: %[[BEFORE:.*]] = arith.muli %[[PART]]
 // CHECK: %[[BEGIN:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
 // CHECK: %[[STEP:.*]] = arith.muli
 // CHECK: %[[SUMS:.*]]:2 = scf.for %{{.*}} = %[[BEGIN]] to %{{.*}} step %[[STEP]]
 // CHECK: nvidia.cluster_sum %[[SUMS]]#1 of 2 in %[[SECOND]] : tensor<8x1xf32>
 // CHECK: %[[SUM:.*]] = nvidia.cluster_sum %[[SUMS]]#0 of 2 in %[[FIRST]] : tensor<8x64xf32>
-// CHECK: scf.if %[[STORES]] {
+// CHECK: %[[OWNS:.*]] = arith.cmpi eq, %[[PART]]
+// CHECK-NEXT: scf.if %[[OWNS]] {
+// CHECK-NEXT: tile.broadcast
+// CHECK-NEXT: arith.addf %[[SUM]]
 // CHECK-NEXT: tile.store
 !m = memref<?x?xbf16, strided<[?, ?], offset: ?>>
 !c = memref<?x?xf32, strided<[?, ?], offset: ?>>

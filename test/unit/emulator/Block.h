@@ -75,7 +75,7 @@ struct Transfer {
   std::vector<int64_t> place; ///< innermost first
   uint64_t shared, barrier;   ///< no barrier: of what is stored
   uint64_t address = 0, bytes = 0;
-  std::vector<uint8_t> data = {}; ///< of a store from registers, instead of memory
+  class Block *source = nullptr; ///< the address is one of its shared memory
 };
 
 /// The TMA stores of one thread: groups, and those that belong to none yet.
@@ -315,8 +315,6 @@ private:
 
   void executeAlone(Warp &warp, const Instruction &i, size_t lane) {
     std::string_view name = i.name();
-    if (name == "st" && i.has("async"))
-      return storeInCluster(warp, i, lane);
     if (name == "ld" || name == "st")
       return access(warp, i, lane);
     if (name == "red" || name == "atom")
@@ -502,8 +500,8 @@ private:
   }
 
   /// The block of the cluster that an address is in, and the address there.
-  /// st.async: lands at some time in the memory of a block of the cluster, and is counted there.
-  void storeInCluster(Warp &warp, const Instruction &i, size_t lane);
+  /// A bulk copy from this block's memory to that of a block of the cluster, which counts it.
+  void copyInCluster(Warp &warp, const Instruction &i, size_t lane);
 
   std::pair<Block &, uint64_t> blockOf(uint64_t address) {
     uint64_t cta = (address & 0xffffffff) >> kCtaShift;

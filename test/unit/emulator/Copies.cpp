@@ -28,6 +28,8 @@ const TensorMap &Block::mapOf(Warp &warp, const Operand &memory, size_t lane) {
 }
 
 void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
+  if (i.has("shared::cta"))
+    return copyInCluster(warp, i, lane);
   if (!i.has("tensor")) {
     auto of = [&](size_t operand) { return value(warp, i.operands[operand], lane); };
     return transfers_.push_back({nullptr, {}, of(0), of(3), of(1), of(2)});
@@ -50,22 +52,13 @@ void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores)
       cluster_.blocks[cta]->transfers_.push_back(transfer);
 }
 
-void Block::storeInCluster(Warp &warp, const Instruction &i, size_t lane) {
-  const Operand &values = i.operands[1];
-  std::vector<Operand> all =
-      values.kind == Operand::Kind::list ? values.parts : std::vector{values};
-  std::vector<uint8_t> data(4 * all.size());
-  for (size_t n = 0; n < all.size(); ++n) {
-    auto bits = static_cast<uint32_t>(value(warp, all[n], lane));
-    std::memcpy(&data[4 * n], &bits, 4);
-  }
-  auto [block, address] = blockOf(value(warp, i.operands[0], lane));
-  auto [other, barrier] = blockOf(value(warp, i.operands[2], lane));
+void Block::copyInCluster(Warp &warp, const Instruction &i, size_t lane) {
+  auto of = [&](size_t operand) { return value(warp, i.operands[operand], lane); };
+  auto [block, address] = blockOf(of(0));
+  auto [other, barrier] = blockOf(of(3));
   if (&block != &other)
-    throw Fault("what is stored in one core is counted in another one: " + i.text);
-  if (address % data.size() != 0)
-    throw Fault("a store of " + std::to_string(data.size()) + " bytes between other addresses");
-  block.transfers_.push_back({nullptr, {}, address, barrier, 0, data.size(), std::move(data)});
+    throw Fault("what is copied to one core is counted in another one: " + i.text);
+  block.transfers_.push_back({nullptr, {}, address, barrier, of(1), of(2), this});
 }
 
 void Block::copyAsync(Warp &warp, const Instruction &i, const Mask &mask) {
@@ -108,15 +101,13 @@ void Block::land() {
 }
 
 int64_t Block::move(const Transfer &transfer) {
-  if (!transfer.data.empty()) {
-    std::memcpy(inShared(transfer.shared, transfer.bytes), transfer.data.data(), transfer.bytes);
-    return static_cast<int64_t>(transfer.bytes);
-  }
   if (!transfer.map) {
     if ((transfer.shared | transfer.address | transfer.bytes) % 16 != 0)
       throw Fault("a bulk copy that is not of whole runs of 16 bytes");
-    std::memcpy(inShared(transfer.shared, transfer.bytes),
-                reinterpret_cast<const uint8_t *>(transfer.address), transfer.bytes);
+    const uint8_t *from = transfer.source
+                              ? transfer.source->inShared(transfer.address, transfer.bytes)
+                              : reinterpret_cast<const uint8_t *>(transfer.address);
+    std::memcpy(inShared(transfer.shared, transfer.bytes), from, transfer.bytes);
     return static_cast<int64_t>(transfer.bytes);
   }
   const TensorMap &map = *transfer.map;

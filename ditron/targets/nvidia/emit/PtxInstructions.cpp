@@ -229,22 +229,12 @@ Value Instructions::waitBarrierUnless(Value barrier, Value parity, Value word) {
       "=&r,r,r,r,~{memory}", {barrier, parity, word}, b_.getI32Type())[0];
 }
 
-void Instructions::storeInCluster(Value address, ArrayRef<Value> values, Value barrier) {
-  SmallVector<Value> operands{address, barrier};
-  operands.append(values.begin(), values.end());
-  SmallVector<std::string> parts;
-  std::string constraints = "r,r";
-  for (size_t n = 0; n < values.size(); ++n) {
-    parts.push_back(fmt::format("${}", n + 2));
-    constraints += ",f";
-  }
-  std::string data = llvm::join(parts, ", "), width;
-  if (values.size() > 1)
-    width = fmt::format(".v{}", values.size()), data = "{" + data + "}";
-  assemble(fmt::format(
-               "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes{}.f32 [$0], {}, [$1];",
-               width, data),
-           constraints + ",~{memory}", operands, {});
+void Instructions::copyInCluster(Value to, Value shared, int64_t bytes, Value barrier) {
+  assemble(
+      fmt::format("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [$0], "
+                  "[$1], {}, [$2];",
+                  bytes),
+      "r,r,r,~{memory}", {to, shared, barrier}, {});
 }
 
 void Instructions::waitBarrierOfCluster(Value barrier, Value parity) {

@@ -90,10 +90,10 @@ public:
   void copyBulk(Value shared, Value address, int64_t bytes, Value barrier);
   /// The same of what is read once, which leaves L2 before all else; bytes: i32.
   void copyBulkOnce(Value shared, Value address, Value bytes, Value barrier);
-  /// Stores f32 values, 1, 2 or 4 of them, to the shared memory of a CTA of the cluster; the barrier there
-  /// counts their bytes. Addresses of mapToCta.
-  void storeInCluster(Value address, llvm::ArrayRef<Value> values, Value barrier);
-  /// waitBarrier for what other CTAs of the cluster have stored.
+  /// A bulk copy of shared memory to that of a CTA of the cluster, whose barrier counts its bytes; `to` and the
+  /// barrier are addresses of mapToCta.
+  void copyInCluster(Value to, Value shared, int64_t bytes, Value barrier);
+  /// waitBarrier for what other CTAs of the cluster have copied here.
   void waitBarrierOfCluster(Value barrier, Value parity);
   /// Writes a word (i32) to shared memory, at once.
   void storeWord(Value shared, Value word);

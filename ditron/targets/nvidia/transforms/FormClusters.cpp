@@ -96,11 +96,18 @@ SmallVector<scf::ForOp> loopsOfTerms(device::TilesOp tiles) {
   return loops.takeVector();
 }
 
-/// Whether CTAs may take parts of the terms of each tile: all that depends on the terms is sums.
+/// Whether CTAs may take parts of the terms of each tile: all that depends on the terms is sums. What has an effect
+/// comes behind these, so that the tile's owner alone does it.
 bool canShareTerms(device::TilesOp tiles) {
   SmallVector<scf::ForOp> loops = loopsOfTerms(tiles);
-  return !loops.empty() && llvm::all_of(loops, [&](scf::ForOp loop) {
+  bool areSums = !loops.empty() && llvm::all_of(loops, [&](scf::ForOp loop) {
     return loop && loop->getParentOp() == tiles && addsUp(loop);
+  });
+  if (!areSums)
+    return false;
+  auto before = llvm::make_range(tiles.getBody().front().begin(), loops.back()->getIterator());
+  return llvm::all_of(before, [](Operation &op) {
+    return isMemoryEffectFree(&op) || isa<core::LoadOp, core::RequireOp, scf::ForOp>(op);
   });
 }
 
@@ -109,7 +116,9 @@ std::optional<ClusterShape> clusterShapeOf(device::TilesOp tiles) {
   auto hint = tiles->getAttrOfType<DenseI64ArrayAttr>(device::kTogetherAttr);
   if (!hint || hint.size() != 3 || tiles.getExtents().size() < 2)
     return std::nullopt;
-  ClusterShape result{hint[0], hint[1], canShareTerms(tiles) ? hint[2] : 1};
+  ClusterShape result{hint[0], hint[1], 1};
+  if (result.ctas() == 1 && canShareTerms(tiles))
+    result.sharers = hint[2];
   bool isPower = llvm::isPowerOf2_64(static_cast<uint64_t>(result.ctas()));
   return isPower && result.ctas() > 1 && result.ctas() <= kMost ? std::optional(result)
                                                                 : std::nullopt;
@@ -140,8 +149,11 @@ bool isPlain(Operation *op) {
 }
 
 bool isOnlyPlain(device::TilesOp loop) {
-  WalkResult result = loop.getBody().walk(
-      [](Operation *op) { return isPlain(op) ? WalkResult::advance() : WalkResult::interrupt(); });
+  bool hasOwners = clusterShapeOf(loop)->sharers > 1; // who may talk to other ranks
+  WalkResult result = loop.getBody().walk([&](Operation *op) {
+    bool isFit = isPlain(op) || (hasOwners && isa<device::SendOp, device::ReceiveOp>(op));
+    return isFit ? WalkResult::advance() : WalkResult::interrupt();
+  });
   return !result.wasInterrupted();
 }
 
@@ -277,16 +289,32 @@ public:
     b_.setInsertionPointToStart(&body);
     Value i = spread(body.getArgument(static_cast<unsigned>(rank - 2)), shape_.rows, row);
     Value j = spread(body.getArgument(static_cast<unsigned>(rank - 1)), shape_.columns, column);
-    Value isOwner =
-        part ? b_.create<arith::CmpIOp>(arith::CmpIPredicate::eq, part, index(0)) : Value();
-    guard(body, {i, isBelow(i, rows), shape_.rows}, {j, isBelow(j, columns), shape_.columns},
-          isOwner);
     if (part)
-      for (scf::ForOp loop : loopsOfTerms(tiles_))
-        shareTerms(loop, part);
+      return shareTiles(body, part);
+    guard(body, {i, isBelow(i, rows), shape_.rows}, {j, isBelow(j, columns), shape_.columns});
   }
 
 private:
+  /// The first of the CTAs that share a tile does what comes behind its sums.
+  void shareTiles(Block &body, Value part) {
+    SmallVector<scf::ForOp> loops = loopsOfTerms(tiles_);
+    Operation *last = loops.back();
+    for (scf::ForOp loop : loops)
+      shareTerms(loop, part);
+    while (isa<ClusterSumOp>(last->getNextNode()))
+      last = last->getNextNode();
+    b_.setInsertionPointAfter(last);
+    Value isOwner = b_.create<arith::CmpIOp>(arith::CmpIPredicate::eq, part, index(0));
+    auto owner = b_.create<scf::IfOp>(isOwner);
+    auto rest = llvm::make_range(std::next(owner->getIterator()), body.end());
+    SmallVector<Operation *> ops;
+    for (Operation &op : rest)
+      if (!op.hasTrait<OpTrait::IsTerminator>())
+        ops.push_back(&op);
+    for (Operation *op : ops)
+      op->moveBefore(owner.thenBlock()->getTerminator());
+  }
+
   /// This CTA takes every so-manieth step of a loop; the first one of those that share a tile adds up.
   void shareTerms(scf::ForOp loop, Value part) {
     ImplicitLocOpBuilder b(loop.getLoc(), loop);
@@ -346,18 +374,16 @@ private:
   }
 
   /// Stores and notifies are made if the tile is in the grid, waits if what they name is.
-  /// The first ones by the owner of the tile alone.
-  void guard(Block &body, const Coordinate &row, const Coordinate &column, Value isOwner) {
+  void guard(Block &body, const Coordinate &row, const Coordinate &column) {
     SmallVector<Operation *> guarded;
     body.walk([&](Operation *op) {
       if (isGuarded(op))
         guarded.push_back(op);
     });
     Value isInside = b_.create<arith::AndIOp>(row.isInside, column.isInside);
-    Value isMade = isOwner ? b_.create<arith::AndIOp>(isInside, isOwner) : isInside;
     for (Operation *op : guarded) {
       OpBuilder b(op);
-      Value condition = isMade;
+      Value condition = isInside;
       if (isa<device::WaitOp>(op)) {
         bool byRow = row.ofCluster > 1 && dependsOn(op, row.value);
         bool byColumn = column.ofCluster > 1 && dependsOn(op, column.value);
