@@ -65,7 +65,7 @@ def timed(options, peers):
 
 def provenance(options):
     """Machine and versions as `ditron bench --save` has them, and the file of the machine."""
-    program = pathlib.Path(options.program).parent / "ditron"
+    program = pathlib.Path(options.program).resolve().parent / "ditron"
     if not program.exists():
         sys.exit(f"--save: {program} is missing, which tells the machine and the versions: expected it beside --program")
     done = subprocess.run([program, "info", "--json"], capture_output=True, text=True)

@@ -28,7 +28,7 @@ const TensorMap &Block::mapOf(Warp &warp, const Operand &memory, size_t lane) {
 }
 
 void Block::begin(Warp &warp, const Instruction &i, size_t lane, Stores &stores) {
-  if (i.has("shared::cta"))
+  if (i.has("shared::cta") && !i.has("tensor"))
     return copyInCluster(warp, i, lane);
   if (!i.has("tensor")) {
     auto of = [&](size_t operand) { return value(warp, i.operands[operand], lane); };
