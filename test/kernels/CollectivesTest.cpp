@@ -46,6 +46,27 @@ TEST(Collectives, APipelineWithoutARing) {
         expectRight(backend, entry, {{{"M", 7}, {"N", 13}}, DType::f32, ranks, 2}, engine);
 }
 
+TEST(Collectives, ProductsOfFewRowsAddOverRanks) {
+  const KernelEntry &entry = findKernel("gemv");
+  for (const char *variant :
+       {"summed=ranks", "summed=ranks,residual=yes,next=yes", "m=2,n=3,k=20,by=tiles,summed=ranks"})
+    for (int64_t ranks : {2, 3})
+      for (Backend backend : {Backend::reference, Backend::cpu})
+        expectRight(backend, entry, {{{"B", 3}, {"N", 13}, {"K", 37}}, DType::f32, ranks, 2},
+                    variant);
+}
+
+TEST(Collectives, AGatedProductDoesNotAddOverRanks) {
+  const KernelEntry &entry = findKernel("gemv");
+  Problem problem{{{"B", 3}, {"N", 13}, {"K", 37}}, DType::f32, 2, 1};
+  try {
+    entry.configure(problem, "gated=halves,summed=ranks");
+    FAIL() << "no error";
+  } catch (const UsageError &error) {
+    EXPECT_THAT(error.what(), HasSubstr("summed is ranks, which has no effect with gated=halves"));
+  }
+}
+
 TEST(Collectives, SumsOfManyRanksTakeTwoShots) {
   DeviceTraits cpu, gpu;
   gpu.sms = 132;

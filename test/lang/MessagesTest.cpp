@@ -118,6 +118,7 @@ TEST(Messages, control) {
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto i : range(4)) break);
   EXPECT_MESSAGE("a native break or return leaves this loop, whose body is traced once: use when(condition, ...) inside of the body", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles()) return);
   EXPECT_MESSAGE("tiles: order 'spiral' with parameter 1: known orders are row-major, grouped, own-shard-first, next-rank-first, the parameter is 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(Order{"spiral"})) {});
+  EXPECT_MESSAGE("tiles: 1 rows and 1 columns of tiles together, shared by 0: needs 1 or more", for ([[maybe_unused]] auto [i, j] : y.tiled(2, 2).tiles(order::rowMajor.sharedBy(0))) {});
 }
 
 TEST(Messages, parts) {
