@@ -22,12 +22,13 @@ std::vector<int64_t> TracedSource::words(const std::vector<KernelArgument> &argu
 }
 
 CompileRequest TracedSource::request(const runtime::Device &device) const {
-  return {.target = targetFor(device.target()),
+  std::string target = targetFor(device.target());
+  return {.target = target,
           .schedule = schedule_,
           .constants = options_.constants,
           .mesh = device.mesh(),
           .recorded = options_.recorded,
-          .inGraph = options_.inGraph};
+          .inGraph = options_.inGraph && traitsOf(target).isGpu()};
 }
 
 runtime::Compilation TracedSource::compile(const CompileRequest &request) const {

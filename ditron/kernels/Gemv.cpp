@@ -343,7 +343,7 @@ static KernelEntry commonEntry() {
        .without = 0},
       {.name = "sharers",
        .summary = "cores that share the terms of a tile, where they can",
-       .candidates = {1, 2, 4, 8},
+       .candidates = {}, // of no effect on CPUs
        .needs = {{"by", {0}}}}};
   entry.make = [](DType type, const Config &config) { return gemv(type, configOf(config)); };
   entry.scalars = {{"eps", 1e-5}};

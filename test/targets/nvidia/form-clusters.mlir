@@ -181,3 +181,29 @@ func.func @largest(%A: !m, %B: !m, %C: !c, %m: index, %n: index, %k: index) {
   } {dist.together = array<i64: 1, 1, 2>}
   return
 }
+
+// -----
+
+// What is stored in front of the sums would be stored by both: each tile is one CTA's.
+// CHECK-LABEL: func.func @stores_before
+// CHECK-NOT: nvidia.
+!m = memref<?x?xbf16, strided<[?, ?], offset: ?>>
+!c = memref<?x?xf32, strided<[?, ?], offset: ?>>
+func.func @stores_before(%A: !m, %B: !m, %C: !c, %D: !c, %m: index, %n: index, %k: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<8x64xf32>
+  dist.tiles (%i, %j) of (%m, %n) order <"row-major"> {
+    scf.for %s = %c0 to %k step %c1 {
+      tile.store %zero, %D[%i, %s] : tensor<8x64xf32>, !c
+    }
+    %sum = scf.for %s = %c0 to %k step %c1 iter_args(%acc = %zero) -> (tensor<8x64xf32>) {
+      %a = tile.load %A[%i, %s] : !m -> tensor<8x64xbf16>
+      %b = tile.load %B[%s, %j] : !m -> tensor<64x64xbf16>
+      %d = tile.dot %a, %b, %acc : tensor<8x64xbf16>, tensor<64x64xbf16> -> tensor<8x64xf32>
+      scf.yield %d : tensor<8x64xf32>
+    }
+    tile.store %sum, %C[%i, %j] : tensor<8x64xf32>, !c
+  } {dist.together = array<i64: 1, 1, 2>}
+  return
+}

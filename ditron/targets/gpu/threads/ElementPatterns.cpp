@@ -27,7 +27,7 @@ struct ElementwisePattern : ConversionPattern {
 
   LogicalResult matchAndRewrite(Operation *op, ArrayRef<Value> operands,
                                 ConversionPatternRewriter &b) const override {
-    if (!isElementwise(op) || isa<core::CastOp>(op))
+    if (!isElementwise(op) || isa<core::CastOp>(op) || !isMemoryEffectFree(op))
       return b.notifyMatchFailure(op, "not elementwise");
     RankedTensorType tile = tileOf(op->getResult(0));
     Type element = tile.getElementType();

@@ -68,6 +68,13 @@ void ThreadBuilder::makeBarriers(Value first, ArrayRef<int64_t> arrivals) {
   });
 }
 
+Value ThreadBuilder::makeWords(int64_t count) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&cast<func::FuncOp>(b.getInsertionBlock()->getParentOp()).front());
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  return b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), i32(count));
+}
+
 SmallVector<Value> ThreadBuilder::placeOf(Value view, ValueRange coords, ArrayRef<int64_t> shape,
                                           Value page) {
   constexpr int64_t kMostExtent = 256; // of a TMA box

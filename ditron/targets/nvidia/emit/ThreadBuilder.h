@@ -32,6 +32,9 @@ public:
   /// are to meet behind it. In a region they last as long as that.
   void makeBarriers(Value first, llvm::ArrayRef<int64_t> arrivals);
 
+  /// Words (i32) of this thread that the function keeps: an alloca, which LLVM promotes to registers.
+  Value makeWords(int64_t count = 1);
+
   Instructions instructions;
 
 private:

@@ -105,9 +105,17 @@ bool canShareTerms(device::TilesOp tiles) {
   });
   if (!areSums)
     return false;
-  auto before = llvm::make_range(tiles.getBody().front().begin(), loops.back()->getIterator());
-  return llvm::all_of(before, [](Operation &op) {
-    return isMemoryEffectFree(&op) || isa<core::LoadOp, core::RequireOp, scf::ForOp>(op);
+  auto upToSums =
+      llvm::make_range(tiles.getBody().front().begin(), std::next(loops.back()->getIterator()));
+  auto onlyReads = [](Operation *op) {
+    return isMemoryEffectFree(op) ||
+           isa<core::LoadOp, core::GatherOp, core::RequireOp, scf::ForOp, scf::IfOp>(op);
+  };
+  return llvm::all_of(upToSums, [&](Operation &op) {
+    WalkResult result = op.walk([&](Operation *inner) {
+      return onlyReads(inner) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !result.wasInterrupted();
   });
 }
 

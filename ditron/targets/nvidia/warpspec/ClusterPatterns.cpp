@@ -125,13 +125,7 @@ struct ClusterBoxPattern : TilePattern<ClusterBoxOp> {
     auto sum = cast<ClusterSumOp>(*op->user_begin());
     auto ctas = static_cast<int64_t>(sum.getCtas());
     ClusterGift gift(sum, context_.warps);
-    Value base = t.shared(context_.shared.allocate(gift.boxBytes(ctas))), round;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
-      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-      round = b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), t.i32(1));
-    }
+    Value base = t.shared(context_.shared.allocate(gift.boxBytes(ctas))), round = t.makeWords();
     b.create<LLVM::StoreOp>(loc, t.i32(0), round);
     t.makeBarriers(t.offset(base, (ctas - 1) * gift.bytes()), {1, context_.warps});
     t.instructions.meetInCluster(/*isWhole=*/true);

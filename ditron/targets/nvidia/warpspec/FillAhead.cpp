@@ -5,6 +5,7 @@
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "ditron/targets/nvidia/warpspec/Pipe.h"
 #include "ditron/targets/nvidia/warpspec/Producer.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -37,8 +38,7 @@ struct Filling {
 };
 
 int64_t bytesOf(TmaLoadOp load) {
-  RankedTensorType tile = load.getPipe().getType().getTiles()[load.getTile()];
-  return tile.getNumElements() * storageBytes(tile.getElementType());
+  return broughtBytes(load.getPipe().getType().getTiles()[load.getTile()]);
 }
 
 /// Whether this is the first slot of its pipe that is acquired, in the one loop.

@@ -32,8 +32,8 @@
 
 namespace ditron::nvidia {
 
-/// Of a kernel with one pipe, which no launch in front of it has to be waited for to find tiles of; nothing
-/// otherwise. Marks the arguments that are read so: gpu::kReadAheadAttr.
+/// Of a kernel whose pipes are filled in one loop, with tiles that no launch in front of it has to be waited
+/// for to find; nothing otherwise. Marks the arguments that are read so: gpu::kReadAheadAttr.
 void fillAhead(RolesOp roles);
 
 } // namespace ditron::nvidia

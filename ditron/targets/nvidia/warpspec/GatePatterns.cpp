@@ -84,13 +84,7 @@ struct GatePattern : TilePattern<GateOp> {
   LogicalResult matchAndRewrite(GateOp op, OpAdaptor, ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
     ThreadBuilder t(b, loc, context_);
-    Value barrier = t.shared(context_.shared.allocate(8)), parity;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
-      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-      parity = b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), t.i32(1));
-    }
+    Value barrier = t.shared(context_.shared.allocate(8)), parity = t.makeWords();
     b.create<LLVM::StoreOp>(loc, t.i32(0), parity);
     t.makeBarriers(barrier, {1});
     t.instructions.barrier(/*ofAll=*/true);

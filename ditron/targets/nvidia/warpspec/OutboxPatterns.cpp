@@ -65,13 +65,7 @@ struct OutboxPattern : TilePattern<OutboxOp> {
                                 ConversionPatternRewriter &b) const override {
     mlir::Location loc = op.getLoc();
     ThreadBuilder t(b, loc, context_);
-    Value base = t.shared(context_.shared.allocate(Outbox::kBytes)), count;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
-      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-      count = b.create<LLVM::AllocaOp>(loc, pointer, b.getI32Type(), t.i32(1));
-    }
+    Value base = t.shared(context_.shared.allocate(Outbox::kBytes)), count = t.makeWords();
     b.create<LLVM::StoreOp>(loc, t.i32(0), count);
     SmallVector<int64_t> arrivals(kSlots, context_.warps);
     arrivals.append(kSlots, 1);

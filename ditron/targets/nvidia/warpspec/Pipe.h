@@ -22,10 +22,15 @@ enum Position {
   kPositions
 };
 
+/// Bytes that TMA brings of a tile.
+inline int64_t broughtBytes(mlir::RankedTensorType tile) {
+  return tile.getNumElements() * storageBytes(tile.getElementType());
+}
+
 /// Bytes of shared memory of a tile, and of a slot.
 inline int64_t tileBytes(mlir::RankedTensorType tile) {
   constexpr int64_t kTileAlignment = 1024;
-  int64_t bytes = tile.getNumElements() * storageBytes(tile.getElementType());
+  int64_t bytes = broughtBytes(tile);
   return (bytes + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
 }
 

@@ -71,13 +71,8 @@ struct QueuePattern : TilePattern<QueueOp> {
     ThreadBuilder t(b, op.getLoc(), context_);
     QueueType type = op.getType();
     int64_t slots = type.getSlots(), bytes = Queue::bytesOfSlots(type);
-    Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes)), count;
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
-      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-      count = b.create<LLVM::AllocaOp>(op.getLoc(), pointer, b.getI32Type(), t.i32(1));
-    }
+    Value base = t.shared(context_.shared.allocate(bytes + 2 * slots * kBarrierBytes)),
+          count = t.makeWords();
     b.create<LLVM::StoreOp>(op.getLoc(), t.i32(0), count);
     SmallVector<int64_t> arrivals(static_cast<size_t>(slots), 1);
     arrivals.append(static_cast<size_t>(slots), context_.warps);

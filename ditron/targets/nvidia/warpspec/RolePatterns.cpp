@@ -66,7 +66,7 @@ struct PipePattern : TilePattern<PipeOp> {
       b.create<LLVM::StoreOp>(op.getLoc(), t.i32(0), t.offset(base, bytes + barriers));
     Value pipe = b.create<LLVM::UndefOp>(op.getLoc(), pipeType(b.getContext()));
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
-    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t, op), 1);
+    pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t), 1);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, there(t, base, type), 2);
     init(t, t.offset(base, bytes), slots, type.getCtas());
     b.replaceOp(op, pipe);
@@ -75,14 +75,8 @@ struct PipePattern : TilePattern<PipeOp> {
 
 private:
   /// The first phases of `empty` count as complete: the producer begins with parity 1.
-  static Value positions(ThreadBuilder &t, PipeOp op) {
-    Value all;
-    {
-      OpBuilder::InsertionGuard guard(t.b);
-      t.b.setInsertionPointToStart(&op->getParentOfType<func::FuncOp>().front());
-      auto pointer = LLVM::LLVMPointerType::get(t.b.getContext());
-      all = t.b.create<LLVM::AllocaOp>(t.loc, pointer, t.b.getI32Type(), t.i32(kPositions));
-    }
+  static Value positions(ThreadBuilder &t) {
+    Value all = t.makeWords(kPositions);
     for (int word = 0; word < kPositions; ++word)
       t.b.create<LLVM::StoreOp>(t.loc, t.i32(word == kFillParity),
                                 t.offset(all, int64_t(4) * word));
@@ -200,10 +194,6 @@ private:
   }
 };
 
-int64_t bytesOf(RankedTensorType tile) {
-  return tile.getNumElements() * storageBytes(tile.getElementType());
-}
-
 struct AcquirePattern : TilePattern<AcquireOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(AcquireOp op, OpAdaptor adaptor,
@@ -215,7 +205,7 @@ struct AcquirePattern : TilePattern<AcquireOp> {
     t.instructions.waitBarrier(pipe.empty(slot), pipe.get(kFillParity));
     int64_t bytes = 0;
     for (RankedTensorType tile : type.getTiles())
-      bytes += bytesOf(tile);
+      bytes += broughtBytes(tile);
     if (op.getAhead())
       t.instructions.arriveExpecting(pipe.full(slot), bytesLeft(t, pipe, bytes, *op.getAhead()));
     else
