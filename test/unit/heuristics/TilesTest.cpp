@@ -136,5 +136,19 @@ TEST(Communication, CoresThatMoveDataAreFew) {
   EXPECT_EQ(communicatingCores(1, gpu()), 16);
 }
 
+TEST(GemvTiles, FewAreSharedByTwoSms) {
+  auto sharersOf = [](int64_t B, int64_t N, int64_t K, const DeviceTraits &target) {
+    return gemvTile({B, N, K, DType::bf16, 132}, target).sharers;
+  };
+  DeviceTraits target = gpuOfWarpgroups();
+  EXPECT_EQ(sharersOf(8, 4096, 12288, target), 2);
+  EXPECT_EQ(sharersOf(1, 4096, 4096, target), 2);
+  EXPECT_EQ(sharersOf(64, 4096, 12288, target), 1) << "the sums of a tile are many";
+  EXPECT_EQ(sharersOf(8, 4096, 2048, target), 1) << "terms are few";
+  EXPECT_EQ(sharersOf(8, 6144, 12288, target), 1) << "more than half of the SMs have a tile";
+  EXPECT_EQ(sharersOf(8, 4096, 12288, gpu()), 1) << "no clusters";
+  EXPECT_EQ(sharersOf(8, 4096, 12288, kCpu), 1);
+}
+
 } // namespace
 } // namespace ditron::heuristics
