@@ -26,6 +26,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from processes import childrenOf, isAlive  # noqa: E402
+
 NOBODY = 65533
 RANKS = ["--shape", "M=32,N=32,K=32"]
 CRASHES = re.compile(r"terminate called|Segmentation|core dumped|std::|LLVM ERROR|Stack dump|Resource temporarily")
@@ -85,18 +88,6 @@ def judge(status, error, mayFail=True):
     require(mayFail and status in (1, 3) and len(told) == 1, f"status {status}, {len(told)} errors:", error)
     kind = re.sub(r"'[^']*'|\d+", "_", told[0].removeprefix("ditron: "))
     return kind[:70]
-
-
-def childrenOf(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
-def isAlive(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    return False
 
 
 class Faults:

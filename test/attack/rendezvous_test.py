@@ -5,7 +5,6 @@
 usage: rendezvous_test.py DITRON
 """
 import contextlib
-import glob
 import os
 import pathlib
 import re
@@ -15,6 +14,9 @@ import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from processes import linksIn  # noqa: E402
 
 DITRON = sys.argv.pop(1)
 NOBODY = 65534
@@ -41,10 +43,7 @@ sys.stdin.read()
 
 def abstractNames(process):
     """The abstract names of a process's sockets."""
-    inodes = set()
-    for descriptor in glob.glob(f"/proc/{process.pid}/fd/*"):
-        with contextlib.suppress(FileNotFoundError):
-            inodes.update(re.findall(r"socket:\[(\d+)\]", os.readlink(descriptor)))
+    inodes = set(re.findall(r"socket:\[(\d+)\]", " ".join(linksIn(process.pid, "fd").values())))
     lines = pathlib.Path("/proc/net/unix").read_text(errors="replace").splitlines()
     return [line.split("@", 1)[1] for line in lines if "@ditron-" in line and line.split()[6] in inodes]
 
@@ -169,7 +168,7 @@ class Meeting(unittest.TestCase):
         folder = self.private(0o700)
         environment = {"XDG_RUNTIME_DIR": str(folder)}
         killed = self.start(0, **environment)
-        self.waitFor(lambda: glob.glob(str(folder / "ditron-*")))
+        self.waitFor(lambda: list(folder.glob("ditron-*")))
         self.assertEqual(abstractNames(killed), [])
         killed.kill()
         killed.communicate()
@@ -197,8 +196,8 @@ class Meeting(unittest.TestCase):
     def testNoRankChangesTheSizeOfTheMemory(self):
         name, hub = self.nameOfHub(DITRON_STRAGGLER="rank=0,ms=4000")
         other = self.start(1)
-        region = self.waitFor(lambda: [path for path in glob.glob(f"/proc/{other.pid}/map_files/*")
-                                       if "memfd:ditron" in os.readlink(path)])[0]
+        region = self.waitFor(lambda: [path for path, target in linksIn(other.pid, "map_files").items()
+                                       if "memfd:ditron" in target])[0]
         with open(region, "r+b") as file:
             for size in (os.fstat(file.fileno()).st_size + 4096, 4096):
                 with self.assertRaises(PermissionError):

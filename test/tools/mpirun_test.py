@@ -16,6 +16,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from processes import isAlive  # noqa: E402
+
 DITRON = sys.argv.pop(1)
 SMALL = ["--shape", "M=16,N=16,K=16"]
 MPIRUN = shutil.which("mpirun")
@@ -64,13 +67,6 @@ def ranksOf(launcher):
             if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
                 found[int(variable.split(b"=")[1])] = int(status.parent.name)
     return found
-
-
-def isAlive(process):
-    try:
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 class Left(unittest.TestCase):

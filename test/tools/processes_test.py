@@ -13,17 +13,15 @@ import sys
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from processes import childrenOf, isAlive  # noqa: E402
+
 DITRON = sys.argv.pop(1)
 SMALL = ["--shape", "M=16,N=16,K=16"]
 
 
 def shared():
     return set(os.listdir("/dev/shm"))
-
-
-def childrenOf(process):
-    return [int(child) for child in
-            pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
 
 class Processes(unittest.TestCase):
@@ -88,10 +86,10 @@ class Processes(unittest.TestCase):
             [DITRON, "run", "ag-gemm", "--procs", "3", *SMALL, "--straggler", "rank=2,ms=8000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 20
-        while len(childrenOf(process)) < 3 and time.monotonic() < deadline:
+        while len(childrenOf(process.pid)) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(1)  # they have met, and wait for the straggler
-        os.kill(childrenOf(process)[1], signal.SIGKILL)
+        os.kill(childrenOf(process.pid)[1], signal.SIGKILL)
         out, error = process.communicate(timeout=30)
         self.assertEqual((process.returncode, out), (1, ""))
         self.assertRegex(error, r"^ditron: .*rank 1 (\(process \d+\) died|was ended by signal 9)")
@@ -102,10 +100,10 @@ class Processes(unittest.TestCase):
             [DITRON, "run", "ag-gemm", "--procs", "3", *SMALL, "--straggler", "rank=1,ms=2000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, DITRON_WAIT_TIMEOUT_MS="3000"))
-        while len(childrenOf(process)) < 3:
+        while len(childrenOf(process.pid)) < 3:
             time.sleep(0.01)
         time.sleep(1)  # they have met, and wait for the straggler
-        stopped = childrenOf(process)[1]
+        stopped = childrenOf(process.pid)[1]
         os.kill(stopped, signal.SIGSTOP)
         start, error = time.monotonic(), ""
         while "is stopped" not in error:  # the report comes before all have ended
@@ -127,9 +125,9 @@ class Processes(unittest.TestCase):
         process = subprocess.Popen(
             [DITRON, "run", "ag-gemm", "--procs", "2", *SMALL, "--straggler", "rank=1,ms=8000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while len(childrenOf(process)) < 2:
+        while len(childrenOf(process.pid)) < 2:
             time.sleep(0.01)
-        children = childrenOf(process)
+        children = childrenOf(process.pid)
         process.kill()
         process.communicate()
         deadline = time.monotonic() + 10
@@ -138,13 +136,6 @@ class Processes(unittest.TestCase):
             alive = [child for child in children if isAlive(child)]
             time.sleep(0.01)
         self.assertEqual(alive, [])
-
-
-def isAlive(child):
-    try:
-        return pathlib.Path(f"/proc/{child}/stat").read_text().split()[2] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 if __name__ == "__main__":
