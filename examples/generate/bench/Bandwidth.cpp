@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/Bandwidth.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "model/Library.h"
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 using namespace ditron;
 
@@ -23,23 +25,37 @@ template <class T> static Kernel readOf() {
           }};
 }
 
-double readBandwidth(const Context &ctx, const Tensor &matrix) {
+/// The best of several passes over so many bytes.
+static double bandwidthOf(const Context &ctx, int64_t bytes, const std::function<void()> &pass) {
   using Clock = std::chrono::steady_clock;
   constexpr int kPasses = 8;
-  Program read = ctx.compile(
-      kernels::Floats::dispatch(matrix.dtype(), "read", []<class T> { return readOf<T>(); }));
-  Tensor sums = ctx.tensor<f32>({matrix.shape().front(), 1});
   double best = 0;
-  for (int pass = 0; pass <= kPasses; ++pass) { // the first compiles
+  for (int n = 0; n <= kPasses; ++n) { // the first compiles
     ctx.sync();
     ctx.barrier();
     auto start = Clock::now();
-    read(matrix, sums);
+    pass();
     ctx.sync();
     double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::max(best, pass ? double(matrix.bytes()) / seconds : 0);
+    best = std::max(best, n ? double(bytes) / seconds : 0);
   }
   return best;
+}
+
+double readBandwidth(const Context &ctx, const Matrix &matrix) {
+  const Tensor &values = matrix.values;
+  auto bytes = int64_t(values.bytes());
+  Program read = ctx.compile(
+      kernels::Floats::dispatch(values.dtype(), "read", []<class T> { return readOf<T>(); }));
+  Tensor sums = ctx.tensor<f32>({values.shape().front(), 1});
+  double ofSums = bandwidthOf(ctx, bytes, [&] { read(values, sums); });
+  Library library(ctx);
+  Program multiply = ctx.compile(library.product(matrix, 1, {}));
+  Tensor row = Tensor::own(DType::f32, {1, values.shape().back()});
+  std::fill_n(row.as<float>(), row.elements(), 1.F);
+  Tensor x = ctx.tensorFrom(row);
+  Tensor y = ctx.tensor<f32>({1, values.shape().front()});
+  return std::max(ofSums, bandwidthOf(ctx, bytes, [&] { multiply(x, values, y); }));
 }
 
 } // namespace generate

@@ -94,7 +94,7 @@ void run(ditron::Context &ctx, const BenchOptions &line) {
   std::chrono::duration<double> filled = std::chrono::steady_clock::now() - start;
   Bench bench{ctx, line, preset.architecture.shard(ctx.ranks()), bytesOf(weights), line.bandwidth};
   if (bench.bandwidth == 0)
-    bench.bandwidth = readBandwidth(ctx, weights.head.values);
+    bench.bandwidth = readBandwidth(ctx, weights.head);
   if (isFirst)
     std::fprintf(stderr, "%.2f GB of weights in %.1f s, read at %.0f GB/s\n",
                  double(bench.weightBytes) * 1e-9, filled.count(), bench.bandwidth * 1e-9);

@@ -21,7 +21,7 @@ void Materialiser::fill(Value tile, Value buffer) {
 void Materialiser::multiply(core::DotOp op, Value buffer) {
   if (buffers_.lookup(op.getAcc()) != buffer)
     fill(op.getAcc(), buffer);
-  DotLowering(v_, buffers_, reads_, emitter_, op).addTo(buffer);
+  addProduct({v_, buffers_, reads_, emitter_}, op, buffer);
 }
 
 void Materialiser::compute(Value tile, Value buffer) {

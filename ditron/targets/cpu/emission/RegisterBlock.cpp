@@ -30,18 +30,17 @@ RegisterBlock chooseDirect(const ProductShape &shape) {
   return {0, 0};
 }
 
-RegisterBlock chooseRows(const ProductShape &shape, int64_t sumsOfPair) {
+RegisterBlock chooseRows(const ProductShape &shape, const RowReads &reads) {
   auto [m, n, lanes, registers] = shape;
   RegisterBlock best{1, 1};
-  if (m == 1 && sumsOfPair > 1) // memory sets the pace: one row of rhs after the other
-    return best;
   double bestCost = 1e30;
   for (int64_t columns : {8, 4, 2, 1})
     for (int64_t rows = 1; rows <= std::min<int64_t>(m, 8); ++rows) {
-      if (columns > n || sumsOfPair * rows * columns + rows + 1 > registers)
+      if (columns > std::min(n, reads.mostColumns) || rows * columns + rows + 1 > registers)
         continue;
       int64_t blocks = (m + rows - 1) / rows;
-      double cost = static_cast<double>(blocks * (rows + columns)) / static_cast<double>(columns);
+      int64_t costOfBlock = (reads.isFar ? 2 * rows : rows) + columns;
+      double cost = static_cast<double>(blocks * costOfBlock) / static_cast<double>(columns);
       if (cost < bestCost) {
         bestCost = cost;
         best = {rows, columns};
@@ -62,7 +61,5 @@ RegisterBlock chooseHeld(const ProductShape &shape, int64_t vectorsOfRow) {
 }
 
 bool isShortRow(int64_t vectors) { return vectors <= 16; }
-
-int64_t sumsOfPair(int64_t vectorsOfRow) { return isShortRow(vectorsOfRow) ? 1 : 4; }
 
 } // namespace ditron::cpu

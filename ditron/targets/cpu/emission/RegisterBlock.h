@@ -22,19 +22,21 @@ struct ProductShape {
 RegisterBlock chooseBlock(const ProductShape &shape);
 /// Columns for all rows of a tile at once, as many as the registers hold; none if there are many rows.
 RegisterBlock chooseDirect(const ProductShape &shape);
+/// Where a product of rows by rows reads them.
+struct RowReads {
+  int64_t mostColumns; ///< rows of rhs that may be read side by side
+  bool isFar;          ///< rows of lhs are in the second-level cache, whose reads count twice
+};
+
 /// The block of rows of both sides with the fewest reads a product: its sums, and a vector of each
 /// row.
-RegisterBlock chooseRows(const ProductShape &shape, int64_t sumsOfPair);
+RegisterBlock chooseRows(const ProductShape &shape, const RowReads &reads);
 
 /// All rows, where the registers hold all vectors of them beside the sums of a row of rhs at a time, and
 /// how many rows of rhs come one after the other; none if there are too many.
 RegisterBlock chooseHeld(const ProductShape &shape, int64_t vectorsOfRow);
 
-/// Whether a row is short, by the number of its vectors: a pair of rows has one vector of sums.
+/// Whether a row is short, by the number of its vectors.
 bool isShortRow(int64_t vectors);
-/// Vectors of sums of a pair of rows. Of long rows several, to hide the latency of the additions; of
-/// short ones many pairs are added side by side. Results do not depend on how many rows there are:
-/// sums of all blocks are added in the same order.
-int64_t sumsOfPair(int64_t vectorsOfRow);
 
 } // namespace ditron::cpu

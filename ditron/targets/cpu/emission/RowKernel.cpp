@@ -8,9 +8,9 @@ using namespace mlir;
 
 namespace ditron::cpu {
 
-SmallVector<Value> RowKernel::step(const Block &block, Value left, const Right &right, Value k,
-                                   int64_t lanes, int64_t which, ValueRange carried) {
-  SmallVector<Value> xs, next;
+RowKernel::Sums RowKernel::step(const Block &block, Value left, const Right &right, Value k,
+                                int64_t lanes, int64_t which, ValueRange carried) {
+  Sums xs, next;
   for (int64_t i = 0; i < block.rows; ++i)
     xs.push_back(products_.load(left, {v_.add(block.row, v_.index(i)), k}, lanes));
   for (int64_t j = 0; j < block.columns; ++j) {
@@ -21,40 +21,48 @@ SmallVector<Value> RowKernel::step(const Block &block, Value left, const Right &
   return next;
 }
 
-/// A vector of sums for each pair of rows, columns outside.
-SmallVector<Value> RowKernel::sumsOf(const Block &block, const Terms &terms, Value left,
-                                     const Right &right) {
-  int64_t pairs = block.rows * block.columns, width = lanes_ * products_.factors(),
-          vectors = terms.step / width;
-  auto zeros = [&](int64_t count, int64_t lanes) {
-    Value none = v_.create<arith::ConstantOp>(v_.b.getZeroAttr(products_.sumsOf(lanes)));
-    return SmallVector<Value>(count, none);
-  };
-  SmallVector<Value> all =
-      v_.carry(v_.index(0), terms.end, terms.step, zeros(pairs * vectors, lanes_),
-               [&](Value k, ValueRange carried) {
-                 SmallVector<Value> next;
-                 for (int64_t n = 0; n < vectors; ++n)
-                   next.append(step(block, left, right, v_.add(k, v_.index(n * width)), lanes_, n,
-                                    carried.slice(n * pairs, pairs)));
-                 return next;
-               });
-  SmallVector<Value> sums(ArrayRef(all).take_front(pairs));
-  for (int64_t n = pairs; n < pairs * vectors; ++n)
-    sums[n % pairs] = products_.add(sums[n % pairs], all[n]);
-  int64_t k = terms.rest;
-  for (; k + width <= terms.all; k += width)
+RowKernel::Sums RowKernel::zeros(const Block &block) {
+  Value none = v_.create<arith::ConstantOp>(v_.b.getZeroAttr(products_.sumsOf(lanes_)));
+  return Sums(block.rows * block.columns, none);
+}
+
+RowKernel::Sums RowKernel::add(const Block &block, const Steps &steps, Value left,
+                               const Right &right, ValueRange sums) {
+  return v_.carry(steps.first, steps.end, steps.step, sums, [&](Value k, ValueRange carried) {
+    Sums next(carried);
+    for (int64_t n = 0; n < steps.step / width(); ++n)
+      next = step(block, left, right, v_.add(k, v_.index(n * width())), lanes_, n, next);
+    return next;
+  });
+}
+
+/// The sums and those of the terms behind the steps.
+RowKernel::Sums RowKernel::addRest(const Block &block, const Rest &rest, Value left,
+                                   const Right &right, Sums sums) {
+  int64_t k = rest.first;
+  for (; k + width() <= rest.end; k += width())
     sums = step(block, left, right, v_.index(k), lanes_, 0, sums);
-  if (k == terms.all)
+  if (k == rest.end)
     return sums;
   // As whole vectors, for their lanes to be added alike.
-  int64_t lanes = terms.all - k;
-  SmallVector<Value> last = step(block, left, right, v_.index(k), lanes, 0, zeros(pairs, lanes));
-  Value none = zeros(1, lanes_).front();
+  int64_t lanes = rest.end - k;
+  Value few = v_.create<arith::ConstantOp>(v_.b.getZeroAttr(products_.sumsOf(lanes)));
+  Sums last = step(block, left, right, v_.index(k), lanes, 0, Sums(sums.size(), few));
+  Value none = zeros(block).front();
   for (auto [sum, more] : llvm::zip_equal(sums, last))
     sum = products_.add(sum, v_.create<vector::InsertStridedSliceOp>(
                                  more, none, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1}));
   return sums;
+}
+
+void RowKernel::finish(const Block &block, const Rest &rest, Value left, const Right &right,
+                       ValueRange sums, Value result) {
+  Sums all = addRest(block, rest, left, right, Sums(sums));
+  std::vector<Together> parts = partsOf(block);
+  for (int64_t j = 0; j < block.columns; ++j)
+    addColumn(parts, block, j, ArrayRef(all).slice(j * block.rows, block.rows));
+  for (Together &part : parts)
+    store(block, part, result);
 }
 
 /// Rows of the left side whose sums are added across lanes together: a power of two, up to `rows`.
@@ -95,33 +103,21 @@ void RowKernel::store(const Block &block, Together &part, Value result) {
   }
 }
 
-void RowKernel::emit(const Block &block, const Terms &terms, Value left, const Right &right,
-                     Value result) {
-  SmallVector<Value> sums = sumsOf(block, terms, left, right);
-  std::vector<Together> parts = partsOf(block);
-  for (int64_t j = 0; j < block.columns; ++j)
-    addColumn(parts, block, j, ArrayRef(sums).slice(j * block.rows, block.rows));
-  for (Together &part : parts)
-    store(block, part, result);
-}
-
 RowKernel::Held RowKernel::hold(Value left, Value row, int64_t rows, int64_t terms) {
-  int64_t width = lanes_ * products_.factors();
   Held held(rows);
   for (int64_t i = 0; i < rows; ++i)
-    for (int64_t k = 0; k < terms; k += width)
+    for (int64_t k = 0; k < terms; k += width())
       held[i].push_back(products_.load(left, {v_.add(row, v_.index(i)), v_.index(k)}, lanes_));
   return held;
 }
 
 void RowKernel::emit(const Block &block, const Held &left, const Right &right, Value result) {
-  int64_t width = lanes_ * products_.factors();
-  Value none = v_.create<arith::ConstantOp>(v_.b.getZeroAttr(products_.sumsOf(lanes_)));
+  Value none = zeros(block).front();
   std::vector<Together> parts = partsOf(block);
   for (int64_t j = 0; j < block.columns; ++j) {
     SmallVector<Value> sums(block.rows, none);
     for (size_t n = 0; n < left.front().size(); ++n) {
-      Value k = v_.index(static_cast<int64_t>(n) * width);
+      Value k = v_.index(static_cast<int64_t>(n) * width());
       Value y = right(v_.add(block.column, v_.index(j)), k, lanes_, 0);
       for (auto [sum, row] : llvm::zip_equal(sums, left))
         sum = products_.multiplyAdd(row[n], y, sum);

@@ -23,15 +23,25 @@ public:
     mlir::Value row, column;
     int64_t rows, columns; ///< columns: a power of two
   };
-  /// Terms of whole steps, each of several vectors with sums of their own, up to `end`, and what there
-  /// is from `rest` to `all`.
-  struct Terms {
-    mlir::Value end;
-    int64_t step, rest, all;
+  /// Terms of whole steps, each of several vectors.
+  struct Steps {
+    mlir::Value first, end;
+    int64_t step;
   };
-  /// result[row.., column..] += left[row.., 0..] x right[column.., 0..].
-  void emit(const Block &block, const Terms &terms, mlir::Value left, const Right &right,
-            mlir::Value result);
+  /// The terms behind all steps.
+  struct Rest {
+    int64_t first, end;
+  };
+  /// A vector of sums for each pair of rows, columns outside.
+  using Sums = llvm::SmallVector<mlir::Value>;
+
+  Sums zeros(const Block &block);
+  /// The sums and those of these steps.
+  Sums add(const Block &block, const Steps &steps, mlir::Value left, const Right &right,
+           mlir::ValueRange sums);
+  /// result[row.., column..] += what the sums and those of the rest add up to.
+  void finish(const Block &block, const Rest &rest, mlir::Value left, const Right &right,
+              mlir::ValueRange sums, mlir::Value result);
 
   /// Rows of the left side in registers: the vectors of each.
   using Held = llvm::SmallVector<llvm::SmallVector<mlir::Value>>;
@@ -41,21 +51,22 @@ public:
   void emit(const Block &block, const Held &left, const Right &right, mlir::Value result);
 
 private:
+  /// Factors that a vector of sums takes at a time.
+  int64_t width() const { return lanes_ * products_.factors(); }
   /// Rows of the left side, from `first` of the block on, whose sums are added across lanes together.
   struct Together {
     int64_t first, rows;
     LaneSums sums;
   };
-  llvm::SmallVector<mlir::Value> step(const Block &block, mlir::Value left, const Right &right,
-                                      mlir::Value k, int64_t lanes, int64_t which,
-                                      mlir::ValueRange carried);
+  Sums step(const Block &block, mlir::Value left, const Right &right, mlir::Value k, int64_t lanes,
+            int64_t which, mlir::ValueRange carried);
   std::vector<Together> partsOf(const Block &block);
   static void addColumn(llvm::MutableArrayRef<Together> parts, const Block &block, int64_t j,
                         mlir::ValueRange sums);
   void store(const Block &block, Together &part, mlir::Value result);
   int64_t rowsTogether(int64_t rows, int64_t columns) const;
-  llvm::SmallVector<mlir::Value> sumsOf(const Block &block, const Terms &terms, mlir::Value left,
-                                        const Right &right);
+  Sums addRest(const Block &block, const Rest &rest, mlir::Value left, const Right &right,
+               Sums sums);
 
   VectorBuilder &v_;
   LaneProducts products_;

@@ -2,7 +2,7 @@
 #include "ditron/targets/cpu/fusion/Inlining.h"
 #include "ditron/device/DistOps.h"
 #include "ditron/lower/Views.h"
-#include "ditron/targets/cpu/emission/Dot.h"
+#include "ditron/targets/cpu/emission/RowProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
