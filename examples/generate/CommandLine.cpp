@@ -24,7 +24,9 @@ static void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--prompts", line.promptsFile,
                  "a file of prompts, one a line: a JSON object on stdout for each");
   app.add_option("--batch", line.batch, "the number of prompts at a time (1 to 64; default 8)");
-  app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
+  app.add_option(
+      "--mode", line.mode,
+      "stream, graph, megakernel or automatic (default): megakernel on CPUs, graph on GPUs");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
   app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
   app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");

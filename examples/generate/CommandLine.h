@@ -11,7 +11,7 @@ struct CommandLine {
   std::string model, prompt, traceFile, promptsFile, perplexityFile;
   int64_t tokens = 128;
   int64_t batch = 8; ///< sequences at a time, of those of a file
-  std::string mode = "stream";
+  std::string mode = "automatic";
   bool isChat = false, isJson = false;
   std::string instruction; ///< to the model, in front of a chat
   SamplerOptions sampling;

@@ -75,7 +75,7 @@ std::vector<std::vector<Token>> textsOf(const CommandLine &line, const Tokenizer
 
 /// UsageError where the job is none for this model.
 void check(const Job &job) {
-  parseMode(job.line.mode);
+  chooseMode(job.line.mode, job.line.options.backend);
   Sampler valid(job.line.sampling);
   const Architecture &model = job.file.architecture();
   model.shard(job.line.options.ranks);
@@ -94,7 +94,8 @@ void check(const Job &job) {
 }
 
 Decoder makeDecoder(const ditron::Context &ctx, const Job &job, Progress &progress) {
-  return {ctx, job.file, job.size(), parseMode(job.line.mode), [&](int64_t layers) {
+  return {ctx, job.file, job.size(), chooseMode(job.line.mode, job.line.options.backend),
+          [&](int64_t layers) {
             progress.show(
                 fmt::format("reading layer {} of {}", layers, job.file.architecture().layers));
           }};

@@ -27,7 +27,9 @@ static void addOptions(CLI::App &app, CommandLine &line) {
                  "tokens of a prompt and its answer (default 2048, or the model's context)");
   app.add_option("--pages", line.pages,
                  "of 64 positions, of the cache (default: for --max-batch sequences)");
-  app.add_option("--mode", line.mode, "stream (default), graph or megakernel");
+  app.add_option(
+      "--mode", line.mode,
+      "stream, graph, megakernel or automatic (default): megakernel on CPUs, graph on GPUs");
   app.add_option("--backend", line.options.backend, "cpu (default), nvidia or reference");
   app.add_option("--ranks", line.options.ranks, "devices that share the model (default 1)");
   app.add_option("--cores", line.options.cores, "threads of a rank (default: the CPUs there are)");
@@ -41,7 +43,7 @@ static void check(const CommandLine &line) {
   generate::expect("--pages", line.pages, 0, int64_t(1) << 24);
   generate::expect("--ranks", line.options.ranks, 1, 4096);
   generate::expect("--cores", line.options.cores, 1, 4096);
-  generate::parseMode(line.mode);
+  generate::chooseMode(line.mode, line.options.backend);
 }
 
 CommandLine parseCommandLine(int argc, char **argv) {

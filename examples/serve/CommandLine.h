@@ -14,7 +14,7 @@ struct CommandLine {
   int64_t maxQueue = 64;  ///< requests that wait
   int64_t context = 2048; ///< tokens of a prompt and its answer, where the model takes as many
   int64_t pages = 0;      ///< of the cache; 0: what maxBatch sequences can take
-  std::string mode = "stream";
+  std::string mode = "automatic";
   ditron::runtime::Options options;
   /// Text for --help; nothing else is asked for then.
   std::string help;

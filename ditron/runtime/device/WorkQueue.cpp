@@ -2,6 +2,7 @@
 #include "ditron/runtime/device/WorkQueue.h"
 #include "ditron/support/Error.h"
 #include "ditron/support/StartThread.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <utility>
@@ -31,14 +32,17 @@ void WorkQueue::startThread() {
 }
 
 void WorkQueue::push(Work work) {
+  bool isIdle = false;
   {
     Lock lock(mutex_);
     requireOpen();
     startThread();
     waiting_.push_back(std::move(work));
     ++enqueued_;
+    isIdle = !isDriven_;
   }
-  changed_.notify_all();
+  if (isIdle)
+    changed_.notify_all();
 }
 
 void WorkQueue::run(const Work &work) {
@@ -89,17 +93,25 @@ void WorkQueue::work() {
   started_();
   Lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return isEnding_ || (!isBusy_ && !waiting_.empty()); });
+    changed_.wait(lock, [&] { return isEnding_ || (!isDriven_ && !waiting_.empty()); });
     if (isEnding_)
       return;
-    doNext(lock);
+    drive(lock, kNever);
   }
+}
+
+void WorkQueue::drive(Lock &lock, uint64_t ticket) {
+  isDriven_ = true;
+  while (done_ < ticket && !waiting_.empty())
+    doNext(lock);
+  isDriven_ = false;
+  if (!waiting_.empty())
+    changed_.notify_all();
 }
 
 void WorkQueue::doNext(Lock &lock) {
   Work next = std::move(waiting_.front());
   waiting_.pop_front();
-  isBusy_ = true;
   bool isSkipped = error_ != nullptr;
   lock.unlock();
   std::exception_ptr failure;
@@ -113,17 +125,20 @@ void WorkQueue::doNext(Lock &lock) {
   lock.lock();
   if (failure && !error_)
     error_ = failure;
-  isBusy_ = false;
-  ++done_;
+  if (++done_ < awaited_)
+    return;
+  awaited_ = kNever;
   changed_.notify_all();
 }
 
 void WorkQueue::finish(Lock &lock, uint64_t ticket) {
   while (done_ < ticket) {
-    if (!isBusy_ && !waiting_.empty())
-      doNext(lock);
-    else
+    if (!isDriven_) {
+      drive(lock, ticket);
+    } else {
+      awaited_ = std::min(awaited_, ticket);
       changed_.wait(lock);
+    }
   }
 }
 

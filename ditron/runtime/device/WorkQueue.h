@@ -3,13 +3,15 @@
 // Work done in the order in which it was asked for, one piece at a time: what a device of the host
 // has in place of a GPU's streams.
 //
-// A thread of its own does the work, started when it is first needed. Whoever waits helps: it does
-// what is next itself, so a launch that is waited for at once costs no switch between threads.
+// A thread of its own does the work, started when it is first needed. Whoever waits while nobody does any
+// does it, so a launch that is waited for at once costs no switch between threads. One thread does all there
+// is, or all that it waits for, before another one takes over.
 #pragma once
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,12 +46,15 @@ public:
 
 private:
   using Lock = std::unique_lock<std::mutex>;
+  static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
   void requireOpen() const;
   void startThread();
   void work();
+  /// Does work until so many pieces are done or none is left.
+  void drive(Lock &lock, uint64_t ticket);
   /// Does the next piece of work, with the lock released meanwhile.
   void doNext(Lock &lock);
-  /// Until so many pieces of work are done; helps.
+  /// Returns when so many pieces of work are done.
   void finish(Lock &lock, uint64_t ticket);
   void raise();
 
@@ -59,7 +64,9 @@ private:
   std::condition_variable changed_;
   std::deque<Work> waiting_;
   uint64_t enqueued_ = 0, done_ = 0;
-  bool isBusy_ = false, isEnding_ = false;
+  uint64_t awaited_ = kNever; ///< the first ticket that a thread sleeps for
+  bool isDriven_ = false;     ///< a thread does the work
+  bool isEnding_ = false;
   std::exception_ptr error_;
   std::thread thread_;
 };

@@ -7,19 +7,43 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <optional>
 
 using namespace ditron;
 
 namespace generate {
 
-Mode parseMode(std::string_view name) {
+static std::optional<Mode> modeCalled(std::string_view name) {
   if (name == "stream")
     return Mode::stream;
   if (name == "graph")
     return Mode::graph;
   if (name == "megakernel")
     return Mode::megakernel;
+  return {};
+}
+
+Mode parseMode(std::string_view name) {
+  if (std::optional<Mode> mode = modeCalled(name))
+    return *mode;
   throw UsageError(fmt::format("--mode is '{}', expected stream, graph or megakernel", name));
+}
+
+/// On CPUs a megakernel reads memory without a pause from task to task. On GPUs it is ahead with a row or two
+/// alone, and takes longer to compile.
+static Mode fastestMode(std::string_view backend) {
+  if (backend == "reference")
+    return Mode::stream;
+  return backend == "cpu" ? Mode::megakernel : Mode::graph;
+}
+
+Mode chooseMode(std::string_view name, std::string_view backend) {
+  if (name == "automatic")
+    return fastestMode(backend);
+  if (std::optional<Mode> mode = modeCalled(name))
+    return *mode;
+  throw UsageError(
+      fmt::format("--mode is '{}', expected automatic, stream, graph or megakernel", name));
 }
 
 //===-- What a step is given and gives --------------------------------------------------------===//

@@ -15,6 +15,8 @@ namespace generate {
 
 /// UsageError listing the names otherwise.
 ditron::Mode parseMode(std::string_view name);
+/// The same, or what is fast on a backend if the name is "automatic".
+ditron::Mode chooseMode(std::string_view name, std::string_view backend);
 
 /// A token of a step: it is at this position of one of the sequences.
 struct Row {

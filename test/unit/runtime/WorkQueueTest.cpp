@@ -2,6 +2,7 @@
 #include "ditron/runtime/device/WorkQueue.h"
 #include "ditron/support/Error.h"
 #include <atomic>
+#include <future>
 #include <gtest/gtest.h>
 #include <thread>
 #include <vector>
@@ -51,6 +52,43 @@ TEST(WorkQueue, ServesManyThreads) {
     thread.join();
   queue.wait();
   EXPECT_EQ(count, 1600);
+}
+
+TEST(WorkQueue, IsWorkedOffByOneThread) {
+  std::promise<void> begun;
+  std::atomic<bool> mayGoOn = false;
+  std::vector<std::thread::id> threads;
+  WorkQueue queue("test");
+  queue.push([&] {
+    begun.set_value();
+    while (!mayGoOn)
+      std::this_thread::yield();
+  });
+  begun.get_future().wait(); // the queue's own thread has it
+  for (int n = 0; n < 100; ++n)
+    queue.push([&] { threads.push_back(std::this_thread::get_id()); });
+  mayGoOn = true;
+  queue.wait();
+  ASSERT_EQ(threads.size(), 100u);
+  EXPECT_NE(threads.front(), std::this_thread::get_id());
+  for (std::thread::id thread : threads)
+    EXPECT_EQ(thread, threads.front());
+}
+
+TEST(WorkQueue, WakesWhoeverHasWhatTheyWaitFor) {
+  std::atomic<bool> mayGoOn = false;
+  WorkQueue queue("test");
+  for (int n = 0; n < 3; ++n)
+    queue.push([] {});
+  uint64_t early = queue.ticket();
+  queue.push([&] {
+    while (!mayGoOn)
+      std::this_thread::yield();
+  });
+  std::thread late([&] { queue.wait(); });
+  queue.waitFor(early);
+  mayGoOn = true; // else the last piece never ends
+  late.join();
 }
 
 TEST(WorkQueue, EndsWithItsWorkDone) {
