@@ -267,3 +267,23 @@ func.func @repeated(%A: !v {tile.unit_stride}, %R: !w {tile.unit_stride}, %B: !v
   tile.store %sum, %C[%i, %i] : tensor<4x16xf32>, !v
   return
 }
+
+// -----
+!b = memref<?x?xi32, strided<[?, ?], offset: ?>>
+
+// So is what follows from the place of an element alone: no memory holds it.
+// CHECK-LABEL: @places
+// CHECK-NOT: memref.view
+// CHECK: return
+func.func @places(%A: !b {tile.unit_stride}, %B: !b {tile.unit_stride}, %i: index) attributes {tile.kernel} {
+  %four = arith.constant dense<4> : tensor<4x16xi32>
+  %a = tile.load %A[%i, %i] : !b -> tensor<4x16xi32>
+  %place = tile.iota axis 1 : tensor<4x16xi32>
+  %distance = arith.muli %place, %four : tensor<4x16xi32>
+  %x = arith.shrsi %a, %distance : tensor<4x16xi32>
+  tile.store %x, %A[%i, %i] : tensor<4x16xi32>, !b
+  %b = tile.load %B[%i, %i] : !b -> tensor<4x16xi32>
+  %y = arith.shrsi %b, %distance : tensor<4x16xi32>
+  tile.store %y, %B[%i, %i] : tensor<4x16xi32>, !b
+  return
+}

@@ -187,7 +187,8 @@ bool Inlining::canReadAgain(Operation *op) const {
 /// Arithmetic that costs no more to repeat than to read back from memory: of one tile in memory
 /// with what repeats or is constant.
 bool Inlining::canRepeat(Operation *op) const {
-  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::AddIOp, arith::SubIOp>(op))
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::AddIOp, arith::SubIOp,
+           arith::MulIOp>(op))
     return false;
   Type element = getElementTypeOrSelf(op->getResult(0));
   if (element != computeType(element)) // rounds
