@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/performance.md from the lines of bench/baselines/: of every machine, the last result
-of each kernel, shape, element type and number of ranks, and of each step of a decoder.
+of each kernel, shape, element type and number of ranks, of each step of a decoder, and of texts.
 
 usage: report.py [--check]          --check: fails if the page is not what the lines say
        report.py --print FOLDER     the page of other lines, on stdout
@@ -45,6 +45,11 @@ DECODERS = """
 the bytes of weights and caches, at the bandwidth that the same run measured. *Over the floor* is the step's time over it, 1 at best. The
 ratios are PyTorch's times over ditron's, of the same model in the same run: a step in a CUDA graph, and also with compiled layers. On CPUs
 PyTorch's step is eager, or has compiled layers.
+"""
+
+TEXTS = """
+*Texts* are those of a model's file on a CPU (`bench/texts.py --save`): tokens a second of batches of sequences behind their prompts, and of a
+prompt. The peer takes the same file and threads in the same run, in turn. The ratio is ditron's rate over the peer's.
 """
 
 # Choices of a configuration that the tables leave out: tile sizes and cluster multicast are the kernel's own choice.
@@ -165,30 +170,51 @@ def kernels(results):
     return "\n".join(["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *rows]) + "\n"
 
 
-def section(machine, results, steps):
+def text_row(line):
+    return (f"| {line['file']} | {line['text']} | {line['batch']} | {line['tokens']} | {line['cores']} | {line['tokens_per_second']:.0f} | "
+            f"{line['peer']} | {line['peer_tokens_per_second']:.0f} | **{line['ratio']:.2f}** | {line['date'][:10]} |")
+
+
+def texts(found):
+    """The table of texts on one machine; nothing of none."""
+    if not found:
+        return ""
+    heads = ["file", "part", "batch", "tokens", "cores", "tokens a second", "peer", "its tokens a second", "ratio", "measured"]
+    order = sorted(found, key=lambda line: (line["file"], line["cores"], line["text"], line["batch"]))
+    return "\n".join(["\n### Texts\n", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *map(text_row, order)]) + "\n"
+
+
+def section(machine, results, steps, found):
     versions = {}
-    for line in results + steps:
+    for line in results + steps + found:
         versions.update(line["versions"])
     names = ", ".join(text if name.lower() in text.lower() else f"{name} {text}"
                       for name, text in sorted(versions.items()) if not name.startswith("cublas"))
-    return f"\n## {machine}\n\n{names}.\n" + kernels(results) + decoders(steps)
+    return f"\n## {machine}\n\n{names}.\n" + kernels(results) + decoders(steps) + texts(found)
+
+
+def kind_of(line):
+    """Which table a line is in, and which lines it takes the place of; None of a line that is in none."""
+    if line.get("baseline"):
+        return "kernel", (line["kernel"], line["dtype"], json.dumps(line["shape"], sort_keys=True), line["ranks"], line["cores"],
+                          variant(line) if line["backend"] == "nvidia" else "")
+    if "model" in line:  # a step is another one beside other peers
+        return "step", (*(line[name] for name in ("model", "dtype", "batch", "context", "ranks", "cores", "mode")), *line.get("ratio", ()))
+    if "text" in line:
+        return "text", tuple(line[name] for name in ("file", "text", "batch", "tokens", "cores", "peer"))
+    return None
 
 
 def page(folder):
-    """Of every machine the last line of each result; a step is another one beside other peers."""
-    machines, hasSteps = {}, False
+    """Of every machine the last line of each result."""
+    machines, kinds = {}, set()
     for line in lines(folder):
-        if line.get("baseline"):
-            key = (line["kernel"], line["dtype"], json.dumps(line["shape"], sort_keys=True), line["ranks"], line["cores"],
-                   variant(line) if line["backend"] == "nvidia" else "")
-        elif "model" in line:
-            key = (*(line[name] for name in ("model", "dtype", "batch", "context", "ranks", "cores", "mode")), *line.get("ratio", ()))
-            hasSteps = True
-        else:
-            continue
-        machines.setdefault(line["machine"], ({}, {}))["model" in line][key] = line
-    sections = [section(machine, list(results.values()), list(steps.values())) for machine, (results, steps) in machines.items()]
-    return HEAD + DECODERS * hasSteps + "".join(sections)
+        if found := kind_of(line):
+            kind, key = found
+            kinds.add(kind)
+            machines.setdefault(line["machine"], {"kernel": {}, "step": {}, "text": {}})[kind][key] = line
+    sections = [section(machine, *(list(table.values()) for table in tables.values())) for machine, tables in machines.items()]
+    return HEAD + DECODERS * ("step" in kinds) + TEXTS * ("text" in kinds) + "".join(sections)
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """decode-bench on small models: every mode takes the same steps, on the CPU and on an emulated GPU. bench/decode.py keeps
-what they take.
+what they take, and bench/texts.py what texts take.
 
-usage: bench_test.py DECODE-BENCH DRIVER SCRIPTS, the folders of the emulated driver and of bench/decode.py
+usage: bench_test.py DECODE-BENCH DRIVER SCRIPTS, the folders of the emulated driver and of bench/*.py
 """
 import json
 import math
@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import tiny_models
 
 BENCH, DRIVER, SCRIPTS = sys.argv[1:4]
 SHORT = ("--seconds", "0", "--checked", "2", "--context", "40")
@@ -113,4 +115,40 @@ with tempfile.TemporaryDirectory() as scripts:
             (line,), (same,), _ = found
             assert line["torch_median_s"] == same["torch_median_s"] == {"eager": 2e-3, "compiled": 2e-3}, line
             assert math.isclose(same["ratio"]["eager"], 2e-3 / same["median_s"]) and same["versions"]["torch"] == "0.0", same
+
+# A stand-in for llama.cpp: tokens are bytes, and the likeliest one is always the same.
+LLAMA = """import ctypes, types
+llama_token, llama_log_callback = ctypes.c_int32, lambda function: function
+llama_model_default_params = llama_context_default_params = types.SimpleNamespace
+llama_model_load_from_file = llama_init_from_model = lambda first, settings: settings
+llama_model_get_vocab, llama_vocab_n_tokens = lambda model: model, lambda vocabulary: 8
+llama_log_set = llama_backend_init = llama_batch_free = llama_free = llama_decode = lambda *_: 0
+llama_get_logits_ith = lambda context, n: None
+def llama_tokenize(vocabulary, data, size, tokens, room, special, parsed):
+    tokens[:size] = data
+    return size
+def llama_batch_init(rows, embeddings, sequences):
+    return types.SimpleNamespace(**{name: [0] * rows for name in ("token", "pos", "logits", "n_seq_id")}, seq_id=[[0] for _ in range(rows)])
+"""
+NUMPY = """import types
+ctypeslib, argmax = types.SimpleNamespace(as_array=lambda row, shape: row), lambda row: 5
+"""
+with tempfile.TemporaryDirectory() as folder:
+    stand_ins, kept, model = (pathlib.Path(folder, name) for name in ("modules", "kept", "tiny.gguf"))
+    (stand_ins / "llama_cpp").mkdir(parents=True)
+    (stand_ins / "llama_cpp" / "__init__.py").write_text("__version__ = '0.0'\n")
+    (stand_ins / "llama_cpp" / "llama_cpp.py").write_text(LLAMA)
+    (stand_ins / "numpy.py").write_text(NUMPY)
+    tiny_models.llama(3, ("F32",)).writeGguf(model, "llama")
+    program = pathlib.Path(BENCH).with_name("generate")
+    done = subprocess.run([sys.executable, os.path.join(SCRIPTS, "texts.py"), model, "--program", program, "--batches", "1,2", "--tokens", "3",
+                           "--words", "2", "--rounds", "1", "--cores", "2", "--save", "--save-to", kept],
+                          capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(stand_ins)}, timeout=170)
+    assert done.returncode == 0, done.stderr
+    (file,) = kept.iterdir()
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(line["text"], line["batch"]) for line in lines] == [("decode", 1), ("decode", 2), ("prompt", 1)], lines
+    for line, printed in zip(lines, map(json.loads, done.stdout.splitlines()), strict=True):
+        assert all(line[key] == printed[key] for key in printed) and line["versions"]["llama-cpp-python"] == "0.0", line
+        assert math.isclose(line["ratio"], line["tokens_per_second"] / line["peer_tokens_per_second"]), line
 print("random models of three types, in all modes, and lines that are kept")

@@ -18,6 +18,9 @@ KERNEL = {"kernel": "softmax", "backend": "nvidia", "ranks": 1, "shape": {"H": 3
 STEP = {"model": "tiny", "dtype": "bf16", "backend": "nvidia", "ranks": 1, "cores": 8, "mode": "graph", "batch": 2, "context": 40,
         "median_s": 6e-3, "floor_s": 4e-3, "over_floor": 1.5, "ratio": {"graph": 1.25, "compiled": 0.75},
         "date": "2001-02-03T04:05:06Z", "machine": "Made-up GPU", "versions": {**VERSIONS, "torch": "9.9"}}
+TEXT = {"text": "decode", "file": "tiny.gguf", "backend": "cpu", "batch": 8, "cores": 2, "tokens": 32, "tokens_per_second": 123.4,
+        "peer": "llama.cpp", "peer_tokens_per_second": 61.7, "ratio": 2.0, "date": "2001-02-03T04:05:06Z", "machine": "Made-up CPU",
+        "versions": VERSIONS}
 HEADS = ("| model | type | batch | context | GPUs | mode | median | floor | over the floor | ratio, CUDA graph | ratio, compiled | "
          "measured |")
 
@@ -52,6 +55,13 @@ class Report(unittest.TestCase):
         rows = [line for line in page(STEP, other, {**STEP, "context": 8}, {**STEP, "over_floor": 1.75}) if line.startswith("| tiny")]
         self.assertEqual([row.split(" | ")[3:6:2] + [row.split(" | ")[8]] for row in rows],
                          [["8", "graph", "1.50"], ["40", "graph", "1.75"], ["40", "megakernel", "1.25"]])
+
+    def test_texts(self):
+        text = page({**TEXT, "ratio": 1.5}, TEXT, {**TEXT, "text": "prompt", "batch": 1})
+        self.assertIn("*Texts*", "\n".join(text))
+        self.assertEqual(text[text.index("## Made-up CPU"):][4], "### Texts")
+        self.assertIn("| tiny.gguf | decode | 8 | 32 | 2 | 123 | llama.cpp | 62 | **2.00** | 2001-02-03 |", text)
+        self.assertEqual(sum("tiny.gguf" in line for line in text), 2, "the last line of each text counts")
 
     def test_steps_on_cpus(self):
         text = page({**STEP, "backend": "cpu", "cores": 4, "mode": "stream", "ratio": {"eager": 3.0}})
