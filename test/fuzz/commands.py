@@ -7,6 +7,7 @@ usage: commands.py DITRON [--runs N] [--from N] [--seconds S] [--jobs J]
 import argparse
 import concurrent.futures
 import itertools
+import json
 import os
 import random
 import re
@@ -16,13 +17,8 @@ import sys
 import tempfile
 import time
 
-KERNELS = ("vector-add gemm batched-gemm grouped-gemm fp8-gemm softmax rms-norm layer-norm silu-mul rope "
-           "flash-attention all-gather reduce-scatter all-reduce all-to-all dense-all-to-all broadcast send-recv "
-           "ag-gemm gemm-rs gemm-ar ring-attention expert-gemm gemv packed-gemv decode-attention combine-attention "
-           "cache-append embed packed-embed argmax combine-argmax").split()
 WORDS = ("", "0", "1", "2", "3", "4", "7", "16", "-1", "x", "1.5", "2147483648", "4294967296", "9223372036854775807",
          "99999999999999999999", "1e9", "inf", "nan", "a=b", "=", ",", "--", "\u00e9", "%s", "../..", "/dev/null", "$(id)")
-DIMS = "M N K B H D T S E L R tokens rows".split()
 DTYPES = "f32 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 i1 f64 F32".split()
 # What a user must never read: the text of a library instead of an error of the program.
 RAW = re.compile(r"std::|bad_alloc|terminate called|basic_string|stoi|stoll|vector::|max_size|map::at|json\.exception|"
@@ -31,16 +27,28 @@ STATUSES = (0, 1, 2, 3)
 LONGEST = 30
 
 
-def pairs(draw, names):
-    return ",".join(f"{draw(names)}={value(draw)}" for _ in range(draw((1, 1, 2, 3))))
+def kernelsOf(ditron):
+    """What the library has: names, dimensions, configurations."""
+    done = subprocess.run([ditron, "list", "--json"], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def pairs(draw, values):
+    """Some names with values: mostly one of theirs, else any."""
+    names = [draw(sorted(values)) for _ in range(draw((1, 1, 2, 3)))]
+    return ",".join(f"{name}={draw(values[name]) if values[name] and draw(range(4)) else value(draw)}" for name in names)
+
+
+def small(draw, kernel):
+    return ",".join(f"{name}={draw(range(1, 13))}" for name in kernel["dims"])
 
 
 def value(draw):
     return draw((str(draw(range(1, 40))), str(draw(range(1, 40))), draw(WORDS), str(2 ** draw(range(64)))))
 
 
-def option(draw):
-    """One option with a value that may be good."""
+def option(draw, kernel):
+    """One option with a value that may be good for a kernel."""
     name = draw(("--ranks", "--cores", "--procs", "--shape", "--dtype", "--config", "--seed", "--repeat", "--backend",
                  "--transport", "--mesh", "--straggler", "--json", "--launches", "--schedules", "--states", "--budget",
                  "--nodes", "--target", "--emit", "--mutate", "--seconds", "--elements", "--replay", "--function",
@@ -55,25 +63,25 @@ def option(draw):
     if name in ("--json", "--mutate", "--help", "--baseline", "--explain"):
         return [name]
     if name == "--shape":
-        return [name, pairs(draw, DIMS)]
+        return [name, pairs(draw, dict.fromkeys((*kernel["dims"], "tokens"), range(1, 40)))]
     if name == "--config":
-        return [name, pairs(draw, ("m", "n", "k", "comm", "stages", "transB", "ctas-per-sm", "rows", "chunks", "q"))]
+        return [name, pairs(draw, {one["name"]: one["candidates"] for one in kernel["config"]} | {"stages": ()})]
     word = draw(good[name]) if name in good and draw(range(3)) else value(draw)
     return [f"{name}={word}"] if not draw(range(5)) else [name, word]
 
 
-def commandLine(number):
+def commandLine(number, kernels):
     source = random.Random(number)
     draw = lambda choices: source.choice(choices)
     verb = draw(("run", "run", "run", "check", "check", "bench", "compile", "compile", "list", "info", "trace", "tune",
                  "", "rum", "--help", "--version"))
-    words = [verb] if verb else []
+    words, kernel = [verb] if verb else [], draw(kernels)
     if verb in ("run", "check", "bench", "compile", "trace", "tune", "list", "rum"):
-        words.append(draw(KERNELS) if draw(range(10)) else draw(WORDS))
+        words.append(kernel["name"] if draw(range(10)) else draw(WORDS))
     for _ in range(draw(range(5))):
-        words += option(draw)
+        words += option(draw, kernel)
     if verb in ("run", "bench", "trace", "tune") and draw(range(4)): # what runs is small
-        words += ["--shape", "M=5,N=6,K=7"] if "--shape" not in words else []
+        words += ["--shape", small(draw, kernel)] if "--shape" not in words else []
     if verb == "check" and "--seconds" not in words: # and what is checked ends in time, whatever its size
         words += ["--seconds", str(LONGEST // 2)]
     return words
@@ -112,11 +120,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     end, count, findings = time.monotonic() + arguments.seconds, 0, 0
+    kernels = kernelsOf(arguments.ditron)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         def one(number):
             if time.monotonic() > end:
                 return None
-            words = commandLine(number)
+            words = commandLine(number, kernels)
             return words, problemOf(os.path.abspath(arguments.ditron), folder, words)
         last, batch = arguments.first + arguments.runs, 8 * arguments.jobs
         batches = (range(first, min(first + batch, last)) for first in range(arguments.first, last, batch))

@@ -96,7 +96,7 @@ RowReads RowProduct::reads() const {
   constexpr int64_t kMost = 8, kOfLong = 4, kLine = 64, kCache = 32768;
   bool isFar = m_ * termsOfPiece() * bytesOfFactor() > kCache;
   if (isShort() || isFar)
-    return {kMost, isFar};
+    return {std::min(kMost, lanes_), isFar}; // a vector has a sum of each
   if (m_ > 1 || !isRead(right_))
     return {kOfLong, isFar};
   int64_t bytes = lanesOfFactors() * core::elementBytes(storageType(source_));
