@@ -90,8 +90,9 @@ bool RowProduct::takesPieces() const {
 
 bool RowProduct::isShort() const { return isShortRow(depth_ / lanesOfFactors()); }
 
-/// Rows of rhs that are read side by side. A long row in memory is best read alone by one row of lhs, if its
-/// vectors come no faster than a sum takes additions: prefetchers of the CPU follow few streams well.
+/// Rows of rhs that are read side by side. A long row in memory is best read alone by one row of lhs, for
+/// prefetchers of the CPU follow one stream best; if its vectors have to be widened or computed, they come
+/// faster than one sum takes additions.
 RowReads RowProduct::reads() const {
   constexpr int64_t kMost = 8, kOfLong = 4, kLine = 64, kCache = 32768;
   bool isFar = m_ * termsOfPiece() * bytesOfFactor() > kCache;
@@ -100,7 +101,7 @@ RowReads RowProduct::reads() const {
   if (m_ > 1 || !isRead(right_))
     return {kOfLong, isFar};
   int64_t bytes = lanesOfFactors() * core::elementBytes(storageType(source_));
-  return {std::clamp<int64_t>(kLine / bytes, 1, kOfLong), isFar};
+  return {isReadAsItIs() ? 1 : std::clamp<int64_t>(kLine / bytes, 1, kOfLong), isFar};
 }
 
 /// The places of the sums of a block between pieces.
@@ -123,8 +124,8 @@ RowKernel::Sums RowProduct::loadSums(const RowKernel::Block &block) {
 }
 
 /// How many rows further on those are that are brought nearer while a row of rhs is multiplied by the first
-/// block of rows of lhs; 0: none. The prefetchers of the CPU follow a long row that is read once by
-/// themselves. Of short ones, and of those that are computed, the arithmetic takes so much of the core's
+/// block of rows of lhs; 0: none. The prefetchers of the CPU follow a long row that is read once, and as it
+/// is stored, by themselves. Of short ones, and of those that are computed, the arithmetic takes so much of the core's
 /// window of instructions that it does not look far ahead in memory. Nor does it beyond other blocks,
 /// for which short rows are near.
 int64_t RowProduct::rowsAhead() const {
@@ -132,8 +133,9 @@ int64_t RowProduct::rowsAhead() const {
   if (!isRead(right_))
     return llvm::alignTo(std::max<int64_t>(1, kAheadOfComputed / depth_), block_.vectors);
   bool isOnce = m_ <= block_.rows;
+  bool isAlone = isOnce && (m_ > 1 || block_.vectors == 1);
   if (!isShort())
-    return isOnce ? 0 : block_.vectors;
+    return isAlone ? 0 : block_.vectors;
   int64_t bytes = depth_ * core::elementBytes(storageType(source_));
   return isOnce ? std::min(kAhead / bytes, n_) : 0; // of this tile and the next
 }
