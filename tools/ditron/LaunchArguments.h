@@ -52,6 +52,8 @@ struct Placement {
   runtime::Straggler straggler = {};
   runtime::MeshRequest mesh = {}; ///< that the ranks fit
   runtime::MeshShape meshShape() const { return mesh.of(ranks); }
+  /// Ranks on one device, at most.
+  int sharers() const { return devices ? (ranks + devices - 1) / devices : ranks; }
 
   /// Whether this process prints the results.
   bool reports() const { return rank == 0; }

@@ -93,3 +93,95 @@ func.func @gated(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_str
   tile.store %y, %C[%c0, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
   return
 }
+
+// While a producer waits for another rank, tiles come that the launch does not write, constants or not.
+// CHECK-LABEL: func.func @gathered
+// CHECK: nvidia.grid_dependency_wait
+// CHECK-NEXT: simt.begin
+// CHECK: nvidia.ahead {
+// CHECK: %[[SLOT:.*]] = nvidia.expect %{{.*}} bytes 8192
+// CHECK-NEXT: nvidia.tma_load %arg1[{{.*}} to %{{.*}}[%[[SLOT]]] tile 1 shape [64, 64] :
+// CHECK-NOT: nvidia.tma_load
+// CHECK: nvidia.roles producer {
+// CHECK: simt.wait
+// CHECK: nvidia.acquire %{{.*}} ahead 8192
+// CHECK-NEXT: nvidia.tma_load %arg0[{{.*}}tile 0 shape [64, 64] :
+// CHECK-NEXT: nvidia.tma_load %arg1[{{.*}}tile 1 shape [64, 64] unless_ahead :
+func.func @gathered(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride}, %W: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %cta: index, %n: index, %ctas: index, %depth: index, %cell: index, %status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
+  simt.begin(%status, %rank) : !llvm.ptr, index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %j = %cta to %n step %ctas {
+    simt.wait %cell for %c1 site 0 scope "gpu" in(%status, %rank) : !llvm.ptr, index
+    %acc = scf.for %k = %c0 to %depth step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %x[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %w = tile.transpose %b [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %w, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %acc, %C[%c0, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  }
+  simt.end(%status, %rank) : !llvm.ptr, index
+  return
+}
+
+// What a kernel of several ranks loads ahead goes in front of its beginning, if those are constants.
+// CHECK-LABEL: func.func @constants_of_ranks
+// CHECK-SAME: %[[W:arg1]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {simt.read_ahead, tile.constant
+// CHECK: %[[PIPE:.*]] = nvidia.pipe
+// CHECK-NEXT: nvidia.ahead {
+// CHECK: nvidia.expect %[[PIPE]] bytes 8192
+// CHECK: nvidia.grid_dependency_wait
+// CHECK-NEXT: simt.begin
+// CHECK: nvidia.roles producer {
+// CHECK: nvidia.acquire %[[PIPE]] ahead 8192
+func.func @constants_of_ranks(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %W: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.constant}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %cta: index, %n: index, %ctas: index, %terms: index, %status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
+  simt.begin(%status, %rank) : !llvm.ptr, index
+  %c64 = arith.constant 64 : index
+  %depth = arith.ceildivui %terms, %c64 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %j = %cta to %n step %ctas {
+    %acc = scf.for %k = %c0 to %depth step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %x[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %w = tile.transpose %b [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %w, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %acc, %C[%c0, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  }
+  simt.end(%status, %rank) : !llvm.ptr, index
+  return
+}
+
+// Where a requirement may end the kernel first, no tile is on its way to it then.
+// CHECK-LABEL: func.func @required
+// CHECK: nvidia.grid_dependency_wait
+// CHECK-NEXT: simt.begin
+// CHECK: llvm.inline_asm
+// CHECK: nvidia.ahead {
+func.func @required(%x: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly}, %W: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stride, tile.readonly, tile.constant}, %C: memref<?x?xf32, strided<[?, ?], offset: ?>> {tile.unit_stride}, %cta: index, %n: index, %ctas: index, %depth: index, %fails: i1, %status: !llvm.ptr, %rank: index) attributes {simt.distributed} {
+  simt.begin(%status, %rank) : !llvm.ptr, index
+  scf.if %fails {
+    llvm.inline_asm has_side_effects asm_dialect = att "exit;", "" : () -> ()
+  }
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  scf.for %j = %cta to %n step %ctas {
+    %acc = scf.for %k = %c0 to %depth step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf32>) {
+      %a = tile.load %x[%c0, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %b = tile.load %W[%j, %k] : memref<?x?xbf16, strided<[?, ?], offset: ?>> -> tensor<64x64xbf16>
+      %w = tile.transpose %b [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
+      %d = tile.dot %a, %w, %sum : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+      scf.yield %d : tensor<64x64xf32>
+    }
+    tile.store %acc, %C[%c0, %j] : tensor<64x64xf32>, memref<?x?xf32, strided<[?, ?], offset: ?>>
+  }
+  simt.end(%status, %rank) : !llvm.ptr, index
+  return
+}

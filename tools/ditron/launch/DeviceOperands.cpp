@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/ditron/launch/DeviceOperands.h"
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace ditron::tools {
@@ -12,6 +14,16 @@ DeviceOperands::DeviceOperands(const Context &context, const Operands &host) : h
                        : isShared ? *tensor
                                   : context.tensor(tensor->dtype(), tensor->shape()));
   }
+}
+
+size_t setsOf(const Task &task, const Context &context, int sharers) {
+  constexpr double kRotatedBytes = 512e6; // of all sets: more than any cache holds
+  constexpr double kMost = 64, kFewest = 2;
+  double bytes = std::max(1.0, operandBytes(task));
+  double wanted = std::clamp(std::ceil(kRotatedBytes / bytes), kFewest, kMost);
+  double each = double(context.availableBytes()) / sharers;
+  double room = each / (3 * bytes); // a baseline may need as much
+  return size_t(std::max(1.0, std::min(wanted, room)));
 }
 
 void naming(const Context &context, const Task &task, const std::function<void()> &work) {

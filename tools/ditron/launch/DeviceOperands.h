@@ -30,6 +30,10 @@ private:
   std::vector<Tensor> tensors_; ///< by argument; empty ones for numbers
 };
 
+/// How many equal sets of operands are made for launches to take in turn, so that no cache holds what the next
+/// one reads; fewer where `sharers` ranks on the context's device have no memory for so many.
+size_t setsOf(const Task &task, const Context &context, int sharers = 1);
+
 /// Does `work` on a task. What a GPU or its driver says of it gets the kernel's name.
 void naming(const Context &context, const Task &task, const std::function<void()> &work);
 

@@ -26,7 +26,7 @@ void Contender::prepare(bool asGraph) {
   batch_ = int(std::clamp(std::ceil(kLeastSeconds / std::max(one, 1e-7)), 1.0, 100.0));
   seconds_ = one * batch_;
   if (asGraph)
-    graph_.emplace(context_.record([&](const Stream &stream) { enqueue(stream); }));
+    next_ = 0, graph_.emplace(context_.record([&](const Stream &stream) { enqueue(stream); }));
 }
 
 void Contender::enqueueRound() {
@@ -55,7 +55,7 @@ double Contender::secondsOfHost() const {
     context_.assemble();
     for (int n = 0; n < launches; ++n) {
       auto begin = std::chrono::steady_clock::now();
-      launch_(context_.stream());
+      launches_[size_t(n) % launches_.size()](context_.stream());
       std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
       times.push_back(passed.count());
     }
@@ -66,16 +66,21 @@ double Contender::secondsOfHost() const {
 
 void Contender::enqueue(const Stream &stream) {
   for (int n = 0; n < batch_; ++n)
-    launch_(stream);
+    launchNext(stream);
+}
+
+void Contender::launchNext(const Stream &stream) {
+  launches_[next_](stream);
+  next_ = (next_ + 1) % launches_.size();
 }
 
 /// The seconds of one of a few launches back to back, behind one that is not timed.
 double Contender::timeLaunches(int launches) {
   context_.assemble();
-  launch_(context_.stream());
+  launchNext(context_.stream());
   Event begin = context_.stream().record();
   for (int n = 0; n < launches; ++n)
-    launch_(context_.stream());
+    launchNext(context_.stream());
   Event end = context_.stream().record();
   context_.sync();
   return end.secondsSince(begin) / launches;

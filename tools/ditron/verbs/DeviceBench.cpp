@@ -21,19 +21,8 @@ namespace ditron::tools {
 
 namespace {
 
-constexpr double kRotatedBytes = 512e6; ///< of all sets: more than any cache holds
-constexpr size_t kMostSets = 64, kFewestSets = 2;
 constexpr double kLeastSeconds = 500e-6; ///< that events time well
 constexpr double kMoment = 0.5;          ///< for all rounds
-
-/// How many sets of operands are made: enough, as far as there is memory for them.
-size_t setsOf(const Task &task, const Context &context) {
-  double bytes = std::max(1.0, operandBytes(task));
-  double wanted =
-      std::clamp(std::ceil(kRotatedBytes / bytes), double(kFewestSets), double(kMostSets));
-  double room = double(context.availableBytes()) / (3 * bytes); // a baseline may need as much
-  return size_t(std::max(1.0, std::min(wanted, room)));
-}
 
 /// A kernel of one rank.
 class DeviceBench {

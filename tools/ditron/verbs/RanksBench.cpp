@@ -4,12 +4,13 @@
 //
 // What competes is timed in rounds, in one process: the kernel, the libraries' sequence, and the
 // product alone (Contender.h). With --graph a batch is one graph. Who is first in a round changes
-// from round to round.
+// from round to round. Products take the operands from the next of several equal sets, which together no
+// cache holds; collectives take the same ones, as NCCL's own tests do.
 //
 // One statistic counts for all: the largest of the ranks' medians.
 #include "ditron/runtime/Gather.h"
 #include "tools/baselines/RanksBaseline.h"
-#include "tools/ditron/launch/DeviceOperands.h"
+#include "tools/ditron/launch/OperandSets.h"
 #include "tools/ditron/verbs/Bench.h"
 #include "tools/ditron/verbs/Contender.h"
 #include <algorithm>
@@ -25,24 +26,28 @@ constexpr double kMoment = 1; ///< for all rounds
 /// One rank.
 class RanksBench {
 public:
+  /// `sharers`: ranks on a device.
   RanksBench(Context &context, const Task &task, const BenchArguments &arguments, uint64_t seed,
-             Progress &progress)
+             Progress &progress, int sharers)
       : context_(context), rank_(context.runtimeRank()), task_(task), arguments_(arguments),
         progress_(progress), inputs_(task.entry, task.kernel, task.problem, seed), host_(task),
-        operands_(context, host_), program_(context.compile(task.kernel, task.schedule())) {
+        sets_(context, task, host_, sharers),
+        program_(context.compile(task.kernel, task.schedule())) {
     result_.seed = seed;
   }
 
   BenchResult run() {
     show("making inputs");
     host_.fill(inputs_, context_.rank());
-    values_ = operands_.arguments();
-    operands_.upload();
+    sets_.fill(context_);
     show("compiling");
-    program_.prepare(values_);
-    verifyKernel([&] { program_.launch(values_); });
-    auto launch = [&](const Stream &stream) { program_.launch(values_, stream); };
-    contenders_.emplace_back(context_, launch);
+    for (const auto &values : sets_.arguments())
+      program_.prepare(values);
+    verifyKernel([&] { program_.launch(sets_.arguments()[0]); });
+    contenders_.emplace_back(context_, launchesOf(sets_.arguments(), [&](const auto &values) {
+                               return
+                                   [&](const Stream &stream) { program_.launch(values, stream); };
+                             }));
     if (arguments_.baseline)
       makeBaseline();
     for (Contender &one : contenders_) {
@@ -51,11 +56,20 @@ public:
     }
     time();
     timeHosts();
-    verifyKernel([&] { contenders_.front().launchBatch(); });
+    verifyKernel([&] { contenders_.front().launchFirst(); });
     return summary();
   }
 
 private:
+  /// One of each set.
+  template <class Sets, class Make>
+  static std::vector<Contender::Launch> launchesOf(const Sets &sets, const Make &make) {
+    std::vector<Contender::Launch> launches;
+    for (const auto &set : sets)
+      launches.push_back(make(set));
+    return launches;
+  }
+
   void show(const std::string &what) {
     rank_.enter();
     if (context_.rank() == 0)
@@ -65,7 +79,7 @@ private:
 
   Findings verifyLaunch(const std::function<void()> &launch) {
     show("verifying");
-    return verifyOnce(task_, inputs_, context_.rank(), host_, operands_, [&] {
+    return verifyOnce(task_, inputs_, context_.rank(), host_, sets_.first(), [&] {
       context_.assemble();
       launch();
     });
@@ -80,24 +94,27 @@ private:
 
   void makeBaseline() {
     show("making the baseline");
-    baseline_ = baselines::makeRanksBaseline(context_, workOf(task_), values_);
+    for (const auto &values : sets_.arguments())
+      baselines_.push_back(baselines::makeRanksBaseline(context_, workOf(task_), values));
     if (context_.rank() == 0)
-      for (const std::string &missing : baseline_.missing)
+      for (const std::string &missing : baseline().missing)
         result_.warnings.push_back("the baseline is not whole: " + missing);
-    if (baseline_.sequence) {
+    if (baseline().sequence) {
       verifySequence();
-      contenders_.emplace_back(context_, baseline_.sequence);
+      contenders_.emplace_back(
+          context_, launchesOf(baselines_, [](const auto &one) { return one.sequence; }));
     }
-    if (baseline_.product)
-      contenders_.emplace_back(context_, baseline_.product);
+    if (baseline().product)
+      contenders_.emplace_back(context_,
+                               launchesOf(baselines_, [](const auto &one) { return one.product; }));
   }
 
   void verifySequence() {
-    if (!baseline_.isSameWork)
+    if (!baseline().isSameWork)
       return;
     Findings findings =
-        mergeFindings(rank_, verifyLaunch([&] { baseline_.sequence(context_.stream()); }));
-    if (!isRight(findings, baseline_.roundsSums) && context_.rank() == 0)
+        mergeFindings(rank_, verifyLaunch([&] { baseline().sequence(context_.stream()); }));
+    if (!isRight(findings, baseline().roundsSums) && context_.rank() == 0)
       result_.warnings.push_back(
           fmt::format("the baseline's result is not right: {}", findings.verdict.failure));
   }
@@ -127,7 +144,7 @@ private:
       seconds.push_back(one.secondsOfHost());
     seconds = runtime::slowest(rank_, seconds);
     result_.launchSeconds = seconds[0];
-    if (baseline_.sequence)
+    if (baseline().sequence)
       result_.baselineLaunchSeconds = seconds[1];
   }
 
@@ -135,15 +152,16 @@ private:
     result_.findings = mergeFindings(rank_, findings_);
     result_.batch = contenders_.front().batch();
     result_.driver = gpuDriverVersion();
-    result_.movedBytes = baseline_.movedBytes;
-    result_.versions = baseline_.versions;
+    result_.sets = int(sets_.arguments().size());
+    result_.movedBytes = baseline().movedBytes;
+    result_.versions = baseline().versions;
     size_t next = 0;
     result_.seconds = ofSlowest(rank_, contenders_[next++].times());
-    if (baseline_.sequence) {
-      result_.baseline = baseline_.name;
+    if (baseline().sequence) {
+      result_.baseline = baseline().name;
       result_.baselineSeconds = ofSlowest(rank_, contenders_[next++].times());
     }
-    if (baseline_.product)
+    if (baseline().product)
       result_.productSeconds = ofSlowest(rank_, contenders_[next++].times());
     CompileReport compiled = program_.report();
     result_.note(compiled);
@@ -154,6 +172,11 @@ private:
     return std::move(result_);
   }
 
+  const baselines::RanksBaseline &baseline() const {
+    static const baselines::RanksBaseline none;
+    return baselines_.empty() ? none : baselines_.front();
+  }
+
   Context &context_;
   runtime::Rank &rank_;
   const Task &task_;
@@ -161,10 +184,9 @@ private:
   Progress &progress_;
   kernels::Inputs inputs_;
   Operands host_;
-  DeviceOperands operands_;
+  OperandSets sets_;
   Program program_;
-  std::vector<KernelArgument> values_;
-  baselines::RanksBaseline baseline_;
+  std::vector<baselines::RanksBaseline> baselines_; ///< on the sets; none where none was asked for
   std::deque<Contender> contenders_; ///< the kernel, then the sequence and the product, if any
   Findings findings_;
   BenchResult result_;
@@ -176,7 +198,8 @@ BenchResult benchDevices(Context &context, const Task &task, const Placement &pl
                          const BenchArguments &arguments, uint64_t seed, Progress &progress) {
   // Ranks that are processes draw seeds of their own.
   seed = runtime::gather<uint64_t>(context.runtimeRank(), {seed})[0][0];
-  BenchResult result = RanksBench(context, task, arguments, seed, progress).run();
+  BenchResult result =
+      RanksBench(context, task, arguments, seed, progress, placement.sharers()).run();
   result.machine = fmt::format("{} x {}", placement.devices, context.deviceName());
   return result;
 }

@@ -3,7 +3,7 @@
 // ditron tune for kernels of several ranks on GPUs. The rank that searches tells the others what is
 // timed next, and all of them time it.
 #include "ditron/runtime/Gather.h"
-#include "tools/ditron/launch/DeviceOperands.h"
+#include "tools/ditron/launch/OperandSets.h"
 #include "tools/ditron/verbs/Contender.h"
 #include "tools/ditron/verbs/Tune.h"
 #include <limits>
@@ -18,12 +18,13 @@ namespace {
 /// One rank.
 class RankTrials {
 public:
-  RankTrials(Context &context, const Task &task, uint64_t seed)
+  /// `sharers`: ranks on a device.
+  RankTrials(Context &context, const Task &task, uint64_t seed, int sharers)
       : context_(context), rank_(context.runtimeRank()), task_(task),
         inputs_(task.entry, task.kernel, task.problem, seed), host_(task),
-        operands_(context, host_) {
+        sets_(context, task, host_, sharers) {
     host_.fill(inputs_, context.rank());
-    operands_.upload();
+    sets_.fill(context);
   }
 
   /// Of the rank that searches.
@@ -61,17 +62,17 @@ private:
   double time(const kernels::Config &config) {
     Task task = task_.with(config);
     Program program = programOf(task);
-    std::vector<KernelArgument> values = operands_.arguments();
-    double seconds = medianOf([&](const Stream &stream) { program.launch(values, stream); });
+    double seconds = medianOf(program);
     bool isTimedAgain = !timed_.insert(task.configText()).second;
     if ((isTimedAgain || seconds < fastest_) && verified_.insert(task.configText()).second)
-      requireVerified(task, verifyLaunch(task, [&] { program.launch(values); }));
+      requireVerified(task, verifyLaunch(task, [&] { program.launch(sets_.arguments()[0]); }));
     fastest_ = std::min(fastest_, seconds);
     return seconds;
   }
 
   Findings verifyLaunch(const Task &task, const std::function<void()> &launch) {
-    return mergeFindings(rank_, verifyOnce(task, inputs_, context_.rank(), host_, operands_, [&] {
+    return mergeFindings(rank_,
+                         verifyOnce(task, inputs_, context_.rank(), host_, sets_.first(), [&] {
                            context_.assemble();
                            launch();
                          }));
@@ -85,7 +86,8 @@ private:
     std::string refusal;
     try {
       made = context_.compile(task.kernel, task.schedule());
-      made->prepare(operands_.arguments());
+      for (const auto &values : sets_.arguments())
+        made->prepare(values);
     } catch (const Error &error) { // of the compiler, of the driver's assembler, or of memory
       refusal = error.what();
     }
@@ -95,10 +97,13 @@ private:
     return programs_.emplace(task.configText(), *made).first->second;
   }
 
-  double medianOf(const Contender::Launch &launch) {
+  double medianOf(Program &program) {
     constexpr double kMoment = 0.05;
     constexpr int kMost = 10;
-    Contender contender(context_, launch);
+    std::vector<Contender::Launch> launches;
+    for (const auto &values : sets_.arguments())
+      launches.emplace_back([&](const Stream &stream) { program.launch(values, stream); });
+    Contender contender(context_, std::move(launches));
     contender.prepare(/*asGraph=*/false);
     double rounds = kMoment / std::max(contender.secondsOfRound(), 1e-6);
     context_.assemble();
@@ -114,7 +119,7 @@ private:
   const Task &task_;
   kernels::Inputs inputs_;
   Operands host_;
-  DeviceOperands operands_;
+  OperandSets sets_;
   std::map<std::string, Program> programs_; ///< by their configurations
   std::set<std::string> timed_, verified_;  ///< configurations
   double fastest_ = std::numeric_limits<double>::infinity();
@@ -126,7 +131,7 @@ tune::Outcome searchOnRanks(const Task &task, const Placement &placement, uint64
                             const Searching &search) {
   std::optional<tune::Outcome> outcome;
   runOnRanks(runtimeOptions(placement), [&](Context &context) {
-    RankTrials trials(context, task, seed);
+    RankTrials trials(context, task, seed, placement.sharers());
     if (context.rank() != 0)
       return trials.follow();
     auto measure = [&](const kernels::Config &config) { return trials.lead(config); };

@@ -20,20 +20,34 @@ namespace {
 /// What the producer does for one slot of a pipe.
 struct Fill {
   AcquireOp acquire;
-  SmallVector<TmaLoadOp> loads, constants;
-  int64_t bytes = 0; ///< of constants
+  SmallVector<TmaLoadOp> loads, early;
+  int64_t bytes = 0; ///< of the early ones, which come ahead
 
   int64_t slots() { return acquire.getPipe().getType().getSlots(); }
 };
 
+using IsEarly = bool (*)(Value view);
+
 /// The one loop that fills slots, one of each pipe in a turn.
 struct Filling {
-  scf::ForOp loop;
-  SmallVector<Fill, 2> fills;
+  IsEarly isEarly; ///< says which tiles may come ahead
+  scf::ForOp loop = {};
+  SmallVector<Fill, 2> fills = {};
+  bool isBehindWaits = false; ///< of the launch itself, and not only of the one in front of it
 
   Fill *of(Value pipe) {
     Fill *found = llvm::find_if(fills, [&](Fill &fill) { return fill.acquire.getPipe() == pipe; });
     return found == fills.end() ? nullptr : found;
+  }
+  bool hasEarly() {
+    return llvm::any_of(fills, [](Fill &fill) { return !fill.early.empty(); });
+  }
+  /// In how many turns there is a slot of each pipe.
+  int64_t turns() {
+    int64_t least = INT64_MAX;
+    for (Fill &fill : fills)
+      least = std::min(least, fill.slots());
+    return least;
   }
 };
 
@@ -59,23 +73,26 @@ bool take(TmaLoadOp load, Filling &filling) {
   if (!fill || load->getBlock() != fill->acquire->getBlock())
     return false;
   fill->loads.push_back(load);
-  if (gpu::isConstant(load.getView()))
-    fill->constants.push_back(load), fill->bytes += bytesOf(load);
+  if (filling.isEarly(load.getView()))
+    fill->early.push_back(load), fill->bytes += bytesOf(load);
   return true;
 }
 
+bool waits(Operation *op) { return isa<WaitOp, GateWaitOp>(op); }
+
 /// The one place where slots are filled, in a loop; none if the producer does anything else that touches
-/// memory, or if CTAs share tiles.
-std::optional<Filling> fillingOf(Region &producer) {
-  Filling filling;
+/// memory but to wait, or if CTAs share tiles.
+std::optional<Filling> fillingOf(Region &producer, IsEarly isEarly) {
+  Filling filling{isEarly};
   WalkResult result = producer.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (gpu::isExit(op))
       return WalkResult::skip();
-    bool isTaken = isMemoryEffectFree(op) || isa<scf::ForOp, scf::IfOp>(op);
+    bool isTaken = isMemoryEffectFree(op) || waits(op) || isa<scf::ForOp, scf::IfOp>(op);
     if (auto acquire = dyn_cast<AcquireOp>(op))
       isTaken = take(acquire, filling);
     else if (auto load = dyn_cast<TmaLoadOp>(op))
       isTaken = take(load, filling);
+    filling.isBehindWaits |= waits(op) && filling.fills.empty();
     return isTaken ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (result.wasInterrupted() || filling.fills.empty())
@@ -92,13 +109,13 @@ void limit(scf::ForOp loop, int64_t iterations) {
   loop.setUpperBound(b.create<arith::MinSIOp>(loop.getUpperBound(), end));
 }
 
-/// Leaves of a slot what is constant.
-void reduceToConstants(Fill &fill) {
+/// Leaves of a slot what comes ahead.
+void reduceToEarly(Fill &fill) {
   OpBuilder b(fill.acquire);
   for (TmaLoadOp load : fill.loads)
-    if (!llvm::is_contained(fill.constants, load))
+    if (!llvm::is_contained(fill.early, load))
       load.erase();
-  if (!fill.constants.empty()) {
+  if (!fill.early.empty()) {
     Value slot = b.create<ExpectOp>(fill.acquire.getLoc(), b.getIndexType(), fill.acquire.getPipe(),
                                     static_cast<uint64_t>(fill.bytes));
     fill.acquire.getSlot().replaceAllUsesWith(slot);
@@ -108,64 +125,65 @@ void reduceToConstants(Fill &fill) {
 
 /// What a copy of the producer is to do ahead. Where a requirement does not hold, the producer finds that
 /// out later.
-void reduceToConstants(Block &block, Filling &filling, int64_t turns) {
-  SmallVector<Operation *> exits;
+void reduceToEarly(Block &block, Filling &filling) {
+  int64_t turns = filling.turns();
+  SmallVector<Operation *> left;
   SmallVector<scf::ForOp> loops;
-  block.walk([&](Operation *op) {
-    if (gpu::isExit(op))
-      exits.push_back(op);
-    else if (auto loop = dyn_cast<scf::ForOp>(op))
+  block.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (gpu::isExit(op) || waits(op)) {
+      left.push_back(op);
+      return WalkResult::skip();
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op))
       loops.push_back(loop);
+    return WalkResult::advance();
   });
-  for (Operation *exit : exits)
-    exit->erase();
+  for (Operation *op : left)
+    op->erase();
   for (scf::ForOp loop : loops)
     limit(loop, loop == filling.loop ? turns : 1);
   for (Fill &fill : filling.fills)
-    reduceToConstants(fill);
+    reduceToEarly(fill);
   eraseDead(block);
 }
 
-void markArguments(const Fill &fill) {
-  for (TmaLoadOp load : fill.constants) {
-    BlockArgument argument = gpu::rootOf(load.getView());
-    cast<func::FuncOp>(argument.getOwner()->getParentOp())
-        .setArgAttr(argument.getArgNumber(), gpu::kReadAheadAttr, UnitAttr::get(load.getContext()));
-  }
-}
-
-} // namespace
-
-void fillAhead(RolesOp roles) {
-  auto function = roles->getParentOfType<func::FuncOp>();
-  if (function->hasAttr(gpu::kDistributedAttr) || gpu::isRegion(function))
-    return;
-  std::optional<Filling> filling = fillingOf(roles.getProducer());
-  if (!filling)
-    return;
-  int64_t turns = INT64_MAX;
-  bool hasConstants = false;
-  for (Fill &fill : filling->fills) {
-    turns = std::min(turns, fill.slots());
-    hasConstants |= !fill.constants.empty();
-  }
-  if (!hasConstants)
-    return;
+/// Writes what the producer does ahead, in front of the roles.
+void writeAhead(RolesOp roles, IsEarly isEarly) {
   ImplicitLocOpBuilder b(roles.getLoc(), roles);
   auto ahead = b.create<AheadOp>();
   Block *block = b.createBlock(&ahead.getBody());
   IRMapping mapping;
   for (Operation &op : roles.getProducer().front())
     b.clone(op, mapping);
-  Filling copied = *fillingOf(ahead.getBody());
-  reduceToConstants(*block, copied, turns);
+  Filling copied = *fillingOf(ahead.getBody(), isEarly);
+  reduceToEarly(*block, copied);
+}
+
+/// Which tiles may come ahead: constants, or, where the producer waits for other CTAs or ranks, all that
+/// the launch does not write.
+std::optional<Filling> earlyFilling(RolesOp roles) {
+  std::optional<Filling> filling = fillingOf(roles.getProducer(), gpu::isConstant);
+  bool isDistributed = roles->getParentOfType<func::FuncOp>()->hasAttr(gpu::kDistributedAttr);
+  if (filling && !filling->hasEarly() && filling->isBehindWaits && isDistributed)
+    filling = fillingOf(roles.getProducer(), gpu::isReadOnly);
+  return filling && filling->hasEarly() ? filling : std::nullopt;
+}
+
+} // namespace
+
+void fillAhead(RolesOp roles) {
+  if (gpu::isRegion(roles->getParentOfType<func::FuncOp>()))
+    return;
+  std::optional<Filling> filling = earlyFilling(roles);
+  if (!filling)
+    return;
+  writeAhead(roles, filling->isEarly);
   for (Fill &fill : filling->fills) {
-    if (fill.constants.empty())
+    if (fill.early.empty())
       continue;
     fill.acquire.setAhead(static_cast<uint64_t>(fill.bytes));
-    for (TmaLoadOp load : fill.constants)
+    for (TmaLoadOp load : fill.early)
       load.setUnlessAhead(true);
-    markArguments(fill);
   }
 }
 

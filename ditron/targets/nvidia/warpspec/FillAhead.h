@@ -26,6 +26,9 @@
 //
 // The launches of a graph's nodes write no constant of it, and the first of them begins when all before it
 // have ended: so constants are what they were, whatever still runs (docs/rationale/dependent-launches.md).
+//
+// In a kernel of several ranks, a producer that waits for tiles of other ranks fills its slots meanwhile with
+// what the launch does not write, constant or not: with its part of B, say, while A's rows are gathered.
 // test/targets/nvidia/fill-ahead.mlir shows it.
 #pragma once
 #include "ditron/targets/nvidia/ops/NvidiaOps.h"
@@ -33,7 +36,7 @@
 namespace ditron::nvidia {
 
 /// Of a kernel whose pipes are filled in one loop, with tiles that no launch in front of it has to be waited
-/// for to find; nothing otherwise. Marks the arguments that are read so: gpu::kReadAheadAttr.
+/// for to find; nothing otherwise.
 void fillAhead(RolesOp roles);
 
 } // namespace ditron::nvidia
