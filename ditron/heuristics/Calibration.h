@@ -10,6 +10,9 @@
 
 namespace ditron::heuristics {
 
+/// Bytes that the last cache of a GPU keeps from one product to the next, about.
+inline constexpr int64_t kKeptBytes = 20'000'000;
+
 struct Calibration {
   double copyBandwidth = 390e9;     ///< of a copy engine from one rank to another, bytes/s
   double copyLatency = 6e-6;        ///< of a copy and the signal behind it, s

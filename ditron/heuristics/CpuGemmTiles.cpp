@@ -13,7 +13,7 @@ namespace ditron::heuristics {
 static double costOf(const GemmShape &shape, int64_t m, int64_t n) {
   constexpr double kPacking = 12;
   constexpr double kMany = 1 << 14; // of which every core gets as much as the others
-  auto [M, N, K, type, cores, count] = shape;
+  int64_t M = shape.M, N = shape.N, cores = shape.cores;
   double rows = std::ceil(double(M) / double(m)), columns = std::ceil(double(N) / double(n));
   if (rows * columns > kMany * double(cores))
     return (double(M) * double(N) + kPacking * (columns * double(M) + rows * double(N))) /

@@ -13,8 +13,8 @@ static bool isForWarpgroups(const GemmShape &shape, const DeviceTraits &target,
                             const GemmNeeds &needs) {
   int64_t bytes = static_cast<int64_t>(byteSize(shape.type));
   bool isExact = !isFloat(shape.type);
-  bool isType = bytes == 2 || (needs.isKMajor && bytes == 1 && !isExact && needs.isFast) ||
-                (needs.isKMajor && shape.M > kFewRows && (isExact || needs.isFast));
+  bool isType = bytes == 2 || (shape.isKMajor && bytes == 1 && !isExact && needs.isFast) ||
+                (shape.isKMajor && shape.M > kFewRows && (isExact || needs.isFast));
   return isType && target.hasWarpgroups && shape.K > 32 && shape.K * bytes % 16 == 0 &&
          shape.N * bytes % 16 == 0;
 }

@@ -19,6 +19,8 @@ struct GemmShape {
   DType type;
   int64_t cores = 1;
   int64_t count = 1; ///< of such products, side by side: the parts of a matrix that ranks have
+  /// Both operands are K-major (B is transposed): what all but 16-bit floats need on warpgroups.
+  bool isKMajor = false;
 };
 
 /// What is done to a product before it is stored.
@@ -32,8 +34,6 @@ struct Epilogue {
 struct GemmNeeds {
   /// f32 counts as tf32, and 8-bit floats are added with fast accumulation, as tensor cores do.
   bool isFast = false;
-  /// Both operands are K-major (B is transposed): what all but 16-bit floats need there.
-  bool isKMajor = false;
   Epilogue epilogue = {};
   /// Results are scaled row by row and column by column, which takes registers.
   bool scalesRows = false;

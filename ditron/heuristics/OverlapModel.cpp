@@ -109,9 +109,9 @@ double waves(const OverlapProblem &p, int64_t cores) {
   return double(tilesOf(tiles, std::max<int64_t>(cores, 1)));
 }
 
-/// Of the product's operands and result, once over the memory.
-double memorySeconds(const OverlapProblem &p, const Calibration &c) {
-  double bytes = double(p.operandBytes) * double(p.K) * double(p.rows + p.N) +
+/// Of the product's operands and result over the memory, where B is read so many times.
+double memorySeconds(const OverlapProblem &p, const Calibration &c, int64_t readsOfB = 1) {
+  double bytes = double(p.operandBytes) * double(p.K) * double(p.rows + readsOfB * p.N) +
                  double(p.resultBytes) * double(p.rows) * double(p.N);
   return bytes / c.memoryBandwidth;
 }
@@ -120,8 +120,10 @@ double memorySeconds(const OverlapProblem &p, const Calibration &c) {
 double tileSeconds(const OverlapProblem &p, const Calibration &c) {
   double flops = 2.0 * double(p.tileM) * double(p.tileN) * double(p.K);
   double computed = flops / (c.flops / double(p.cores));
-  // Tiles that memory bounds share its bandwidth, whatever number of them runs.
-  return std::max(computed, memorySeconds(p, c) / waves(p, p.cores));
+  // Tiles that memory bounds share its bandwidth, whatever number of them runs. The rows of each rank are
+  // multiplied by themselves.
+  int64_t reads = p.operandBytes * p.K * p.N > kKeptBytes ? p.ranks : 1;
+  return std::max(computed, memorySeconds(p, c, reads) / waves(p, p.cores));
 }
 
 /// Of the library's product, which takes tiles of its own: at the full rate.

@@ -140,7 +140,7 @@ GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   constexpr int64_t kElements = 262144, kLongest = 16384; // of x
   if (target.isGpu()) {
     PairedTile tile =
-        gemmTile({shape.B, shape.N, shape.K, factors, shape.cores}, target, {.isKMajor = true});
+        gemmTile({shape.B, shape.N, shape.K, factors, shape.cores, 1, /*isKMajor=*/true}, target);
     return {tile.m, tile.n, tile.k, false, isShort ? sharersOf(shape, tile, target) : 1};
   }
   constexpr int64_t kBlock = 32; // of packed weights, and whole vectors

@@ -33,6 +33,12 @@ double termSeconds(const GemmShape &shape, const PairedTile &tile, const DeviceT
   return std::max(computed, loaded);
 }
 
+/// How often B is read from memory: products side by side read it one after the other.
+double readsOfB(const GemmShape &shape) {
+  int64_t bytes = shape.K * shape.N * int64_t(byteSize(shape.type));
+  return bytes > kKeptBytes ? double(shape.count) : 1;
+}
+
 /// The tile of an undivided product, and others to try.
 std::vector<PairedTile> tilesFor(const GemmShape &shape, const PairedTile &whole) {
   std::vector<PairedTile> result{whole};
@@ -60,8 +66,8 @@ double splitSeconds(const GemmShape &shape, const PairedTile &tile, int64_t part
   double rounds = double(tilesOf(items, std::max<int64_t>(1, target.sms)));
   double terms = double(tilesOf(tilesOf(shape.K, tile.k), parts) * tile.k);
   double one = kTileSeconds + terms * termSeconds(shape, tile, target, calibration);
-  double bytes =
-      double(shape.K) * double(shape.M * shape.count + shape.N) * double(byteSize(shape.type));
+  double bytes = double(shape.K) * double(byteSize(shape.type)) *
+                 (double(shape.M * shape.count) + readsOfB(shape) * double(shape.N));
   double read = kTileSeconds + bytes / calibration.memoryBandwidth;
   if (shape.M * shape.count <= kWarpgroupRows) // all that is loaded is new to the cache
     read = std::max(read, kTileSeconds + double(items) * terms * (tile.m + tile.n) *

@@ -16,8 +16,8 @@ constexpr double kFragmentSeconds = 1.5e-6; ///< to take 32 x 128 sums of anothe
 constexpr double kSmBandwidth = 57e9;       ///< of what one SM loads, bytes/s
 constexpr double kCacheBandwidth = 6000e9;  ///< of what all SMs load, bytes/s
 constexpr double kOfNarrow =
-    1.3;                        ///< narrow rows that no neighbour reads at the same time cost this
-constexpr int64_t kNarrow = 64; ///< columns
+    1.3; ///< narrow rows of B that no neighbour reads at the same time cost this
+constexpr int64_t kNarrow = 64;          ///< columns
 constexpr int64_t kStepBytes = 48 << 10; ///< at most: some steps are on their way at a time
 
 int64_t countOf(const GemmShape &shape, const PairedTile &tile) {
@@ -31,7 +31,8 @@ double readSeconds(const GemmShape &shape, const PairedTile &tile, int64_t worke
   double read = double(shape.K) * double(shape.N) * element / calibration.memoryBandwidth;
   double loaded = tiles * double(shape.K) * (tile.m + tile.n) * element / kCacheBandwidth;
   bool isAligned = workers % countOf(shape, tile) == 0; // all read the same rows at a time
-  return std::max(read, loaded) * (tile.n <= kNarrow && !isAligned ? kOfNarrow : 1);
+  bool isNarrow = tile.n <= kNarrow && !shape.isKMajor;
+  return std::max(read, loaded) * (isNarrow && !isAligned ? kOfNarrow : 1);
 }
 
 PairedTile tileFor(const GemmShape &shape, int64_t columns, int64_t mostRows) {

@@ -152,12 +152,11 @@ template <class T> static Kernel directByWorkers(FusedGemmConfig cfg) {
                                 {chunkRows, kPackedColumns}, "box");
             auto there = signals(1, "there");
 
-            for (auto [i, part] : mine.tiles()) {
+            for (auto [i, part] : mine.tiles())
               sendToPeers(given(i, part), box, i, part);
-              mine(i, part) = given(i, part);
-            }
             right.prepare();
             for (auto [i, part] : mine.tiles()) {
+              mine(i, part) = given(i, part);
               for (auto peer : peers())
                 gathered(peer, i, part) = receive(box(peer, i, part));
               notify(there(0));

@@ -71,9 +71,9 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
 //===-- Registry ------------------------------------------------------------------------------===//
 
 static PairedTile tileOf(const Problem &problem, Scaling scaling) {
-  heuristics::GemmNeeds needs{
-      .isFast = true, .isKMajor = true, .scalesRows = scaling == Scaling::rows};
-  return heuristics::gemmTile(gemmShape(problem, problem["M"]), problem.target, needs);
+  heuristics::GemmNeeds needs{.isFast = true, .scalesRows = scaling == Scaling::rows};
+  auto shape = gemmShape(problem, problem["M"], /*isKMajor=*/true);
+  return heuristics::gemmTile(shape, problem.target, needs);
 }
 
 static void retile(const Problem &problem, Config &config) {

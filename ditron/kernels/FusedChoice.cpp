@@ -37,9 +37,9 @@ static DType typeOfSums(const Problem &problem, const Config &config) {
 }
 
 /// What a product of workers takes more than its steps, s: rows that are gathered take further trips
-/// within a GPU. Fitted to 32 x 4096 x 4096 on two H200s.
+/// within a GPU. Fitted to 2 and 32 x 4096 x 4096 on two H100s.
 static double tripSeconds(Exchange exchange) {
-  constexpr double kGather = 2.5e-6;
+  constexpr double kGather = 5e-6;
   return exchange == Exchange::gather ? kGather : 0;
 }
 
@@ -61,7 +61,9 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
       result.seconds += kHostSeconds;
     return result;
   }
-  heuristics::GemmShape shape = gemmShape(problem, made.rows);
+  heuristics::GemmShape shape = gemmShape(problem, config);
+  if (exchange != Exchange::allReduce) // tiles of workers have rows of all ranks, others of one
+    (config["workers"] > 0 ? shape.M : shape.count) *= problem.ranks;
   int64_t parts = config.valueOr("parts", 1);
   double product = productSeconds(shape, problem, config, rates);
   auto bytes = static_cast<int64_t>(byteSize(typeOfSums(problem, config)));

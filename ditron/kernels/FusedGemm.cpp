@@ -86,7 +86,7 @@ static heuristics::GemmNeeds needsOf(const Config &config, Exchange exchange) {
 /// The product that one rank computes, with rows as it reads them.
 static heuristics::GemmShape shapeOf(const Problem &problem, const Config &config,
                                      Exchange exchange) {
-  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  heuristics::GemmShape shape = gemmShape(problem, config);
   shape.count = exchange == Exchange::allReduce ? 1 : problem.ranks;
   return isPacked(config) ? packedShape(shape) : shape;
 }
@@ -119,7 +119,7 @@ static heuristics::SplitTile splitOf(const Problem &problem, const Config &confi
 /// False where there are too many.
 static bool retileStreamed(const Problem &problem, Config &config, Exchange exchange) {
   int64_t most = heuristics::kFewRows;
-  if (exchange == Exchange::reduceScatter)
+  if (exchange != Exchange::allReduce)
     most *= 2; // one shot is still less than what tiles for each rank take
   heuristics::StreamKTile found = heuristics::streamKTile(
       shapeOf(problem, config, exchange), problem.target, problem.calibration, most);

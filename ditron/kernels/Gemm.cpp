@@ -146,7 +146,7 @@ static Config defaults(const Problem &problem) {
 }
 
 static void retile(const Problem &problem, Config &config) {
-  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  heuristics::GemmShape shape = gemmShape(problem, config);
   if (config.valueOr("operands", 0) == 1)
     shape = packedShape(shape);
   setTile(config, heuristics::gemmTile(shape, problem.target, gemmNeeds(config)));
@@ -167,7 +167,7 @@ static bool mayTakeSteps(const Problem &problem) {
 
 /// Few rows are streamed through where that takes less than `seconds`.
 static bool streams(const Problem &problem, Config &config, double seconds) {
-  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  heuristics::GemmShape shape = gemmShape(problem, config);
   auto found = heuristics::streamKTile(shape, problem.target, problem.calibration);
   if (!found.workers || found.seconds + kInboxSeconds > seconds)
     return false;
@@ -182,7 +182,7 @@ static void splitTerms(const Problem &problem, Config &config, bool mayStream) {
   config.set("workers", 0);
   if (!mayTakeSteps(problem) || !hasWholeRows(problem, config))
     return;
-  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  heuristics::GemmShape shape = gemmShape(problem, config);
   const heuristics::Calibration &rates = problem.calibration;
   double each = 2 * 4.0 * double(shape.M * shape.N) / rates.memoryBandwidth;
   auto split = heuristics::splitTile(shape, problem.target, gemmNeeds(config), rates, each);
@@ -202,7 +202,7 @@ static void packOperands(const Problem &problem, Config &config) {
   Config packed = config;
   packed.set("operands", 1);
   retile(problem, packed);
-  heuristics::GemmShape shape = gemmShape(problem, problem["M"]);
+  heuristics::GemmShape shape = gemmShape(problem, config);
   const heuristics::Calibration &rates = problem.calibration;
   auto seconds = [&](const Config &way, const heuristics::Calibration &calibration) {
     return heuristics::splitSeconds(shape, pairedTile(way), 1, problem.target, calibration);

@@ -127,7 +127,6 @@ GemmConfig gemmConfig(const Config &config) {
 heuristics::GemmNeeds gemmNeeds(const Config &config) {
   auto activation = static_cast<Activation>(config["activation"]);
   return {.isFast = config["accuracy"] != 0,
-          .isKMajor = config["transB"] != 0,
           .epilogue = {.scale = config["scale"] != 0,
                        .bias = config["bias"] != 0,
                        .residual = config["residual"] != 0,
@@ -135,8 +134,13 @@ heuristics::GemmNeeds gemmNeeds(const Config &config) {
                        .isErf = activation == Activation::gelu}};
 }
 
-heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows) {
-  return {rows, problem["N"], problem["K"], problem.type, std::max<int64_t>(1, problem.cores)};
+heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows, bool isKMajor) {
+  int64_t cores = std::max<int64_t>(1, problem.cores);
+  return {rows, problem["N"], problem["K"], problem.type, cores, 1, isKMajor};
+}
+
+heuristics::GemmShape gemmShape(const Problem &problem, const Config &config) {
+  return gemmShape(problem, problem["M"], config["transB"] != 0);
 }
 
 std::vector<ConfigParameter> rowParameters() {

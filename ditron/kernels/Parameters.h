@@ -47,8 +47,9 @@ GemmConfig gemmConfig(const Config &config);
 /// What the tile of such a product is chosen for.
 heuristics::GemmNeeds gemmNeeds(const Config &config);
 
-/// A problem's product of `rows` rows, as tiles are chosen for it.
-heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows);
+/// A problem's product of `rows` rows, as tiles are chosen for it; of M rows, with B as a configuration says.
+heuristics::GemmShape gemmShape(const Problem &problem, int64_t rows, bool isKMajor = false);
+heuristics::GemmShape gemmShape(const Problem &problem, const Config &config);
 
 //===-- Rows ----------------------------------------------------------------------------------===//
 

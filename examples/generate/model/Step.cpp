@@ -88,17 +88,17 @@ private:
 
   /// Results of a kernel that starts a norm, and of one that adds and starts one.
   struct Started {
-    Value scaled, squares;
+    Value scaled = {}, squares = {};
   };
   struct Added {
-    Value x, scaled, squares;
+    Value x, scaled = {}, squares = {};
   };
 
   /// What layers add to. Of few rows the norm in front of the next product has been started by what has added last:
   /// no task stands between the two for it. A product of many rows takes longer to find their scales than such a
   /// task does.
   struct Stream {
-    Value x, scaled, squares;
+    Value x, scaled = {}, squares = {};
     int part = 0; ///< elements that have one of the squares; 0: nothing was started
   };
 

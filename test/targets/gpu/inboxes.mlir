@@ -45,12 +45,12 @@ func.func @alone(%i: index, %p: index, %x: !view, %y: !view, %words: !words)
 !words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
 !cells = memref<?xi64, strided<[?], offset: ?>, #dist.space<symmetric>>
 
-// Beside signals, the launch begins and ends as others do, and its end knows the inboxes. What is sent
-// releases.
+// Beside signals, the launch begins and ends as others do, and its end knows the inboxes. Nothing has been
+// done that the message could order.
 // CHECK-LABEL: func.func @mixed(
 // CHECK: simt.begin
-// CHECK: simt.sync "sys"
-// CHECK-NEXT: simt.send %{{.*}} to %{{.*}} epoch %{{[^ ]*}} :
+// CHECK-NOT: simt.sync
+// CHECK: simt.send %{{.*}} to %{{.*}} epoch %{{[^ ]*}} :
 // CHECK: simt.end({{.*}}) boxes(%{{.*}}, %{{.*}})
 func.func @mixed(%i: index, %x: memref<?xf32, strided<[?], offset: ?>>, %words: !words, %cells: !cells)
     attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"},
@@ -108,5 +108,78 @@ func.func @in_place(%i: index, %x: !view, %words: !words)
   dist.send %t to %box[%i] on %i : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
   %u = dist.receive %box[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
   tile.store %u, %x[%i] : tensor<4xf32>, !view
+  return
+}
+
+// -----
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!rows = memref<?xf32, strided<[?], offset: ?>, #dist.space<symmetric>>
+!view = memref<?xf32, strided<[?], offset: ?>>
+
+// The first messages come from senders that have done nothing before: whoever receives them relies on nothing
+// else. What is received is kept where cores read it, and the sums of these are handed on within the rank.
+// CHECK-LABEL: func.func @gathered(
+// CHECK-NOT: simt.sync
+// CHECK: simt.send
+// CHECK-NOT: simt.sync
+// CHECK: simt.receive
+// CHECK-NOT: simt.sync
+// CHECK: simt.sync "gpu"
+// CHECK-NEXT: simt.send
+// CHECK: simt.receive
+// CHECK-NEXT: simt.sync "gpu"
+func.func @gathered(%i: index, %p: index, %x: !view, %y: !view, %first: !words, %second: !words, %kept: !rows)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "first"},
+                                  {element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "second"},
+                                  {element_bytes = 4 : i64, extents = ["n"], kind = "buffer", name = "kept"}]} {
+  %box = builtin.unrealized_conversion_cast %first : !words to !dist.inbox<1 of tensor<4xf32>>
+  %sums = builtin.unrealized_conversion_cast %second : !words to !dist.inbox<1 of tensor<4xf32>>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %n = %c0 to %i step %c1 {
+    %t = tile.load %x[%n] : !view -> tensor<4xf32>
+    dist.send %t to %box[%n] on %p : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  }
+  %u = dist.receive %box[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  tile.store %u, %kept[%i] : tensor<4xf32>, !rows
+  %v = tile.load %kept[%c0] : !rows -> tensor<4xf32>
+  %rank = dist.rank
+  dist.send %v to %sums[%i] on %rank : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %w = dist.receive %sums[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  tile.store %w, %y[%i] : tensor<4xf32>, !view
+  return
+}
+
+// -----
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!view = memref<?xf32, strided<[?], offset: ?>>
+
+// What a message brings is handed on by the next one, which goes further.
+// CHECK-LABEL: func.func @handed_on(
+// CHECK: simt.sync "sys"
+// CHECK-NEXT: simt.send
+// CHECK: simt.receive
+// CHECK-NEXT: simt.sync "sys"
+// CHECK: simt.sync "gpu"
+// CHECK-NEXT: simt.send
+// CHECK: simt.receive
+// CHECK-NEXT: simt.sync "gpu"
+func.func @handed_on(%i: index, %p: index, %x: !view, %first: !words, %second: !words)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "first"},
+                                  {element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "second"}]} {
+  %box = builtin.unrealized_conversion_cast %first : !words to !dist.inbox<1 of tensor<4xf32>>
+  %next = builtin.unrealized_conversion_cast %second : !words to !dist.inbox<1 of tensor<4xf32>>
+  %rank = dist.rank
+  %isFirst = arith.cmpi eq, %i, %p : index
+  scf.if %isFirst {
+    %t = tile.load %x[%i] : !view -> tensor<4xf32>
+    dist.send %t to %box[%i] on %p : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  }
+  %u = dist.receive %box[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  dist.send %u to %next[%i] on %rank : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+  %v = dist.receive %next[%i] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  tile.store %v, %x[%i] : tensor<4xf32>, !view
   return
 }

@@ -25,7 +25,7 @@
 #include "ditron/abi/DeviceLog.h"
 #include "ditron/abi/LaunchWords.h"
 #include "ditron/core/Place.h"
-#include "ditron/device/Provenance.h"
+#include "ditron/device/MessageOrder.h"
 #include "ditron/device/Scope.h"
 #include "ditron/lower/DistLowering.h"
 #include "ditron/lower/Packets.h"
@@ -54,6 +54,11 @@ public:
     function_.walk([&](Operation *op) {
       if (device::scopeOf(op) <= device::Scope::device)
         near_.insert(op);
+    });
+    device::MessageOrder order(function_);
+    function_.walk([&](Operation *op) {
+      if (isa<device::SendOp, device::ReceiveOp>(op))
+        messages_[op] = order.scopeOf(op);
     });
     addLaunchWords();
     b_.setInsertionPointToStart(&function_.front());
@@ -164,21 +169,6 @@ private:
       if (isOfInbox(function_.getArgument(n)))
         inboxes_.push_back(function_.getArgument(n));
     onlyInboxes_ = !inboxes_.empty() && inboxes_.size() == requests_.size() && barriers_ == 0;
-    isOrdered_ = !onlyInboxes_ || readsWhatItWrites();
-  }
-
-  /// Whether some memory of the kernel is both read and written, so that cores may hand it on.
-  bool readsWhatItWrites() {
-    llvm::SmallDenseSet<Value> read, written;
-    function_.walk([&](Operation *op) {
-      for (const core::Observation &seen : core::observationsOf(op)) {
-        if (seen.reads())
-          read.insert(device::originOf(seen.object));
-        if (seen.writes())
-          written.insert(device::originOf(seen.object));
-      }
-    });
-    return llvm::any_of(read, [&](Value memory) { return written.contains(memory); });
   }
 
   /// Of each inbox the address in the first page, and the words.
@@ -227,15 +217,16 @@ private:
     return add(add(base, boxShift_), mul(number, index(bytes)));
   }
 
-  /// Whether a send or a receive is to order other memory.
-  bool orders(Operation *verb) const {
-    return isOrdered_ && !verb->hasAttr(device::kUnorderedAttr);
+  /// A send or a receive orders other memory, if it is to.
+  void orderBy(Operation *verb) {
+    device::Scope scope = messages_.lookup(verb);
+    if (scope > device::Scope::core)
+      b_.create<SyncOp>(loc_, scope == device::Scope::device ? "gpu" : "sys");
   }
 
   bool send(device::SendOp send) override {
     Value slot = add(slotOf(send.getInbox(), send.getIndices()), distanceTo(send.getPeer()));
-    if (orders(send))
-      b_.create<SyncOp>(loc_, "sys");
+    orderBy(send);
     b_.create<SendOp>(loc_, send.getTile(), slot, epoch_, notes_,
                       notes_ ? ValueRange(launch_) : ValueRange());
     return true;
@@ -246,8 +237,7 @@ private:
     Value tile = b_.create<ReceiveOp>(loc_, receive.getTile().getType(),
                                       slotOf(receive.getInbox(), receive.getIndices()), epoch_,
                                       site, launch_);
-    if (orders(receive))
-      b_.create<SyncOp>(loc_, "sys");
+    orderBy(receive);
     return tile;
   }
 
@@ -471,6 +461,7 @@ private:
 
   /// Notifies and waits inside of the rank, as they are seen before any is lowered.
   llvm::DenseSet<Operation *> near_;
+  llvm::DenseMap<Operation *, device::Scope> messages_; ///< how far sends and receives order memory
   const GpuTarget &target_;
   bool isRecorded_;
   SmallVector<Value> launch_; ///< by abi::LaunchWord
@@ -480,7 +471,6 @@ private:
   SmallVector<DictionaryAttr> copySteps_; ///< of the copy engines' program
   bool hasWorkspace_ = false, hasCopies_ = false;
   SmallVector<Value> inboxes_; ///< the words of each
-  bool isOrdered_ = false;     ///< sends and receives order other memory, of which there is some
   bool onlyInboxes_ = false;   ///< no other symmetric memory
   Value epoch_, notes_, boxShift_;
   int64_t copiesSite_ = 0; ///< of the wait for the copy engines of all ranks

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/Clusters.h"
+#include "ditron/device/ProgramOrder.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Fragments.h"
@@ -73,7 +74,8 @@ bool ClusterValues::canShare(core::LoadOp load, BlockArgument root) {
     bool orders = isa<SyncOp, MeetOp>(op) ||
                   (move && move.getComplete() && rootOf(move.getDestination()) == root);
     bool isOther = orders || (isa<WaitOp>(op) && !isSameOp(op));
-    return isOther && mayPrecede(op, load) ? WalkResult::interrupt() : WalkResult::advance();
+    return isOther && device::mayPrecede(op, load) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
   });
   return !result.wasInterrupted();
 }

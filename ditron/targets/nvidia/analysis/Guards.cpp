@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/analysis/Guards.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "ditron/device/ProgramOrder.h"
 
 using namespace mlir;
 
 namespace ditron::nvidia {
 
-/// The innermost block around both ops, as the op of it that `op` is or is in.
-static Operation *inCommonBlock(Operation *op, Operation *other) {
-  for (Operation *place = op; place; place = place->getParentOp())
-    if (place->getBlock() && place->getBlock()->findAncestorOpInBlock(*other))
-      return place;
-  return nullptr;
-}
-
-bool mayPrecede(Operation *first, Operation *second) {
-  for (Operation *loop = first->getParentOp(); loop; loop = loop->getParentOp())
-    if (isa<LoopLikeOpInterface>(loop) && loop->isProperAncestor(second))
-      return true;
-  Operation *place = inCommonBlock(first, second);
-  if (!place)
-    return false;
-  Operation *other = place->getBlock()->findAncestorOpInBlock(*second);
-  return place != other && place->isBeforeInBlock(other);
-}
-
 bool Guards::precedesLoad(Operation *op) const {
-  return llvm::any_of(loads_, [&](Operation *load) { return mayPrecede(op, load); });
+  return llvm::any_of(loads_, [&](Operation *load) { return device::mayPrecede(op, load); });
 }
 
 SmallVector<WaitOp> Guards::waits() const {

@@ -17,9 +17,6 @@ namespace ditron::nvidia {
 /// Marks the producer's waits (unit attribute).
 inline constexpr llvm::StringLiteral kProducerAttr = "nvidia.producer";
 
-/// Whether the first op may be executed before the second one.
-bool mayPrecede(mlir::Operation *first, mlir::Operation *second);
-
 class Guards {
 public:
   /// `loads`: of the tiles that the producer loads.

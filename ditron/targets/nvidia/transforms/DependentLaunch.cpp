@@ -33,8 +33,7 @@
 //   nvidia.grid_dependency_wait
 //   nvidia.roles producer { ... } consumer { ... }
 //
-// What the producer does ahead, it does in front of the wait: in a kernel of several ranks too, where it loads
-// nothing but constants ahead, and no requirement in front of the roles ends the kernel.
+// What the producer does ahead, it does in front of the wait.
 //
 // So does a kernel of several ranks in a graph that each of them launches as a whole, on a GPU of its own.
 // Else a peer's kernel that it waits for may be launched behind the next launch: on the same GPU that would
@@ -99,53 +98,6 @@ bool hasFreeLoads(func::FuncOp function) {
   return function.walk(isFree).wasInterrupted();
 }
 
-/// What the producer does ahead; null if nothing.
-AheadOp aheadOf(func::FuncOp function) {
-  auto aheads = function.getOps<AheadOp>();
-  return aheads.empty() ? nullptr : *aheads.begin();
-}
-
-bool loadsConstants(AheadOp ahead) {
-  return !ahead
-              .walk([](TmaLoadOp load) {
-                return gpu::isConstant(load.getView()) ? WalkResult::advance()
-                                                       : WalkResult::interrupt();
-              })
-              .wasInterrupted();
-}
-
-/// Marks the arguments that are read in front of the wait.
-void markArguments(AheadOp ahead) {
-  ahead.walk([](TmaLoadOp load) {
-    BlockArgument argument = gpu::rootOf(load.getView());
-    cast<func::FuncOp>(argument.getOwner()->getParentOp())
-        .setArgAttr(argument.getArgNumber(), gpu::kReadAheadAttr, UnitAttr::get(load.getContext()));
-  });
-}
-
-/// Moves an op, with what it is computed from in its block, to a place further up.
-void moveUp(Operation *op, Operation *place) {
-  if (op->getBlock() != place->getBlock() || op->isBeforeInBlock(place))
-    return;
-  op->walk([&](Operation *inner) {
-    for (Value operand : inner->getOperands())
-      if (Operation *source = operand.getDefiningOp(); source && !op->isAncestor(source))
-        moveUp(source, place);
-  });
-  op->moveBefore(place);
-}
-
-/// Lets the producer of a kernel of several ranks begin ahead of the launch, if nothing in between may end
-/// the kernel: no tile is on its way to a CTA that has ended.
-void hoist(AheadOp ahead, Operation *begin) {
-  if (!loadsConstants(ahead))
-    return;
-  for (Operation *op = begin; op != ahead; op = op->getNextNode())
-    if (!isOfCore(*op) && !isa<EpochOp, BeginOp, OpenOp>(op))
-      return;
-  moveUp(ahead, begin);
-}
-
 /// Asks for constants in front of the wait.
 void askForConstants(GridDependencyWaitOp wait, const Chip &chip) {
   constexpr int64_t kBytesOfSm = 64 * 1024; // what is on its way to an SM at a time, or a bit more
@@ -187,15 +139,10 @@ private:
       OpBuilder::atBlockBegin(&body).create<GridDependencyReleaseOp>(function.getLoc());
     Operation &first =
         *llvm::find_if(body.without_terminator(), [](Operation &op) { return !isOfCore(op); });
-    AheadOp ahead = aheadOf(function);
-    if (ahead && isDistributed)
-      hoist(ahead, &first);
     auto wait =
         OpBuilder(&first).create<GridDependencyWaitOp>(function.getLoc(), mayShare || !hasRoles);
     if (!hasRoles)
       askForConstants(wait, *chip);
-    if (ahead && ahead->isBeforeInBlock(wait))
-      markArguments(ahead);
     function->setAttr(kDependentLaunchAttr, UnitAttr::get(&getContext()));
   }
 };

@@ -159,22 +159,31 @@ void writeAhead(RolesOp roles, IsEarly isEarly) {
   reduceToEarly(*block, copied);
 }
 
-/// Which tiles may come ahead: constants, or, where the producer waits for other CTAs or ranks, all that
-/// the launch does not write.
-std::optional<Filling> earlyFilling(RolesOp roles) {
-  std::optional<Filling> filling = fillingOf(roles.getProducer(), gpu::isConstant);
-  bool isDistributed = roles->getParentOfType<func::FuncOp>()->hasAttr(gpu::kDistributedAttr);
-  if (filling && !filling->hasEarly() && filling->isBehindWaits && isDistributed)
-    filling = fillingOf(roles.getProducer(), gpu::isReadOnly);
-  return filling && filling->hasEarly() ? filling : std::nullopt;
+/// Which tiles may come ahead: constants, or, where the producer of a kernel of several ranks waits for others,
+/// all that the launch does not write.
+std::optional<Filling> earlyFilling(RolesOp roles, bool isDistributed) {
+  auto filling = fillingOf(roles.getProducer(), isDistributed ? gpu::isReadOnly : gpu::isConstant);
+  bool isLate = filling && (filling->isBehindWaits || !isDistributed);
+  return isLate && filling->hasEarly() ? filling : std::nullopt;
+}
+
+/// Marks what is read before the launches in front of a kernel have ended.
+void markArguments(const Fill &fill) {
+  for (TmaLoadOp load : fill.early) {
+    BlockArgument argument = gpu::rootOf(load.getView());
+    cast<func::FuncOp>(argument.getOwner()->getParentOp())
+        .setArgAttr(argument.getArgNumber(), gpu::kReadAheadAttr, UnitAttr::get(load.getContext()));
+  }
 }
 
 } // namespace
 
 void fillAhead(RolesOp roles) {
-  if (gpu::isRegion(roles->getParentOfType<func::FuncOp>()))
+  auto function = roles->getParentOfType<func::FuncOp>();
+  if (gpu::isRegion(function))
     return;
-  std::optional<Filling> filling = earlyFilling(roles);
+  bool isDistributed = function->hasAttr(gpu::kDistributedAttr);
+  std::optional<Filling> filling = earlyFilling(roles, isDistributed);
   if (!filling)
     return;
   writeAhead(roles, filling->isEarly);
@@ -184,6 +193,8 @@ void fillAhead(RolesOp roles) {
     fill.acquire.setAhead(static_cast<uint64_t>(fill.bytes));
     for (TmaLoadOp load : fill.early)
       load.setUnlessAhead(true);
+    if (!isDistributed)
+      markArguments(fill);
   }
 }
 

@@ -36,7 +36,7 @@
 namespace ditron::nvidia {
 
 /// Of a kernel whose pipes are filled in one loop, with tiles that no launch in front of it has to be waited
-/// for to find; nothing otherwise.
+/// for to find; nothing otherwise. Marks the arguments that are read before that: gpu::kReadAheadAttr.
 void fillAhead(RolesOp roles);
 
 } // namespace ditron::nvidia

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ditron/targets/nvidia/warpspec/TensorMaps.h"
 #include "ditron/device/DistOps.h"
+#include "ditron/device/ProgramOrder.h"
 #include "ditron/lower/Passes.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/nvidia/analysis/Guards.h"
@@ -79,7 +80,7 @@ static bool isReadWithin(func::FuncOp function, BlockArgument argument) {
 
 /// Whether a store made by TMA has to be complete for an op behind it.
 static bool mustPrecede(core::StoreOp store, Operation *reader) {
-  if (!mayPrecede(store, reader))
+  if (!device::mayPrecede(store, reader))
     return false;
   auto function = store->getParentOfType<func::FuncOp>();
   return isa<EndOp>(reader) || isReadWithin(function, ArgumentView::of(store.getView())->argument);
