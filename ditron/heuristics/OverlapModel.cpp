@@ -109,7 +109,7 @@ double waves(const OverlapProblem &p, int64_t cores) {
   return double(tilesOf(tiles, std::max<int64_t>(cores, 1)));
 }
 
-/// Of the product's operands and result over the memory, where B is read so many times.
+/// Of the product's operands and result over the memory, where B is read `readsOfB` times.
 double memorySeconds(const OverlapProblem &p, const Calibration &c, int64_t readsOfB = 1) {
   double bytes = double(p.operandBytes) * double(p.K) * double(p.rows + readsOfB * p.N) +
                  double(p.resultBytes) * double(p.rows) * double(p.N);
