@@ -9,13 +9,16 @@
 PyTorch's model has the same weights and caches, computed again from their numbers, and takes the same steps: fused
 matrices of queries, keys and values and of gates, head norms, rope, scaled_dot_product_attention over the keys that there
 are, argmax. `graph` is recorded in a CUDA graph; `compiled` too, its layers made by torch.compile. On a CPU there are
-`eager` and `compiled`. `--peers none` needs no PyTorch; so it is on several ranks. Each mode is a line of JSON on stdout.
+`eager` and `compiled`. On several ranks there is `graph`, of a process each (bench/torch_ranks.py), with NCCL. `--peers none`
+needs no PyTorch. Each mode is a line of JSON on stdout.
 --save appends the lines to the file of this machine in bench/baselines, or in another folder. Fails where a mode of ditron
 fails, or where tokens in f32 differ.
 """
 import argparse
 import json
+import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -47,6 +50,45 @@ def ditron(options, mode):
     return json.loads(done.stdout)
 
 
+class RankPeers:
+    """PyTorch's step on several GPUs: the processes of bench/torch_ranks.py. It gives no tokens to compare."""
+
+    def __init__(self, sizes, options):
+        script = str(pathlib.Path(__file__).resolve().parent / "torch_ranks.py")
+        words = json.dumps({"sizes": sizes, "dtype": options.dtype, "batch": options.batch, "context": options.context,
+                            "peers": options.peers})
+        port = 20000 + os.getpid() % 20000
+        self.processes = [subprocess.Popen([sys.executable, script, str(rank), str(options.ranks), str(port), words], text=True,
+                                           bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                          for rank in range(options.ranks)]
+        self.version, self.expected, self.seconds = self.answer()["torch"], None, {name: [] for name in options.peers}
+
+    def answer(self):
+        line = self.processes[0].stdout.readline()
+        if not line.startswith("{"):
+            self.end()
+            sys.exit(f"a process of PyTorch says {line.strip()!r}, expected JSON")
+        return json.loads(line)
+
+    def time(self, seconds):
+        for process in self.processes:
+            print(seconds, file=process.stdin)
+        for name, median in self.answer().items():
+            self.seconds[name].append(median)
+
+    def medians(self):
+        return {name: statistics.median(several) for name, several in self.seconds.items()}
+
+    def end(self):
+        for process in self.processes:
+            process.stdin.close()
+        for process in self.processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
 def timed(options, peers):
     """The line of each mode; PyTorch is timed before and behind them."""
     if peers:
@@ -57,9 +99,11 @@ def timed(options, peers):
     peers.time(options.seconds / 2)
     medians = peers.medians()
     for result in results:
-        same = sum(x == y for x, y in zip(result["tokens"], peers.expected)) / len(peers.expected)
-        result |= {"torch": peers.version, "torch_same_tokens": same, "torch_median_s": medians,
+        result |= {"torch": peers.version, "torch_median_s": medians,
                    "ratio": {name: median / result["median_s"] for name, median in medians.items()}}
+        if peers.expected:
+            same = sum(x == y for x, y in zip(result["tokens"], peers.expected)) / len(peers.expected)
+            result["torch_same_tokens"] = same
     return results
 
 
@@ -111,13 +155,15 @@ def parse():
     parser.add_argument("--save", action="store_true", help="append the lines to the file of this machine")
     parser.add_argument("--save-to", default="bench/baselines", help="the folder of that file (bench/baselines)")
     options = parser.parse_args()
-    usual = "none" if options.ranks > 1 else "graph,compiled" if options.backend == "nvidia" else "eager"
+    usual = ("none" if options.ranks > 1 else "eager") if options.backend == "cpu" else "graph" if options.ranks > 1 else "graph,compiled"
     options.peers = [name for name in (options.peers or usual).split(",") if name != "none"]
     for name in options.peers:
         if name not in PEERS[options.backend]:
             parser.error(f"--peers is {name}, expected none, or some of {', '.join(PEERS[options.backend])}")
-    if options.peers and options.ranks > 1:
-        parser.error("PyTorch's model is of one rank: expected --peers none")
+    if options.ranks > 1 and options.peers not in ([], ["graph"]):
+        parser.error(f"--peers is {','.join(options.peers)}, expected none or graph on several ranks")
+    if options.ranks > 1 and options.peers and options.backend == "cpu":
+        parser.error("on CPUs PyTorch's model is of one rank: expected --peers none")
     if options.save and options.layers:
         parser.error("what is saved is of a whole model: expected no --layers")
     return options
@@ -132,8 +178,11 @@ def main():
             print("skipped: PyTorch finds no GPU")
             return SKIPPED
         sizes = MODELS[options.model]
-        peers = torch_decoder.Peers({**sizes, "layers": options.layers or sizes["layers"]}, options)
+        make = RankPeers if options.ranks > 1 else torch_decoder.Peers
+        peers = make({**sizes, "layers": options.layers or sizes["layers"]}, options)
     results = timed(options, peers)
+    if options.peers and options.ranks > 1:
+        peers.end()
     for result in results:
         print(json.dumps({key: value for key, value in result.items() if key != "tokens"}), flush=True)
     if options.dtype == "f32" and any(result.get("torch_same_tokens", 1) != 1 for result in results):

@@ -85,9 +85,16 @@ class Decoder:
         keys.index_copy_(2, position, k[:, :, None])
         values.index_copy_(2, position, v[:, :, None])
         attended = F.scaled_dot_product_attention(q[:, :, None], keys[:, :, :count], values[:, :, :count], enable_gqa=True)
-        x = x + F.linear(attended.reshape(self.batch, -1), o)
+        x = x + self.summed(F.linear(attended.reshape(self.batch, -1), o))
         gate, up = F.linear(norm(x, self.gain, self.epsilon), gate_up).chunk(2, -1)
-        return x + F.linear(F.silu(gate) * up, down)
+        return x + self.summed(F.linear(F.silu(gate) * up, down))
+
+    def summed(self, part):
+        """The sum over the ranks of what each has; there is one."""
+        return part
+
+    def best(self, logits):
+        return logits.argmax(-1)
 
     def step(self, count):
         """Of the token and position that there are; the token behind it, in place."""
@@ -96,7 +103,7 @@ class Decoder:
         for w, (keys, values) in zip(self.weights, self.caches):
             x = self.run_layer(x, w["qkv"], w["o"], w["gate_up"], w["down"], keys, values, cosine, sine, self.position, count)
         logits = F.linear(norm(x, self.gain, self.epsilon), self.head_weights).float()
-        return logits.argmax(-1)
+        return self.best(logits)
 
 
 def synchronize(device):
@@ -111,7 +118,7 @@ def recorded(work):
             work()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
         work()
     return graph.replay
 
@@ -130,15 +137,15 @@ class Peer:
         work()
         self.work = recorded(work) if device == "cuda" else work
 
-    def times(self, seconds):
-        """Of steps, several enqueued at a time."""
+    def times(self, seconds, batches=None):
+        """Of steps, several enqueued at a time: for so long, or so often, which ranks have to agree on."""
         synchronize(self.device)
         begin = time.perf_counter()
         self.work()
         synchronize(self.device)
-        steps = max(1, min(32, int(0.04 / (time.perf_counter() - begin))))
+        steps = 8 if batches else max(1, min(32, int(0.04 / (time.perf_counter() - begin))))
         result, end = [], time.perf_counter() + seconds
-        while len(result) < 3 or time.perf_counter() < end:
+        while len(result) < (batches or 3) or (not batches and time.perf_counter() < end):
             begin = time.perf_counter()
             for _ in range(steps):
                 self.work()

@@ -36,10 +36,13 @@ static DType typeOfSums(const Problem &problem, const Config &config) {
   return config["partials"] == 1 ? problem.type : DType::f32;
 }
 
-/// What a product of workers takes more than its steps, s: rows that are gathered take further trips
-/// within a GPU. Fitted to 2 and 32 x 4096 x 4096 on two H100s.
-static double tripSeconds(Exchange exchange) {
-  constexpr double kGather = 5e-6;
+/// What a direct way takes more than its tiles and what they send, s. Of workers, whose tiles travel in inboxes, rows
+/// that are gathered take further trips within a GPU; others wait for signals. Fitted to 2, 32 and 64 x 4096 x 4096
+/// on two H200s.
+static double tripSeconds(Exchange exchange, bool byWorkers) {
+  constexpr double kGather = 5e-6, kSignals = 3.5e-6;
+  if (!byWorkers)
+    return kSignals;
   return exchange == Exchange::gather ? kGather : 0;
 }
 
@@ -69,8 +72,7 @@ Prediction predictFused(const Problem &problem, const Config &config, Exchange e
   auto bytes = static_cast<int64_t>(byteSize(typeOfSums(problem, config)));
   double packed = isPacked(config) ? heuristics::packSeconds(shape, rates) : 0;
   Prediction result = predictDirect(made, DirectChoice{packed, parts, bytes}, product, rates);
-  if (config["workers"] > 0)
-    result.seconds += tripSeconds(exchange);
+  result.seconds += tripSeconds(exchange, config["workers"] > 0);
   return result;
 }
 
