@@ -45,16 +45,15 @@ void MessageOrder::findMemory(func::FuncOp function) {
     for (const Observation &seen : core::observationsOf(op)) {
       if (!seen.isMemory() || isa<SendOp, ReceiveOp>(op))
         continue;
-      Value memory = originOf(seen.object);
-      bool isWritten = written.contains(memory);
-      if ((seen.reads() && isWritten) || (seen.writes() && (isWritten || read.contains(memory))))
-        handedOn_.insert(memory);
       if (seen.reads())
-        read.insert(memory);
+        read.insert(originOf(seen.object));
       if (seen.writes())
-        written.insert(memory);
+        written.insert(originOf(seen.object));
     }
   });
+  for (Value memory : read)
+    if (written.contains(memory))
+      handedOn_.insert(memory);
 }
 
 bool MessageOrder::hasPast(SendOp send) const {

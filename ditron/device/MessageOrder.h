@@ -30,8 +30,7 @@ private:
   void findMemory(mlir::func::FuncOp function);
   bool hasPast(SendOp send) const;
 
-  llvm::DenseSet<mlir::Value>
-      handedOn_; ///< memory that is both read and written, or written in two places
+  llvm::DenseSet<mlir::Value> handedOn_; ///< memory that is both read and written
   llvm::DenseSet<mlir::Value> ordering_; ///< inboxes, some message of which has something to order
   llvm::SmallVector<mlir::Operation *> past_; ///< what gives messages behind it something to order
   llvm::SmallVector<SendOp> sends_;

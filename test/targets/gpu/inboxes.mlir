@@ -183,3 +183,27 @@ func.func @handed_on(%i: index, %p: index, %x: !view, %first: !words, %second: !
   tile.store %v, %x[%i] : tensor<4xf32>, !view
   return
 }
+
+// -----
+
+!words = memref<?x?xi32, strided<[?, ?], offset: ?>, #dist.space<symmetric>>
+!view = memref<?xf32, strided<[?], offset: ?>>
+
+// Results that are only written order nothing: those of an all-gather.
+// CHECK-LABEL: func.func @results(
+// CHECK-NOT: simt.sync
+// CHECK: simt.close
+func.func @results(%n: index, %p: index, %x: !view, %y: !view, %words: !words)
+    attributes {dist.symmetric = [{element_bytes = 4 : i64, extents = ["n", "8"], kind = "buffer", name = "box"}]} {
+  %box = builtin.unrealized_conversion_cast %words : !words to !dist.inbox<1 of tensor<4xf32>>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %t = tile.load %x[%i] : !view -> tensor<4xf32>
+    dist.send %t to %box[%i] on %p : tensor<4xf32>, !dist.inbox<1 of tensor<4xf32>>
+    tile.store %t, %y[%i] : tensor<4xf32>, !view
+  }
+  %u = dist.receive %box[%c0] : !dist.inbox<1 of tensor<4xf32>> -> tensor<4xf32>
+  tile.store %u, %y[%n] : tensor<4xf32>, !view
+  return
+}
