@@ -31,7 +31,7 @@ with the same number of threads. Every timed result was verified in that run, on
 | several GPUs | collectives, and products with collectives | NCCL and cuBLAS, one after the other (`bench/collectives.py`) |
 
 On a GPU, kernel and baseline alternate in rounds. The operands are in no cache, and events measure the time. On several GPUs the time
-is the largest of the ranks' medians, of the kernel and of everything beside it.
+is the largest of the ranks' medians, of the kernel and of everything beside it. Collectives take the same buffers each time.
 
 The *limit* of a product on several GPUs is the longer of two times: that of the product alone, and that of the bytes which a rank
 receives over its link. Parentheses give ditron's time over the limit. Of a collective they give the rate that it reaches, of the
@@ -43,7 +43,8 @@ CUDA graph.
 DECODERS = """
 *Steps of decoders* are steps of models of random weights (`bench/decode.py --save`), several enqueued together. The *floor* is the time of
 the bytes of weights and caches, at the bandwidth that the same run measured. *Over the floor* is the step's time over it, 1 at best. The
-ratios are PyTorch's times over ditron's, of the same model in the same run: a step in a CUDA graph, and also with compiled layers. On CPUs
+ratios are PyTorch's times over ditron's, of the same model in the same run: a step in a CUDA graph, and also with compiled layers. On
+several GPUs PyTorch's ranks have parts of every matrix, and NCCL adds what they have. On CPUs
 PyTorch's step is eager, or has compiled layers.
 """
 

@@ -44,6 +44,11 @@ constexpr double kCopyLaunch = 3, kCopyChunk = 1;
 constexpr double kPutLaunch = 10, kInboxLaunch = 3.3;
 /// The bytes that travel for one of data where each access has a flag.
 constexpr double kFlagged = 1.6;
+/// Of a launch whose copy engines send to several ranks, for each but the first, in copies' latencies; and of
+/// the link, what cores reach that do. As four H200s did.
+constexpr double kCopyPeer = 2, kOfSeveral = 0.9;
+/// Bytes to several ranks of which most have left the last cache when cores come to what has arrived.
+constexpr int64_t kUncached = 150'000'000;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;
@@ -51,21 +56,26 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
     return {};
   double local = double(traffic.local) / calibration.memoryBandwidth;
   double between = kCopyChunk * calibration.copyLatency * double(peers);
-  double chunks = std::clamp(std::round(std::sqrt(local / between)), 1.0, kMostChunks);
+  bool hasSeveral = peers > 1; // whose chunks come in turn, late
+  double most = hasSeveral ? 1 : kMostChunks;
+  double chunks = std::clamp(std::round(std::sqrt(local / between)), 1.0, most);
   double sent = double(traffic.sent);
   double byCores = double(std::max(traffic.sent, traffic.byCores)) / calibration.coreCopyBandwidth;
-  double engines = kCopyLaunch * calibration.copyLatency + (chunks - 1) * between +
+  double copies = kCopyLaunch + double(peers - 1) * kCopyPeer;
+  double engines = copies * calibration.copyLatency + (chunks - 1) * between +
                    sent / calibration.copyBandwidth + local / chunks;
-  double cores = kPutLaunch * calibration.signalLatency + byCores;
+  double late = hasSeveral && traffic.sent > kUncached ? local : 0;
+  double cores =
+      kPutLaunch * calibration.signalLatency + byCores / (hasSeveral ? kOfSeveral : 1) + late;
   double flagged = kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
   if (flagged <= std::min(cores, engines))
     return {false, true, static_cast<int64_t>(chunks)};
   return {engines < cores, false, static_cast<int64_t>(chunks)};
 }
 
-Senders chooseSenders(int64_t chunks, int64_t cores) {
+Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks) {
   int64_t half = cores / 2 / 8 * 8, fewer = half * 3 / 4;
-  if (half == 0 || chunks < 4 * half)
+  if (half == 0 || chunks < 4 * half || ranks > 2)
     return {};
   // Few take longer for a put, and each of many bytes is worth its wait for the link.
   return chunks < 16 * half ? Senders{half, 2} : Senders{fewer, 4};

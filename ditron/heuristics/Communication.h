@@ -49,8 +49,9 @@ struct Senders {
 };
 
 /// For a matrix that is sent to each of the other ranks in `chunks`, on a GPU of `cores`: about half
-/// of the cores fill the link where each has several puts.
-Senders chooseSenders(int64_t chunks, int64_t cores);
+/// of the cores fill the link to another rank where each has several puts. Links to several ranks take all
+/// cores, as measured on four H200s.
+Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks);
 
 /// Chunks of a matrix that cores of a GPU move or sum: about one for each of `cores`, of 2048 to
 /// `most` elements, in powers of two.

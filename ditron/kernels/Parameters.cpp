@@ -245,7 +245,7 @@ static Config transferDefaults(const Problem &problem, heuristics::ChunkShape ma
     config = configOf(tile);
     int64_t chunks = matrix.rows / tile.rows * (matrix.columns / tile.columns);
     if (!choice.byCopyEngines && !choice.isLowLatency)
-      senders = heuristics::chooseSenders(chunks, problem.target.sms);
+      senders = heuristics::chooseSenders(chunks, problem.target.sms, traffic.ranks);
   }
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
   config.add({"protocol", choice.isLowLatency ? 1 : 0});

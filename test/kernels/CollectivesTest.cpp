@@ -96,7 +96,9 @@ TEST(Collectives, FewBytesTakeInboxes) {
 }
 
 TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
-  EXPECT_FALSE(choose(192 << 20, 4).byCopyEngines) << "cores fill the link";
+  EXPECT_FALSE(choose(192 << 20, 2).byCopyEngines) << "cores fill the link";
+  EXPECT_FALSE(choose(48 << 20, 4).byCopyEngines) << "cores find in the cache what has arrived";
+  EXPECT_TRUE(choose(192 << 20, 4).byCopyEngines);
   heuristics::Calibration slow;
   slow.coreCopyBandwidth = slow.copyBandwidth / 2;
   EXPECT_FALSE(choose(0, 1, slow).byCopyEngines);
@@ -118,11 +120,12 @@ TEST(Collectives, CopyEnginesForwardWhatCoresWouldSendToEach) {
 }
 
 TEST(Collectives, ManyChunksHaveCoresThatOnlySend) {
-  EXPECT_EQ(heuristics::chooseSenders(16, 132).cores, 0);
-  EXPECT_EQ(heuristics::chooseSenders(512, 132).cores, 64);
-  EXPECT_EQ(heuristics::chooseSenders(512, 132).batch, 2);
-  EXPECT_EQ(heuristics::chooseSenders(2048, 132).cores, 48);
-  EXPECT_EQ(heuristics::chooseSenders(1 << 20, 2).cores, 0) << "too few cores to share out";
+  EXPECT_EQ(heuristics::chooseSenders(16, 132, 2).cores, 0);
+  EXPECT_EQ(heuristics::chooseSenders(512, 132, 2).cores, 64);
+  EXPECT_EQ(heuristics::chooseSenders(512, 132, 2).batch, 2);
+  EXPECT_EQ(heuristics::chooseSenders(2048, 132, 2).cores, 48);
+  EXPECT_EQ(heuristics::chooseSenders(1 << 20, 2, 2).cores, 0) << "too few cores to share out";
+  EXPECT_EQ(heuristics::chooseSenders(2048, 132, 4).cores, 0) << "all of them fill several links";
 }
 
 TEST(Collectives, FewBytesAreSpreadOverFewCores) {
