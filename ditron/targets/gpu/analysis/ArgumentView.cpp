@@ -149,8 +149,7 @@ SmallVector<Value, 2> choicesOf(Value view) {
   return {view};
 }
 
-/// What a view is part of: what is no plain part of anything.
-static Value wholeOf(Value view) {
+Value wholeOf(Value view) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<memref::SubViewOp, memref::CastOp, memref::ReinterpretCastOp, memref::TransposeOp,
              memref::ExpandShapeOp, memref::MemorySpaceCastOp, ShiftOp>(op))

@@ -40,7 +40,9 @@ struct ArgumentView {
 /// The two views of one that is chosen by a condition; else the view alone.
 llvm::SmallVector<mlir::Value, 2> choicesOf(mlir::Value view);
 
-/// The function's argument that a view is part of, whatever part; null where that is not plain.
+/// What a view is part of, whatever part: an argument, or what is no plain part of anything.
+mlir::Value wholeOf(mlir::Value view);
+/// The function's argument that a view is part of; null where that is not plain.
 mlir::BlockArgument rootOf(mlir::Value view);
 
 /// Whether a view is part of an argument, or of a view of a table, that nobody writes during a launch.

@@ -90,6 +90,11 @@ def AssignLayouts : Pass<"simt-assign-layouts", "::mlir::func::FuncOp"> {
            "Launches may pass tensor maps of the arguments that TMA stores">];
 }
 
+def OrderAccesses : Pass<"simt-order-accesses", "::mlir::func::FuncOp"> {
+  let summary = "Has the threads of a CTA meet between accesses of memory that it both reads and writes";
+  let dependentDialects = ["::ditron::gpu::SimtDialect"];
+}
+
 def PipelineLoads : Pass<"simt-pipeline-loads", "::mlir::func::FuncOp"> {
   let summary = "Software pipelining: prefetches the tiles that loops read into shared memory";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::ditron::gpu::SimtDialect"];
