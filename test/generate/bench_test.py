@@ -76,6 +76,13 @@ class Peers:
 def is_there(backend):
     return True
 """
+RANK = """import itertools, json, sys
+rank, ranks, options = int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[4])
+assert ranks == 2 and options["peers"] == ["graph"] and options["sizes"]["width"] == 64, sys.argv
+for answer in itertools.chain([{"torch": "0.0"}], ({"graph": 4e-3} for _ in sys.stdin)):
+    if rank == 0:
+        print(json.dumps(answer), flush=True)
+"""
 
 
 def decode(scripts, *arguments, status=0, driver=None):
@@ -101,7 +108,8 @@ for line, same in zip(kept, printed):
     assert math.isclose(line["over_floor"], line["median_s"] / line["floor_s"]) and "tokens" not in line, line
 (_,), (line,), name = decode(SCRIPTS, "--modes", "stream", "--peers", "none", driver=DRIVER)
 assert (line["machine"], name, line["versions"]["driver"][-9:]) == ("Emulated GPU", "emulated-gpu.jsonl", "CUDA 13.0"), line
-for options, said in ((["--peers", "fast"], "--peers is fast"), (["--ranks", "2", "--peers", "graph"], "expected --peers none"),
+for options, said in ((["--peers", "fast"], "--peers is fast"), (["--ranks", "2", "--peers", "compiled"], "expected none or graph on several ranks"),
+                      (["--ranks", "2", "--peers", "graph", "--backend", "cpu"], "--peers is graph"),
                       (["--layers", "1"], "expected no --layers")):
     assert said in decode(SCRIPTS, *options, status=2), options
 ofF32 = lines("--dtype", "f32")[0]["tokens"]
@@ -115,6 +123,15 @@ with tempfile.TemporaryDirectory() as scripts:
             (line,), (same,), _ = found
             assert line["torch_median_s"] == same["torch_median_s"] == {"eager": 2e-3, "compiled": 2e-3}, line
             assert math.isclose(same["ratio"]["eager"], 2e-3 / same["median_s"]) and same["versions"]["torch"] == "0.0", same
+    # Several ranks have processes of their own, of which the first one speaks.
+    pathlib.Path(scripts, "torch_ranks.py").write_text(RANK)
+    program = """import json, types, decode
+options = types.SimpleNamespace(ranks=2, dtype="bf16", batch=1, context=40, peers=["graph"])
+peers = decode.RankPeers(decode.MODELS["tiny"], options)
+peers.time(0), peers.time(0), peers.end()
+print(json.dumps([peers.version, peers.medians(), [process.returncode for process in peers.processes]]))"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=scripts, timeout=170)
+    assert done.stdout and json.loads(done.stdout) == ["0.0", {"graph": 4e-3}, [0, 0]], (done.stdout, done.stderr)
 
 # A stand-in for llama.cpp: tokens are bytes, and the likeliest one is always the same.
 LLAMA = """import ctypes, types
