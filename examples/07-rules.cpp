@@ -155,7 +155,7 @@ static void launchMistakes(Context &ctx) {
 
 int main() {
   return lesson::run("07-rules", [] {
-    Context ctx = Context::init({.cores = 2, .waitTimeout = std::chrono::milliseconds(50)});
+    Context ctx = Context::init({.cores = 2, .waitTimeout = std::chrono::milliseconds(100)});
     traceMistakes();
     compileMistakes(ctx);
     launchMistakes(ctx);
