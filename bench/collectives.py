@@ -19,12 +19,12 @@ import json
 import os
 import pathlib
 import re
-import select
 import subprocess
 import sys
 import tempfile
 import time
 
+import processes
 import saved_lines
 
 # Layers of models, of which a rank has a part: rows of all ranks, N and K of the whole layer.
@@ -103,25 +103,6 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-class Lines:
-    """The output of a process, line by line."""
-
-    def __init__(self, process):
-        self.file, self.rest = process.stdout.fileno(), b""
-
-    def next(self, seconds):
-        """The next line; None where the output ends or the line takes too long."""
-        end = time.monotonic() + seconds
-        while b"\n" not in self.rest:
-            ready, _, _ = select.select([self.file], [], [], max(0, end - time.monotonic()))
-            more = os.read(self.file, 65536) if ready else b""
-            if not more:
-                return None
-            self.rest += more
-        line, _, self.rest = self.rest.partition(b"\n")
-        return line.decode()
-
-
 # ---- libraries ------------------------------------------------------------------------------------
 
 def library_environment():
@@ -140,26 +121,19 @@ class AsyncTp:
     """The processes of bench/async_tp.py. One that fails ends all of them, and what follows has no second peer."""
 
     def __init__(self, ranks):
-        script = str(pathlib.Path(__file__).resolve().parent / "async_tp.py")
-        port = 20000 + os.getpid() % 20000
-        self.problem = None
-        self.processes = [subprocess.Popen([sys.executable, script, str(rank), str(ranks), str(port)], text=True, bufsize=1,
-                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) for rank in range(ranks)]
-        self.lines = Lines(self.processes[0])
+        self.problem, self.ranks = None, processes.Ranks("async_tp.py", ranks)
         self.versions = self.answer(120)
 
     def answer(self, seconds):
-        line = self.lines.next(seconds)
         try:
-            return json.loads(line or "null") or self.fail("the processes of PyTorch have ended, or say nothing")
-        except ValueError:
-            return self.fail(f"a process of PyTorch says {line.strip()!r}")
+            return self.ranks.answer(seconds)
+        except processes.Failure as failure:
+            return self.fail(str(failure))
 
     def fail(self, problem):
-        if not self.problem:
-            say(f"collectives.py: {problem}; there is no async-TP from here on")
+        say(f"collectives.py: {problem}; there is no async-TP from here on")
         self.problem = problem
-        self.end()
+        self.ranks.end(patience=0)
         return {}
 
     def time(self, kernel, shape, graph):
@@ -167,10 +141,9 @@ class AsyncTp:
         if self.problem or kernel not in ("ag-gemm", "gemm-rs"):
             return {}
         try:
-            for process in self.processes:
-                print(json.dumps({"kernel": kernel, "shape": shape, "graph": graph}), file=process.stdin)
-        except OSError as error:
-            return self.fail(str(error))
+            self.ranks.tell(json.dumps({"kernel": kernel, "shape": shape, "graph": graph}))
+        except processes.Failure as failure:
+            return self.fail(str(failure))
         answer = self.answer(PER_CASE_S)
         if "error" in answer:
             say(f"collectives.py: async-TP: {text_of(kernel, shape)}: {answer['error']}")
@@ -178,17 +151,8 @@ class AsyncTp:
         return answer
 
     def end(self):
-        for process in self.processes:
-            try:
-                process.stdin.close()
-            except OSError:
-                pass  # it has ended
-        for process in self.processes:
-            try:
-                process.wait(0 if self.problem else 20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        if not self.problem:
+            self.ranks.end()
 
 
 # ---- ditron ---------------------------------------------------------------------------------------
@@ -213,7 +177,7 @@ class Ditron:
         while pending:
             with tempfile.TemporaryDirectory() as folder:
                 process = self.start(kernel, pending, graph, folder)
-                lines = Lines(process)
+                lines = processes.Lines(process)
                 while pending and (text := lines.next(PER_CASE_S)):
                     line = json.loads(text)
                     yield pending.pop(0), {**line, **self.saved(folder, line)}
@@ -324,7 +288,7 @@ def main():
             for graph in {"stream": [False], "graph": [True], "both": [False, True]}[options.graph]:
                 failed += time_kernel(ditron, async_tp, kernel, found, graph, options.save)
     finally:
-        if async_tp and not async_tp.problem:
+        if async_tp:
             async_tp.end()
     return 1 if failed else 0
 

@@ -16,12 +16,12 @@ fails, or where tokens in f32 differ.
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 
+import processes
 import saved_lines
 
 QWEN3 = {"key_heads": 8, "head": 128, "vocabulary": 151936, "epsilon": 1e-6, "base": 1e6, "head_norms": True}
@@ -53,40 +53,31 @@ def ditron(options, mode):
 class RankPeers:
     """PyTorch's step on several GPUs: the processes of bench/torch_ranks.py. It gives no tokens to compare."""
 
-    def __init__(self, sizes, options):
-        script = str(pathlib.Path(__file__).resolve().parent / "torch_ranks.py")
-        words = json.dumps({"sizes": sizes, "dtype": options.dtype, "batch": options.batch, "context": options.context,
-                            "peers": options.peers})
-        port = 20000 + os.getpid() % 20000
-        self.processes = [subprocess.Popen([sys.executable, script, str(rank), str(options.ranks), str(port), words], text=True,
-                                           bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-                          for rank in range(options.ranks)]
-        self.version, self.expected, self.seconds = self.answer()["torch"], None, {name: [] for name in options.peers}
+    READY_S, SLACK_S = 300, 120  # until all have their weights; beside what is timed
 
-    def answer(self):
-        line = self.processes[0].stdout.readline()
-        if not line.startswith("{"):
-            self.end()
-            sys.exit(f"a process of PyTorch says {line.strip()!r}, expected JSON")
-        return json.loads(line)
+    def __init__(self, sizes, options):
+        what = {"sizes": sizes, **{name: getattr(options, name) for name in ("dtype", "batch", "context", "peers")}}
+        self.ranks = processes.Ranks("torch_ranks.py", options.ranks, json.dumps(what))
+        self.version, self.expected = self.answer(self.READY_S)["torch"], None
+        self.seconds = {name: [] for name in options.peers}
+
+    def answer(self, seconds):
+        try:
+            return self.ranks.answer(seconds)
+        except processes.Failure as failure:
+            self.ranks.end(patience=0)
+            sys.exit(str(failure))
 
     def time(self, seconds):
-        for process in self.processes:
-            print(seconds, file=process.stdin)
-        for name, median in self.answer().items():
+        self.ranks.tell(seconds)
+        for name, median in self.answer(self.SLACK_S + seconds * len(self.seconds)).items():
             self.seconds[name].append(median)
 
     def medians(self):
         return {name: statistics.median(several) for name, several in self.seconds.items()}
 
     def end(self):
-        for process in self.processes:
-            process.stdin.close()
-        for process in self.processes:
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
+        self.ranks.end()
 
 
 def timed(options, peers):
@@ -155,7 +146,9 @@ def parse():
     parser.add_argument("--save", action="store_true", help="append the lines to the file of this machine")
     parser.add_argument("--save-to", default="bench/baselines", help="the folder of that file (bench/baselines)")
     options = parser.parse_args()
-    usual = ("none" if options.ranks > 1 else "eager") if options.backend == "cpu" else "graph" if options.ranks > 1 else "graph,compiled"
+    usual = "eager" if options.backend == "cpu" else "graph,compiled"
+    if options.ranks > 1:
+        usual = "none" if options.backend == "cpu" else "graph"
     options.peers = [name for name in (options.peers or usual).split(",") if name != "none"]
     for name in options.peers:
         if name not in PEERS[options.backend]:
@@ -164,6 +157,11 @@ def parse():
         parser.error(f"--peers is {','.join(options.peers)}, expected none or graph on several ranks")
     if options.ranks > 1 and options.peers and options.backend == "cpu":
         parser.error("on CPUs PyTorch's model is of one rank: expected --peers none")
+    if options.peers:
+        for name in ("heads", "key_heads", "feed_forward"):
+            if MODELS[options.model][name] % options.ranks:
+                parser.error(f"--ranks is {options.ranks}, expected a divisor of {MODELS[options.model][name]}, the {name} of "
+                             f"{options.model}, or --peers none")
     if options.save and options.layers:
         parser.error("what is saved is of a whole model: expected no --layers")
     return options

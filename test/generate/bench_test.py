@@ -110,11 +110,12 @@ for line, same in zip(kept, printed):
 assert (line["machine"], name, line["versions"]["driver"][-9:]) == ("Emulated GPU", "emulated-gpu.jsonl", "CUDA 13.0"), line
 for options, said in ((["--peers", "fast"], "--peers is fast"), (["--ranks", "2", "--peers", "compiled"], "expected none or graph on several ranks"),
                       (["--ranks", "2", "--peers", "graph", "--backend", "cpu"], "--peers is graph"),
+                      (["--ranks", "3"], "--ranks is 3, expected a divisor of 4, the heads of tiny"),
                       (["--layers", "1"], "expected no --layers")):
     assert said in decode(SCRIPTS, *options, status=2), options
 ofF32 = lines("--dtype", "f32")[0]["tokens"]
 with tempfile.TemporaryDirectory() as scripts:
-    for script in ("decode.py", "saved_lines.py"):
+    for script in ("decode.py", "processes.py", "saved_lines.py"):
         shutil.copy(os.path.join(SCRIPTS, script), scripts)
     for tokens, status in ((ofF32, 0), ([token + 1 for token in ofF32], 1)):
         pathlib.Path(scripts, "torch_decoder.py").write_text(PYTORCH.format(tokens=tokens))
@@ -129,7 +130,7 @@ with tempfile.TemporaryDirectory() as scripts:
 options = types.SimpleNamespace(ranks=2, dtype="bf16", batch=1, context=40, peers=["graph"])
 peers = decode.RankPeers(decode.MODELS["tiny"], options)
 peers.time(0), peers.time(0), peers.end()
-print(json.dumps([peers.version, peers.medians(), [process.returncode for process in peers.processes]]))"""
+print(json.dumps([peers.version, peers.medians(), [process.returncode for process in peers.ranks.processes]]))"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=scripts, timeout=170)
     assert done.stdout and json.loads(done.stdout) == ["0.0", {"graph": 4e-3}, [0, 0]], (done.stdout, done.stderr)
 

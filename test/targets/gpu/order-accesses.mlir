@@ -82,3 +82,17 @@ func.func @written_twice(%zeros: tensor<1024xf32, #wide>, %some: tensor<64xf32, 
   tile.store %some, %y[%j] : tensor<64xf32, #narrow>, !v
   return
 }
+
+// Sums of other threads are read behind them; atomic additions are in no order.
+// CHECK-LABEL: func.func @added
+// CHECK: tile.atomic_add
+// CHECK-NEXT: tile.atomic_add
+// CHECK-NEXT: simt.sync "cta"
+// CHECK-NEXT: tile.load
+func.func @added(%some: tensor<64xf32, #narrow>, %y: !v, %z: !v, %i: index) {
+  tile.atomic_add %some, %y[%i] : tensor<64xf32, #narrow>, !v
+  tile.atomic_add %some, %y[%i] : tensor<64xf32, #narrow>, !v
+  %a = tile.load %y[%i] : !v -> tensor<64xf32, #narrow>
+  tile.store %a, %z[%i] : tensor<64xf32, #narrow>, !v
+  return
+}

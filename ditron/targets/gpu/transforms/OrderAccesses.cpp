@@ -97,11 +97,16 @@ std::optional<Access> accessOf(Operation *op) {
     return Access{op, gather.getView(), nullptr, false};
   if (auto scatter = dyn_cast<core::ScatterOp>(op))
     return Access{op, scatter.getView(), nullptr, true};
+  if (auto atomic = dyn_cast<core::AtomicAddOp>(op))
+    return Access{op, atomic.getView(), nullptr, true};
   return std::nullopt;
 }
 
-/// Whether each element of both is one thread's. Of threads that have the same elements one writes.
-bool isOfSameThreads(const Access &x, const Access &y) {
+/// Whether each element of both is one thread's, or both are atomic. Of threads that have the same elements one
+/// writes.
+bool needNoOrder(const Access &x, const Access &y) {
+  if ((!x.writes && !y.writes) || (isa<core::AtomicAddOp>(x.op) && isa<core::AtomicAddOp>(y.op)))
+    return true;
   bool isAlike = x.tile && x.tile == y.tile && x.view == y.view && x.tile.getEncoding();
   return isAlike && ((x.writes && y.writes) || core::layoutOf(x.tile).replication().empty());
 }
@@ -123,8 +128,7 @@ class OrderAccesses : public impl::OrderAccessesBase<OrderAccesses> {
   static void order(ArrayRef<Access> accesses) {
     for (const Access &second : accesses)
       for (const Access &first : accesses)
-        if ((first.writes || second.writes) && !isOfSameThreads(first, second) &&
-            Ways(first.op).reach(second.op)) {
+        if (!needNoOrder(first, second) && Ways(first.op).reach(second.op)) {
           OpBuilder(second.op).create<SyncOp>(second.op->getLoc(), "cta");
           break;
         }
