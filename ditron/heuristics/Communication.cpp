@@ -47,8 +47,6 @@ constexpr double kFlagged = 1.6;
 /// Of a launch whose copy engines send to several ranks, for each but the first, in copies' latencies; and of
 /// the link, what cores reach that do. As four H200s did.
 constexpr double kCopyPeer = 2, kOfSeveral = 0.9;
-/// Bytes to several ranks of which most have left the last cache when cores come to what has arrived.
-constexpr int64_t kUncached = 150'000'000;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;
@@ -64,9 +62,7 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
   double copies = kCopyLaunch + double(peers - 1) * kCopyPeer;
   double engines = copies * calibration.copyLatency + (chunks - 1) * between +
                    sent / calibration.copyBandwidth + local / chunks;
-  double late = hasSeveral && traffic.sent > kUncached ? local : 0;
-  double cores =
-      kPutLaunch * calibration.signalLatency + byCores / (hasSeveral ? kOfSeveral : 1) + late;
+  double cores = kPutLaunch * calibration.signalLatency + byCores / (hasSeveral ? kOfSeveral : 1);
   double flagged = kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
   if (flagged <= std::min(cores, engines))
     return {false, true, static_cast<int64_t>(chunks)};
@@ -74,11 +70,24 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
 }
 
 Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks) {
+  if (ranks > 2) {
+    bool isMore = chunks > cores, isMany = chunks > 2 * cores;
+    return {.batch = isMore && !isMany ? 2 : 1, .stagger = isMore, .inHalves = isMany};
+  }
   int64_t half = cores / 2 / 8 * 8, fewer = half * 3 / 4;
-  if (half == 0 || chunks < 4 * half || ranks > 2)
+  if (half == 0 || chunks < 4 * half)
     return {};
   // Few take longer for a put, and each of many bytes is worth its wait for the link.
   return chunks < 16 * half ? Senders{half, 2} : Senders{fewer, 4};
+}
+
+bool takesParts(int64_t bytes, int64_t ranks, const Calibration &calibration) {
+  if (ranks < 3)
+    return false;
+  auto others = double(ranks - 1);
+  double fewer = others - 1 - (others - 1) / others; // times the bytes: a link at a time, then all
+  double exchange = 2 * calibration.signalLatency;   // receive, send
+  return kFlagged * double(bytes) * fewer > exchange * calibration.coreCopyBandwidth;
 }
 
 bool takesTwoShots(int64_t bytes, int64_t ranks, const DeviceTraits &target,

@@ -42,20 +42,27 @@ struct TransferChoice {
 /// the copies' latencies and of the work on the last chunk least.
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration);
 
-/// Cores that only send, while the others receive.
+/// How cores send many chunks.
 struct Senders {
-  int64_t cores = 0; ///< 0: all send, then receive
-  int64_t batch = 1; ///< chunks that one sends at a time, before it tells
+  int64_t cores = 0;     ///< that only send, while the others receive; 0: all do both, in turn
+  int64_t batch = 1;     ///< chunks that one sends at a time, before it tells
+  bool stagger = false;  ///< half of the cores begin later
+  bool inHalves = false; ///< with chunks of half the size
 };
 
 /// For a matrix that is sent to each of the other ranks in `chunks`, on a GPU of `cores`: about half
 /// of the cores fill the link to another rank where each has several puts. Links to several ranks take all
-/// cores, as measured on four H200s.
+/// cores. What a core has goes at once, if that is two chunks, else in small pieces, which the receiver still finds in
+/// its cache. As measured on four H200s.
 Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks);
 
 /// Chunks of a matrix that cores of a GPU move or sum: about one for each of `cores`, of 2048 to
 /// `most` elements, in powers of two.
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
+
+/// Whether the root of a broadcast in inboxes sends a part of `bytes` bytes to each of the others, which send it on: less
+/// traffic for one more exchange.
+bool takesParts(int64_t bytes, int64_t ranks, const Calibration &calibration);
 
 /// Whether an all-reduce of `bytes` bytes sums shards first and then gathers them: less traffic for
 /// one more exchange, unless there are two ranks, and on CPUs fewer additions.

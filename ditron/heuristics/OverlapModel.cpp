@@ -78,7 +78,7 @@ class Link {
 public:
   Link(const OverlapProblem &p, const OverlapChoice &choice, const Calibration &c) {
     bool isCopy = choice.engine == OverlapChoice::Engine::copy;
-    latency_ = isCopy ? c.copyLatency : c.signalLatency;
+    latency_ = isCopy ? copySeconds(p, c) : c.signalLatency;
     signal_ = c.signalLatency;
     auto cores = double(std::max<int64_t>(choice.commCores, 1));
     bandwidth_ =
@@ -92,6 +92,11 @@ public:
   double last() const { return last_; }
 
 private:
+  /// Of a chunk, beside its bytes. Where it goes to several ranks in turn, that is longer: as four H200s took it.
+  static double copySeconds(const OverlapProblem &p, const Calibration &c) {
+    constexpr double kOfSeveral = 2;
+    return p.ranks > 2 ? kOfSeveral * c.copyLatency : c.copyLatency;
+  }
   /// What a core sends in a second: behind each put it waits until that has arrived.
   static double bandwidthOfCore(const OverlapProblem &p, const Calibration &c) {
     constexpr int64_t kRows = 8;

@@ -12,6 +12,8 @@
 #include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/kernels.h"
+#include "ditron/support/Error.h"
+#include <fmt/format.h>
 
 namespace ditron::kernels {
 
@@ -25,25 +27,25 @@ template <class T> static Kernel oneShot(TransferConfig cfg) {
             auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
             auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
 
-            auto send = [&] {
-              for (auto [i, j] : batches.tiles())
-                for (auto peer : peers()) {
-                  put(batches(i, j), slots.on(peer).tiled(height, cfg.columns)(rank(), i, j));
-                  notify(arrived.on(peer)(i, j));
-                }
+            auto send = [&](Index i, Index j) {
+              for (auto peer : peers()) {
+                put(batches(i, j), slots.on(peer).tiled(height, cfg.columns)(rank(), i, j));
+                notify(arrived.on(peer)(i, j));
+              }
             };
-            auto add = [&] {
-              for (auto [i, j] : sums.tiles()) {
-                wait(arrived(i / cfg.batch, j), numRanks() - 1);
+            auto arrives = [&](Index i, Index j) { wait(arrived(i, j), numRanks() - 1); };
+            auto add = [&](Index i, Index j) {
+              arrives(i, j);
+              eachOfBatch(cfg, i, sums.rows(), [&](Index row) {
                 Var total = zeros<Accumulator<T>>(cfg.rows, cfg.columns);
                 for (auto r : range(numRanks())) {
                   auto part = choose(r == rank(), x, slots.at(r)).tiled(cfg.rows, cfg.columns);
-                  total += cast<Accumulator<T>>(part(i, j));
+                  total += cast<Accumulator<T>>(part(row, j));
                 }
-                sums(i, j) = cast<T>(total);
-              }
+                sums(row, j) = cast<T>(total);
+              });
             };
-            sendAndReceive(cfg.senders, send, add);
+            sendAndReceive(cfg, batches, send, arrives, add);
           }};
 }
 
@@ -92,53 +94,92 @@ template <class T> static Kernel oneShotByCopyEngines(TransferConfig cfg) {
           }};
 }
 
+/// What a rank does in two shots, when cores move the data: batch (i, j) of a shard at a time.
+template <class T> class TwoShots {
+public:
+  TwoShots(const TransferConfig &cfg, const In<T> &x, const Out<T> &y)
+      : cfg_(cfg), x_(x), y_(y), shards_(x.rows()),
+        slots_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "slots")),
+        sums_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "sums")),
+        arrived_(signals({largest().rows(), largest().cols()}, "arrived")),
+        known_(signals({numRanks(), largest().rows(), largest().cols()}, "known")) {}
+
+  /// The batches of the first shard: no shard has more rows.
+  auto largest() const { return batched(shards_.of(x_, 0)); }
+
+  void sendPart(Index i, Index j) const {
+    for (auto owner : peers(Ring::next)) {
+      auto sent = batched(shards_.of(x_, owner));
+      when(i < sent.rows(), [&] {
+        put(sent(i, j), batched(shards_.room(slots_.on(owner).at(rank()), owner))(i, j));
+        notify(arrived_.on(owner)(i, j));
+      });
+    }
+  }
+  void partsArrive(Index i, Index j) const {
+    when(hasRows(rank(), i), [&] { wait(arrived_(i, j), numRanks() - 1); });
+  }
+  void add(Index i, Index j) const {
+    partsArrive(i, j);
+    auto mine = tiled(shards_.of(x_, rank()));
+    auto received = tiled(shards_.room(slots_, rank()));
+    auto result = tiled(shards_.of(y_, rank()));
+    auto sums = tiled(sumsOf(rank()));
+    eachOfBatch(cfg_, i, mine.rows(), [&](Index row) {
+      Tile sum = cast<T>(sumWithPeers(mine(row, j), received, row, j, [](const Index &) {}));
+      result(row, j) = sum;
+      sums(row, j) = sum;
+    });
+  }
+  void sendSums(Index i, Index j) const {
+    when(hasRows(rank(), i), [&] {
+      for (auto peer : peers()) {
+        put(batched(sumsOf(rank()))(i, j),
+            batched(shards_.room(sums_.on(peer).at(rank()), rank()))(i, j));
+        notify(known_.on(peer)(rank(), i, j));
+      }
+    });
+  }
+  void sumsArrive(Index i, Index j) const {
+    for (auto owner : peers())
+      when(hasRows(owner, i), [&] { wait(known_(owner, i, j), 1); });
+  }
+  void takeSums(Index i, Index j) const {
+    for (auto owner : peers())
+      when(hasRows(owner, i), [&] {
+        wait(known_(owner, i, j), 1);
+        auto result = tiled(shards_.of(y_, owner));
+        auto sums = tiled(sumsOf(owner));
+        eachOfBatch(cfg_, i, result.rows(), [&](Index row) { result(row, j) = sums(row, j); });
+      });
+  }
+
+private:
+  auto tiled(const auto &view) const { return view.tiled(cfg_.rows, cfg_.columns); }
+  auto batched(const auto &view) const { return view.tiled(cfg_.rows * cfg_.batch, cfg_.columns); }
+  auto sumsOf(Index owner) const { return shards_.room(sums_.at(owner), owner); }
+  Bool hasRows(Index owner, Index i) const { return i < batched(sumsOf(owner)).rows(); }
+
+  TransferConfig cfg_;
+  In<T> x_;
+  Out<T> y_;
+  Shards shards_;
+  Symmetric<T, 3> slots_, sums_; ///< one shard of each rank: parts of the own one, and sums
+  SignalArray<2, false> arrived_;
+  SignalArray<3, false> known_;
+};
+
 template <class T> static Kernel twoShot(TransferConfig cfg) {
   return {kSignature, [=](In<T> x, Out<T> y) {
-            Shards shards(x.rows());
-            auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
-            auto batched = [&](const auto &view) {
-              return view.tiled(cfg.rows * cfg.batch, cfg.columns);
+            TwoShots<T> shots(cfg, x, y);
+            auto step = [&](auto what) {
+              return [&, what](Index i, Index j) { (shots.*what)(i, j); };
             };
-            auto slots = symmetric<T>({numRanks(), shards.size(), x.cols()}, "slots");
-            auto sums = symmetric<T>({numRanks(), shards.size(), x.cols()}, "sums");
-            auto batches = batched(slots);
-            auto totals = tiled(sums);
-            auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
-            auto known = signals({numRanks(), totals.rows(), totals.cols()}, "known");
-
-            auto send = [&] {
-              for (auto [owner, i, j] : batches.tiles(order::nextRankFirst)) {
-                auto sent = batched(shards.of(x, owner));
-                when(owner != rank() && i < sent.rows(), [&] {
-                  put(sent(i, j), batched(shards.room(slots.on(owner).at(rank()), owner))(i, j));
-                  notify(arrived.on(owner)(i, j));
-                });
-              }
-            };
-            auto add = [&] {
-              auto mine = tiled(shards.of(x, rank()));
-              auto result = tiled(shards.of(y, rank()));
-              auto total = tiled(shards.room(sums.at(rank()), rank()));
-              auto filled = tiled(shards.room(slots, rank()));
-              for (auto [i, j] : mine.tiles()) {
-                wait(arrived(i / cfg.batch, j), numRanks() - 1);
-                Tile sum = cast<T>(sumWithPeers(mine(i, j), filled, i, j, [](const Index &) {}));
-                result(i, j) = sum;
-                total(i, j) = sum;
-                for (auto peer : peers()) {
-                  put(total(i, j), tiled(shards.room(sums.on(peer).at(rank()), rank()))(i, j));
-                  notify(known.on(peer)(rank(), i, j));
-                }
-              }
-              for (auto [owner, i, j] : totals.tiles(order::ownShardFirst)) {
-                auto received = tiled(shards.of(y, owner));
-                when(owner != rank() && i < received.rows(), [&] {
-                  wait(known(owner, i, j), 1);
-                  received(i, j) = tiled(shards.room(sums.at(owner), owner))(i, j);
-                });
-              }
-            };
-            sendAndReceive(cfg.senders, send, add);
+            using S = TwoShots<T>;
+            sendAndReceive(cfg, shots.largest(), step(&S::sendPart), step(&S::partsArrive),
+                           step(&S::add));
+            sendAndReceive(cfg, shots.largest(), step(&S::sendSums), step(&S::sumsArrive),
+                           step(&S::takeSums));
           }};
 }
 
@@ -272,6 +313,10 @@ template <class T> static Kernel inRounds(TransferConfig cfg) {
 
 Kernel allReduce(DType type, const AllReduceConfig &config) {
   checkTransfer("all-reduce", config);
+  if (config.twoShot && config.senders > 0)
+    throw CompileError(
+        fmt::format("all-reduce: senders is {}, expected 0 with shots=two: those that add send on",
+                    config.senders));
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
     if (config.copyEngines)
       return config.twoShot ? inRounds<T>(config) : oneShotByCopyEngines<T>(config);
@@ -307,6 +352,9 @@ static Config defaults(const Problem &p) {
 
 KernelEntry allReduceEntry() {
   std::vector<ConfigParameter> parameters = transferParameters();
+  for (ConfigParameter &parameter : parameters)
+    if (parameter.name == "senders")
+      parameter.needs.push_back({"shots", {0}});
   parameters.push_back(
       {"shots", "exchanges: everything to everyone, or sums first", {0, 1}, {"one", "two"}});
   return {
@@ -326,7 +374,7 @@ KernelEntry allReduceEntry() {
       .checkCases = {{{{"M", 9}, {"N", 7}},
                       "rows=2,columns=4,engine=cores,protocol=simple,senders=1,batch=2,shots=one"},
                      {{{"M", 9}, {"N", 7}},
-                      "rows=1,columns=4,engine=cores,senders=1,batch=2,shots=two"},
+                      "rows=1,columns=4,engine=cores,batch=2,stagger=yes,shots=two"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=one"},
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,shots=one"},
                      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,shots=two"},
@@ -336,7 +384,9 @@ KernelEntry allReduceEntry() {
                      {{{"M", 5}, {"N", 7}}, "rows=2,columns=4,engine=copy,chunks=2,shots=one"},
                      {{{"M", 7}, {"N", 3}}, "rows=1,columns=4,engine=copy,chunks=3,shots=two"}},
       .variants = {"rows=2,columns=5,engine=cores,protocol=simple,senders=1,batch=2,shots=one",
-                   "shots=two", "protocol=ll,engine=cores,shots=one",
+                   "shots=two",
+                   "rows=2,columns=5,engine=cores,protocol=simple,batch=2,stagger=yes,shots=two",
+                   "protocol=ll,engine=cores,shots=one",
                    "rows=2,columns=5,protocol=ll,engine=cores,shots=one",
                    "rows=2,columns=5,protocol=ll,engine=cores,shots=two", "rows=2,columns=5",
                    "rows=2,columns=5,shots=two", "engine=copy,shots=one", "engine=copy,shots=two",

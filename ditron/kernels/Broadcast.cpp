@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The root's matrix on every rank. Cores of the root push few bytes to all at once. Copy engines move
-// many along a chain, so that no link carries them twice: each rank sends chunk q on to the next one
-// while chunk q+1 arrives.
+// The root's matrix on every rank. Cores of the root push few bytes to all at once, or, in two shots, a part to each
+// of the others, which send it on to the rest. Copy engines move many along a chain, so that no link carries them
+// twice: each rank sends chunk q on to the next one while chunk q+1 arrives.
+#include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/AcrossRanks.h"
@@ -21,27 +22,25 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
   auto batches = x.tiled(cfg.rows * cfg.batch, cfg.columns);
   auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
 
-  auto send = [&] {
+  auto send = [&](Index i, Index j) {
     when(rank() == cfg.root, [&] {
-      for (auto [i, j] : batches.tiles())
-        for (auto peer : peers()) {
-          put(batches(i, j), slot.on(peer).tiled(cfg.rows * cfg.batch, cfg.columns)(i, j));
-          notify(arrived.on(peer)(i, j));
-        }
+      for (auto peer : peers()) {
+        put(batches(i, j), slot.on(peer).tiled(cfg.rows * cfg.batch, cfg.columns)(i, j));
+        notify(arrived.on(peer)(i, j));
+      }
     });
   };
-  auto receive = [&] {
-    for (auto at : result.tiles()) {
-      auto [i, j] = at;
-      auto keep = [&] { result(i, j) = mine(i, j); };
-      auto take = [&] {
-        wait(arrived(i / cfg.batch, j), 1);
-        result(i, j) = received(i, j);
-      };
-      when(rank() == cfg.root, keep, take);
-    }
+  auto arrives = [&](Index i, Index j) {
+    when(rank() != cfg.root, [&] { wait(arrived(i, j), 1); });
   };
-  sendAndReceive(cfg.senders, send, receive);
+  auto receive = [&](Index i, Index j) {
+    auto copy = [&](const auto &from) {
+      eachOfBatch(cfg, i, result.rows(), [&](Index row) { result(row, j) = from(row, j); });
+    };
+    arrives(i, j);
+    when(rank() == cfg.root, [&] { copy(mine); }, [&] { copy(received); });
+  };
+  sendAndReceive(cfg, batches, send, arrives, receive);
 }
 
 template <class T> static void inInboxes(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
@@ -59,6 +58,47 @@ template <class T> static void inInboxes(const BroadcastConfig &cfg, In<T> x, Ou
   when(rank() != cfg.root, [&] {
     for (auto [i, j] : result.tiles())
       result(i, j) = receive(box(i, j));
+  });
+}
+
+/// In two shots. The tiles of a part follow one another; the first one is that of the rank behind the root.
+template <class T> static void inParts(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
+  auto mine = x.tiled(cfg.rows, cfg.columns);
+  auto result = y.tiled(cfg.rows, cfg.columns);
+  auto box = inbox<T>({mine.rows(), mine.cols()}, {cfg.rows, cfg.columns}, "box");
+  auto columns = mine.cols(), tiles = mine.rows() * columns;
+  auto size = ceilDiv(tiles, max(numRanks() - 1, 1));
+  auto send = [&](const Tile &tile, Index peer, Index number) {
+    ditron::send(tile, box.on(peer)(number / columns, number % columns));
+  };
+  auto receive = [&](Index number) {
+    return ditron::receive(box(number / columns, number % columns));
+  };
+  auto store = [&](Index number) -> decltype(auto) {
+    return result(number / columns, number % columns);
+  };
+
+  when(rank() == cfg.root, [&] {
+    for (auto number : range(coreId(), tiles, numCores())) {
+      Tile tile = mine(number / columns, number % columns);
+      auto owner = (cfg.root + 1 + number / size) % numRanks();
+      when(owner != cfg.root, [&] { send(tile, owner, number); }); // it may be alone
+      store(number) = tile;
+    }
+  });
+  when(rank() != cfg.root, [&] {
+    auto part = Shard((rank() + numRanks() - cfg.root - 1) % numRanks(), size, tiles);
+    for (auto n : range(coreId(), part.count, numCores())) {
+      auto number = part.first + n;
+      Tile tile = receive(number);
+      for (auto peer : peers())
+        when(peer != cfg.root, [&] { send(tile, peer, number); });
+      store(number) = tile;
+    }
+    for (auto n : range(coreId(), tiles - part.count, numCores())) {
+      auto number = select(n < part.first, n, n + part.count);
+      store(number) = receive(number);
+    }
   });
 }
 
@@ -103,6 +143,8 @@ template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x
 
 Kernel broadcast(DType type, const BroadcastConfig &config) {
   checkTransfer("broadcast", config);
+  if (config.twoShot && (config.copyEngines || config.protocol != Protocol::ll))
+    throw CompileError("broadcast: shots is two, expected one without protocol=ll");
   return Any::dispatch(type, "broadcast", [&]<class T> {
     return Kernel("broadcast(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       require(numRanks() > config.root, "the root is rank {}, expected one below {}",
@@ -110,7 +152,7 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
       if (config.copyEngines)
         byCopyEngines<T>(config, x, y);
       else if (config.protocol == Protocol::ll)
-        inInboxes<T>(config, x, y);
+        config.twoShot ? inParts<T>(config, x, y) : inInboxes<T>(config, x, y);
       else
         byCores<T>(config, x, y);
     });
@@ -127,12 +169,22 @@ static Config defaults(const Problem &p) {
   Config config = movedTransfer(
       p, p["M"], p["N"], {bytes, last, std::min<int64_t>(2, p.ranks), (p.ranks - 1) * bytes});
   config.add({"root", 0});
+  bool isPartly = heuristics::takesParts(bytes, p.ranks, p.calibration);
+  config.add({"shots", config["protocol"] == 1 && isPartly ? 1 : 0});
   return config;
 }
 
 static std::vector<ConfigParameter> parameters() {
   std::vector<ConfigParameter> result = transferParameters();
   result.push_back({"root", "the rank whose matrix it is", {}, {}, 0});
+  result.push_back(
+      {.name = "shots",
+       .summary = "exchanges: everything to all others, or a part to each, which it sends on",
+       .candidates = {0, 1},
+       .names = {"one", "two"},
+       .minimum = 0,
+       .needs = {{"engine", {0}}, {"protocol", {1}}},
+       .without = 0});
   return result;
 }
 
@@ -149,8 +201,12 @@ KernelEntry broadcastEntry() {
   entry.parameters = parameters();
   entry.defaults = defaults;
   entry.make = [](DType type, const Config &config) {
-    return broadcast(type, {transferConfig(config), config.get("root")});
+    return broadcast(type,
+                     {transferConfig(config), config.get("root"), config.valueOr("shots", 0) != 0});
   };
+  entry.checkCases.push_back(
+      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,shots=two"});
+  entry.variants.emplace_back("rows=2,columns=5,protocol=ll,engine=cores,shots=two");
   entry.reference = reference;
   return entry;
 }

@@ -168,20 +168,29 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   return config;
 }
 
-/// An all-reduce sends the sums of the last wave of tiles by themselves, when nothing is left to
-/// multiply. The others go before, in the fewest chunks with which the link is not late.
-static void chooseChunks(const Problem &problem, Config &config) {
-  constexpr int64_t kMost = 8;
+/// The fewest chunks, `least` to `most`, with which the link is not late.
+static void chooseChunks(const Problem &problem, Config &config, Exchange exchange, int64_t least,
+                         int64_t most) {
   constexpr double kAlike = 1.005; // more copies than that need are a burden to the host
-  config.set("wave", problem.target.sms);
   std::vector<double> seconds;
-  for (int64_t chunks = 2; chunks <= kMost; ++chunks) {
+  for (int64_t chunks = least; chunks <= most; ++chunks) {
     config.set("chunks", chunks);
-    seconds.push_back(predictFused(problem, config, Exchange::allReduce).seconds);
+    seconds.push_back(predictFused(problem, config, exchange).seconds);
   }
-  double most = kAlike * *std::min_element(seconds.begin(), seconds.end());
-  auto fewest = std::find_if(seconds.begin(), seconds.end(), [&](double s) { return s <= most; });
-  config.set("chunks", 2 + (fewest - seconds.begin()));
+  double enough = kAlike * *std::min_element(seconds.begin(), seconds.end());
+  auto fewest = std::find_if(seconds.begin(), seconds.end(), [&](double s) { return s <= enough; });
+  config.set("chunks", least + (fewest - seconds.begin()));
+}
+
+/// What copy engines send at a time. An all-reduce sends the sums of the last wave of tiles by themselves, when
+/// nothing is left to multiply, and the others before.
+static void chooseChunks(const Problem &problem, Config &config, Exchange exchange) {
+  if (exchange == Exchange::reduceScatter)
+    chooseChunks(problem, config, exchange, 1, 2);
+  if (exchange != Exchange::allReduce)
+    return;
+  config.set("wave", problem.target.sms);
+  chooseChunks(problem, config, exchange, 2, 8);
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
@@ -189,8 +198,8 @@ void retileFused(const Problem &problem, Config &config, Exchange exchange) {
     config.set("workers", 0);
     config.set("chunk", movedRows(problem));
     setTile(config, tileOf(problem, config, exchange));
-    if (exchange == Exchange::allReduce && byCopyEngines(config) && problem.target.isGpu())
-      chooseChunks(problem, config);
+    if (byCopyEngines(config) && problem.target.isGpu())
+      chooseChunks(problem, config, exchange);
     return;
   }
   config.set("chunk", copiedRows(problem));

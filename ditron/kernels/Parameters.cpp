@@ -214,19 +214,27 @@ std::vector<ConfigParameter> transferParameters() {
                         /*needs=*/{byCores},
                         /*without=*/0});
   parameters.push_back(chunksParameter({1, 2, 4, 8}));
-  parameters.push_back({"senders",
-                        "cores that only send, where cores move data (0: all send, then receive)",
-                        {0, 32, 64, 80},
-                        {},
-                        0,
-                        /*needs=*/{byCores, bySignals},
-                        /*without=*/0});
+  parameters.push_back(
+      {"senders",
+       "cores that only send, where cores move data (0: all send and receive, in turn)",
+       {0, 32, 64, 80},
+       {},
+       0,
+       /*needs=*/{byCores, bySignals},
+       /*without=*/0});
   parameters.push_back({"batch",
                         "chunks, one below the other, that cores send at a time",
                         {1, 2, 4},
                         {},
                         1,
                         /*needs=*/{byCores, bySignals}});
+  parameters.push_back({"stagger",
+                        "half of the cores begin later, and receive while the others send",
+                        {0, 1},
+                        {"no", "yes"},
+                        0,
+                        /*needs=*/{byCores, bySignals, {"senders", {0}}},
+                        /*without=*/0});
   return parameters;
 }
 
@@ -246,12 +254,16 @@ static Config transferDefaults(const Problem &problem, heuristics::ChunkShape ma
     int64_t chunks = matrix.rows / tile.rows * (matrix.columns / tile.columns);
     if (!choice.byCopyEngines && !choice.isLowLatency)
       senders = heuristics::chooseSenders(chunks, problem.target.sms, traffic.ranks);
+    if (senders.inHalves)
+      config = configOf(heuristics::spreadChunk(matrix.rows, matrix.columns, problem.target.sms,
+                                                std::max<int64_t>(1, most / 2)));
   }
   config.add({"engine", choice.byCopyEngines ? 1 : 0});
   config.add({"protocol", choice.isLowLatency ? 1 : 0});
   config.add({"chunks", choice.chunks});
   config.add({"senders", senders.cores});
   config.add({"batch", senders.batch});
+  config.add({"stagger", senders.stagger});
   return config;
 }
 
@@ -277,6 +289,7 @@ TransferConfig transferConfig(const Config &config) {
   }
   result.senders = config.get("senders");
   result.batch = config.get("batch");
+  result.stagger = config["stagger"] != 0;
   return result;
 }
 
@@ -292,6 +305,7 @@ void checkTransfer(std::string_view kernel, const TransferConfig &config) {
   if (config.copyEngines || config.protocol == Protocol::ll) {
     refuse("senders", config.senders, 0, byWhom);
     refuse("batch", config.batch, 1, byWhom);
+    refuse("stagger", config.stagger, 0, byWhom);
   }
   if (config.copyEngines && config.protocol == Protocol::ll)
     throw CompileError(fmt::format("{}: protocol is ll, expected simple where {}", kernel, byWhom));
@@ -302,6 +316,7 @@ std::vector<CheckCase> transferCheckCases(const std::string &more) {
     return {{{"M", M}, {"N", N}}, config + more};
   };
   return {of(9, 7, "rows=2,columns=4,engine=cores,senders=1,batch=2"),
+          of(9, 7, "rows=2,columns=4,engine=cores,batch=2,stagger=yes"),
           of(5, 7, "rows=2,columns=4,engine=cores"),
           of(5, 7, "rows=2,columns=4,engine=cores,protocol=ll"),
           of(5, 3, "rows=2,columns=4,engine=cores"),
@@ -312,6 +327,7 @@ std::vector<CheckCase> transferCheckCases(const std::string &more) {
 std::vector<std::string> transferVariants(const std::string &more) {
   std::vector<std::string> variants = {
       "rows=2,columns=5,engine=cores,protocol=simple,senders=1,batch=2",
+      "rows=2,columns=5,engine=cores,protocol=simple,batch=2,stagger=yes",
       "rows=2,columns=5",
       "protocol=ll,engine=cores",
       "rows=2,columns=5,protocol=ll,engine=cores",

@@ -26,22 +26,22 @@ template <class T> static Kernel byCores(TransferConfig cfg) {
             auto batches = x.split(numRanks()).tiled(height, cfg.columns);
             auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
 
-            auto send = [&] {
-              for (auto [i, j] : y.tiled(height, cfg.columns).tiles())
-                for (auto owner : peers(Ring::next)) {
-                  auto theirs = slots.on(owner).tiled(height, cfg.columns);
-                  put(batches(owner, i, j), theirs(rank(), i, j));
-                  notify(arrived.on(owner)(i, j));
-                }
-            };
-            auto add = [&] {
-              for (auto [i, j] : sums.tiles()) {
-                wait(arrived(i / cfg.batch, j), numRanks() - 1);
-                sums(i, j) =
-                    cast<T>(sumWithPeers(mine(rank(), i, j), parts, i, j, [](const Index &) {}));
+            auto send = [&](Index i, Index j) {
+              for (auto owner : peers(Ring::next)) {
+                auto theirs = slots.on(owner).tiled(height, cfg.columns);
+                put(batches(owner, i, j), theirs(rank(), i, j));
+                notify(arrived.on(owner)(i, j));
               }
             };
-            sendAndReceive(cfg.senders, send, add);
+            auto arrives = [&](Index i, Index j) { wait(arrived(i, j), numRanks() - 1); };
+            auto add = [&](Index i, Index j) {
+              arrives(i, j);
+              eachOfBatch(cfg, i, sums.rows(), [&](Index row) {
+                sums(row, j) = cast<T>(
+                    sumWithPeers(mine(rank(), row, j), parts, row, j, [](const Index &) {}));
+              });
+            };
+            sendAndReceive(cfg, y.tiled(height, cfg.columns), send, arrives, add);
           }};
 }
 

@@ -31,23 +31,20 @@ template <class T> static void byCores(const SendReceiveConfig &cfg, In<T> x, Ou
   auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
   Neighbours ranks(cfg.ring);
 
-  auto send = [&] {
+  auto send = [&](Index i, Index j) {
     when(ranks.sends, [&] {
-      for (auto [i, j] : batches.tiles()) {
-        put(batches(i, j), slot.on(ranks.next).tiled(height, cfg.columns)(i, j));
-        notify(arrived.on(ranks.next)(i, j));
-      }
+      put(batches(i, j), slot.on(ranks.next).tiled(height, cfg.columns)(i, j));
+      notify(arrived.on(ranks.next)(i, j));
     });
   };
-  auto receive = [&] {
+  auto arrives = [&](Index i, Index j) { when(ranks.receives, [&] { wait(arrived(i, j), 1); }); };
+  auto receive = [&](Index i, Index j) {
+    arrives(i, j);
     when(ranks.receives, [&] {
-      for (auto [i, j] : result.tiles()) {
-        wait(arrived(i / cfg.batch, j), 1);
-        result(i, j) = received(i, j);
-      }
+      eachOfBatch(cfg, i, result.rows(), [&](Index row) { result(row, j) = received(row, j); });
     });
   };
-  sendAndReceive(cfg.senders, send, receive);
+  sendAndReceive(cfg, batches, send, arrives, receive);
 }
 
 template <class T> static void inInboxes(const SendReceiveConfig &cfg, In<T> x, Out<T> y) {

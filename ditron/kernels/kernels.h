@@ -270,8 +270,9 @@ struct TransferConfig : ChunkConfig {
   bool copyEngines = false;             ///< they move data beside the cores
   Protocol protocol = Protocol::simple; ///< of cores
   int chunks = 1;                       ///< of a shard, that copy engines send one by one
-  int senders = 0;                      ///< cores that only send; 0: all send, then receive
+  int senders = 0;                      ///< cores that only send; 0: all send and receive, in turn
   int batch = 1;                        ///< chunks, one below the other, that cores send at a time
+  bool stagger = false; ///< half of the cores begin later: others receive as they send
 };
 /// all-gather(x[M,N]) -> y[R*M,N]: y is every rank's x, rank after rank.
 Kernel allGather(DType type, const TransferConfig &config = {});
@@ -288,6 +289,9 @@ struct AllReduceConfig : TransferConfig {
 Kernel allReduce(DType type, const AllReduceConfig &config = {});
 struct BroadcastConfig : TransferConfig {
   int root = 0; ///< a rank; another number ends the launch with a RuntimeError
+  /// With Protocol::ll the root sends each of the others a part, which that rank sends on to the rest: less traffic
+  /// from the root, one more trip.
+  bool twoShot = false;
 };
 /// broadcast(x[M,N]) -> y[M,N]: y is the root's x. Every rank has an x, of which only the root's is
 /// read.

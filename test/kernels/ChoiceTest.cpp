@@ -69,6 +69,17 @@ TEST(Choice, SendsChunksBehindTheLastWave) {
   EXPECT_EQ(config["group"], configOf("gemm-rs", problemOf(4096, 4096, 7168))["group"]);
 }
 
+/// A chunk more is a copy to each of the other ranks more, which the link has no time for behind short products.
+TEST(Choice, SendsShortProductsInOneChunk) {
+  auto chunksOf = [](int64_t M, int64_t K) {
+    Problem problem = problemOf(M, 4096, K);
+    problem.ranks = 4;
+    return configOf("gemm-rs", problem, "engine=copy")["chunks"];
+  };
+  EXPECT_EQ(chunksOf(1024, 2048), 1);
+  EXPECT_EQ(chunksOf(2048, 2752), 2);
+}
+
 TEST(Choice, IsOverruledByWhatIsGiven) {
   for (const char *kernel : kProducts) {
     Config config = configOf(kernel, problemOf(997, 1031, 1009), "engine=copy");

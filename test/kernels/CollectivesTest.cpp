@@ -15,7 +15,9 @@ using testing::HasSubstr;
 
 TEST(Collectives, EveryRankMayBeTheRoot) {
   const KernelEntry &entry = findKernel("broadcast");
-  for (const char *engine : {",engine=cores", ",engine=copy,chunks=3,rows=2"})
+  for (const char *engine :
+       {",engine=cores", ",engine=cores,protocol=ll,shots=two,rows=2,columns=4",
+        ",engine=copy,chunks=3,rows=2"})
     for (int root : {0, 1, 2, 3})
       for (Backend backend : {Backend::reference, Backend::cpu}) {
         Problem problem{{{"M", 7}, {"N", 13}}, DType::f32, 4, 2};
@@ -82,6 +84,16 @@ TEST(Collectives, SumsOfManyRanksTakeTwoShots) {
   EXPECT_TRUE(twoShots(8 << 20, 8, gpu));
 }
 
+TEST(Collectives, RootsOfManyRanksSendParts) {
+  auto parts = [](int64_t bytes, int64_t ranks) {
+    return heuristics::takesParts(bytes, ranks, {});
+  };
+  EXPECT_FALSE(parts(8 << 20, 1));
+  EXPECT_FALSE(parts(8 << 20, 2)) << "there is nobody to send on to";
+  EXPECT_FALSE(parts(64 << 10, 4));
+  EXPECT_TRUE(parts(1 << 20, 4));
+}
+
 /// Of a collective of `bytes` to one other rank or more.
 static heuristics::TransferChoice choose(int64_t bytes, int64_t ranks,
                                          const heuristics::Calibration &calibration = {}) {
@@ -98,7 +110,7 @@ TEST(Collectives, FewBytesTakeInboxes) {
 TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
   EXPECT_FALSE(choose(192 << 20, 2).byCopyEngines) << "cores fill the link";
   EXPECT_FALSE(choose(48 << 20, 4).byCopyEngines) << "cores find in the cache what has arrived";
-  EXPECT_TRUE(choose(192 << 20, 4).byCopyEngines);
+  EXPECT_FALSE(choose(192 << 20, 4).byCopyEngines) << "they receive as they send";
   heuristics::Calibration slow;
   slow.coreCopyBandwidth = slow.copyBandwidth / 2;
   EXPECT_FALSE(choose(0, 1, slow).byCopyEngines);
@@ -126,6 +138,11 @@ TEST(Collectives, ManyChunksHaveCoresThatOnlySend) {
   EXPECT_EQ(heuristics::chooseSenders(2048, 132, 2).cores, 48);
   EXPECT_EQ(heuristics::chooseSenders(1 << 20, 2, 2).cores, 0) << "too few cores to share out";
   EXPECT_EQ(heuristics::chooseSenders(2048, 132, 4).cores, 0) << "all of them fill several links";
+  EXPECT_EQ(heuristics::chooseSenders(2048, 132, 4).batch, 1);
+  EXPECT_TRUE(heuristics::chooseSenders(2048, 132, 4).inHalves);
+  EXPECT_EQ(heuristics::chooseSenders(256, 132, 4).batch, 2) << "all that a core has, at once";
+  EXPECT_EQ(heuristics::chooseSenders(128, 132, 4).batch, 1);
+  EXPECT_FALSE(heuristics::chooseSenders(128, 132, 4).stagger) << "each core sends once";
 }
 
 TEST(Collectives, FewBytesAreSpreadOverFewCores) {

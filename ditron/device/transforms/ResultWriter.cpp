@@ -179,18 +179,42 @@ void ResultWriter::sum(Builder &b, const TileAt &at) {
     publish(b, store.getTile(), at);
 }
 
-/// all_reduced: what other ranks have summed.
+/// all_reduced: what other ranks have summed. What is late comes last: the rest is copied while it is on its way.
 void ResultWriter::copySums() {
+  Operation *copies = copySums(result_.tiles, /*late=*/false);
+  if (hasLate())
+    copySums(copies, /*late=*/true);
+}
+
+Operation *ResultWriter::copySums(Operation *behind, bool late) {
   TilesOp tiles = result_.tiles;
   Builder b(tiles.getLoc(), tiles->getContext());
-  b.setInsertionPointAfter(tiles);
+  b.setInsertionPointAfter(behind);
   auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"),
                               tiles.getOrder().getParameter(), tiles.getOrder().getSharded(),
                               MeshAxis::world);
   auto copies =
       b.create<TilesOp>(tiles.getExtents(), tiles.getElements(), tiles.getHeightAttr(), order);
-  Block &body = copies.getBody().emplaceBlock();
-  for (size_t d = 0; d < tiles.getExtents().size(); ++d)
+  TileAt at = publishedTile(b, copies.getBody().emplaceBlock());
+  auto branch = b.create<scf::IfOp>(isCopied(b, at, late), /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value tile = published(b, at);
+  b.create<core::StoreOp>(tile, result_.placed.value, at.whole);
+  return copies;
+}
+
+Value ResultWriter::isCopied(Builder &b, const TileAt &at, bool late) {
+  Value isOther = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, at.shard, rank_);
+  if (!hasLate())
+    return isOther;
+  Value wanted = b.create<arith::ConstantOp>(b.getBoolAttr(late));
+  Value isNow = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, isLate(b, at), wanted);
+  return b.create<arith::AndIOp>(isOther, isNow);
+}
+
+/// A tile of the loop with that body, which it begins.
+TileAt ResultWriter::publishedTile(Builder &b, Block &body) {
+  for (size_t d = 0; d < result_.tiles.getExtents().size(); ++d)
     body.addArgument(b.getIndexType(), b.getLoc());
   b.setInsertionPointToStart(&body);
   TileAt at{shardAt(b, b.getLoc(), ring(), "own-shard-first", body.getArgument(0)), {}, {}};
@@ -199,11 +223,7 @@ void ResultWriter::copySums() {
   at.whole = at.local;
   IndexMath math(b);
   at.whole[dim()] = math.add(math.multiply(at.shard, tileCounts_[dim()]), at.local[dim()]);
-  Value isOther = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, at.shard, rank_);
-  auto branch = b.create<scf::IfOp>(isOther, /*withElseRegion=*/false);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value tile = published(b, at);
-  b.create<core::StoreOp>(tile, result_.placed.value, at.whole);
+  return at;
 }
 
 } // namespace ditron::device

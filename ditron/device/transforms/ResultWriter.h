@@ -39,6 +39,9 @@ protected:
   virtual void publish(Builder &b, mlir::Value tile, const TileAt &at) = 0;
   /// all_reduced: a tile that another rank has published.
   virtual mlir::Value published(Builder &b, const TileAt &at) = 0;
+  /// all_reduced: whether some tiles are published late, and whether a tile is one of them.
+  virtual bool hasLate() const { return false; }
+  virtual mlir::Value isLate(Builder &, const TileAt &) { return {}; }
 
   llvm::StringRef axis() const { return result_.placed.placement.getAxis(); }
   unsigned dim() const { return static_cast<unsigned>(result_.dim()); }
@@ -70,6 +73,9 @@ private:
   int64_t partDim(mlir::Value argument);
   void sum(Builder &b, const TileAt &at);
   void copySums();
+  mlir::Operation *copySums(mlir::Operation *behind, bool late);
+  TileAt publishedTile(Builder &b, mlir::Block &body);
+  mlir::Value isCopied(Builder &b, const TileAt &at, bool late);
 };
 
 std::unique_ptr<ResultWriter> makeCoreWriter(mlir::func::FuncOp kernel, PlacedResult &result);

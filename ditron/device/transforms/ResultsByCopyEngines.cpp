@@ -28,7 +28,7 @@
 //
 // Sums of an all-reduce travel in the same chunks ("C.sums", "C.summed", "C.known"), behind all
 // summands of this rank. Nothing is left to multiply while the last chunk travels: it has the tiles
-// of the last wave, and no more. The others are equal.
+// of the last wave, and no more. The others are equal. What has arrived of them is copied meanwhile.
 #include "ditron/device/transforms/ResultWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -249,6 +249,12 @@ private:
   Value published(Builder &b, const TileAt &at) override {
     b.create<WaitOp>(known_, ValueRange{at.shard, chunkOf(b, at)}, IndexMath(b).constant(1));
     return b.create<core::LoadOp>(tileType_, sums_, behind(at.shard, placeOf(b, at)), TypedAttr());
+  }
+
+  /// Those of the last chunk, which is sent when nothing is left to multiply.
+  bool hasLate() const override { return result_.placed.placement.getChunks() > 1; }
+  Value isLate(Builder &b, const TileAt &at) override {
+    return b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, chunkOf(b, at), chunks_.last);
   }
 
   Chunks chunks_ = {};

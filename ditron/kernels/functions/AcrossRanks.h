@@ -3,6 +3,7 @@
 // Device functions of kernels that several ranks run together.
 #pragma once
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/kernels.h"
 #include "ditron/lang/Inbox.h"
 #include <array>
 
@@ -85,17 +86,54 @@ inline std::array<Role, 2> splitRoles(int commCores) {
   return {Role(0, numCores()), Role(0, numCores())};
 }
 
-/// What cores send and receive: some of them only send while the others receive, or all send first
-/// (`senders` 0).
-inline void sendAndReceive(int senders, const auto &send, const auto &receive) {
-  if (senders == 0) {
-    send();
-    receive();
+/// Tiles of a grid, dealt to the cores, which send(i, j) and then receive(i, j) each: the next one is sent before the last
+/// one is received, so that it is under way.
+inline void inTurn(Index rows, Index columns, const auto &send, const auto &receive) {
+  auto count = ceilDiv(max(rows * columns - coreId(), 0), numCores());
+  auto at = [&](Index number, const auto &stage) {
+    Index tile = coreId() + number * numCores();
+    stage(tile / columns, tile % columns);
+  };
+  for (auto step : range(count + 1)) {
+    when(step < count, [&] { at(step, send); });
+    when(step > 0, [&] { at(step - 1, receive); });
+  }
+}
+
+/// Every other core begins when the first of what the core before it gets has arrived, arrives(i, j): from then on half
+/// of the cores send while the others receive. All send at the same time else, and then nobody does.
+inline void stagger(Index columns, Index count, const auto &arrives) {
+  when(coreId() % 2 == 1 && coreId() < count, [&] {
+    Index before = coreId() - 1;
+    arrives(before / columns, before % columns);
+  });
+}
+
+/// What cores send(i, j), a batch of tiles at a time, and what they receive(i, j), which waits by arrives(i, j): some of
+/// them only send while the others receive, or every core does both, in turn.
+inline void sendAndReceive(const TransferConfig &cfg, const auto &batches, const auto &send,
+                           const auto &arrives, const auto &receive) {
+  if (cfg.senders > 0) {
+    auto each = [&](const auto &stage) {
+      for (auto [i, j] : batches.tiles())
+        stage(i, j);
+    };
+    auto [sending, receiving] = splitCores(cfg.senders);
+    sending.run("send", [&] { each(send); });
+    receiving.run("receive", [&] { each(receive); });
     return;
   }
-  auto [sending, receiving] = splitCores(senders);
-  sending.run("send", send);
-  receiving.run("receive", receive);
+  if (cfg.stagger)
+    stagger(batches.cols(), batches.rows() * batches.cols(), arrives);
+  inTurn(batches.rows(), batches.cols(), send, receive);
+}
+
+/// take(row) of the rows of tiles in batch `i`, of those that a matrix has.
+inline void eachOfBatch(const TransferConfig &cfg, Index i, Index rows, const auto &take) {
+  if (cfg.batch == 1)
+    return take(i);
+  for (auto row : range(i * cfg.batch, min((i + 1) * cfg.batch, rows)))
+    take(row);
 }
 
 /// Rows of tiles of a shard, cut into chunks that copy engines move one by one; the last one may

@@ -8,56 +8,40 @@
 
 namespace ditron::kernels {
 
-/// The parts of the result: the own one first, the others from where they have been `received`, each
-/// tile once `arrives(s, i, j)` has waited for it.
-inline void takeParts(const auto &result, const auto &own, const auto &received,
-                      const auto &arrives) {
-  for (auto at : result.tiles(order::ownShardFirst)) {
-    auto [s, i, j] = at;
-    auto keep = [&] { result(s, i, j) = own(i, j); };
-    auto take = [&] {
-      arrives(s, i, j);
-      result(s, i, j) = received(s, i, j);
-    };
-    when(s == rank(), keep, take);
-  }
-}
-
-/// What is received lies in a slot for each rank: form(slots, take) sends into those of others, and
-/// take(arrives) makes the parts of the result.
+/// Part s of `y`, [R*M,N], becomes what rank s has for this rank: `partFor(peer)`, [M,N], is what
+/// this rank has for a peer. Cores push it batch by batch, to all peers at once; what is for the rank
+/// itself is copied.
 template <class T>
-void withSlots(const TransferConfig &cfg, const auto &partFor, const Out<T> &y, const auto &form) {
+void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
   auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+  auto batched = [&](const auto &view) { return view.tiled(cfg.rows * cfg.batch, cfg.columns); };
   auto parts = y.split(numRanks());
   auto result = tiled(parts);
   auto own = tiled(partFor(rank()));
   auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
   auto received = tiled(slots);
-  form(slots, [&](const auto &arrives) { takeParts(result, own, received, arrives); });
-}
+  auto batches = batched(parts.at(0)); // as of all parts
+  auto arrived = signals({numRanks(), batches.rows(), batches.cols()}, "arrived");
 
-/// Part s of `y`, [R*M,N], becomes what rank s has for this rank: `partFor(peer)`, [M,N], is what
-/// this rank has for a peer. Cores push it tile by tile, to all peers at once; what is for the rank
-/// itself is copied.
-template <class T>
-void exchangeByCores(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
-  withSlots<T>(cfg, partFor, y, [&](const auto &slots, const auto &take) {
-    auto batched = [&](const auto &view) { return view.tiled(cfg.rows * cfg.batch, cfg.columns); };
-    auto batches = batched(slots);
-    auto arrived = signals({numRanks(), batches.rows(), batches.cols()}, "arrived");
-
-    auto send = [&] {
-      for (auto [i, j] : batched(partFor(rank())).tiles())
-        for (auto peer : peers()) {
-          put(batched(partFor(peer))(i, j), batched(slots.on(peer))(rank(), i, j));
-          notify(arrived.on(peer)(rank(), i, j));
-        }
-    };
-    auto receive = [&] {
-      take([&](Index s, Index i, Index j) { wait(arrived(s, i / cfg.batch, j), 1); });
-    };
-    sendAndReceive(cfg.senders, send, receive);
-  });
+  auto send = [&](Index i, Index j) {
+    for (auto peer : peers()) {
+      put(batched(partFor(peer))(i, j), batched(slots.on(peer))(rank(), i, j));
+      notify(arrived.on(peer)(rank(), i, j));
+    }
+  };
+  auto receive = [&](Index i, Index j) {
+    eachOfBatch(cfg, i, own.rows(), [&](Index row) { result(rank(), row, j) = own(row, j); });
+    for (auto peer : peers()) {
+      wait(arrived(peer, i, j), 1);
+      eachOfBatch(cfg, i, own.rows(),
+                  [&](Index row) { result(peer, row, j) = received(peer, row, j); });
+    }
+  };
+  auto arrives = [&](Index i, Index j) {
+    for (auto peer : peers())
+      wait(arrived(peer, i, j), 1);
+  };
+  sendAndReceive(cfg, batches, send, arrives, receive);
 }
 
 /// The same in inboxes: for few bytes.
@@ -81,22 +65,34 @@ void exchangeInInboxes(const TransferConfig &cfg, const auto &partFor, const Out
 /// this rank's part first. Cores copy a chunk while the next one moves.
 template <class T>
 void exchangeByCopyEngines(const TransferConfig &cfg, const auto &partFor, const Out<T> &y) {
-  withSlots<T>(cfg, partFor, y, [&](const auto &slots, const auto &take) {
-    RowChunks chunks(slots.rows(), cfg.rows, cfg.chunks);
-    auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+  auto tiled = [&](const auto &view) { return view.tiled(cfg.rows, cfg.columns); };
+  auto parts = y.split(numRanks());
+  auto result = tiled(parts);
+  auto own = tiled(partFor(rank()));
+  auto slots = symmetric<T>({numRanks(), parts.rows(), y.cols()}, "slots");
+  auto received = tiled(slots);
+  RowChunks chunks(slots.rows(), cfg.rows, cfg.chunks);
+  auto arrived = signals({numRanks(), chunks.count()}, "arrived");
 
-    copyEngines().run("send", [&] {
-      for (auto peer : peers())
-        for (auto q : range(chunks.used())) {
-          auto chunk = [&](const auto &view) {
-            return view.slice(0, chunks.first(q), chunks.rows(q));
-          };
-          put(chunk(partFor(peer)), chunk(slots.on(peer).at(rank())));
-          notify(arrived.on(peer)(rank(), q));
-        }
-    });
-    take([&](Index s, Index i, Index) { wait(arrived(s, chunks.of(i)), 1); });
+  copyEngines().run("send", [&] {
+    for (auto peer : peers())
+      for (auto q : range(chunks.used())) {
+        auto chunk = [&](const auto &view) {
+          return view.slice(0, chunks.first(q), chunks.rows(q));
+        };
+        put(chunk(partFor(peer)), chunk(slots.on(peer).at(rank())));
+        notify(arrived.on(peer)(rank(), q));
+      }
   });
+  for (auto at : result.tiles(order::ownShardFirst)) {
+    auto [s, i, j] = at;
+    auto keep = [&] { result(s, i, j) = own(i, j); };
+    auto take = [&] {
+      wait(arrived(s, chunks.of(i)), 1);
+      result(s, i, j) = received(s, i, j);
+    };
+    when(s == rank(), keep, take);
+  }
 }
 
 /// One of the three.

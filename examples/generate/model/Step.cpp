@@ -27,7 +27,7 @@ public:
         rounds_(library_.rounds() && weights.areAllOf(DType::bf16)),
         streams_(shape.streams && shape.rows <= kFewRows),
         startsNorms_(rounds_ && shape.rows <= kFewRows),
-        addsInProducts_(ctx.ranks() == 1 || (rounds_ && shape.rows > kFewRows)),
+        addsInProducts_(ctx.ranks() == 1 || (rounds_ && (shape.rows > kFewRows || streams_))),
         partOverRanks_(streams_ ? kPartInMegakernel
                                 : library_.widthOverRanks(shape.rows, model.width)),
         turn_(turnAndAppend(model, cacheType, library_.headsOfTile(model))),
@@ -219,8 +219,8 @@ private:
   bool rounds_;      ///< rows to bf16, for products
   bool streams_;     ///< weights
   bool startsNorms_; ///< where a row is added to
-  /// A product adds to the rows itself: over ranks, too, where rows are many. A product of few rows has more of its
-  /// weights there before it begins if it waits for no rank.
+  /// A product adds to the rows itself: over ranks, too, where rows are many or weights stream. A launch for few rows
+  /// has more of its weights there before it begins if none in front of it waits for ranks.
   bool addsInProducts_;
   int partOverRanks_; ///< elements of a row that travel to other ranks at a time
   Kernel turn_, roundNormed_, addOverRanks_;
