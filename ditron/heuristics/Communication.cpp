@@ -64,9 +64,10 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
                    sent / calibration.copyBandwidth + local / chunks;
   double cores = kPutLaunch * calibration.signalLatency + byCores / (hasSeveral ? kOfSeveral : 1);
   double flagged = kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
-  if (flagged <= std::min(cores, engines))
+  bool byEngines = engines < cores && !traffic.needsCores;
+  if (flagged <= (byEngines ? engines : cores))
     return {false, true, static_cast<int64_t>(chunks)};
-  return {engines < cores, false, static_cast<int64_t>(chunks)};
+  return {byEngines, false, static_cast<int64_t>(chunks)};
 }
 
 Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks) {

@@ -28,6 +28,7 @@ struct Traffic {
   int64_t ranks = 1; ///< that take part
   /// Bytes that cores send where copy engines send fewer, each rank on to the next; 0: as many.
   int64_t byCores = 0;
+  bool needsCores = false; ///< copy engines have no such form
 };
 
 /// How the bytes of a collective are moved.
@@ -60,7 +61,7 @@ Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks);
 /// `most` elements, in powers of two.
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
 
-/// Whether the root of a broadcast in inboxes sends a part of `bytes` bytes to each of the others, which send it on: less
+/// Whether the root of a broadcast sends by cores a part of `bytes` bytes to each of the others, which send it on: less
 /// traffic for one more exchange.
 bool takesParts(int64_t bytes, int64_t ranks, const Calibration &calibration);
 

@@ -92,10 +92,12 @@ public:
   double last() const { return last_; }
 
 private:
-  /// Of a chunk, beside its bytes. Where it goes to several ranks in turn, that is longer: as four H200s took it.
+  /// Of a chunk, beside its bytes. Of sums for several ranks, each of which waits for its tiles, that is longer: as
+  /// four H200s took it.
   static double copySeconds(const OverlapProblem &p, const Calibration &c) {
     constexpr double kOfSeveral = 2;
-    return p.ranks > 2 ? kOfSeveral * c.copyLatency : c.copyLatency;
+    bool isLonger = p.ranks > 2 && p.exchange != Exchange::gather;
+    return isLonger ? kOfSeveral * c.copyLatency : c.copyLatency;
   }
   /// What a core sends in a second: behind each put it waits until that has arrived.
   static double bandwidthOfCore(const OverlapProblem &p, const Calibration &c) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The root's matrix on every rank. Cores of the root push few bytes to all at once, or, in two shots, a part to each
-// of the others, which send it on to the rest. Copy engines move many along a chain, so that no link carries them
+// The root's matrix on every rank. Cores of the root push few bytes to all at once. More bytes go in two shots, a part
+// to each of the others, which send it on to the rest. Copy engines move them along a chain, so that no link carries them
 // twice: each rank sends chunk q on to the next one while chunk q+1 arrives.
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
@@ -14,31 +14,60 @@
 
 namespace ditron::kernels {
 
+/// The batches of a matrix, which are dealt to the ranks behind the root, in two shots.
+struct Owners {
+  int root;
+  Index columns; ///< of batches
+
+  Index of(Index i, Index j) const {
+    return (root + 1 + (i * columns + j) % max(numRanks() - 1, 1)) % numRanks();
+  }
+};
+
+/// The root pushes batches to all others at once, or, in two shots, each to the one that owns it, who pushes it to the
+/// rest as soon as it is there.
 template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
   auto mine = x.tiled(cfg.rows, cfg.columns);
   auto result = y.tiled(cfg.rows, cfg.columns);
   auto slot = symmetric<T>({x.rows(), x.cols()}, "slot");
   auto received = slot.tiled(cfg.rows, cfg.columns);
-  auto batches = x.tiled(cfg.rows * cfg.batch, cfg.columns);
+  auto batched = [&](const auto &view) { return view.tiled(cfg.rows * cfg.batch, cfg.columns); };
+  auto batches = batched(x);
   auto arrived = signals({batches.rows(), batches.cols()}, "arrived");
+  Owners owners{cfg.root, batches.cols()};
+  auto isRoot = rank() == cfg.root;
 
+  auto push = [&](const auto &from, Index peer, Index i, Index j) {
+    put(batched(from)(i, j), batched(slot.on(peer))(i, j));
+    notify(arrived.on(peer)(i, j));
+  };
   auto send = [&](Index i, Index j) {
-    when(rank() == cfg.root, [&] {
-      for (auto peer : peers()) {
-        put(batches(i, j), slot.on(peer).tiled(cfg.rows * cfg.batch, cfg.columns)(i, j));
-        notify(arrived.on(peer)(i, j));
-      }
+    when(isRoot, [&] {
+      for (auto peer : peers())
+        if (cfg.twoShot)
+          when(peer == owners.of(i, j), [&] { push(x, peer, i, j); });
+        else
+          push(x, peer, i, j);
     });
   };
-  auto arrives = [&](Index i, Index j) {
-    when(rank() != cfg.root, [&] { wait(arrived(i, j), 1); });
+  auto sendOn = [&](Index i, Index j) {
+    when(rank() == owners.of(i, j), [&] {
+      for (auto peer : peers())
+        when(peer != cfg.root, [&] { push(slot, peer, i, j); });
+    });
   };
+  auto arrives = [&](Index i, Index j) { when(!isRoot, [&] { wait(arrived(i, j), 1); }); };
   auto receive = [&](Index i, Index j) {
     auto copy = [&](const auto &from) {
       eachOfBatch(cfg, i, result.rows(), [&](Index row) { result(row, j) = from(row, j); });
     };
-    arrives(i, j);
-    when(rank() == cfg.root, [&] { copy(mine); }, [&] { copy(received); });
+    auto take = [&] {
+      wait(arrived(i, j), 1);
+      if (cfg.twoShot)
+        sendOn(i, j);
+      copy(received);
+    };
+    when(isRoot, [&] { copy(mine); }, take);
   };
   sendAndReceive(cfg, batches, send, arrives, receive);
 }
@@ -61,7 +90,7 @@ template <class T> static void inInboxes(const BroadcastConfig &cfg, In<T> x, Ou
   });
 }
 
-/// In two shots. The tiles of a part follow one another; the first one is that of the rank behind the root.
+/// In two shots: a part of the tiles goes to each rank, that of the rank behind the root first.
 template <class T> static void inParts(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
   auto mine = x.tiled(cfg.rows, cfg.columns);
   auto result = y.tiled(cfg.rows, cfg.columns);
@@ -143,8 +172,8 @@ template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x
 
 Kernel broadcast(DType type, const BroadcastConfig &config) {
   checkTransfer("broadcast", config);
-  if (config.twoShot && (config.copyEngines || config.protocol != Protocol::ll))
-    throw CompileError("broadcast: shots is two, expected one without protocol=ll");
+  if (config.twoShot && config.copyEngines)
+    throw CompileError("broadcast: shots is two, expected one where copy engines move the data");
   return Any::dispatch(type, "broadcast", [&]<class T> {
     return Kernel("broadcast(x[M,N]) -> y[M,N]", [=](In<T> x, Out<T> y) {
       require(numRanks() > config.root, "the root is rank {}, expected one below {}",
@@ -159,18 +188,18 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
   });
 }
 
-/// Copy engines of a rank send to one other, and cores of the root to all. Behind the last chunk come
-/// its way along the chain and its copy.
+/// Copy engines of a rank send to one other, and cores of the root to all, or in two shots a part to each. Behind the
+/// last chunk come its way along the chain and its copy.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  auto hops = double(std::max<int64_t>(0, p.ranks - 2));
-  double chain = hops * p.calibration.memoryBandwidth / p.calibration.copyBandwidth;
-  auto last = static_cast<int64_t>((2 + chain) * double(bytes));
-  Config config = movedTransfer(
-      p, p["M"], p["N"], {bytes, last, std::min<int64_t>(2, p.ranks), (p.ranks - 1) * bytes});
+  bool isPartly = p.target.isGpu() && heuristics::takesParts(bytes, p.ranks, p.calibration);
+  int64_t others = std::max<int64_t>(1, p.ranks - 1);
+  heuristics::Traffic traffic{bytes, 2 * bytes, std::min<int64_t>(2, p.ranks), others * bytes};
+  if (isPartly) // the root sends each byte once, and who has it to the rest
+    traffic = {bytes, 2 * bytes, p.ranks, bytes + (others - 1) * bytes / others, true};
+  Config config = movedTransfer(p, p["M"], p["N"], traffic);
   config.add({"root", 0});
-  bool isPartly = heuristics::takesParts(bytes, p.ranks, p.calibration);
-  config.add({"shots", config["protocol"] == 1 && isPartly ? 1 : 0});
+  config.add({"shots", isPartly && config["engine"] == 0 ? 1 : 0});
   return config;
 }
 
@@ -183,7 +212,7 @@ static std::vector<ConfigParameter> parameters() {
        .candidates = {0, 1},
        .names = {"one", "two"},
        .minimum = 0,
-       .needs = {{"engine", {0}}, {"protocol", {1}}},
+       .needs = {{"engine", {0}}},
        .without = 0});
   return result;
 }
@@ -206,7 +235,10 @@ KernelEntry broadcastEntry() {
   };
   entry.checkCases.push_back(
       {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,protocol=ll,shots=two"});
+  entry.checkCases.push_back(
+      {{{"M", 9}, {"N", 7}}, "rows=2,columns=4,engine=cores,batch=2,stagger=yes,shots=two"});
   entry.variants.emplace_back("rows=2,columns=5,protocol=ll,engine=cores,shots=two");
+  entry.variants.emplace_back("rows=2,columns=5,protocol=simple,engine=cores,shots=two");
   entry.reference = reference;
   return entry;
 }

@@ -171,52 +171,26 @@ static Parts partsOf(const GemvConfig &cfg, Index rows, Index columns) {
   return inbox<f32>({numRanks(), rows, columns}, {cfg.m, cfg.n}, "parts");
 }
 
-/// Whether all tiles of a core are on their way to the ranks before it waits for the first sum. Cores that share
-/// the terms of a tile have it in registers, and wait with it.
-static bool sendsFirst(const GemvConfig &cfg) { return cfg.summed && cfg.sharers == 1; }
-
-/// Tile (i, j) of the products, multiplied in F, gated where it is.
-template <class F, class W, class X, class Y>
-static Tile productOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, Index N, Index i,
-                      Index j) {
-  auto [first, second] = cfg.byElements ? elementsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j)
-                                        : productsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j);
-  return cfg.gated == Gated::none ? first : first * sigmoid(first) * second;
-}
-
-/// Sends the products of all tiles of y.
-template <class F, class W, class X, class Y>
-static void sendProducts(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, const Parts &parts,
-                         const Out<Y> &y) {
-  if (sendsFirst(cfg))
-    for (auto [i, j] : y.tiled(cfg.m, cfg.n).tiles())
-      sendToAll(productOf<F>(cfg, in, y.cols(), i, j), *parts, i, j);
-}
-
-/// Tile (i, j) of the products, summed over the ranks where that is asked for.
-template <class F, class W, class X, class Y>
-static Tile sumOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, const Parts &parts,
-                  Index N, Index i, Index j) {
-  if (sendsFirst(cfg))
-    return sumOfAll<f32>(*parts, {cfg.m, cfg.n}, i, j);
-  Tile product = productOf<F>(cfg, in, N, i, j);
-  if (!parts)
-    return product;
-  sendToPeers(product, *parts, i, j);
-  return sumOfReceived<f32>(product, *parts, i, j);
-}
-
-/// Tile (i, j) of y before it is rounded. The residual is asked for first: it is there when the products are.
+/// Tile (i, j) of y before it is rounded, multiplied in F. The residual is asked for first: it is there
+/// when the products are.
 template <class F, class W, class X, class Y>
 static Tile resultOf(const GemvConfig &cfg, const GemvOperands<W, X, Y> &in, const Parts &parts,
                      Index N, Index i, Index j) {
   std::optional<Tile> residual;
   if (in.residual && (cfg.byElements || cfg.isLong))
     residual.emplace(in.residual->tiled(cfg.m, cfg.n)(i, j));
-  Tile sum = sumOf<F>(cfg, in, parts, N, i, j);
-  if (!in.residual)
-    return sum;
-  return sum + cast<f32>(residual ? *residual : Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)));
+  auto [first, second] = cfg.byElements ? elementsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j)
+                                        : productsOf<F>(cfg, in.x, in.weights, in.norm, N, i, j);
+  Var result = first;
+  if (cfg.gated != Gated::none)
+    result = first * sigmoid(first) * second;
+  if (parts) {
+    sendToPeers(first, *parts, i, j);
+    result = sumOfReceived<f32>(first, *parts, i, j);
+  }
+  if (in.residual)
+    result += cast<f32>(residual ? *residual : Tile(in.residual->tiled(cfg.m, cfg.n)(i, j)));
+  return result;
 }
 
 /// Products in F of x in X and weights in W, as results in Y.
@@ -230,7 +204,6 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
               GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
               auto ys = y.tiled(cfg.m, cfg.n);
               Parts parts = partsOf(cfg, ys.rows(), ys.cols());
-              sendProducts<F>(cfg, in, parts, y);
               for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers)))
                 ys(i, j) = cast<Y>(resultOf<F>(cfg, in, parts, y.cols(), i, j));
             }};
@@ -241,7 +214,6 @@ template <class F, class W, class X, class Y = X> static Kernel gemvOf(GemvConfi
             GemvOperands<W, X, Y> in{x, {rows, scales, minima}, {gain, squares, eps}, residual};
             auto ys = y.tiled(cfg.m, cfg.n);
             Parts parts = partsOf(cfg, ys.rows(), ys.cols());
-            sendProducts<F>(cfg, in, parts, y);
             for (auto [i, j] : ys.tiles(order::rowMajor.sharedBy(cfg.sharers))) {
               Tile next = cast<f32>(Tile(nextGain.tiled(cfg.n)(j)));
               Tile result = resultOf<F>(cfg, in, parts, y.cols(), i, j);

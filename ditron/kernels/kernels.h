@@ -289,8 +289,8 @@ struct AllReduceConfig : TransferConfig {
 Kernel allReduce(DType type, const AllReduceConfig &config = {});
 struct BroadcastConfig : TransferConfig {
   int root = 0; ///< a rank; another number ends the launch with a RuntimeError
-  /// With Protocol::ll the root sends each of the others a part, which that rank sends on to the rest: less traffic
-  /// from the root, one more trip.
+  /// Cores of the root send each of the others a part, which that rank sends on to the rest: less traffic from the
+  /// root, one more trip.
   bool twoShot = false;
 };
 /// broadcast(x[M,N]) -> y[M,N]: y is the root's x. Every rank has an x, of which only the root's is

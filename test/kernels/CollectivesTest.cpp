@@ -17,6 +17,7 @@ TEST(Collectives, EveryRankMayBeTheRoot) {
   const KernelEntry &entry = findKernel("broadcast");
   for (const char *engine :
        {",engine=cores", ",engine=cores,protocol=ll,shots=two,rows=2,columns=4",
+        ",engine=cores,protocol=simple,shots=two,rows=2,columns=4,stagger=yes",
         ",engine=copy,chunks=3,rows=2"})
     for (int root : {0, 1, 2, 3})
       for (Backend backend : {Backend::reference, Backend::cpu}) {
