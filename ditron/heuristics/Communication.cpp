@@ -39,9 +39,9 @@ ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t mos
 constexpr double kMostChunks = 16;
 /// Of a launch whose copy engines send one chunk, and of each chunk more, in copies' latencies.
 constexpr double kCopyLaunch = 3, kCopyChunk = 1;
-/// Of a launch that puts, notifies and waits, to its end, and of one in inboxes, in trips over the
-/// link.
-constexpr double kPutLaunch = 10, kInboxLaunch = 3.3;
+/// Of a launch that puts, notifies and waits, to its end, for one rank and for several, and of one in inboxes, in trips
+/// over the link.
+constexpr double kPutLaunch = 10, kPutSeveral = 8, kInboxLaunch = 3.3;
 /// The bytes that travel for one of data where each access has a flag.
 constexpr double kFlagged = 1.6;
 /// Of a launch whose copy engines send to several ranks, for each but the first, in copies' latencies; and of
@@ -62,7 +62,8 @@ TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibra
   double copies = kCopyLaunch + double(peers - 1) * kCopyPeer;
   double engines = copies * calibration.copyLatency + (chunks - 1) * between +
                    sent / calibration.copyBandwidth + local / chunks;
-  double cores = kPutLaunch * calibration.signalLatency + byCores / (hasSeveral ? kOfSeveral : 1);
+  double cores = hasSeveral ? kPutSeveral * calibration.signalLatency + byCores / kOfSeveral
+                            : kPutLaunch * calibration.signalLatency + byCores;
   double flagged = kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
   bool byEngines = engines < cores && !traffic.needsCores;
   if (flagged <= (byEngines ? engines : cores))

@@ -2,7 +2,8 @@
 //
 // Rows to the ranks they are for, how many being known only at run time: the exchange of a mixture
 // of experts. A sender announces a count to each rank and sends that many rows, chunk by chunk; a
-// receiver waits for the announcement, then for as many chunks as it says. The own rows are copied.
+// receiver waits for the announcement, then for as many chunks as it says. The own rows are copied. Chunks for one rank
+// after the other are dealt to the cores in turn. A core tells of its chunks when it has sent all of them.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/Registry.h"
 #include "ditron/kernels/functions/ElementTypes.h"
@@ -10,6 +11,16 @@
 #include <cmath>
 
 namespace ditron::kernels {
+
+/// Tiles of a grid, act(i, j) of those of this core: the first one is the next core's behind those of the `before` tiles that
+/// have been dealt.
+static void deal(Var<Index> &before, const auto &tiles, const auto &act) {
+  auto columns = tiles.cols(), count = tiles.rows() * columns;
+  auto first = (coreId() + numCores() - before.get() % numCores()) % numCores();
+  for (auto tile : range(first, count, numCores()))
+    act(tile / columns, tile % columns);
+  before += count;
+}
 
 template <class T> static Kernel allToAllOf(ChunkConfig cfg) {
   return {"all-to-all(x[T,H], counts[R]) -> y[R*T,H], received[R]",
@@ -37,31 +48,35 @@ template <class T> static Kernel allToAllOf(ChunkConfig cfg) {
               put(outgoingSizes(to), sizes.on(to).tiled(1)(rank()));
               notify(announced.on(to)(rank()));
             }
-            for (auto to : peers(Ring::next)) {
-              auto rows = rowsFor(to);
-              auto mine = tiled(rows);
-              auto slot = tiled(slots.on(to).at(rank()).slice(0, 0, rows.rows()));
-              for (auto [i, j] : mine.tiles()) {
-                put(mine(i, j), slot(i, j));
-                notify(arrived.on(to)(rank(), i, j));
+            auto toEach = [&](const auto &act) {
+              Var before = Index(0);
+              for (auto to : peers(Ring::next)) {
+                auto rows = rowsFor(to);
+                deal(before, tiled(rows), [&](Index i, Index j) { act(to, rows, i, j); });
               }
-            }
+            };
+            toEach([&](Index to, const auto &rows, Index i, Index j) {
+              auto slot = slots.on(to).at(rank()).slice(0, 0, rows.rows());
+              put(tiled(rows)(i, j), tiled(slot)(i, j));
+            });
+            toEach([&](Index to, const auto &, Index i, Index j) {
+              notify(arrived.on(to)(rank(), i, j));
+            });
 
             auto parts = y.split(numRanks());
             auto kept = rowsFor(rank());
-            auto own = tiled(kept);
-            auto ownPart = tiled(parts.at(rank()).slice(0, 0, kept.rows()));
-            for (auto [i, j] : own.tiles())
-              ownPart(i, j) = own(i, j);
+            Var before = Index(0);
+            deal(before, tiled(kept), [&](Index i, Index j) {
+              tiled(parts.at(rank()).slice(0, 0, kept.rows()))(i, j) = tiled(kept)(i, j);
+            });
             for (auto from : peers()) {
               wait(announced(from), 1);
               auto size = toIndex(sizes.read({from}));
               auto part = tiled(parts.at(from).slice(0, 0, size));
-              auto slot = tiled(slots.at(from).slice(0, 0, size));
-              for (auto [i, j] : part.tiles()) {
+              deal(before, part, [&](Index i, Index j) {
                 wait(arrived(from, i, j), 1);
-                part(i, j) = slot(i, j);
-              }
+                part(i, j) = tiled(slots.at(from).slice(0, 0, size))(i, j);
+              });
             }
             auto numbers = received.tiled(1);
             auto known = sizes.tiled(1);

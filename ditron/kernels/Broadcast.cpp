@@ -188,6 +188,18 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
   });
 }
 
+/// What is sent on goes in small pieces, some for each core: the first ones are on their way to the rest while the root
+/// sends the others.
+static void setPieces(const Problem &p, Config &config) {
+  constexpr int64_t kOfCore = 4, kMostBytes = 32768;
+  auto most = std::max<int64_t>(1, kMostBytes / static_cast<int64_t>(byteSize(p.type)));
+  auto tile = heuristics::spreadChunk(p["M"], p["N"], kOfCore * p.target.sms, most);
+  config.set("rows", tile.rows);
+  config.set("columns", tile.columns);
+  config.set("batch", 1);
+  config.set("stagger", 0);
+}
+
 /// Copy engines of a rank send to one other, and cores of the root to all, or in two shots a part to each. Behind the
 /// last chunk come its way along the chain and its copy.
 static Config defaults(const Problem &p) {
@@ -200,6 +212,8 @@ static Config defaults(const Problem &p) {
   Config config = movedTransfer(p, p["M"], p["N"], traffic);
   config.add({"root", 0});
   config.add({"shots", isPartly && config["engine"] == 0 ? 1 : 0});
+  if (config["shots"] && config["protocol"] == 0)
+    setPieces(p, config);
   return config;
 }
 
