@@ -36,6 +36,12 @@ ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t mos
   return chunkOf(std::clamp(share, kFewest, most), rows, columns);
 }
 
+ChunkShape forwardedChunk(int64_t rows, int64_t columns, int64_t cores, DType type) {
+  constexpr int64_t kOfCore = 4;
+  int64_t most = kMovedBytes / 2 / static_cast<int64_t>(byteSize(type));
+  return spreadChunk(rows, columns, kOfCore * cores, most);
+}
+
 constexpr double kMostChunks = 16;
 /// Of a launch whose copy engines send one chunk, and of each chunk more, in copies' latencies.
 constexpr double kCopyLaunch = 3, kCopyChunk = 1;

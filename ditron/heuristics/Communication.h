@@ -52,14 +52,17 @@ struct Senders {
 };
 
 /// For a matrix that is sent to each of the other ranks in `chunks`, on a GPU of `cores`: about half
-/// of the cores fill the link to another rank where each has several puts. Links to several ranks take all
-/// cores. What a core has goes at once, if that is two chunks, else in small pieces, which the receiver still finds in
-/// its cache. As measured on four H200s.
+/// of the cores fill the link to another rank where each has several puts. To several ranks all cores send. What a
+/// core has goes at once, if that is two chunks, else in smaller ones. As measured on four H200s.
 Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks);
 
 /// Chunks of a matrix that cores of a GPU move or sum: about one for each of `cores`, of 2048 to
 /// `most` elements, in powers of two.
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
+
+/// Chunks of a matrix that ranks send on, by `cores` of a GPU: some for each of them, so that the first ones are on
+/// their way to the rest while the root sends the others.
+ChunkShape forwardedChunk(int64_t rows, int64_t columns, int64_t cores, DType type);
 
 /// Whether the root of a broadcast sends by cores a part of `bytes` bytes to each of the others, which send it on: less
 /// traffic for one more exchange.

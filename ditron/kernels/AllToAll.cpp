@@ -12,7 +12,7 @@
 
 namespace ditron::kernels {
 
-/// Tiles of a grid, act(i, j) of those of this core: the first one is the next core's behind those of the `before` tiles that
+/// act(i, j) of each tile of a grid that this core has. The cores go on taking turns behind the `before` tiles that they
 /// have been dealt.
 static void deal(Var<Index> &before, const auto &tiles, const auto &act) {
   auto columns = tiles.cols(), count = tiles.rows() * columns;

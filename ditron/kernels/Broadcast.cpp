@@ -188,12 +188,9 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
   });
 }
 
-/// What is sent on goes in small pieces, some for each core: the first ones are on their way to the rest while the root
-/// sends the others.
+/// What is sent on goes in pieces of its own.
 static void setPieces(const Problem &p, Config &config) {
-  constexpr int64_t kOfCore = 4, kMostBytes = 32768;
-  auto most = std::max<int64_t>(1, kMostBytes / static_cast<int64_t>(byteSize(p.type)));
-  auto tile = heuristics::spreadChunk(p["M"], p["N"], kOfCore * p.target.sms, most);
+  auto tile = heuristics::forwardedChunk(p["M"], p["N"], p.target.sms, p.type);
   config.set("rows", tile.rows);
   config.set("columns", tile.columns);
   config.set("batch", 1);

@@ -307,6 +307,8 @@ void checkTransfer(std::string_view kernel, const TransferConfig &config) {
     refuse("batch", config.batch, 1, byWhom);
     refuse("stagger", config.stagger, 0, byWhom);
   }
+  if (config.senders > 0)
+    refuse("stagger", config.stagger, 0, "some cores only send");
   if (config.copyEngines && config.protocol == Protocol::ll)
     throw CompileError(fmt::format("{}: protocol is ll, expected simple where {}", kernel, byWhom));
 }

@@ -287,8 +287,15 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
   // CHECK: dist.notify %[[SUMMED]][%{{.*}}] add %c1
   // CHECK: tile.store %[[Y]], %[[C:.*]][%[[ROW]], %[[J]]]
   // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %[[J2:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first", 3 over batch>
+  // CHECK: %[[ISLAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST:.*]] : index
+  // CHECK: arith.cmpi eq, %[[ISLAST]], %false
   // CHECK: dist.wait %[[KNOWN]][%[[S2]], %{{.*}}] >= %c1
   // CHECK: tile.load %[[SUMS]][%[[S2]], %{{.*}}, %c0]
+  // CHECK: dist.tiles (%[[S3:.*]], %{{.*}}, %{{.*}}) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first", 3 over batch>
+  // CHECK: %[[NOWLAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]] : index
+  // CHECK: arith.cmpi eq, %[[NOWLAST]], %true
+  // CHECK: dist.wait %[[KNOWN]][%[[S3]], %{{.*}}] >= %c1
+  // CHECK: tile.load %[[SUMS]][%[[S3]], %{{.*}}, %c0]
   dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
       %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>

@@ -138,12 +138,21 @@ TEST(Collectives, ManyChunksHaveCoresThatOnlySend) {
   EXPECT_EQ(heuristics::chooseSenders(512, 132, 2).batch, 2);
   EXPECT_EQ(heuristics::chooseSenders(2048, 132, 2).cores, 48);
   EXPECT_EQ(heuristics::chooseSenders(1 << 20, 2, 2).cores, 0) << "too few cores to share out";
-  EXPECT_EQ(heuristics::chooseSenders(2048, 132, 4).cores, 0) << "all of them fill several links";
+  EXPECT_EQ(heuristics::chooseSenders(2048, 132, 4).cores, 0)
+      << "all of them send to several ranks";
   EXPECT_EQ(heuristics::chooseSenders(2048, 132, 4).batch, 1);
   EXPECT_TRUE(heuristics::chooseSenders(2048, 132, 4).inHalves);
   EXPECT_EQ(heuristics::chooseSenders(256, 132, 4).batch, 2) << "all that a core has, at once";
   EXPECT_EQ(heuristics::chooseSenders(128, 132, 4).batch, 1);
   EXPECT_FALSE(heuristics::chooseSenders(128, 132, 4).stagger) << "each core sends once";
+}
+
+TEST(Collectives, WhatIsSentOnGoesInPieces) {
+  heuristics::ChunkShape some = heuristics::forwardedChunk(1024, 4096, 132, DType::bf16);
+  EXPECT_EQ(some.rows * some.columns, 8192);
+  heuristics::ChunkShape most = heuristics::forwardedChunk(32768, 4096, 132, DType::bf16);
+  EXPECT_EQ(most.rows * most.columns * 2, 32768);
+  EXPECT_EQ(heuristics::forwardedChunk(1, 1, 132, DType::bf16).rows, 1);
 }
 
 TEST(Collectives, FewBytesAreSpreadOverFewCores) {

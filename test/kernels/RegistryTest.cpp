@@ -141,18 +141,20 @@ TEST(Config, SaysWhatHasNoEffect) {
 
 /// What was chosen, as printed, is taken back; what is not given says that it has no effect.
 TEST(Config, SettlesWhatHasNoEffect) {
-  for (const char *kernel : {"all-gather", "all-reduce", "ag-gemm", "gemm-rs", "gemm-ar"})
+  for (const char *kernel :
+       {"all-gather", "all-reduce", "broadcast", "ag-gemm", "gemm-rs", "gemm-ar"})
     for (const char *target : {"sm_90a", "x86-64"})
-      for (const char *given : {"", "engine=copy", "engine=cores"}) {
-        const KernelEntry &entry = findKernel(kernel);
-        Problem problem{{{"M", 4096}, {"N", 4096}, {"K", 4096}}};
-        problem.ranks = 2, problem.cores = 16, problem.target = traitsOf(target);
-        Config config = entry.configure(problem, given);
-        EXPECT_EQ(config.whatHasNoEffect(entry.parameters), "");
-        std::string text = config.text(entry.parameters);
-        EXPECT_EQ(entry.configure(problem, text).text(entry.parameters), text);
-        EXPECT_EQ(config["engine"] == 1 || config["chunks"] == 1, true) << text;
-      }
+      for (int64_t ranks : {2, 4})
+        for (const char *given : {"", "engine=copy", "engine=cores"}) {
+          const KernelEntry &entry = findKernel(kernel);
+          Problem problem{{{"M", 4096}, {"N", 4096}, {"K", 4096}}};
+          problem.ranks = ranks, problem.cores = 16, problem.target = traitsOf(target);
+          Config config = entry.configure(problem, given);
+          EXPECT_EQ(config.whatHasNoEffect(entry.parameters), "");
+          std::string text = config.text(entry.parameters);
+          EXPECT_EQ(entry.configure(problem, text).text(entry.parameters), text);
+          EXPECT_EQ(config["engine"] == 1 || config["chunks"] == 1, true) << text;
+        }
 }
 
 TEST(Config, RefusesTransferOptionsWithoutEffect) {
@@ -164,6 +166,19 @@ TEST(Config, RefusesTransferOptionsWithoutEffect) {
   EXPECT_EQ(error(), "reduce-scatter: senders is 8, expected 0 where copy engines move the data");
   config = {}, config.protocol = Protocol::ll, config.batch = 4;
   EXPECT_EQ(error(), "reduce-scatter: batch is 4, expected 1 where inboxes take the data");
+  config = {}, config.senders = 2, config.stagger = true;
+  EXPECT_EQ(error(), "reduce-scatter: stagger is 1, expected 0 where some cores only send");
+}
+
+TEST(Config, RefusesShotsThatAFormDoesNotHave) {
+  AllReduceConfig sums;
+  sums.twoShot = true, sums.senders = 2;
+  EXPECT_EQ(messageOf<CompileError>([&] { allReduce(DType::f32, sums); }),
+            "all-reduce: senders is 2, expected 0 with shots=two: those that add send on");
+  BroadcastConfig copies;
+  copies.twoShot = true, copies.copyEngines = true;
+  EXPECT_EQ(messageOf<CompileError>([&] { broadcast(DType::f32, copies); }),
+            "broadcast: shots is two, expected one where copy engines move the data");
 }
 
 TEST(Config, AssignsOverDefaults) {
