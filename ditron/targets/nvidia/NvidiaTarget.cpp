@@ -114,8 +114,8 @@ void NvidiaTarget::registerTranslations(DialectRegistry &registry) const {
   registerNVVMDialectTranslation(registry);
 }
 
-void NvidiaTarget::optimize(llvm::Module &code, const abi::KernelInfo &) const {
-  nvidia::optimize(code, chip_);
+void NvidiaTarget::optimize(llvm::Module &code, const abi::KernelInfo &info) const {
+  nvidia::optimize(code, chip_, info);
 }
 
 std::string NvidiaTarget::assembly(llvm::Module &code, const abi::KernelInfo &info) const {

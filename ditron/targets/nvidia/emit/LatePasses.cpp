@@ -3,8 +3,10 @@
 #include "ditron/targets/nvidia/emit/Assembly.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PatternMatch.h"
@@ -200,6 +202,141 @@ llvm::PreservedAnalyses PlaceLoads::run(llvm::Function &function, llvm::Function
   for (llvm::BasicBlock &block : function)
     order(block);
   return llvm::PreservedAnalyses::none();
+}
+
+//===-- Tasks ---------------------------------------------------------------------------------===//
+
+namespace {
+
+/// Computes again, in one loop, what was computed in front of it.
+class InTasks {
+public:
+  InTasks(llvm::Loop &tasks, llvm::LoopInfo &loops) : tasks_(tasks), loops_(loops) {}
+
+  void run() {
+    llvm::SmallVector<llvm::Use *> uses;
+    for (llvm::BasicBlock *block : tasks_.blocks())
+      for (llvm::Instruction &instruction : *block)
+        for (llvm::Use &use : instruction.operands())
+          if (isOutside(use.get()) && !isGiven(use.get()) && isCheap(use.get(), kDepth))
+            uses.push_back(&use);
+    for (llvm::Use *use : uses)
+      if (llvm::Instruction *place = placeFor(*use))
+        use->set(computed(*llvm::cast<llvm::Instruction>(use->get()), place));
+  }
+
+private:
+  static constexpr int kDepth = 16; ///< operations, one behind the other
+
+  bool isOutside(llvm::Value *value) const {
+    auto *instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    return instruction && !tasks_.contains(instruction);
+  }
+
+  /// What a core knows from the beginning: arguments of the kernel, also as pointers, of which LLVM knows that
+  /// they are global then, and the number of the thread.
+  static bool isGiven(llvm::Value *value) {
+    auto *call = llvm::dyn_cast<llvm::CallInst>(value);
+    auto *pointer = llvm::dyn_cast<llvm::IntToPtrInst>(value);
+    return llvm::isa<llvm::Argument>(value) ||
+           (pointer && llvm::isa<llvm::Argument>(pointer->getOperand(0))) ||
+           (call && call->getParent()->isEntryBlock() && call->getType()->isIntegerTy(32));
+  }
+
+  /// Whether a value is that of a few operations on what is given and constants.
+  static bool isCheap(llvm::Value *value, int depth) {
+    if (llvm::isa<llvm::Constant>(value) || isGiven(value))
+      return true;
+    auto *instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    bool isPlain = llvm::isa_and_nonnull<llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst,
+                                         llvm::SelectInst, llvm::GetElementPtrInst>(instruction);
+    if (auto *call = llvm::dyn_cast_or_null<llvm::IntrinsicInst>(instruction))
+      isPlain = llvm::is_contained({llvm::Intrinsic::smin, llvm::Intrinsic::smax,
+                                    llvm::Intrinsic::umin, llvm::Intrinsic::umax},
+                                   call->getIntrinsicID());
+    if (!isPlain || depth == 0 || llvm::isa<llvm::VectorType>(value->getType()))
+      return false;
+    switch (instruction->getOpcode()) {
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SRem:
+    case llvm::Instruction::URem:
+      return false;
+    default:
+      return llvm::all_of(instruction->operands(), [&](llvm::Value *operand) {
+        return llvm::isa<llvm::Function>(operand) || isCheap(operand, depth - 1);
+      });
+    }
+  }
+
+  /// In front of the loop in a task that the use is in, or of its block; null: nowhere.
+  llvm::Instruction *placeFor(llvm::Use &use) const {
+    auto *user = llvm::cast<llvm::Instruction>(use.getUser());
+    llvm::BasicBlock *block = user->getParent();
+    if (auto *phi = llvm::dyn_cast<llvm::PHINode>(user)) {
+      block = phi->getIncomingBlock(use);
+      if (!tasks_.contains(block))
+        return nullptr;
+    }
+    llvm::Loop *loop = loops_.getLoopFor(block);
+    while (loop != &tasks_ && loop->getParentLoop() != &tasks_)
+      loop = loop->getParentLoop();
+    if (loop != &tasks_) {
+      block = loop->getLoopPreheader();
+      if (!block)
+        return nullptr;
+    }
+    return &*block->getFirstInsertionPt();
+  }
+
+  llvm::Value *computed(llvm::Instruction &instruction, llvm::Instruction *place) {
+    if (llvm::Value *known = computed_.lookup({&instruction, place->getParent()}))
+      return known;
+    llvm::Instruction *copy = instruction.clone();
+    for (llvm::Use &operand : copy->operands())
+      if (isGiven(operand.get()))
+        operand.set(taken(operand.get(), place));
+      else if (auto *before = llvm::dyn_cast<llvm::Instruction>(operand.get()))
+        operand.set(computed(*before, place));
+    copy->insertBefore(place->getParent()->getFirstInsertionPt());
+    // Behind what it takes, which stands in the same block.
+    for (llvm::Value *operand : copy->operands())
+      if (auto *before = llvm::dyn_cast<llvm::Instruction>(operand);
+          before && before->getParent() == copy->getParent() && !before->comesBefore(copy))
+        copy->moveAfter(before);
+    return computed_[{&instruction, place->getParent()}] = copy;
+  }
+
+  /// What is given, as of that place: no pass takes it for what was known in front of the loop.
+  llvm::Value *taken(llvm::Value *given, llvm::Instruction *place) {
+    llvm::Type *type = given->getType();
+    if (!type->isIntegerTy(32) && !type->isIntegerTy(64))
+      return given;
+    llvm::Value *&known = computed_[{given, place->getParent()}];
+    if (!known) {
+      auto *form = llvm::FunctionType::get(type, {type}, false);
+      const char *constraints = type->isIntegerTy(32) ? "=r,0" : "=l,0";
+      llvm::IRBuilder<> b(place->getParent(), place->getParent()->getFirstInsertionPt());
+      known = b.CreateCall(form, llvm::InlineAsm::get(form, "", constraints, true), {given});
+    }
+    return known;
+  }
+
+  llvm::Loop &tasks_;
+  llvm::LoopInfo &loops_;
+  llvm::DenseMap<std::pair<llvm::Value *, llvm::BasicBlock *>, llvm::Value *> computed_;
+};
+
+} // namespace
+
+llvm::PreservedAnalyses ComputeInTasks::run(llvm::Function &function,
+                                            llvm::FunctionAnalysisManager &analyses) {
+  auto &loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  for (llvm::Loop *loop : loops.getTopLevelLoops())
+    if (!loop->isInnermost())
+      InTasks(*loop, loops).run();
+  analyses.invalidate(function, llvm::PreservedAnalyses::none());
+  return llvm::ADCEPass().run(function, analyses);
 }
 
 } // namespace ditron::nvidia

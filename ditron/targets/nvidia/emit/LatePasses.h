@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes over the code of a thread that come behind those of LLVM, in this order. They leave
+// Passes over the code of a thread that come behind those of LLVM, in this order. All but the last leave
 // kernels alone that compute products on tensor cores, whose registers are the assembler's matter.
 #pragma once
 #include "llvm/IR/PassManager.h"
@@ -23,6 +23,13 @@ struct ShareMasks : llvm::PassInfoMixin<ShareMasks> {
 /// Free loads, and what is computed with what they read, come where they take the fewest registers:
 /// right in front of the store that needs them, but for as many as hide the time that each takes.
 struct PlaceLoads : llvm::PassInfoMixin<PlaceLoads> {
+  llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
+};
+
+/// In the loop over the tasks of a graph: what is computed of the launch, or of the number of the thread, is
+/// computed where a task needs it. LLVM's passes compute it for all types of tasks in front of the loop, in
+/// registers that no type has left then.
+struct ComputeInTasks : llvm::PassInfoMixin<ComputeInTasks> {
   llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &analyses);
 };
 

@@ -81,7 +81,8 @@ static void keepLoops(llvm::Module &module) {
   }
 }
 
-void optimize(llvm::Module &module, const Chip &chip) {
+void optimize(llvm::Module &module, const Chip &chip, const abi::KernelInfo &info) {
+  bool isOfGraph = !info.exactCores.empty();
   auto machine = machineFor(chip);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
@@ -92,11 +93,13 @@ void optimize(llvm::Module &module, const Chip &chip) {
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(machine.get(), tuning);
   builder.registerOptimizerLastEPCallback(
-      [](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
+      [=](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
         llvm::FunctionPassManager late;
         late.addPass(TakeVectorsApart());
         late.addPass(ShareMasks());
         late.addPass(PlaceLoads());
+        if (isOfGraph)
+          late.addPass(ComputeInTasks());
         passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(late)));
       });
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);

@@ -19,7 +19,7 @@ class Module;
 namespace ditron::nvidia {
 
 /// Optimises the module for a chip, in place.
-void optimize(llvm::Module &module, const Chip &chip);
+void optimize(llvm::Module &module, const Chip &chip, const abi::KernelInfo &info);
 
 /// The PTX of an optimised module.
 std::string emitPtx(llvm::Module &module, const Chip &chip, const abi::KernelInfo &info);
