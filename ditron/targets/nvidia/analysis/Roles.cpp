@@ -317,7 +317,7 @@ Operation *firstOfRoles(func::FuncOp function) {
       bool isOfTiles = llvm::any_of(inner->getOperands(), [](Value v) { return isTile(v); }) ||
                        llvm::any_of(inner->getResults(), [](Value v) { return isTile(v); });
       bool speaks = isOfThreads(inner) && !isMemoryEffectFree(inner) &&
-                    !isa<BeginOp, OpenOp, AbortOp, ReleaseCopiesOp, ClusterBoxOp>(inner);
+                    !isa<BeginOp, OpenOp, AbortOp, ReleaseCopiesOp, ClusterBoxOp, LogOp>(inner);
       return speaks || (isOfTiles && !isa<arith::ConstantOp>(inner)) ? WalkResult::interrupt()
                                                                      : WalkResult::advance();
     });
