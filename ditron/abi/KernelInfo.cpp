@@ -203,12 +203,24 @@ void checkNumbers(const KernelInfo &info) {
   for (int64_t number : info.readAhead)
     check("read_ahead", number);
   for (const TensorMap &map : info.tensorMaps)
-    check("tensor_maps", map.argument);
+    if (check("tensor_maps", map.argument); map.fitted >= std::ssize(map.box))
+      throw RuntimeError(
+          fmt::format("description of a kernel: tensor_maps fits dimension {} of a box of {}",
+                      map.fitted, map.box.size()));
   for (size_t n = 0; n < info.copyProgram.size(); ++n)
     checkStep(info, n, check);
 }
 
 } // namespace
+
+std::vector<int64_t> TensorMap::boxFor(std::span<const int64_t> extents) const {
+  std::vector<int64_t> result = box;
+  if (fitted >= 0) {
+    int64_t rows = (extents[size_t(fitted)] + kFittedRows - 1) / kFittedRows * kFittedRows;
+    result[size_t(fitted)] = std::min(result[size_t(fitted)], rows);
+  }
+  return result;
+}
 
 std::optional<MeshAxes::Line> KernelInfo::teamLine() const {
   if (team.size() != 2)

@@ -46,11 +46,18 @@ struct TensorMap {
   int64_t argument = 0;
   std::vector<int64_t> box;
   bool roundsToTf32 = false; ///< elements of f32, on the way
+  /// The dimension along which a box is no longer than the argument, rounded up to kFittedRows; -1: none.
+  int64_t fitted = -1;
+  static constexpr int64_t kFittedRows = 8;
+
+  /// The box for an argument of these extents.
+  std::vector<int64_t> boxFor(std::span<const int64_t> extents) const;
 
   template <class Self, class Visit> static void fields(Self &self, Visit &&visit) {
     visit("argument", self.argument);
     visit("box", self.box);
     visit("tf32", self.roundsToTf32);
+    visit("fitted", self.fitted);
   }
   bool operator==(const TensorMap &) const = default;
 };

@@ -129,6 +129,15 @@ static int64_t sharersOf(const GemvShape &shape, const PairedTile &tile,
   return mayShare && 2 * tiles <= target.sms ? 2 : 1;
 }
 
+/// Few rows of W come in steps of 16 KB: what is read is W, and shorter steps keep less of it on its way.
+static int64_t termsOf(const GemvShape &shape, const PairedTile &tile, const DeviceTraits &target) {
+  constexpr int64_t kFewRows = 32, kStep = 16 * 1024, kLongest = 256;
+  if (!target.hasWarpgroups || tile.n > kFewRows || shape.isGated)
+    return tile.k;
+  int64_t terms = kStep / (tile.n * static_cast<int64_t>(byteSize(shape.type)));
+  return std::clamp<int64_t>(terms, tile.k, std::max<int64_t>(tile.k, kLongest));
+}
+
 GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   constexpr int64_t kRows = 64, kFew = 16, kFewest = 8;
   DType factors = shape.isExact ? DType::f32 : shape.type;
@@ -141,7 +150,8 @@ GemvTile gemvTile(const GemvShape &shape, const DeviceTraits &target) {
   if (target.isGpu()) {
     PairedTile tile =
         gemmTile({shape.B, shape.N, shape.K, factors, shape.cores, 1, /*isKMajor=*/true}, target);
-    return {tile.m, tile.n, tile.k, false, isShort ? sharersOf(shape, tile, target) : 1};
+    return {tile.m, tile.n, isShort ? termsOf(shape, tile, target) : tile.k, false,
+            isShort ? sharersOf(shape, tile, target) : 1};
   }
   constexpr int64_t kBlock = 32; // of packed weights, and whole vectors
   int64_t steps = tilesOf(shape.K, kLongest);

@@ -106,9 +106,12 @@ GpuExecutable::Binding GpuExecutable::makeBinding(const std::vector<KernelArgume
   Variant &variant = variantFor(arguments, launch);
   state_.prepare(variant.info, launch);
   std::vector<TensorMap> maps;
-  for (const abi::TensorMap &map : variant.info->tensorMaps)
-    maps.emplace_back(device_->driver()->use(), state_.mapped(*variant.info, map, launch).view(),
-                      map.box, map.roundsToTf32);
+  for (const abi::TensorMap &map : variant.info->tensorMaps) {
+    auto mapped = state_.mapped(*variant.info, map, launch);
+    StridedMemory memory = mapped.view();
+    maps.emplace_back(device_->driver()->use(), memory, map.boxFor(memory.extents),
+                      map.roundsToTf32);
+  }
   int cores = coresOf(variant, launch);
   if (isLogged_)
     state_.attach(device_->log(), cores);

@@ -5,7 +5,8 @@
 // CHECK-LABEL: func.func @product
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.readonly, tile.unit_stride}
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, ?], offset: ?>> {simt.read_ahead, tile.constant
-// CHECK: %[[PIPE:.*]] = nvidia.pipe : <14 of
+// CHECK: %[[ROWS:.*]] = arith.minui
+// CHECK: %[[PIPE:.*]] = nvidia.pipe rows(%[[ROWS]], %{{.*}}) : <14 of
 // CHECK: nvidia.ahead {
 // CHECK: %[[END:.*]] = arith.minsi
 // CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[END]] step

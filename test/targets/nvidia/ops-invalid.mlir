@@ -19,6 +19,14 @@ func.func @enqueue(%queue: !nvidia.queue<4 of i32, index>, %n: i32) {
 
 // -----
 
+func.func @pipe(%n: index) {
+  // expected-error @below {{has rows of 1 tiles, expected none or 2}}
+  %pipe = nvidia.pipe rows(%n) : <4 of tensor<64x64xbf16>, tensor<32x64xbf16>>
+  return
+}
+
+// -----
+
 func.func @receive(%pipe: !nvidia.pipe<4 of tensor<64x64xbf16>>) {
   // expected-error @below {{value is 'tensor<64x32xbf16>' but the pipe has 'tensor<64x64xbf16>'}}
   %a = nvidia.receive %pipe : <4 of tensor<64x64xbf16>> -> tensor<64x32xbf16>

@@ -40,7 +40,7 @@
 
 // The chip has warpgroups: a larger tile, a producer, registers from warps that need few. A pair of CTAs shares
 // B: each multicasts its part to both, and warps release slots in both. Results leave through shared memory.
-// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"least_cores":2,"dependent_launch":true,"tiles":[],"exact_cores":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[128,64],"tf32":false},{"argument":1,"box":[128,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
+// WARPGROUPS: // ditron {"version":1,"name":"gemm","target":"sm_90a",{{.*}}"requirements":[],"threads":384,"shared_bytes":230400,"scratch_bytes":0,"cluster":2,"least_cores":2,"dependent_launch":true,"tiles":[],"exact_cores":[],"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false,"fitted":-1},{"argument":0,"box":[128,64],"tf32":false,"fitted":-1},{"argument":1,"box":[128,64],"tf32":false,"fitted":-1}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // WARPGROUPS: .extern .shared .align 1024 .b8 ditron_shared[]
 // WARPGROUPS: .param .align 64 .b8 ditron_kernel_param_16[128]
 // WARPGROUPS: .reqntid 384
@@ -79,12 +79,12 @@
 // COLUMNS: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {{.*}}, 1, 1, 1, 0, 1;
 
 // Tiles whose width fits the number of cores: two blocks of 64 rows a warpgroup, the last of whose 3 blocks of columns overlap.
-// TALL: "threads":384,{{.*}}"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false},{"argument":0,"box":[256,64],"tf32":false},{"argument":1,"box":[176,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
+// TALL: "threads":384,{{.*}}"tensor_maps":[{"argument":2,"box":[64,64],"tf32":false,"fitted":-1},{"argument":0,"box":[256,64],"tf32":false,"fitted":-1},{"argument":1,"box":[176,64],"tf32":false,"fitted":-1}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // TALL-COUNT-6: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 // TALL-COUNT-8: wgmma.mma_async.sync.aligned.m64n176k16.f32.bf16.bf16
 
 // Few rows: the weights are the left side.
-// FEW: "threads":256,{{.*}}"tensor_maps":[{"argument":1,"box":[64,64],"tf32":false},{"argument":0,"box":[8,64],"tf32":false}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
+// FEW: "threads":256,{{.*}}"tensor_maps":[{"argument":1,"box":[64,64],"tf32":false,"fitted":-1},{"argument":0,"box":[8,64],"tf32":false,"fitted":-1}],"view_table":[],"tabled":[],"read_singly":[],"read_ahead":[]}
 // FEW: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16
 
 // One warpgroup and the producer have registers enough.

@@ -185,8 +185,8 @@ func.func @carried_from_memory(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> 
 
 // Leading dimensions are coordinates of TMA too. A slot is as wide as whole panels.
 // CHECK-LABEL: func.func @batched
-// CHECK-SAME: simt.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>}
-// CHECK: nvidia.pipe : <{{[0-9]+}} of tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, #tile.layout<"(64 : 64@m, 2 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
+// CHECK-SAME: simt.tensor_map = {argument = 0 : i64, box = array<i64: 1, 64, 64>, fitted = 1 : i64}
+// CHECK: nvidia.pipe rows(%{{.*}}, %{{.*}}) : <{{[0-9]+}} of tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, #tile.layout<"(64 : 64@m, 2 : 4096@m, 64 : 1@m | swizzle<3,3,3>@m)">>>
 // CHECK: nvidia.tma_load %{{.*}}[%[[B:.*]], %{{.*}}, %[[K:.*]]] by %{{.*}} tile 0 shape [64, 64]
 // CHECK: nvidia.tma_load %{{.*}}[%[[B]], %[[K]], %{{.*}}] by %{{.*}} tile 1 shape [64, 80]
 // CHECK: nvidia.wgmma {{.*}} : tensor<64x64xbf16, {{.*}}>, tensor<64x128xbf16, {{.*}}> -> tensor<64x80xf32

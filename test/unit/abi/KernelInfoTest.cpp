@@ -49,7 +49,7 @@ KernelInfo example() {
   info.exactCores = {Extent("a0.0 1 sub", info.arguments)};
   info.viewTable = {0, 0};
   info.tabled = {0};
-  info.tensorMaps = {{0, {64, 128}, true}, {3, {1, 64, 64}, false}};
+  info.tensorMaps = {{0, {64, 128}, true, 0}, {3, {1, 64, 64}, false}};
   info.readSingly = {1};
   info.readAhead = {1};
   info.team = {2, 3};
@@ -188,6 +188,7 @@ TEST(KernelInfo, NamesWhatIsWrong) {
   EXPECT_EQ(changed("/symmetric/0/extents/1", "a9.1"),
             of + "symmetric[0].extents[1] is wrong: extent 'a9.1' takes argument 9 of 3");
   EXPECT_EQ(changed("/tensor_maps/1/argument", 5), of + "tensor_maps has argument 5 of 5");
+  EXPECT_EQ(changed("/tensor_maps/0/fitted", 2), of + "tensor_maps fits dimension 2 of a box of 2");
   EXPECT_EQ(changed("/read_singly/0", -1), of + "read_singly has argument -1 of 5");
   EXPECT_EQ(changed("/team/0", 0), of + "team is no stride and extent of 1 or more");
   EXPECT_NE(changed("/arguments/0/type", "f7").find("arguments[0].type is wrong"),
@@ -235,6 +236,17 @@ TEST(KernelInfo, WordsOfArgumentsGoIntoATableOrAreParameters) {
   EXPECT_EQ(viewTable(info, words),
             (std::vector<int64_t>{20, 21, 22, 23, 24, 10, 11, 12, 20, 21, 22, 23, 24}));
   EXPECT_EQ(parameters(info, words), (std::vector<int64_t>{7, 20, 21, 22, 23, 24, 9}));
+}
+
+TEST(KernelInfo, BoxesAreNoLongerThanWhatTheyAreFittedTo) {
+  TensorMap map{0, {1, 64, 32}, false, 1};
+  auto boxFor = [&](int64_t rows) { return map.boxFor(std::vector<int64_t>{3, rows, 200}); };
+  EXPECT_EQ(boxFor(1), (std::vector<int64_t>{1, 8, 32}));
+  EXPECT_EQ(boxFor(16), (std::vector<int64_t>{1, 16, 32}));
+  EXPECT_EQ(boxFor(17), (std::vector<int64_t>{1, 24, 32}));
+  EXPECT_EQ(boxFor(1000), (std::vector<int64_t>{1, 64, 32}));
+  map.fitted = -1;
+  EXPECT_EQ(boxFor(1), map.box);
 }
 
 } // namespace

@@ -88,8 +88,8 @@ public:
     launch.words.push_back(0); // the status
     for (const abi::TensorMap &map : code_.info.tensorMaps) {
       Halves &array = *arrays_.at(size_t(map.argument));
-      launch.maps.push_back(
-          {reinterpret_cast<uint8_t *>(array.data()), 2, array.extents, array.strides(), map.box});
+      launch.maps.push_back({reinterpret_cast<uint8_t *>(array.data()), 2, array.extents,
+                             array.strides(), map.boxFor(array.extents)});
     }
     emulator::execute(code_.code, launch);
   }

@@ -56,12 +56,9 @@ public:
       launch.words.push_back(word);
   }
   emulator::TensorMap map(const abi::TensorMap &map) {
-    return {reinterpret_cast<uint8_t *>(place(0)),
-            bytes_,
-            {rows_, columns_},
-            {columns_, 1},
-            map.box,
-            map.roundsToTf32};
+    return {
+        reinterpret_cast<uint8_t *>(place(0)),    bytes_,          {rows_, columns_}, {columns_, 1},
+        map.boxFor(std::vector{rows_, columns_}), map.roundsToTf32};
   }
 
 private:

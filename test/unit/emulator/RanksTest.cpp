@@ -150,7 +150,7 @@ private:
       return {
           reinterpret_cast<uint8_t *>(arguments_[size_t(rank)][size_t(launch)][argument].data()),
           int64_t(byteSize(inputs.type(argument))), inputs.shape(argument),
-          abi::denseStrides(inputs.shape(argument)), map.box};
+          abi::denseStrides(inputs.shape(argument)), map.boxFor(inputs.shape(argument))};
     size_t number = argument - kernel_.parameters().size();
     const abi::SymmetricArray &request = layout_->arrays()[number];
     std::vector<int64_t> extents = request.extents, strides = abi::denseStrides(extents);

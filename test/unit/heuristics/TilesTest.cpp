@@ -150,5 +150,17 @@ TEST(GemvTiles, FewAreSharedByTwoSms) {
   EXPECT_EQ(sharersOf(8, 4096, 12288, kCpu), 1);
 }
 
+TEST(GemvTiles, FewRowsOfWeightsComeInLongSteps) {
+  auto tileOf = [](int64_t N, bool isGated = false) {
+    return gemvTile({64, N, 4096, DType::bf16, 132, false, false, isGated}, gpuOfWarpgroups());
+  };
+  EXPECT_EQ(tileOf(4096).n, 32);
+  EXPECT_EQ(tileOf(4096).k, 256);
+  EXPECT_EQ(tileOf(1536).n, 16);
+  EXPECT_EQ(tileOf(1536).k, 256) << "no longer";
+  EXPECT_EQ(tileOf(6144).k, 64) << "of 48 rows";
+  EXPECT_EQ(tileOf(3072, true).k, 64) << "two tiles of weights come at a time";
+}
+
 } // namespace
 } // namespace ditron::heuristics

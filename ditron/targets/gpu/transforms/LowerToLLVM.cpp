@@ -257,10 +257,12 @@ private:
     info->readSingly = readSingly(kernel);
     info->readAhead = readAhead(kernel);
     for (unsigned n = 0; n < kernel.getNumArguments(); ++n)
-      if (auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr))
+      if (auto map = kernel.getArgAttrOfType<DictionaryAttr>(n, kTensorMapAttr)) {
+        auto fitted = map.getAs<IntegerAttr>("fitted");
         info->tensorMaps.push_back({map.getAs<IntegerAttr>("argument").getInt(),
                                     map.getAs<DenseI64ArrayAttr>("box").asArrayRef().vec(),
-                                    map.contains("tf32")});
+                                    map.contains("tf32"), fitted ? fitted.getInt() : -1});
+      }
     return info;
   }
 

@@ -49,10 +49,10 @@ inline constexpr llvm::StringLiteral kLeastCoresAttr = "simt.least_cores";
 /// of the function).
 inline constexpr llvm::StringLiteral kDependentLaunchAttr = "simt.dependent_launch";
 /// What a tensor map describes (attribute of the argument of the function that points to it): a
-/// dictionary {argument, box, tf32, rows}, the number of the argument whose memory it is, the
+/// dictionary {argument, box, tf32, fitted}, the number of the argument whose memory it is, the
 /// extents of what is copied at a time, outermost first, and, if they are there, that elements of
-/// f32 are rounded to tf32 on the way, and the dimension along which copies end with a run of
-/// places.
+/// f32 are rounded to tf32 on the way, and the dimension along which a box is no longer than the argument,
+/// rounded up to abi::TensorMap::kFittedRows.
 inline constexpr llvm::StringLiteral kTensorMapAttr = "simt.tensor_map";
 /// Marks arguments that are read before the launches in front of a kernel have ended (unit attribute).
 inline constexpr llvm::StringLiteral kReadAheadAttr = "simt.read_ahead";

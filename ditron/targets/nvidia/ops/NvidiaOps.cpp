@@ -70,6 +70,13 @@ LogicalResult QueueType::verify(EmitError emitError, int64_t slots, ArrayRef<Typ
 
 LogicalResult TmaStoreOp::verify() { return requireCoords(*this, getView(), getCoords()); }
 
+LogicalResult PipeOp::verify() {
+  if (!getRows().empty() && getRows().size() != getType().getTiles().size())
+    return emitOpError() << "has rows of " << getRows().size() << " tiles, expected none or "
+                         << getType().getTiles().size();
+  return success();
+}
+
 LogicalResult TmaLoadOp::verify() {
   ArrayRef<RankedTensorType> tiles = getPipe().getType().getTiles();
   if (getTile() >= tiles.size())

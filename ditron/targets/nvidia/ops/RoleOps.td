@@ -26,17 +26,20 @@ def Nvidia_PipeOp : Nvidia_Op<"pipe", [MemoryEffects<[MemAlloc, MemWrite]>]> {
   let description = [{
     The slots go round in order. Each has two mbarriers: one completes when its tiles are there, one
     when every consumer warp has released it. With `leaving`, consumers may leave the kernel where the
-    producer waits for them: nvidia.leave.
+    producer waits for them: nvidia.leave. With `rows`, a number for each tile, TMA brings that
+    many of its first rows; those behind them are zero in all slots from the beginning on.
 
     Example:
     ```mlir
     %pipe = nvidia.pipe : <4 of tensor<128x64xbf16, #tile.layout<"(8192 : 1@m)">>>
+    %few = nvidia.pipe rows(%n) : <4 of tensor<64x64xbf16, #tile.layout<"(4096 : 1@m)">>>
     %rows = nvidia.pipe leaving : <10 of tensor<16384xi8>>
     ```
   }];
-  let arguments = (ins UnitAttr:$leaving);
+  let arguments = (ins Variadic<Index>:$rows, UnitAttr:$leaving);
   let results = (outs Nvidia_PipeType:$pipe);
-  let assemblyFormat = "(`leaving` $leaving^)? attr-dict `:` type($pipe)";
+  let assemblyFormat = "(`leaving` $leaving^)? (`rows` `(` $rows^ `)`)? attr-dict `:` type($pipe)";
+  let hasVerifier = 1;
 }
 
 def Nvidia_LeaveOp : Nvidia_Op<"leave", [MemoryEffects<[MemWrite]>]> {

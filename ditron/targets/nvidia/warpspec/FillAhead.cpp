@@ -159,10 +159,14 @@ void writeAhead(RolesOp roles, IsEarly isEarly) {
   reduceToEarly(*block, copied);
 }
 
-/// Which tiles may come ahead: constants, or, where the producer of a kernel of several ranks waits for others,
-/// all that the launch does not write.
+/// Constants, or, where the producer of a kernel of several ranks waits for others, all that the launch does not
+/// write.
+IsEarly earlyOf(func::FuncOp function) {
+  return function->hasAttr(gpu::kDistributedAttr) ? gpu::isReadOnly : gpu::isConstant;
+}
+
 std::optional<Filling> earlyFilling(RolesOp roles, bool isDistributed) {
-  auto filling = fillingOf(roles.getProducer(), isDistributed ? gpu::isReadOnly : gpu::isConstant);
+  auto filling = fillingOf(roles.getProducer(), earlyOf(roles->getParentOfType<func::FuncOp>()));
   bool isLate = filling && (filling->isBehindWaits || !isDistributed);
   return isLate && filling->hasEarly() ? filling : std::nullopt;
 }
@@ -177,6 +181,8 @@ void markArguments(const Fill &fill) {
 }
 
 } // namespace
+
+bool mayComeAhead(func::FuncOp function, Value view) { return earlyOf(function)(view); }
 
 void fillAhead(RolesOp roles) {
   auto function = roles->getParentOfType<func::FuncOp>();

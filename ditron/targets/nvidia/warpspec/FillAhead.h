@@ -35,6 +35,9 @@
 
 namespace ditron::nvidia {
 
+/// Whether tiles of a view may come ahead, whole: no launch in front of the kernel's has to be waited for.
+bool mayComeAhead(mlir::func::FuncOp function, mlir::Value view);
+
 /// Of a kernel whose pipes are filled in one loop, with tiles that no launch in front of it has to be waited
 /// for to find; nothing otherwise. Marks the arguments that are read before that: gpu::kReadAheadAttr.
 void fillAhead(RolesOp roles);

@@ -68,12 +68,49 @@ struct PipePattern : TilePattern<PipeOp> {
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, base, 0);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, positions(t), 1);
     pipe = b.create<LLVM::InsertValueOp>(op.getLoc(), pipe, there(t, base, type), 2);
+    clear(t, op, base);
     init(t, t.offset(base, bytes), slots, type.getCtas());
     b.replaceOp(op, pipe);
     return success();
   }
 
 private:
+  /// Rows that no copy brings are zero, in all slots.
+  static void clear(ThreadBuilder &t, PipeOp op, Value base) {
+    PipeType type = op.getType();
+    int64_t before = 0;
+    for (auto [tile, rows] : llvm::zip(type.getTiles(), op.getRows())) {
+      clear(t, type, tile, rows, t.offset(base, before));
+      before += tileBytes(tile);
+    }
+    if (!op.getRows().empty())
+      t.instructions.fenceShared();
+  }
+
+  /// By all threads of the CTA, 16 bytes each.
+  static void clear(ThreadBuilder &t, PipeType type, RankedTensorType tile, Value rows,
+                    Value first) {
+    OpBuilder &b = t.b;
+    int64_t height = tile.getDimSize(0), panel = height * kPanelBytes;
+    Value from = b.create<arith::IndexCastUIOp>(t.loc, b.getI32Type(), rows);
+    from = t.mul(from, t.i32(kPanelBytes));
+    Value begin = t.add(from, t.mul(t.thread(), t.i32(16)));
+    auto step = t.i32(16 * t.context.lanes * (t.context.warps + t.context.producerWarps));
+    Value zero =
+        b.create<arith::ConstantOp>(t.loc, b.getZeroAttr(VectorType::get({4}, b.getI32Type())));
+    OpBuilder::InsertionGuard guard(b);
+    auto slots = b.create<scf::ForOp>(t.loc, t.i32(0), t.i32(type.getSlots()), t.i32(1));
+    b.setInsertionPointToStart(slots.getBody());
+    Value slot = t.offset(first, t.mul(slots.getInductionVar(), t.i32(slotBytes(type))));
+    auto panels =
+        b.create<scf::ForOp>(t.loc, t.i32(0), t.i32(broughtBytes(tile) / panel), t.i32(1));
+    b.setInsertionPointToStart(panels.getBody());
+    Value place = t.offset(slot, t.mul(panels.getInductionVar(), t.i32(panel)));
+    auto pieces = b.create<scf::ForOp>(t.loc, begin, t.i32(panel), step);
+    b.setInsertionPointToStart(pieces.getBody());
+    b.create<LLVM::StoreOp>(t.loc, zero, t.offset(place, pieces.getInductionVar()), 16u);
+  }
+
   /// The first phases of `empty` count as complete: the producer begins with parity 1.
   static Value positions(ThreadBuilder &t) {
     Value all = t.makeWords(kPositions);
@@ -206,24 +243,41 @@ struct AcquirePattern : TilePattern<AcquireOp> {
     int64_t bytes = 0;
     for (RankedTensorType tile : type.getTiles())
       bytes += broughtBytes(tile);
-    if (op.getAhead())
-      t.instructions.arriveExpecting(pipe.full(slot), bytesLeft(t, pipe, bytes, *op.getAhead()));
-    else
+    auto made = op.getPipe().getDefiningOp<PipeOp>();
+    bool areFitted = made && !made.getRows().empty();
+    if (op.getAhead() || areFitted) {
+      Value all = areFitted ? bytesOfRows(t, made) : t.i32(bytes);
+      if (op.getAhead())
+        all = bytesLeft(t, pipe, all, *op.getAhead());
+      t.instructions.arriveExpecting(pipe.full(slot), all);
+    } else {
       t.instructions.arriveExpecting(pipe.full(slot), bytes);
+    }
     pipe.advance(kFillSlot, kFillParity);
     b.replaceOpWithNewOp<arith::IndexCastUIOp>(op, b.getIndexType(), slot);
     return success();
   }
 
 private:
+  /// Those of a slot.
+  static Value bytesOfRows(ThreadBuilder &t, PipeOp made) {
+    Value bytes = t.i32(0);
+    for (auto [tile, rows] : llvm::zip(made.getType().getTiles(), made.getRows())) {
+      Value count = t.b.create<arith::IndexCastUIOp>(t.loc, t.b.getI32Type(), rows);
+      bytes = t.add(bytes, t.mul(count, t.i32(broughtBytes(tile) / tile.getDimSize(0))));
+    }
+    return bytes;
+  }
+
   /// Those of a slot that are not there or on their way.
-  static Value bytesLeft(ThreadBuilder &t, Pipe &pipe, int64_t all, int64_t ahead) {
+  static Value bytesLeft(ThreadBuilder &t, Pipe &pipe, Value all, int64_t ahead) {
     Value count = pipe.get(kAhead);
     Value isAhead = t.b.create<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ne, count, t.i32(0));
     Value taken = t.b.create<arith::ExtUIOp>(t.loc, t.b.getI32Type(), isAhead);
     pipe.set(kAhead, t.b.create<arith::SubIOp>(t.loc, count, taken));
     pipe.set(kIsAhead, taken);
-    return t.b.create<arith::SelectOp>(t.loc, isAhead, t.i32(all - ahead), t.i32(all));
+    Value rest = t.b.create<arith::SubIOp>(t.loc, all, t.i32(ahead));
+    return t.b.create<arith::SelectOp>(t.loc, isAhead, rest, all);
   }
 };
 

@@ -46,6 +46,7 @@
 // Numbers that take a loop to find are found by the producer alone: Searches.h. Notifies are made by
 // a thread of their own: DeferNotifies.h.
 // test/targets/nvidia/specialize-warps.mlir shows it.
+#include "ditron/abi/KernelInfo.h"
 #include "ditron/targets/gpu/analysis/ArgumentView.h"
 #include "ditron/targets/gpu/analysis/Regions.h"
 #include "ditron/targets/nvidia/analysis/Clusters.h"
@@ -244,6 +245,43 @@ private:
     return ClusterValues(cluster.getInt()).canShare(load) ? cluster.getInt() : 1;
   }
 
+  /// Whether copies bring no more rows of a tile than its argument has: what lies beyond takes TMA longer than
+  /// what is there. Of left factors with the fewest rows that products of warpgroups have, as higher ones are for
+  /// more rows. Not of what comes ahead, nor of tiles that CTAs share.
+  static bool isFitted(core::LoadOp load, int64_t sharers) {
+    constexpr int64_t kLowest = 64;
+    Value view = load.getView();
+    std::optional<ArgumentView> part =
+        gpu::choicesOf(view).size() == 1 ? ArgumentView::of(view) : std::nullopt;
+    bool isLeft = llvm::any_of(load.getTile().getUsers(), [&](Operation *user) {
+      auto dot = dyn_cast<core::DotOp>(user);
+      return dot && dot.getLhs() == load.getTile();
+    });
+    return isLeft && sharers == 1 && tileOf(load.getTile()).getDimSize(0) == kLowest && part &&
+           !part->page && !mayComeAhead(load->getParentOfType<func::FuncOp>(), view);
+  }
+
+  /// Of each tile of a pipe, the rows that copies bring; none where all of them come.
+  static SmallVector<Value> rowsOf(const PipeLoads &loads, ImplicitLocOpBuilder &b) {
+    constexpr int64_t kRows = abi::TensorMap::kFittedRows;
+    SmallVector<Value> rows;
+    bool areSome = false;
+    for (const PipedTile &tile : loads.tiles) {
+      core::LoadOp load = tile.load;
+      rows.push_back(b.create<arith::ConstantIndexOp>(tileOf(load.getTile()).getDimSize(0)));
+      if (!isFitted(load, sharersOf(load)))
+        continue;
+      areSome = true;
+      ArgumentView view = *ArgumentView::of(load.getView());
+      unsigned dim = view.dimensionOf(static_cast<unsigned>(load.getCoords().size()) - 2);
+      Value extent = b.create<memref::DimOp>(view.argument, dim);
+      Value groups = b.create<arith::CeilDivUIOp>(extent, b.create<arith::ConstantIndexOp>(kRows));
+      Value there = b.create<arith::MulIOp>(groups, b.create<arith::ConstantIndexOp>(kRows));
+      rows.back() = b.create<arith::MinUIOp>(rows.back(), there);
+    }
+    return areSome ? rows : SmallVector<Value>();
+  }
+
   /// Whether a packed tile fits into the slots of a pipe, which CTAs that share it fill alike.
   static bool comesThrough(const LoadedPipe &one, core::LoadOp load, int64_t warps) {
     auto pipe = cast<PipeType>(one.pipe.getType());
@@ -319,7 +357,7 @@ private:
         auto &own = one.maps.emplace_back();
         core::LoadOp load = tile.load;
         for (Value view : choicesOf(load.getView()))
-          own.push_back(maps.of(load, view, sharers));
+          own.push_back(maps.of(load, view, sharers, isFitted(load, sharers)));
         one.shared.push_back(sharers > 1);
         one.ctas = std::max(one.ctas, sharers);
       }
@@ -342,8 +380,8 @@ private:
     for (auto [n, one] : llvm::enumerate(pipes)) {
       int64_t count = one.loads.isInner() ? slots : slotsOfOuter;
       bool isFirst = shared[n] == static_cast<int64_t>(n);
-      one.pipe = isFirst ? Value(b.create<PipeOp>(
-                               PipeType::get(b.getContext(), count, tilesOf(one.loads), one.ctas)))
+      auto type = PipeType::get(b.getContext(), count, tilesOf(one.loads), one.ctas);
+      one.pipe = isFirst ? Value(b.create<PipeOp>(type, rowsOf(one.loads, b), /*leaving=*/false))
                          : pipes[static_cast<size_t>(shared[n])].pipe;
     }
     return pipes;

@@ -126,7 +126,7 @@ private:
   static void split(func::FuncOp function, ArrayRef<core::LoadOp> loads, PipeType ring) {
     Block &body = function.front();
     ImplicitLocOpBuilder b(function.getLoc(), firstOfRoles(function));
-    auto pipe = b.create<PipeOp>(ring, /*leaving=*/true);
+    auto pipe = b.create<PipeOp>(ring, ValueRange(), /*leaving=*/true);
     auto roles = b.create<RolesOp>();
     Block *producer = b.createBlock(&roles.getProducer()),
           *consumer = b.createBlock(&roles.getConsumer());

@@ -19,11 +19,11 @@ template <class Op> static unsigned rowOf(Op op, const ArgumentView &view) {
   return view.dimensionOf(static_cast<unsigned>(op.getCoords().size()) - 2);
 }
 
-Value TensorMaps::of(core::LoadOp load, Value choice, int64_t ctas) {
+Value TensorMaps::of(core::LoadOp load, Value choice, int64_t ctas, bool isFitted) {
   ArgumentView view = *ArgumentView::of(choice);
   RankedTensorType tile = tileOf(load.getTile());
   return of(view.argument, tile.getElementType(), rowOf(load, view), tile.getDimSize(0) / ctas,
-            view.page != nullptr);
+            view.page != nullptr, isFitted);
 }
 
 Value TensorMaps::of(core::StoreOp store) {
@@ -33,7 +33,8 @@ Value TensorMaps::of(core::StoreOp store) {
             view.page != nullptr);
 }
 
-Value TensorMaps::of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages) {
+Value TensorMaps::of(BlockArgument view, Type element, unsigned row, int64_t rows, bool hasPages,
+                     bool isFitted) {
   Builder b(function_);
   SmallVector<int64_t> box(static_cast<size_t>(cast<MemRefType>(view.getType()).getRank()), 1);
   box.back() = kPanelBytes / storageBytes(element);
@@ -45,6 +46,8 @@ Value TensorMaps::of(BlockArgument view, Type element, unsigned row, int64_t row
       b.getNamedAttr("box", b.getDenseI64ArrayAttr(box))};
   if (element.isF32()) // as products read them
     fields.push_back(b.getNamedAttr("tf32", b.getUnitAttr()));
+  if (isFitted)
+    fields.push_back(b.getNamedAttr("fitted", b.getI64IntegerAttr(row)));
   DictionaryAttr wanted = b.getDictionaryAttr(fields);
   for (unsigned n = 0; n < function_.getNumArguments(); ++n)
     if (function_.getArgAttr(n, kTensorMapAttr) == wanted)

@@ -13,15 +13,15 @@ public:
   explicit TensorMaps(mlir::func::FuncOp function) : function_(function) {}
 
   /// `choice`: one of those of the load's view (gpu::choicesOf). `ctas`: CTAs that load a part of
-  /// the tile each, by multicast.
-  mlir::Value of(core::LoadOp load, mlir::Value choice, int64_t ctas);
+  /// the tile each, by multicast. `isFitted`: a box has no more rows than the argument, rounded up.
+  mlir::Value of(core::LoadOp load, mlir::Value choice, int64_t ctas, bool isFitted);
   mlir::Value of(core::StoreOp store);
 
 private:
   /// For boxes of `rows` rows, along dimension `row`, of 128 bytes. The pages of symmetric memory
   /// are a first dimension.
   mlir::Value of(mlir::BlockArgument view, mlir::Type element, unsigned row, int64_t rows,
-                 bool hasPages);
+                 bool hasPages, bool isFitted = false);
 
   mlir::func::FuncOp function_;
 };
