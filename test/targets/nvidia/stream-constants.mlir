@@ -6,14 +6,14 @@
 !table = memref<?x?xi64, strided<[?, ?], offset: ?>>
 
 // The producer walks through the tasks as far as they lead to W: it waits for none, and reads no x. Up to 64 KB
-// of a ring of 168 KB are on their way. A task that leaves the kernel says so.
+// of a ring of 200 KB are on their way. A task that leaves the kernel says so.
 // CHECK-LABEL: func.func @task(
 // CHECK-SAME: %[[TASKS:[a-z0-9]+]]: memref<?x?xi64, {{[^{]*}}{tile.readonly}
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<?x?xf32,
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?xf32,
 // CHECK-SAME: simt.ctas_per_sm = 1
 // CHECK-SAME: simt.producer_warps = 4
-// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <21 of tensor<8192xi8>>
+// CHECK: %[[RING:.*]] = nvidia.pipe leaving : <25 of tensor<8192xi8>>
 // CHECK-NEXT: nvidia.roles producer {
 // CHECK-NEXT: scf.for %[[T:.*]] =
 // CHECK-NEXT: memref.load %[[TASKS]][%[[T]],
@@ -38,7 +38,7 @@
 // THREADS-LABEL: func.func @task(
 // THREADS: mbarrier.try_wait{{.*}}ld.volatile.shared.u32
 // THREADS: scf.if
-// THREADS-COUNT-19: mbarrier.try_wait
+// THREADS-COUNT-23: mbarrier.try_wait
 // THREADS: "exit;"
 // THREADS: mbarrier.try_wait
 // THREADS: mbarrier.arrive.expect_tx

@@ -157,7 +157,7 @@ private:
   }
 
   static constexpr int64_t kBarriers = 2048;    ///< bytes of them, and of what is aligned
-  static constexpr int64_t kBytes = 168 * 1024; ///< of a ring; beyond, it is of no more use
+  static constexpr int64_t kBytes = 200 * 1024; ///< of a ring; what is left is for L1
 };
 
 } // namespace
