@@ -171,5 +171,47 @@ TEST_F(LatePasses, MasksOfUnknownNumbersStay) {
   EXPECT_EQ(compared(after(ShareMasks(), masks(thread, extent, {1, 2}, ""))), unchanged);
 }
 
+/// A loop over tasks: those of one type store a bound of the launch, those of another one do so in a loop.
+std::string tasks(const std::string &bound) {
+  return "define void @f(i64 %extent, i64 %shared, i64 %n, ptr %p) {\n"
+         "entry:\n%low = and i64 %extent, 31\n%bound = " +
+         bound +
+         "\nbr label %task\n"
+         "task:\n%t = phi i64 [0, %entry], [%u, %end]\n%is = icmp eq i64 %t, 7\n"
+         "br i1 %is, label %plain, label %before\n"
+         "plain:\nstore volatile i64 %bound, ptr %p\nbr label %end\n"
+         "before:\nbr label %inner\n"
+         "inner:\n%k = phi i64 [0, %before], [%l, %inner]\nstore volatile i64 %bound, ptr %p\n"
+         "%l = add i64 %k, 1\n%more = icmp slt i64 %l, %n\nbr i1 %more, label %inner, label %end\n"
+         "end:\n%u = add i64 %t, 1\n%go = icmp slt i64 %u, %n\n"
+         "br i1 %go, label %task, label %done\ndone:\nret void\n}\n";
+}
+
+/// The blocks that have an instruction.
+std::multiset<std::string> blocksWith(const llvm::Function &function, unsigned opcode) {
+  std::multiset<std::string> blocks;
+  for (const llvm::Instruction &instruction : llvm::instructions(function))
+    if (instruction.getOpcode() == opcode)
+      blocks.insert(instruction.getParent()->getName().str());
+  return blocks;
+}
+
+TEST_F(LatePasses, TasksComputeWhatFollowsFromTheLaunch) {
+  using Blocks = std::multiset<std::string>;
+  const llvm::Function &function = after(ComputeInTasks(), tasks("mul i64 %low, 12"));
+  // In the task, but in front of its loop.
+  EXPECT_EQ(blocksWith(function, llvm::Instruction::Mul), (Blocks{"before", "plain"}));
+  EXPECT_EQ(blocksWith(function, llvm::Instruction::And), (Blocks{"before", "plain"}));
+}
+
+TEST_F(LatePasses, WhatIsReadOrTakesLongIsComputedOnce) {
+  using Blocks = std::multiset<std::string>;
+  EXPECT_EQ(
+      blocksWith(after(ComputeInTasks(), tasks("udiv i64 %low, %shared")), llvm::Instruction::UDiv),
+      Blocks{"entry"});
+  EXPECT_EQ(blocksWith(after(ComputeInTasks(), tasks("load i64, ptr %p")), llvm::Instruction::Load),
+            Blocks{"entry"});
+}
+
 } // namespace
 } // namespace ditron::nvidia

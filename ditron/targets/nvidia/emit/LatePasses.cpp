@@ -270,7 +270,7 @@ private:
   }
 
   /// In front of the loop in a task that the use is in, or of its block; null: nowhere.
-  llvm::Instruction *placeFor(llvm::Use &use) const {
+  llvm::Instruction *placeFor(llvm::Use &use) {
     auto *user = llvm::cast<llvm::Instruction>(use.getUser());
     llvm::BasicBlock *block = user->getParent();
     if (auto *phi = llvm::dyn_cast<llvm::PHINode>(user)) {
@@ -286,7 +286,7 @@ private:
       if (!block)
         return nullptr;
     }
-    return &*block->getFirstInsertionPt();
+    return places_.try_emplace(block, &*block->getFirstInsertionPt()).first->second;
   }
 
   llvm::Value *computed(llvm::Instruction &instruction, llvm::Instruction *place) {
@@ -298,12 +298,7 @@ private:
         operand.set(taken(operand.get(), place));
       else if (auto *before = llvm::dyn_cast<llvm::Instruction>(operand.get()))
         operand.set(computed(*before, place));
-    copy->insertBefore(place->getParent()->getFirstInsertionPt());
-    // Behind what it takes, which stands in the same block.
-    for (llvm::Value *operand : copy->operands())
-      if (auto *before = llvm::dyn_cast<llvm::Instruction>(operand);
-          before && before->getParent() == copy->getParent() && !before->comesBefore(copy))
-        copy->moveAfter(before);
+    copy->insertBefore(place->getIterator());
     return computed_[{&instruction, place->getParent()}] = copy;
   }
 
@@ -316,8 +311,8 @@ private:
     if (!known) {
       auto *form = llvm::FunctionType::get(type, {type}, false);
       const char *constraints = type->isIntegerTy(32) ? "=r,0" : "=l,0";
-      llvm::IRBuilder<> b(place->getParent(), place->getParent()->getFirstInsertionPt());
-      known = b.CreateCall(form, llvm::InlineAsm::get(form, "", constraints, true), {given});
+      known = llvm::IRBuilder<>(place).CreateCall(
+          form, llvm::InlineAsm::get(form, "", constraints, true), {given});
     }
     return known;
   }
@@ -325,6 +320,8 @@ private:
   llvm::Loop &tasks_;
   llvm::LoopInfo &loops_;
   llvm::DenseMap<std::pair<llvm::Value *, llvm::BasicBlock *>, llvm::Value *> computed_;
+  llvm::DenseMap<llvm::BasicBlock *, llvm::Instruction *>
+      places_; ///< in front of all that was there
 };
 
 } // namespace
