@@ -80,6 +80,13 @@ LogicalResult convertToLLVM(ModuleOp module, LLVMTypeConverter &types) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
+llvm::PipelineTuningOptions tuning() {
+  llvm::PipelineTuningOptions options;
+  options.LoopVectorization = options.SLPVectorization = false;
+  options.ForgetAllSCEVInLoopUnroll = true;
+  return options;
+}
+
 void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
                         llvm::OptimizationLevel level) {
   llvm::LoopAnalysisManager loops;

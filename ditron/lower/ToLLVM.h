@@ -7,6 +7,7 @@
 namespace llvm {
 class Module;
 class PassBuilder;
+class PipelineTuningOptions;
 } // namespace llvm
 
 namespace mlir {
@@ -22,7 +23,11 @@ void populateSimplificationPatterns(mlir::RewritePatternSet &patterns);
 /// LLVM dialect.
 mlir::LogicalResult convertToLLVM(mlir::ModuleOp module, mlir::LLVMTypeConverter &types);
 
-/// Runs LLVM's own pipeline of passes on a module.
+/// What LLVM's own pipeline does to kernels, which are written in vectors: nothing is vectorised again, and what is known
+/// of loops is forgotten at once when one is unrolled. Loop by loop that takes time quadratic in their number, and a kernel
+/// of a graph has many.
+llvm::PipelineTuningOptions tuning();
+/// Runs that pipeline of passes on a module.
 void runDefaultPipeline(llvm::Module &module, llvm::PassBuilder &builder,
                         llvm::OptimizationLevel level);
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small models of random numbers, of every format: generate computes what plain Python computes.
 
-usage: model_test.py GENERATE INSPECT FOLDER
+usage: model_test.py GENERATE INSPECT FOLDER PART
+
+PART: all of one model (llama), or every form of weights (weights).
 """
 import json
 import math
@@ -13,7 +15,7 @@ import sys
 import tiny_models
 
 GENERATE, INSPECT = sys.argv[1:3]
-FOLDER = pathlib.Path(sys.argv[3])
+FOLDER, PART = pathlib.Path(sys.argv[3]), sys.argv[4]
 TEXT = "In the été of 12 the 世界's    thing,\n\nhere."
 PROMPT = "the thing of"
 
@@ -174,45 +176,53 @@ def checkFaults(path, model):
     refused(small, '"num_hidden_layers" has a number that is not whole')
 
 
+def checkLlama():
+    """All that generate does, with one model."""
+    model, path = tiny_models.llama(), FOLDER / "llama.gguf"
+    model.writeGguf(path, "llama")
+    tokens = checkModel(path, model, [0])
+    checkInterpreter(path, model, tokens)
+    checkTrace(path)
+    checkSampling(path)
+    for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
+        checkBatch(path, *options)
+    checkOptions(path)
+    checkFaults(path, model)
+    checkLostSequence()
+
+
+def checkWeights():
+    """Models of other weights, architectures and files."""
+    # Matrices that stay in 16 bits, and the same numbers in f32.
+    for dtype in ("BF16", "F16"):
+        short = tiny_models.llama(5, (dtype,), tied=True)
+        short.writeGguf(FOLDER / f"{dtype}.gguf", "llama")
+        expected = checkPerplexity(FOLDER / f"{dtype}.gguf", short)
+        short.tensors = {name: tensor.asF32() for name, tensor in short.tensors.items()}
+        short.writeGguf(FOLDER / "wide.gguf", "llama")
+        wide = checkPerplexity(FOLDER / "wide.gguf", short)
+        assert abs(expected / wide - 1) < 1e-6, f"{dtype}: perplexity {expected}, in f32 {wide}"
+
+    # Matrices that stay in blocks.
+    for dtype, isTied in (("Q8_0", True), ("Q4_1", False)):
+        packed = tiny_models.llama(3, (dtype,), tied=isTied)
+        packed.writeGguf(FOLDER / f"{dtype}.gguf", "llama")
+        checkModel(FOLDER / f"{dtype}.gguf", packed, [0])
+
+    qwen = tiny_models.qwen3()
+    qwen.writeGguf(FOLDER / "qwen3.gguf", "qwen3", "qwen2")
+    checkModel(FOLDER / "qwen3.gguf", qwen, [0])
+
+    hub = tiny_models.llama(3, ("F32", "F16", "BF16"), tied=True, form="halves")
+    hub.writeHub(FOLDER / "llama", "LlamaForCausalLM")
+    checkModel(FOLDER / "llama", hub, [0, 2])
+
+    qwen = tiny_models.qwen3(4, ("BF16",), tied=False)
+    qwen.writeHub(FOLDER / "qwen3", "Qwen3ForCausalLM", parts=3)
+    checkModel(FOLDER / "qwen3", qwen, [0, 2])
+    checkModel(FOLDER / "qwen3" / "model.safetensors.index.json", qwen, [0, 2])
+
+
 FOLDER.mkdir(parents=True, exist_ok=True)
-llama = tiny_models.llama()
-llama.writeGguf(FOLDER / "llama.gguf", "llama")
-tokens = checkModel(FOLDER / "llama.gguf", llama, [0])
-checkInterpreter(FOLDER / "llama.gguf", llama, tokens)
-checkTrace(FOLDER / "llama.gguf")
-checkSampling(FOLDER / "llama.gguf")
-for options in ([], ["--mode", "megakernel"], ["--ranks", "2"], ["--temperature", "2", "--seed", "5"]):
-    checkBatch(FOLDER / "llama.gguf", *options)
-checkOptions(FOLDER / "llama.gguf")
-checkFaults(FOLDER / "llama.gguf", llama)
-checkLostSequence()
-
-# Matrices that stay in 16 bits, and the same numbers in f32.
-for dtype in ("BF16", "F16"):
-    short = tiny_models.llama(5, (dtype,), tied=True)
-    short.writeGguf(FOLDER / f"{dtype}.gguf", "llama")
-    expected = checkPerplexity(FOLDER / f"{dtype}.gguf", short)
-    short.tensors = {name: tensor.asF32() for name, tensor in short.tensors.items()}
-    short.writeGguf(FOLDER / "wide.gguf", "llama")
-    wide = checkPerplexity(FOLDER / "wide.gguf", short)
-    assert abs(expected / wide - 1) < 1e-6, f"{dtype}: perplexity {expected}, in f32 {wide}"
-
-# Matrices that stay in blocks.
-for dtype, isTied in (("Q8_0", True), ("Q4_1", False)):
-    packed = tiny_models.llama(3, (dtype,), tied=isTied)
-    packed.writeGguf(FOLDER / f"{dtype}.gguf", "llama")
-    checkModel(FOLDER / f"{dtype}.gguf", packed, [0])
-
-qwen = tiny_models.qwen3()
-qwen.writeGguf(FOLDER / "qwen3.gguf", "qwen3", "qwen2")
-checkModel(FOLDER / "qwen3.gguf", qwen, [0])
-
-hub = tiny_models.llama(3, ("F32", "F16", "BF16"), tied=True, form="halves")
-hub.writeHub(FOLDER / "llama", "LlamaForCausalLM")
-checkModel(FOLDER / "llama", hub, [0, 2])
-
-qwen = tiny_models.qwen3(4, ("BF16",), tied=False)
-qwen.writeHub(FOLDER / "qwen3", "Qwen3ForCausalLM", parts=3)
-checkModel(FOLDER / "qwen3", qwen, [0, 2])
-checkModel(FOLDER / "qwen3" / "model.safetensors.index.json", qwen, [0, 2])
-print("eight models, as plain Python computes them")
+{"llama": checkLlama, "weights": checkWeights}[PART]()
+print(f"{PART}: as plain Python computes it")

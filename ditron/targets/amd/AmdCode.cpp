@@ -65,10 +65,7 @@ void optimize(llvm::Module &module, const Chip &chip) {
   module.setDataLayout(machine->createDataLayout());
   module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
   approximate(module);
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::PassBuilder builder(machine.get(), lower::tuning());
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O3);
 }
 

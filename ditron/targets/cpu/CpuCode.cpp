@@ -102,10 +102,7 @@ void HostMachine::optimize(llvm::Module &module) const {
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", std::to_string(8 * vectorBytes()));
   markForSanitizer(module);
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false; // the kernel is written in vectors
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine_.get(), tuning);
+  llvm::PassBuilder builder(machine_.get(), lower::tuning());
   addSanitizerPasses(builder, machine_.get());
   lower::runDefaultPipeline(module, builder, llvm::OptimizationLevel::O2);
 }

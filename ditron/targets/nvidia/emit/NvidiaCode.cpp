@@ -88,10 +88,7 @@ void optimize(llvm::Module &module, const Chip &chip, const abi::KernelInfo &inf
   module.setDataLayout(machine->createDataLayout());
   markConvergent(module);
   keepLoops(module);
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine.get(), tuning);
+  llvm::PassBuilder builder(machine.get(), lower::tuning());
   builder.registerOptimizerLastEPCallback(
       [=](llvm::ModulePassManager &passes, llvm::OptimizationLevel) {
         llvm::FunctionPassManager late;
