@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the kernels of the registry on this machine's GPU and verifies every result.
 
-    python3 kernels_test.py [--program bin/ditron] [--filter REGEX]
+    python3 kernels_test.py [--program bin/ditron] [--filter REGEX] [--skip N] [--list]
 
 Needs the program and a driver, nothing else: it runs from an unpacked archive. Without a GPU it says what
 is missing and exits with 77, which CTest counts as skipped.
@@ -225,6 +225,13 @@ def run_all(program, chosen, jobs):
     return failures
 
 
+def chosen_of(options, gpus):
+    """The cases of one rank, of several, and of processes that the filter takes, without the first ones."""
+    skipped = itertools.count()
+    return [[case for case in batch if re.search(options.filter, " ".join(case)) and next(skipped) >= options.skip]
+            for batch in (cases(options.program), cases_of_ranks(options.program), cases_of_processes(gpus))]
+
+
 def main():
     parser = argparse.ArgumentParser()
     beside = pathlib.Path(__file__).resolve().parent.parent / "bin" / "ditron"
@@ -233,10 +240,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count()), help="programs of one rank at a time")
     parser.add_argument("--rank-jobs", type=int, default=4, help="programs of several ranks at a time; on a GPU they take turns")
     parser.add_argument("--list", action="store_true", help="print the cases and run none; needs no GPU")
+    parser.add_argument("--skip", type=int, default=0, help="the first cases of those chosen, which a run that was cut off has run")
     options = parser.parse_args()
+    if not pathlib.Path(options.program).exists():
+        parser.error(f"--program is {options.program}, and no such file exists")
+    if options.skip < 0:
+        parser.error(f"--skip is {options.skip}, expected 0 or more")
     if options.list:
-        print(*(" ".join(case) for batch in (cases(options.program), cases_of_ranks(options.program), cases_of_processes(2))
-                for case in batch), sep="\n")
+        print(*(" ".join(case) for batch in chosen_of(options, 2) for case in batch), sep="\n")
         return 0
     info = json.loads(ditron(options.program, "info", "--json").stdout)["nvidia"]
     if not info["available"]:
@@ -244,9 +255,7 @@ def main():
         return SKIPPED
     print(*(f"{device['name']}, capability {device['capability']}" for device in info["devices"]))
     failures = []
-    for batch, jobs in ((cases(options.program), options.jobs), (cases_of_ranks(options.program), options.rank_jobs),
-                        (cases_of_processes(len(info["devices"])), 1)):
-        chosen = [case for case in batch if re.search(options.filter, " ".join(case))]
+    for chosen, jobs in zip(chosen_of(options, len(info["devices"])), (options.jobs, options.rank_jobs, 1)):
         failures += run_all(options.program, chosen, jobs)
     if re.search(options.filter, "run all-gather --ranks"):
         failures += check_errors(options.program)
