@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -242,12 +243,16 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the cases and run none; needs no GPU")
     parser.add_argument("--skip", type=int, default=0, help="the first cases of those chosen, which a run that was cut off has run")
     options = parser.parse_args()
-    if not pathlib.Path(options.program).exists():
-        parser.error(f"--program is {options.program}, and no such file exists")
+    if not shutil.which(options.program):
+        parser.error(f"--program is {options.program}, and there is no such program")
     if options.skip < 0:
         parser.error(f"--skip is {options.skip}, expected 0 or more")
+    others = {name: re.search(options.filter, name) for name in ("run all-gather --ranks", "programs")}
+    listed = chosen_of(options, 2)
+    if not any(listed) and not any(others.values()):
+        parser.error(f"--filter is '{options.filter}' and --skip is {options.skip}, expected some that leave a case")
     if options.list:
-        print(*(" ".join(case) for batch in chosen_of(options, 2) for case in batch), sep="\n")
+        print(*(" ".join(case) for batch in listed for case in batch), sep="\n")
         return 0
     info = json.loads(ditron(options.program, "info", "--json").stdout)["nvidia"]
     if not info["available"]:
@@ -257,9 +262,9 @@ def main():
     failures = []
     for chosen, jobs in zip(chosen_of(options, len(info["devices"])), (options.jobs, options.rank_jobs, 1)):
         failures += run_all(options.program, chosen, jobs)
-    if re.search(options.filter, "run all-gather --ranks"):
+    if others["run all-gather --ranks"]:
         failures += check_errors(options.program)
-    if re.search(options.filter, "programs"):
+    if others["programs"]:
         failures += check_programs(options.program)
     print(f"{len(failures)} failed")
     return 1 if failures else 0
