@@ -35,8 +35,8 @@
 // rank, which its stream waits for and takes before its first operation to that rank, and which the
 // kernel there gives back at its end. When a rank's copy engines have done all that they do to a
 // rank in a launch, they note that in `copied` of its head; in that of the own rank behind all else
-// that they do. The kernel there waits for the notes of all, and then, before it gives the credits, clears the notes and the fixed signals that its cores
-// have waited for. Fixed signals for which copy engines wait are cleared by them, as they are seen.
+// that they do. The kernel there waits for the notes of all, and then, before it gives the credits, clears the notes and
+// the fixed signals, for which nobody waits any more.
 // A launch that fails gives its own copy engines all that they wait for.
 //
 // A launch that fails on a GPU sets `aborted` in every rank's head. From then on no wait waits:

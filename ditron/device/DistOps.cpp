@@ -123,8 +123,8 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError, St
 
 LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                     PlacementKind kind, int64_t dim, int64_t cores, Engine engine,
-                                    int64_t chunks, int64_t wave, bool rounded, bool ring,
-                                    StringRef axis, StringRef counts) {
+                                    int64_t chunks, int64_t wave, bool halves, bool rounded,
+                                    bool ring, StringRef axis, StringRef counts) {
   bool takesDim = kind != PlacementKind::allReduced;
   if (takesDim && dim < 0)
     return emitError() << "placement " << stringifyPlacementKind(kind) << " names no dimension";
@@ -153,6 +153,10 @@ LogicalResult PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError
     return emitError() << "placement " << stringifyPlacementKind(kind) << " on "
                        << stringifyEngine(engine) << " has waves of " << wave
                        << " tiles, expected 0, or more and all_reduced on copy";
+  if (halves && (kind != PlacementKind::allReduced || chunks != 2 || wave != 0))
+    return emitError() << "placement " << stringifyPlacementKind(kind) << " of " << chunks
+                       << " chunks and waves of " << wave
+                       << " is in halves, expected all_reduced in 2 chunks without waves";
   if (rounded && (isGathered || isExchanged))
     return emitError() << "placement " << stringifyPlacementKind(kind)
                        << " is rounded, expected a sum";

@@ -96,7 +96,7 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
     dist-place-results and dist-place-exchanges write the verbs. `on`: what moves the data; `cores`: how many cores move a gathered argument (0: all,
     before they compute); `chunks`: in how many parts copy engines send the summands of a shard; `wave`: how
     many tiles the cores compute at a time, the last of which are the last chunk of sums that all ranks are to have (0: it
-    is as the others); `rounded`: summands travel in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
+    is as the others); `halves`: the cores compute the upper halves of all ranks' parts before the lower ones, and the two chunks are these; `rounded`: summands travel in the type of the result, not in that of the sum; `ring`: a rank hands on what it has received of a gathered argument,
     so that neighbours alone talk; `along`: the axis of the mesh whose ranks have the parts, each line of them by itself.
 
     Example: `%A: memref<?x?xf16, strided<[?, ?], offset: ?>> {dist.placement = #dist.placement<gathered dim 0>}`
@@ -106,13 +106,14 @@ def Dist_PlacementAttr : Dist_Attr<"Placement", "placement"> {
       DefaultValuedParameter<EnumParameter<Dist_Engine>.cppType,
                              "::ditron::device::Engine::core">:$engine,
       DefaultValuedParameter<"int64_t", "1">:$chunks, DefaultValuedParameter<"int64_t", "0">:$wave,
+      DefaultValuedParameter<"bool", "false">:$halves,
       DefaultValuedParameter<"bool", "false">:$rounded,
       DefaultValuedParameter<"bool", "false">:$ring,
       StringRefParameter<"an axis of the mesh", "\"world\"">:$axis,
       StringRefParameter<"an argument", "\"\"">:$counts);
   let assemblyFormat = [{
     `<` $kind (`dim` $dim^)? (`counts` $counts^)? (`along` $axis^)? (`cores` $cores^)? (`on` $engine^)? (`chunks` $chunks^)?
-        (`wave` $wave^)? (`rounded` $rounded^)? (`ring` $ring^)? `>`
+        (`wave` $wave^)? (`halves` $halves^)? (`rounded` $rounded^)? (`ring` $ring^)? `>`
   }];
   let genVerifyDecl = 1;
 }

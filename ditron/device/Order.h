@@ -197,6 +197,24 @@ TileIndex<I> nextRankFirst(I t, const Grid<I> &grid, const Place<I> &place, int6
   return aroundRing(t, grid, place, group, scatterRing<I>);
 }
 
+/// The same where the batches are sharded, in two rounds: the upper half of the rows of each batch, then the lower
+/// halves. What follows from the upper halves of all ranks travels while the lower ones are computed. Sharded rows
+/// go in one round.
+template <class I>
+TileIndex<I> nextRankFirstInHalves(I t, const Grid<I> &grid, const Place<I> &place, int64_t group) {
+  if (grid.sharded == Sharded::rows)
+    return nextRankFirst(t, grid, place, group);
+  I half = grid.rows / 2, zero = t - t, one = grid.batch / grid.batch;
+  auto isUpper = t < half * grid.cols * grid.batch;
+  I first = select(isUpper, zero, half), rows = select(isUpper, half, grid.rows - half);
+  I inHalf = t - first * grid.cols * grid.batch, size = rows * grid.cols;
+  Grid<I> matrices{one, grid.batch, size, one, grid.batch};
+  I visit = inHalf / size;
+  I batch = (visit + scatterRing(visit, matrices, place).start) % grid.batch;
+  TileIndex<I> tile = groupedWithin<I>(inHalf % size, zero, rows, grid.cols, group);
+  return {batch, first + tile.row, tile.col};
+}
+
 } // namespace order
 
 /// An order by name. `index` maps tile number t < batch * rows * cols to its tile, as rank
@@ -213,6 +231,7 @@ inline constexpr Order<I> kOrders[] = {
     {"grouped", order::grouped<I>},
     {"own-shard-first", order::ownShardFirst<I>},
     {"next-rank-first", order::nextRankFirst<I>},
+    {"next-rank-first-in-halves", order::nextRankFirstInHalves<I>},
 };
 
 /// The order of that name, or null; `orderNames()` says what there is.

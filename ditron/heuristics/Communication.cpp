@@ -36,41 +36,51 @@ ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t mos
   return chunkOf(std::clamp(share, kFewest, most), rows, columns);
 }
 
-ChunkShape forwardedChunk(int64_t rows, int64_t columns, int64_t cores, DType type) {
-  constexpr int64_t kOfCore = 4;
-  int64_t most = kMovedBytes / 2 / static_cast<int64_t>(byteSize(type));
-  return spreadChunk(rows, columns, kOfCore * cores, most);
+/// Cores that fill the link to another rank: about half of a GPU's.
+static int64_t fillingCores(int64_t cores) { return cores / 2 / 8 * 8; }
+
+Forwarding chooseForwarding(int64_t rows, int64_t columns, int64_t cores, DType type) {
+  constexpr int64_t kOfSender = 2, kMany = 8;
+  int64_t senders = fillingCores(cores), most = kMovedBytes / static_cast<int64_t>(byteSize(type));
+  if (senders == 0)
+    return {spreadChunk(rows, columns, kOfSender * cores, most), {}};
+  ChunkShape chunk = spreadChunk(rows, columns, kOfSender * senders, most);
+  int64_t chunks = tilesOf(rows, chunk.rows) * tilesOf(columns, chunk.columns);
+  auto batch =
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(chunks / (kMany * senders), 1, 4)));
+  return {chunk, {.cores = senders, .batch = static_cast<int64_t>(batch)}};
 }
 
 constexpr double kMostChunks = 16;
-/// Of a launch whose copy engines send one chunk, and of each chunk more, in copies' latencies.
+/// Of a launch whose copy engines send one shard, and of each chunk more, in copies' latencies.
 constexpr double kCopyLaunch = 3, kCopyChunk = 1;
 /// Of a launch that puts, notifies and waits, to its end, for one rank and for several, and of one in inboxes, in trips
 /// over the link.
 constexpr double kPutLaunch = 10, kPutSeveral = 8, kInboxLaunch = 3.3;
 /// The bytes that travel for one of data where each access has a flag.
 constexpr double kFlagged = 1.6;
-/// Of a launch whose copy engines send to several ranks, for each but the first, in copies' latencies; and of
+/// Of a launch whose copy engines send several shards, for each but the first, in copies' latencies; and of
 /// the link, what cores reach that do. As four H200s did.
-constexpr double kCopyPeer = 2, kOfSeveral = 0.9;
+constexpr double kCopyShard = 3, kOfSeveral = 0.9;
 
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration) {
   int64_t peers = traffic.ranks - 1;
   if (peers < 1)
     return {};
-  double local = double(traffic.local) / calibration.memoryBandwidth;
-  double between = kCopyChunk * calibration.copyLatency * double(peers);
-  bool hasSeveral = peers > 1; // whose chunks come in turn, late
-  double most = hasSeveral ? 1 : kMostChunks;
-  double chunks = std::clamp(std::round(std::sqrt(local / between)), 1.0, most);
+  double behind = double(traffic.behind) / calibration.memoryBandwidth;
+  // Of a second exchange the first shard is sent as it comes, too.
+  double between = kCopyChunk * calibration.copyLatency * double(2 * traffic.shots - 1);
+  double chunks = std::clamp(std::round(std::sqrt(behind / between)), 1.0, kMostChunks);
   double sent = double(traffic.sent);
   double byCores = double(std::max(traffic.sent, traffic.byCores)) / calibration.coreCopyBandwidth;
-  double copies = kCopyLaunch + double(peers - 1) * kCopyPeer;
+  double copies = kCopyLaunch + double(traffic.shots * peers - 1) * kCopyShard;
   double engines = copies * calibration.copyLatency + (chunks - 1) * between +
-                   sent / calibration.copyBandwidth + local / chunks;
-  double cores = hasSeveral ? kPutSeveral * calibration.signalLatency + byCores / kOfSeveral
-                            : kPutLaunch * calibration.signalLatency + byCores;
-  double flagged = kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
+                   sent / calibration.copyBandwidth + behind / chunks;
+  double cores = peers > 1 ? double(traffic.shots) * kPutSeveral * calibration.signalLatency +
+                                 byCores / kOfSeveral
+                           : kPutLaunch * calibration.signalLatency + byCores;
+  double flagged =
+      double(traffic.shots) * kInboxLaunch * calibration.signalLatency + byCores * kFlagged;
   bool byEngines = engines < cores && !traffic.needsCores;
   if (flagged <= (byEngines ? engines : cores))
     return {false, true, static_cast<int64_t>(chunks)};
@@ -82,7 +92,7 @@ Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks) {
     bool isMore = chunks > cores, isMany = chunks > 2 * cores;
     return {.batch = isMore && !isMany ? 2 : 1, .stagger = isMore, .inHalves = isMany};
   }
-  int64_t half = cores / 2 / 8 * 8, fewer = half * 3 / 4;
+  int64_t half = fillingCores(cores), fewer = half * 3 / 4;
   if (half == 0 || chunks < 4 * half)
     return {};
   // Few take longer for a put, and each of many bytes is worth its wait for the link.

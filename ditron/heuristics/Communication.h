@@ -23,9 +23,11 @@ ChunkShape summedChunk(int64_t rows, int64_t columns);
 
 /// A collective, as one rank sees it. Bytes are 1 or more, or 0 where there are no other ranks.
 struct Traffic {
-  int64_t sent;      ///< bytes that the rank sends to others
-  int64_t local;     ///< bytes that its cores read and write at home when they have what they need
+  int64_t sent; ///< bytes that the rank sends to others
+  /// Bytes that its cores read and write at home when the last shard has arrived.
+  int64_t behind;
   int64_t ranks = 1; ///< that take part
+  int64_t shots = 1; ///< exchanges, one behind the other
   /// Bytes that cores send where copy engines send fewer, each rank on to the next; 0: as many.
   int64_t byCores = 0;
   bool needsCores = false; ///< copy engines have no such form
@@ -35,11 +37,11 @@ struct Traffic {
 struct TransferChoice {
   bool byCopyEngines = false;
   bool isLowLatency = false; ///< by cores, each access with a flag: fewer trips, more bytes
-  int64_t chunks = 1;        ///< of a shard, that copy engines send one by one
+  int64_t chunks = 1;        ///< of the last shard, that copy engines send one by one
 };
 
 /// Copy engines move many bytes: they fill the link, and take some microseconds a launch and a copy.
-/// What arrived is worked on chunk by chunk beside them: the chunks are as many as make the sum of
+/// The last shard is worked on chunk by chunk beside them: the chunks are as many as make the sum of
 /// the copies' latencies and of the work on the last chunk least.
 TransferChoice chooseTransfer(const Traffic &traffic, const Calibration &calibration);
 
@@ -60,9 +62,15 @@ Senders chooseSenders(int64_t chunks, int64_t cores, int64_t ranks);
 /// `most` elements, in powers of two.
 ChunkShape spreadChunk(int64_t rows, int64_t columns, int64_t cores, int64_t most);
 
-/// Chunks of a matrix that ranks send on, by `cores` of a GPU: some for each of them, so that the first ones are on
-/// their way to the rest while the root sends the others.
-ChunkShape forwardedChunk(int64_t rows, int64_t columns, int64_t cores, DType type);
+/// How ranks send on what they receive.
+struct Forwarding {
+  ChunkShape chunk;
+  Senders senders; ///< they wait for what they send on, while the other cores receive
+};
+
+/// For a matrix of which each rank sends a part on to the rest, on a GPU of `cores`: two chunks for each core that sends
+/// or more, so that the first ones are on their way to the rest while the root sends the others. As measured on four H200s.
+Forwarding chooseForwarding(int64_t rows, int64_t columns, int64_t cores, DType type);
 
 /// Whether the root of a broadcast sends by cores a part of `bytes` bytes to each of the others, which send it on: less
 /// traffic for one more exchange.

@@ -28,6 +28,11 @@ class Part {
 public:
   Part(const OverlapProblem &p, const OverlapChoice &choice)
       : tiles_(tilesOf(tilesOf(p.rows, p.ranks), p.tileM) * tilesOf(p.N, p.tileN)) {
+    if (choice.isInHalves) {
+      int64_t upper = tilesOf(tilesOf(p.rows, p.ranks), p.tileM) / 2 * tilesOf(p.N, p.tileN);
+      size_ = tiles_ - upper, last_ = upper > 0, missing_ = (size_ - upper) % tiles_;
+      return;
+    }
     int64_t left = tilesOf(tiles_, choice.chunks);
     if (choice.wave > 0 && choice.chunks > 1)
       left = std::min(tiles_, (p.ranks * tiles_ - 1) % choice.wave + 1);
@@ -164,27 +169,50 @@ public:
     std::vector<double> parts(size_t(part_.chunks()), 0.0);
     for (int64_t d = 1; d < p_.ranks; ++d)
       for (int64_t c = 0; c < part_.chunks(); ++c)
-        parts[size_t(c)] = link_.send(multiply(part_.tilesOfChunk(c), 0), bytesOfChunk(c));
-    for (int64_t c = 0; c < part_.chunks(); ++c) {
-      double done = 0;
-      for (int64_t n = part_.tilesOfChunk(c); n > 0; --n)
-        done = std::max(done, cores_.runUntil(parts[size_t(c)]));
-      sums_.push_back(done);
-    }
+        parts[size_t(c)] = sendPart(c);
+    for (int64_t c = 0; c < part_.chunks(); ++c)
+      sums_.push_back(sum(c, parts[size_t(c)]));
     return cores_.end();
   }
 
   double reduce() {
     double end = scatter();
     for (int64_t c = 0; c < part_.chunks(); ++c)
-      for (int64_t d = 1; d < p_.ranks; ++d)
-        end = std::max(end, link_.send(sums_[size_t(c)], bytesOfChunk(c)));
+      end = std::max(end, sendSums(c, sums_[size_t(c)]));
     return end;
+  }
+
+  double reduceInHalves() {
+    double end = 0;
+    for (int64_t c = 0; c < part_.chunks(); ++c) {
+      double parts = 0;
+      for (int64_t d = 1; d < p_.ranks; ++d)
+        parts = sendPart(c);
+      end = std::max(end, sendSums(c, sum(c, parts)));
+    }
+    return std::max(end, cores_.end());
   }
 
   double lastArrival() const { return link_.last(); }
 
 private:
+  /// When a chunk of another rank's part, which is multiplied next, has arrived there.
+  double sendPart(int64_t c) {
+    return link_.send(multiply(part_.tilesOfChunk(c), 0), bytesOfChunk(c));
+  }
+  /// When the sums of a chunk of the own part are there, whose last parts arrive at `parts`.
+  double sum(int64_t c, double parts) {
+    double done = 0;
+    for (int64_t n = part_.tilesOfChunk(c); n > 0; --n)
+      done = std::max(done, cores_.runUntil(parts));
+    return done;
+  }
+  /// When they have gone all the way along the ring.
+  double sendSums(int64_t c, double sums) {
+    for (int64_t d = 1; d < p_.ranks; ++d)
+      sums = link_.send(sums, bytesOfChunk(c));
+    return sums;
+  }
   /// Of sums.
   double bytesOfChunk(int64_t c) const {
     auto rows = double(tilesOf(p_.rows, p_.ranks));
@@ -234,6 +262,7 @@ Prediction predict(const OverlapProblem &p, const OverlapChoice &choice, const C
     Replay replay(p, choice, c);
     result.seconds = p.exchange == Exchange::gather          ? replay.gather()
                      : p.exchange == Exchange::reduceScatter ? replay.scatter()
+                     : choice.isInHalves                     ? replay.reduceInHalves()
                                                              : replay.reduce();
     bool isCore = choice.engine == OverlapChoice::Engine::core;
     result.product = waves(p, p.cores - (isCore ? choice.commCores : 0)) * tile;

@@ -51,6 +51,8 @@ struct OverlapChoice {
   int64_t wave =
       0; ///< of an all-reduce: tiles that the cores multiply at a time; the last chunk has
          ///< those of the last wave, the others are equal (0: all are)
+  bool isInHalves =
+      false; ///< of an all-reduce in 2 chunks: all ranks compute the first ones before the second ones
 
   bool operator==(const OverlapChoice &) const = default;
 };

@@ -2,15 +2,14 @@
 //
 // Sums over the ranks, on every rank. In one shot everyone sends everything to everyone and adds in
 // the order of the ranks: one exchange, for small messages and for two ranks. In two shots each rank
-// adds one shard of the rows, its own part first, and sends the sums to all: R/2 times less traffic. Copy engines do
-// so in rounds: a chunk of the shards is summed while the next one moves. Each element is added in
+// adds one shard of the rows, its own part first, and sends the sums to all: R/2 times less traffic. Each element is added in
 // one order only, so all ranks have the same bits. Few bytes travel in inboxes.
 #include "ditron/heuristics/Communication.h"
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
-#include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/ShardCopies.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/support/Error.h"
 #include <fmt/format.h>
@@ -68,17 +67,15 @@ template <class T> static Kernel oneShotByCopyEngines(TransferConfig cfg) {
             auto slots = symmetric<T>({numRanks(), x.rows(), x.cols()}, "slots");
             RowChunks chunks(x.rows(), cfg.rows, cfg.chunks);
             auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+            auto turns = signals(numRanks(), "turns");
 
             copyEngines().run("send", [&] {
-              for (auto q : range(chunks.used())) {
-                auto part = [&](const auto &view) {
-                  return view.slice(0, chunks.first(q), chunks.rows(q));
-                };
-                for (auto peer : peers(Ring::next)) {
-                  put(part(x), part(slots.on(peer).at(rank())));
-                  notify(arrived.on(peer)(rank(), q));
-                }
-              }
+              sendShards(
+                  chunks, Ring::next, turns,
+                  [&](Index peer, Index q) {
+                    put(chunks.slice(x, q), chunks.slice(slots.on(peer).at(rank()), q));
+                  },
+                  [&](Index peer, Index q) { notify(arrived.on(peer)(rank(), q)); });
             });
             for (auto at : sums.tiles()) {
               auto [i, j] = at;
@@ -217,57 +214,70 @@ template <class T> static Kernel twoShotInInboxes(TransferConfig cfg) {
           }};
 }
 
-/// What a rank does when copy engines move the data. They send chunk q of the shards to its owners,
-/// then the sums of chunk q-1; the cores add chunk q, then take the sums of chunk q-2.
-template <class T> class Rounds {
+/// The same when copy engines move the data: all parts, and then the sums.
+template <class T> class TwoShotsByCopyEngines {
 public:
-  Rounds(const TransferConfig &cfg, const In<T> &x, const Out<T> &y)
+  TwoShotsByCopyEngines(const TransferConfig &cfg, const In<T> &x, const Out<T> &y)
       : cfg_(cfg), x_(x), y_(y), shards_(x.rows()), chunks_(shards_.size(), cfg.rows, cfg.chunks),
         slots_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "slots")),
         sums_(symmetric<T>({numRanks(), shards_.size(), x.cols()}, "sums")),
         arrived_(signals({numRanks(), chunks_.count()}, "arrived")),
         summed_(signals(chunks_.count(), "summed")),
-        known_(signals({numRanks(), chunks_.count()}, "known")) {}
+        known_(signals({numRanks(), chunks_.count()}, "known")),
+        turns_(signals(numRanks(), "turns")) {}
 
-  Index count() const { return chunks_.used(); }
-  void sendParts(Index q) const {
-    for (auto owner : peers(Ring::next))
-      when(rowsOf(owner, q) > 0, [&] {
-        put(part(x_, owner, q), room(slots_.on(owner).at(rank()), owner, q));
-        notify(arrived_.on(owner)(rank(), q));
-      });
+  void sendParts() const {
+    sendShards(
+        chunks_, Ring::next, turns_,
+        [&](Index owner, Index q) {
+          when(rowsOf(owner, q) > 0,
+               [&] { put(part(x_, owner, q), room(slots_.on(owner).at(rank()), owner, q)); });
+        },
+        [&](Index owner, Index q) {
+          when(rowsOf(owner, q) > 0, [&] { notify(arrived_.on(owner)(rank(), q)); });
+        });
   }
-  void sendSums(Index q) const {
-    auto sums = room(sums_.at(rank()), rank(), q);
-    auto tiles = tiled(sums);
-    when(rowsOf(rank(), q) > 0, [&] {
-      wait(summed_(q), tiles.rows() * tiles.cols());
-      for (auto peer : peers()) {
-        put(sums, room(sums_.on(peer).at(rank()), rank(), q));
-        notify(known_.on(peer)(rank(), q));
-      }
-    });
+  void sendSums() const {
+    auto ifAny = [&](Index owner, Index q, const auto &what) { when(rowsOf(owner, q) > 0, what); };
+    auto ready = [&](Index owner, Index q) {
+      auto tiles = tiled(room(sums_.at(rank()), rank(), q));
+      auto isOwn = [&] { wait(summed_(q), tiles.rows() * tiles.cols()); };
+      auto isPassed = [&] { wait(known_(owner, q), 1); };
+      ifAny(owner, q, [&] { when(owner == rank(), isOwn, isPassed); });
+    };
+    sendAlongRing(
+        chunks_, /*comesInChunks=*/true, ready,
+        [&](Index peer, Index owner, Index q) {
+          ifAny(owner, q, [&] {
+            put(room(sums_.at(owner), owner, q), room(sums_.on(peer).at(owner), owner, q));
+          });
+        },
+        [&](Index peer, Index owner, Index q) {
+          ifAny(owner, q, [&] { notify(known_.on(peer)(owner, q)); });
+        });
   }
-  void add(Index q) const {
-    auto mine = tiled(part(x_, rank(), q));
-    auto result = tiled(part(y_, rank(), q));
-    auto sums = tiled(room(sums_.at(rank()), rank(), q));
-    auto received = tiled(room(slots_, rank(), q));
-    auto arrives = [&](const Index &peer) { wait(arrived_(peer, q), 1); };
+  void add() const {
+    auto mine = tiled(shards_.of(x_, rank()));
+    auto result = tiled(shards_.of(y_, rank()));
+    auto sums = tiled(shards_.room(sums_.at(rank()), rank()));
+    auto received = tiled(shards_.room(slots_, rank()));
     for (auto [i, j] : mine.tiles()) {
+      Index q = chunks_.of(i);
+      auto arrives = [&](const Index &peer) { wait(arrived_(peer, q), 1); };
       Tile sum = cast<T>(sumWithPeers(mine(i, j), received, i, j, arrives));
       result(i, j) = sum;
-      sums(i, j) = sum;
-      notify(summed_(q));
+      when(numRanks() > 1, [&] {
+        sums(i, j) = sum;
+        notify(summed_(q));
+      });
     }
   }
-  void receiveSums(Index q) const {
-    auto all = tiled(sums_.slice(1, chunks_.first(q), chunks_.rows(q)));
-    for (auto [owner, i, j] : all.tiles(order::ownShardFirst)) {
-      auto received = tiled(part(y_, owner, q));
+  void receiveSums() const {
+    for (auto [owner, i, j] : tiled(sums_).tiles(order::ownShardFirst)) {
+      auto received = tiled(shards_.of(y_, owner));
       when(owner != rank() && i < received.rows(), [&] {
-        wait(known_(owner, q), 1);
-        received(i, j) = tiled(room(sums_.at(owner), owner, q))(i, j);
+        wait(known_(owner, chunks_.of(i)), 1);
+        received(i, j) = tiled(shards_.room(sums_.at(owner), owner))(i, j);
       });
     }
   }
@@ -293,21 +303,18 @@ private:
   SignalArray<2, false> arrived_;
   SignalArray<1, false> summed_;
   SignalArray<2, false> known_;
+  SignalArray<1, false> turns_;
 };
 
-template <class T> static Kernel inRounds(TransferConfig cfg) {
+template <class T> static Kernel twoShotByCopyEngines(TransferConfig cfg) {
   return {kSignature, [=](In<T> x, Out<T> y) {
-            Rounds<T> rounds(cfg, x, y);
+            TwoShotsByCopyEngines<T> shots(cfg, x, y);
             copyEngines().run("exchange", [&] {
-              for (auto step : range(rounds.count() + 1)) {
-                when(step < rounds.count(), [&] { rounds.sendParts(step); });
-                when(step > 0, [&] { rounds.sendSums(step - 1); });
-              }
+              shots.sendParts();
+              shots.sendSums();
             });
-            for (auto step : range(rounds.count() + 2)) {
-              when(step < rounds.count(), [&] { rounds.add(step); });
-              when(step > 1, [&] { rounds.receiveSums(step - 2); });
-            }
+            shots.add();
+            shots.receiveSums();
           }};
 }
 
@@ -319,7 +326,7 @@ Kernel allReduce(DType type, const AllReduceConfig &config) {
                     config.senders));
   return Sums::dispatch(type, "all-reduce", [&]<class T> {
     if (config.copyEngines)
-      return config.twoShot ? inRounds<T>(config) : oneShotByCopyEngines<T>(config);
+      return config.twoShot ? twoShotByCopyEngines<T>(config) : oneShotByCopyEngines<T>(config);
     if (config.protocol == Protocol::ll)
       return config.twoShot ? twoShotInInboxes<T>(config) : oneShotInInboxes<T>(config);
     return config.twoShot ? twoShot<T>(config) : oneShot<T>(config);
@@ -330,13 +337,16 @@ static std::vector<Expected> reference(const Case &run, const OutputRow &row) {
   return sumOfRanks(run, row, row.row);
 }
 
-/// What a rank sends, and what its cores read and write.
+/// What a rank sends, and what its cores read and write in the end.
 static heuristics::Traffic trafficOf(const Problem &p, bool twoShot) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
   if (!twoShot)
-    return {(p.ranks - 1) * bytes, (p.ranks + 1) * bytes, p.ranks};
-  // Of each shard a rank sends its part and, when it is the owner, the sums.
-  return {2 * (p.ranks - 1) * bytes / p.ranks, (3 * p.ranks + 1) * bytes / p.ranks, p.ranks};
+    return {.sent = (p.ranks - 1) * bytes, .behind = (p.ranks + 1) * bytes, .ranks = p.ranks};
+  // Of each shard a rank sends its part and the sums. It adds the parts of its own one, and copies the last sums.
+  return {.sent = 2 * (p.ranks - 1) * bytes / p.ranks,
+          .behind = (p.ranks + 1 + 2) * bytes / p.ranks,
+          .ranks = p.ranks,
+          .shots = 2};
 }
 
 static Config defaults(const Problem &p) {

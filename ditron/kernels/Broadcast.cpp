@@ -41,20 +41,23 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
     put(batched(from)(i, j), batched(slot.on(peer))(i, j));
     notify(arrived.on(peer)(i, j));
   };
-  auto send = [&](Index i, Index j) {
+  auto sendToAll = [&](Index i, Index j) {
     when(isRoot, [&] {
       for (auto peer : peers())
-        if (cfg.twoShot)
-          when(peer == owners.of(i, j), [&] { push(x, peer, i, j); });
-        else
-          push(x, peer, i, j);
+        push(x, peer, i, j);
     });
   };
-  auto sendOn = [&](Index i, Index j) {
-    when(rank() == owners.of(i, j), [&] {
-      for (auto peer : peers())
-        when(peer != cfg.root, [&] { push(slot, peer, i, j); });
-    });
+  auto sendToOwner = [&](Index i, Index j) {
+    auto owner = owners.of(i, j);
+    auto toOwner = [&] { when(owner != rank(), [&] { push(x, owner, i, j); }); }; // it may be alone
+    auto sendOn = [&] {
+      when(owner == rank(), [&] {
+        wait(arrived(i, j), 1);
+        for (auto peer : peers())
+          when(peer != cfg.root, [&] { push(slot, peer, i, j); });
+      });
+    };
+    when(isRoot, toOwner, sendOn);
   };
   auto arrives = [&](Index i, Index j) { when(!isRoot, [&] { wait(arrived(i, j), 1); }); };
   auto receive = [&](Index i, Index j) {
@@ -63,13 +66,14 @@ template <class T> static void byCores(const BroadcastConfig &cfg, In<T> x, Out<
     };
     auto take = [&] {
       wait(arrived(i, j), 1);
-      if (cfg.twoShot)
-        sendOn(i, j);
       copy(received);
     };
     when(isRoot, [&] { copy(mine); }, take);
   };
-  sendAndReceive(cfg, batches, send, arrives, receive);
+  if (cfg.twoShot)
+    sendAndReceive(cfg, batches, sendToOwner, arrives, receive);
+  else
+    sendAndReceive(cfg, batches, sendToAll, arrives, receive);
 }
 
 template <class T> static void inInboxes(const BroadcastConfig &cfg, In<T> x, Out<T> y) {
@@ -137,25 +141,20 @@ template <class T> static void byCopyEngines(const BroadcastConfig &cfg, In<T> x
   auto slot = symmetric<T>({x.rows(), x.cols()}, "slot");
   auto received = slot.tiled(cfg.rows, cfg.columns);
   RowChunks chunks(x.rows(), cfg.rows, cfg.chunks);
-  auto arrived = signals(chunks.count(), "arrived"),
-       forwarded = signals(chunks.count(), "forwarded");
+  auto arrived = signals(chunks.count(), "arrived");
   auto next = (rank() + 1) % numRanks();
   auto isRoot = rank() == cfg.root, isLast = next == cfg.root % numRanks();
 
   copyEngines().run("forward", [&] {
     when(!isLast, [&] {
       for (auto q : range(chunks.used())) {
-        auto part = [&](const auto &view) {
-          return view.slice(0, chunks.first(q), chunks.rows(q));
-        };
-        auto send = [&] { put(part(x), part(slot.on(next))); };
+        auto send = [&] { put(chunks.slice(x, q), chunks.slice(slot.on(next), q)); };
         auto forward = [&] {
-          wait(forwarded(q), 1);
-          put(part(slot), part(slot.on(next)));
+          wait(arrived(q), 1);
+          put(chunks.slice(slot, q), chunks.slice(slot.on(next), q));
         };
         when(isRoot, send, forward);
         notify(arrived.on(next)(q));
-        when((next + 1) % numRanks() != cfg.root, [&] { notify(forwarded.on(next)(q)); });
       }
     });
   });
@@ -190,10 +189,11 @@ Kernel broadcast(DType type, const BroadcastConfig &config) {
 
 /// What is sent on goes in pieces of its own.
 static void setPieces(const Problem &p, Config &config) {
-  auto tile = heuristics::forwardedChunk(p["M"], p["N"], p.target.sms, p.type);
+  auto [tile, senders] = heuristics::chooseForwarding(p["M"], p["N"], p.target.sms, p.type);
   config.set("rows", tile.rows);
   config.set("columns", tile.columns);
-  config.set("batch", 1);
+  config.set("senders", senders.cores);
+  config.set("batch", senders.batch);
   config.set("stagger", 0);
 }
 
@@ -203,9 +203,15 @@ static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
   bool isPartly = p.target.isGpu() && heuristics::takesParts(bytes, p.ranks, p.calibration);
   int64_t others = std::max<int64_t>(1, p.ranks - 1);
-  heuristics::Traffic traffic{bytes, 2 * bytes, std::min<int64_t>(2, p.ranks), others * bytes};
-  if (isPartly) // the root sends each byte once, and who has it to the rest
-    traffic = {bytes, 2 * bytes, p.ranks, bytes + (others - 1) * bytes / others, true};
+  heuristics::Traffic traffic{.sent = bytes,
+                              .behind = 2 * bytes,
+                              .ranks = std::min<int64_t>(2, p.ranks),
+                              .byCores = others * bytes};
+  if (isPartly) { // the root sends each byte once, and who has it to the rest
+    traffic.ranks = p.ranks;
+    traffic.byCores = bytes + (others - 1) * bytes / others;
+    traffic.needsCores = true;
+  }
   Config config = movedTransfer(p, p["M"], p["N"], traffic);
   config.add({"root", 0});
   config.add({"shots", isPartly && config["engine"] == 0 ? 1 : 0});

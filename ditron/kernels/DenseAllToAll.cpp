@@ -23,8 +23,8 @@ Kernel denseAllToAll(DType type, const TransferConfig &config) {
 /// A rank sends a part to each of the others, and copies what it is sent.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  int64_t moved = (p.ranks - 1) * bytes;
-  return movedTransfer(p, p["M"], p["N"], {moved, 2 * moved, p.ranks});
+  return movedTransfer(p, p["M"], p["N"],
+                       {.sent = (p.ranks - 1) * bytes, .behind = 2 * bytes, .ranks = p.ranks});
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

@@ -28,8 +28,12 @@ static Calibration ratesFor(const Problem &problem, const Config &config) {
 
 static OverlapChoice overlapOf(const Config &config) {
   bool isCopy = config["engine"] == kCopyEngines;
-  return {true, isCopy ? OverlapChoice::Engine::copy : OverlapChoice::Engine::core,
-          config["chunks"], isCopy ? 0 : config["comm"], config.valueOr("wave", 0)};
+  return {true,
+          isCopy ? OverlapChoice::Engine::copy : OverlapChoice::Engine::core,
+          config["chunks"],
+          isCopy ? 0 : config["comm"],
+          config.valueOr("wave", 0),
+          config.valueOr("halves", 0) != 0};
 }
 
 static DType typeOfSums(const Problem &problem, const Config &config) {

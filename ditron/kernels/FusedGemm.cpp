@@ -64,6 +64,19 @@ std::vector<ConfigParameter> fusedParameters(Exchange exchange) {
                           /*needs=*/
                           {{"engine", {kCopyEngines}}, {"form", {kPlacedForm, kEitherForm}}},
                           /*without=*/0});
+    parameters.push_back(
+        {"halves",
+         "the upper halves of all ranks' parts are computed before the lower ones, "
+         "and copy engines send halves",
+         {0, 1},
+         {"no", "yes"},
+         0,
+         /*needs=*/
+         {{"engine", {kCopyEngines}},
+          {"form", {kPlacedForm, kEitherForm}},
+          {"chunks", {2}},
+          {"wave", {0}}},
+         /*without=*/0});
   }
   parameters.push_back(workersParameter());
   parameters.back().needs = {{"engine", {kDirect}}}, parameters.back().without = 0;
@@ -160,7 +173,7 @@ Config fusedDefaults(const Problem &problem, Exchange exchange) {
   config.add({"form", kEitherForm});
   config.add({"operands", 0});
   if (exchange == Exchange::allReduce)
-    config.add({"parts", 1}), config.add({"wave", 0});
+    config.add({"parts", 1}), config.add({"wave", 0}), config.add({"halves", 0});
   config.add({"workers", 0});
   retileFused(problem, config, exchange);
   if (problem.target.isGpu() && problem.ranks > 1)
@@ -183,14 +196,19 @@ static void chooseChunks(const Problem &problem, Config &config, Exchange exchan
 }
 
 /// What copy engines send at a time. An all-reduce sends the sums of the last wave of tiles by themselves, when
-/// nothing is left to multiply, and the others before.
+/// nothing is left to multiply, and the others before; or halves, where the bytes take longer than the product.
 static void chooseChunks(const Problem &problem, Config &config, Exchange exchange) {
   if (exchange == Exchange::reduceScatter)
     chooseChunks(problem, config, exchange, 1, 2);
   if (exchange != Exchange::allReduce)
     return;
-  config.set("wave", problem.target.sms);
-  chooseChunks(problem, config, exchange, 2, 8);
+  config.set("halves", 0), config.set("wave", problem.target.sms);
+  chooseChunks(problem, config, exchange, 1, 8);
+  Config halves = config;
+  halves.set("halves", 1), halves.set("wave", 0), halves.set("chunks", 2);
+  auto seconds = [&](const Config &one) { return predictFused(problem, one, exchange).seconds; };
+  if (seconds(halves) < seconds(config))
+    config = halves;
 }
 
 void retileFused(const Problem &problem, Config &config, Exchange exchange) {
@@ -258,7 +276,7 @@ Kernel placedGemm(const char *name, DType type, const Config &config, const char
   Engine engine = byCopyEngines(config) ? Engine::copy : Engine::core;
   Placement where = placement.cores(config.get("comm")).on(engine);
   if (engine == Engine::copy && placement.kind == Placement::Kind::allReduced)
-    where = where.wave(config.get("wave"));
+    where = where.wave(config.get("wave")).halves(config["halves"] != 0);
   if (engine == Engine::copy && placement.kind != Placement::Kind::gathered)
     where = where.chunks(config.get("chunks")).rounded(config["partials"] == 1);
   GemmConfig product = gemmConfig(config);

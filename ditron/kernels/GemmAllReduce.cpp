@@ -8,11 +8,11 @@
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
-#include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
 #include "ditron/kernels/functions/Epilogues.h"
 #include "ditron/kernels/functions/PackedMatrix.h"
 #include "ditron/kernels/functions/Products.h"
+#include "ditron/kernels/functions/ShardCopies.h"
 #include "ditron/kernels/functions/SplitSums.h"
 #include "ditron/kernels/functions/StreamK.h"
 #include "ditron/kernels/kernels.h"
@@ -46,22 +46,24 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             auto known = signals({numRanks(), chunks.count()}, "known");
 
             copyEngines().run("exchange", [&] {
-              auto chunk = [&](const auto &view, Index q) {
-                return view.slice(0, chunks.first(q), chunks.rows(q));
-              };
               for (auto owner : peers(Ring::next))
                 for (auto q : range(chunks.used())) {
                   wait(done(owner, q), chunks.tiles(q) * c.cols());
-                  put(chunk(staged.at(owner), q), chunk(parts.on(owner).at(rank()), q));
+                  put(chunks.slice(staged.at(owner), q),
+                      chunks.slice(parts.on(owner).at(rank()), q));
                   notify(arrived.on(owner)(rank(), q));
                 }
-              for (auto q : range(chunks.used())) {
-                wait(summed(q), chunks.tiles(q) * c.cols());
-                for (auto peer : peers()) {
-                  put(chunk(totals.at(rank()), q), chunk(totals.on(peer).at(rank()), q));
-                  notify(known.on(peer)(rank(), q));
-                }
-              }
+              auto ready = [&](Index s, Index q) {
+                when(
+                    s == rank(), [&] { wait(summed(q), chunks.tiles(q) * c.cols()); },
+                    [&] { wait(known(s, q), 1); });
+              };
+              sendChunksAlongRing(
+                  chunks, ready,
+                  [&](Index peer, Index s, Index q) {
+                    put(chunks.slice(totals.at(s), q), chunks.slice(totals.on(peer).at(s), q));
+                  },
+                  [&](Index peer, Index s, Index q) { notify(known.on(peer)(s, q)); });
             });
             auto order = order::nextRankFirstGrouped(cfg.group);
             for (auto [s, i, j] : sent.tiles(paired(order, cfg.pairs))) {
@@ -75,8 +77,10 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
                 }
                 Tile y = cast<Y>(finished<Y, 2>(cfg, total, {row, j}, {bias, residual, scale}));
                 c(row, j) = y;
-                sums.at(s)(i, j) = y;
-                notify(summed(q));
+                when(numRanks() > 1, [&] {
+                  sums.at(s)(i, j) = y;
+                  notify(summed(q));
+                });
               };
               auto send = [&] {
                 sent.at(s)(i, j) = cast<P>(sum);
@@ -223,6 +227,7 @@ static std::vector<std::string> variants() {
   for (const char *one : {"m=8,n=64,k=32,engine=direct,parts=3,partials=result",
                           "engine=direct,operands=packed,m=8,n=32,k=16,parts=2,chunk=3",
                           "m=8,n=16,k=32,group=2,engine=copy,chunks=3,wave=5,form=placed",
+                          "m=8,n=16,k=32,group=2,engine=copy,chunks=2,halves=yes,form=placed",
                           "m=8,n=16,k=32,engine=copy,chunks=2,wave=1,partials=result,form=placed",
                           "m=32,n=48,k=16,engine=direct,parts=2,transB=yes,scale=yes,bias=yes,"
                           "activation=silu,residual="
@@ -236,6 +241,8 @@ static std::vector<CheckCase> checkCases() {
   result.push_back({{{"M", 6}, {"N", 5}, {"K", 7}}, "m=4,n=4,k=2,group=1,engine=direct,parts=3"});
   result.push_back({{{"M", 22}, {"N", 6}, {"K", 7}},
                     "m=4,n=4,k=4,group=2,engine=copy,chunks=3,wave=4,form=placed"});
+  result.push_back({{{"M", 22}, {"N", 6}, {"K", 7}},
+                    "m=4,n=4,k=4,group=2,engine=copy,chunks=2,halves=yes,form=placed"});
   result.push_back({{{"M", 3}, {"N", 70}, {"K", 2}}, "m=4,n=64,k=2,group=1,engine=direct,parts=2"});
   return result;
 }

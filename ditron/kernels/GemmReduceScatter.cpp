@@ -43,11 +43,9 @@ template <class T, class P> static Kernel byCopyEngines(FusedGemmConfig cfg) {
             copyEngines().run("scatter", [&] {
               for (auto owner : peers(Ring::next))
                 for (auto q : range(chunks.used())) {
-                  auto part = [&](const auto &view) {
-                    return view.slice(0, chunks.first(q), chunks.rows(q));
-                  };
                   wait(done(owner, q), chunks.tiles(q) * c.cols());
-                  put(part(staged.at(owner)), part(parts.on(owner).at(rank())));
+                  put(chunks.slice(staged.at(owner), q),
+                      chunks.slice(parts.on(owner).at(rank()), q));
                   notify(arrived.on(owner)(rank(), q));
                 }
             });

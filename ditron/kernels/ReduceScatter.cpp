@@ -3,12 +3,12 @@
 // Sums over the ranks, each rank's rows on that rank. Every rank sends the rows of the others to
 // slots of their own there; the owner adds them to its own rows, those of the next rank first,
 // whichever came first. Cores send the fewest in inboxes, and few bytes chunk by chunk, to all owners at once; copy engines
-// send many, in chunks of the rows, of which all ranks' are added while the next ones move.
+// send many, whole shards but the last one, whose chunks are added to the others while the next ones move.
 #include "ditron/kernels/Parameters.h"
 #include "ditron/kernels/ReferenceSums.h"
 #include "ditron/kernels/Registry.h"
-#include "ditron/kernels/functions/AcrossRanks.h"
 #include "ditron/kernels/functions/ElementTypes.h"
+#include "ditron/kernels/functions/ShardCopies.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/lang/Inbox.h"
 
@@ -72,17 +72,16 @@ template <class T> static Kernel byCopyEngines(TransferConfig cfg) {
             auto parts = slots.tiled(cfg.rows, cfg.columns);
             RowChunks chunks(y.rows(), cfg.rows, cfg.chunks);
             auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+            auto turns = signals(numRanks(), "turns");
 
             copyEngines().run("scatter", [&] {
-              for (auto q : range(chunks.used())) {
-                auto part = [&](const auto &view) {
-                  return view.slice(0, chunks.first(q), chunks.rows(q));
-                };
-                for (auto owner : peers(Ring::next)) {
-                  put(part(shards.at(owner)), part(slots.on(owner).at(rank())));
-                  notify(arrived.on(owner)(rank(), q));
-                }
-              }
+              sendShards(
+                  chunks, Ring::next, turns,
+                  [&](Index owner, Index q) {
+                    put(chunks.slice(shards.at(owner), q),
+                        chunks.slice(slots.on(owner).at(rank()), q));
+                  },
+                  [&](Index owner, Index q) { notify(arrived.on(owner)(rank(), q)); });
             });
             for (auto at : sums.tiles()) {
               auto [i, j] = at;
@@ -105,7 +104,9 @@ Kernel reduceScatter(DType type, const TransferConfig &config) {
 /// A rank sends rows to each of the others, and reads as many sums' terms as there are ranks.
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
-  return summedTransfer(p, p["M"], p["N"], {(p.ranks - 1) * bytes, (p.ranks + 1) * bytes, p.ranks});
+  return summedTransfer(
+      p, p["M"], p["N"],
+      {.sent = (p.ranks - 1) * bytes, .behind = (p.ranks + 1) * bytes, .ranks = p.ranks});
 }
 
 static std::vector<Expected> reference(const Case &run, const OutputRow &row) {

@@ -73,10 +73,7 @@ template <class T> static void byCopyEngines(const SendReceiveConfig &cfg, In<T>
   copyEngines().run("send", [&] {
     when(ranks.sends, [&] {
       for (auto q : range(chunks.used())) {
-        auto part = [&](const auto &view) {
-          return view.slice(0, chunks.first(q), chunks.rows(q));
-        };
-        put(part(x), part(slot.on(ranks.next)));
+        put(chunks.slice(x, q), chunks.slice(slot.on(ranks.next), q));
         notify(arrived.on(ranks.next)(q));
       }
     });
@@ -118,7 +115,8 @@ Kernel sendReceive(DType type, const SendReceiveConfig &config) {
 static Config defaults(const Problem &p) {
   int64_t bytes = p["M"] * p["N"] * static_cast<int64_t>(byteSize(p.type));
   Config config =
-      movedTransfer(p, p["M"], p["N"], {bytes, 2 * bytes, std::min<int64_t>(2, p.ranks)});
+      movedTransfer(p, p["M"], p["N"],
+                    {.sent = bytes, .behind = 2 * bytes, .ranks = std::min<int64_t>(2, p.ranks)});
   config.add({"ring", 1});
   return config;
 }

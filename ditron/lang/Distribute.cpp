@@ -59,8 +59,8 @@ public:
     auto engine = placement.engine == Engine::copy ? device::Engine::copy : device::Engine::core;
     auto attribute = device::PlacementAttr::get(
         function.getContext(), kindOf(placement.kind), placement.dim, placement.commCores, engine,
-        placement.chunkCount, placement.waveSize, placement.isRounded, placement.isRing,
-        StringRef(placement.axis.name()), placement.counts);
+        placement.chunkCount, placement.waveSize, placement.isInHalves, placement.isRounded,
+        placement.isRing, StringRef(placement.axis.name()), placement.counts);
     function.setArgAttr(number, device::kPlacementAttr, attribute);
   }
 
@@ -109,6 +109,11 @@ private:
       fail(fmt::format("{}is computed in waves of {} tiles, expected 0, or more and an all-reduced "
                        "sum on Engine::copy",
                        what, placement.waveSize));
+    bool isHalved = hasWaves && placement.chunkCount == 2 && placement.waveSize == 0;
+    if (placement.isInHalves && !isHalved)
+      fail(fmt::format("{}is computed in halves, in {} chunks and waves of {} tiles, expected an "
+                       "all-reduced sum on Engine::copy in 2 chunks, without waves",
+                       what, placement.chunkCount, placement.waveSize));
     if (placement.isRounded && isInput)
       fail(what + "is rounded on its way, expected a sum");
     if (isExchanged)

@@ -85,22 +85,6 @@ func.func @carries(%n: index) attributes {tile.kernel} {
 
 // -----
 
-func.func @shares_signals(%n: index) attributes {tile.kernel} {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %s = dist.signals "s"(%n) : !dist.signals<1>
-  dist.role "send" cores %c0 for %c1 on copy {
-    // expected-note @below {{copy engines do it here}}
-    dist.wait %s[%c0] >= %n : !dist.signals<1>
-  }
-  dist.notify %s[%c0] add %n : !dist.signals<1>
-  // expected-error @below {{signal 's' is waited for by copy engines and by cores, expected signals of their own}}
-  dist.wait %s[%c0] >= %n : !dist.signals<1>
-  return
-}
-
-// -----
-
 func.func @shares_notifies(%n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -385,6 +385,11 @@ func.func private @placement_wave() attributes {x = #dist.placement<reduce_scatt
 
 // -----
 
+// expected-error @+1 {{placement all_reduced of 3 chunks and waves of 0 is in halves, expected all_reduced in 2 chunks without waves}}
+func.func private @placement_halves() attributes {x = #dist.placement<all_reduced on copy chunks 3 halves true>}
+
+// -----
+
 // expected-error @+1 {{placement all_reduced goes round a ring, expected gathered}}
 func.func private @placement_ring() attributes {x = #dist.placement<all_reduced ring true>}
 

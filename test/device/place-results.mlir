@@ -277,8 +277,11 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
   // CHECK: dist.role "exchange"
   // CHECK: dist.notify
   // CHECK: dist.wait %[[SUMMED]][%[[Q:.*]]] >=
-  // CHECK: dist.put %{{.*}} on %[[PEER:.*]] :
-  // CHECK: dist.notify %[[KNOWN]][%[[ME]], %[[Q]]] on %[[PEER]] add %c1
+  // CHECK: %[[PREVIOUS:.*]] = arith.remsi %{{.*}}, %[[R]]
+  // CHECK: %[[SHARD:.*]] = arith.remsi %{{.*}}, %[[R]]
+  // CHECK: dist.wait %[[KNOWN]][%[[SHARD]], %[[Q]]] >=
+  // CHECK: dist.put %{{.*}} on %[[PREVIOUS]] :
+  // CHECK: dist.notify %[[KNOWN]][%[[SHARD]], %[[Q]]] on %[[PREVIOUS]] add %c1
   // CHECK: dist.tiles (%[[S:.*]], %[[I:.*]], %[[J:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"next-rank-first", 3 over batch> elements %[[M]] height 8
   // CHECK: %[[FIRST:.*]] = arith.muli %[[S]], %[[SHARE]]
   // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[I]]
@@ -287,15 +290,57 @@ func.func @reduced_by_copy_engines(%A: !h2 {tile.name = "A", tile.readonly}, %B:
   // CHECK: dist.notify %[[SUMMED]][%{{.*}}] add %c1
   // CHECK: tile.store %[[Y]], %[[C:.*]][%[[ROW]], %[[J]]]
   // CHECK: dist.tiles (%[[S2:.*]], %[[I2:.*]], %[[J2:.*]]) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first", 3 over batch>
-  // CHECK: %[[ISLAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST:.*]] : index
-  // CHECK: arith.cmpi eq, %[[ISLAST]], %false
   // CHECK: dist.wait %[[KNOWN]][%[[S2]], %{{.*}}] >= %c1
   // CHECK: tile.load %[[SUMS]][%[[S2]], %{{.*}}, %c0]
-  // CHECK: dist.tiles (%[[S3:.*]], %{{.*}}, %{{.*}}) of (%[[R]], %[[SHARE]], %{{.*}}) order <"own-shard-first", 3 over batch>
-  // CHECK: %[[NOWLAST:.*]] = arith.cmpi eq, %{{.*}}, %[[LAST]] : index
-  // CHECK: arith.cmpi eq, %[[NOWLAST]], %true
-  // CHECK: dist.wait %[[KNOWN]][%[[S3]], %{{.*}}] >= %c1
-  // CHECK: tile.load %[[SUMS]][%[[S3]], %{{.*}}, %c0]
+  dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
+    %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
+      %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>
+      %b = tile.load %B[%k, %j] : !h2 -> tensor<8x16xf16>
+      %d = tile.dot %a, %b, %acc : tensor<8x8xf16>, tensor<8x16xf16> -> tensor<8x16xf32>
+      scf.yield %d : tensor<8x16xf32>
+    }
+    %y = tile.cast %sum : tensor<8x16xf32> to tensor<8x16xf16>
+    tile.store %y, %C[%i, %j] : tensor<8x16xf16>, !h2
+  }
+  return
+}
+
+// -----
+
+!h2 = memref<?x?xf16, strided<[?, ?], offset: ?>>
+
+// In halves: copy engines send the upper half of all parts, the sums of the own one along the ring, and then the lower halves.
+// CHECK-LABEL: func @reduced_in_halves(
+func.func @reduced_in_halves(%A: !h2 {tile.name = "A", tile.readonly}, %B: !h2 {tile.name = "B", tile.readonly},
+    %C: !h2 {tile.name = "C", dist.placement = #dist.placement<all_reduced on copy chunks 2 halves true>})
+    attributes {tile.kernel, tile.extents = [["M", "K"], ["K", "N"], ["M", "N"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+  %rows = memref.dim %C, %c0 : !h2
+  %columns = memref.dim %C, %c1 : !h2
+  %depth = memref.dim %A, %c1 : !h2
+  %i8 = arith.ceildivsi %rows, %c8 : index
+  %j16 = arith.ceildivsi %columns, %c16 : index
+  %k8 = arith.ceildivsi %depth, %c8 : index
+  // CHECK: %[[UPPERROWS:.*]] = arith.divsi %[[SHARE:.*]], %c2
+  // CHECK: %[[UPPER:.*]] = arith.muli %[[UPPERROWS]], %{{.*}}
+  // CHECK: %[[LOWER:.*]] = arith.subi %[[TILES:.*]], %[[UPPER]]
+  // CHECK: dist.role "exchange"
+  // CHECK: scf.for %[[HALF:.*]] = %c0 to
+  // CHECK: scf.for
+  // CHECK: dist.wait %[[DONE:.*]][%{{.*}}, %[[HALF]]] >=
+  // CHECK: dist.put
+  // CHECK: dist.notify
+  // CHECK: dist.wait %{{.*}}[%[[HALF]]] >=
+  // CHECK: scf.for
+  // CHECK: dist.wait %[[KNOWN:.*]][%{{.*}}, %[[HALF]]] >=
+  // CHECK: dist.put
+  // CHECK: dist.notify %[[KNOWN]]
+  // CHECK: dist.tiles (%{{.*}}, %[[I:.*]], %{{.*}}) of (%{{.*}}, %[[SHARE]], %{{.*}}) order <"next-rank-first-in-halves", 3 over batch>
+  // CHECK: arith.cmpi slt, %[[I]], %[[UPPERROWS]]
   dist.tiles (%i, %j) of (%i8, %j16) order <"grouped", 3> elements %rows height 8 {
     %sum = scf.for %k = %c0 to %k8 step %c1 iter_args(%acc = %zero) -> tensor<8x16xf32> {
       %a = tile.load %A[%i, %k] : !h2 -> tensor<8x8xf16>

@@ -95,10 +95,12 @@ TEST(Collectives, RootsOfManyRanksSendParts) {
   EXPECT_TRUE(parts(1 << 20, 4));
 }
 
-/// Of a collective of `bytes` to one other rank or more.
+/// Of an all-gather of `bytes` from one other rank or more.
 static heuristics::TransferChoice choose(int64_t bytes, int64_t ranks,
                                          const heuristics::Calibration &calibration = {}) {
-  return heuristics::chooseTransfer({bytes, 2 * bytes, ranks}, calibration);
+  int64_t shard = bytes / std::max<int64_t>(1, ranks - 1);
+  return heuristics::chooseTransfer({.sent = bytes, .behind = 2 * shard, .ranks = ranks},
+                                    calibration);
 }
 
 TEST(Collectives, FewBytesTakeInboxes) {
@@ -111,7 +113,8 @@ TEST(Collectives, FewBytesTakeInboxes) {
 TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
   EXPECT_FALSE(choose(192 << 20, 2).byCopyEngines) << "cores fill the link";
   EXPECT_FALSE(choose(48 << 20, 4).byCopyEngines) << "cores find in the cache what has arrived";
-  EXPECT_FALSE(choose(192 << 20, 4).byCopyEngines) << "they receive as they send";
+  EXPECT_TRUE(choose(192 << 20, 4).byCopyEngines) << "cores that send to several ranks do not";
+  EXPECT_EQ(choose(192 << 20, 4).chunks, 2) << "of one shard in three";
   heuristics::Calibration slow;
   slow.coreCopyBandwidth = slow.copyBandwidth / 2;
   EXPECT_FALSE(choose(0, 1, slow).byCopyEngines);
@@ -126,7 +129,8 @@ TEST(Collectives, ManyBytesTakeCopyEnginesWhereCoresAreSlower) {
 
 TEST(Collectives, CopyEnginesForwardWhatCoresWouldSendToEach) {
   int64_t bytes = 256 << 20;
-  heuristics::Traffic chain{bytes, 2 * bytes, 2, 3 * bytes}; // from one of four ranks to the others
+  heuristics::Traffic chain{.sent = bytes, .behind = 2 * bytes, .ranks = 2}; // of one of four ranks
+  chain.byCores = 3 * bytes;
   EXPECT_TRUE(heuristics::chooseTransfer(chain, {}).byCopyEngines);
   chain.byCores = bytes;
   EXPECT_FALSE(heuristics::chooseTransfer(chain, {}).byCopyEngines);
@@ -148,11 +152,16 @@ TEST(Collectives, ManyChunksHaveCoresThatOnlySend) {
 }
 
 TEST(Collectives, WhatIsSentOnGoesInPieces) {
-  heuristics::ChunkShape some = heuristics::forwardedChunk(1024, 4096, 132, DType::bf16);
-  EXPECT_EQ(some.rows * some.columns, 8192);
-  heuristics::ChunkShape most = heuristics::forwardedChunk(32768, 4096, 132, DType::bf16);
-  EXPECT_EQ(most.rows * most.columns * 2, 32768);
-  EXPECT_EQ(heuristics::forwardedChunk(1, 1, 132, DType::bf16).rows, 1);
+  auto some = heuristics::chooseForwarding(1024, 4096, 132, DType::bf16);
+  EXPECT_EQ(some.chunk.rows * some.chunk.columns, 32768);
+  EXPECT_EQ(some.senders.cores, 64);
+  EXPECT_EQ(some.senders.batch, 1);
+  auto most = heuristics::chooseForwarding(32768, 4096, 132, DType::bf16);
+  EXPECT_EQ(most.chunk.rows * most.chunk.columns * 2, 65536);
+  EXPECT_EQ(most.senders.batch, 4);
+  auto least = heuristics::chooseForwarding(1, 1, 2, DType::bf16);
+  EXPECT_EQ(least.chunk.rows, 1);
+  EXPECT_EQ(least.senders.cores, 0) << "too few cores to share out";
 }
 
 TEST(Collectives, FewBytesAreSpreadOverFewCores) {

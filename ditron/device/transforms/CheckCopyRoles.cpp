@@ -5,8 +5,7 @@
 //     dist.role "r" ... on copy in a loop   stands in scf.for, expected the top of the kernel
 //     tile.load in a role on copy           copy engines put, notify and wait
 //     dist.put of a chunk at %loaded        depends on tensor.extract, which reads memory
-//     dist.wait %s in a role and outside    signal 's' is waited for by copy engines and by cores
-//     dist.notify, likewise                 signal 's' is notified by copy engines and by cores
+//     dist.notify %s in a role and outside  signal 's' is notified by copy engines and by cores
 //
 // A launch executes these roles on the host (abi/CopyProgram.h), so all that they do follows from
 // extents, integer arguments and ranks. Nothing is rewritten. The messages stand in
@@ -93,13 +92,13 @@ LogicalResult checkPlace(RoleOp role) {
                           << ", expected the top of the kernel: they begin when the launch does";
 }
 
-/// Signals that copy engines use in one way and cores in the same: an error at the cores' op.
-LogicalResult checkShared(func::FuncOp kernel, core::Observation::Effect effect, StringRef used) {
+/// Copy engines write words and cannot add, so nobody else notifies what they notify: an error at the cores' op.
+LogicalResult checkSignals(func::FuncOp kernel) {
   llvm::DenseMap<Value, Operation *> byEngines;
   auto forEach = [&](llvm::function_ref<WalkResult(Operation *, Value)> visit) {
     return kernel.walk([&](Operation *op) {
       for (const core::Observation &seen : core::observationsOf(op))
-        if (seen.isSignal() && seen.effect == effect)
+        if (seen.isSignal() && seen.effect == core::Observation::Effect::notify)
           return visit(op, originOf(seen.object));
       return WalkResult::advance();
     });
@@ -115,20 +114,12 @@ LogicalResult checkShared(func::FuncOp kernel, core::Observation::Effect effect,
       return WalkResult::advance();
     auto declaration = signals.getDefiningOp<SignalsOp>();
     auto error = op->emitError() << "signal '" << (declaration ? declaration.getName() : "")
-                                 << "' is " << used
-                                 << " by copy engines and by cores, expected signals of their own";
+                                 << "' is notified by copy engines and by cores, expected signals "
+                                    "of their own";
     error.attachNote(found->second->getLoc()) << "copy engines do it here";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
-}
-
-/// Copy engines take off what they have waited for, so nobody else waits for it; and they write
-/// words and cannot add, so nobody else notifies what they notify.
-LogicalResult checkSignals(func::FuncOp kernel) {
-  using Effect = core::Observation::Effect;
-  return success(succeeded(checkShared(kernel, Effect::wait, "waited for")) &&
-                 succeeded(checkShared(kernel, Effect::notify, "notified")));
 }
 
 struct CheckCopyRoles : device::impl::CheckCopyRolesBase<CheckCopyRoles> {

@@ -155,8 +155,8 @@ private:
       kernel.setArgAttr(n, kPlacementAttr,
                         PlacementAttr::get(&getContext(), given.getKind(), given.getDim(),
                                            given.getCores(), given.getEngine(), given.getChunks(),
-                                           given.getWave(), given.getRounded(), given.getRing(),
-                                           axis.getValue(), given.getCounts()));
+                                           given.getWave(), given.getHalves(), given.getRounded(),
+                                           given.getRing(), axis.getValue(), given.getCounts()));
     }
     return success();
   }

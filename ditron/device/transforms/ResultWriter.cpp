@@ -95,7 +95,10 @@ TileAt ResultWriter::dealTiles() {
   grid[variable] = tileCounts_[dim()];
   bool isRows = rank >= 2 && variable == rank - 2;
   Value elements = isRows ? extents_[dim()] : before.getElements();
-  auto [tiles, shard] = withShards(before, ring(), grid, elements, "next-rank-first");
+  StringRef order = "next-rank-first";
+  if (isInHalves() && axis() == MeshAxis::world)
+    order = "next-rank-first-in-halves";
+  auto [tiles, shard] = withShards(before, ring(), grid, elements, order);
   result_.tiles = tiles;
   Block &body = result_.tiles.getBody().front();
   Value dealt = body.getArgument(variable + 1);
@@ -179,37 +182,22 @@ void ResultWriter::sum(Builder &b, const TileAt &at) {
     publish(b, store.getTile(), at);
 }
 
-/// all_reduced: what other ranks have summed. What is late comes last: the rest is copied while it is on its way.
+/// all_reduced: what other ranks have summed, one rank's tiles behind the other's.
 void ResultWriter::copySums() {
-  Operation *copies = copySums(result_.tiles, /*late=*/false);
-  if (hasLate())
-    copySums(copies, /*late=*/true);
-}
-
-Operation *ResultWriter::copySums(Operation *behind, bool late) {
   TilesOp tiles = result_.tiles;
   Builder b(tiles.getLoc(), tiles->getContext());
-  b.setInsertionPointAfter(behind);
+  b.setInsertionPointAfter(tiles);
   auto order = OrderAttr::get(b.getContext(), orderOver(ring(), "own-shard-first"),
                               tiles.getOrder().getParameter(), tiles.getOrder().getSharded(),
                               MeshAxis::world);
   auto copies =
       b.create<TilesOp>(tiles.getExtents(), tiles.getElements(), tiles.getHeightAttr(), order);
   TileAt at = publishedTile(b, copies.getBody().emplaceBlock());
-  auto branch = b.create<scf::IfOp>(isCopied(b, at, late), /*withElseRegion=*/false);
+  Value isOther = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, at.shard, rank_);
+  auto branch = b.create<scf::IfOp>(isOther, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
   Value tile = published(b, at);
   b.create<core::StoreOp>(tile, result_.placed.value, at.whole);
-  return copies;
-}
-
-Value ResultWriter::isCopied(Builder &b, const TileAt &at, bool late) {
-  Value isOther = b.create<arith::CmpIOp>(arith::CmpIPredicate::ne, at.shard, rank_);
-  if (!hasLate())
-    return isOther;
-  Value wanted = b.create<arith::ConstantOp>(b.getBoolAttr(late));
-  Value isNow = b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, isLate(b, at), wanted);
-  return b.create<arith::AndIOp>(isOther, isNow);
 }
 
 /// A tile of the loop with that body, which it begins.

@@ -39,12 +39,13 @@ protected:
   virtual void publish(Builder &b, mlir::Value tile, const TileAt &at) = 0;
   /// all_reduced: a tile that another rank has published.
   virtual mlir::Value published(Builder &b, const TileAt &at) = 0;
-  /// all_reduced: whether some tiles are published late, and whether a tile is one of them.
-  virtual bool hasLate() const { return false; }
-  virtual mlir::Value isLate(Builder &, const TileAt &) { return {}; }
 
   llvm::StringRef axis() const { return result_.placed.placement.getAxis(); }
   unsigned dim() const { return static_cast<unsigned>(result_.dim()); }
+  /// Whether the upper halves of all parts, which have rows, are computed before the lower ones.
+  bool isInHalves() const {
+    return result_.placed.placement.getHalves() && result_.sizes.size() == 2;
+  }
   mlir::Value buffer(const llvm::Twine &name, mlir::Type element,
                      llvm::ArrayRef<mlir::Value> extents);
   mlir::Value counters(const llvm::Twine &name, llvm::ArrayRef<mlir::Value> extents);
@@ -73,9 +74,7 @@ private:
   int64_t partDim(mlir::Value argument);
   void sum(Builder &b, const TileAt &at);
   void copySums();
-  mlir::Operation *copySums(mlir::Operation *behind, bool late);
   TileAt publishedTile(Builder &b, mlir::Block &body);
-  mlir::Value isCopied(Builder &b, const TileAt &at, bool late);
 };
 
 std::unique_ptr<ResultWriter> makeCoreWriter(mlir::func::FuncOp kernel, PlacedResult &result);

@@ -27,8 +27,8 @@
 // the tiles of a chunk are computed in a row.
 //
 // Sums of an all-reduce travel in the same chunks ("C.sums", "C.summed", "C.known"), behind all
-// summands of this rank. Nothing is left to multiply while the last chunk travels: it has the tiles
-// of the last wave, and no more. The others are equal. What has arrived of them is copied meanwhile.
+// summands of this rank, along a ring. Nothing is left to multiply while the last chunk
+// travels: it has the tiles of the last wave, and no more. The others are equal.
 #include "ditron/device/transforms/ResultWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -72,6 +72,13 @@ Chunks chunksOf(IndexMath &math, Value tiles, int64_t most, Value left) {
   return {tiles, size, last, math.subtract(math.multiply(last, size), others)};
 }
 
+/// Two chunks, `upper` tiles and the rest, which are as many or more. One, if there are no upper ones.
+Chunks halvesOf(IndexMath &math, Value tiles, Value upper) {
+  Value lower = math.subtract(tiles, upper);
+  return {tiles, lower, math.least(upper, math.constant(1)),
+          math.remainder(math.subtract(lower, upper), tiles)};
+}
+
 class CopyEngineWriter : public ResultWriter {
 public:
   using ResultWriter::ResultWriter;
@@ -79,7 +86,8 @@ public:
 private:
   void allocate() override {
     int64_t mostChunks = result_.placed.placement.getChunks();
-    chunks_ = chunksOf(math_, countTiles(), mostChunks, tilesOfLastChunk());
+    chunks_ = isInHalves() ? halvesOf(math_, countTiles(), tilesOfUpperHalf())
+                           : chunksOf(math_, countTiles(), mostChunks, tilesOfLastChunk());
     for (auto [d, size] : llvm::enumerate(result_.sizes)) // of whole tiles, one below the other
       extents_[d] = math_.constant(size);
     extents_[0] = math_.multiply(chunks_.tiles, extents_[0]);
@@ -97,9 +105,7 @@ private:
                                     math_.constant(1), Engine::copy);
     Builder b(top_.getLoc(), top_.getContext());
     b.setInsertionPointToEnd(&role.getBody().emplaceBlock());
-    exchangeSummands(b);
-    if (!result_.isScattered())
-      exchangeSums(b);
+    exchange(b);
   }
 
   /// Of a part.
@@ -108,6 +114,11 @@ private:
     for (Value count : ArrayRef(tileCounts_).drop_front())
       tiles = math_.multiply(tiles, count);
     return tiles;
+  }
+
+  /// As order next-rank-first-in-halves has them.
+  Value tilesOfUpperHalf() {
+    return math_.multiply(math_.divide(tileCounts_[0], math_.constant(2)), tileCounts_[1]);
   }
 
   /// Those of the last wave, or as many as the others have.
@@ -127,16 +138,32 @@ private:
     if (at.local.size() < 2)
       return at.local.front();
     size_t row = at.local.size() - 2;
-    Value rows = tileCounts_[row], columns = tileCounts_[row + 1];
-    Value group = math.constant(result_.tiles.getOrder().getParameter());
-    Value i = at.local[row], inGroup = math.remainder(i, group), top = math.subtract(i, inGroup);
-    Value height = math.least(group, math.subtract(rows, top));
-    Value column = math.add(math.multiply(at.local[row + 1], height), inGroup);
     Value before = math.constant(0);
     for (size_t d = 0; d < row; ++d)
       before = math.multiply(math.add(before, at.local[d]), tileCounts_[d + 1]);
-    Value above = math.multiply(math.add(before, top), columns);
-    return math.add(above, column);
+    Value i = at.local[row], j = at.local[row + 1], columns = tileCounts_[row + 1];
+    if (!isInHalves())
+      return math.add(math.multiply(before, columns),
+                      numberWithin(math, i, j, {tileCounts_[row], columns}));
+    Value half = math.divide(tileCounts_[row], math.constant(2));
+    Value isUpper = b.create<arith::CmpIOp>(arith::CmpIPredicate::slt, i, half);
+    auto choose = [&](Value upper, Value lower) {
+      return b.create<arith::SelectOp>(isUpper, upper, lower);
+    };
+    Value first = choose(math.constant(0), half);
+    Value rows = choose(half, math.subtract(tileCounts_[row], half));
+    return math.add(math.multiply(first, columns),
+                    numberWithin(math, math.subtract(i, first), j, {rows, columns}));
+  }
+
+  /// That of tile (i, j) in a grid of so many rows and columns.
+  Value numberWithin(IndexMath &math, Value i, Value j, std::pair<Value, Value> grid) const {
+    auto [rows, columns] = grid;
+    Value group = math.constant(result_.tiles.getOrder().getParameter());
+    Value inGroup = math.remainder(i, group), top = math.subtract(i, inGroup);
+    Value height = math.least(group, math.subtract(rows, top));
+    Value column = math.add(math.multiply(j, height), inGroup);
+    return math.add(math.multiply(top, columns), column);
   }
 
   /// Where a tile lies in its part of a buffer.
@@ -178,25 +205,49 @@ private:
     b.create<WaitOp>(counters, at, chunks_.tilesOf(math, at.back()));
   }
 
-  void exchangeSummands(Builder &b) {
-    OpBuilder::InsertionGuard guard(b);
-    Value place = forEachPeer(b, axis(), /*withSelf=*/false, Ring::next);
-    Value peer = IndexMath(b).rankAt(axis(), place), chunk = forEachChunk(b);
+  void exchange(Builder &b) {
+    auto forEachOwner = [&] { return forEachPeer(b, axis(), /*withSelf=*/false, Ring::next); };
+    if (isInHalves()) {
+      Value half = forEachChunk(b);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        sendSummands(b, forEachOwner(), half);
+      }
+      return exchangeSums(b, half);
+    }
+    {
+      OpBuilder::InsertionGuard guard(b);
+      Value owner = forEachOwner();
+      sendSummands(b, owner, forEachChunk(b));
+    }
+    if (!result_.isScattered())
+      exchangeSums(b, forEachChunk(b));
+  }
+
+  void sendSummands(Builder &b, Value place, Value chunk) const {
+    Value peer = IndexMath(b).rankAt(axis(), place);
     awaitTiles(b, done_, {place, chunk});
     for (auto [from, to] : llvm::zip_equal(staged_, summands_))
       b.create<PutOp>(tilesOf(b, from, place, chunk), tilesOf(b, to, rank_, chunk), peer);
     notify(b, arrived_, {rank_, chunk}, peer);
   }
 
-  void exchangeSums(Builder &b) {
-    OpBuilder::InsertionGuard guard(b);
-    Value chunk = forEachChunk(b);
+  /// Sums go along a ring: a chunk of the own ones to the previous rank, and then those of the same chunk that the next rank
+  /// sends, its own ones first. No two ranks ever send to the same one, and share its link.
+  void exchangeSums(Builder &b, Value chunk) const {
     awaitTiles(b, summed_, chunk);
-    Value place = forEachPeer(b, axis(), /*withSelf=*/false);
-    Value peer = IndexMath(b).rankAt(axis(), place);
-    Value tiles = tilesOf(b, sums_, rank_, chunk);
+    IndexMath math(b);
+    Value zero = math.constant(0), one = math.constant(1);
+    Value place = math.remainder(math.subtract(math.add(rank_, ranks_), one), ranks_);
+    Value peer = math.rankAt(axis(), place);
+    auto steps = b.create<scf::ForOp>(zero, math.subtract(ranks_, one), one);
+    b.setInsertionPointToStart(steps.getBody());
+    Value step = steps.getInductionVar(), shard = math.remainder(math.add(rank_, step), ranks_);
+    b.create<WaitOp>(known_, ValueRange{shard, chunk},
+                     math.least(step, one)); // the own ones are there
+    Value tiles = tilesOf(b, sums_, shard, chunk);
     b.create<PutOp>(tiles, tiles, peer);
-    notify(b, known_, {rank_, chunk}, peer);
+    notify(b, known_, {shard, chunk}, peer);
   }
 
   /// Adds 1 to a counter, of this rank where `peer` is null.
@@ -249,12 +300,6 @@ private:
   Value published(Builder &b, const TileAt &at) override {
     b.create<WaitOp>(known_, ValueRange{at.shard, chunkOf(b, at)}, IndexMath(b).constant(1));
     return b.create<core::LoadOp>(tileType_, sums_, behind(at.shard, placeOf(b, at)), TypedAttr());
-  }
-
-  /// Those of the last chunk, which is sent when nothing is left to multiply.
-  bool hasLate() const override { return result_.placed.placement.getChunks() > 1; }
-  Value isLate(Builder &b, const TileAt &at) override {
-    return b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, chunkOf(b, at), chunks_.last);
   }
 
   Chunks chunks_ = {};

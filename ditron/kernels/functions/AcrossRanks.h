@@ -152,9 +152,13 @@ public:
   Index of(Index i) const { return i / size_; }
   /// Rows of tiles in a chunk.
   Index tiles(Index chunk) const { return max(min(size_, tiles_ - chunk * size_), 0); }
-  /// Its first row, and how many it has: view.slice(0, first(q), rows(q)).
+  /// Its first row, and how many it has.
   Index first(Index chunk) const { return min(chunk * size_ * height_, rows_); }
   Index rows(Index chunk) const { return min(size_ * height_, rows_ - first(chunk)); }
+  /// These rows of a shard.
+  auto slice(const auto &shard, Index chunk) const {
+    return shard.slice(0, first(chunk), rows(chunk));
+  }
 
 private:
   Index rows_;

@@ -2,7 +2,7 @@
 //
 // Device functions that move one part of a matrix from every rank to every other one.
 #pragma once
-#include "ditron/kernels/functions/AcrossRanks.h"
+#include "ditron/kernels/functions/ShardCopies.h"
 #include "ditron/kernels/kernels.h"
 #include "ditron/lang/Inbox.h"
 
@@ -73,16 +73,15 @@ void exchangeByCopyEngines(const TransferConfig &cfg, const auto &partFor, const
   auto received = tiled(slots);
   RowChunks chunks(slots.rows(), cfg.rows, cfg.chunks);
   auto arrived = signals({numRanks(), chunks.count()}, "arrived");
+  auto turns = signals(numRanks(), "turns");
 
   copyEngines().run("send", [&] {
-    for (auto peer : peers())
-      for (auto q : range(chunks.used())) {
-        auto chunk = [&](const auto &view) {
-          return view.slice(0, chunks.first(q), chunks.rows(q));
-        };
-        put(chunk(partFor(peer)), chunk(slots.on(peer).at(rank())));
-        notify(arrived.on(peer)(rank(), q));
-      }
+    sendShards(
+        chunks, Ring::previous, turns,
+        [&](Index peer, Index q) {
+          put(chunks.slice(partFor(peer), q), chunks.slice(slots.on(peer).at(rank()), q));
+        },
+        [&](Index peer, Index q) { notify(arrived.on(peer)(rank(), q)); });
   });
   for (auto at : result.tiles(order::ownShardFirst)) {
     auto [s, i, j] = at;

@@ -122,13 +122,7 @@ private:
     int64_t cell = action.values[isWait ? 0 : 1], value = action.values.back();
     uint64_t address = addressOf(step.arguments[0], peer) + 8 * static_cast<uint64_t>(cell);
     if (isWait && value > 0) {
-      if (!awaited_.insert(address).second)
-        throw CompileError(fmt::format(
-            "copy engines wait twice for counter {} of signal '{}' in a launch: they clear it as "
-            "they see it, expected one wait for all of its notifies",
-            cell, signalOf(step).name));
       addWord(WordOperation::waitAtLeast, address, value);
-      addWord(WordOperation::write, address, 0);
     } else if (!isWait) {
       int64_t &sum = values_[address];
       sum = step.kind == CopyKind::notifyAdd ? sum + value : std::max(sum, value);
@@ -220,7 +214,6 @@ private:
   std::span<const int64_t> words_;
   std::vector<CopyPlan::Operation> operations_;
   std::set<int> targets_;              ///< of puts
-  std::set<uint64_t> awaited_;         ///< counters
   std::set<int> credits_;              ///< of peers, that have been taken
   std::map<uint64_t, int64_t> values_; ///< of counters, as notified so far in this launch
 };

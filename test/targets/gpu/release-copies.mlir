@@ -10,7 +10,7 @@
 // CHECK: simt.abort
 // CHECK-NEXT: simt.release_copies failed(
 // CHECK: "exit;"
-// CHECK: simt.end({{.*}}) copies(1) arrived(
+// CHECK: simt.end({{.*}}) copies(1) counters(
 // CHECK-NEXT: simt.release_copies(
 
 // Who knows of the failure reads no flag.

@@ -169,6 +169,18 @@ TEST(Order, ShardedBatchesAreRotated) {
   }
 }
 
+TEST(Order, UpperHalvesOfAllBatchesComeFirst) {
+  Grid<int64_t> grid = gridOf(4, 14, 2, 3, Sharded::batch); // a matrix of 7 x 3 tiles a rank
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    auto found = visits(*findOrder<int64_t>("next-rank-first-in-halves"), grid, {rank, 4}, 2);
+    for (int64_t t = 0; t < 84; ++t) {
+      auto [batch, row, column] = found[t];
+      EXPECT_EQ(row >= 3, t >= 4 * 9);
+      EXPECT_EQ(batch, (rank + 1 + (t < 36 ? t / 9 : (t - 36) / 12)) % 4);
+    }
+  }
+}
+
 TEST(Order, TheExamplesOfTheEssay) {
   auto rows = [](const char *name, const Grid<int64_t> &grid, Place<int64_t> place, int64_t group) {
     std::vector<int64_t> result;
@@ -184,7 +196,8 @@ TEST(Order, TheExamplesOfTheEssay) {
 }
 
 TEST(Order, Names) {
-  EXPECT_EQ(orderNames(), "row-major, grouped, own-shard-first, next-rank-first");
+  EXPECT_EQ(orderNames(), "row-major, grouped, own-shard-first, next-rank-first, "
+                          "next-rank-first-in-halves");
   EXPECT_TRUE(findOrder<int64_t>("snake") == nullptr);
 }
 

@@ -94,6 +94,18 @@ TEST(Overlap, SendsTheLastWaveByItself) {
   EXPECT_GT(predict(p, equal, kHost).stall, 1.7 * found.stall);
 }
 
+/// Where the link has more to do than the cores, sums that leave early save what they take.
+TEST(Overlap, SendsHalvesOfShortProducts) {
+  OverlapChoice whole = copies(2), halves = copies(2);
+  whole.wave = 132, halves.isInHalves = true;
+  auto gain = [&](int64_t K) {
+    OverlapProblem p = problem(Exchange::allReduce, 8192, 4096, K, 4);
+    return predict(p, whole, kHost).seconds / predict(p, halves, kHost).seconds;
+  };
+  EXPECT_GT(gain(3584), 1.03);
+  EXPECT_LT(gain(16384), 1);
+}
+
 TEST(Overlap, FallsBackToTheSequence) {
   Calibration slow = kHost;
   slow.copyLatency = slow.signalLatency = 10e-3;

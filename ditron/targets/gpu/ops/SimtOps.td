@@ -203,19 +203,18 @@ def Simt_EndOp : Simt_Op<"end", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOp
   let summary = "Ends a launch: the last CTA of the rank to come says so to every rank";
   let description = [{
     With `copies`, the kernel has roles of copy engines: then it first waits until those of all ranks
-    are through with this rank, clears what they have `arrived` at (counters for which cores wait),
-    and gives each rank the credit to write here again. Counters are the address of the first and
+    are through with this rank, clears the `counters` of copy engines, and gives each rank the credit to write here again. Counters are the address of the first and
     how many there are. `boxes` as in simt.arrive.
 
     Example:
     ```mlir
     simt.end(%status, %rank) : !llvm.ptr, index
-    simt.end(%status, %rank) copies(3) arrived(%cells, %count) : !llvm.ptr, index
+    simt.end(%status, %rank) copies(3) counters(%cells, %count) : !llvm.ptr, index
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$launch, OptionalAttr<I64Attr>:$copies,
-                       Variadic<Index>:$arrived, Variadic<Index>:$boxes);
-  let assemblyFormat = [{ `(` $launch `)` (`copies` `(` $copies^ `)`)? (`arrived` `(` $arrived^ `)`)?
+                       Variadic<Index>:$counters, Variadic<Index>:$boxes);
+  let assemblyFormat = [{ `(` $launch `)` (`copies` `(` $copies^ `)`)? (`counters` `(` $counters^ `)`)?
                           (`boxes` `(` $boxes^ `)`)? attr-dict `:` type($launch) }];
 }
 

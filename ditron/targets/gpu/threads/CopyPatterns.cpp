@@ -17,7 +17,7 @@ static void setAll(Talk &talk, ValueRange counters, int64_t value) {
   }
 }
 
-void endCopies(Talk &talk, int64_t site, ValueRange arrived) {
+void endCopies(Talk &talk, int64_t site, ValueRange counters) {
   Value copied = talk.head(abi::Head::kCopied);
   talk.forRanks([&](Value peer) {
     Value note = talk.offset(copied, peer);
@@ -27,7 +27,7 @@ void endCopies(Talk &talk, int64_t site, ValueRange arrived) {
               [&] { talk.wait(note, talk.i64(1), site, "sys", 0); });
     talk.store(note, talk.i64(0));
   });
-  setAll(talk, arrived, 0);
+  setAll(talk, counters, 0);
   Value own = talk.launch(abi::kRank);
   talk.forRanks([&](Value peer) {
     talk.when(talk.compare(arith::CmpIPredicate::ne, peer, own), [&] {

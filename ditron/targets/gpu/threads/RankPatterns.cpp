@@ -198,7 +198,7 @@ struct EndPattern : LaunchPattern<EndOp> {
         t.instructions->meetInWarp();
         talk.when(talk.isFirstThread(), [&] {
           if (op.getCopies())
-            endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getArrived());
+            endCopies(talk, static_cast<int64_t>(*op.getCopies()), adaptor.getCounters());
           t.instructions->storeRelaxed(talk.head(abi::Head::kEpoch), epoch, "sys");
         });
         t.instructions->meetInWarp();

@@ -120,8 +120,8 @@ private:
 };
 
 /// The end of a launch with roles of copy engines, by one thread: see abi/WorkspaceLayout.h.
-/// `arrived`: see simt.end. `site`: of the wait.
-void endCopies(Talk &talk, int64_t site, mlir::ValueRange arrived);
+/// `counters`: see simt.end. `site`: of the wait.
+void endCopies(Talk &talk, int64_t site, mlir::ValueRange counters);
 void addCopyPatterns(mlir::RewritePatternSet &patterns, const mlir::TypeConverter &types,
                      const ThreadContext &context);
 

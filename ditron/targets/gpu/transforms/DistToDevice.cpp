@@ -149,8 +149,8 @@ private:
     if (!hasCopies_)
       return void(b_.create<EndOp>(loc_, launch_, IntegerAttr(), ValueRange(), boxes()));
     auto site = b_.getI64IntegerAttr(copiesSite_);
-    b_.create<EndOp>(loc_, launch_, site, fixedCells(/*awaitedByCopies=*/false), boxes());
-    b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true),
+    b_.create<EndOp>(loc_, launch_, site, fixedCells(/*onlyAwaited=*/false), boxes());
+    b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*onlyAwaited=*/true),
                                /*failed=*/false);
   }
 
@@ -261,16 +261,16 @@ private:
     });
   }
 
-  /// The fixed signals for which copy engines wait, or the others: of each array the address of the
-  /// first counter, and how many there are.
-  SmallVector<Value> fixedCells(bool awaitedByCopies) {
+  /// The fixed signals, all of them or those for which copy engines wait: of each array the address of
+  /// the first counter, and how many there are.
+  SmallVector<Value> fixedCells(bool onlyAwaited) {
     SmallVector<Value> cells;
     for (auto [number, request] : llvm::enumerate(requests_)) {
       auto n = parameters_ + static_cast<unsigned>(number);
       Value memory = function_.getArgument(n);
       auto kind = request.getAs<StringAttr>("kind");
       if (kind.getValue() != "signals" || !isFixed(memory) ||
-          isAwaitedByCopies(n) != awaitedByCopies)
+          (onlyAwaited && !isAwaitedByCopies(n)))
         continue;
       cells.push_back(b_.create<memref::ExtractAlignedPointerAsIndexOp>(loc_, memory));
       Value count = index(1);
@@ -323,7 +323,7 @@ private:
       if (hasWorkspace_)
         b_.create<AbortOp>(loc_, launch_);
       if (hasCopies_)
-        b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*awaitedByCopies=*/true),
+        b_.create<ReleaseCopiesOp>(loc_, launch_, fixedCells(/*onlyAwaited=*/true),
                                    /*failed=*/true);
     }
     target_.instructions(b_, loc_)->exit();
