@@ -29,6 +29,26 @@ func.func @through_memory(%x: !v, %t: !v, %y: !v, %n: index) {
   return
 }
 
+// So do threads that read a word of it.
+// CHECK-LABEL: func.func @words
+// CHECK: simt.sync "cta"
+// CHECK-NEXT: tile.store
+// CHECK: simt.sync "cta"
+// CHECK-NEXT: memref.load %arg1
+// CHECK-NOT: simt.sync
+// CHECK: return
+func.func @words(%x: !v, %t: !v, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = tile.load %x[%i] : !v -> tensor<1024xf32, #wide>
+    tile.store %a, %t[%i] : tensor<1024xf32, #wide>, !v
+    %b = memref.load %t[%i] : !v
+    %c = memref.load %x[%i] : !v
+  }
+  return
+}
+
 // Each element is one thread's.
 // CHECK-LABEL: func.func @in_place
 // CHECK-NOT: simt.sync

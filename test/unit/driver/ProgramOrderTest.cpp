@@ -43,6 +43,39 @@ Kernel inPasses() {
                 });
 }
 
+/// In pass p other threads write words, i + p in word i, and y gets the rows of x that the last four of them name.
+Kernel byWords() {
+  return Kernel("by-words(x[K,N], words[M], passes) -> y[P,N]",
+                [](In<f32> x, InOut<i32, 1> words, Index passes, Out<f32> y) {
+                  auto from = x.tiled(1, kNarrow);
+                  auto to = y.tiled(1, kNarrow);
+                  for (auto [core] : grid({1}))
+                    for (auto pass : range(passes)) {
+                      words.tiled(kWide)(core) = iota(kWide) + pass;
+                      for (auto n : range(4)) {
+                        Index row = toIndex(words.read({words.size() - 1 - n}));
+                        to(4 * pass + n, 0) = from(row, 0);
+                      }
+                    }
+                });
+}
+
+TEST(ProgramOrder, HoldsBetweenTilesAndWords) {
+  Context ctx = Context::init();
+  Program run = ctx.compile(byWords());
+  constexpr int64_t kWords = 500, kPasses = 20, kRows = kWords + kPasses;
+  Tensor host = Tensor::own(DType::f32, {kRows, 1});
+  for (int64_t row = 0; row < kRows; ++row)
+    host.set({row, 0}, double(row));
+  Tensor x = ctx.tensorFrom(host), words = ctx.tensorFrom(Tensor::own(DType::i32, {kWords}));
+  Tensor y = ctx.tensor<f32>({4 * kPasses, 1});
+  run(x, words, kPasses, y);
+  Tensor found = y.toHost();
+  for (int64_t pass = 0; pass < kPasses; ++pass)
+    for (int64_t n = 0; n < 4; ++n)
+      ASSERT_EQ(found.at({4 * pass + n, 0}), double(kWords - 1 - n + pass)) << pass << ", " << n;
+}
+
 TEST(ProgramOrder, HoldsBetweenTilesOfOtherShapes) {
   Context ctx = Context::init();
   Program run = ctx.compile(throughMemory());

@@ -11,7 +11,7 @@
 //
 // The threads of a CTA meet between two accesses of the same memory, one of which writes, unless something on
 // every way from the one to the other has them meet already: a wait, a notify, a copy. Tiles of one shape and
-// layout of one view need nothing: each of their elements belongs to one thread. What the producer of a kernel
+// layout of one view need nothing: each of their elements belongs to one thread. All threads read words. What the producer of a kernel
 // with roles loads is left alone: it waits at gates (nvidia-specialize-warps).
 // test/targets/gpu/order-accesses.mlir shows it.
 #include "ditron/core/TileOps.h"
@@ -19,6 +19,7 @@
 #include "ditron/targets/gpu/analysis/Tiles.h"
 #include "ditron/targets/gpu/ops/SimtOps.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -80,7 +81,7 @@ private:
   llvm::DenseSet<Block *> ends_;       ///< blocks that were entered from behind
 };
 
-/// An access of a tile to memory.
+/// An access to memory, of a tile or a word.
 struct Access {
   Operation *op;
   Value view;
@@ -93,6 +94,8 @@ std::optional<Access> accessOf(Operation *op) {
     return Access{op, load.getView(), tileOf(load.getTile()), false};
   if (auto store = dyn_cast<core::StoreOp>(op))
     return Access{op, store.getView(), tileOf(store.getTile()), true};
+  if (auto word = dyn_cast<memref::LoadOp>(op))
+    return Access{op, word.getMemRef(), nullptr, false};
   if (auto gather = dyn_cast<core::GatherOp>(op))
     return Access{op, gather.getView(), nullptr, false};
   if (auto scatter = dyn_cast<core::ScatterOp>(op))
