@@ -49,8 +49,8 @@ struct Placement {
   /// only. 0: it is as the others.
   Placement wave(int tiles) const { return with(&Placement::waveSize, tiles); }
   /// The same where all ranks compute the upper halves of their parts before the lower ones, which are the two chunks: an
-  /// all-reduced sum then travels while the other half is computed, and not at the end. Parts along an axis of a mesh are
-  /// computed whole.
+  /// all-reduced sum then travels while the other half is computed, and not at the end. Parts along an axis of a mesh, and
+  /// parts of results that are not matrices, are computed whole.
   Placement halves(bool yes = true) const { return with(&Placement::isInHalves, yes); }
   /// The same with summands that travel in the type of the result, not in that of the sum, a float
   /// both: fewer bytes, and one rounding for each rank. They are added in the type of the sum.

@@ -28,7 +28,8 @@
 //
 // Sums of an all-reduce travel in the same chunks ("C.sums", "C.summed", "C.known"), behind all
 // summands of this rank, along a ring. Nothing is left to multiply while the last chunk
-// travels: it has the tiles of the last wave, and no more. The others are equal.
+// travels: it has the tiles of the last wave, and no more. The others are equal. In halves the chunks are the upper and the
+// lower rows of a part, and the sums of the upper ones travel in front of the lower summands.
 #include "ditron/device/transforms/ResultWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -72,7 +73,8 @@ Chunks chunksOf(IndexMath &math, Value tiles, int64_t most, Value left) {
   return {tiles, size, last, math.subtract(math.multiply(last, size), others)};
 }
 
-/// Two chunks, `upper` tiles and the rest, which are as many or more. One, if there are no upper ones.
+/// Two chunks, `upper` tiles and the rest, which are as many or more. Without upper tiles there is one chunk of all, which
+/// lacks nothing: hence the remainder.
 Chunks halvesOf(IndexMath &math, Value tiles, Value upper) {
   Value lower = math.subtract(tiles, upper);
   return {tiles, lower, math.least(upper, math.constant(1)),
@@ -156,7 +158,7 @@ private:
                     numberWithin(math, math.subtract(i, first), j, {rows, columns}));
   }
 
-  /// That of tile (i, j) in a grid of so many rows and columns.
+  /// The number of tile (i, j) in a grid of (rows, columns).
   Value numberWithin(IndexMath &math, Value i, Value j, std::pair<Value, Value> grid) const {
     auto [rows, columns] = grid;
     Value group = math.constant(result_.tiles.getOrder().getParameter());
