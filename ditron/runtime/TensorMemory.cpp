@@ -159,6 +159,22 @@ Tensor Tensor::slice(int dim, int64_t begin, int64_t size) const {
   return part;
 }
 
+Tensor Tensor::reshape(std::vector<int64_t> shape) const {
+  checkedBytes(type_, shape);
+  Tensor other = *this;
+  other.shape_ = std::move(shape);
+  other.strides_ = denseStrides(other.shape_);
+  if (other.elements() != elements())
+    throw CompileError(fmt::format("reshape of {} to {}: expected a shape of {} elements, found {}",
+                                   describe(), other.describe(), elements(), other.elements()));
+  if (!contiguous())
+    throw CompileError(
+        fmt::format("reshape of {}: its elements do not lie dense in row-major order, "
+                    "expected a tensor that is contiguous()",
+                    describe()));
+  return other;
+}
+
 std::string Tensor::describe() const { return describeShape(type_, shape_); }
 
 void Tensor::checkHost() const {

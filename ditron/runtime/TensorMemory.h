@@ -82,6 +82,9 @@ public:
   /// The part [begin, begin + size) of one dimension, sharing the memory. CompileError outside. It
   /// may be empty.
   Tensor slice(int dim, int64_t begin, int64_t size) const;
+  /// The same elements, in row-major order, in another shape, sharing the memory. CompileError where
+  /// they do not lie dense, or the shape has another number of them.
+  Tensor reshape(std::vector<int64_t> shape) const;
   /// "bf16[128, 64]"
   std::string describe() const;
 

@@ -30,8 +30,7 @@ template <class T> static Kernel fillOf() {
 void RandomFill::operator()(const Tensor &tensor, double bound) {
   constexpr int64_t kApart = 7919; // rows of one tensor and of the next are others
   int64_t columns = tensor.shape().back();
-  Tensor matrix = Tensor::borrow(ctx_.device(), tensor.data(), tensor.dtype(),
-                                 {tensor.elements() / columns, columns});
+  Tensor matrix = tensor.reshape({tensor.elements() / columns, columns});
   Kernel kernel =
       kernels::Floats::dispatch(tensor.dtype(), "fill", []<class T> { return fillOf<T>(); });
   ctx_.compile(kernel)(kApart * seed_++, bound, matrix);

@@ -85,6 +85,24 @@ TEST(Tensor, MayBeEmpty) {
   EXPECT_EQ(Tensor::own(DType::f32, {4}).slice(0, 2, 0).elements(), 0);
 }
 
+TEST(Tensor, ReshapesInPlace) {
+  Tensor flat;
+  {
+    Tensor tensor = Tensor::own(DType::f32, {2, 3, 4});
+    flat = tensor.reshape({6, 4});
+    tensor.set({1, 2, 3}, 5);
+  }
+  EXPECT_TRUE(flat.ownsMemory()); // the one it was made of is gone
+  EXPECT_EQ(flat.at({5, 3}), 5);
+  EXPECT_EQ(flat.strides(), (std::vector<int64_t>{4, 1}));
+  EXPECT_EQ(Tensor::own(DType::f32, {4, 0}).reshape({0}).elements(), 0);
+  EXPECT_EQ(messageOf<CompileError>([&] { flat.reshape({5, 5}); }),
+            "reshape of f32[6, 4] to f32[5, 5]: expected a shape of 24 elements, found 25");
+  EXPECT_EQ(messageOf<CompileError>([&] { flat.slice(1, 0, 2).reshape({12}); }),
+            "reshape of f32[6, 2]: its elements do not lie dense in row-major order, expected a "
+            "tensor that is contiguous()");
+}
+
 TEST(Tensor, RefusesBadSizes) {
   EXPECT_EQ(messageOf<CompileError>([] { Tensor::own(DType::f32, {-1}); }),
             "tensor f32[-1]: size -1 of dimension 0 is negative");
