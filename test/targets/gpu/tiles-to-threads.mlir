@@ -63,11 +63,32 @@ func.func @gemm(%A: memref<?x?xbf16, strided<[?, ?], offset: ?>> {tile.unit_stri
 // CHECK: nvvm.barrier0
 // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
 // CHECK: nvvm.barrier0
-// CHECK-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
 func.func @across_warps(%X: memref<?xf32, strided<[?], offset: ?>> {tile.unit_stride}, %i: index) {
   %x = tile.load %X[%i] : memref<?xf32, strided<[?], offset: ?>> -> tensor<512xf32>
   %s = tile.reduce sum %x axis 0 : tensor<512xf32> -> tensor<1xf32>
   tile.store %s, %X[%i] : tensor<1xf32>, memref<?xf32, strided<[?], offset: ?>>
+  return
+}
+
+// -----
+
+// Each thread holds four neighbours, and warps hold other rows. What a warp has of all columns stands together
+// in shared memory: parts of one column by four warps would have all lanes of a warp at the same bank.
+// CHECK-LABEL: func.func @apart
+// CHECK: nvvm.barrier0
+// CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK: llvm.getelementptr {{.*}}[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+// CHECK-NEXT: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK-NOT: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK: return
+func.func @apart(%X: memref<?x?xf32, strided<[?, 1], offset: ?>> {tile.unit_stride}, %Y: memref<?xf32, strided<[?], offset: ?>>, %i: index) {
+  %x = tile.load %X[%i, %i] : memref<?x?xf32, strided<[?, 1], offset: ?>> -> tensor<16x128xf32>
+  %s = tile.reduce sum %x axis 0 : tensor<16x128xf32> -> tensor<1x128xf32>
+  %r = tile.reshape %s : tensor<1x128xf32> -> tensor<128xf32>
+  tile.store %r, %Y[%i] : tensor<128xf32>, memref<?xf32, strided<[?], offset: ?>>
   return
 }
 

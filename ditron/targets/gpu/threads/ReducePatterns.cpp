@@ -6,7 +6,11 @@
 #include "ditron/lower/Conversions.h"
 #include "ditron/targets/gpu/threads/ThreadLowering.h"
 #include "ditron/targets/gpu/transforms/Passes.h"
+#include <algorithm>
+#include <array>
 #include <deque>
+#include <numeric>
+#include <set>
 
 using namespace mlir;
 
@@ -28,11 +32,102 @@ int64_t warpsAlong(const Distribution &tile, size_t axis) {
   return count;
 }
 
+int64_t elementsOf(const Distribution &tile) {
+  int64_t elements = 1;
+  for (int64_t extent : tile.shape())
+    elements *= extent;
+  return elements;
+}
+
+constexpr int64_t kWordBytes = 4;
+constexpr int64_t kPadding = 4; ///< items, for what stands behind to be aligned
+constexpr int64_t kPadded = 32; ///< the fewest that have it behind them
+
+/// How the parts of warps lie in shared memory: from one element to the next, and from one warp to the next, in
+/// items of a word; and how many have padding behind them (0: none has).
+struct PartsOrder {
+  int64_t element, warp, padded = 0;
+
+  int64_t place(int64_t item) const { return padded ? item + item / padded * kPadding : item; }
+};
+
+/// Items with all padding that an order may have.
+int64_t withPadding(int64_t items) { return items + items / kPadded * kPadding; }
+
+/// What it takes the threads of a warp to leave parts in an order, and to collect those of all warps: accesses, each as
+/// often as shared memory does it. A bank gives one word at a time.
+class PartsCost {
+public:
+  PartsCost(const Distribution &result, int64_t warps, int64_t lanes)
+      : result_(result), warps_(warps), lanes_(lanes) {}
+
+  /// Neighbours among registers, and among warps, that one access takes.
+  static int64_t runOf(const Distribution &result) { return result.run(kWidest); }
+  static int64_t readOf(int64_t warps) { return std::min(kWidest, warps & -warps); }
+
+  int64_t of(const PartsOrder &order) const {
+    bool standTogether = order.warp == 1; // what warps have of an element
+    int64_t run = standTogether ? 1 : runOf(result_), cost = 0;
+    int64_t read = standTogether ? readOf(warps_) : run;
+    for (int64_t reg = 0; reg < result_.registers(); reg += run) {
+      cost += times(order, reg, 0, run);
+      for (int64_t warp = 0; warp < warps_; warp += standTogether ? read : 1)
+        cost += times(order, reg, warp, read);
+    }
+    return cost;
+  }
+
+private:
+  static constexpr int64_t kWidest = 4, kBanks = 32; // words
+
+  /// Lanes whose words fill all banks come at a time.
+  int64_t times(const PartsOrder &order, int64_t reg, int64_t warp, int64_t words) const {
+    int64_t together = kBanks / words, times = 0;
+    for (int64_t first = 0; first < lanes_; first += together) {
+      std::array<std::set<int64_t>, kBanks> ofBank;
+      for (int64_t lane = first; lane < std::min(lanes_, first + together); ++lane)
+        for (int64_t word = 0; word < words; ++word) {
+          int64_t place = order.place(linear(lane, reg) * order.element + warp * order.warp + word);
+          ofBank[static_cast<size_t>(place % kBanks)].insert(place);
+        }
+      size_t most = 1;
+      for (const std::set<int64_t> &places : ofBank)
+        most = std::max(most, places.size());
+      times += static_cast<int64_t>(most);
+    }
+    return times;
+  }
+  int64_t linear(int64_t lane, int64_t reg) const {
+    Shape at = result_.at(0, lane, reg);
+    int64_t place = 0;
+    for (size_t dim = 0; dim < at.size(); ++dim)
+      place = place * result_.shape()[dim] + at[dim];
+    return place;
+  }
+
+  const Distribution &result_;
+  int64_t warps_, lanes_;
+};
+
+/// The order that takes least: what warps have of an element stands together, or what a warp has of all
+/// elements.
+PartsOrder chooseOrder(const Distribution &result, int64_t warps, int64_t lanes) {
+  int64_t elements = elementsOf(result);
+  std::vector<PartsOrder> orders{{warps, 1}, {1, elements}};
+  // The places of a thread and of its registers have no bit in common then: padding adds up.
+  if (llvm::isPowerOf2_64(static_cast<uint64_t>(elements * warps)))
+    for (int64_t padded = kPadded; padded <= 8 * kPadded; padded *= 2)
+      orders.insert(orders.end(), {{warps, 1, padded}, {1, elements, padded}});
+  PartsCost cost(result, warps, lanes);
+  return *std::ranges::min_element(orders, {}, [&](const PartsOrder &one) { return cost.of(one); });
+}
+
 class Reduction {
 public:
   Reduction(ThreadBuilder &t, const Distribution &source, const Distribution &result, size_t axis,
             Combine combine)
-      : t_(t), source_(source), result_(result), axis_(axis), combine_(std::move(combine)) {}
+      : t_(t), source_(source), result_(result), axis_(axis), combine_(std::move(combine)),
+        order_(warps() > 1 ? chooseOrder(result, warps(), t.context.lanes) : PartsOrder{1, 1}) {}
 
   /// The items of the result's registers from those of the source's.
   SmallVector<Item> run(ArrayRef<Item> items) {
@@ -59,7 +154,7 @@ public:
   /// which it leaves in shared memory, from this byte on,
   void leave(ArrayRef<Item> parts, int64_t region) {
     Value own = t_.add(t_.linear(result_, weights()), moved_ ? moved_ : t_.i32(0));
-    int64_t weight = 1;
+    int64_t weight = order_.warp;
     for (const Digit &digit : source_.thread(axis_))
       if (digit.axis == Axis::warp) {
         own = t_.add(own, t_.mul(t_.digit(digit), t_.i32(weight)));
@@ -68,31 +163,37 @@ public:
     for (size_t field = 0; field < parts[0].size(); ++field) {
       Type type = parts[0][field].getType();
       Value first = address(own, region, type);
-      for (auto [reg, part] : llvm::enumerate(parts))
-        t_.b.create<LLVM::StoreOp>(t_.loc, part[field],
-                                   behind(first, static_cast<int64_t>(reg), 0, type));
+      size_t run = static_cast<size_t>(std::gcd(runOf(type), static_cast<int64_t>(parts.size())));
+      for (size_t reg = 0; reg < parts.size(); reg += run) {
+        SmallVector<Value> values;
+        for (const Item &part : parts.slice(reg, run))
+          values.push_back(part[field]);
+        store(values, behind(first, static_cast<int64_t>(reg), 0, type));
+      }
       region += bytesOf(type);
     }
   }
   /// and, behind a barrier, the items of all warps.
-  SmallVector<Item> collect(ArrayRef<Item> parts, int64_t start) {
+  SmallVector<Item> collect(ArrayRef<Item> parts, int64_t region) {
     Value thread = t_.linear(result_, weights());
-    SmallVector<Item> result;
-    for (int64_t reg = 0; reg < result_.registers(); ++reg) {
-      SmallVector<Item> items;
-      for (int64_t warp = 0; warp < warps(); ++warp) {
-        Item item;
-        int64_t region = start;
-        for (Value field : parts[0]) {
-          Type type = field.getType();
-          Value place = behind(address(thread, region, type), reg, warp, type);
-          item.push_back(t_.b.create<LLVM::LoadOp>(t_.loc, type, place));
-          region += bytesOf(type);
+    auto registers = static_cast<size_t>(result_.registers()),
+         ofWarps = static_cast<size_t>(warps());
+    SmallVector<SmallVector<Item>> items(registers, SmallVector<Item>(ofWarps));
+    for (Value field : parts[0]) {
+      Type type = field.getType();
+      Value first = address(thread, region, type);
+      size_t run = static_cast<size_t>(runOf(type)), read = static_cast<size_t>(readOf(type));
+      for (size_t reg = 0; reg < registers; reg += run)
+        for (size_t warp = 0; warp < ofWarps; warp += read) {
+          Value place = behind(first, static_cast<int64_t>(reg), static_cast<int64_t>(warp), type);
+          for (auto [n, value] : llvm::enumerate(load(type, run * read, place)))
+            items[reg + n % run][warp + n / run].push_back(value);
         }
-        items.push_back(std::move(item));
-      }
-      result.push_back(combineAll(std::move(items)));
+      region += bytesOf(type);
     }
+    SmallVector<Item> result;
+    for (SmallVector<Item> &one : items)
+      result.push_back(combineAll(std::move(one)));
     return result;
   }
 
@@ -183,37 +284,62 @@ private:
     int64_t place = 0;
     for (size_t dim = 0; dim < result_.shape().size(); ++dim)
       place = place * result_.shape()[dim] + result_.element(reg)[dim];
-    return place * warps();
+    return place * order_.element;
   }
   /// From one element of the result to the next, in items.
   Shape weights() const {
     Shape weights(result_.shape().size());
     int64_t elements = 1;
     for (size_t dim = weights.size(); dim-- > 0;) {
-      weights[dim] = elements * warps();
+      weights[dim] = elements * order_.element;
       elements *= result_.shape()[dim];
     }
     return weights;
   }
   /// Of the parts of all warps.
   int64_t bytesOf(Type type) const {
-    int64_t elements = 1;
-    for (int64_t extent : result_.shape())
-      elements *= extent;
-    return elements * warps() * partBytes(type);
+    return withPadding(elementsOf(result_) * warps()) * partBytes(type);
   }
 
-  Value address(Value place, int64_t region, Type type) {
+  /// Registers that one access stores or loads, or warps whose parts it loads: one of the two is 1.
+  int64_t runOf(Type type) const {
+    return order_.warp == 1 || partBytes(type) != kWordBytes ? 1 : PartsCost::runOf(result_);
+  }
+  int64_t readOf(Type type) const {
+    return order_.warp != 1 || partBytes(type) != kWordBytes ? 1 : PartsCost::readOf(warps());
+  }
+
+  void store(ArrayRef<Value> values, Value place) {
+    Value whole = values.size() == 1 ? values[0] : t_.join(values);
+    t_.b.create<LLVM::StoreOp>(t_.loc, whole, place, aligned(values.size(), values[0].getType()));
+  }
+  SmallVector<Value> load(Type type, size_t count, Value place) {
+    auto all = count == 1 ? type : VectorType::get({static_cast<int64_t>(count)}, type);
+    Value whole = t_.b.create<LLVM::LoadOp>(t_.loc, all, place, aligned(count, type));
+    return count == 1 ? SmallVector<Value>{whole} : t_.split(whole);
+  }
+  static unsigned aligned(size_t count, Type type) {
+    return static_cast<unsigned>(count) * static_cast<unsigned>(partBytes(type));
+  }
+
+  Value address(Value item, int64_t region, Type type) {
+    Value place = item;
+    if (order_.padded) {
+      Value before = t_.b.create<arith::DivUIOp>(t_.loc, item, t_.i32(order_.padded));
+      place = t_.add(item, t_.mul(before, t_.i32(kPadding)));
+    }
     return t_.offset(t_.shared(region), t_.mul(place, t_.i32(partBytes(type))));
   }
   Value behind(Value first, int64_t reg, int64_t warp, Type type) {
-    return t_.offset(first, (registerPlace(reg) + warp) * partBytes(type));
+    return t_.offset(first,
+                     order_.place(registerPlace(reg) + warp * order_.warp) * partBytes(type));
   }
 
   ThreadBuilder &t_;
   const Distribution &source_, &result_;
   size_t axis_;
   Combine combine_;
+  PartsOrder order_;
   Value moved_; ///< what a lane's parts are behind those of its registers, in items; null: nothing
 };
 
@@ -245,7 +371,7 @@ int64_t bytesAcrossWarps(Value tile, int64_t axis, int64_t more = 0) {
   int64_t warps = warpsAlong(distributionOf(tile), static_cast<size_t>(axis));
   int64_t bytes = partBytes(lower::computeType(type.getElementType())) + more;
   constexpr uint64_t kAligned = 16; // for what stands behind them
-  int64_t all = type.getNumElements() / type.getDimSize(axis) * warps * bytes;
+  int64_t all = withPadding(type.getNumElements() / type.getDimSize(axis) * warps) * bytes;
   return warps == 1 ? 0 : static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(all), kAligned));
 }
 
